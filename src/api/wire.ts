@@ -1,0 +1,238 @@
+/**
+ * The Container Compute Control API on the wire: one zod schema per request and response, shared by the
+ * client and by the reference control plane, so that each side can prove the other wrong.
+ *
+ * Requests are strict: we never send what the contract does not name. Responses are loose: unknown fields
+ * and unknown states are kept, never fatal, because the contract is a developer preview that shows only part
+ * of what it returns (§2 "Gaps in resource fields"). A response field is required here only where
+ * the contract names it or nothing can be done without it (`id`).
+ */
+import { z } from 'zod';
+
+/** §2 "Shared value rule": an integer greater than 0, at most 2^53-1. */
+export const revision = z.int().positive();
+/** Micro-USD; 1 USD = 1,000,000. §2 Account: between -(2^53-1) and 2^53-1. */
+export const micros = z.int();
+const uuid = z.guid();
+/** An unknown member reads as absent when the API answers null for "none". */
+const maybe = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();
+
+export const limits = {
+  volumesPerAccount: 50,
+  volumeSizeGb: { min: 10, max: 4096 },
+  volumeNameLength: 64,
+  sleepAfterMinutes: { min: 1, max: 1440 },
+  activityNameLength: 128,
+  ledgerEntries: 100,
+} as const;
+
+// ---- errors (§7) -------------------------------------------------------------------------------------
+
+export const errorBody = z.looseObject({ error: z.looseObject({ code: z.string(), message: z.string() }) });
+export type ErrorBody = z.infer<typeof errorBody>;
+
+// ---- services (§2) -----------------------------------------------------------------------------------
+
+export const serviceResources = z.strictObject({
+  gpuCount: z.number().nonnegative(),
+  cpu: z.number().positive(),
+  memoryGb: z.number().positive(),
+});
+export type ServiceResources = z.infer<typeof serviceResources>;
+
+const environment = z.record(z.string().min(1), z.string());
+const httpPort = z.int().min(1).max(65_535);
+export const sleepAfterMinutes = z
+  .int()
+  .min(limits.sleepAfterMinutes.min)
+  .max(limits.sleepAfterMinutes.max)
+  .nullable();
+
+export const serviceCreate = z.strictObject({
+  name: z.string().min(1),
+  region: z.string().min(1),
+  image: z.string().min(1),
+  resources: serviceResources,
+  geography: z.string().min(1).optional(),
+  command: z.array(z.string()).optional(),
+  httpPort: httpPort.optional(),
+  volumeGb: z.int().positive().optional(),
+  volumeMode: z.string().min(1).optional(),
+  volumeId: uuid.optional(),
+  sleepAfterMinutes: sleepAfterMinutes.optional(),
+  environment: environment.optional(),
+});
+export type ServiceCreate = z.infer<typeof serviceCreate>;
+
+export const servicePatch = z.strictObject({
+  image: z.string().min(1).optional(),
+  command: z.array(z.string()).optional(),
+  environment: environment.optional(),
+  httpPort: httpPort.optional(),
+});
+export type ServicePatch = z.infer<typeof servicePatch>;
+
+export const servicePatchRequest = z.strictObject({ revision, patch: servicePatch });
+export type ServicePatchRequest = z.infer<typeof servicePatchRequest>;
+
+/** `resources` is required for `resize` and rejected for every other action (§2 "Service action"). */
+export const serviceAction = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.literal('start') }),
+  z.strictObject({ action: z.literal('stop') }),
+  z.strictObject({ action: z.literal('restart') }),
+  z.strictObject({ action: z.literal('resize'), resources: serviceResources }),
+  z.strictObject({ action: z.literal('delete') }),
+]);
+export type ServiceAction = z.infer<typeof serviceAction>;
+
+export const sleepRequest = z.strictObject({ sleepAfterMinutes });
+
+/**
+ * A service as answered. The contract names state, revision, resources, resolved geography, endpoint and the
+ * names of environment variables (§2 "Known fields"), without giving each its key; the keys here are the
+ * reference control plane's, and everything but `id` may be missing.
+ */
+export const service = z.looseObject({
+  id: uuid,
+  name: z.string().optional(),
+  state: z.string().optional(),
+  revision: revision.optional(),
+  resources: maybe(z.looseObject({ gpuCount: z.number(), cpu: z.number(), memoryGb: z.number() })),
+  region: maybe(z.string()),
+  geography: maybe(z.string()),
+  image: maybe(z.string()),
+  command: maybe(z.array(z.string())),
+  httpPort: maybe(z.int()),
+  endpoint: maybe(z.string()),
+  environmentNames: maybe(z.array(z.string())),
+  volumeId: maybe(z.string()),
+  sleepAfterMinutes: maybe(z.int()),
+  hourlyMicros: maybe(micros),
+  error: maybe(z.string()),
+});
+export type Service = z.infer<typeof service>;
+
+export const wrappedService = z.looseObject({ service });
+
+// ---- volumes (§2) ------------------------------------------------------------------------------------
+
+const volumeName = z.string().min(1).max(limits.volumeNameLength);
+const volumeSizeGb = z.int().min(limits.volumeSizeGb.min).max(limits.volumeSizeGb.max);
+
+export const volumeCreate = z.strictObject({
+  name: volumeName,
+  region: z.string().min(1),
+  geography: z.string().min(1).optional(),
+  sizeGb: volumeSizeGb,
+});
+export type VolumeCreate = z.infer<typeof volumeCreate>;
+
+/** At least one of `name` and `sizeGb` (§2 "Volume update body"). */
+export const volumeUpdate = z
+  .strictObject({ revision, name: volumeName.optional(), sizeGb: volumeSizeGb.optional() })
+  .refine((update) => update.name !== undefined || update.sizeGb !== undefined, {
+    message: 'at least one of name and sizeGb must be present',
+  });
+export type VolumeUpdate = z.infer<typeof volumeUpdate>;
+
+export const volume = z.looseObject({
+  id: uuid,
+  name: z.string().optional(),
+  mode: maybe(z.string()),
+  serviceId: maybe(z.string()),
+  status: z.string().optional(),
+  revision: revision.optional(),
+  region: maybe(z.string()),
+  geography: maybe(z.string()),
+  sizeGb: maybe(z.int()),
+  requestedSizeGb: maybe(z.int()),
+  provisioned: maybe(z.boolean()),
+  hourlyMicros: maybe(micros),
+  error: maybe(z.string()),
+});
+export type Volume = z.infer<typeof volume>;
+
+export const wrappedVolume = z.looseObject({ volume });
+export const volumeList = z.looseObject({ volumes: z.array(volume) });
+export const volumeDeletion = z.looseObject({
+  volumeId: uuid,
+  operationId: z.string(),
+  status: z.literal('deleting'),
+});
+export type VolumeDeletion = z.infer<typeof volumeDeletion>;
+
+// ---- activities (§2, §4 rule 6, §6) ------------------------------------------------------------------
+
+export const activityRequest = z.strictObject({
+  id: uuid,
+  name: z.string().max(limits.activityNameLength),
+  release: z.boolean().default(false),
+});
+export type ActivityRequest = z.input<typeof activityRequest>;
+
+export const activityAnswer = z.looseObject({
+  id: uuid,
+  heartbeatSeconds: z.number().positive(),
+  expiresInSeconds: z.number().positive(),
+});
+export type ActivityAnswer = z.infer<typeof activityAnswer>;
+
+/** The fields of a list record are not shown (§4 "Gaps"); any entry protects. */
+export const activity = z.looseObject({
+  id: z.string().optional(),
+  name: z.string().optional(),
+  released: z.boolean().optional(),
+  fresh: z.boolean().optional(),
+});
+export type Activity = z.infer<typeof activity>;
+export const activityList = z.looseObject({ activities: z.array(activity) });
+
+// ---- account, identity, catalog (§2) -----------------------------------------------------------------
+
+export const ledgerEntry = z.looseObject({
+  id: z.string().optional(),
+  amountMicros: maybe(micros),
+  description: maybe(z.string()),
+  createdAt: maybe(z.int()),
+});
+export type LedgerEntry = z.infer<typeof ledgerEntry>;
+
+export const account = z.looseObject({
+  balanceMicros: micros,
+  currency: z.string(),
+  services: z.array(service),
+  volumes: z.array(volume),
+  ledger: z.array(ledgerEntry),
+});
+export type Account = z.infer<typeof account>;
+
+/** Identity fields are not shown (§2 "Gaps"). */
+export const identity = z.looseObject({
+  id: z.string().optional(),
+  email: maybe(z.string()),
+  emailVerified: maybe(z.boolean()),
+});
+export type Identity = z.infer<typeof identity>;
+
+/** Region fields are not shown (§2 "Gaps"). */
+export const region = z.looseObject({
+  name: z.string().optional(),
+  geographies: maybe(z.array(z.string())),
+});
+
+export const catalog = z.looseObject({
+  regions: z.array(region),
+  templates: z.array(z.looseObject({})),
+  gpuCatalog: z.array(
+    z.looseObject({
+      model: z.string(),
+      name: z.string(),
+      memoryGb: z.array(z.number()),
+      fullMemoryGb: z.number(),
+    }),
+  ),
+  currency: z.string(),
+  browserEnabled: z.boolean(),
+  payment: z.looseObject({ provider: z.string(), status: z.string(), mode: z.string().optional() }),
+});
+export type Catalog = z.infer<typeof catalog>;

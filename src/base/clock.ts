@@ -1,0 +1,63 @@
+/**
+ * Time as a parameter. Intervals are measured on the monotonic clock; the wall clock is for display and
+ * for stamps that must survive a restart, never for deciding how long something took.
+ */
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds since the Unix epoch; may jump. */
+  wallMs(): number;
+  /** Milliseconds since an arbitrary origin; never goes back. */
+  monotonicMs(): number;
+  /** Calls `run` once, `delayMs` from now (at least 0). A pending timer does not keep the process alive. */
+  after(delayMs: number, run: () => void): Timer;
+}
+
+/** Node fires a timer beyond 2^31-1 ms after 1 ms; such a delay is cut to this. */
+export const longestDelayMs = 2_147_483_647;
+
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, run) {
+    const handle = setTimeout(run, Math.min(Math.max(0, delayMs), longestDelayMs));
+    handle.unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/**
+ * Resolves after `delayMs`, or at once when `signal` is aborted (it never rejects: the caller looks at the
+ * signal, because being stopped is not an error).
+ */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      timer.cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = clock.after(delayMs, done);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}
+
+/** A clock on which time passes `factor` times faster than on `clock`, from the moment it is made. */
+export function scaledClock(clock: Clock, factor: number): Clock {
+  const wallOrigin = clock.wallMs();
+  const monotonicOrigin = clock.monotonicMs();
+  const elapsedMs = () => (clock.monotonicMs() - monotonicOrigin) * factor;
+  return {
+    wallMs: () => Math.round(wallOrigin + elapsedMs()),
+    monotonicMs: () => monotonicOrigin + elapsedMs(),
+    after: (delayMs, run) => clock.after(delayMs / factor, run),
+  };
+}
+
+/** RFC 3339 in UTC to the second, as the Kubernetes API writes its times. */
+export function rfc3339(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}

@@ -1,0 +1,110 @@
+import { chmodSync, existsSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { UserError, messageOf } from './user-error.ts';
+
+export type Row = Record<string, unknown>;
+export type Parameters = Readonly<Record<string, SQLInputValue>>;
+
+/**
+ * A SQLite database in WAL mode whose commits are durable when they return (`synchronous = FULL`): after a
+ * kill -9 or a power cut, what was acknowledged is there. The file is readable by its owner only.
+ */
+export class Sqlite {
+  readonly file: string;
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #depth = 0;
+
+  /**
+   * Opens `file` (or `:memory:`), creating it unless `readOnly`. Throws a `UserError` when it can't be opened
+   * or is not a database of ours.
+   */
+  constructor(file: string, options: { readOnly?: boolean } = {}) {
+    this.file = file;
+    const isNew = file !== ':memory:' && !existsSync(file);
+    try {
+      this.#database = new DatabaseSync(file, { readOnly: options.readOnly ?? false, timeout: 5000 });
+      if (isNew) chmodSync(file, 0o600);
+      if (!options.readOnly) {
+        this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+      }
+      this.#database.exec('PRAGMA foreign_keys = ON;');
+      this.get('SELECT count(*) FROM sqlite_master');
+    } catch (error) {
+      throw new UserError(
+        `can't open the database ${file}: ${messageOf(error)}`,
+        'check that the path is right, that this user may write there, and that the file is a SQLite database',
+        error,
+      );
+    }
+  }
+
+  /**
+   * Brings the schema to `migrations.length`, one numbered step (from 1) after the other, each in its own
+   * transaction. Throws a `UserError` when the file was written by a newer version.
+   */
+  migrate(migrations: readonly string[]): void {
+    const current = this.version();
+    if (current > migrations.length) {
+      throw new UserError(
+        `the database ${this.file} has schema ${current}, but this version of fleetkeeper knows only ${migrations.length}`,
+        'run the version of fleetkeeper that wrote it, or a newer one',
+      );
+    }
+    for (const [index, migration] of migrations.entries()) {
+      if (index < current) continue;
+      this.transaction(() => {
+        this.#database.exec(migration);
+        this.#database.exec(`PRAGMA user_version = ${index + 1}`);
+      });
+    }
+  }
+
+  version(): number {
+    return Number(this.get('PRAGMA user_version')?.['user_version'] ?? 0);
+  }
+
+  run(sql: string, parameters: Parameters = {}): number {
+    return Number(this.#statement(sql).run(parameters).changes);
+  }
+
+  get(sql: string, parameters: Parameters = {}): Row | undefined {
+    return this.#statement(sql).get(parameters);
+  }
+
+  all(sql: string, parameters: Parameters = {}): Row[] {
+    return this.#statement(sql).all(parameters);
+  }
+
+  /** Runs `work` in one transaction (a nested call joins the outer one); a throw rolls all of it back. */
+  transaction<T>(work: () => T): T {
+    if (this.#depth > 0) return work();
+    this.#database.exec('BEGIN IMMEDIATE');
+    this.#depth += 1;
+    try {
+      const result = work();
+      this.#database.exec('COMMIT');
+      return result;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  close(): void {
+    this.#statements.clear();
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#database.prepare(sql);
+      statement.setAllowBareNamedParameters(true);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}

@@ -1,0 +1,45 @@
+import { createHash, createHmac } from 'node:crypto';
+
+/**
+ * JSON with sorted object keys and without undefined members: equal values give equal text, whatever
+ * the order in which their members were written.
+ */
+export function stableJson(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(
+          Object.entries(member).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0)),
+        )
+      : member,
+  );
+}
+
+export function sameValue(left: unknown, right: unknown): boolean {
+  return stableJson(left) === stableJson(right);
+}
+
+/** Hex SHA-256 of a value that holds no secret. */
+export function digestOf(value: unknown): string {
+  return createHash('sha256')
+    .update(stableJson(value) ?? 'undefined')
+    .digest('hex');
+}
+
+/**
+ * A keyed digest, for values that may hold secrets: without the key a guess can't be checked against it.
+ * The key id says which key made a digest; a digest of another key proves nothing.
+ */
+export interface DigestKey {
+  /** 8 hex digits, derived from the key. */
+  readonly id: string;
+  /** 16 hex digits of HMAC-SHA-256. */
+  digest(value: unknown): string;
+}
+
+export function digestKey(key: Buffer): DigestKey {
+  const hmac = (text: string) => createHmac('sha256', key).update(text).digest('hex');
+  return {
+    id: hmac('fleetkeeper key id').slice(0, 8),
+    digest: (value) => hmac(`value:${stableJson(value) ?? 'undefined'}`).slice(0, 16),
+  };
+}
