@@ -1,8 +1,8 @@
 import { chmodSync, existsSync } from 'node:fs';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { UserError, messageOf } from './user-error.ts';
 
-export type Row = Record<string, unknown>;
+export type Row = Record<string, SQLOutputValue>;
 export type Parameters = Readonly<Record<string, SQLInputValue>>;
 
 /**
@@ -19,11 +19,14 @@ export class Sqlite {
    * Opens `file` (or `:memory:`), creating it unless `readOnly`. Throws a `UserError` when it can't be opened
    * or is not a database of ours.
    */
-  constructor(file: string, options: { readOnly?: boolean } = {}) {
+  constructor(file: string, options: { readOnly?: boolean; busyTimeoutMs?: number } = {}) {
     this.file = file;
     const isNew = file !== ':memory:' && !existsSync(file);
     try {
-      this.#database = new DatabaseSync(file, { readOnly: options.readOnly ?? false, timeout: 5000 });
+      this.#database = new DatabaseSync(file, {
+        readOnly: options.readOnly ?? false,
+        timeout: options.busyTimeoutMs ?? 5000,
+      });
       if (isNew) chmodSync(file, 0o600);
       if (!options.readOnly) {
         this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');

@@ -1,0 +1,114 @@
+/**
+ * Money. Every account has a running meter: what all its charged things cost per hour, and what has accrued
+ * since the last entry, exact to the 3,600,000th of a micro-USD. Whenever a price comes or goes, the meter is
+ * brought up to date first, in the same transaction. Once per charge interval the accrued whole micro-USD
+ * become a ledger entry and leave the balance; entries are never changed.
+ *
+ * A reader sees the exact balance: what has accrued meanwhile is shown as one more entry at the top, the one
+ * that is about to be written, so that the entries always sum to the balance.
+ */
+import type { Clock } from '../base/clock.ts';
+import { invariant } from '../base/invariant.ts';
+import { limits } from '../api/wire.ts';
+import type { PlatformClock } from './platform-clock.ts';
+import { serviceCharge, volumeCharge, type AccountRecord } from './records.ts';
+import type { Store } from './store.ts';
+
+const msPerHour = 3_600_000n;
+
+export class Ledger {
+  readonly #store: Store;
+  readonly #platform: PlatformClock;
+  readonly #clock: Clock;
+
+  constructor(store: Store, platform: PlatformClock, clock: Clock) {
+    this.#store = store;
+    this.#platform = platform;
+    this.#clock = clock;
+    store.services.observe((before, after) => {
+      this.#reprice((after ?? before)?.accountId, serviceCharge(after) - serviceCharge(before));
+    });
+    store.volumes.observe((before, after) => {
+      this.#reprice((after ?? before)?.accountId, volumeCharge(after) - volumeCharge(before));
+    });
+  }
+
+  /** The balance at this moment. */
+  balanceMicros(account: AccountRecord): number {
+    return account.balanceMicros - this.#accrued(account).accruedMicros;
+  }
+
+  /** Books `amountMicros` (positive: to the account's credit). */
+  book(account: AccountRecord, amountMicros: number, description: string): AccountRecord {
+    const n = account.ledgerCount + 1;
+    this.#store.database.run(
+      `INSERT INTO ledger (account_id, n, amount_micros, description, created_at_ms)
+       VALUES ($accountId, $n, $amountMicros, $description, $createdAtMs)`,
+      { accountId: account.id, n, amountMicros, description, createdAtMs: this.#clock.wallMs() },
+    );
+    return this.#store.accounts.put({
+      ...account,
+      ledgerCount: n,
+      balanceMicros: account.balanceMicros + amountMicros,
+    });
+  }
+
+  /** Turns what has accrued into an entry. */
+  charge(account: AccountRecord): AccountRecord {
+    if (account.hourlyMicros === 0 && account.accruedMicros === 0) return account;
+    const accrued = { ...account, ...this.#accrued(account) };
+    if (accrued.accruedMicros === 0) return this.#store.accounts.put(accrued);
+    return this.book({ ...accrued, accruedMicros: 0 }, -accrued.accruedMicros, chargeDescription);
+  }
+
+  /**
+   * Balance and newest entries (at most 100, newest first) of one moment; the first entry is the open one if
+   * anything has accrued.
+   */
+  read(account: AccountRecord): { balanceMicros: number; entries: object[] } {
+    const openMicros = this.#accrued(account).accruedMicros;
+    const entries: object[] = this.#store.database
+      .all(
+        `SELECT n, amount_micros, description, created_at_ms FROM ledger
+         WHERE account_id = $accountId ORDER BY n DESC LIMIT ${limits.ledgerEntries}`,
+        { accountId: account.id },
+      )
+      .map((row) => entryView(row['n'], row['amount_micros'], row['description'], row['created_at_ms']));
+    if (openMicros > 0) {
+      const n = account.ledgerCount + 1;
+      entries.unshift(entryView(n, -openMicros, chargeDescription, this.#clock.wallMs()));
+    }
+    return {
+      balanceMicros: account.balanceMicros - openMicros,
+      entries: entries.slice(0, limits.ledgerEntries),
+    };
+  }
+
+  #reprice(accountId: string | undefined, differenceMicros: number): void {
+    if (differenceMicros === 0 || accountId === undefined) return;
+    const account = this.#store.accounts.get(accountId);
+    invariant(account, `there is no account ${accountId} to charge`);
+    this.#store.accounts.put({
+      ...account,
+      ...this.#accrued(account),
+      hourlyMicros: account.hourlyMicros + differenceMicros,
+    });
+  }
+
+  #accrued(account: AccountRecord) {
+    const nowMs = Math.max(this.#platform.nowMs(), account.accruedAtMs);
+    const total =
+      BigInt(account.hourlyMicros) * BigInt(nowMs - account.accruedAtMs) + BigInt(account.accruedRemainder);
+    return {
+      accruedMicros: account.accruedMicros + Number(total / msPerHour),
+      accruedRemainder: Number(total % msPerHour),
+      accruedAtMs: nowMs,
+    };
+  }
+}
+
+const chargeDescription = 'compute and storage';
+
+function entryView(n: unknown, amountMicros: unknown, description: unknown, createdAt: unknown): object {
+  return { id: String(n), amountMicros: Number(amountMicros), description, createdAt };
+}

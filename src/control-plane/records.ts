@@ -1,0 +1,108 @@
+/**
+ * What is kept about accounts, services and volumes. Records are immutable: a change is a new record, so that
+ * a rolled-back transaction needs only the old reference. Two kinds of time occur: `...AtMs` of operations,
+ * idleness and charging are on the platform's clock (platform-clock.ts); `createdAtMs` is real wall time.
+ *
+ * Environment values are not part of any record: only their names are. The values are in a table of their own.
+ */
+import type { ServiceResources } from '../api/wire.ts';
+
+type ServiceState = 'provisioning' | 'running' | 'sleeping' | 'paused' | 'error' | 'deleting';
+type VolumeStatus = 'provisioning' | 'ready' | 'expanding' | 'deleting' | 'error';
+export type VolumeMode = 'independent' | 'service';
+
+export type OperationKind =
+  | 'provision'
+  | 'stop'
+  | 'remove'
+  | 'volume-provision'
+  | 'volume-expand'
+  | 'volume-delete';
+
+/** Work that the runtime has been asked for and has not reported back. */
+export interface Operation {
+  readonly id: string;
+  readonly kind: OperationKind;
+  readonly startedAtMs: number;
+}
+
+export interface AccountRecord {
+  readonly id: string;
+  /** The account itself, so that all records are scoped alike. */
+  readonly accountId: string;
+  readonly name: string;
+  readonly email: string;
+  readonly emailVerified: boolean;
+  /** The sum of the ledger. What has accrued since `accruedAtMs` is not in it yet. */
+  readonly balanceMicros: number;
+  readonly ledgerCount: number;
+  /** What everything that is charged now costs per hour. */
+  readonly hourlyMicros: number;
+  readonly accruedMicros: number;
+  /** The fraction of a micro-USD beyond `accruedMicros`, in 1/3,600,000. */
+  readonly accruedRemainder: number;
+  readonly accruedAtMs: number;
+}
+
+export interface ServiceRecord {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly region: string;
+  readonly geography: string;
+  readonly image: string;
+  readonly command: readonly string[] | null;
+  readonly resources: ServiceResources;
+  readonly httpPort: number | null;
+  readonly environmentNames: readonly string[];
+  readonly sleepAfterMinutes: number | null;
+  readonly volumeId: string | null;
+  readonly gpuModel: string | null;
+  readonly state: ServiceState;
+  readonly revision: number;
+  readonly endpoint: string | null;
+  /** The price of the compute while it is allocated. */
+  readonly hourlyMicros: number;
+  readonly error: string | null;
+  readonly operation: Operation | null;
+  readonly idleSinceMs: number;
+  readonly createdAtMs: number;
+}
+
+export interface VolumeRecord {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly mode: VolumeMode;
+  readonly serviceId: string | null;
+  readonly region: string;
+  readonly geography: string;
+  readonly status: VolumeStatus;
+  readonly revision: number;
+  readonly sizeGb: number;
+  readonly requestedSizeGb: number;
+  readonly provisioned: boolean;
+  readonly hourlyMicros: number;
+  readonly error: string | null;
+  readonly operation: Operation | null;
+  readonly createdAtMs: number;
+}
+
+/** Compute is held from the moment it is asked for until it is given back. */
+export function holdsCompute(service: ServiceRecord): boolean {
+  return service.state === 'provisioning' || service.state === 'running' || service.state === 'error';
+}
+
+export function isStopping(service: ServiceRecord): boolean {
+  return service.operation?.kind === 'stop';
+}
+
+/** What a service costs per hour now: its compute, from the moment it runs until it is given back. */
+export function serviceCharge(service: ServiceRecord | undefined): number {
+  return service && (service.state === 'running' || service.state === 'error') ? service.hourlyMicros : 0;
+}
+
+/** What a volume costs per hour now: its storage, from the moment it exists until its deletion is accepted. */
+export function volumeCharge(volume: VolumeRecord | undefined): number {
+  return volume?.provisioned && volume.status !== 'deleting' ? volume.hourlyMicros : 0;
+}

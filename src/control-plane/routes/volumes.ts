@@ -1,0 +1,37 @@
+/** Volumes (§4). */
+import { z } from 'zod';
+import { volumeCreate, volumeUpdate } from '../../api/wire.ts';
+import { sendJson, type App } from '../http.ts';
+import { callerOf } from '../public-server.ts';
+import type { VolumeRecord } from '../records.ts';
+import { volumeJson, type ListView } from '../views.ts';
+import type { Volumes } from '../volumes.ts';
+import type { Mutate } from './mutation.ts';
+
+const params = z.object({ id: z.string() });
+
+export function volumeRoutes(app: App, volumes: Volumes, list: ListView<VolumeRecord>, mutate: Mutate): void {
+  app.post('/api/volumes', { schema: { body: volumeCreate } }, (request, reply) =>
+    mutate(request, reply, 201, (account) => volumeJson(volumes.create(account, request.body))),
+  );
+
+  app.get('/api/volumes', (request, reply) => {
+    const parts = [Buffer.from('{"volumes":'), list.bytesOf(callerOf(request).id), Buffer.from('}')];
+    return sendJson(reply, 200, Buffer.concat(parts));
+  });
+
+  app.get('/api/volumes/:id', { schema: { params } }, (request, reply) => {
+    const volume = volumes.find(callerOf(request), request.params.id);
+    return sendJson(reply, 200, `{"volume":${volumeJson(volume)}}`);
+  });
+
+  app.patch('/api/volumes/:id', { schema: { params, body: volumeUpdate } }, (request, reply) =>
+    mutate(request, reply, 200, (account) =>
+      volumeJson(volumes.update(account, request.params.id, request.body)),
+    ),
+  );
+
+  app.delete('/api/volumes/:id', { schema: { params } }, (request, reply) =>
+    mutate(request, reply, 200, (account) => JSON.stringify(volumes.delete(account, request.params.id))),
+  );
+}

@@ -1,0 +1,66 @@
+/**
+ * A runtime that only takes time: each operation succeeds after its duration on the platform's clock, counted
+ * from when it was first begun. An image on a registry host under `.invalid`, a name that never resolves
+ * (RFC 2606), can't be pulled: its service ends in `error`.
+ */
+import { invariant } from '../base/invariant.ts';
+import { Agenda } from './agenda.ts';
+import type { Durations } from './config.ts';
+import type { PlatformClock } from './platform-clock.ts';
+import type { OperationKind } from './records.ts';
+import type { OnReports, Report, Runtime, RuntimeRequest } from './runtime.ts';
+
+export class SimulatedRuntime implements Runtime {
+  readonly #durationMs: Readonly<Record<OperationKind, number>>;
+  readonly #agenda: Agenda;
+  readonly #requests = new Map<string, RuntimeRequest>();
+
+  constructor(
+    durations: Durations,
+    clock: PlatformClock,
+    onReports: OnReports,
+    onFailure: (error: unknown) => void,
+  ) {
+    this.#durationMs = {
+      provision: durations.provisionMs,
+      stop: durations.stopMs,
+      remove: durations.removeMs,
+      'volume-provision': durations.volumeProvisionMs,
+      'volume-expand': durations.volumeExpandMs,
+      'volume-delete': durations.volumeDeleteMs,
+    };
+    const onDue = (subjectIds: readonly string[]) => {
+      const requests = subjectIds.map((subjectId) => this.#requestOf(subjectId));
+      onReports(requests.map(reportOf));
+      for (const request of requests) {
+        if (this.#requests.get(request.subjectId) === request) this.#requests.delete(request.subjectId);
+      }
+    };
+    this.#agenda = new Agenda(clock, onDue, onFailure);
+  }
+
+  begin(request: RuntimeRequest): void {
+    this.#requests.set(request.subjectId, request);
+    this.#agenda.at(request.subjectId, request.startedAtMs + this.#durationMs[request.kind]);
+  }
+
+  close(): void {
+    this.#agenda.close();
+  }
+
+  #requestOf(subjectId: string): RuntimeRequest {
+    const request = this.#requests.get(subjectId);
+    invariant(request, `the simulated runtime was not asked about ${subjectId}`);
+    return request;
+  }
+}
+
+function reportOf(request: RuntimeRequest): Report {
+  const report = { subjectId: request.subjectId, operationId: request.id };
+  if (request.kind !== 'provision') return report;
+  const host = request.image?.split('/')[0] ?? '';
+  if (/\.invalid(:\d+)?$/.test(host)) {
+    return { ...report, error: `can't pull the image: the registry host ${host} does not resolve` };
+  }
+  return { ...report, endpoint: `https://${request.subjectId}.compute.example` };
+}

@@ -1,0 +1,141 @@
+/**
+ * The database: schema, opening, and the collections that live in memory. One process owns the file: SQLite's
+ * exclusive lock is held until `close`, because a second server would not see what the first has in memory.
+ */
+import { Sqlite } from '../base/sqlite.ts';
+import { UserError } from '../base/user-error.ts';
+import type { Random } from '../base/random.ts';
+import { Collection } from './collection.ts';
+import type { AccountRecord, ServiceRecord, VolumeRecord } from './records.ts';
+import { UnitOfWork } from './unit-of-work.ts';
+
+const migrations = [
+  `
+  CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+  CREATE TABLE accounts (id TEXT UNIQUE NOT NULL, account_id TEXT NOT NULL, document TEXT NOT NULL) STRICT;
+  CREATE TABLE api_keys (hash TEXT PRIMARY KEY, account_id TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE services (id TEXT UNIQUE NOT NULL, account_id TEXT NOT NULL, document TEXT NOT NULL) STRICT;
+  CREATE TABLE environments (service_id TEXT PRIMARY KEY, entries TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE volumes (id TEXT UNIQUE NOT NULL, account_id TEXT NOT NULL, document TEXT NOT NULL) STRICT;
+  CREATE TABLE events (
+    service_id TEXT NOT NULL, n INTEGER NOT NULL, message TEXT NOT NULL, created_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (service_id, n)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE activities (
+    service_id TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, registered_at_ms INTEGER NOT NULL,
+    last_beat_at_ms INTEGER NOT NULL, released_at_ms INTEGER,
+    PRIMARY KEY (service_id, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE ledger (
+    account_id TEXT NOT NULL, n INTEGER NOT NULL, amount_micros INTEGER NOT NULL, description TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (account_id, n)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE answers (
+    account_id TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, status INTEGER NOT NULL,
+    body TEXT NOT NULL, created_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (account_id, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX answers_by_age ON answers (created_at_ms);
+  `,
+];
+
+const sqliteBusy = 5;
+
+export class Store {
+  readonly database: Sqlite;
+  readonly unit: UnitOfWork;
+  readonly accounts: Collection<AccountRecord>;
+  readonly services: Collection<ServiceRecord>;
+  readonly volumes: Collection<VolumeRecord>;
+
+  /** Throws a `UserError` when the file can't be opened or another process has it open. */
+  constructor(file: string) {
+    this.database = openExclusively(file);
+    this.database.migrate(migrations);
+    this.unit = new UnitOfWork(this.database);
+    this.accounts = new Collection('accounts', this.database, this.unit);
+    this.services = new Collection('services', this.database, this.unit);
+    this.volumes = new Collection('volumes', this.database, this.unit);
+  }
+
+  /** A secret of this database, made once: digests stay comparable over a restart. */
+  secret(name: string, random: Random): Buffer {
+    this.database.run('INSERT INTO secrets (name, value) VALUES ($name, $value) ON CONFLICT DO NOTHING', {
+      name,
+      value: random.bytes(32),
+    });
+    const row = this.database.get('SELECT value FROM secrets WHERE name = $name', { name });
+    return Buffer.from(row?.['value'] as Uint8Array);
+  }
+
+  setEnvironment(serviceId: string, environment: Readonly<Record<string, string>>): void {
+    this.database.run(
+      `INSERT INTO environments (service_id, entries) VALUES ($serviceId, $entries)
+       ON CONFLICT (service_id) DO UPDATE SET entries = excluded.entries`,
+      { serviceId, entries: JSON.stringify(environment) },
+    );
+  }
+
+  /** The values, for the runtime and for telling whether a patch changes them. They are never answered. */
+  environmentOf(serviceId: string): Readonly<Record<string, string>> {
+    const row = this.database.get('SELECT entries FROM environments WHERE service_id = $serviceId', {
+      serviceId,
+    });
+    return row ? (JSON.parse(String(row['entries'])) as Record<string, string>) : {};
+  }
+
+  removeService(service: ServiceRecord): void {
+    const parameters = { serviceId: service.id };
+    for (const table of ['environments', 'events', 'activities']) {
+      this.database.run(`DELETE FROM ${table} WHERE service_id = $serviceId`, parameters);
+    }
+    this.services.remove(service);
+  }
+
+  /** The latest moment of platform time that any record mentions. */
+  latestPlatformMs(): number | undefined {
+    let latestMs: number | undefined;
+    const see = (atMs: number) => {
+      latestMs = Math.max(latestMs ?? atMs, atMs);
+    };
+    for (const account of this.accounts.all()) see(account.accruedAtMs);
+    for (const service of this.services.all()) {
+      see(service.idleSinceMs);
+      if (service.operation) see(service.operation.startedAtMs);
+    }
+    for (const volume of this.volumes.all()) if (volume.operation) see(volume.operation.startedAtMs);
+    return latestMs;
+  }
+
+  close(): void {
+    this.database.close();
+  }
+}
+
+function openExclusively(file: string): Sqlite {
+  let database: Sqlite | undefined;
+  try {
+    database = new Sqlite(file, { busyTimeoutMs: 200 });
+    database.get('PRAGMA locking_mode = EXCLUSIVE');
+    // The lock is taken by the first write, and then kept.
+    database.transaction(() => database?.run(`PRAGMA user_version = ${database.version()}`));
+    return database;
+  } catch (error) {
+    database?.close();
+    if (isBusy(error)) {
+      throw new UserError(
+        `the database ${file} is in use by another process, most likely another control plane`,
+        'stop that one, or give this one a database of its own',
+        error,
+      );
+    }
+    throw error;
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  if ('errcode' in error) return error.errcode === sqliteBusy;
+  return 'cause' in error && isBusy(error.cause);
+}

@@ -1,0 +1,87 @@
+/**
+ * Records as the API answers them (§2). Each record is serialised once: records are immutable, so the text is
+ * kept as long as the record lives. An account read of 10,000 services only joins texts.
+ */
+import type { Collection } from './collection.ts';
+import type { AccountRecord, ServiceRecord, VolumeRecord } from './records.ts';
+
+const texts = new WeakMap<object, string>();
+
+function once<Item extends object>(record: Item, view: (record: Item) => object): string {
+  let text = texts.get(record);
+  if (text === undefined) {
+    text = JSON.stringify(view(record));
+    texts.set(record, text);
+  }
+  return text;
+}
+
+export function serviceJson(service: ServiceRecord): string {
+  return once(service, (record) => ({
+    id: record.id,
+    name: record.name,
+    state: record.state,
+    revision: record.revision,
+    resources: record.resources,
+    region: record.region,
+    geography: record.geography,
+    image: record.image,
+    command: record.command,
+    httpPort: record.httpPort,
+    endpoint: record.endpoint,
+    environmentNames: record.environmentNames,
+    volumeId: record.volumeId,
+    sleepAfterMinutes: record.sleepAfterMinutes,
+    gpuModel: record.gpuModel,
+    hourlyMicros: record.hourlyMicros,
+    operation: record.operation?.kind ?? null,
+    error: record.error,
+    createdAt: record.createdAtMs,
+  }));
+}
+
+export function volumeJson(volume: VolumeRecord): string {
+  return once(volume, (record) => ({
+    id: record.id,
+    name: record.name,
+    mode: record.mode,
+    serviceId: record.serviceId,
+    status: record.status,
+    revision: record.revision,
+    region: record.region,
+    geography: record.geography,
+    sizeGb: record.sizeGb,
+    requestedSizeGb: record.requestedSizeGb,
+    provisioned: record.provisioned,
+    hourlyMicros: record.hourlyMicros,
+    error: record.error,
+    createdAt: record.createdAtMs,
+  }));
+}
+
+export function identityJson(account: AccountRecord): string {
+  const { id, name, email, emailVerified } = account;
+  return JSON.stringify({ id, name, email, emailVerified });
+}
+
+/** The records of one account as a JSON array, joined anew only when one of them has changed. */
+export class ListView<Item extends { id: string; accountId: string }> {
+  readonly #collection: Collection<Item>;
+  readonly #json: (record: Item) => string;
+  readonly #joined = new Map<string, { version: number; bytes: Buffer }>();
+
+  constructor(collection: Collection<Item>, json: (record: Item) => string) {
+    this.#collection = collection;
+    this.#json = json;
+  }
+
+  bytesOf(accountId: string): Buffer {
+    const version = this.#collection.version(accountId);
+    const kept = this.#joined.get(accountId);
+    if (kept?.version === version) return kept.bytes;
+    const parts = Array.from(this.#collection.of(accountId), this.#json);
+    const bytes = Buffer.from(`[${parts.join(',')}]`);
+    this.#joined.set(accountId, { version, bytes });
+    return bytes;
+  }
+}
