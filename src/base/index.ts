@@ -6,3 +6,4 @@ export * from './sensitive.ts';
 export * from './sqlite.ts';
 export * from './stable.ts';
 export * from './user-error.ts';
+export * from './process.ts';

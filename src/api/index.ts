@@ -1,0 +1,5 @@
+export * from './client.ts';
+export * from './limiter.ts';
+export * from './outcome.ts';
+export * from './transport.ts';
+export * as wire from './wire.ts';

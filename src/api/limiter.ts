@@ -1,0 +1,171 @@
+/**
+ * The door to one account's API: how many requests may be under way, how many may start per second, and in
+ * which order.
+ *
+ * - A token bucket of `burst` tokens refills at the learned rate. The contract gives no numbers (§8), so the
+ *   rate is learned: a 429 multiplies it by 0.7 (once for all requests that were under way then), every
+ *   answer adds a little, up to the configured `perSecond`.
+ * - `Retry-After` shuts the door: nothing but heartbeats starts before it has passed, and what starts then
+ *   starts at the rate, not as one burst (the bucket is emptied).
+ * - Heartbeats have a lane of their own with a reserve of tokens and of connections that nothing else may
+ *   take: a fleet-wide roll-out must not let a protected task's record expire.
+ * - Within the ordinary lane, higher priority starts first.
+ *
+ * p-queue keeps order and concurrency; this file only says when it may start the next task.
+ */
+import PQueue from 'p-queue';
+import type { Clock, Timer } from '../base/index.ts';
+import type { Metrics } from '../telemetry/index.ts';
+
+export type Lane = 'heartbeat' | 'ordinary';
+/** Account reads come first: every decision behind them would otherwise be made on an old view. */
+export const priorities = { accountRead: 2, mutation: 1, read: 1, background: 0 } as const;
+
+export interface LimiterOptions {
+  readonly account: string;
+  readonly perSecond: number;
+  readonly burst: number;
+  readonly concurrency: number;
+}
+
+const slowestPerSecond = 0.1;
+const decrease = 0.7;
+/** Share of the configured rate that one second of successful requests wins back. */
+const recoveryPerSecond = 0.1;
+const heartbeatConcurrency = 2;
+
+export class Limiter {
+  readonly #options: LimiterOptions;
+  readonly #clock: Clock;
+  readonly #metrics: Metrics;
+  readonly #lanes: Record<Lane, PQueue>;
+  /** Tokens that only heartbeats may take. */
+  readonly #reserve: number;
+  #rate: number;
+  #tokens: number;
+  #refilledAtMs: number;
+  #shutUntilMs = 0;
+  #decreasedAtMs = -1;
+  #wakeUp: Timer | undefined;
+
+  constructor(options: LimiterOptions, clock: Clock, metrics: Metrics) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#metrics = metrics;
+    this.#reserve = Math.min(2, Math.floor(options.burst / 2));
+    this.#rate = options.perSecond;
+    this.#tokens = options.burst;
+    this.#refilledAtMs = clock.monotonicMs();
+    this.#lanes = {
+      heartbeat: new PQueue({ concurrency: heartbeatConcurrency }),
+      ordinary: new PQueue({ concurrency: options.concurrency }),
+    };
+    this.#metrics.limiterRate.set({ account: options.account }, this.#rate);
+  }
+
+  /** Requests per second that the limiter allows now. */
+  get rate(): number {
+    return this.#rate;
+  }
+
+  /** Milliseconds until `Retry-After` has passed; 0 when the door is open. */
+  get shutForMs(): number {
+    return Math.max(0, this.#shutUntilMs - this.#clock.monotonicMs());
+  }
+
+  /** Runs `work` when it is its turn. Rejects if aborted or closed while waiting. */
+  async run<T>(lane: Lane, priority: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#shutUntilMs === Number.POSITIVE_INFINITY) throw new Error('the limiter is closed');
+    const waitingSinceMs = this.#clock.monotonicMs();
+    const result = this.#lanes[lane].add(
+      () => {
+        this.#take();
+        const waitedMs = this.#clock.monotonicMs() - waitingSinceMs;
+        this.#metrics.limiterWaitSeconds.observe({ lane }, waitedMs / 1000);
+        return work();
+      },
+      { priority, ...(signal ? { signal } : {}) },
+    );
+    this.#admit();
+    return result;
+  }
+
+  /** Lets nobody in any more: who still waits is turned away, who is inside may finish. */
+  close(): void {
+    this.#wakeUp?.cancel();
+    this.#shutUntilMs = Number.POSITIVE_INFINITY;
+    for (const queue of Object.values(this.#lanes)) {
+      queue.pause();
+      queue.clear();
+    }
+  }
+
+  /** An answer that was not a 429: the rate may grow a little. */
+  answered(): void {
+    const step = (this.#options.perSecond * recoveryPerSecond) / this.#rate;
+    this.#setRate(this.#rate + step);
+  }
+
+  /**
+   * A 429 to a request that was started at `startedAtMs` (monotonic): the door is shut for `retryAfterMs`
+   * (without one: 1 s), and the rate falls, once for all requests that were under way together.
+   */
+  rateLimited(startedAtMs: number, retryAfterMs: number | undefined): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#metrics.rateLimited.inc({ account: this.#options.account });
+    this.#shutUntilMs = Math.max(this.#shutUntilMs, nowMs + (retryAfterMs ?? 1000));
+    if (startedAtMs > this.#decreasedAtMs) {
+      this.#decreasedAtMs = nowMs;
+      this.#setRate(this.#rate * decrease);
+    }
+    this.#refill();
+    this.#tokens = Math.min(this.#tokens, this.#reserve);
+    this.#admit();
+  }
+
+  #setRate(rate: number): void {
+    this.#refill();
+    this.#rate = Math.min(Math.max(rate, slowestPerSecond), this.#options.perSecond);
+    this.#metrics.limiterRate.set({ account: this.#options.account }, this.#rate);
+  }
+
+  #refill(): void {
+    const nowMs = this.#clock.monotonicMs();
+    const gained = ((nowMs - this.#refilledAtMs) / 1000) * this.#rate;
+    this.#tokens = Math.min(this.#options.burst, this.#tokens + gained);
+    this.#refilledAtMs = nowMs;
+  }
+
+  #take(): void {
+    this.#tokens -= 1;
+    this.#admit();
+  }
+
+  /** Milliseconds until the lane may start one more; 0 for now. */
+  #delayMs(lane: Lane): number {
+    const missing = 1 + (lane === 'heartbeat' ? 0 : this.#reserve) - this.#tokens;
+    // A hair of slack, so that a timer that fires a rounding error early does not wait once more.
+    const refillMs = missing > 1e-6 ? (missing / this.#rate) * 1000 : 0;
+    return lane === 'heartbeat' ? refillMs : Math.max(refillMs, this.shutForMs);
+  }
+
+  /** Opens or shuts each lane for its next task, and comes back when that changes. */
+  #admit(): void {
+    this.#refill();
+    let wakeUpMs = Number.POSITIVE_INFINITY;
+    for (const lane of ['heartbeat', 'ordinary'] as const) {
+      const queue = this.#lanes[lane];
+      const delayMs = this.#delayMs(lane);
+      if (delayMs > 0) {
+        queue.pause();
+        if (queue.size > 0) wakeUpMs = Math.min(wakeUpMs, delayMs);
+      } else if (queue.isPaused) {
+        queue.start();
+      }
+    }
+    this.#wakeUp?.cancel();
+    this.#wakeUp = Number.isFinite(wakeUpMs)
+      ? this.#clock.after(Math.ceil(wakeUpMs), () => this.#admit())
+      : undefined;
+  }
+}

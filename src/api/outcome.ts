@@ -1,0 +1,68 @@
+/**
+ * What can be known after one HTTP exchange; the closed set that all decisions are made from.
+ *
+ * | kind     | what happened                                                        | effect of a mutation |
+ * |----------|----------------------------------------------------------------------|----------------------|
+ * | applied  | a 2xx of the documented shape (for a read: answered)                 | happened             |
+ * | refused  | a 4xx or 503 in the API's error form (§7)                            | did not happen       |
+ * | not-sent | no connection, no such host, no credential: no byte of it was sent   | did not happen       |
+ * | unknown  | anything else: time-out, reset, another 5xx, a body that can't be read | nobody knows       |
+ *
+ * 500, 502 and 504 are unknown even in the error form: a server that says "internal error" does not say that
+ * it did nothing.
+ */
+export type Outcome<Value> = Applied<Value> | Refused | NotSent | Unknown;
+
+export interface Applied<Value> {
+  readonly kind: 'applied';
+  readonly status: number;
+  readonly value: Value;
+}
+
+export interface Refused {
+  readonly kind: 'refused';
+  readonly status: number;
+  /** `error.code` and `error.message` (§7 rule 4), cut to a bounded length. */
+  readonly code: string;
+  readonly message: string;
+  /** From `Retry-After`, between 1 s and 1 h. */
+  readonly retryAfterMs: number | undefined;
+}
+
+export interface NotSent {
+  readonly kind: 'not-sent';
+  readonly reason: string;
+}
+
+export interface Unknown {
+  readonly kind: 'unknown';
+  readonly reason: string;
+}
+
+/** One sentence for people and logs. */
+export function describeOutcome(outcome: Outcome<unknown>): string {
+  switch (outcome.kind) {
+    case 'applied':
+      return `answered with ${outcome.status}`;
+    case 'refused':
+      return `refused with ${outcome.status} ${outcome.code}: ${outcome.message}`;
+    case 'not-sent':
+      return `not sent: ${outcome.reason}`;
+    case 'unknown':
+      return `outcome unknown: ${outcome.reason}`;
+  }
+}
+
+const retryAfterLimitsMs = { shortest: 1000, longest: 3_600_000 };
+
+/**
+ * `Retry-After` in milliseconds (§7 rule 3: a string, seconds; the HTTP date form is understood too), held
+ * between 1 s and 1 h. Undefined when the header is missing or makes no sense.
+ */
+export function parseRetryAfter(header: string | undefined, wallMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  const text = header.trim();
+  const delayMs = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - wallMs;
+  if (!Number.isFinite(delayMs)) return undefined;
+  return Math.min(Math.max(delayMs, retryAfterLimitsMs.shortest), retryAfterLimitsMs.longest);
+}

@@ -1,0 +1,199 @@
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { UserError } from '../base/index.ts';
+import type { DesiredSource } from '../desired/index.ts';
+import { Manager } from '../manager/index.ts';
+import type { PassResult } from '../reconcile/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { lockState, openState, type ObjectRecord, type StateStore } from '../state/index.ts';
+import { createLogger, createMetrics } from '../telemetry/index.ts';
+import { complain, exitCodes, print, type Context } from './context.ts';
+import { lookAtFleet, problemLines, type FleetLook } from './fleet-plan.ts';
+import {
+  environmentAccount,
+  openSource,
+  outputOption,
+  ownerChoice,
+  parseDuration,
+  stateFile,
+  withFleetFlags,
+  type FleetFlags,
+} from './options.ts';
+import { palette, renderPlan } from './render.ts';
+import { statusTable } from './status-command.ts';
+
+interface ApplyFlags extends FleetFlags {
+  readonly output: 'text' | 'json';
+  readonly timeout: number;
+  readonly settle: number;
+  readonly yes?: boolean;
+  readonly allowMassChange?: boolean;
+}
+
+/** `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. */
+export function addApplyCommand(program: Command, context: Context, exit: (code: number) => void): void {
+  withFleetFlags(program.command('apply'), 'silent')
+    .description('plan, ask, converge and report; exit 0 only when all objects are Ready')
+    .addOption(outputOption())
+    .option('--yes', 'do not ask')
+    .option('--timeout <duration>', 'how long to wait for the fleet', parseDuration, 600_000)
+    .option(
+      '--settle <duration>',
+      'how long a request with an unknown outcome may still take effect',
+      parseDuration,
+      5000,
+    )
+    .option('--allow-mass-change', 'the many creations and deletions in the plan are meant')
+    .action(async (flags: ApplyFlags) => {
+      const file = stateFile(flags);
+      const lock = lockState(
+        file,
+        `process ${context.pid} on ${context.hostname} (fleetkeeper apply --source ${flags.source})`,
+      );
+      try {
+        exit(await apply(context, flags, file));
+      } finally {
+        lock.release();
+      }
+    });
+}
+
+async function apply(context: Context, flags: ApplyFlags, file: string): Promise<number> {
+  // What was planned and consented to is what is applied, whatever happens to the files meanwhile.
+  const { description, start } = openSource(flags, context, false);
+  const snapshot = await start(() => undefined);
+  const source: DesiredSource = { description, start: async () => snapshot, stop: async () => undefined };
+  const look = await lookAtFleet(context, { ...flags, timeout: Math.min(flags.timeout, 60_000) }, source);
+  for (const line of problemLines(look.snapshot)) complain(context, line);
+  if (look.unreadable.length > 0) {
+    throw new UserError(
+      `the account can't be read: ${look.unreadable.join('; ')}`,
+      'check address, key and network',
+    );
+  }
+  if (flags.output === 'text')
+    print(context, renderPlan(look.plan, palette(context.stdout, context.environment)));
+  if (!(await consented(context, flags, look))) return exitCodes.failed;
+  const state = openState(file, context.random, ownerChoice(flags));
+  try {
+    const outcome = await converge(context, flags, source, state.store);
+    report(context, flags, state.store);
+    if (outcome !== 'ready') complain(context, outcome);
+    return outcome === 'ready' && look.snapshot.problems.length === 0 ? exitCodes.ok : exitCodes.failed;
+  } finally {
+    state.close();
+  }
+}
+
+async function consented(context: Context, flags: ApplyFlags, { plan }: FleetLook): Promise<boolean> {
+  if (flags.yes || plan.changes.length === 0) return true;
+  if (!context.stdin.isTTY || !context.stdout.isTTY) {
+    complain(context, 'there are changes, and nobody to ask: say --yes to apply them');
+    return false;
+  }
+  const questions = createInterface({ input: context.stdin, output: context.stdout });
+  try {
+    const answer = await questions.question('Apply these changes? Only "yes" is accepted: ', {
+      signal: context.stopped,
+    });
+    if (answer.trim() === 'yes') return true;
+    complain(context, 'not applied');
+    return false;
+  } finally {
+    questions.close();
+  }
+}
+
+/** Runs the manager until every object is Ready, or nothing more can be done without a person, or time is up. */
+async function converge(
+  context: Context,
+  flags: ApplyFlags,
+  source: DesiredSource,
+  store: StateStore,
+): Promise<string> {
+  const { clock, random } = context;
+  let finish = (_outcome: string): void => undefined;
+  const finished = new Promise<string>((resolve) => {
+    finish = resolve;
+  });
+  const tell = progress(context, store);
+  const manager: Manager = new Manager({
+    source,
+    store,
+    environment: environmentAccount(context),
+    clock,
+    random,
+    logger: createLogger(flags.logLevel),
+    metrics: createMetrics(),
+    settleMs: flags.settle,
+    graceMs: 0,
+    allowMassChange: flags.allowMassChange ?? false,
+    mode: 'manage',
+    onPass: (key, result) => {
+      tell(key, result);
+      const outcome = verdict(manager, store);
+      if (outcome) finish(outcome);
+    },
+  });
+  const deadline = clock.after(flags.timeout, () =>
+    finish(
+      `not all objects are Ready after ${flags.timeout / 1000} s; what is under way goes on at the provider, and the next apply takes it up`,
+    ),
+  );
+  context.stopped.addEventListener('abort', () => finish('stopped; the next apply takes up what is left'), {
+    once: true,
+  });
+  try {
+    await manager.start();
+    if ([...store.records()].length === 0) finish('ready');
+    return await finished;
+  } finally {
+    deadline.cancel();
+    await manager.stop();
+  }
+}
+
+/** `ready`, or why nothing more will happen by itself; undefined while something may. */
+function verdict(manager: Manager, store: StateStore): string | undefined {
+  const stalled: string[] = [];
+  for (const record of store.records()) {
+    if (!manager.passed.has(record.key) || record.status?.observedGeneration !== record.generation)
+      return undefined;
+    if (conditionOf(record, 'Stalled') === 'True') stalled.push(record.key);
+    else if (record.deletionRequestedAt !== undefined || conditionOf(record, 'Ready') !== 'True')
+      return undefined;
+  }
+  if (stalled.length === 0) return 'ready';
+  return `${stalled.length} object(s) need a person: ${stalled.map(identity).join(', ')}`;
+}
+
+function identity(key: string): string {
+  const { kind, namespace, name } = parseObjectKey(key as ObjectKey);
+  return `${kind} ${namespace}/${name}`;
+}
+
+function conditionOf(record: ObjectRecord, type: string): string | undefined {
+  return record.status?.conditions.find((condition) => condition.type === type)?.status;
+}
+
+/** A line on stderr whenever an object goes over to something else. */
+function progress(context: Context, store: StateStore): (key: ObjectKey, result: PassResult) => void {
+  const last = new Map<ObjectKey, string>();
+  return (key, { plan, removed }) => {
+    const ready = store.record(key)?.status?.conditions.find(({ type }) => type === 'Ready');
+    const now = removed ? 'gone' : plan.kind === 'act' ? plan.step.action.do : (ready?.reason ?? plan.kind);
+    if (last.get(key) === now || now === 'AwaitingObservation') return;
+    last.set(key, now);
+    complain(context, `${identity(key)}: ${now}`);
+  };
+}
+
+function report(context: Context, flags: ApplyFlags, store: StateStore): void {
+  const records = [...store.records()].sort((left, right) => (left.key < right.key ? -1 : 1));
+  if (flags.output === 'json') {
+    const items = records.map(({ key, status }) => ({ ...parseObjectKey(key), status }));
+    print(context, JSON.stringify({ items }, null, 2));
+    return;
+  }
+  print(context, statusTable(records, palette(context.stdout, context.environment)));
+}

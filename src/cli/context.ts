@@ -1,0 +1,34 @@
+/** What commands are given of the process: nothing below reads the environment, the arguments or a stream by itself. */
+import type { Clock, Random } from '../base/index.ts';
+
+export interface Context {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly pid: number;
+  readonly hostname: string;
+  /** Aborted by the first SIGINT or SIGTERM. */
+  readonly stopped: AbortSignal;
+}
+
+/** Resolves when the process is asked to stop. */
+export function untilStopped({ stopped }: Context): Promise<void> {
+  return new Promise((resolve) => {
+    if (stopped.aborted) resolve();
+    else stopped.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+export function print(context: Context, text: string): void {
+  context.stdout.write(`${text}\n`);
+}
+
+export function complain(context: Context, text: string): void {
+  context.stderr.write(`${text}\n`);
+}
+
+/** Exit codes of `plan`, and of the others as far as they apply. */
+export const exitCodes = { ok: 0, failed: 1, changes: 2 } as const;

@@ -1,0 +1,105 @@
+/** One look at a fleet without changing anything: what `plan` prints, and what `apply` asks consent for. */
+import { UserError } from '../base/index.ts';
+import { formatProblem, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
+import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
+import type { PassResult } from '../reconcile/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { readState } from '../state/index.ts';
+import { createLogger, createMetrics } from '../telemetry/index.ts';
+import type { Context } from './context.ts';
+import { environmentAccount, ownerChoice, stateFile, type FleetFlags } from './options.ts';
+
+export interface FleetLook {
+  readonly plan: FleetPlan;
+  readonly snapshot: DesiredSnapshot;
+  /** Accounts that could not be read, and why. */
+  readonly unreadable: readonly string[];
+}
+
+export async function lookAtFleet(
+  context: Context,
+  flags: FleetFlags & { allowMassChange?: boolean; timeout: number },
+  source: DesiredSource,
+): Promise<FleetLook> {
+  const { clock, random } = context;
+  const store = readState(stateFile(flags), random, ownerChoice(flags));
+  const results = new Map<ObjectKey, PassResult>();
+  let finish = (): void => undefined;
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const isComplete = () => [...store.records()].every(({ key }) => results.has(key));
+  const manager = new Manager({
+    source,
+    store,
+    environment: environmentAccount(context),
+    clock,
+    random,
+    logger: createLogger(flags.logLevel),
+    metrics: createMetrics(),
+    settleMs: 0,
+    graceMs: 0,
+    allowMassChange: flags.allowMassChange ?? false,
+    mode: 'preview',
+    onPass: (key, result) => {
+      if (!results.has(key)) results.set(key, result);
+      if (isComplete()) finish();
+    },
+  });
+  const deadline = clock.after(flags.timeout, finish);
+  try {
+    await manager.start();
+    if (isComplete()) finish();
+    await Promise.race([finished, aborted(context.stopped)]);
+  } finally {
+    deadline.cancel();
+    await manager.stop();
+  }
+  const { snapshot } = manager;
+  if (!snapshot || !isComplete()) {
+    throw new UserError(
+      context.stopped.aborted
+        ? 'stopped before the plan was complete'
+        : `no complete answer within ${flags.timeout / 1000} s`,
+      'check that the API can be reached, or give it more time with --timeout',
+    );
+  }
+  // Accounts are reported by what failed in them.
+  for (const key of results.keys()) if (parseObjectKey(key).kind === 'Account') results.delete(key);
+  return { plan: summarise(results, snapshot), snapshot, unreadable: unreadable(results) };
+}
+
+function unreadable(results: ReadonlyMap<ObjectKey, PassResult>): string[] {
+  const messages = new Set<string>();
+  for (const { plan } of results.values()) {
+    if (plan.kind === 'wait' && (plan.reason === 'ApiUnreachable' || plan.reason === 'CredentialRejected')) {
+      messages.add(plan.message);
+    }
+  }
+  return [...messages];
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+export function problemLines(snapshot: DesiredSnapshot): string[] {
+  return snapshot.problems.map(formatProblem);
+}
+
+/** Holds that come from what was written in the documents, not from the state of the fleet. */
+const inputReasons = new Set([
+  'InvalidSpec',
+  'InvalidReference',
+  'ReferenceNotFound',
+  'AccountNotFound',
+  'AccountInvalid',
+  'SourceIncomplete',
+]);
+
+export function hasInputErrors({ plan, snapshot }: FleetLook): boolean {
+  return snapshot.problems.length > 0 || plan.held.some(({ reason }) => inputReasons.has(reason));
+}

@@ -1,0 +1,147 @@
+/** Flags that several commands share, and how their values are read. */
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Sensitive, UserError, messageOf } from '../base/index.ts';
+import { createFileSource, readFolder, type DesiredSource } from '../desired/index.ts';
+import { baseAddressProblem } from '../resources/index.ts';
+import { logLevels, type LogLevel } from '../telemetry/index.ts';
+import type { EnvironmentAccount } from '../manager/index.ts';
+import type { OwnerChoice } from '../state/index.ts';
+import type { Context } from './context.ts';
+
+export interface FleetFlags {
+  readonly source: string;
+  readonly state?: string;
+  readonly owner?: string;
+  readonly logLevel: LogLevel;
+}
+
+export function withFleetFlags(command: Command, defaultLevel: LogLevel): Command {
+  return command
+    .requiredOption('--source <dir>', 'folder (or file) of YAML documents')
+    .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
+    .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
+    .addOption(logLevelOption(defaultLevel));
+}
+
+export function logLevelOption(defaultLevel: LogLevel): Option {
+  return new Option('--log-level <level>', 'of the JSON lines on stderr')
+    .choices(logLevels)
+    .default(defaultLevel);
+}
+
+export function outputOption(): Option {
+  return new Option('--output <format>', 'text for people, json for programs')
+    .choices(['text', 'json'])
+    .default('text');
+}
+
+/** `host:port`; port 0 picks a free one. */
+export function parseAddress(text: string): { host: string; port: number } {
+  const match = /^(\[[0-9a-fA-F:]+\]|[^:[\]]+):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[2]);
+  if (!match?.[1] || port > 65_535) {
+    throw new InvalidArgumentError(
+      'expected HOST:PORT, for example 127.0.0.1:8080 (port 0 picks a free one)',
+    );
+  }
+  return { host: match[1].replace(/^\[|\]$/g, ''), port };
+}
+
+const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** `10m`, `30s`, `500ms`, `1h`, in milliseconds. */
+export function parseDuration(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
+  if (!match) throw new InvalidArgumentError('expected a duration such as 30s, 10m or 1h');
+  return Number(match[1]) * (unitsMs[match[2] ?? ''] ?? 0);
+}
+
+export function parsePositive(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('expected a number above 0');
+  return value;
+}
+
+/** `N/s` or `N`, requests per second. */
+export function parseRate(text: string): number {
+  return parsePositive(text.replace(/\/s$/, ''));
+}
+
+/** Where the state of a source is kept, unless --state says otherwise. */
+export function stateFile({ source, state }: Pick<FleetFlags, 'source' | 'state'>): string {
+  if (state !== undefined) return state;
+  const root = path.resolve(source);
+  return isFile(root)
+    ? path.join(path.dirname(root), '.fleetkeeper', `${path.basename(root)}.db`)
+    : path.join(root, '.fleetkeeper', 'state.db');
+}
+
+export function ownerChoice({ source, owner }: Pick<FleetFlags, 'source' | 'owner'>): OwnerChoice {
+  return { default: path.basename(path.resolve(source)) || 'fleet', explicit: owner };
+}
+
+/** `watch`: goes on reading; otherwise the folder is read once. */
+export function openSource(
+  { source }: Pick<FleetFlags, 'source'>,
+  context: Context,
+  watch: boolean,
+): DesiredSource {
+  if (source === 'kubernetes') {
+    throw new UserError(
+      '--source kubernetes is not served by this version yet',
+      'use a folder of YAML documents: --source DIR',
+    );
+  }
+  if (watch) return createFileSource({ directory: source, clock: context.clock });
+  return {
+    description: source,
+    start: () => readFolder(source),
+    stop: async () => undefined,
+  };
+}
+
+function isFile(file: string): boolean {
+  try {
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** FLEETKEEPER_API_URL, and FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE; never an argument. */
+export function environmentAccount({ environment }: Context): EnvironmentAccount {
+  const url = environment['FLEETKEEPER_API_URL'];
+  if (url !== undefined) {
+    const problem = baseAddressProblem(url, false);
+    if (problem)
+      throw new UserError(`FLEETKEEPER_API_URL ${problem}`, 'set it to the base address of the API');
+  }
+  const key = environment['FLEETKEEPER_API_KEY'];
+  const keyFile = environment['FLEETKEEPER_API_KEY_FILE'];
+  return {
+    url,
+    apiKey: () => {
+      if (key) return new Sensitive(key);
+      return keyFile ? readKeyFile(keyFile) : undefined;
+    },
+  };
+}
+
+/** A key file that can't be read now is as good as none: requests are not sent, and it is read again. */
+function readKeyFile(file: string): Sensitive<string> | undefined {
+  try {
+    return new Sensitive(readFileSync(file, 'utf8').trim());
+  } catch {
+    return undefined;
+  }
+}
+
+export function readTextFile(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UserError(`can't read ${what} ${file}: ${messageOf(error)}`, 'check the path', error);
+  }
+}

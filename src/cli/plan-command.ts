@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { complain, exitCodes, print, type Context } from './context.ts';
+import { hasInputErrors, lookAtFleet, problemLines } from './fleet-plan.ts';
+import { openSource, outputOption, parseDuration, withFleetFlags, type FleetFlags } from './options.ts';
+import { palette, renderPlan } from './render.ts';
+
+interface PlanFlags extends FleetFlags {
+  readonly output: 'text' | 'json';
+  readonly timeout: number;
+  readonly allowMassChange?: boolean;
+}
+
+/** `plan`: exit 0 nothing to do, 2 changes or drift, 1 something could not be read. */
+export function addPlanCommand(program: Command, context: Context, exit: (code: number) => void): void {
+  withFleetFlags(program.command('plan'), 'silent')
+    .description(
+      'show what would be changed, without changing anything (exit 0: nothing, 2: changes or drift, 1: error)',
+    )
+    .addOption(outputOption())
+    .option('--timeout <duration>', 'how long to wait for the API', parseDuration, 60_000)
+    .option('--allow-mass-change', 'plan also what the mass-change brake would stop')
+    .action(async (flags: PlanFlags) => {
+      const look = await lookAtFleet(context, flags, openSource(flags, context, false));
+      for (const line of problemLines(look.snapshot)) complain(context, line);
+      for (const message of look.unreadable) complain(context, `the account can't be read: ${message}`);
+      print(
+        context,
+        flags.output === 'json'
+          ? JSON.stringify(look.plan, null, 2)
+          : renderPlan(look.plan, palette(context.stdout, context.environment)),
+      );
+      if (hasInputErrors(look) || look.unreadable.length > 0) return exit(exitCodes.failed);
+      const { changes, held } = look.plan;
+      return exit(changes.length + held.length > 0 ? exitCodes.changes : exitCodes.ok);
+    });
+}

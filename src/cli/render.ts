@@ -1,0 +1,122 @@
+/** Plans and statuses as text. Colour only where the stream is a terminal that wants it. */
+import { Ansis } from 'ansis';
+import Table from 'cli-table3';
+import type { Change, ChangeAction, FleetPlan, Held, ShownDifference } from '../manager/index.ts';
+
+export interface Palette {
+  readonly good: (text: string) => string;
+  readonly bad: (text: string) => string;
+  readonly busy: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly strong: (text: string) => string;
+}
+
+export function palette(
+  stream: { isTTY?: boolean },
+  environment: Readonly<Record<string, string | undefined>>,
+): Palette {
+  const wanted = stream.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
+  const colours = new Ansis(wanted ? 2 : 0);
+  return {
+    good: (text) => colours.green(text),
+    bad: (text) => colours.red(text),
+    busy: (text) => colours.yellow(text),
+    dim: (text) => colours.dim(text),
+    strong: (text) => colours.bold(text),
+  };
+}
+
+const signs: Readonly<Record<ChangeAction, string>> = {
+  create: '+',
+  update: '~',
+  resize: '~',
+  'set-sleep-policy': '~',
+  start: '~',
+  stop: '~',
+  restart: '~',
+  replace: '-/+',
+  delete: '-',
+};
+
+export function renderPlan(plan: FleetPlan, colours: Palette): string {
+  const lines = [
+    ...plan.changes.flatMap((change) => renderChange(change, colours)),
+    ...plan.held.flatMap((held) => renderHeld(held, colours)),
+  ];
+  return [...lines, ...(lines.length > 0 ? [''] : []), renderSummary(plan)].join('\n');
+}
+
+function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette): string[] {
+  const sign = signs[change.action];
+  const paint =
+    change.action === 'create'
+      ? good
+      : change.action === 'delete' || change.action === 'replace'
+        ? bad
+        : busy;
+  const drift = change.drift ? busy(' (drift)') : '';
+  return [
+    `${paint(sign.padStart(3))} ${strong(identity(change))}  ${paint(change.action)}${drift}  ${dim(change.reason)}`,
+    ...change.differences.map((difference) => renderDifference(difference, change.action)),
+  ];
+}
+
+function renderHeld(held: Held, { bad, strong, dim }: Palette): string[] {
+  const would = held.actions.length > 0 ? dim(`  would ${held.actions.join(', ')}`) : '';
+  return [
+    `${bad('  !')} ${strong(identity(held))}  ${bad(held.reason)}${would}`,
+    `      ${held.message}`,
+    ...held.differences.map((difference) => renderDifference(difference, 'update')),
+  ];
+}
+
+function renderDifference({ path, desired, observed }: ShownDifference, action: ChangeAction): string {
+  return action === 'create'
+    ? `      ${path}: ${show(desired)}`
+    : `      ${path}: ${show(observed)} → ${show(desired)}`;
+}
+
+function renderSummary({ summary }: FleetPlan): string {
+  const { create, update, replace, held, drift, unchanged, waiting, problems } = summary;
+  if (create + update + replace + summary.delete + held + problems === 0) {
+    const way = waiting > 0 ? `, ${waiting} on their way` : '';
+    return `Nothing to do: ${unchanged} object(s) are as desired${way}.`;
+  }
+  const parts = [
+    `${create} to create`,
+    `${update} to change`,
+    `${replace} to replace`,
+    `${summary.delete} to delete`,
+    `${unchanged} unchanged`,
+    ...(waiting > 0 ? [`${waiting} on their way`] : []),
+    ...(held > 0 ? [`${held} held`] : []),
+    ...(drift > 0 ? [`${drift} drifted`] : []),
+    ...(problems > 0 ? [`${problems} problem(s) in the source`] : []),
+  ];
+  return `Plan: ${parts.join(', ')}.`;
+}
+
+function identity({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+function show(value: unknown): string {
+  return value === null ? '(none)' : JSON.stringify(value);
+}
+
+/** Columns aligned with spaces, as kubectl prints them. */
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const none = { top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '' };
+  const rest = { 'bottom-left': '', 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '' };
+  const table = new Table({
+    head: [...head],
+    chars: { ...none, ...rest, right: '', 'right-mid': '', middle: '   ' },
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+  });
+  table.push(...rows.map((row) => [...row]));
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}

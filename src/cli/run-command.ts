@@ -1,0 +1,104 @@
+import type { Command } from 'commander';
+import { formatProblem } from '../desired/index.ts';
+import { createHealthServer } from '../http/index.ts';
+import { Manager, collectFleetMetrics } from '../manager/index.ts';
+import { lockState, openState } from '../state/index.ts';
+import { createLogger, createMetrics, type Logger } from '../telemetry/index.ts';
+import { print, untilStopped, type Context } from './context.ts';
+import {
+  environmentAccount,
+  openSource,
+  ownerChoice,
+  parseAddress,
+  parseDuration,
+  stateFile,
+  withFleetFlags,
+  type FleetFlags,
+} from './options.ts';
+
+interface RunFlags extends FleetFlags {
+  readonly listen?: { host: string; port: number };
+  readonly settle: number;
+}
+
+/** `run`: the manager, until it is told to stop. */
+export function addRunCommand(program: Command, context: Context): void {
+  withFleetFlags(program.command('run'), 'info')
+    .description('keep the fleet as the documents say, until stopped')
+    .option('--listen <address>', 'HOST:PORT for /healthz, /readyz and /metrics', parseAddress)
+    .option(
+      '--settle <duration>',
+      'how long a request with an unknown outcome may still take effect',
+      parseDuration,
+      5000,
+    )
+    .action(async (flags: RunFlags) => {
+      const file = stateFile(flags);
+      const lock = lockState(
+        file,
+        `process ${context.pid} on ${context.hostname} (fleetkeeper run --source ${flags.source})`,
+      );
+      try {
+        await runManager(context, flags, file);
+      } finally {
+        lock.release();
+      }
+    });
+}
+
+async function runManager(context: Context, flags: RunFlags, file: string): Promise<void> {
+  const { clock, random } = context;
+  const logger = createLogger(flags.logLevel);
+  const metrics = createMetrics();
+  const source = openSource(flags, context, true);
+  const state = openState(file, random, ownerChoice(flags));
+  const manager = new Manager({
+    source,
+    store: state.store,
+    environment: environmentAccount(context),
+    clock,
+    random,
+    logger,
+    metrics,
+    settleMs: flags.settle,
+    graceMs: goneAfterMs,
+    allowMassChange: false,
+    mode: 'manage',
+    onSource: problemLog(logger),
+  });
+  const health = createHealthServer({
+    ready: () => manager.ready,
+    metrics: () => {
+      collectFleetMetrics(metrics, state.store, manager.accounts, clock);
+      return metrics.registry.metrics();
+    },
+  });
+  try {
+    if (flags.listen) print(context, `listening on ${await health.listen(flags.listen)}`);
+    await manager.start();
+    logger.info({ source: source.description, state: file, owner: state.store.ownerName }, 'manager started');
+    await untilStopped(context);
+    logger.info('manager stopping');
+  } finally {
+    await manager.stop();
+    await health.close();
+    state.close();
+  }
+  logger.info('manager stopped');
+}
+
+/** A file that is moved or replaced is missing for a moment; what stays away this long is gone. */
+const goneAfterMs = 2000;
+
+/** Each problem of the source once, when it appears. */
+function problemLog(
+  logger: Logger,
+): (snapshot: { problems: readonly Parameters<typeof formatProblem>[0][] }) => void {
+  let known = new Set<string>();
+  return ({ problems }) => {
+    const lines = new Set(problems.map(formatProblem));
+    for (const line of lines) if (!known.has(line)) logger.error({ problem: line }, 'problem in the source');
+    if (known.size > 0 && lines.size === 0) logger.info('all problems in the source are mended');
+    known = lines;
+  };
+}

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { UserError, rfc3339 } from '../base/index.ts';
+import { apiVersion, parseObjectKey } from '../resources/index.ts';
+import { readState, type ObjectRecord } from '../state/index.ts';
+import { print, type Context } from './context.ts';
+import { outputOption, ownerChoice, stateFile, withFleetFlags, type FleetFlags } from './options.ts';
+import { palette, renderTable, type Palette } from './render.ts';
+
+interface StatusFlags extends FleetFlags {
+  readonly output: 'text' | 'json';
+}
+
+/** `status`: what the manager last wrote down; works beside a running one and without the API. */
+export function addStatusCommand(program: Command, context: Context): void {
+  withFleetFlags(program.command('status'), 'silent')
+    .description('show the objects and their status as the manager last wrote them')
+    .addOption(outputOption())
+    .action((flags: StatusFlags) => {
+      const file = stateFile(flags);
+      if (!existsSync(file)) {
+        throw new UserError(
+          `there is no state file ${file}`,
+          'it is made by `fleetkeeper run` or `fleetkeeper apply`; if it is kept elsewhere, name it with --state',
+        );
+      }
+      const store = readState(file, context.random, ownerChoice(flags));
+      const records = [...store.records()].sort((left, right) => (left.key < right.key ? -1 : 1));
+      print(
+        context,
+        flags.output === 'json'
+          ? JSON.stringify({ apiVersion: 'v1', kind: 'List', items: records.map(statusItem) }, null, 2)
+          : statusTable(records, palette(context.stdout, context.environment)),
+      );
+    });
+}
+
+function statusItem(record: ObjectRecord): object {
+  const { kind, namespace, name } = parseObjectKey(record.key);
+  const { annotations, labels, spec } = record.manifest;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      namespace,
+      uid: record.uid,
+      generation: record.generation,
+      ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
+      ...(Object.keys(labels).length > 0 ? { labels } : {}),
+      ...(record.deletionRequestedAt === undefined
+        ? {}
+        : { deletionTimestamp: rfc3339(record.deletionRequestedAt) }),
+    },
+    spec,
+    status: record.status ?? { observedGeneration: 0, conditions: [] },
+  };
+}
+
+export function statusTable(records: readonly ObjectRecord[], colours: Palette): string {
+  if (records.length === 0) return 'No objects.';
+  return renderTable(
+    ['KIND', 'NAMESPACE', 'NAME', 'STATE', 'READY', 'ENDPOINT', 'MESSAGE'],
+    records.map((record) => statusRow(record, colours)),
+  );
+}
+
+function statusRow(record: ObjectRecord, { good, bad, busy, dim }: Palette): string[] {
+  const { kind, namespace, name } = parseObjectKey(record.key);
+  const { status } = record;
+  const condition = (type: string) => status?.conditions.find((item) => item.type === type);
+  const ready = condition('Ready');
+  const stalled = condition('Stalled')?.status === 'True';
+  const paint = ready?.status === 'True' ? good : stalled ? bad : busy;
+  const state = record.deletionRequestedAt === undefined ? text(status?.['state']) : 'Terminating';
+  return [
+    kind,
+    namespace,
+    name,
+    state,
+    paint(ready?.status ?? 'Unknown'),
+    text(status?.['endpoint']),
+    ready?.status === 'True'
+      ? dim(ready.reason)
+      : `${ready?.reason ?? 'NotLookedAt'}${ready?.message ? `: ${ready.message}` : ''}`,
+  ];
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '-';
+}

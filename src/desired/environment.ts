@@ -1,0 +1,71 @@
+import { Sensitive } from '../base/index.ts';
+import type { EnvironmentEntry } from '../resources/index.ts';
+import type { DesiredObject, DesiredSnapshot } from './source.ts';
+
+export type ResolvedEnvironment =
+  | { readonly ok: true; readonly environment: Sensitive<Record<string, string>> | undefined }
+  | {
+      readonly ok: false;
+      readonly path: (string | number)[];
+      readonly message: string;
+      readonly remedy: string;
+    };
+
+/**
+ * The service's environment with Secrets and ConfigMaps of its namespace filled in; `environment` is
+ * undefined when the spec has no `env` (then it is not managed).
+ *
+ * As in a Pod: an entry without `value` and `valueFrom` is the empty text; a missing Secret, ConfigMap or
+ * key is an error unless the reference is `optional`, then the variable is left out. Unlike in a Pod,
+ * `$(NAME)` is not expanded: the text is sent as it is written.
+ */
+export function resolveEnvironment(
+  object: DesiredObject<'ContainerService'>,
+  snapshot: DesiredSnapshot,
+): ResolvedEnvironment {
+  const entries = object.spec.env;
+  if (entries === undefined) return { ok: true, environment: undefined };
+  const variables: [string, string][] = [];
+  for (const [index, entry] of entries.entries()) {
+    const reference = referenceOf(entry);
+    if (!reference) {
+      variables.push([entry.name, entry.value ?? '']);
+      continue;
+    }
+    const { kind, field, name, key, optional } = reference;
+    const source = (kind === 'Secret' ? snapshot.secrets : snapshot.configMaps).get(
+      `${object.namespace}/${name}`,
+    );
+    const value = source?.get(key);
+    if (value) variables.push([entry.name, value.reveal()]);
+    else if (!optional) {
+      const path = ['spec', 'env', index, 'valueFrom', field];
+      return { ok: false, path, ...missing(kind, object.namespace, name, source ? key : undefined) };
+    }
+  }
+  // fromEntries defines own members, so that even a variable `__proto__` is only a variable.
+  return { ok: true, environment: new Sensitive(Object.fromEntries(variables)) };
+}
+
+function referenceOf({ valueFrom }: EnvironmentEntry) {
+  if (valueFrom?.secretKeyRef)
+    return { kind: 'Secret', field: 'secretKeyRef', ...valueFrom.secretKeyRef } as const;
+  if (valueFrom?.configMapKeyRef) {
+    return { kind: 'ConfigMap', field: 'configMapKeyRef', ...valueFrom.configMapKeyRef } as const;
+  }
+  return undefined;
+}
+
+function missing(kind: 'Secret' | 'ConfigMap', namespace: string, name: string, key: string | undefined) {
+  const whole = `${kind} ${name} in the namespace ${namespace}`;
+  const where = kind === 'Secret' ? 'data or stringData' : 'data';
+  return key === undefined
+    ? {
+        message: `there is no usable ${whole}`,
+        remedy: `add it (or mend it, if it is there), or set \`optional: true\``,
+      }
+    : {
+        message: `the ${whole} has no key \`${key}\``,
+        remedy: `add the key under ${where}, correct \`key\`, or set \`optional: true\``,
+      };
+}

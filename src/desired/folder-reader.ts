@@ -1,0 +1,217 @@
+/**
+ * Reads a folder again and again, opening only what changed since the last time, and remembers what was in
+ * files that can't be read any more: what was once declared is not dropped because of a broken file.
+ *
+ * A loss needs two looks: a file that is missing, or that says less than before, counts as it was until it is
+ * found so again at least `settleMs` later. Editors rename and truncate files, and copies take time.
+ */
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { UserError, messageOf } from '../base/index.ts';
+import { assemble, type SourceFile } from './folder.ts';
+import { limits } from './limits.ts';
+import { list, type ListedFile, type Listing, type Unlisted } from './listing.ts';
+import { parseFile, refusedFile, type ParsedDocument, type ParsedFile } from './parse.ts';
+import type { DesiredSnapshot, Problem } from './source.ts';
+
+/** How long a loss must last to be believed. */
+export const settleMs = 100;
+
+interface Entry {
+  parsed: ParsedFile;
+  /** Undefined: read it again in any case. */
+  signature: string | undefined;
+  /** Of the bytes; undefined when they couldn't be read. Stays in memory. */
+  digest: string | undefined;
+  missingSinceMs: number | undefined;
+  /** The digest of newer content that says less than `parsed`, and since when it is seen. */
+  doubted: { readonly digest: string; readonly sinceMs: number } | undefined;
+}
+
+export interface Reading {
+  readonly snapshot: DesiredSnapshot;
+  /** A loss is not believed yet: read again after `settleMs`. */
+  readonly unsettled: boolean;
+}
+
+const filesAtOnce = 32;
+
+export class FolderReader {
+  readonly #root: string;
+  #entries = new Map<string, Entry>();
+  #readBefore = false;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /**
+   * `touched` files are opened even if they look unchanged (two writes within one tick of the file system's
+   * clock look like one). Throws a `UserError` when the root can't be read the first time; later that is a
+   * problem in the snapshot, which keeps what it had.
+   */
+  async read(sequence: number, nowMs: number, touched: ReadonlySet<string> = new Set()): Promise<Reading> {
+    let listing = await list(this.#root);
+    let vanished = await this.#open(listing, touched, nowMs, false);
+    vanished ||= listing.unlisted.some((part) => part.vanished && part.prefix !== '');
+    if (vanished) {
+      listing = await list(this.#root);
+      await this.#open(listing, touched, nowMs, true);
+    }
+    const lostRoot = listing.unlisted.find((part) => part.prefix === '');
+    if (lostRoot && !this.#readBefore) {
+      throw new UserError(
+        `the source ${this.#root} ${lostRoot.message}`,
+        `check --source: ${lostRoot.remedy}`,
+      );
+    }
+    this.#readBefore = true;
+    const unsettled = this.#dropMissing(listing, nowMs);
+    const files: SourceFile[] = [];
+    for (const entry of this.#entries.values()) {
+      files.push(entry.missingSinceMs === undefined ? entry.parsed : { ...entry.parsed, missing: true });
+    }
+    const snapshot = assemble(files, sequence, {
+      name: this.#root,
+      problems: listing.unlisted.map((part) => this.#unlistedProblem(part)),
+      complete: listing.unlisted.length === 0,
+    });
+    return { snapshot, unsettled };
+  }
+
+  /** Opens what is new or changed. True when a listed file was not there any more; `last` makes it a problem. */
+  async #open(
+    listing: Listing,
+    touched: ReadonlySet<string>,
+    nowMs: number,
+    last: boolean,
+  ): Promise<boolean> {
+    const changed = listing.files.filter(({ file, signature }) => {
+      const entry = this.#entries.get(file);
+      return !entry || entry.signature !== signature || touched.has(file);
+    });
+    let vanished = false;
+    for (let start = 0; start < changed.length; start += filesAtOnce) {
+      const batch = changed.slice(start, start + filesAtOnce);
+      const contents = await Promise.all(batch.map((listed) => contentOf(listed)));
+      for (const [index, listed] of batch.entries()) {
+        const content = contents[index];
+        if (content?.vanished) vanished = true;
+        if (content && (!content.vanished || last)) this.#take(listed, content, nowMs);
+      }
+    }
+    return vanished;
+  }
+
+  #take({ file, signature }: ListedFile, content: Content, nowMs: number): void {
+    const before = this.#entries.get(file);
+    if (content.bytes === undefined) {
+      const parsed = refusedFile(file, content.message, content.remedy);
+      this.#keep(file, { parsed, signature: undefined, digest: undefined }, before);
+      return;
+    }
+    const digest = createHash('sha256').update(content.bytes).digest('hex');
+    if (before?.digest === digest) {
+      before.signature = signature;
+      before.doubted = undefined;
+      return;
+    }
+    const parsed = parseFile(file, content.bytes);
+    if (before && saysLess(parsed, before.parsed)) {
+      if (before.doubted?.digest !== digest) before.doubted = { digest, sinceMs: nowMs };
+      if (nowMs - before.doubted.sinceMs < settleMs) {
+        before.signature = undefined;
+        return;
+      }
+    }
+    this.#keep(file, { parsed, signature, digest }, before);
+  }
+
+  #keep(file: string, now: Pick<Entry, 'parsed' | 'signature' | 'digest'>, before: Entry | undefined): void {
+    const parsed = before ? rememberingWhatWas(now.parsed, before.parsed) : now.parsed;
+    this.#entries.set(file, { ...now, parsed, missingSinceMs: undefined, doubted: undefined });
+  }
+
+  /**
+   * Forgets files that are gone for good. True when a loss is not believed yet. Files in a place that can't
+   * be listed are not missing: nothing is known of them.
+   */
+  #dropMissing(listing: Listing, nowMs: number): boolean {
+    const listed = new Set(listing.files.map(({ file }) => file));
+    const unknown = (file: string) => listing.unlisted.some((part) => liesIn(file, part.prefix));
+    let unsettled = false;
+    for (const [file, entry] of this.#entries) {
+      if (listed.has(file) || unknown(file)) entry.missingSinceMs = undefined;
+      else if (entry.missingSinceMs === undefined) entry.missingSinceMs = nowMs;
+      else if (nowMs - entry.missingSinceMs >= settleMs) this.#entries.delete(file);
+      const waits = entry.missingSinceMs !== undefined || entry.doubted !== undefined;
+      unsettled ||= waits && this.#entries.has(file);
+    }
+    return unsettled;
+  }
+
+  #unlistedProblem({ prefix, message, remedy }: Unlisted): Problem {
+    const [file, text] =
+      prefix === '' ? [this.#root, `the folder ${this.#root} ${message}`] : [prefix, message];
+    const holds = [...this.#entries.keys()].some((entry) => liesIn(entry, prefix));
+    const kept = holds ? '; what was read from it before is kept' : '';
+    return { file, line: undefined, path: undefined, message: `${text}${kept}`, remedy, key: undefined };
+  }
+}
+
+/** One snapshot of a folder or a file, without watching it. Throws a `UserError` when it can't be read. */
+export async function readFolder(directory: string): Promise<DesiredSnapshot> {
+  const { snapshot } = await new FolderReader(directory).read(1, 0);
+  return snapshot;
+}
+
+function liesIn(file: string, prefix: string): boolean {
+  return prefix === '' || file === prefix || file.startsWith(`${prefix}/`);
+}
+
+type Content =
+  | { readonly bytes: Buffer; readonly vanished: false }
+  | {
+      readonly bytes: undefined;
+      readonly vanished: boolean;
+      readonly message: string;
+      readonly remedy: string;
+    };
+
+async function contentOf({ path }: ListedFile): Promise<Content> {
+  try {
+    await using handle = await open(path);
+    const { size } = await handle.stat();
+    if (size > limits.fileBytes) {
+      const message = `is larger than ${limits.fileBytes / 1024 / 1024} MiB`;
+      return { bytes: undefined, vanished: false, message, remedy: 'split it, or move it out of the folder' };
+    }
+    return { bytes: await handle.readFile(), vanished: false };
+  } catch (error) {
+    const vanished = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const message = `can't be read: ${messageOf(error)}`;
+    return { bytes: undefined, vanished, message, remedy: 'make it readable by this user, or move it away' };
+  }
+}
+
+/** Is something that the file declared before not in it any more? (An incomplete file forgets nothing.) */
+function saysLess(now: ParsedFile, before: ParsedFile): boolean {
+  const present = new Set(now.documents.map((document) => document.id));
+  return now.complete && before.documents.some((document) => !present.has(document.id));
+}
+
+/**
+ * A file of which a part can't be identified any more may still declare all that it declared before. Such
+ * objects are marked unusable, so that they are left alone; Secrets and ConfigMaps stay as they were read.
+ */
+function rememberingWhatWas(now: ParsedFile, before: ParsedFile): ParsedFile {
+  if (now.complete) return now;
+  const present = new Set(now.documents.map((document) => document.id));
+  const remembered = before.documents
+    .filter((document) => !present.has(document.id))
+    .map((document): ParsedDocument => {
+      if (document.is === 'data') return document;
+      return { is: 'unusable', id: document.id, location: document.location, problems: now.problems };
+    });
+  return { ...now, documents: [...now.documents, ...remembered] };
+}

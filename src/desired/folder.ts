@@ -1,0 +1,147 @@
+/** All files of a source to one snapshot. Pure; the order of the files makes no difference. */
+import type { ObjectKey } from '../resources/index.ts';
+import { sameValue } from '../base/index.ts';
+import { limits } from './limits.ts';
+import type { DataDocument, ParsedDocument, ParsedFile, SecretData } from './parse.ts';
+import { compareProblems, compareText } from './problem.ts';
+import type { DesiredObject, DesiredSnapshot, Problem } from './source.ts';
+
+export interface SourceFile extends ParsedFile {
+  /**
+   * It was there, and is missing from the last listing only: perhaps an editor is replacing it. It counts as
+   * it was, but yields to a file that is there (it may have been renamed).
+   */
+  readonly missing?: boolean;
+}
+
+/** What is known of the folder beside the files that were read. */
+export interface FolderState {
+  /** For people. */
+  readonly name: string;
+  /** What couldn't be listed. */
+  readonly problems: readonly Problem[];
+  readonly complete: boolean;
+}
+
+const wholeFolder: FolderState = { name: '.', problems: [], complete: true };
+
+export function assemble(
+  files: readonly SourceFile[],
+  sequence: number,
+  folder: FolderState = wholeFolder,
+): DesiredSnapshot {
+  const problems: Problem[] = [...folder.problems];
+  const used = withinLimit(files, folder, problems);
+  const objects = new Map<ObjectKey, DesiredObject>();
+  const unusable = new Map<ObjectKey, readonly Problem[]>();
+  const secrets = new Map<string, SecretData>();
+  const configMaps = new Map<string, SecretData>();
+
+  for (const written of byIdentity(used).values()) {
+    const [first] = written;
+    if (written.length > 1) {
+      const problem = duplicateProblem(written);
+      problems.push(problem);
+      if (first.is !== 'data') unusable.set(first.id, [...problemsOf(written), problem]);
+    } else if (first.is === 'object') objects.set(first.id, first.object);
+    else if (first.is === 'unusable') unusable.set(first.id, first.problems);
+    else if (first.data) mapFor(first, secrets, configMaps).set(first.name, first.data);
+  }
+
+  const complete = folder.complete && used.length === files.length && used.every((file) => file.complete);
+  const empty = complete && used.every((file) => file.documentCount === 0);
+  if (empty) problems.push(emptyProblem(folder.name));
+  problems.push(...used.flatMap((file) => file.problems));
+  problems.sort(compareProblems);
+  return { sequence, objects, unusable, secrets, configMaps, problems, complete, empty };
+}
+
+/** Do both say the same? Objects and data are compared by identity: a file that did not change keeps them. */
+export function sameContent(left: DesiredSnapshot, right: DesiredSnapshot): boolean {
+  return (
+    left.complete === right.complete &&
+    left.empty === right.empty &&
+    sameMembers(left.objects, right.objects) &&
+    sameMembers(left.secrets, right.secrets) &&
+    sameMembers(left.configMaps, right.configMaps) &&
+    sameValue([...left.unusable.keys()].sort(compareText), [...right.unusable.keys()].sort(compareText)) &&
+    sameValue(left.problems, right.problems)
+  );
+}
+
+function sameMembers<Key, Value>(left: ReadonlyMap<Key, Value>, right: ReadonlyMap<Key, Value>): boolean {
+  return left.size === right.size && [...left].every(([key, value]) => right.get(key) === value);
+}
+
+function mapFor<Value>({ kind }: DataDocument, secrets: Value, configMaps: Value): Value {
+  return kind === 'Secret' ? secrets : configMaps;
+}
+
+/** The files in the order of their names, as many as the limit on documents admits. */
+function withinLimit(files: readonly SourceFile[], folder: FolderState, problems: Problem[]): SourceFile[] {
+  const sorted = [...files].sort((left, right) => compareText(left.file, right.file));
+  let count = 0;
+  const end = sorted.findIndex((file) => (count += file.documentCount) > limits.documents);
+  if (end === -1) return sorted;
+  problems.push({
+    file: folder.name,
+    line: undefined,
+    path: undefined,
+    message: `there are more than ${limits.documents} documents; ${sorted[end]?.file} and the files after it are not used`,
+    remedy: 'check that this is the right folder, or split the fleet',
+    key: undefined,
+  });
+  return sorted.slice(0, end);
+}
+
+type Written = [ParsedDocument, ...ParsedDocument[]];
+
+function byIdentity(files: readonly SourceFile[]): Map<string, Written> {
+  const groups = new Map<string, Written>();
+  for (const file of [...files.filter(isThere), ...files.filter((candidate) => !isThere(candidate))]) {
+    for (const document of file.documents) {
+      const written = groups.get(document.id);
+      if (!written) groups.set(document.id, [document]);
+      else if (isThere(file)) written.push(document);
+    }
+  }
+  return groups;
+}
+
+function isThere(file: SourceFile): boolean {
+  return file.missing !== true;
+}
+
+function problemsOf(written: Written): Problem[] {
+  return written.flatMap((document) => (document.is === 'unusable' ? document.problems : []));
+}
+
+const placesTold = 5;
+
+function duplicateProblem(written: Written): Problem {
+  const [{ id, is, location }] = written;
+  const places = written
+    .slice(0, placesTold)
+    .map((document) => `${document.location.file}:${document.location.line}`);
+  const more = written.length > placesTold ? ` and ${written.length - placesTold} more` : '';
+  return {
+    file: location.file,
+    line: location.line,
+    path: undefined,
+    message: `${id} is written ${written.length} times, at ${places.join(', ')}${more}; none of them is used`,
+    remedy: 'keep one of them',
+    key: is === 'data' ? undefined : id,
+  };
+}
+
+function emptyProblem(name: string): Problem {
+  return {
+    file: name,
+    line: undefined,
+    path: undefined,
+    message: 'there is no document in it',
+    remedy:
+      'check that --source is the right folder (*.yaml, *.yml and *.json are read), and that it is mounted',
+    key: undefined,
+  };
+}

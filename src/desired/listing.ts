@@ -1,0 +1,160 @@
+/**
+ * Which files of a folder hold documents. Names are looked at only, no file is opened.
+ *
+ * Skipped by name: what starts with a dot (`.git`, `.fleetkeeper`, an editor's `.#lock` and `.swp`, and the
+ * `..data` folders of a Kubernetes volume, whose files are reached through the links beside them),
+ * `node_modules`, and editors' temporary files. Symbolic links are followed; a file or folder that can be
+ * reached twice counts once, by its own name before a link's, so circles end.
+ */
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { messageOf } from '../base/index.ts';
+import { limits } from './limits.ts';
+import { compareText } from './problem.ts';
+
+export interface ListedFile {
+  /** Relative to the root, with `/`. */
+  readonly file: string;
+  readonly path: string;
+  /** Changes when the file is written or replaced. */
+  readonly signature: string;
+}
+
+export interface Unlisted {
+  /** Relative to the root; empty for the root itself. Nothing is known of what lies in it. */
+  readonly prefix: string;
+  readonly message: string;
+  readonly remedy: string;
+  /** It was there a moment ago: worth a second look. */
+  readonly vanished: boolean;
+}
+
+export interface Listing {
+  readonly files: readonly ListedFile[];
+  readonly unlisted: readonly Unlisted[];
+}
+
+const documentFile = /\.(?:ya?ml|json)$/i;
+const temporaryFile = /^(?:\.|node_modules$|4913$|#.*#$)|(?:~|\.swp)$/;
+
+/** Is this name never looked at? */
+export function isSkipped(name: string): boolean {
+  return temporaryFile.test(name);
+}
+
+export function isDocumentFile(name: string): boolean {
+  return documentFile.test(name);
+}
+
+/** Lists a folder, or a single file. Never throws: what can't be listed is in `unlisted`. */
+export async function list(root: string): Promise<Listing> {
+  return new Walk(root).run();
+}
+
+interface Step {
+  /** Relative to the root. */
+  readonly file: string;
+  readonly link: boolean;
+}
+
+class Walk {
+  readonly #root: string;
+  readonly #files: ListedFile[] = [];
+  readonly #unlisted: Unlisted[] = [];
+  readonly #seen = new Set<string>();
+  #folders: string[] = [''];
+  #links: string[] = [];
+  #entries = 0;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async run(): Promise<Listing> {
+    try {
+      const root = await stat(this.#root, { bigint: true });
+      if (root.isFile()) {
+        const signature = signatureOf(root);
+        return { files: [{ file: basename(this.#root), path: this.#root, signature }], unlisted: [] };
+      }
+      if (!root.isDirectory()) throw new Error('it is neither a folder nor a file');
+      this.#seen.add(`${root.dev}:${root.ino}`);
+    } catch (error) {
+      this.#cannot('', error);
+      return { files: [], unlisted: this.#unlisted };
+    }
+    while (this.#entries <= limits.entries && this.#files.length <= limits.files) {
+      const folder = this.#folders.pop();
+      if (folder !== undefined) await this.#folder(folder);
+      else if (this.#links.length > 0) {
+        const [next = '', ...rest] = this.#links.sort(compareText);
+        this.#links = rest;
+        await this.#look({ file: next, link: true });
+      } else return { files: this.#files, unlisted: this.#unlisted };
+    }
+    this.#unlisted.push({
+      prefix: '',
+      message: `holds more than ${limits.files} files of documents, or ${limits.entries} entries`,
+      remedy: 'check that it is the right folder',
+      vanished: false,
+    });
+    return { files: this.#files, unlisted: this.#unlisted };
+  }
+
+  async #folder(folder: string): Promise<void> {
+    try {
+      const entries = await readdir(join(this.#root, folder), { withFileTypes: true });
+      this.#entries += entries.length;
+      const steps: Step[] = [];
+      for (const entry of entries) {
+        const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
+        if (isSkipped(entry.name)) continue;
+        if (entry.isSymbolicLink()) this.#links.push(file);
+        else if (entry.isDirectory() || isDocumentFile(entry.name)) steps.push({ file, link: false });
+      }
+      await Promise.all(steps.map((step) => this.#look(step)));
+    } catch (error) {
+      this.#cannot(folder, error);
+    }
+  }
+
+  async #look({ file, link }: Step): Promise<void> {
+    try {
+      const path = join(this.#root, file);
+      const found = await stat(path, { bigint: true });
+      const identity = `${found.dev}:${found.ino}`;
+      if (link && this.#seen.has(identity)) return;
+      if (found.isDirectory()) this.#folders.push(file);
+      else if (found.isFile() && isDocumentFile(file)) {
+        this.#files.push({ file, path, signature: signatureOf(found) });
+      } else return;
+      this.#seen.add(identity);
+    } catch (error) {
+      this.#cannot(file, error, link);
+    }
+  }
+
+  #cannot(prefix: string, error: unknown, link = false): void {
+    const vanished = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    this.#unlisted.push({
+      prefix,
+      message:
+        link && vanished ? 'is a link to something that is not there' : `can't be read: ${messageOf(error)}`,
+      remedy:
+        link && vanished
+          ? 'mend the link, or remove it'
+          : 'check that it is there, mounted, and readable by this user',
+      vanished,
+    });
+  }
+}
+
+function signatureOf(found: {
+  dev: bigint;
+  ino: bigint;
+  size: bigint;
+  mtimeNs: bigint;
+  ctimeNs: bigint;
+}): string {
+  return [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(':');
+}

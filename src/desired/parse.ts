@@ -1,0 +1,411 @@
+/**
+ * One file's text to documents. Pure; never throws; never puts a value into a message.
+ *
+ * Every document ends in one of four ways:
+ * - **read**: it is valid and used;
+ * - **unusable**: kind, namespace and name are known, the rest is not valid. It exists, and is left alone;
+ * - **foreign**: it is surely not ours (`apps/v1 Deployment`), or of a kind that comes later. Told, and no more;
+ * - **unidentified**: nobody can say which object it is. Then the file is not `complete`, and the absence of
+ *   an object proves nothing.
+ * A document that is not YAML leaves the file incomplete even if its name could be read: a quote that is not
+ * closed swallows the documents that follow.
+ */
+import {
+  apiVersion,
+  configMapDocument,
+  documents as schemas,
+  group,
+  laterKinds,
+  managedKinds,
+  objectKey,
+  secretDocument,
+  type ManagedKind,
+  type ObjectKey,
+} from '../resources/index.ts';
+import { Sensitive } from '../base/index.ts';
+import { explain, plainWords, showable, type Finding } from './explain.ts';
+import { limits } from './limits.ts';
+import { nearest, pathText, printable } from './problem.ts';
+import type { DesiredObject, Location, Problem } from './source.ts';
+import { isPlainMap, lineAt, readYaml, type Fault, type Path, type YamlDocument } from './yaml.ts';
+
+export type SecretData = ReadonlyMap<string, Sensitive<string>>;
+
+interface ReadObject {
+  readonly is: 'object';
+  readonly id: ObjectKey;
+  readonly location: Location;
+  readonly object: DesiredObject;
+}
+
+interface UnusableObject {
+  readonly is: 'unusable';
+  readonly id: ObjectKey;
+  readonly location: Location;
+  readonly problems: readonly Problem[];
+}
+
+/** A Secret or a ConfigMap. */
+export interface DataDocument {
+  readonly is: 'data';
+  /** `Kind/namespace/name`. */
+  readonly id: string;
+  readonly kind: 'Secret' | 'ConfigMap';
+  /** `namespace/name`. */
+  readonly name: string;
+  readonly location: Location;
+  /** Undefined when the document is not valid. */
+  readonly data: SecretData | undefined;
+}
+
+export type ParsedDocument = ReadObject | UnusableObject | DataDocument;
+
+export interface ParsedFile {
+  /** Relative to the source's root. */
+  readonly file: string;
+  readonly documents: readonly ParsedDocument[];
+  /** All of them, also those of `unusable` documents. */
+  readonly problems: readonly Problem[];
+  /** Every document of the file was identified. */
+  readonly complete: boolean;
+  /** Of any kind, foreign and unidentified ones, too. */
+  readonly documentCount: number;
+}
+
+/** Reads one file of YAML or JSON with any number of documents. `file` is how people are told about it. */
+export function parseFile(file: string, text: string | Buffer): ParsedFile {
+  if (Buffer.byteLength(text) > limits.fileBytes) {
+    return refusedFile(file, `is larger than ${limits.fileBytes / 1024 / 1024} MiB`, 'split it');
+  }
+  const decoded = typeof text === 'string' ? text : decodeUtf8(text);
+  if (decoded === undefined) return refusedFile(file, 'is not UTF-8 text', 'save it as UTF-8');
+  const { documents, refused } = readYaml(decoded);
+  const reading = new FileReading(file);
+  for (const document of documents) reading.add(document);
+  if (refused) reading.refuse(refused);
+  return reading.result();
+}
+
+/** A file that can't be used as a whole. */
+export function refusedFile(file: string, message: string, remedy: string): ParsedFile {
+  const problem: Problem = {
+    file,
+    line: undefined,
+    path: undefined,
+    message: `the file ${message}`,
+    remedy,
+    key: undefined,
+  };
+  return { file, documents: [], problems: [problem], complete: false, documentCount: 0 };
+}
+
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One document, or one item of a `List`. */
+interface Entry {
+  readonly yaml: Pick<YamlDocument, 'value' | 'line' | 'lines' | 'broken'>;
+  /** From the document to this entry: empty, or `['items', 3]`. */
+  readonly prefix: Path;
+  readonly faults: readonly Fault[];
+}
+
+interface Identity {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+class FileReading {
+  readonly #file: string;
+  readonly #documents: ParsedDocument[] = [];
+  readonly #problems: Problem[] = [];
+  #complete = true;
+  #count = 0;
+  #untold = 0;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  result(): ParsedFile {
+    if (this.#untold > 0) {
+      const message = `${this.#untold} more problems in this file`;
+      this.#problems.push({
+        ...this.#problem(0, undefined, message, 'mend the first ones first', undefined),
+        line: undefined,
+      });
+    }
+    return {
+      file: this.#file,
+      documents: this.#documents,
+      problems: this.#problems,
+      complete: this.#complete,
+      documentCount: this.#count,
+    };
+  }
+
+  refuse(fault: Fault): void {
+    this.#complete = false;
+    this.#problems.push({
+      file: this.#file,
+      line: fault.line,
+      path: undefined,
+      message: fault.message,
+      remedy: fault.remedy,
+      key: undefined,
+    });
+  }
+
+  add(yaml: YamlDocument): void {
+    if (yaml.broken) this.#complete = false;
+    this.#entry({ yaml, prefix: [], faults: yaml.faults });
+  }
+
+  #entry(entry: Entry): void {
+    const { value } = entry.yaml;
+    if (isPlainMap(value) && value['kind'] === 'List' && value['apiVersion'] === 'v1') {
+      this.#list(entry, value['items']);
+      return;
+    }
+    this.#count += 1;
+    if (!isPlainMap(value)) {
+      const what = 'a document must be a map with apiVersion, kind, metadata and spec';
+      this.#unidentified(entry, [], what, 'write the document, or move this file out of the folder');
+      return;
+    }
+    const { kind } = value;
+    if (typeof kind !== 'string') {
+      this.#unidentified(entry, ['kind'], 'is missing', `add it: one of ${readKinds}`);
+    } else if (isManaged(kind)) this.#managed(entry, kind);
+    else if (value['apiVersion'] === 'v1' && (kind === 'Secret' || kind === 'ConfigMap')) {
+      this.#data(entry, kind);
+    } else this.#other(entry, kind, value['apiVersion']);
+  }
+
+  #list(entry: Entry, items: unknown): void {
+    if (!Array.isArray(items)) {
+      this.#count += 1;
+      this.#unidentified(entry, ['items'], 'a List needs its items', 'add `items: []`, or remove the List');
+      return;
+    }
+    if (items.length === 0) this.#tell(entry, entry.faults, undefined);
+    for (const [index, item] of items.entries()) {
+      const path: Path = ['items', index];
+      this.#entry({
+        yaml: { ...entry.yaml, value: item as unknown, line: lineAt(entry.yaml, path) },
+        prefix: [...entry.prefix, ...path],
+        faults: entry.faults.filter((fault) => concerns(fault, entry.prefix.length, path)),
+      });
+    }
+  }
+
+  #managed(entry: Entry, kind: ManagedKind): void {
+    const value = entry.yaml.value as Record<string, unknown>;
+    const identity = identityOf(entry);
+    if (typeof identity === 'string') {
+      this.#unidentified(entry, ['metadata', identity], ...identityAdvice(value, identity));
+      return;
+    }
+    const key = objectKey(kind, identity.namespace, identity.name);
+    const location = this.#locate(entry, []);
+    const unusable = (findings: readonly Finding[]) => {
+      const problems = [...this.#tell(entry, entry.faults, key), ...this.#find(entry, findings, key)];
+      this.#documents.push({ is: 'unusable', id: key, location, problems });
+    };
+    if (entry.yaml.broken) return unusable([]);
+    if (value['apiVersion'] !== apiVersion) return unusable([versionFinding(value['apiVersion'])]);
+    const checked = schemas[kind].safeParse(value, { error: plainWords });
+    if (!checked.success || entry.faults.length > 0) {
+      return unusable(checked.error ? explain(checked.error.issues, schemas[kind], value) : []);
+    }
+    const { metadata, spec } = checked.data;
+    const object: DesiredObject = {
+      key,
+      kind,
+      ...identity,
+      annotations: metadata.annotations,
+      labels: metadata.labels,
+      spec,
+      location,
+      locate: (path) => this.#locate(entry, path),
+    };
+    this.#documents.push({ is: 'object', id: key, location, object });
+  }
+
+  #data(entry: Entry, kind: 'Secret' | 'ConfigMap'): void {
+    const { value } = entry.yaml;
+    const identity = identityOf(entry);
+    if (typeof identity === 'string') {
+      const advice = identityAdvice(value as Record<string, unknown>, identity);
+      this.#unidentified(entry, ['metadata', identity], ...advice);
+      return;
+    }
+    const name = `${identity.namespace}/${identity.name}`;
+    const findings: Finding[] = [];
+    const data = kind === 'Secret' ? secretData(value, findings) : configMapData(value, findings);
+    this.#tell(entry, entry.faults, undefined);
+    if (!entry.yaml.broken) this.#find(entry, findings, undefined);
+    this.#documents.push({
+      is: 'data',
+      id: `${kind}/${name}`,
+      kind,
+      name,
+      location: this.#locate(entry, []),
+      data: entry.faults.length > 0 ? undefined : data,
+    });
+  }
+
+  /** A kind that is not read: surely foreign, of a later version, or a slip of the pen. */
+  #other(entry: Entry, kind: string, version: unknown): void {
+    const meant = nearest(kind, [...managedKinds, ...laterKinds]);
+    const shownKind = printable(kind, 80);
+    if (typeof version !== 'string') {
+      this.#unidentified(entry, ['apiVersion'], 'is missing', `add it (${apiVersion} for our kinds)`);
+    } else if (laterKinds.includes(kind) && version.startsWith(`${group}/`)) {
+      const message = `the kind ${shownKind} is not served by this version yet`;
+      this.#foreign(entry, message, 'remove the document until a later version serves it');
+    } else if (meant !== undefined || version.startsWith(`${group}/`)) {
+      const remedy = meant ? `did you mean \`${meant}\`?` : `write one of ${readKinds}`;
+      this.#unidentified(entry, ['kind'], `unknown kind \`${shownKind}\` of ${group}`, remedy);
+    } else {
+      const message = `${printable(version, 80)} ${shownKind} is not a kind that fleetkeeper reads`;
+      this.#foreign(entry, message, `it reads ${readKinds}; move the document out of the folder`);
+    }
+  }
+
+  #foreign(entry: Entry, message: string, remedy: string): void {
+    this.#find(entry, [{ path: ['kind'], message, remedy }], undefined);
+  }
+
+  #unidentified(entry: Entry, path: Path, message: string, remedy: string): void {
+    this.#complete = false;
+    const told = this.#tell(entry, entry.faults, undefined);
+    // What is missing from a text that is not YAML says nothing new.
+    if (!entry.yaml.broken || told.length === 0) this.#find(entry, [{ path, message, remedy }], undefined);
+  }
+
+  /** Faults have paths from the document; problems, too. */
+  #tell(entry: Entry, faults: readonly Fault[], key: ObjectKey | undefined): Problem[] {
+    return this.#keep(
+      faults.map((fault) => {
+        const inside = fault.path?.slice(entry.prefix.length);
+        const path = inside && [...entry.prefix, ...showable(inside, entry.yaml.value)];
+        return this.#problem(fault.line, path, fault.message, fault.remedy, key);
+      }),
+    );
+  }
+
+  #find(entry: Entry, findings: readonly Finding[], key: ObjectKey | undefined): Problem[] {
+    return this.#keep(
+      findings.map(({ path, message, remedy }) =>
+        this.#problem(lineAt(entry.yaml, path), [...entry.prefix, ...path], message, remedy, key),
+      ),
+    );
+  }
+
+  #keep(problems: Problem[]): Problem[] {
+    const room = Math.max(0, limits.problemsPerFile - this.#problems.length);
+    this.#problems.push(...problems.slice(0, room));
+    this.#untold += Math.max(0, problems.length - room);
+    return problems;
+  }
+
+  #problem(
+    line: number,
+    path: Path | undefined,
+    message: string,
+    remedy: string,
+    key: ObjectKey | undefined,
+  ): Problem {
+    const shown = path === undefined || path.length === 0 ? undefined : printable(pathText(path));
+    return { file: this.#file, line, path: shown, message, remedy, key };
+  }
+
+  #locate(entry: Entry, path: Path): Location {
+    return { file: this.#file, line: lineAt(entry.yaml, path) };
+  }
+}
+
+const readKinds = `${managedKinds.join(', ')} (${apiVersion}), Secret and ConfigMap (v1)`;
+
+function isManaged(kind: string): kind is ManagedKind {
+  return (managedKinds as readonly string[]).includes(kind);
+}
+
+/** A fault of the whole document concerns every item; one with a path, what it lies in. */
+function concerns(fault: Fault, depth: number, path: Path): boolean {
+  const inside = fault.path?.slice(depth);
+  return (
+    inside === undefined || path.every((part, index) => index >= inside.length || inside[index] === part)
+  );
+}
+
+const nameShape = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Namespace and name, or the field of `metadata` that can't be told. */
+function identityOf(entry: Entry): Identity | 'name' | 'namespace' {
+  const { metadata } = entry.yaml.value as { metadata?: unknown };
+  const fields = isPlainMap(metadata) ? metadata : {};
+  const { name, namespace = 'default' } = fields;
+  const doubtful = (path: string) =>
+    entry.faults.some((fault) => fault.path && pathText(fault.path.slice(entry.prefix.length)) === path);
+  if (typeof name !== 'string' || !nameShape.test(name)) return 'name';
+  if (['kind', 'metadata', 'metadata.<<', 'metadata.name'].some(doubtful)) return 'name';
+  if (typeof namespace !== 'string' || !nameShape.test(namespace)) return 'namespace';
+  return doubtful('metadata.namespace') ? 'namespace' : { name, namespace };
+}
+
+function identityAdvice(
+  value: Record<string, unknown>,
+  field: 'name' | 'namespace',
+): [message: string, remedy: string] {
+  const { metadata } = value;
+  const given = isPlainMap(metadata) ? metadata[field] : undefined;
+  if (given === undefined) return ['is missing', `add it: the document needs a ${field}`];
+  return [
+    `is not a ${field} that can be used`,
+    'write it once, in lower-case letters, digits, "-" and ".", as a Kubernetes name',
+  ];
+}
+
+function versionFinding(version: unknown): Finding {
+  const message = version === undefined ? 'is missing' : 'is not a version that fleetkeeper reads';
+  return { path: ['apiVersion'], message, remedy: `write \`apiVersion: ${apiVersion}\`` };
+}
+
+function secretData(value: unknown, findings: Finding[]): SecretData | undefined {
+  const checked = secretDocument.safeParse(value, { error: plainWords });
+  if (!checked.success) {
+    findings.push(...explain(checked.error.issues, secretDocument, value));
+    return undefined;
+  }
+  const data = new Map<string, Sensitive<string>>();
+  for (const [key, encoded] of Object.entries(checked.data.data ?? {})) {
+    const text = decodeUtf8(Buffer.from(encoded, 'base64'));
+    if (text !== undefined) data.set(key, new Sensitive(text));
+    else {
+      const message = 'is not text (UTF-8), so no variable can take it';
+      findings.push({
+        path: showable(['data', key], value),
+        message,
+        remedy: 'correct the base64, or remove it',
+      });
+    }
+  }
+  for (const [key, text] of Object.entries(checked.data.stringData ?? {})) data.set(key, new Sensitive(text));
+  return data;
+}
+
+function configMapData(value: unknown, findings: Finding[]): SecretData | undefined {
+  const checked = configMapDocument.safeParse(value, { error: plainWords });
+  if (!checked.success) {
+    findings.push(...explain(checked.error.issues, configMapDocument, value));
+    return undefined;
+  }
+  return new Map(Object.entries(checked.data.data ?? {}).map(([key, text]) => [key, new Sensitive(text)]));
+}

@@ -1,0 +1,3 @@
+export * from './executor.ts';
+export * from './refusals.ts';
+export * from './requests.ts';

@@ -1,0 +1,78 @@
+/** One action, one request. */
+import type { ControlApi, Outcome, wire } from '../api/index.ts';
+import type { DigestKey } from '../base/index.ts';
+import type { Action } from '../plan/index.ts';
+
+/** What a mutation tells when it was applied, as far as the engine cares. */
+export interface Receipt {
+  readonly id: string;
+}
+
+/** Sends the action under the given key. Nothing else of fleetkeeper mutates. */
+export function send(api: ControlApi, action: Action, idempotencyKey: string): Promise<Outcome<Receipt>> {
+  switch (action.do) {
+    case 'create-service':
+      return api.createService(serviceBody(action), idempotencyKey);
+    case 'patch-service':
+      return api.patchService(
+        action.id,
+        { revision: action.revision, patch: patchBody(action) },
+        idempotencyKey,
+      );
+    case 'resize-service':
+      return api.actOnService(action.id, { action: 'resize', resources: action.resources }, idempotencyKey);
+    case 'start-service':
+      return api.actOnService(action.id, { action: 'start' }, idempotencyKey);
+    case 'stop-service':
+      return api.actOnService(action.id, { action: 'stop' }, idempotencyKey);
+    case 'restart-service':
+      return api.actOnService(action.id, { action: 'restart' }, idempotencyKey);
+    case 'delete-service':
+      return api.actOnService(action.id, { action: 'delete' }, idempotencyKey);
+    case 'set-sleep-policy':
+      return api.setSleepPolicy(action.id, action.sleepAfterMinutes, idempotencyKey);
+    case 'create-volume':
+      return api.createVolume(action.body, idempotencyKey);
+    case 'update-volume':
+      return api.updateVolume(action.id, updateBody(action), idempotencyKey);
+    case 'delete-volume':
+      return deleteVolume(api, action.id, idempotencyKey);
+  }
+}
+
+async function deleteVolume(api: ControlApi, id: string, idempotencyKey: string): Promise<Outcome<Receipt>> {
+  const outcome = await api.deleteVolume(id, idempotencyKey);
+  return outcome.kind === 'applied' ? { ...outcome, value: { id: outcome.value.volumeId } } : outcome;
+}
+
+type ActionOf<Name extends Action['do']> = Extract<Action, { do: Name }>;
+
+function serviceBody({ body, environment }: ActionOf<'create-service'>): wire.ServiceCreate {
+  return { ...body, environment: { ...environment.reveal() } };
+}
+
+function patchBody({ patch, environment }: ActionOf<'patch-service'>): wire.ServicePatch {
+  return environment ? { ...patch, environment: { ...environment.reveal() } } : patch;
+}
+
+function updateBody({ revision, name, sizeGb }: ActionOf<'update-volume'>): wire.VolumeUpdate {
+  return {
+    revision,
+    ...(name === undefined ? {} : { name }),
+    ...(sizeGb === undefined ? {} : { sizeGb }),
+  };
+}
+
+/** Keyed digest of everything that is sent: two requests with the same key must agree in it. */
+export function bodyDigest(action: Action, digestKey: DigestKey): string {
+  return digestKey.digest(plain(action));
+}
+
+/** The same without the revision: what is wanted, however often somebody else moves the revision. */
+export function fingerprint(action: Action, digestKey: DigestKey): string {
+  return digestKey.digest({ ...plain(action), revision: 0 });
+}
+
+function plain(action: Action): object {
+  return 'environment' in action ? { ...action, environment: action.environment?.reveal() } : action;
+}

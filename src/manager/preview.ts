@@ -1,0 +1,160 @@
+/** What `plan` shows: one pass over every object against one read of each account, with nothing sent that changes. */
+import type { DesiredSnapshot } from '../desired/index.ts';
+import type { Difference, Plan, Step } from '../plan/index.ts';
+import type { PassResult } from '../reconcile/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+
+/** The words of the plan output. `replace` is a deletion that is followed by a creation. */
+export type ChangeAction =
+  | 'create'
+  | 'update'
+  | 'resize'
+  | 'set-sleep-policy'
+  | 'start'
+  | 'stop'
+  | 'restart'
+  | 'replace'
+  | 'delete';
+
+export interface Change {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly action: ChangeAction;
+  readonly reason: string;
+  /** Somebody else moved it; the document did not. */
+  readonly drift: boolean;
+  readonly differences: readonly ShownDifference[];
+}
+
+export interface ShownDifference {
+  readonly path: string;
+  readonly desired: unknown;
+  readonly observed: unknown;
+}
+
+/** Something that is not done now, and why. */
+export interface Held {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly message: string;
+  /** What would be done otherwise. */
+  readonly actions: readonly ChangeAction[];
+  readonly drift: boolean;
+  readonly differences: readonly ShownDifference[];
+}
+
+export interface FleetPlan {
+  readonly changes: readonly Change[];
+  readonly held: readonly Held[];
+  readonly summary: {
+    readonly create: number;
+    readonly update: number;
+    readonly replace: number;
+    readonly delete: number;
+    readonly held: number;
+    readonly drift: number;
+    readonly unchanged: number;
+    /** On their way, with nothing left to be sent. */
+    readonly waiting: number;
+    readonly problems: number;
+  };
+}
+
+const words: Readonly<Record<Step['action']['do'], ChangeAction>> = {
+  'create-service': 'create',
+  'create-volume': 'create',
+  'patch-service': 'update',
+  'update-volume': 'update',
+  'resize-service': 'resize',
+  'set-sleep-policy': 'set-sleep-policy',
+  'start-service': 'start',
+  'stop-service': 'stop',
+  'restart-service': 'restart',
+  'delete-service': 'delete',
+  'delete-volume': 'delete',
+};
+
+export function changeAction(step: Step): ChangeAction {
+  return step.reason === 'Replace' ? 'replace' : words[step.action.do];
+}
+
+/** Waiting for something else in the same fleet, which this plan brings about: a change like any other. */
+const ownOrder = new Set(['VolumeNotReady', 'PausingService', 'PausedForVolumeExpansion', 'Attached']);
+
+export function summarise(results: ReadonlyMap<ObjectKey, PassResult>, snapshot: DesiredSnapshot): FleetPlan {
+  const changes: Change[] = [];
+  const held: Held[] = [];
+  let unchanged = 0;
+  let waiting = 0;
+  for (const [key, { plan }] of [...results].sort(([left], [right]) => (left < right ? -1 : 1))) {
+    if (plan.kind === 'act') {
+      for (const step of [plan.step, ...plan.later]) changes.push(change(key, step));
+    } else if (plan.kind === 'wait' && ownOrder.has(plan.reason) && plan.steps.length > 0) {
+      for (const step of plan.steps) changes.push(change(key, step));
+    } else if (plan.kind === 'in-sync' && plan.differences.length === 0) {
+      unchanged += 1;
+    } else if (plan.kind === 'wait' && plan.differences.length === 0 && plan.steps.length === 0) {
+      waiting += 1;
+    } else {
+      held.push(heldBack(key, plan));
+    }
+  }
+  const count = (...actions: ChangeAction[]) =>
+    changes.filter(({ action }) => actions.includes(action)).length;
+  const drifted = new Set(
+    [...changes, ...held]
+      .filter(({ drift }) => drift)
+      .map(({ kind, namespace, name }) => `${kind}/${namespace}/${name}`),
+  );
+  return {
+    changes,
+    held,
+    summary: {
+      create: count('create'),
+      update: count('update', 'resize', 'set-sleep-policy', 'start', 'stop', 'restart'),
+      replace: count('replace'),
+      delete: count('delete'),
+      held: held.length,
+      drift: drifted.size,
+      unchanged,
+      waiting,
+      problems: snapshot.problems.length,
+    },
+  };
+}
+
+function change(key: ObjectKey, step: Step): Change {
+  return {
+    ...parseObjectKey(key),
+    action: changeAction(step),
+    reason: step.reason,
+    drift: step.differences.some((difference) => difference.drift),
+    differences: step.differences.map(shown),
+  };
+}
+
+function heldBack(key: ObjectKey, plan: Exclude<Plan, { kind: 'act' }>): Held {
+  const said =
+    plan.kind === 'in-sync'
+      ? {
+          reason: 'DriftReported',
+          message: 'changed by somebody else; `driftPolicy: Report` leaves it so',
+          steps: [],
+        }
+      : plan;
+  return {
+    ...parseObjectKey(key),
+    reason: said.reason,
+    message: said.message,
+    actions: said.steps.map(changeAction),
+    drift: plan.differences.some((difference) => difference.drift),
+    differences: plan.differences.map(shown),
+  };
+}
+
+function shown({ path, desired, observed }: Difference): ShownDifference {
+  return { path, desired: desired ?? null, observed: observed ?? null };
+}

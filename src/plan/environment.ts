@@ -1,0 +1,51 @@
+/**
+ * The environment of a service: its values are never returned (§2), only their names. So names are compared as
+ * they are, and values through the digest in the beacon's name; a digest that was made with another key
+ * proves nothing and is never drift.
+ */
+import type { wire } from '../api/index.ts';
+import { Sensitive } from '../base/index.ts';
+import type { ServiceInputs } from './inputs.ts';
+import { beaconName, environmentDigest, parseBeacon, readMark } from './ownership.ts';
+import type { Difference } from './types.ts';
+
+/** The map to send: a present one replaces everything (§2), so it is whole and carries the beacon. */
+export function wireEnvironment({
+  environment,
+  owner,
+  record,
+}: ServiceInputs): Sensitive<Readonly<Record<string, string>>> {
+  const values = environment.kind === 'given' ? environment.values : undefined;
+  const beacon = beaconName(owner, record.uid, values);
+  return new Sensitive({ ...values?.reveal(), [beacon]: 'managed by fleetkeeper' });
+}
+
+/** Differences have the paths `env.NAME` (names) and `env` (values); never a value. */
+export function environmentDifferences(inputs: ServiceInputs, service: wire.Service): Difference[] {
+  const { environment, owner, record } = inputs;
+  if (environment.kind !== 'given') return [];
+  const desiredDigest = environmentDigest(owner, environment.values);
+  const applied = record.applied['env'];
+  const drift = applied === desiredDigest;
+  const values: Difference = { path: 'env', desired: '(as declared)', observed: '(other values)', drift };
+  const names = service.environmentNames;
+  if (!names) return applied !== undefined && !drift ? [values] : [];
+  const differences = nameDifferences(Object.keys(environment.values.reveal()), names, drift);
+  if (differences.length > 0) return differences;
+  const { ours } = readMark(names, owner, record.uid);
+  if (!ours) return [{ path: 'env', desired: '(with our beacon)', observed: '(without it)', drift }];
+  const differs =
+    ours.keyId === owner.digestKey.id ? ours.digest !== desiredDigest : applied !== undefined && !drift;
+  return differs ? [values] : [];
+}
+
+function nameDifferences(desired: readonly string[], names: readonly string[], drift: boolean): Difference[] {
+  const observed = new Set(names.filter((name) => parseBeacon(name) === undefined));
+  const wanted = new Set(desired);
+  return [
+    ...[...wanted].filter((name) => !observed.has(name)).map((name) => [name, '(set)', null] as const),
+    ...[...observed].filter((name) => !wanted.has(name)).map((name) => [name, null, '(set)'] as const),
+  ]
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, want, seen]) => ({ path: `env.${name}`, desired: want, observed: seen, drift }));
+}

@@ -1,0 +1,100 @@
+/**
+ * Whose is it? The API has no labels, but it returns the *names* of environment variables and the names of
+ * volumes, and both are part of the create itself: a mark in them can't be lost between a create and its
+ * answer.
+ *
+ * A service carries a beacon, a variable named
+ *
+ *     FLEETKEEPER_BEACON_<owner>_<uid>_<key>_<digest>
+ *
+ * owner: 8 hex digits of the owner's name; uid: 32 of the object's uid; key and digest: 8 and 16 of a keyed
+ * digest of the desired environment, so that replaced values are seen although values are never returned. A
+ * digest of another key proves nothing. A volume carries `-fk` and 13 hex digits behind its name.
+ */
+import { digestOf, type DigestKey, type Sensitive } from '../base/index.ts';
+import { beaconPrefix, volumeMarkLength } from '../resources/index.ts';
+
+export interface Owner {
+  /** 8 hex digits. */
+  readonly id: string;
+  readonly digestKey: DigestKey;
+}
+
+export function ownerId(ownerName: string): string {
+  return digestOf(`owner:${ownerName}`).slice(0, 8);
+}
+
+/** The uid of an object of a folder: the same again when the state file was lost. */
+export function derivedUid(ownerName: string, key: string): string {
+  const hex = digestOf(`uid:${ownerName}:${key}`);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
+}
+
+export interface Beacon {
+  readonly name: string;
+  readonly ownerId: string;
+  /** Without dashes. */
+  readonly uid: string;
+  readonly keyId: string;
+  readonly digest: string;
+}
+
+const beaconPattern = new RegExp(
+  `^${beaconPrefix}([0-9A-F]{8})_([0-9A-F]{32})_([0-9A-F]{8})_([0-9A-F]{16})$`,
+);
+
+export function parseBeacon(name: string): Beacon | undefined {
+  const match = beaconPattern.exec(name);
+  if (!match) return undefined;
+  const [owner = '', uid = '', keyId = '', digest = ''] = match.slice(1).map((part) => part.toLowerCase());
+  return { name, ownerId: owner, uid, keyId, digest };
+}
+
+export function compactUid(uid: string): string {
+  return uid.replaceAll('-', '');
+}
+
+/** `environment` undefined: the spec does not manage it. */
+export function beaconName(
+  owner: Owner,
+  uid: string,
+  environment: Sensitive<Readonly<Record<string, string>>> | undefined,
+): string {
+  const digest = environmentDigest(owner, environment);
+  return `${beaconPrefix}${[owner.id, compactUid(uid), owner.digestKey.id, digest].join('_').toUpperCase()}`;
+}
+
+export function environmentDigest(
+  owner: Owner,
+  environment: Sensitive<Readonly<Record<string, string>>> | undefined,
+): string {
+  return owner.digestKey.digest({ environment: environment?.reveal() ?? null });
+}
+
+/** What the beacons among the variables' names say of the object with this uid. */
+export function readMark(
+  environmentNames: readonly string[] | null | undefined,
+  owner: Owner,
+  uid: string,
+): { ours: Beacon | undefined; foreign: Beacon | undefined } {
+  const beacons = (environmentNames ?? []).map(parseBeacon).filter((beacon) => beacon !== undefined);
+  const isOurs = (beacon: Beacon) => beacon.ownerId === owner.id && beacon.uid === compactUid(uid);
+  return { ours: beacons.find(isOurs), foreign: beacons.find((beacon) => !isOurs(beacon)) };
+}
+
+const volumeMarkPattern = /-fk[0-9a-f]{13}$/;
+
+export function volumeMark(owner: Owner, uid: string): string {
+  return `-fk${digestOf(`volume:${owner.id}:${compactUid(uid)}`).slice(0, volumeMarkLength - 3)}`;
+}
+
+/** The mark at the end of a volume's name, if there is one. */
+export function readVolumeMark(name: string | undefined): string | undefined {
+  return volumeMarkPattern.exec(name ?? '')?.[0];
+}

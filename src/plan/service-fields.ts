@@ -1,0 +1,83 @@
+/** The fields of a service as the planner compares them: what the spec asks for beside what is observed. */
+import type { wire } from '../api/index.ts';
+import { remoteName, type ContainerServiceSpec } from '../resources/index.ts';
+import { fieldDigests, type Field } from './differences.ts';
+import type { ServiceInputs } from './inputs.ts';
+import { environmentDigest } from './ownership.ts';
+
+export function patchFields(spec: ContainerServiceSpec, service: wire.Service | undefined): Field[] {
+  return [
+    { name: 'image', path: 'image', desired: spec.image, observed: service?.image },
+    { name: 'command', path: 'command', desired: spec.command, observed: service?.command },
+    { name: 'httpPort', path: 'httpPort', desired: spec.httpPort, observed: service?.httpPort },
+  ];
+}
+
+export function resourcesField(spec: ContainerServiceSpec, service: wire.Service | undefined): Field {
+  const seen = service?.resources;
+  const observed = seen ? { gpuCount: seen.gpuCount, cpu: seen.cpu, memoryGb: seen.memoryGb } : undefined;
+  return { name: 'resources', path: 'resources', desired: spec.resources, observed };
+}
+
+/** 0 and null both mean "never" (§2: null disables). */
+export function sleepField(spec: ContainerServiceSpec, service: wire.Service | undefined): Field {
+  const desired = spec.sleepAfterMinutes === undefined ? undefined : spec.sleepAfterMinutes || 'never';
+  const observed = service?.sleepAfterMinutes === null ? 'never' : service?.sleepAfterMinutes;
+  return { name: 'sleepAfterMinutes', path: 'sleepAfterMinutes', desired, observed };
+}
+
+/**
+ * Region, name and storage are fixed at creation. The resolved geography may be another word than the group that
+ * was asked for, so geography, like the size of storage made with the service, is compared with what was applied.
+ */
+export function immutableFields(inputs: ServiceInputs, service: wire.Service | undefined): Field[] {
+  const { spec } = inputs.object;
+  const storage = spec.storage;
+  const volumeId =
+    inputs.volume.kind === 'problem' || inputs.volume.kind === 'none' ? undefined : inputs.volume.id;
+  const made =
+    storage?.volumeGb === undefined
+      ? undefined
+      : { volumeGb: storage.volumeGb, volumeMode: storage.volumeMode };
+  const named = spec.adopt ? spec.serviceName : remoteName('ContainerService', inputs.object.name, spec);
+  return [
+    { name: 'serviceName', path: 'serviceName', desired: named, observed: service?.name },
+    { name: 'region', path: 'region', desired: spec.region, observed: service?.region ?? undefined },
+    { name: 'geography', path: 'geography', desired: spec.geography ?? 'auto', observed: undefined },
+    { name: 'storage', path: 'storage', desired: made, observed: undefined },
+    { name: 'volumeId', path: 'storage.volumeId', desired: volumeId, observed: service?.volumeId },
+  ];
+}
+
+export function createFields(spec: ContainerServiceSpec, inputs: ServiceInputs): Field[] {
+  const all = [
+    ...immutableFields(inputs, undefined),
+    ...patchFields(spec, undefined),
+    resourcesField(spec, undefined),
+  ];
+  const written = all.filter((field) => field.name !== 'geography' || spec.geography !== undefined);
+  const names = inputs.environment.kind === 'given' ? Object.keys(inputs.environment.values.reveal()) : [];
+  const variables = names.map((name) => ({
+    name,
+    path: `env.${name}`,
+    desired: '(set)',
+    observed: undefined,
+  }));
+  return [...written, sleepField(spec, undefined), ...variables];
+}
+
+/** The digests to remember once the object is as desired, by which later drift is told from a change of the spec. */
+export function serviceDigests(inputs: ServiceInputs): Record<string, string> {
+  const { object, owner, environment } = inputs;
+  const { spec } = object;
+  const fields: Field[] = [
+    ...immutableFields(inputs, undefined),
+    ...patchFields(spec, undefined),
+    resourcesField(spec, undefined),
+    sleepField(spec, undefined),
+    { name: 'desiredState', path: 'desiredState', desired: spec.desiredState, observed: undefined },
+  ];
+  const digests = fieldDigests(fields, owner.digestKey);
+  if (environment.kind === 'given') digests['env'] = environmentDigest(owner, environment.values);
+  return digests;
+}

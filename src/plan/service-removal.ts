@@ -1,0 +1,114 @@
+/** How a service goes away: because its object did, or to be created anew; and what stands in the way. */
+import { annotations, remoteName } from '../resources/index.ts';
+import { disruptionObstacle } from './disruption.ts';
+import type { ServiceInputs } from './inputs.ts';
+import {
+  holdFor,
+  inSync,
+  shut,
+  waitFor,
+  type Action,
+  type Difference,
+  type Plan,
+  type Step,
+} from './types.ts';
+import type { wire } from '../api/index.ts';
+
+export function planReplacement(
+  inputs: ServiceInputs,
+  service: wire.Service,
+  immutable: readonly Difference[],
+  differences: readonly Difference[],
+): Plan {
+  const names = immutable.map((difference) => difference.path).join(', ');
+  if (inputs.object.spec.replacement === 'Never') {
+    return holdFor(
+      'ImmutableFieldChanged',
+      `${names} can't be changed on a service that exists; take the change back, or say \`replacement: Recreate\` to have it deleted and created again`,
+      { path: ['spec', ...(immutable[0]?.path.split('.').slice(0, 1) ?? [])], differences },
+    );
+  }
+  const action: Action = { do: 'delete-service', id: service.id };
+  const steps: [Step, ...Step[]] = [{ action, reason: 'Replace', disruptive: true, differences: immutable }];
+  if (inputs.ownsStorage && !dataLossConfirmed(inputs))
+    return holdForDataLoss(inputs, 'replacing', steps, differences);
+  const gate = inputs.gates.deletion ?? inputs.gates.creation ?? inputs.gates.spending;
+  if (gate) return shut(gate, steps, differences);
+  return act(inputs, steps, differences);
+}
+
+export function planServiceDeletion(inputs: ServiceInputs): Plan {
+  const { object, observation, record, gates } = inputs;
+  if (object.spec.deletionPolicy === 'Retain') return inSync();
+  if (observation.kind === 'pending') return waitFor('AwaitingObservation', observation.message);
+  // Somebody else's: there is nothing of ours to delete.
+  if (observation.kind === 'conflict') return inSync();
+  if (observation.kind === 'absent') {
+    if (record.externalId === undefined || observation.confirmed) return inSync();
+    return waitFor(
+      'ConfirmingAbsence',
+      `service ${record.externalId} is not in the account; making sure that it is gone`,
+    );
+  }
+  const service = observation.value;
+  const differences = [{ path: 'service', desired: null, observed: service.id, drift: false }];
+  if (service.state === 'deleting')
+    return waitFor('Deleting', 'the service is being deleted', { differences });
+  const action: Action = { do: 'delete-service', id: service.id };
+  const steps: [Step, ...Step[]] = [{ action, reason: 'Deleted', disruptive: true, differences }];
+  if (inputs.ownsStorage && !dataLossConfirmed(inputs))
+    return holdForDataLoss(inputs, 'deleting', steps, differences);
+  if (gates.deletion) return shut(gates.deletion, steps, differences);
+  return act(inputs, steps, differences);
+}
+
+function holdForDataLoss(
+  inputs: ServiceInputs,
+  doing: string,
+  steps: readonly Step[],
+  differences: readonly Difference[],
+): Plan {
+  const name = serviceName(inputs);
+  return holdFor(
+    'DataLossUnconfirmed',
+    `${doing} the service would destroy the storage that it owns; to allow it, annotate the object with ` +
+      `${annotations.confirmDataLoss}: "${name}" (put it back first if it was removed), or keep the service with deletionPolicy: Retain`,
+    { path: ['metadata', 'annotations'], steps, differences },
+  );
+}
+
+export function dataLossConfirmed(inputs: ServiceInputs): boolean {
+  return inputs.object.annotations[annotations.confirmDataLoss] === serviceName(inputs);
+}
+
+export function serviceName({ object }: ServiceInputs): string {
+  return remoteName('ContainerService', object.name, object.spec);
+}
+
+/** The first step, unless the object is paused, a gate is shut, or somebody's work would be interrupted. */
+export function act(
+  inputs: ServiceInputs,
+  steps: [Step, ...Step[]],
+  differences: readonly Difference[],
+): Plan {
+  const { object, gates, activities } = inputs;
+  const [step, ...later] = steps;
+  if (object.annotations[annotations.paused] === 'true') {
+    return holdFor('Paused', `the annotation ${annotations.paused} stops all mutations; remove it to go on`, {
+      path: ['metadata', 'annotations', annotations.paused],
+      steps,
+      differences,
+    });
+  }
+  if (gates.spending && costsMore(inputs, step.action)) return shut(gates.spending, steps, differences);
+  const obstacle = disruptionObstacle(object.spec.disruption, activities, steps, differences);
+  return obstacle ?? { kind: 'act', step, later, differences };
+}
+
+function costsMore({ observation }: ServiceInputs, action: Action): boolean {
+  if (action.do === 'start-service') return true;
+  if (action.do !== 'resize-service' || observation.kind !== 'present') return false;
+  const now = observation.value.resources;
+  const { gpuCount, cpu, memoryGb } = action.resources;
+  return !now || gpuCount > now.gpuCount || cpu > now.cpu || memoryGb > now.memoryGb;
+}

@@ -1,0 +1,312 @@
+/**
+ * The planner of a ContainerService.
+ *
+ *     absent ── create ──> provisioning ──> running <── start ── paused
+ *                                           │  ▲  └─── stop ────> ▲
+ *                             idle sleep    ▼  │ (the provider's doing)
+ *                                         sleeping          error: restart, or a person
+ *
+ * What is asked of a service that exists, in this order; the first that applies is the next step:
+ *
+ * 1. an immutable field differs            → Hold, or delete to be created again (`replacement: Recreate`)
+ * 2. it runs and should be paused          → stop      (desired Stopped, or its volume has to grow)
+ * 3. image, command, env, httpPort differ  → patch     (one request; the environment whole or not at all, §2)
+ * 4. resources differ                      → resize    (the whole object, §2)
+ * 5. the sleep policy differs              → set it    (its own endpoint, §4)
+ * 6. it is paused and should run           → start     (never restart, §3 rule 1)
+ * 7. the restart token is new and it runs  → restart   (§3 rule 1: running or error only)
+ *
+ * Stopping comes before patching and starting after it, so that a service that changes its power state
+ * anyway is not restarted once more. `sleeping` is converged: it is not woken, unless the spec says that it
+ * never sleeps. In an unknown state nothing is done but to report it.
+ */
+import type { wire } from '../api/index.ts';
+import { annotations } from '../resources/index.ts';
+import { compareFields, type Field } from './differences.ts';
+import { environmentDifferences, wireEnvironment } from './environment.ts';
+import type { ServiceInputs } from './inputs.ts';
+import { createFields, immutableFields, patchFields, resourcesField, sleepField } from './service-fields.ts';
+import {
+  act,
+  dataLossConfirmed,
+  planReplacement,
+  planServiceDeletion,
+  serviceName,
+} from './service-removal.ts';
+import {
+  holdFor,
+  inSync,
+  recheckMs,
+  shut,
+  waitFor,
+  type Action,
+  type Difference,
+  type Plan,
+  type Step,
+} from './types.ts';
+
+const settledStates = new Set(['running', 'sleeping', 'paused', 'error']);
+const passingStates = new Set(['provisioning', 'deleting']);
+
+export function planService(inputs: ServiceInputs): Plan {
+  if (inputs.object.deleting) return planServiceDeletion(inputs);
+  const { observation } = inputs;
+  switch (observation.kind) {
+    case 'pending':
+      return waitFor('AwaitingObservation', observation.message);
+    case 'conflict':
+      return holdFor(observation.reason, observation.message, { path: ['spec', 'adopt'] });
+    case 'absent':
+      return planAbsent(inputs, observation.confirmed);
+    case 'present':
+      return planPresent(inputs, observation.value);
+  }
+}
+
+// ---- creation ----------------------------------------------------------------------------------------
+
+function planAbsent(inputs: ServiceInputs, confirmed: boolean): Plan {
+  const { record, object } = inputs;
+  if (record.externalId !== undefined && !confirmed) {
+    return waitFor(
+      'ConfirmingAbsence',
+      `service ${record.externalId} is not in the account; making sure that it is gone`,
+    );
+  }
+  const vanished = record.externalId !== undefined && !record.deletedByUs;
+  const lost: Difference[] = vanished
+    ? [{ path: 'service', desired: record.externalId, observed: null, drift: true }]
+    : [];
+  if (vanished && object.spec.driftPolicy === 'Report') return inSync(lost);
+  if (vanished && inputs.ownsStorage && !dataLossConfirmed(inputs)) {
+    return holdFor(
+      'DataLost',
+      `service ${record.externalId} was deleted by somebody else, and its storage with it; ` +
+        `to create it again with empty storage, annotate the object with ${annotations.confirmDataLoss}: "${serviceName(inputs)}"`,
+      { differences: lost },
+    );
+  }
+  return planCreation(inputs, lost);
+}
+
+function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan {
+  const { object, gates, volume, environment } = inputs;
+  const { spec } = object;
+  if (environment.kind === 'problem') {
+    return holdFor('InvalidReference', environment.message, { path: environment.path, differences: lost });
+  }
+  if (volume.kind === 'problem') {
+    return holdFor(volume.reason, volume.message, { path: volume.path, differences: lost });
+  }
+  const action: Action = {
+    do: 'create-service',
+    body: createBody(inputs, volume.kind === 'usable' ? volume.id : undefined),
+    environment: wireEnvironment(inputs),
+  };
+  const differences: Difference[] = [...lost];
+  for (const field of createFields(spec, inputs)) {
+    if (field.desired !== undefined) {
+      differences.push({ path: field.path, desired: field.desired, observed: null, drift: lost.length > 0 });
+    }
+  }
+  const steps: [Step, ...Step[]] = [
+    {
+      action,
+      reason: lost.length > 0 ? 'Vanished' : inputs.record.deletedByUs ? 'Replace' : 'Create',
+      disruptive: false,
+      differences,
+    },
+  ];
+  if (volume.kind === 'not-ready' || volume.kind === 'growing') {
+    return waitFor('VolumeNotReady', volume.message, { steps, differences });
+  }
+  const gate = gates.creation ?? gates.spending;
+  if (gate) return shut(gate, steps, differences);
+  return act(inputs, steps, differences);
+}
+
+function createBody(
+  inputs: ServiceInputs,
+  volumeId: string | undefined,
+): Omit<wire.ServiceCreate, 'environment'> {
+  const { spec } = inputs.object;
+  const storage = spec.storage ?? {};
+  return {
+    name: serviceName(inputs),
+    region: spec.region,
+    image: spec.image,
+    resources: spec.resources,
+    ...(spec.geography === undefined ? {} : { geography: spec.geography }),
+    ...(spec.command === undefined ? {} : { command: spec.command }),
+    ...(spec.httpPort === undefined ? {} : { httpPort: spec.httpPort }),
+    ...(storage.volumeGb === undefined ? {} : { volumeGb: storage.volumeGb }),
+    ...(storage.volumeMode === undefined ? {} : { volumeMode: storage.volumeMode }),
+    ...(volumeId === undefined ? {} : { volumeId }),
+    ...(spec.sleepAfterMinutes === undefined ? {} : { sleepAfterMinutes: spec.sleepAfterMinutes || null }),
+  };
+}
+
+// ---- a service that exists ---------------------------------------------------------------------------
+
+function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
+  const { object, environment, volume } = inputs;
+  if (environment.kind === 'problem') {
+    return holdFor('InvalidReference', environment.message, { path: environment.path });
+  }
+  if (volume.kind === 'problem') return holdFor(volume.reason, volume.message, { path: volume.path });
+  const immutable = compareImmutable(inputs, service);
+  const mutable = compareMutable(inputs, service);
+  const differences = [...immutable, ...mutable.all];
+  const state = service.state ?? '(none)';
+  if (passingStates.has(state)) {
+    return waitFor(state === 'deleting' ? 'Deleting' : 'Provisioning', `the service is ${state}`, {
+      differences,
+    });
+  }
+  if (!settledStates.has(state)) {
+    return waitFor(
+      'UnknownState',
+      `the API reports the state "${state}", which is not known; nothing is done in it`,
+      {
+        recheckAfterMs: recheckMs.protection,
+        differences,
+      },
+    );
+  }
+  const correctable = immutable.filter((difference) => corrects(inputs, difference));
+  if (correctable.length > 0) return planReplacement(inputs, service, correctable, differences);
+  const steps = planSteps(inputs, service, mutable);
+  const [first, ...rest] = steps;
+  if (first) return act(inputs, [first, ...rest], differences);
+  if (state === 'error') {
+    const detail = service.error ? `: ${service.error}` : '';
+    return holdFor(
+      'ServiceError',
+      `the service is in error${detail}; mend what it runs, or give a new restartToken`,
+      {
+        path: ['spec'],
+        differences,
+      },
+    );
+  }
+  if (state === 'paused' && object.spec.desiredState === 'Running' && volume.kind === 'growing') {
+    return volume.failed
+      ? holdFor('VolumeExpansionFailed', `paused for its volume, which could not grow: ${volume.message}`, {
+          differences,
+        })
+      : waitFor('PausedForVolumeExpansion', `paused until its volume has grown: ${volume.message}`, {
+          differences,
+        });
+  }
+  if (state === 'paused' && object.spec.desiredState === 'Running' && volume.kind === 'not-ready') {
+    return waitFor('VolumeNotReady', volume.message, { differences });
+  }
+  return inSync(differences);
+}
+
+interface MutableDifferences {
+  readonly patch: readonly Difference[];
+  readonly resources: readonly Difference[];
+  readonly sleep: readonly Difference[];
+  readonly power: readonly Difference[];
+  readonly all: readonly Difference[];
+}
+
+function compareMutable(inputs: ServiceInputs, service: wire.Service): MutableDifferences {
+  const { object, record, owner } = inputs;
+  const { spec } = object;
+  const compare = (fields: readonly Field[]) => compareFields(fields, record.applied, owner.digestKey);
+  const patch = [...compare(patchFields(spec, service)), ...environmentDifferences(inputs, service)];
+  const resources = compare([resourcesField(spec, service)]);
+  const sleep = compare([sleepField(spec, service)]);
+  const power = powerDifferences(inputs, service);
+  return { patch, resources, sleep, power, all: [...patch, ...resources, ...sleep, ...power] };
+}
+
+function powerDifferences({ object, record, owner }: ServiceInputs, service: wire.Service): Difference[] {
+  const observed = service.state === 'paused' ? 'Stopped' : 'Running';
+  const desired = object.spec.desiredState;
+  if (desired === observed || service.state === 'error') return [];
+  // Paused by us for its volume's sake is not drift, and neither is the start that follows.
+  const drift =
+    record.applied['desiredState'] === owner.digestKey.digest(desired) && record.pausedFor === undefined;
+  return [{ path: 'desiredState', desired, observed, drift }];
+}
+
+/** The steps for everything that may be corrected, in the order of the table above. */
+function planSteps(inputs: ServiceInputs, service: wire.Service, differences: MutableDifferences): Step[] {
+  const { object, record, volume } = inputs;
+  const { spec } = object;
+  const { id, state } = service;
+  const allowed = (list: readonly Difference[]) => list.filter((difference) => corrects(inputs, difference));
+  const patch = allowed(differences.patch);
+  const resources = allowed(differences.resources);
+  const sleep = allowed(differences.sleep);
+  const power = allowed(differences.power);
+  const pausing = volume.kind === 'growing';
+  const runs = state === 'running' || state === 'error';
+  const mayRun = spec.desiredState === 'Running' && !pausing && volume.kind !== 'not-ready';
+  const steps: Step[] = [];
+  const add = (action: Action, list: readonly Difference[], disruptive: boolean, reason = reasonFor(list)) =>
+    steps.push({ action, reason, disruptive, differences: list });
+
+  const stops = state === 'running' || state === 'sleeping' || state === 'error';
+  if (stops && spec.desiredState === 'Stopped' && (power.length > 0 || state === 'error')) {
+    add({ do: 'stop-service', id }, power, runs);
+  } else if (stops && pausing && !volume.failed) {
+    add({ do: 'stop-service', id }, [], runs, 'VolumeExpansion');
+  }
+  const staysUp = runs && steps.length === 0;
+  if (patch.length > 0 && service.revision !== undefined) {
+    add(patchAction(inputs, service, service.revision, patch), patch, staysUp);
+  }
+  if (resources.length > 0) add({ do: 'resize-service', id, resources: spec.resources }, resources, staysUp);
+  if (sleep.length > 0) {
+    add({ do: 'set-sleep-policy', id, sleepAfterMinutes: spec.sleepAfterMinutes || null }, sleep, false);
+  }
+  const neverSleeps = spec.sleepAfterMinutes === 0 || spec.sleepAfterMinutes === null;
+  if (mayRun && state === 'paused' && power.length > 0) {
+    add({ do: 'start-service', id }, power, false);
+  } else if (mayRun && state === 'sleeping' && neverSleeps) {
+    add({ do: 'start-service', id }, power, false, 'NeverSleeps');
+  } else if (mayRun && runs && spec.restartToken !== undefined && spec.restartToken !== record.restartToken) {
+    const token = { path: 'restartToken', desired: spec.restartToken, observed: record.restartToken ?? null };
+    add({ do: 'restart-service', id }, [{ ...token, drift: false }], true, 'RestartRequested');
+  }
+  return steps;
+}
+
+function patchAction(
+  inputs: ServiceInputs,
+  service: wire.Service,
+  revision: number,
+  differences: readonly Difference[],
+): Action {
+  const { spec } = inputs.object;
+  const differs = (path: string) =>
+    differences.some((difference) => difference.path === path || difference.path.startsWith(`${path}.`));
+  return {
+    do: 'patch-service',
+    id: service.id,
+    revision,
+    patch: {
+      ...(differs('image') ? { image: spec.image } : {}),
+      ...(differs('command') && spec.command !== undefined ? { command: spec.command } : {}),
+      ...(differs('httpPort') && spec.httpPort !== undefined ? { httpPort: spec.httpPort } : {}),
+    },
+    environment: differs('env') ? wireEnvironment(inputs) : undefined,
+  };
+}
+
+function compareImmutable(inputs: ServiceInputs, service: wire.Service): Difference[] {
+  const { record, owner } = inputs;
+  return compareFields(immutableFields(inputs, service), record.applied, owner.digestKey);
+}
+
+function corrects({ object }: ServiceInputs, difference: Difference): boolean {
+  return !difference.drift || object.spec.driftPolicy === 'Correct';
+}
+
+function reasonFor(differences: readonly Difference[]): string {
+  return differences.every((difference) => difference.drift) ? 'Drift' : 'SpecChanged';
+}

@@ -1,0 +1,161 @@
+/**
+ * The four answers of a planner. A planner is pure: it is given everything it may look at, and it says what
+ * is to be done next for one object; at most one mutation. Sequences are not coded anywhere: each pass plans
+ * anew from what is then observed.
+ */
+import type { Sensitive } from '../base/index.ts';
+import type { wire } from '../api/index.ts';
+
+export type Plan = InSync | Act | Wait | Hold;
+
+interface Outstanding {
+  /** Everything in which the observed object is not as desired, also what this plan does not act on. */
+  readonly differences: readonly Difference[];
+}
+
+/** Nothing to do. For an object that is being deleted: nothing is left of it, the finalizer may go. */
+export interface InSync extends Outstanding {
+  readonly kind: 'in-sync';
+}
+
+/** Carry out `step`; `later` is what the following passes are expected to do, for people who read plans. */
+export interface Act extends Outstanding {
+  readonly kind: 'act';
+  readonly step: Step;
+  readonly later: readonly Step[];
+}
+
+/** Something that passes by itself: provisioning, backoff, capacity, somebody's running task. */
+export interface Wait extends Outstanding {
+  readonly kind: 'wait';
+  readonly reason: string;
+  readonly message: string;
+  readonly recheckAfterMs: number;
+  /** What would be done if it had not to wait. */
+  readonly steps: readonly Step[];
+}
+
+/** Something that a person must change; nothing is sent until spec, credential or account changes. */
+export interface Hold extends Outstanding {
+  readonly kind: 'hold';
+  readonly reason: string;
+  readonly message: string;
+  /** The field of the document that is to be changed, if it is one. */
+  readonly path: readonly (string | number)[] | undefined;
+  readonly steps: readonly Step[];
+}
+
+export interface Step {
+  readonly action: Action;
+  /** A constant in CamelCase: why. */
+  readonly reason: string;
+  /** It may interrupt what runs in the service; activities are read just before. */
+  readonly disruptive: boolean;
+  readonly differences: readonly Difference[];
+}
+
+export interface Difference {
+  readonly path: string;
+  readonly desired: unknown;
+  readonly observed: unknown;
+  /** The desired value is the one last applied: it is the observed one that moved. */
+  readonly drift: boolean;
+}
+
+type Environment = Sensitive<Readonly<Record<string, string>>>;
+
+/** One action is one request. Environments are kept wrapped until they are put on the wire. */
+export type Action =
+  | {
+      readonly do: 'create-service';
+      readonly body: Omit<wire.ServiceCreate, 'environment'>;
+      readonly environment: Environment;
+    }
+  | {
+      readonly do: 'patch-service';
+      readonly id: string;
+      readonly revision: number;
+      readonly patch: Omit<wire.ServicePatch, 'environment'>;
+      readonly environment: Environment | undefined;
+    }
+  | { readonly do: 'resize-service'; readonly id: string; readonly resources: wire.ServiceResources }
+  | {
+      readonly do: 'start-service' | 'stop-service' | 'restart-service' | 'delete-service';
+      readonly id: string;
+    }
+  | { readonly do: 'set-sleep-policy'; readonly id: string; readonly sleepAfterMinutes: number | null }
+  | { readonly do: 'create-volume'; readonly body: wire.VolumeCreate }
+  | {
+      readonly do: 'update-volume';
+      readonly id: string;
+      readonly revision: number;
+      readonly name: string | undefined;
+      readonly sizeGb: number | undefined;
+    }
+  | { readonly do: 'delete-volume'; readonly id: string };
+
+export type ActionName = Action['do'];
+
+/**
+ * What is known of the remote object:
+ * - pending: nothing that is new enough to decide from;
+ * - present: read after our last mutation of it;
+ * - absent: not in an account read begun after our last mutation; `confirmed` when reading it by id says so too;
+ * - conflict: there is something that must not be touched.
+ */
+export type Observation<Value> =
+  | { readonly kind: 'pending'; readonly message: string }
+  | { readonly kind: 'present'; readonly value: Value }
+  | { readonly kind: 'absent'; readonly confirmed: boolean }
+  | { readonly kind: 'conflict'; readonly reason: string; readonly message: string };
+
+/** Why a whole class of mutations is stopped for now. */
+export interface Gate {
+  readonly kind: 'wait' | 'hold';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Gates {
+  readonly creation: Gate | undefined;
+  readonly deletion: Gate | undefined;
+  /** Creating, starting and growing what costs. */
+  readonly spending: Gate | undefined;
+}
+
+/** How long to wait before a look at something that nothing will tell us of. */
+export const recheckMs = { progress: 1000, protection: 15_000, gate: 30_000 } as const;
+
+const nothing: readonly Difference[] = [];
+
+export function inSync(differences = nothing): InSync {
+  return { kind: 'in-sync', differences };
+}
+
+export function waitFor(
+  reason: string,
+  message: string,
+  rest: { recheckAfterMs?: number; steps?: readonly Step[]; differences?: readonly Difference[] } = {},
+): Wait {
+  const { recheckAfterMs = recheckMs.progress, steps = [], differences = nothing } = rest;
+  return { kind: 'wait', reason, message, recheckAfterMs, steps, differences };
+}
+
+export function holdFor(
+  reason: string,
+  message: string,
+  rest: {
+    path?: readonly (string | number)[];
+    steps?: readonly Step[];
+    differences?: readonly Difference[];
+  } = {},
+): Hold {
+  const { path, steps = [], differences = nothing } = rest;
+  return { kind: 'hold', reason, message, path, steps, differences };
+}
+
+export function shut(gate: Gate, steps: readonly Step[], differences: readonly Difference[]): Wait | Hold {
+  return gate.kind === 'wait'
+    ? waitFor(gate.reason, gate.message, { recheckAfterMs: recheckMs.gate, steps, differences })
+    : holdFor(gate.reason, gate.message, { steps, differences });
+}

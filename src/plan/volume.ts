@@ -1,0 +1,339 @@
+/**
+ * The planner of a StorageVolume.
+ *
+ *     absent ── create ──> provisioning ──> ready ── grow ──> expanding ──> ready
+ *                                             └── delete ──> deleting ──> gone
+ *
+ * A volume never shrinks. It grows at once when nothing is attached, or when the attached service is paused
+ * (§3 rule 5). Attached to a service that is not paused, it grows only with `expansion: PauseService`: this
+ * planner then waits, and the planner of the service, which sees that it waits, stops the service. Done is
+ * an expansion when status, `sizeGb`, `requestedSizeGb` and `provisioned` agree; only then is the service
+ * started again.
+ *
+ * It is deleted only when it is independent and attached to nothing (§4 rule 9), and gone only when the
+ * account no longer shows it: the answer `deleting` proves nothing (§3 rule 4).
+ */
+import { limits } from '../api/wire.ts';
+import type { wire } from '../api/index.ts';
+import { annotations, remoteName } from '../resources/index.ts';
+import { compareFields, fieldDigests, type Field } from './differences.ts';
+import type { VolumeInputs, VolumeView } from './inputs.ts';
+import { readVolumeMark, volumeMark } from './ownership.ts';
+import {
+  holdFor,
+  inSync,
+  recheckMs,
+  shut,
+  waitFor,
+  type Action,
+  type Difference,
+  type Gate,
+  type Plan,
+  type Step,
+} from './types.ts';
+
+const pausingService = 'PausingService';
+const expanding = 'Expanding';
+const passingStatuses = new Set(['provisioning', 'expanding', 'deleting']);
+
+export function planVolume(inputs: VolumeInputs): Plan {
+  const { observation, object } = inputs;
+  if (object.deleting) return planDeletion(inputs);
+  switch (observation.kind) {
+    case 'pending':
+      return waitFor('AwaitingObservation', observation.message);
+    case 'conflict':
+      return holdFor(observation.reason, observation.message, { path: ['spec', 'adopt'] });
+    case 'absent':
+      return planAbsent(inputs, observation.confirmed);
+    case 'present':
+      return planPresent(inputs, observation.value);
+  }
+}
+
+function planAbsent(inputs: VolumeInputs, confirmed: boolean): Plan {
+  const { record, object, owner, volumesInAccount } = inputs;
+  const { spec } = object;
+  const name = remoteName('StorageVolume', object.name, spec);
+  const vanished = record.externalId !== undefined && !record.deletedByUs;
+  const differences: Difference[] = [
+    ...(vanished ? [{ path: 'volume', desired: record.externalId, observed: null, drift: true }] : []),
+    ...fieldsOf(inputs, undefined)
+      .filter(
+        (field) =>
+          field.desired !== undefined && (field.name !== 'geography' || spec.geography !== undefined),
+      )
+      .map((field) => ({ path: field.path, desired: field.desired, observed: null, drift: vanished })),
+  ];
+  if (record.externalId !== undefined && !confirmed) {
+    return waitFor(
+      'ConfirmingAbsence',
+      `volume ${record.externalId} is not in the account; making sure that it is gone`,
+    );
+  }
+  if (vanished && spec.driftPolicy === 'Report') return inSync(differences);
+  if (vanished && object.annotations[annotations.confirmDataLoss] !== name) {
+    return holdFor(
+      'DataLost',
+      `volume ${record.externalId} was deleted by somebody else, and its files with it; ` +
+        `to create an empty one in its place, annotate the object with ${annotations.confirmDataLoss}: "${name}"`,
+      { differences },
+    );
+  }
+  const body = {
+    name: `${name}${volumeMark(owner, record.uid)}`,
+    region: spec.region,
+    sizeGb: spec.sizeGb,
+    ...(spec.geography === undefined ? {} : { geography: spec.geography }),
+  };
+  const reason = vanished ? 'Vanished' : 'Create';
+  const step: Step = { action: { do: 'create-volume', body }, reason, disruptive: false, differences };
+  if (volumesInAccount >= limits.volumesPerAccount) {
+    return holdFor(
+      'LimitReached',
+      `the account already has ${volumesInAccount} volumes, and the API allows ${limits.volumesPerAccount} (§8); delete one that is not needed`,
+      { steps: [step], differences },
+    );
+  }
+  return act(inputs, step, differences, inputs.gates.creation ?? inputs.gates.spending);
+}
+
+function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
+  const { object, record, owner } = inputs;
+  const { spec } = object;
+  const fields = fieldsOf(inputs, volume);
+  const differences = compareFields(fields, record.applied, owner.digestKey);
+  const status = volume.status ?? '(none)';
+  if (status === 'error') {
+    const detail = volume.error ? `: ${volume.error}` : '';
+    return holdFor('VolumeError', `the volume is in error${detail}`, { differences });
+  }
+  if (passingStatuses.has(status)) {
+    const reason = status === 'deleting' ? 'Deleting' : status === 'expanding' ? expanding : 'Provisioning';
+    return waitFor(reason, `the volume is ${status}`, { differences });
+  }
+  if (status !== 'ready') {
+    const message = `the API reports the status "${status}", which is not known; nothing is done in it`;
+    return waitFor('UnknownState', message, { recheckAfterMs: recheckMs.protection, differences });
+  }
+  if (!isSettled(volume)) {
+    return waitFor(expanding, `the volume is not all there yet: ${describeSize(volume)}`, { differences });
+  }
+  const correctable = differences.filter((item) => !item.drift || spec.driftPolicy === 'Correct');
+  const region = correctable.find((item) => item.path === 'region' || item.path === 'geography');
+  if (region) {
+    return holdFor(
+      'ImmutableFieldChanged',
+      `${region.path} of a volume can't be changed; take the change back`,
+      {
+        path: ['spec', region.path],
+        differences,
+      },
+    );
+  }
+  if (correctable.length === 0) return inSync(differences);
+  return planUpdate(inputs, volume, correctable, differences);
+}
+
+function planUpdate(
+  inputs: VolumeInputs,
+  volume: wire.Volume,
+  correctable: readonly Difference[],
+  differences: readonly Difference[],
+): Plan {
+  const { object, gates, attachedTo } = inputs;
+  const { spec } = object;
+  const observedGb = volume.requestedSizeGb ?? volume.sizeGb ?? 0;
+  const resizes = correctable.some((item) => item.path === 'sizeGb');
+  if (resizes && spec.sizeGb < observedGb) {
+    return holdFor(
+      'ShrinkRefused',
+      `the volume has ${observedGb} GB and can't be made smaller (${spec.sizeGb} GB); set sizeGb to at least ${observedGb}`,
+      { path: ['spec', 'sizeGb'], differences },
+    );
+  }
+  if (volume.revision === undefined) {
+    return waitFor(
+      'AwaitingObservation',
+      'the API shows no revision of the volume, and an update needs one (§4 rule 3)',
+      {
+        differences,
+      },
+    );
+  }
+  const name = correctable.some((item) => item.path === 'volumeName') ? wantedName(inputs) : undefined;
+  const sizeGb = resizes ? spec.sizeGb : undefined;
+  const action: Action = { do: 'update-volume', id: volume.id, revision: volume.revision, name, sizeGb };
+  const reason = correctable.every((item) => item.drift) ? 'Drift' : 'SpecChanged';
+  const step: Step = { action, reason, disruptive: false, differences: correctable };
+  if (!resizes) return act(inputs, step, differences, undefined);
+  if (attachedTo.kind !== 'none' && attachedTo.state !== 'paused') {
+    const open = act(inputs, step, differences, gates.spending);
+    return open.kind === 'act' ? planWhileAttached(inputs, step, differences) : open;
+  }
+  return act(inputs, step, differences, gates.spending);
+}
+
+function planWhileAttached(inputs: VolumeInputs, step: Step, differences: readonly Difference[]): Plan {
+  const { attachedTo, object } = inputs;
+  if (attachedTo.kind === 'foreign') {
+    return holdFor(
+      'AttachedElsewhere',
+      `the volume is attached to service ${attachedTo.id}, which is not managed here, and grows only while that is paused (§3 rule 5); pause it`,
+      { steps: [step], differences },
+    );
+  }
+  const name = attachedTo.kind === 'ours' ? attachedTo.name : '';
+  if (object.spec.expansion === 'Never') {
+    return holdFor(
+      'ExpansionNeedsPause',
+      `the volume is attached to ContainerService ${name} and grows only while that is paused (§3 rule 5); ` +
+        'allow the pause with `expansion: PauseService`, or set `desiredState: Stopped` on the service for a while',
+      { path: ['spec', 'expansion'], steps: [step], differences },
+    );
+  }
+  return waitFor(pausingService, `ContainerService ${name} has to be paused before the volume can grow`, {
+    steps: [step],
+    differences,
+  });
+}
+
+function planDeletion(inputs: VolumeInputs): Plan {
+  const { object, observation, record, gates, attachedTo } = inputs;
+  if (object.spec.deletionPolicy === 'Retain' || observation.kind === 'conflict') return inSync();
+  if (observation.kind === 'pending') return waitFor('AwaitingObservation', observation.message);
+  if (observation.kind === 'absent') {
+    if (record.externalId === undefined || observation.confirmed) return inSync();
+    return waitFor(
+      'ConfirmingAbsence',
+      `volume ${record.externalId} is not in the account; making sure that it is gone`,
+    );
+  }
+  const volume = observation.value;
+  const differences = [{ path: 'volume', desired: null, observed: volume.id, drift: false }];
+  if (volume.status === 'deleting')
+    return waitFor('Deleting', 'the volume is being deleted', { differences });
+  const action: Action = { do: 'delete-volume', id: volume.id };
+  const step: Step = { action, reason: 'Deleted', disruptive: false, differences };
+  if (attachedTo.kind !== 'none' || volume.serviceId) {
+    const name =
+      attachedTo.kind === 'ours' ? `ContainerService ${attachedTo.name}` : `service ${volume.serviceId}`;
+    return waitFor(
+      'Attached',
+      `the volume is attached to ${name}; it is deleted when nothing uses it (§4 rule 9)`,
+      {
+        recheckAfterMs: recheckMs.gate,
+        steps: [step],
+        differences,
+      },
+    );
+  }
+  if (volume.mode !== undefined && volume.mode !== null && volume.mode !== 'independent') {
+    return holdFor(
+      'NotIndependent',
+      'the volume belongs to a service and goes with it (§3 rule 3); delete that',
+      {
+        steps: [step],
+        differences,
+      },
+    );
+  }
+  return act(inputs, step, differences, gates.deletion);
+}
+
+function act(
+  { object }: VolumeInputs,
+  step: Step,
+  differences: readonly Difference[],
+  gate: Gate | undefined,
+): Plan {
+  if (object.annotations[annotations.paused] === 'true') {
+    return holdFor('Paused', `the annotation ${annotations.paused} stops all mutations; remove it to go on`, {
+      path: ['metadata', 'annotations', annotations.paused],
+      steps: [step],
+      differences,
+    });
+  }
+  if (gate) return shut(gate, [step], differences);
+  return { kind: 'act', step, later: [], differences };
+}
+
+/** What the service attached to (or waiting for) this volume has to know. */
+export function viewVolume(inputs: VolumeInputs): VolumeView {
+  const { object, observation, record } = inputs;
+  const id = record.externalId;
+  const label = `StorageVolume ${object.name}`;
+  if (object.deleting) return { kind: 'not-ready', id, message: `${label} is being deleted` };
+  if (observation.kind !== 'present') return { kind: 'not-ready', id, message: `${label} is not there yet` };
+  const volume = observation.value;
+  const plan = planVolume(inputs);
+  const refused = record.refusal?.action === 'update-volume';
+  const grows =
+    (plan.kind === 'wait' && (plan.reason === pausingService || plan.reason === expanding)) ||
+    (plan.kind === 'act' && plan.step.action.do === 'update-volume' && plan.step.action.sizeGb !== undefined);
+  if (
+    object.spec.expansion === 'PauseService' &&
+    (grows || (volume.status === 'error' && record.externalId))
+  ) {
+    const message = refused ? (record.refusal?.message ?? '') : `${label}: ${describeSize(volume)}`;
+    return { kind: 'growing', id: volume.id, message, failed: refused || volume.status === 'error' };
+  }
+  if (volume.status !== 'ready' || !isSettled(volume)) {
+    return {
+      kind: 'not-ready',
+      id: volume.id,
+      message: `${label} is ${volume.status ?? 'in an unknown status'}`,
+    };
+  }
+  return { kind: 'usable', id: volume.id };
+}
+
+/** Provisioned allocation is checked apart from the status (§2 Volume). */
+export function isSettled(volume: wire.Volume): boolean {
+  const { sizeGb, requestedSizeGb, provisioned } = volume;
+  const agrees = (requestedSizeGb ?? sizeGb) === (sizeGb ?? requestedSizeGb);
+  return agrees && provisioned !== false;
+}
+
+function describeSize({ status, sizeGb, requestedSizeGb, provisioned }: wire.Volume): string {
+  const part = provisioned === false ? ', not provisioned' : '';
+  return `${status ?? 'no status'}, ${sizeGb ?? '?'} of ${requestedSizeGb ?? sizeGb ?? '?'} GB${part}`;
+}
+
+function wantedName({ object, owner, record }: VolumeInputs): string {
+  return `${remoteName('StorageVolume', object.name, object.spec)}${volumeMark(owner, record.uid)}`;
+}
+
+function fieldsOf(inputs: VolumeInputs, volume: wire.Volume | undefined): Field[] {
+  const { spec } = inputs.object;
+  return [
+    { name: 'volumeName', path: 'volumeName', ...nameField(inputs, volume) },
+    { name: 'region', path: 'region', desired: spec.region, observed: volume?.region ?? undefined },
+    // The resolved geography may be another word than the group that was asked for.
+    { name: 'geography', path: 'geography', desired: spec.geography ?? 'auto', observed: undefined },
+    {
+      name: 'sizeGb',
+      path: 'sizeGb',
+      desired: spec.sizeGb,
+      observed: volume?.requestedSizeGb ?? volume?.sizeGb,
+    },
+  ];
+}
+
+/** An adopted volume may go without the mark: its id is written in the spec. */
+function nameField(
+  inputs: VolumeInputs,
+  volume: wire.Volume | undefined,
+): { desired: unknown; observed: unknown } {
+  const { spec } = inputs.object;
+  const observed = volume?.name;
+  if (!spec.adopt) return { desired: wantedName(inputs), observed };
+  if (spec.volumeName === undefined) return { desired: undefined, observed };
+  return readVolumeMark(observed)
+    ? { desired: wantedName(inputs), observed }
+    : { desired: spec.volumeName, observed };
+}
+
+export function volumeDigests(inputs: VolumeInputs): Record<string, string> {
+  return fieldDigests(fieldsOf(inputs, undefined), inputs.owner.digestKey);
+}

@@ -1,0 +1,196 @@
+/**
+ * Takes a snapshot of the source into the records: new objects get a record, changed ones a new generation, and
+ * those that are gone are marked for deletion; unless too many are gone at once, or the source can't vouch for what
+ * it does not show.
+ *
+ * An object is taken as gone only when every file could be read, it was missing for `graceMs` (files that are
+ * moved or replaced are missing for a moment), and the mass-change brake allows it.
+ */
+import type { Clock } from '../base/index.ts';
+import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
+import { brakeWindowMs, derivedUid, isMassChange, massChangeLimit, type Gate } from '../plan/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../state/index.ts';
+
+export interface Admitted {
+  /** New, changed, coming or going: to be looked at first. */
+  readonly changed: readonly ObjectKey[];
+  /** Set while the brake is on. */
+  readonly brake: Gate | undefined;
+  /** Wanted no more, but not yet taken as gone: why. */
+  readonly lingering: ReadonlyMap<ObjectKey, Gate>;
+  /** Milliseconds after which to admit the same snapshot again; undefined when nothing waits for time. */
+  readonly againAfterMs: number | undefined;
+}
+
+export interface AdmissionOptions {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly graceMs: number;
+  /** A person has said that a mass change is wanted now. */
+  readonly massChangeAllowed: (snapshot: DesiredSnapshot) => boolean;
+}
+
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #missingSinceMs = new Map<ObjectKey, number>();
+  /** Monotonic times of deletions admitted in the window. */
+  #deletions: number[] = [];
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  async admit(snapshot: DesiredSnapshot): Promise<Admitted> {
+    const { store } = this.#options;
+    const updates: ObjectRecord[] = [];
+    for (const object of snapshot.objects.values()) {
+      const update = updatedRecord(object, store);
+      if (update) updates.push(update);
+      this.#missingSinceMs.delete(object.key);
+    }
+    for (const key of snapshot.unusable.keys()) this.#missingSinceMs.delete(key);
+    const gone = this.#admitDeletions(snapshot);
+    updates.push(...gone.records);
+    if (updates.length > 0) await store.saveAll(updates);
+    return {
+      changed: updates.map((record) => record.key),
+      brake: gone.brake,
+      lingering: gone.lingering,
+      againAfterMs: gone.againAfterMs,
+    };
+  }
+
+  #admitDeletions(snapshot: DesiredSnapshot) {
+    const { store, clock, graceMs, massChangeAllowed } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const live = [...store.records()].filter((record) => record.deletionRequestedAt === undefined);
+    const missing = live.filter(({ key }) => !snapshot.objects.has(key) && !snapshot.unusable.has(key));
+    const lingering = new Map<ObjectKey, Gate>();
+    const linger = (gate: Gate) => {
+      for (const { key } of missing) lingering.set(key, gate);
+    };
+    const result = { records: [] as ObjectRecord[], lingering, brake: undefined as Gate | undefined };
+    if (missing.length === 0) return { ...result, againAfterMs: undefined };
+    if (!snapshot.complete) {
+      linger(sourceIncomplete(snapshot));
+      return { ...result, againAfterMs: undefined };
+    }
+    this.#deletions = this.#deletions.filter((atMs) => atMs > nowMs - brakeWindowMs);
+    const tooMany = snapshot.empty || isMassChange(live.length, missing.length, this.#deletions.length);
+    if (tooMany && !massChangeAllowed(snapshot)) {
+      result.brake = massChangeGate(missing.length, live.length, snapshot.empty);
+      linger(result.brake);
+      return { ...result, againAfterMs: undefined };
+    }
+    let againAfterMs: number | undefined;
+    for (const record of missing) {
+      const sinceMs = this.#missingSinceMs.get(record.key) ?? nowMs;
+      this.#missingSinceMs.set(record.key, sinceMs);
+      const leftMs = sinceMs + graceMs - nowMs;
+      if (leftMs > 0) {
+        lingering.set(record.key, leaving);
+        againAfterMs = Math.max(againAfterMs ?? 0, leftMs);
+        continue;
+      }
+      this.#missingSinceMs.delete(record.key);
+      this.#deletions.push(nowMs);
+      result.records.push({ ...record, deletionRequestedAt: clock.wallMs() });
+    }
+    return { ...result, againAfterMs };
+  }
+}
+
+const leaving: Gate = {
+  kind: 'wait',
+  reason: 'Leaving',
+  message: 'the object has just left the source; it is deleted if it stays away',
+};
+
+function sourceIncomplete(snapshot: DesiredSnapshot): Gate {
+  const [problem] = snapshot.problems;
+  const where = problem ? ` (${problem.file}: ${problem.message})` : '';
+  return {
+    kind: 'hold',
+    reason: 'SourceIncomplete',
+    message: `the object is not in what could be read of the source, but not everything could be read${where}; nothing is deleted until it can`,
+  };
+}
+
+function massChangeGate(missing: number, total: number, empty: boolean): Gate {
+  const what = empty ? `the source is empty; all ${missing} objects` : `${missing} of ${total} objects`;
+  return {
+    kind: 'hold',
+    reason: 'MassChangeBrake',
+    message:
+      `${what} have left the source at once (the limit is ${massChangeLimit(total)}): creations and deletions are stopped. ` +
+      'If a folder or mount is wrong, put it right. If it is meant, annotate the Account with ' +
+      'fleetkeeper.dev/allow-mass-change-until: "<time, RFC 3339>", or run `fleetkeeper apply --allow-mass-change`',
+  };
+}
+
+/** The record that the document calls for, or undefined when the one there is as it should be. */
+function updatedRecord(object: DesiredObject, store: StateStore): ObjectRecord | undefined {
+  const { key, annotations, labels, location } = object;
+  const specDigest = store.digestKey.digest(object.spec);
+  const record = store.record(key);
+  const manifest = { annotations, labels, spec: withoutValues(object.spec) };
+  if (!record) {
+    return {
+      ...emptyRecord(key, derivedUid(store.ownerName, key)),
+      specDigest,
+      manifest,
+      file: location.file,
+      line: location.line,
+    };
+  }
+  const sameMetadata =
+    store.digestKey.digest([annotations, labels]) ===
+    store.digestKey.digest([record.manifest.annotations, record.manifest.labels]);
+  const changed = record.specDigest !== specDigest;
+  if (!changed && sameMetadata && record.deletionRequestedAt === undefined && record.file === location.file) {
+    return undefined;
+  }
+  return {
+    ...record,
+    generation: record.generation + (changed ? 1 : 0),
+    specDigest,
+    manifest,
+    file: location.file,
+    line: location.line,
+    deletionRequestedAt: undefined,
+  };
+}
+
+function emptyRecord(key: ObjectKey, uid: string): ObjectRecord {
+  return {
+    key,
+    uid,
+    generation: 1,
+    specDigest: '',
+    manifest: { annotations: {}, labels: {}, spec: {} },
+    file: '',
+    line: 0,
+    deletionRequestedAt: undefined,
+    account: undefined,
+    externalId: undefined,
+    applied: {},
+    restartToken: undefined,
+    deletedByUs: false,
+    pausedFor: undefined,
+    refusal: undefined,
+    repeated: undefined,
+    status: undefined,
+  };
+}
+
+/** A spec that may be stored: the values of the environment are left out, their names and references stay. */
+function withoutValues(spec: object): Record<string, unknown> {
+  const copy: Record<string, unknown> = { ...spec };
+  if (Array.isArray(copy['env'])) {
+    copy['env'] = (copy['env'] as { name: string; valueFrom?: unknown }[]).map(({ name, valueFrom }) =>
+      valueFrom === undefined ? { name } : { name, valueFrom },
+    );
+  }
+  return copy;
+}

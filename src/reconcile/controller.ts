@@ -1,0 +1,277 @@
+/**
+ * Turns events into keys, and keys into passes. Events are: the source has changed, an account has been read (or
+ * could not be), time has passed. None of them carries a decision; each only says which objects to look at.
+ */
+import { backoffMs, messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
+import type { DesiredSnapshot } from '../desired/index.ts';
+import type { ReadFailure, SnapshotChange } from '../observed/index.ts';
+import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { StateStore } from '../state/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
+import type { AccountHandle, Accounts } from './accounts.ts';
+import type { Admission } from './admission.ts';
+import type { Fleet } from './fleet.ts';
+import type { PassResult, Reconciler } from './reconciler.ts';
+import { Workqueue, type QueueLane } from './workqueue.ts';
+
+export interface ControllerOptions {
+  readonly store: StateStore;
+  readonly fleet: Fleet;
+  readonly admission: Admission;
+  readonly reconciler: Reconciler;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly workers: number;
+  /** Told after every pass, for whoever shows progress. */
+  readonly onPass: (key: ObjectKey, result: PassResult) => void;
+}
+
+const crashBackoff = { firstMs: 1000, longestMs: 300_000 };
+/** An account that could not be read for this many polls makes everything in it Unknown. */
+const blindAfterPolls = 3;
+
+export class Controller {
+  readonly #options: ControllerOptions;
+  readonly #queue: Workqueue<ObjectKey>;
+  readonly #awaiting = new Map<string, Set<ObjectKey>>();
+  readonly #crashes = new Map<ObjectKey, number>();
+  readonly #synced = new Set<string>();
+  readonly #blind = new Set<string>();
+  #dependents = new Map<ObjectKey, ObjectKey[]>();
+  #valuesDigest = '';
+  #readmission: Timer | undefined;
+  #admitting: Promise<void> = Promise.resolve();
+  #workers: Promise<void>[] = [];
+
+  constructor(options: ControllerOptions) {
+    this.#options = options;
+    this.#queue = new Workqueue(options.clock, options.metrics);
+  }
+
+  start(): void {
+    this.#workers = Array.from({ length: this.#options.workers }, () => this.#work());
+  }
+
+  /** Lets the passes under way finish, requests included, and starts no other. */
+  async stop(): Promise<void> {
+    this.#readmission?.cancel();
+    await this.#admitting;
+    await this.#queue.stop();
+    await Promise.all(this.#workers);
+  }
+
+  /** Resolves when nothing is ready or being worked on. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  /** Takes in a snapshot of the source. Snapshots are taken in one after the other. */
+  acceptDesired(snapshot: DesiredSnapshot): Promise<void> {
+    this.#admitting = this.#admitting.then(() => this.#admit(snapshot));
+    return this.#admitting;
+  }
+
+  /** An account was read: look at what changed, and at what waited for it. */
+  onSnapshot(handle: AccountHandle, { changedIds }: SnapshotChange): void {
+    const { store } = this.#options;
+    this.#blind.delete(handle.name);
+    if (!this.#synced.has(handle.name)) {
+      this.#synced.add(handle.name);
+      this.#lookAtAll(handle);
+    }
+    for (const id of changedIds) {
+      const record = store.recordOf(id);
+      if (record) this.#queue.add(record.key, 'resync');
+    }
+    this.#wakeAwaiting(handle.name);
+    this.#lookAtAccount(handle);
+  }
+
+  onFailure(handle: AccountHandle, failure: ReadFailure): void {
+    const first = !this.#synced.has(handle.name);
+    const blindMs = blindAfterPolls * handle.spec.pollSeconds * 1000;
+    const blind = this.#options.clock.monotonicMs() - failure.sinceMs >= blindMs;
+    this.#synced.add(handle.name);
+    if (first || (blind && !this.#blind.has(handle.name))) {
+      this.#blind.add(handle.name);
+      this.#lookAtAll(handle);
+    }
+    this.#lookAtAccount(handle);
+  }
+
+  /** Looks at everything in an account again: its address, credential or limits have changed. */
+  onAccountChanged(handle: AccountHandle): void {
+    this.#synced.delete(handle.name);
+  }
+
+  async #admit(snapshot: DesiredSnapshot): Promise<void> {
+    const { admission, fleet, metrics, logger, clock } = this.#options;
+    const admitted = await admission.admit(snapshot);
+    const brakeMoved = admitted.brake?.message !== fleet.brake?.message;
+    const lingeringMoved = new Set([...admitted.lingering.keys(), ...fleet.lingering.keys()]);
+    const wasUnusable = fleet.snapshot.unusable;
+    fleet.snapshot = snapshot;
+    fleet.brake = admitted.brake;
+    fleet.lingering = admitted.lingering;
+    this.#indexDependents(snapshot);
+    metrics.brakeEngaged.set({ cause: 'source' }, admitted.brake ? 1 : 0);
+    if (brakeMoved && admitted.brake)
+      logger.error({ note: admitted.brake.message }, 'mass-change brake engaged');
+    for (const key of admitted.changed) this.#edited(key);
+    for (const key of [...lingeringMoved, ...snapshot.unusable.keys(), ...wasUnusable.keys()]) {
+      this.#enqueue(key, 'edit');
+    }
+    if (brakeMoved || this.#valuesMoved(snapshot)) this.#lookAtAll(undefined);
+    this.#readmission?.cancel();
+    if (admitted.againAfterMs !== undefined) {
+      this.#readmission = clock.after(
+        admitted.againAfterMs,
+        () => void this.acceptDesired(this.#options.fleet.snapshot),
+      );
+    }
+  }
+
+  #edited(key: ObjectKey): void {
+    this.#enqueue(key, 'edit');
+    for (const dependent of this.#dependentsOf(key)) this.#enqueue(dependent, 'edit');
+    const { store, fleet, accounts } = this.#options;
+    const asked = fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt];
+    if (asked !== undefined && asked !== store.record(key)?.status?.lastHandledReconcileAt) {
+      for (const handle of accounts.handles()) handle.informer.want();
+    }
+  }
+
+  /** Only keys whose account has been read once (or can't be): nothing is planned before the first full sync. */
+  #enqueue(key: ObjectKey, lane: QueueLane): void {
+    const handle = this.#accountOf(key);
+    if (handle && !this.#synced.has(handle.name)) return;
+    this.#queue.add(key, lane);
+  }
+
+  #lookAtAll(handle: AccountHandle | undefined): void {
+    for (const { key } of this.#options.store.records()) {
+      if (!handle || this.#accountOf(key)?.name === handle.name) this.#enqueue(key, 'resync');
+    }
+  }
+
+  #lookAtAccount(handle: AccountHandle): void {
+    const [namespace = '', name = ''] = handle.name.split('/');
+    const key = objectKey('Account', namespace, name);
+    if (this.#options.store.record(key)) this.#queue.add(key, 'resync');
+  }
+
+  #wakeAwaiting(account: string): void {
+    const keys = this.#awaiting.get(account) ?? new Set();
+    this.#awaiting.delete(account);
+    for (const key of keys) this.#queue.add(key, 'resync');
+  }
+
+  #accountOf(key: ObjectKey): AccountHandle | undefined {
+    const { store, accounts, fleet } = this.#options;
+    const { kind, namespace, name } = parseObjectKey(key);
+    const record = store.record(key);
+    if (!record) return undefined;
+    const ref = kind === 'Account' ? name : fleet.planned<'ContainerService'>(record).spec.accountRef.name;
+    const resolved = accounts.resolve(namespace, ref);
+    return resolved.kind === 'usable' ? resolved.handle : undefined;
+  }
+
+  #indexDependents(snapshot: DesiredSnapshot): void {
+    this.#dependents = new Map();
+    for (const object of snapshot.objects.values()) {
+      if (object.kind !== 'ContainerService' || !('storage' in object.spec)) continue;
+      const name = object.spec.storage?.volumeRef?.name;
+      if (name === undefined) continue;
+      const volume = objectKey('StorageVolume', object.namespace, name);
+      this.#dependents.set(volume, [...(this.#dependents.get(volume) ?? []), object.key]);
+    }
+  }
+
+  /** Services that refer to a volume, the volume of a service, the service of a volume. */
+  #dependentsOf(key: ObjectKey): ObjectKey[] {
+    const { store, fleet } = this.#options;
+    const record = store.record(key);
+    const status: Readonly<Record<string, unknown>> = record?.status ?? {};
+    const attached = [status['serviceId'], status['volumeId']]
+      .filter((id) => typeof id === 'string')
+      .flatMap((id) => store.recordOf(id)?.key ?? []);
+    const referred =
+      record && key.startsWith('ContainerService/')
+        ? fleet.planned<'ContainerService'>(record).spec.storage?.volumeRef?.name
+        : undefined;
+    const volume =
+      referred === undefined ? [] : [objectKey('StorageVolume', parseObjectKey(key).namespace, referred)];
+    return [...new Set([...(this.#dependents.get(key) ?? []), ...attached, ...volume])];
+  }
+
+  /** Values that services take their environment from have no record of their own. */
+  #valuesMoved(snapshot: DesiredSnapshot): boolean {
+    const plain = [snapshot.secrets, snapshot.configMaps].map((maps) =>
+      [...maps].map(([name, values]) => [name, [...values].map(([key, value]) => [key, value.reveal()])]),
+    );
+    const digest = this.#options.store.digestKey.digest(plain);
+    const moved = this.#valuesDigest !== '' && this.#valuesDigest !== digest;
+    this.#valuesDigest = digest;
+    return moved;
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      const key = await this.#queue.take();
+      if (key === undefined) return;
+      await this.#passOnce(key);
+      this.#queue.done(key);
+    }
+  }
+
+  async #passOnce(key: ObjectKey): Promise<void> {
+    const { reconciler, metrics, clock, logger, random, onPass } = this.#options;
+    const { kind } = parseObjectKey(key);
+    const startedAtMs = clock.monotonicMs();
+    const dependents = this.#dependentsOf(key);
+    try {
+      const result = await reconciler.pass(key);
+      this.#crashes.delete(key);
+      metrics.reconcileTotal.inc({ controller: kind, result: result.plan.kind });
+      this.#follow(key, result, dependents);
+      onPass(key, result);
+    } catch (error) {
+      const failures = this.#crashes.get(key) ?? 0;
+      this.#crashes.set(key, failures + 1);
+      metrics.reconcileTotal.inc({ controller: kind, result: 'error' });
+      logger.error(
+        { object: key, failures, note: messageOf(error), stack: (error as Error).stack },
+        'pass failed',
+      );
+      this.#queue.addAfter(key, backoffMs(failures, crashBackoff, random));
+    }
+    metrics.reconcileSeconds.observe({ controller: kind }, (clock.monotonicMs() - startedAtMs) / 1000);
+  }
+
+  #follow(key: ObjectKey, result: PassResult, before: readonly ObjectKey[]): void {
+    const { wake } = result;
+    if (result.statusChanged || result.removed) {
+      for (const dependent of new Set([...before, ...this.#dependentsOf(key)])) {
+        if (this.#options.store.record(dependent)) this.#enqueue(dependent, 'resync');
+      }
+    }
+    switch (wake.kind) {
+      case 'never':
+        return;
+      case 'now':
+        this.#queue.add(key, 'resync');
+        return;
+      case 'after':
+        this.#queue.addAfter(key, wake.delayMs);
+        return;
+      case 'observation': {
+        const waiting = this.#awaiting.get(wake.account.name) ?? new Set();
+        this.#awaiting.set(wake.account.name, waiting.add(key));
+        wake.account.informer.want();
+      }
+    }
+  }
+}

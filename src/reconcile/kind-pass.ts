@@ -1,0 +1,39 @@
+/**
+ * What a pass does differently for each kind: which reads it makes, which planner it asks, what it tells. The
+ * course of a pass is the same for all (reconciler.ts).
+ */
+import type { wire } from '../api/index.ts';
+import type { Target } from '../execute/index.ts';
+import type { Observation, Plan } from '../plan/index.ts';
+import type { ManagedKind } from '../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../state/index.ts';
+import type { StatusInputs } from '../status/index.ts';
+import type { AccountHandle, Accounts } from './accounts.ts';
+import type { Fleet } from './fleet.ts';
+
+export interface KindOptions {
+  readonly store: StateStore;
+  readonly accounts: Accounts;
+  readonly fleet: Fleet;
+}
+
+export interface KindPass {
+  readonly kind: ManagedKind;
+  record(): ObjectRecord;
+  /** The account to work in, or what is wrong with it; neither for an object that needs none. */
+  account(): { readonly handle: AccountHandle | undefined; readonly problem: Plan | undefined };
+  /** Looks the object up in a snapshot that began after `notBeforeMs`. */
+  observe(account: AccountHandle, notBeforeMs: number): Promise<void>;
+  observation(): Observation<wire.Service | wire.Volume>;
+  plan(): Plan;
+  /** Reads the object itself, just before it is acted upon; a plan when it could not be read. */
+  refresh(account: AccountHandle): Promise<Plan | undefined>;
+  readActivities(account: AccountHandle): Promise<Plan | undefined>;
+  target(): Target;
+  /** What to remember once the object is as desired. */
+  settledRecord(plan: Plan): Partial<ObjectRecord>;
+  told(plan: Plan): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt'>;
+}
+
+/** Before anything has been looked at. */
+export const notObserved: Observation<never> = { kind: 'pending', message: 'not looked at yet' };

@@ -1,0 +1,159 @@
+/**
+ * Which remote object is this one's, and what is known of it. Three ways lead to it: the id that was
+ * recorded, the id that the spec adopts, and our mark in the account (found after a lost answer or a lost state
+ * file). Nothing is ever taken by its name.
+ *
+ * Only a snapshot that began after our last mutation of the object counts. A recorded id that is not in such a
+ * snapshot is read by itself; it is gone when both reads say so, and, unless we deleted it ourselves, still say so a
+ * settle window later: one absence proves nothing.
+ */
+import type { Outcome, wire } from '../api/index.ts';
+import type { Clock } from '../base/index.ts';
+import type { AccountSnapshot } from '../observed/index.ts';
+import { readMark, readVolumeMark, volumeMark, type Observation, type Owner } from '../plan/index.ts';
+import { annotations, type ObjectKey } from '../resources/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
+import type { AccountHandle } from './accounts.ts';
+
+export interface Observed<Value> {
+  readonly observation: Observation<Value>;
+  /** Found without being recorded: to be bound to the object. */
+  readonly found: string | undefined;
+}
+
+interface Identity {
+  readonly record: ObjectRecord;
+  readonly owner: Owner;
+  readonly adoptId: string | undefined;
+  readonly adoptFrom: string | undefined;
+}
+
+interface Remote {
+  readonly id: string;
+}
+
+type Marked = { readonly ours: boolean; readonly foreign: string | undefined };
+
+export function serviceMark(service: wire.Service, { owner, record }: Identity): Marked {
+  const { ours, foreign } = readMark(service.environmentNames, owner, record.uid);
+  return { ours: ours !== undefined, foreign: foreign?.ownerId };
+}
+
+export function volumeMarkOf(volume: wire.Volume, { owner, record }: Identity): Marked {
+  const mark = readVolumeMark(volume.name);
+  const ours = mark === volumeMark(owner, record.uid);
+  return { ours, foreign: mark !== undefined && !ours ? mark.slice(1) : undefined };
+}
+
+/** Finds the object among `items`, all of one kind of one snapshot. */
+export function identify<Item extends Remote>(
+  identity: Identity,
+  items: ReadonlyMap<string, Item>,
+  markOf: (item: Item, identity: Identity) => Marked,
+): Observed<Item> {
+  const { record, adoptId } = identity;
+  if (record.externalId !== undefined) {
+    if (adoptId !== undefined && adoptId !== record.externalId) {
+      return conflict(
+        'AdoptionChanged',
+        `the object already stands for ${record.externalId}; to adopt ${adoptId}, take this document out (with deletionPolicy: Retain) and add it anew`,
+      );
+    }
+    const item = items.get(record.externalId);
+    if (!item) return { observation: { kind: 'absent', confirmed: false }, found: undefined };
+    return (
+      foreignMark(identity, item, markOf) ?? {
+        observation: { kind: 'present', value: item },
+        found: undefined,
+      }
+    );
+  }
+  if (adoptId !== undefined) {
+    const item = items.get(adoptId);
+    if (!item)
+      return conflict('AdoptNotFound', `there is nothing with the id ${adoptId} in the account to adopt`);
+    return (
+      foreignMark(identity, item, markOf) ?? { observation: { kind: 'present', value: item }, found: item.id }
+    );
+  }
+  const ours = [...items.values()].filter((item) => markOf(item, identity).ours);
+  const [item] = ours;
+  if (ours.length > 1) {
+    return conflict(
+      'MarkedTwice',
+      `${ours.length} things in the account carry this object's mark: ${ours.map(({ id }) => id).join(', ')}; delete all but one, or say which with \`adopt\``,
+    );
+  }
+  if (!item) return { observation: { kind: 'absent', confirmed: true }, found: undefined };
+  return { observation: { kind: 'present', value: item }, found: item.id };
+}
+
+function foreignMark<Item extends Remote>(
+  identity: Identity,
+  item: Item,
+  markOf: (item: Item, identity: Identity) => Marked,
+): Observed<Item> | undefined {
+  const { ours, foreign } = markOf(item, identity);
+  if (ours || foreign === undefined || foreign === identity.adoptFrom) return undefined;
+  return conflict(
+    'OwnedByAnother',
+    `${item.id} carries the mark of another owner or object (${foreign}); take it out there first. ` +
+      `If nobody manages it any more, say so with the annotation ${annotations.adoptFrom}: "${foreign}" and \`adopt: {id: ${item.id}}\``,
+  );
+}
+
+function conflict(reason: string, message: string): Observed<never> {
+  return { observation: { kind: 'conflict', reason, message }, found: undefined };
+}
+
+/** Memory of absences that are being confirmed; lost at a restart, which only starts the window anew. */
+export class Absences {
+  readonly #sinceMs = new Map<ObjectKey, number>();
+  readonly #clock: Clock;
+  readonly #settleMs: number;
+
+  constructor(clock: Clock, settleMs: number) {
+    this.#clock = clock;
+    this.#settleMs = settleMs;
+  }
+
+  forget(key: ObjectKey): void {
+    this.#sinceMs.delete(key);
+  }
+
+  /**
+   * What to make of a recorded id that the snapshot does not show, given a read of it by id that was made just
+   * now: present after all, absent for certain, or not decided yet.
+   */
+  confirm<Value>(record: ObjectRecord, snapshot: AccountSnapshot, read: Outcome<Value>): Observation<Value> {
+    const { key } = record;
+    if (read.kind === 'applied') {
+      this.#sinceMs.delete(key);
+      return { kind: 'present', value: read.value };
+    }
+    if (read.kind !== 'refused' || read.status !== 404) {
+      return {
+        kind: 'pending',
+        message: `${record.externalId} is not in the account, and could not be read by its id`,
+      };
+    }
+    if (record.deletedByUs) return { kind: 'absent', confirmed: true };
+    const nowMs = this.#clock.monotonicMs();
+    const sinceMs = this.#sinceMs.get(key) ?? nowMs;
+    this.#sinceMs.set(key, sinceMs);
+    const confirmed = nowMs - sinceMs >= this.#settleMs && snapshot.startedAtMs >= sinceMs + this.#settleMs;
+    return { kind: 'absent', confirmed: confirmed || this.#settleMs === 0 };
+  }
+}
+
+/** The snapshot to decide from, or why there is none: it has to have begun after `notBeforeMs`. */
+export function usableSnapshot(
+  { informer }: AccountHandle,
+  notBeforeMs: number,
+): { snapshot: AccountSnapshot } | { pending: string } {
+  const snapshot = informer.current;
+  if (!snapshot) return { pending: 'the account has not been read yet' };
+  if (snapshot.startedAtMs < notBeforeMs)
+    return { pending: 'waiting for an account read after the last request' };
+  return { snapshot };
+}

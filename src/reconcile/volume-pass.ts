@@ -1,0 +1,79 @@
+import type { wire } from '../api/index.ts';
+import type { Target } from '../execute/index.ts';
+import type { AccountSnapshot } from '../observed/index.ts';
+import { planVolume, volumeDigests, type Plan, type VolumeInputs } from '../plan/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
+import { observedVolume, volumeHealth } from '../status/index.ts';
+import type { AccountHandle } from './accounts.ts';
+import type { KindPass } from './kind-pass.ts';
+import type { Observed } from './observe.ts';
+import { RemotePass, noGates } from './remote-pass.ts';
+
+export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
+  readonly kind = 'StorageVolume';
+
+  protected identify(snapshot: AccountSnapshot): Observed<wire.Volume> {
+    return this.fleet.identifyVolume(this.record(), snapshot);
+  }
+
+  protected shown(snapshot: AccountSnapshot): ReadonlyMap<string, wire.Volume> {
+    return snapshot.volumes;
+  }
+
+  protected read(account: AccountHandle, id: string) {
+    return account.api.volume(id);
+  }
+
+  protected bound(id: string): Partial<ObjectRecord> {
+    return { externalId: id, deletedByUs: false };
+  }
+
+  plan(): Plan {
+    return planVolume(this.#inputs());
+  }
+
+  async readActivities(): Promise<undefined> {
+    return undefined;
+  }
+
+  target(): Target {
+    return this.targetOf(volumeDigests(this.#inputs()), undefined);
+  }
+
+  settledRecord(): Partial<ObjectRecord> {
+    return {
+      applied: { ...this.record().applied, ...volumeDigests(this.#inputs()) },
+      repeated: undefined,
+      refusal: undefined,
+    };
+  }
+
+  told() {
+    const observation = this.lastSeen();
+    return {
+      health: volumeHealth(observation),
+      observed: observedVolume(observation),
+      revision: observation.kind === 'present' ? observation.value.revision : undefined,
+      reconcileAt: this.reconcileAt(),
+    };
+  }
+
+  #inputs(): VolumeInputs {
+    const record = this.record();
+    const { seen } = this;
+    if (!this.handle || !this.snapshot) {
+      return {
+        object: this.fleet.planned<'StorageVolume'>(record),
+        record,
+        owner: this.fleet.owner,
+        observation: seen,
+        attachedTo: { kind: 'none' },
+        volumesInAccount: 0,
+        gates: noGates,
+      };
+    }
+    const inputs = this.fleet.volumeInputs(record, this.handle, this.snapshot);
+    const attachedTo = this.fleet.attachedTo(seen.kind === 'present' ? seen.value : undefined, this.snapshot);
+    return { ...inputs, observation: seen, attachedTo };
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * A keyed workqueue as in client-go: a key is in it at most once, is never worked on twice at the same time, and
+ * is put back if it was added again meanwhile. It carries keys, never events or objects.
+ *
+ *     (absent) ── add ──> ready ── take ──> working ── done ──> (absent)
+ *        └─ addAfter ─> delayed ── due ──> ready    └─ added meanwhile: ready again
+ *
+ * There are two lanes: what a person changed is taken before what is only looked at again, so that an edit never
+ * waits behind a resync. Each fourth key is taken from the slow lane all the same, so that nothing starves.
+ */
+import type { Clock, Timer } from '../base/index.ts';
+import type { Metrics } from '../telemetry/index.ts';
+
+export type QueueLane = 'edit' | 'resync';
+
+const fairness = 4;
+
+export class Workqueue<Key extends string> {
+  readonly #clock: Clock;
+  readonly #metrics: Metrics;
+  readonly #ready: Record<QueueLane, Set<Key>> = { edit: new Set(), resync: new Set() };
+  readonly #working = new Set<Key>();
+  readonly #again = new Map<Key, QueueLane>();
+  readonly #delayed = new Map<Key, { dueAtMs: number; timer: Timer }>();
+  readonly #takers: ((key: Key | undefined) => void)[] = [];
+  readonly #idleWaiters: (() => void)[] = [];
+  #taken = 0;
+  #stopped = false;
+
+  constructor(clock: Clock, metrics: Metrics) {
+    this.#clock = clock;
+    this.#metrics = metrics;
+  }
+
+  /** Keys that are ready or being worked on. */
+  get busy(): number {
+    return this.#ready.edit.size + this.#ready.resync.size + this.#working.size;
+  }
+
+  add(key: Key, lane: QueueLane): void {
+    if (this.#stopped) return;
+    this.#cancelDelay(key);
+    if (this.#working.has(key)) {
+      if (lane === 'edit' || !this.#again.has(key)) this.#again.set(key, lane);
+      return;
+    }
+    if (this.#ready.edit.has(key)) return;
+    if (lane === 'edit') this.#ready.resync.delete(key);
+    if (!this.#ready[lane].has(key)) this.#metrics.queueAdds.inc();
+    this.#ready[lane].add(key);
+    this.#metrics.queueDepth.set(this.#ready.edit.size + this.#ready.resync.size);
+    this.#serve();
+  }
+
+  /** Adds the key to the slow lane later; an earlier time wins, and so does an `add`. */
+  addAfter(key: Key, delayMs: number): void {
+    if (this.#stopped) return;
+    const dueAtMs = this.#clock.monotonicMs() + delayMs;
+    const known = this.#delayed.get(key);
+    if (known && known.dueAtMs <= dueAtMs) return;
+    this.#cancelDelay(key);
+    const timer = this.#clock.after(delayMs, () => {
+      this.#delayed.delete(key);
+      this.add(key, 'resync');
+    });
+    this.#delayed.set(key, { dueAtMs, timer });
+  }
+
+  /** The next key, when there is one; undefined when the queue has been stopped. */
+  take(): Promise<Key | undefined> {
+    return new Promise((resolve) => {
+      this.#takers.push(resolve);
+      this.#serve();
+    });
+  }
+
+  done(key: Key): void {
+    this.#working.delete(key);
+    const lane = this.#again.get(key);
+    this.#again.delete(key);
+    if (lane) this.add(key, lane);
+    this.#tellIdle();
+  }
+
+  /** Resolves once nothing is ready or being worked on; what is delayed does not count. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve);
+      this.#tellIdle();
+    });
+  }
+
+  /** Gives out nothing any more; resolves when what is being worked on is done. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const { timer } of this.#delayed.values()) timer.cancel();
+    this.#delayed.clear();
+    this.#ready.edit.clear();
+    this.#ready.resync.clear();
+    for (const taker of this.#takers.splice(0)) taker(undefined);
+    await this.idle();
+  }
+
+  #cancelDelay(key: Key): void {
+    this.#delayed.get(key)?.timer.cancel();
+    this.#delayed.delete(key);
+  }
+
+  #serve(): void {
+    if (this.#stopped) {
+      for (const taker of this.#takers.splice(0)) taker(undefined);
+      return;
+    }
+    while (this.#takers.length > 0) {
+      const key = this.#next();
+      if (key === undefined) return;
+      this.#working.add(key);
+      this.#metrics.queueDepth.set(this.#ready.edit.size + this.#ready.resync.size);
+      this.#takers.shift()?.(key);
+    }
+  }
+
+  #next(): Key | undefined {
+    const { edit, resync } = this.#ready;
+    const preferred = (this.#taken + 1) % fairness === 0 ? [resync, edit] : [edit, resync];
+    for (const lane of preferred) {
+      for (const key of lane) {
+        lane.delete(key);
+        this.#taken += 1;
+        return key;
+      }
+    }
+    return undefined;
+  }
+
+  #tellIdle(): void {
+    if (this.busy > 0) return;
+    for (const waiter of this.#idleWaiters.splice(0)) waiter();
+  }
+}

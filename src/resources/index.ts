@@ -1,0 +1,3 @@
+export * from './conditions.ts';
+export * from './keys.ts';
+export * from './kinds.ts';

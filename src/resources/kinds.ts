@@ -1,0 +1,248 @@
+/**
+ * The documents that people write: our kinds (group `fleetkeeper.dev`) and the two core kinds that they
+ * refer to. Our kinds are strict: an unknown field is an error with its path. Defaults are filled in here,
+ * so that the rest of the engine never asks twice.
+ */
+import { z } from 'zod';
+import { apiVersion } from './keys.ts';
+
+const dnsLabel = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+const objectName = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(dnsLabel, 'must be lower-case letters, digits, "-" and ".", as a Kubernetes name');
+const nameRef = z.strictObject({ name: objectName });
+const uuid = z.guid('must be a UUID');
+
+/** Kubernetes' own bookkeeping is accepted, so that an exported object can be put in a folder. */
+const metadata = z.strictObject({
+  name: objectName,
+  namespace: objectName.default('default'),
+  annotations: z.record(z.string(), z.string()).default({}),
+  labels: z.record(z.string(), z.string()).default({}),
+  uid: z.unknown().optional(),
+  generation: z.unknown().optional(),
+  resourceVersion: z.unknown().optional(),
+  creationTimestamp: z.unknown().optional(),
+  finalizers: z.unknown().optional(),
+  managedFields: z.unknown().optional(),
+  ownerReferences: z.unknown().optional(),
+});
+
+function kindSchema<Kind extends string, Spec extends z.ZodType>(kind: Kind, spec: Spec) {
+  return z.strictObject({
+    apiVersion: z.literal(apiVersion),
+    kind: z.literal(kind),
+    metadata,
+    spec,
+    status: z.unknown().optional(),
+  });
+}
+
+// ---- Account -----------------------------------------------------------------------------------------
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Why `url` can't be a base address, or undefined when it can. */
+export function baseAddressProblem(url: string, insecure: boolean): string | undefined {
+  if (!URL.canParse(url)) return 'must be an address such as https://api.example.com';
+  const parsed = new URL(url);
+  if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') return 'must start with https://';
+  if (parsed.username || parsed.password) return 'must not hold a user name or password';
+  if (parsed.search || parsed.hash) return 'must not have a query or a fragment';
+  if (/\/api\/?$/.test(parsed.pathname)) return 'is the base address, without /api';
+  if (parsed.protocol === 'http:' && !insecure && !loopback.test(parsed.hostname)) {
+    return 'must be https; plain http is for loopback only, unless `insecure: true` says that the network is trusted';
+  }
+  return undefined;
+}
+
+const accountSpec = z
+  .strictObject({
+    url: z.string(),
+    insecure: z.boolean().default(false),
+    credentialsSecretRef: z.strictObject({ name: objectName, key: z.string().min(1) }).optional(),
+    requests: z
+      .strictObject({
+        perSecond: z.number().positive().max(1000).default(5),
+        burst: z.int().min(1).max(10_000).default(10),
+        concurrency: z.int().min(1).max(256).default(4),
+      })
+      .prefault({}),
+    pollSeconds: z.number().min(0.2).max(3600).default(15),
+    minimumBalanceMicros: z.int().optional(),
+  })
+  .superRefine((spec, context) => {
+    const problem = baseAddressProblem(spec.url, spec.insecure);
+    if (problem) context.addIssue({ code: 'custom', path: ['url'], message: problem });
+  });
+export type AccountSpec = z.infer<typeof accountSpec>;
+
+// ---- ContainerService --------------------------------------------------------------------------------
+
+const keyRef = z.strictObject({
+  name: objectName,
+  key: z.string().min(1),
+  optional: z.boolean().default(false),
+});
+
+/** The start of the beacon's name; nobody else may set such a variable. */
+export const beaconPrefix = 'FLEETKEEPER_BEACON_';
+
+const environmentEntry = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z_.-][A-Za-z0-9_.-]*$/, 'must be a name of an environment variable')
+      .refine(
+        (name) => !name.startsWith(beaconPrefix),
+        `names starting with ${beaconPrefix} are fleetkeeper's own`,
+      ),
+    value: z.string({ error: 'must be a string; quote numbers and booleans' }).optional(),
+    valueFrom: z
+      .strictObject({ secretKeyRef: keyRef.optional(), configMapKeyRef: keyRef.optional() })
+      .refine(
+        (from) => (from.secretKeyRef === undefined) !== (from.configMapKeyRef === undefined),
+        'needs exactly one of secretKeyRef and configMapKeyRef',
+      )
+      .optional(),
+  })
+  .refine(
+    (entry) => entry.value === undefined || entry.valueFrom === undefined,
+    'value and valueFrom exclude each other',
+  );
+
+const environment = z.array(environmentEntry).superRefine((entries, context) => {
+  const seen = new Set<string>();
+  for (const [index, { name }] of entries.entries()) {
+    if (seen.has(name)) {
+      context.addIssue({
+        code: 'custom',
+        path: [index, 'name'],
+        message: `the variable ${name} is given twice`,
+      });
+    }
+    seen.add(name);
+  }
+});
+export type EnvironmentEntry = z.infer<typeof environmentEntry>;
+
+const storage = z
+  .strictObject({
+    volumeRef: nameRef.optional(),
+    volumeId: uuid.optional(),
+    volumeGb: z.int().min(1).max(4096).optional(),
+    volumeMode: z.string().min(1).optional(),
+  })
+  .superRefine((given, context) => {
+    const count = [given.volumeRef, given.volumeId, given.volumeGb].filter(
+      (part) => part !== undefined,
+    ).length;
+    if (count !== 1) {
+      context.addIssue({ code: 'custom', message: 'needs exactly one of volumeRef, volumeId and volumeGb' });
+    }
+    if (given.volumeMode !== undefined && given.volumeGb === undefined) {
+      context.addIssue({ code: 'custom', path: ['volumeMode'], message: 'goes with volumeGb only' });
+    }
+  });
+
+const deletionPolicy = z.enum(['Delete', 'Retain']);
+const driftPolicy = z.enum(['Correct', 'Report']).default('Correct');
+const adopt = z.strictObject({ id: uuid }).optional();
+const accountRef = nameRef.prefault({ name: 'default' });
+
+const containerServiceSpec = z.strictObject({
+  accountRef,
+  serviceName: z.string().min(1).max(253).optional(),
+  region: z.string().min(1),
+  geography: z.string().min(1).optional(),
+  image: z.string().min(1),
+  command: z.array(z.string()).optional(),
+  resources: z.strictObject({
+    gpuCount: z.number().nonnegative().default(0),
+    cpu: z.number().positive(),
+    memoryGb: z.number().positive(),
+  }),
+  httpPort: z.int().min(1).max(65_535).optional(),
+  env: environment.optional(),
+  storage: storage.optional(),
+  /** 0 and null: never sleep. Absent: not managed. */
+  sleepAfterMinutes: z.int().min(0).max(1440).nullable().optional(),
+  desiredState: z.enum(['Running', 'Stopped']).default('Running'),
+  restartToken: z.string().optional(),
+  disruption: z.enum(['WhenUnprotected', 'Never', 'Always']).default('WhenUnprotected'),
+  driftPolicy,
+  replacement: z.enum(['Never', 'Recreate']).default('Never'),
+  deletionPolicy: deletionPolicy.default('Delete'),
+  adopt,
+});
+export type ContainerServiceSpec = z.infer<typeof containerServiceSpec>;
+
+// ---- StorageVolume -----------------------------------------------------------------------------------
+
+/** Room left in a volume's name (§8: 64 characters) for the ownership mark that is put behind it. */
+export const volumeMarkLength = 16;
+
+const storageVolumeSpec = z.strictObject({
+  accountRef,
+  volumeName: z
+    .string()
+    .min(1)
+    .max(
+      64 - volumeMarkLength,
+      `at most ${64 - volumeMarkLength} characters: the API allows 64, of which the ownership mark needs ${volumeMarkLength}`,
+    )
+    .optional(),
+  region: z.string().min(1),
+  geography: z.string().min(1).optional(),
+  sizeGb: z.int().min(10).max(4096),
+  expansion: z.enum(['Never', 'PauseService']).default('Never'),
+  driftPolicy,
+  deletionPolicy: deletionPolicy.default('Retain'),
+  adopt,
+});
+export type StorageVolumeSpec = z.infer<typeof storageVolumeSpec>;
+
+// ---- core kinds --------------------------------------------------------------------------------------
+
+const coreMetadata = z.looseObject({ name: objectName, namespace: objectName.default('default') });
+const text = z.string({ error: 'must be a string; quote numbers and booleans' });
+
+export const secretDocument = z.looseObject({
+  apiVersion: z.literal('v1'),
+  kind: z.literal('Secret'),
+  metadata: coreMetadata,
+  data: z.record(z.string(), z.base64('must be base64; plain text goes under stringData')).nullish(),
+  stringData: z.record(z.string(), text).nullish(),
+});
+
+export const configMapDocument = z.looseObject({
+  apiVersion: z.literal('v1'),
+  kind: z.literal('ConfigMap'),
+  metadata: coreMetadata,
+  data: z.record(z.string(), text).nullish(),
+});
+
+export const documents = {
+  Account: kindSchema('Account', accountSpec),
+  ContainerService: kindSchema('ContainerService', containerServiceSpec),
+  StorageVolume: kindSchema('StorageVolume', storageVolumeSpec),
+} as const;
+
+export interface Specs {
+  Account: AccountSpec;
+  ContainerService: ContainerServiceSpec;
+  StorageVolume: StorageVolumeSpec;
+}
+
+/** Kinds and fields of the design that this version does not serve yet: refused by name, not as a typo. */
+export const laterKinds: readonly string[] = ['ServiceTemplate', 'ImageRegistry', 'ProtectedTask'];
+export const laterFields: readonly string[] = ['templateRef', 'readiness', 'onError', 'disruptionWindows'];
+
+/** The name under which a service or volume is created at the provider, without any mark. */
+export function remoteName(kind: 'ContainerService' | 'StorageVolume', name: string, spec: object): string {
+  const given = kind === 'ContainerService' ? 'serviceName' : 'volumeName';
+  const value = (spec as Record<string, unknown>)[given];
+  return typeof value === 'string' ? value : name;
+}

@@ -1,0 +1,84 @@
+/** Records and intents in memory: what the durable stores keep for reading, and all that a preview needs. */
+import type { DigestKey } from '../base/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+import type { Intent, ObjectRecord, StateStore } from './records.ts';
+
+export class MemoryStore implements StateStore {
+  readonly digestKey: DigestKey;
+  readonly ownerName: string;
+  readonly #records: Map<ObjectKey, ObjectRecord>;
+  readonly #intents: Map<ObjectKey, Intent>;
+  readonly #byExternalId = new Map<string, ObjectKey>();
+
+  /** `intents`: the newest one of each object. */
+  constructor(
+    identity: { digestKey: DigestKey; ownerName: string },
+    records: readonly ObjectRecord[],
+    intents: readonly Intent[],
+  ) {
+    this.digestKey = identity.digestKey;
+    this.ownerName = identity.ownerName;
+    this.#records = new Map(records.map((record) => [record.key, record]));
+    this.#intents = new Map(intents.map((intent) => [intent.object, intent]));
+    for (const record of records) this.#index(record);
+  }
+
+  records(): Iterable<ObjectRecord> {
+    return this.#records.values();
+  }
+
+  record(key: ObjectKey): ObjectRecord | undefined {
+    return this.#records.get(key);
+  }
+
+  recordOf(externalId: string): ObjectRecord | undefined {
+    const key = this.#byExternalId.get(externalId);
+    return key === undefined ? undefined : this.#records.get(key);
+  }
+
+  lastIntent(key: ObjectKey): Intent | undefined {
+    return this.#intents.get(key);
+  }
+
+  openIntent(key: ObjectKey): Intent | undefined {
+    const intent = this.#intents.get(key);
+    return intent?.outcome === 'pending' || intent?.outcome === 'unknown' ? intent : undefined;
+  }
+
+  save(record: ObjectRecord): Promise<void> {
+    return this.saveAll([record]);
+  }
+
+  async saveAll(records: readonly ObjectRecord[]): Promise<void> {
+    for (const record of records) this.#put(record);
+  }
+
+  async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
+    this.#put(record);
+    this.#intents.set(intent.object, intent);
+  }
+
+  async remove(key: ObjectKey): Promise<void> {
+    const id = this.#records.get(key)?.externalId;
+    if (id !== undefined && this.#byExternalId.get(id) === key) this.#byExternalId.delete(id);
+    this.#records.delete(key);
+    this.#intents.delete(key);
+  }
+
+  #put(record: ObjectRecord): void {
+    const before = this.#records.get(record.key)?.externalId;
+    if (
+      before !== undefined &&
+      before !== record.externalId &&
+      this.#byExternalId.get(before) === record.key
+    ) {
+      this.#byExternalId.delete(before);
+    }
+    this.#records.set(record.key, record);
+    this.#index(record);
+  }
+
+  #index({ key, externalId }: ObjectRecord): void {
+    if (externalId !== undefined) this.#byExternalId.set(externalId, key);
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * The state of folder mode: one SQLite file, durable at every write, read by any number of processes and
+ * written by one (see lock.ts).
+ */
+import { existsSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { Sqlite, UserError, digestKey, type Random, type Row } from '../base/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+import { MemoryStore } from './memory-store.ts';
+import type { Intent, IntentOutcome, ObjectRecord, StateStore } from './records.ts';
+
+const migrations = [
+  `CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+   CREATE TABLE objects (key TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT;
+   CREATE TABLE intents (
+     number INTEGER PRIMARY KEY,
+     idempotency_key TEXT NOT NULL UNIQUE,
+     object TEXT NOT NULL,
+     action TEXT NOT NULL,
+     target_id TEXT,
+     body_digest TEXT NOT NULL,
+     base_revision INTEGER,
+     base_state TEXT,
+     created_at INTEGER NOT NULL,
+     finished_at INTEGER,
+     outcome TEXT NOT NULL,
+     note TEXT
+   ) STRICT;
+   CREATE INDEX intents_by_object ON intents (object, number);`,
+];
+
+/** Intents kept per object, for people who ask what happened. */
+const intentsPerObject = 20;
+
+export interface OpenState {
+  readonly store: StateStore;
+  close(): void;
+}
+
+/** Under which name a state marks what it owns: the first one it was given stays. */
+export interface OwnerChoice {
+  /** For a new state. */
+  readonly default: string;
+  /** Asked for by name; it must be the one that the state has. */
+  readonly explicit: string | undefined;
+}
+
+/** Opens the state file for its one writer, creating it if need be. */
+export function openState(file: string, random: Random, owner: OwnerChoice): OpenState {
+  mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 });
+  const database = new Sqlite(file);
+  database.migrate(migrations);
+  database.run('INSERT OR IGNORE INTO meta VALUES ($name, $value)', {
+    name: 'digest-key',
+    value: random.bytes(32).toString('hex'),
+  });
+  database.run('INSERT OR IGNORE INTO meta VALUES ($name, $value)', {
+    name: 'owner',
+    value: owner.explicit ?? owner.default,
+  });
+  try {
+    return { store: new SqliteStore(database, owner), close: () => database.close() };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/**
+ * What is in the state file now, for commands that only look: writes to the returned store stay in memory.
+ * Without a file the state is empty, with a digest key that fits nothing that was made before.
+ */
+export function readState(file: string, random: Random, owner: OwnerChoice): MemoryStore {
+  if (!existsSync(file)) {
+    const identity = { digestKey: digestKey(random.bytes(32)), ownerName: owner.explicit ?? owner.default };
+    return new MemoryStore(identity, [], []);
+  }
+  const database = new Sqlite(file, { readOnly: true });
+  try {
+    if (database.version() !== migrations.length) {
+      throw new UserError(
+        `the state file ${file} has schema ${database.version()}, this version of fleetkeeper reads ${migrations.length}`,
+        'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
+      );
+    }
+    const { identity, records, intents } = load(database, owner);
+    return new MemoryStore(identity, records, intents);
+  } finally {
+    database.close();
+  }
+}
+
+function load(database: Sqlite, owner: OwnerChoice) {
+  const meta = (name: string) =>
+    database.get('SELECT value FROM meta WHERE name = $name', { name })?.['value'];
+  const key = meta('digest-key');
+  const ownerName = meta('owner');
+  if (typeof key !== 'string' || typeof ownerName !== 'string') {
+    throw new UserError(
+      `the state file ${database.file} holds no digest key or no owner`,
+      'it was not written by fleetkeeper, or is damaged: restore it, or move it away and let a new one be made',
+    );
+  }
+  if (owner.explicit !== undefined && owner.explicit !== ownerName) {
+    throw new UserError(
+      `the state file ${database.file} was made for the owner "${ownerName}", not "${owner.explicit}"`,
+      `what it manages carries that owner's mark: leave --owner out, or use another state file with --state`,
+    );
+  }
+  return {
+    identity: { digestKey: digestKey(Buffer.from(key, 'hex')), ownerName },
+    records: database
+      .all('SELECT record FROM objects')
+      .map((row) => JSON.parse(String(row['record'])) as ObjectRecord),
+    intents: database
+      .all('SELECT * FROM intents WHERE number IN (SELECT max(number) FROM intents GROUP BY object)')
+      .map(readIntent),
+  };
+}
+
+class SqliteStore extends MemoryStore implements StateStore {
+  readonly #database: Sqlite;
+
+  constructor(database: Sqlite, owner: OwnerChoice) {
+    const { identity, records, intents } = load(database, owner);
+    super(identity, records, intents);
+    this.#database = database;
+  }
+
+  override async saveAll(records: readonly ObjectRecord[]): Promise<void> {
+    this.#database.transaction(() => {
+      for (const record of records) this.#writeRecord(record);
+    });
+    await super.saveAll(records);
+  }
+
+  override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
+    this.#database.transaction(() => {
+      this.#writeRecord(record);
+      this.#writeIntent(intent);
+    });
+    await super.saveIntent(intent, record);
+  }
+
+  override async remove(key: ObjectKey): Promise<void> {
+    this.#database.transaction(() => {
+      this.#database.run('DELETE FROM objects WHERE key = $key', { key });
+      this.#database.run('DELETE FROM intents WHERE object = $key', { key });
+    });
+    await super.remove(key);
+  }
+
+  #writeRecord(record: ObjectRecord): void {
+    this.#database.run('INSERT OR REPLACE INTO objects VALUES ($key, $record)', {
+      key: record.key,
+      record: JSON.stringify(record),
+    });
+  }
+
+  #writeIntent(intent: Intent): void {
+    this.#database.run(
+      `INSERT INTO intents (idempotency_key, object, action, target_id, body_digest, base_revision, base_state,
+         created_at, finished_at, outcome, note)
+       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $created, $finished, $outcome, $note)
+       ON CONFLICT (idempotency_key)
+       DO UPDATE SET outcome = $outcome, finished_at = $finished, note = $note, created_at = $created`,
+      {
+        key: intent.idempotencyKey,
+        object: intent.object,
+        action: intent.action,
+        target: intent.targetId ?? null,
+        digest: intent.bodyDigest,
+        revision: intent.baseRevision ?? null,
+        state: intent.baseState ?? null,
+        created: intent.createdAt,
+        finished: intent.finishedAt ?? null,
+        outcome: intent.outcome,
+        note: intent.note ?? null,
+      },
+    );
+    this.#database.run(
+      `DELETE FROM intents WHERE object = $object AND number <= (
+         SELECT number FROM intents WHERE object = $object ORDER BY number DESC LIMIT 1 OFFSET $kept)`,
+      { object: intent.object, kept: intentsPerObject },
+    );
+  }
+}
+
+const optional = (value: unknown) => (value === null ? undefined : value);
+
+function readIntent(row: Row): Intent {
+  return {
+    idempotencyKey: String(row['idempotency_key']),
+    object: row['object'] as ObjectKey,
+    action: String(row['action']),
+    targetId: optional(row['target_id']) as string | undefined,
+    bodyDigest: String(row['body_digest']),
+    baseRevision: optional(row['base_revision']) as number | undefined,
+    baseState: optional(row['base_state']) as string | undefined,
+    createdAt: Number(row['created_at']),
+    finishedAt: optional(row['finished_at']) as number | undefined,
+    outcome: row['outcome'] as IntentOutcome,
+    note: optional(row['note']) as string | undefined,
+  };
+}
