@@ -60,9 +60,13 @@ export function addApplyCommand(program: Command, context: Context, exit: (code:
 
 async function apply(context: Context, flags: ApplyFlags, file: string): Promise<number> {
   // What was planned and consented to is what is applied, whatever happens to the files meanwhile.
-  const { description, start } = openSource(flags, context, false);
-  const snapshot = await start(() => undefined);
-  const source: DesiredSource = { description, start: async () => snapshot, stop: async () => undefined };
+  const folder = openSource(flags, context, false);
+  const snapshot = await folder.start(() => undefined);
+  const source: DesiredSource = {
+    description: folder.description,
+    start: async () => snapshot,
+    stop: async () => undefined,
+  };
   const look = await lookAtFleet(context, { ...flags, timeout: Math.min(flags.timeout, 60_000) }, source);
   for (const line of problemLines(look.snapshot)) complain(context, line);
   if (look.unreadable.length > 0) {
@@ -112,10 +116,7 @@ async function converge(
   store: StateStore,
 ): Promise<string> {
   const { clock, random } = context;
-  let finish = (_outcome: string): void => undefined;
-  const finished = new Promise<string>((resolve) => {
-    finish = resolve;
-  });
+  const { promise: finished, resolve: finish } = Promise.withResolvers<string>();
   const tell = progress(context, store);
   const manager: Manager = new Manager({
     source,

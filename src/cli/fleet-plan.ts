@@ -24,10 +24,7 @@ export async function lookAtFleet(
   const { clock, random } = context;
   const store = readState(stateFile(flags), random, ownerChoice(flags));
   const results = new Map<ObjectKey, PassResult>();
-  let finish = (): void => undefined;
-  const finished = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
+  const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
   const isComplete = () => [...store.records()].every(({ key }) => results.has(key));
   const manager = new Manager({
     source,

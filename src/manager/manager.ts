@@ -6,10 +6,10 @@
  * connections close. Nothing is deleted or released by stopping.
  */
 import type { Clock, Random } from '../base/index.ts';
-import type { DesiredSnapshot, DesiredSource } from '../desired/index.ts';
+import type { DesiredObject, DesiredSnapshot, DesiredSource } from '../desired/index.ts';
 import { ownerId } from '../plan/index.ts';
 import { Admission, Controller, Fleet, Reconciler, type PassResult } from '../reconcile/index.ts';
-import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { annotations, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { AccountRegistry, type EnvironmentAccount } from './accounts.ts';
@@ -40,6 +40,7 @@ export class Manager {
   readonly #options: ManagerOptions;
   readonly #accounts: AccountRegistry;
   readonly #passed = new Set<ObjectKey>();
+  readonly #accountsOf = new WeakMap<DesiredSnapshot, readonly DesiredObject[]>();
   #fleet: Fleet | undefined;
   #controller: Controller | undefined;
 
@@ -139,12 +140,19 @@ export class Manager {
   #massChangeAllowed(account: string | undefined, snapshot = this.#fleet?.snapshot): boolean {
     if (this.#options.allowMassChange) return true;
     const nowMs = this.#options.clock.wallMs();
-    for (const object of snapshot?.objects.values() ?? []) {
-      const { kind, namespace, name } = parseObjectKey(object.key);
-      if (kind !== 'Account' || (account !== undefined && account !== `${namespace}/${name}`)) continue;
-      const until = object.annotations[annotations.allowMassChangeUntil];
-      if (until !== undefined && Date.parse(until) > nowMs) return true;
-    }
-    return false;
+    return this.#accountObjects(snapshot).some(({ namespace, name, annotations: given }) => {
+      if (account !== undefined && account !== `${namespace}/${name}`) return false;
+      return Date.parse(given[annotations.allowMassChangeUntil] ?? '') > nowMs;
+    });
+  }
+
+  /** Asked in every pass: the few Accounts among the many objects are looked for once. */
+  #accountObjects(snapshot: DesiredSnapshot | undefined): readonly DesiredObject[] {
+    if (!snapshot) return [];
+    const known =
+      this.#accountsOf.get(snapshot) ??
+      [...snapshot.objects.values()].filter(({ kind }) => kind === 'Account');
+    this.#accountsOf.set(snapshot, known);
+    return known;
   }
 }

@@ -32,14 +32,15 @@ const pathsOf: Readonly<Record<string, RegExp>> = {
   'update-volume': /^(volumeName|sizeGb)$/,
 };
 
+const verdict = (happened: boolean) => (happened ? 'applied' : 'not-applied');
+
 /** Undefined: this observation can't tell. */
 export function settle(
   intent: Intent,
   observation: Observation<Observed>,
   differences: readonly Difference[],
 ): 'applied' | 'not-applied' | undefined {
-  if (observation.kind === 'pending') return undefined;
-  const verdict = (happened: boolean) => (happened ? 'applied' : 'not-applied');
+  if (observation.kind === 'pending' || observation.kind === 'conflict') return undefined;
   if (intent.action.startsWith('create-')) return verdict(observation.kind === 'present');
   if (observation.kind !== 'present') return verdict(intent.action.startsWith('delete-'));
   const { state, status, revision } = observation.value;

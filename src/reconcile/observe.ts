@@ -53,14 +53,15 @@ export function identify<Item extends Remote>(
 ): Observed<Item> {
   const { record, adoptId } = identity;
   if (record.externalId !== undefined) {
-    if (adoptId !== undefined && adoptId !== record.externalId) {
+    // An adopted object that was created anew stands for its successor: the adoption is spent.
+    if (adoptId !== undefined && adoptId !== record.externalId && items.has(adoptId)) {
       return conflict(
         'AdoptionChanged',
         `the object already stands for ${record.externalId}; to adopt ${adoptId}, take this document out (with deletionPolicy: Retain) and add it anew`,
       );
     }
     const item = items.get(record.externalId);
-    if (!item) return { observation: { kind: 'absent', confirmed: false }, found: undefined };
+    if (!item) return findMarked(identity, items, markOf, { confirmed: false });
     return (
       foreignMark(identity, item, markOf) ?? {
         observation: { kind: 'present', value: item },
@@ -76,6 +77,19 @@ export function identify<Item extends Remote>(
       foreignMark(identity, item, markOf) ?? { observation: { kind: 'present', value: item }, found: item.id }
     );
   }
+  return findMarked(identity, items, markOf, { confirmed: true });
+}
+
+/**
+ * By our mark: after a lost state file, or after a create whose answer was lost, also when that was to replace
+ * the one that is recorded.
+ */
+function findMarked<Item extends Remote>(
+  identity: Identity,
+  items: ReadonlyMap<string, Item>,
+  markOf: (item: Item, identity: Identity) => Marked,
+  absence: { readonly confirmed: boolean },
+): Observed<Item> {
   const ours = [...items.values()].filter((item) => markOf(item, identity).ours);
   const [item] = ours;
   if (ours.length > 1) {
@@ -84,7 +98,7 @@ export function identify<Item extends Remote>(
       `${ours.length} things in the account carry this object's mark: ${ours.map(({ id }) => id).join(', ')}; delete all but one, or say which with \`adopt\``,
     );
   }
-  if (!item) return { observation: { kind: 'absent', confirmed: true }, found: undefined };
+  if (!item) return { observation: { kind: 'absent', ...absence }, found: undefined };
   return { observation: { kind: 'present', value: item }, found: item.id };
 }
 

@@ -117,7 +117,7 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
     return {
       record: { ...this.record(), ...(this.handle ? { account: this.handle.name } : {}) },
       revision: value?.revision,
-      state: (value as wire.Service | undefined)?.state ?? (value as wire.Volume | undefined)?.status,
+      state: value === undefined ? undefined : ((value.state ?? value.status) as string | undefined),
       digests,
       restartToken,
     };

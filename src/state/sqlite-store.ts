@@ -49,14 +49,13 @@ export interface OwnerChoice {
 export function openState(file: string, random: Random, owner: OwnerChoice): OpenState {
   mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 });
   const database = new Sqlite(file);
-  database.migrate(migrations);
-  database.run('INSERT OR IGNORE INTO meta VALUES ($name, $value)', {
-    name: 'digest-key',
-    value: random.bytes(32).toString('hex'),
-  });
-  database.run('INSERT OR IGNORE INTO meta VALUES ($name, $value)', {
-    name: 'owner',
-    value: owner.explicit ?? owner.default,
+  // In one transaction, so that a reader never finds half of it.
+  database.transaction(() => {
+    database.migrate(migrations);
+    const values = { 'digest-key': random.bytes(32).toString('hex'), owner: owner.explicit ?? owner.default };
+    for (const [name, value] of Object.entries(values)) {
+      database.run('INSERT OR IGNORE INTO meta VALUES ($name, $value)', { name, value });
+    }
   });
   try {
     return { store: new SqliteStore(database, owner), close: () => database.close() };
@@ -71,15 +70,15 @@ export function openState(file: string, random: Random, owner: OwnerChoice): Ope
  * Without a file the state is empty, with a digest key that fits nothing that was made before.
  */
 export function readState(file: string, random: Random, owner: OwnerChoice): MemoryStore {
-  if (!existsSync(file)) {
-    const identity = { digestKey: digestKey(random.bytes(32)), ownerName: owner.explicit ?? owner.default };
-    return new MemoryStore(identity, [], []);
-  }
+  if (!existsSync(file)) return emptyState(random, owner);
   const database = new Sqlite(file, { readOnly: true });
   try {
-    if (database.version() !== migrations.length) {
+    const version = database.version();
+    // Its writer has made the file and not yet filled it.
+    if (version === 0) return emptyState(random, owner);
+    if (version !== migrations.length) {
       throw new UserError(
-        `the state file ${file} has schema ${database.version()}, this version of fleetkeeper reads ${migrations.length}`,
+        `the state file ${file} has schema ${version}, this version of fleetkeeper reads ${migrations.length}`,
         'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
       );
     }
@@ -88,6 +87,11 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
   } finally {
     database.close();
   }
+}
+
+function emptyState(random: Random, owner: OwnerChoice): MemoryStore {
+  const identity = { digestKey: digestKey(random.bytes(32)), ownerName: owner.explicit ?? owner.default };
+  return new MemoryStore(identity, [], []);
 }
 
 function load(database: Sqlite, owner: OwnerChoice) {

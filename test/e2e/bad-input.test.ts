@@ -1,0 +1,171 @@
+import { rename, rm } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { ControlPlane, isMutation } from './support/control-plane.ts';
+import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import { eventually, fleetkeeper, temporaryFolder, type Program } from './support/processes.ts';
+
+async function world() {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = new FleetFolder(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  await fleet.write('good.yaml', [service('good')]);
+  return { plane, fleet };
+}
+
+const broken: [string, readonly object[] | string, RegExp][] = [
+  [
+    'an unknown field',
+    `apiVersion: fleetkeeper.dev/v1alpha1
+kind: ContainerService
+metadata: {name: bad}
+spec:
+  region: standard
+  imgae: ghcr.io/acme/app:1
+  resources: {cpu: 1, memoryGb: 1}
+`,
+    /bad\.yaml:6: spec\.imgae: .*unknown field.*image/s,
+  ],
+  ['a wrong type', [service('bad', { httpPort: 'eighty' })], /bad\.yaml:\d+: spec\.httpPort: .*number/],
+  [
+    'a number where text is needed',
+    [service('bad', { env: [{ name: 'A', value: 5 }] })],
+    /spec\.env\[0\]\.value: .*string/,
+  ],
+  ['two documents of one name', [service('bad'), service('bad')], /bad\.yaml:1.*bad\.yaml:\d+/s],
+  ['broken YAML', 'kind: [unclosed\nmetadata: {', /bad\.yaml:\d+: /],
+  [
+    'a missing Secret',
+    [service('bad', { env: [{ name: 'T', valueFrom: { secretKeyRef: { name: 'gone', key: 'k' } } }] })],
+    /bad\.yaml:\d+: spec\.env\[0\]\.valueFrom\.secretKeyRef.*gone/,
+  ],
+  [
+    'a dangling reference',
+    [service('bad', { storage: { volumeRef: { name: 'nowhere' } } })],
+    /bad\.yaml:\d+: spec\.storage\.volumeRef\.name: .*nowhere/,
+  ],
+  [
+    'an unknown account',
+    [service('bad', { accountRef: { name: 'other' } })],
+    /bad\.yaml:\d+: spec\.accountRef\.name: .*other/,
+  ],
+  ['something of later', [service('bad', { templateRef: { name: 't' } })], /templateRef.*not served/s],
+];
+
+test.for(broken)(
+  '%s is named with file, line and path, and the healthy rest goes on',
+  async ([, content, message]) => {
+    const { plane, fleet } = await world();
+    await fleet.write('bad.yaml', content);
+    const { code, stdout, stderr } = await fleetkeeper(['plan', ...fleet.flags]);
+    expect([code, stdout + stderr]).toEqual([1, expect.stringMatching(message)]);
+    expect((await fleet.apply()).code).toBe(1);
+    expect((await plane.account()).services.map(({ name }: { name: string }) => name)).toEqual(['good']);
+  },
+);
+
+test('a document that breaks while the fleet runs stops nothing and deletes nothing', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('other.yaml', [service('other'), volume('data', { deletionPolicy: 'Delete' })]);
+  const manager = fleet.run();
+  await fleet.untilReady(3);
+  await fleet.write('other.yaml', 'kind: [');
+  await problem(manager, /other\.yaml/);
+  await fleet.until('ContainerService/other', 'Stalled', 'True', 'InvalidSpec');
+  await plane.forgetRequests();
+  await fleet.write('good.yaml', [service('good', { image: 'ghcr.io/acme/app:2' })]);
+  await eventually(
+    'the healthy edit',
+    async () => (await plane.service('good')).image === 'ghcr.io/acme/app:2',
+  );
+  const { services, volumes } = await plane.account();
+  expect([services.length, volumes.length]).toEqual([2, 1]);
+  await fleet.write('other.yaml', [service('other'), volume('data', { deletionPolicy: 'Delete' })]);
+  await fleet.untilReady(3);
+});
+
+test('a manager started on a folder that it can read only in part deletes nothing', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('other.yaml', [service('other')]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('other.yaml', 'kind: [');
+  const manager = fleet.run();
+  await problem(manager, /other\.yaml/);
+  const held = await fleet.until('ContainerService/other', 'Stalled', 'True');
+  expect(held.message).toContain('other.yaml');
+  expect((await plane.account()).services.length).toBe(2);
+});
+
+test('a folder that vanishes and comes back changes nothing', async () => {
+  const { plane, fleet } = await world();
+  const manager = fleet.run();
+  await fleet.untilReady(1);
+  await plane.forgetRequests();
+  await rename(fleet.folder, `${fleet.folder}-away`);
+  await problem(manager, /can't be read/);
+  const { code, stderr } = await fleet.plan();
+  expect([code, stderr]).toEqual([1, expect.stringContaining(fleet.folder)]);
+  await rename(`${fleet.folder}-away`, fleet.folder);
+  await eventually('a mended source', async () =>
+    manager.stderr.includes('all problems in the source are mended'),
+  );
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+});
+
+test('an emptied folder pulls the brake: one clear sentence, and nothing is deleted', async () => {
+  const { plane, fleet } = await world();
+  const manager = fleet.run();
+  await fleet.untilReady(1);
+  await rm(fleet.folder, { recursive: true });
+  await fleet.write('README.txt', 'nothing here');
+  await eventually('the brake', async () => manager.stderr.includes('mass-change brake engaged'));
+  const { code, stderr } = await fleet.plan();
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/no document/)]);
+  expect((await plane.account()).services.length).toBe(1);
+});
+
+test('half of the files gone stops deletions and creations until a person says go', async () => {
+  const { plane, fleet } = await world();
+  for (let index = 0; index < 12; index += 1)
+    await fleet.write(`app-${index}.yaml`, [service(`app-${index}`)]);
+  const manager = fleet.run();
+  await fleet.untilReady(13);
+  for (let index = 0; index < 7; index += 1) await fleet.remove(`app-${index}.yaml`);
+  await fleet.until('ContainerService/app-0', 'Stalled', 'True', 'MassChangeBrake');
+  await fleet.write('new.yaml', [service('new')]);
+  await fleet.until('ContainerService/new', 'Stalled', 'True', 'MassChangeBrake');
+  expect((await plane.account()).services.length).toBe(13);
+  expect((await manager.kill('SIGTERM')).code).toBe(0);
+  const planned = await fleet.plan();
+  expect(planned.code).toBe(2);
+  expect(planned.plan.held).toContainEqual(expect.objectContaining({ reason: 'MassChangeBrake' }));
+  expect((await fleet.apply()).code).toBe(1);
+  expect((await plane.account()).services.length).toBe(13);
+  expect((await fleet.apply('--allow-mass-change')).code).toBe(0);
+  expect((await plane.account()).services.length).toBe(7);
+});
+
+test('half of the account gone at once is not believed', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write(
+    'apps.yaml',
+    Array.from({ length: 11 }, (_, index) => service(`app-${index}`)),
+  );
+  fleet.run();
+  await fleet.untilReady(12);
+  await plane.kill();
+  const { DatabaseSync } = await import('node:sqlite');
+  const database = new DatabaseSync(plane.database);
+  database.exec('DELETE FROM services');
+  database.close();
+  await plane.start();
+  const held = await fleet.until('ContainerService/good', 'Stalled', 'True', 'MassChangeBrake');
+  expect(held.message).toMatch(/12 of our 12 objects/);
+  expect((await plane.account()).services.length).toBe(0);
+});
+
+async function problem(manager: Program, pattern: RegExp): Promise<void> {
+  await eventually(`a problem ${pattern}`, async () =>
+    manager.stderr.split('\n').some((line) => line.includes('problem in the source') && pattern.test(line)),
+  );
+}

@@ -1,0 +1,144 @@
+/** The reference control plane as a process of its own, with its admin address. */
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Program } from './processes.ts';
+
+/** Whatever the API answers. */
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any;
+
+export const apiKey = 'key-of-acme-0123456789';
+
+export interface RecordedRequest {
+  readonly at: string;
+  readonly method: string;
+  readonly path: string;
+  readonly idempotencyKey: string | null;
+  readonly bodyDigest: string | null;
+  readonly status: number | null;
+  readonly fault?: string;
+}
+
+export interface ControlPlaneFlags {
+  readonly timeScale?: number;
+  readonly rateLimit?: string;
+  readonly accounts?: string;
+}
+
+export class ControlPlane {
+  readonly #folder: string;
+  readonly #flags: ControlPlaneFlags;
+  #program: Program | undefined;
+  #listen = '127.0.0.1:0';
+  url = '';
+  #adminUrl = '';
+
+  constructor(folder: string, flags: ControlPlaneFlags = {}) {
+    this.#folder = folder;
+    this.#flags = flags;
+  }
+
+  /** Starts it, the second time at the same address and on the same database. */
+  async start(): Promise<this> {
+    const accounts = path.join(this.#folder, 'accounts.yaml');
+    await writeFile(
+      accounts,
+      this.#flags.accounts ??
+        `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`,
+    );
+    const { timeScale = 60, rateLimit } = this.#flags;
+    this.#program = new Program(
+      [
+        ['control-plane', '--listen', this.#listen, '--admin-listen', '127.0.0.1:0'],
+        ['--database', this.database, '--accounts', accounts, '--time-scale', String(timeScale)],
+        rateLimit ? ['--rate-limit', rateLimit] : [],
+      ].flat(),
+    );
+    this.url = (await this.#program.line(/^listening on (.*)$/))[1] ?? '';
+    this.#adminUrl = (await this.#program.line(/^admin on (.*)$/))[1] ?? '';
+    this.#listen = new URL(this.url).host;
+    return this;
+  }
+
+  get database(): string {
+    return path.join(this.#folder, 'control-plane.db');
+  }
+
+  async kill(): Promise<void> {
+    await this.#program?.kill('SIGKILL');
+  }
+
+  /** As somebody with the same key, but not the manager. */
+  async call(method: string, apiPath: string, body?: unknown): Promise<Json> {
+    const response = await fetch(`${this.url}${apiPath}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        ...(method === 'GET' ? {} : { 'idempotency-key': randomUUID() }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer: Json = await response.json();
+    if (!response.ok) throw new Error(`${method} ${apiPath}: ${response.status} ${JSON.stringify(answer)}`);
+    return answer;
+  }
+
+  account(): Promise<Json> {
+    return this.call('GET', '/api/account');
+  }
+
+  async service(name: string): Promise<Json> {
+    const { services } = await this.account();
+    return services.find((service: Json) => service.name === name);
+  }
+
+  async volume(prefix: string): Promise<Json> {
+    const { volumes } = await this.account();
+    return volumes.find((volume: Json) => String(volume.name).startsWith(prefix));
+  }
+
+  async faults(list: readonly object[]): Promise<void> {
+    await this.#admin('PUT', '/faults', list);
+  }
+
+  async requests(): Promise<RecordedRequest[]> {
+    const { requests } = await this.#admin('GET', '/requests');
+    return requests;
+  }
+
+  async forgetRequests(): Promise<void> {
+    await this.#admin('DELETE', '/requests');
+  }
+
+  async #admin(method: string, adminPath: string, body?: unknown): Promise<Json> {
+    const response = await fetch(`${this.#adminUrl}${adminPath}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    if (!response.ok) throw new Error(`${method} ${adminPath}: ${response.status} ${await response.text()}`);
+    const text = await response.text();
+    return text ? JSON.parse(text) : undefined;
+  }
+}
+
+export function isMutation({ method }: RecordedRequest): boolean {
+  return method !== 'GET';
+}
+
+/** Keys that were seen with more than one body: there must be none. */
+export function keysWithTwoBodies(requests: readonly RecordedRequest[]): string[] {
+  const bodies = new Map<string, string>();
+  const wrong: string[] = [];
+  for (const { idempotencyKey, method, path: where, bodyDigest } of requests) {
+    if (idempotencyKey === null) continue;
+    const body = `${method} ${where} ${bodyDigest}`;
+    const before = bodies.get(idempotencyKey);
+    if (before !== undefined && before !== body) wrong.push(idempotencyKey);
+    bodies.set(idempotencyKey, body);
+  }
+  return wrong;
+}

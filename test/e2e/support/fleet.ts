@@ -1,0 +1,150 @@
+/** Folders of manifests, and what the command line says of them. */
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { stringify } from 'yaml';
+import { systemRandom } from '../../../src/base/index.ts';
+import { parseObjectKey, type Condition } from '../../../src/resources/index.ts';
+import { readState, type ObjectRecord } from '../../../src/state/index.ts';
+import { apiKey } from './control-plane.ts';
+import { Program, eventually, fleetkeeper } from './processes.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any;
+
+const apiVersion = 'fleetkeeper.dev/v1alpha1';
+
+export function account(url: string, spec: object = {}): object[] {
+  return [
+    {
+      apiVersion,
+      kind: 'Account',
+      metadata: { name: 'default' },
+      spec: {
+        url,
+        credentialsSecretRef: { name: 'compute', key: 'apiKey' },
+        pollSeconds: 1,
+        requests: { perSecond: 100, burst: 100, concurrency: 8 },
+        ...spec,
+      },
+    },
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'compute' }, stringData: { apiKey } },
+  ];
+}
+
+export function service(name: string, spec: object = {}, annotations?: Record<string, string>): object {
+  return {
+    apiVersion,
+    kind: 'ContainerService',
+    metadata: { name, ...(annotations ? { annotations } : {}) },
+    spec: {
+      region: 'standard',
+      image: 'ghcr.io/acme/app:1',
+      resources: { cpu: 1, memoryGb: 1 },
+      ...spec,
+    },
+  };
+}
+
+export function volume(name: string, spec: object = {}): object {
+  return {
+    apiVersion,
+    kind: 'StorageVolume',
+    metadata: { name },
+    spec: { region: 'standard', sizeGb: 10, ...spec },
+  };
+}
+
+function isReady({ status }: ObjectRecord): boolean {
+  return status?.conditions.some((item) => item.type === 'Ready' && item.status === 'True') === true;
+}
+
+export class FleetFolder {
+  readonly folder: string;
+  readonly state: string;
+
+  constructor(folder: string) {
+    this.folder = path.join(folder, 'fleet');
+    this.state = path.join(folder, 'state', 'state.db');
+  }
+
+  /** One file of documents; a string is written as it is. */
+  async write(file: string, documents: readonly object[] | string): Promise<void> {
+    const target = path.join(this.folder, file);
+    await mkdir(path.dirname(target), { recursive: true });
+    const text =
+      typeof documents === 'string'
+        ? documents
+        : documents.map((document) => stringify(document)).join('---\n');
+    await writeFile(target, text);
+  }
+
+  async remove(file: string): Promise<void> {
+    await rm(path.join(this.folder, file), { recursive: true });
+  }
+
+  get flags(): string[] {
+    return ['--source', this.folder, '--state', this.state];
+  }
+
+  run(...flags: string[]): Program {
+    return new Program(['run', ...this.flags, '--settle', '1s', ...flags]);
+  }
+
+  apply(...flags: string[]) {
+    return fleetkeeper(['apply', ...this.flags, '--yes', '--settle', '1s', ...flags]);
+  }
+
+  async plan(...flags: string[]): Promise<{ code: number | null; plan: Json; stderr: string }> {
+    const { code, stdout, stderr } = await fleetkeeper(['plan', ...this.flags, '--output', 'json', ...flags]);
+    return { code, plan: stdout ? JSON.parse(stdout) : undefined, stderr };
+  }
+
+  /** The records as any reader of the state sees them, by `Kind/name`. */
+  records(): Map<string, ObjectRecord> {
+    if (!existsSync(this.state)) return new Map();
+    const store = readState(this.state, systemRandom, { default: 'fleet', explicit: undefined });
+    return new Map(
+      [...store.records()].map((record) => {
+        const { kind, name } = parseObjectKey(record.key);
+        return [`${kind}/${name}`, record];
+      }),
+    );
+  }
+
+  condition(object: string, type: string): Condition | undefined {
+    return this.records()
+      .get(object)
+      ?.status?.conditions.find((condition) => condition.type === type);
+  }
+
+  /** Waits until the condition has the status (and reason, if one is given). */
+  until(object: string, type: string, status: string, reason?: string): Promise<Condition> {
+    return eventually(`${object} ${type}=${status} ${reason ?? ''}`, async () => {
+      const found = this.condition(object, type);
+      return found?.status === status && (reason === undefined || found.reason === reason) && found;
+    });
+  }
+
+  /** Waits until there are `count` objects (accounts not counted), all of them Ready. */
+  async untilReady(count: number, timeoutMs = 60_000): Promise<void> {
+    let missing = '';
+    await eventually(
+      `${count} objects Ready`,
+      async () => {
+        const objects = [...this.records()].filter(([name]) => !name.startsWith('Account/'));
+        missing = objects
+          .filter(([, record]) => !isReady(record))
+          .map(
+            ([name, { status }]) =>
+              `${name} ${status?.conditions[0]?.reason}: ${status?.conditions[0]?.message}`,
+          )
+          .join('\n');
+        return objects.length === count && missing === '';
+      },
+      timeoutMs,
+    ).catch((error: Error) => {
+      throw new Error(`${error.message}; not Ready:\n${missing.slice(0, 2000)}`);
+    });
+  }
+}

@@ -1,0 +1,112 @@
+/** Real processes over real sockets and real folders. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+
+const main = path.resolve(import.meta.dirname, '../../../src/main.ts');
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A folder that is gone after the test. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'fleetkeeper-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export class Program {
+  readonly #child: ChildProcess;
+  readonly #lines: string[] = [];
+  readonly #waiters = new Set<() => void>();
+  stdout = '';
+  stderr = '';
+
+  constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+    this.#child = spawn(process.execPath, [main, ...args], {
+      env: { PATH: process.env['PATH'] ?? '', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child.stdout?.on('data', (part: Buffer) => {
+      this.stdout += part.toString();
+    });
+    this.#child.stderr?.on('data', (part: Buffer) => {
+      this.stderr += part.toString();
+    });
+    if (this.#child.stdout) {
+      createInterface({ input: this.#child.stdout }).on('line', (line) => {
+        this.#lines.push(line);
+        for (const waiter of this.#waiters) waiter();
+      });
+    }
+    onTestFinished(async () => {
+      await this.kill('SIGKILL');
+    });
+  }
+
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** The first line of stdout that matches. */
+  async line(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      for (const line of this.#lines) {
+        const match = pattern.exec(line);
+        if (match) return match;
+      }
+      if (!this.running) throw new Error(`ended without printing ${pattern}\n${this.stdout}\n${this.stderr}`);
+      await Promise.race([
+        new Promise<void>((resolve) => {
+          this.#waiters.add(resolve);
+        }),
+        once(this.#child, 'close'),
+      ]);
+    }
+  }
+
+  async finished(): Promise<Finished> {
+    if (this.running || this.#child.stdout?.readableEnded === false) await once(this.#child, 'close');
+    return { code: this.#child.exitCode, stdout: this.stdout, stderr: this.stderr };
+  }
+
+  async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<Finished> {
+    if (this.running) {
+      const closed = once(this.#child, 'close');
+      this.#child.kill(signal);
+      await closed;
+    }
+    return { code: this.#child.exitCode, stdout: this.stdout, stderr: this.stderr };
+  }
+}
+
+/** Runs one command to its end. */
+export function fleetkeeper(
+  args: readonly string[],
+  environment?: Record<string, string>,
+): Promise<Finished> {
+  return new Program(args, environment).finished();
+}
+
+/** Asks again until the answer is given; another process can't be awaited otherwise. */
+export async function eventually<Value>(
+  what: string,
+  ask: () => Promise<Value | undefined | false>,
+  timeoutMs = 30_000,
+): Promise<Value> {
+  const untilMs = Date.now() + timeoutMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined && answer !== false) return answer;
+    if (Date.now() > untilMs) throw new Error(`not within ${timeoutMs / 1000} s: ${what}`);
+    await delay(50);
+  }
+}
