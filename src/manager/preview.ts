@@ -89,7 +89,9 @@ export function summarise(results: ReadonlyMap<ObjectKey, PassResult>, snapshot:
   const held: Held[] = [];
   let unchanged = 0;
   let waiting = 0;
-  for (const [key, { plan }] of [...results].sort(([left], [right]) => (left < right ? -1 : 1))) {
+  for (const [key, { plan, removed }] of [...results].sort(([left], [right]) => (left < right ? -1 : 1))) {
+    // Nothing is left to be done for it but to forget it.
+    if (removed) continue;
     if (plan.kind === 'act') {
       for (const step of [plan.step, ...plan.later]) changes.push(change(key, step));
     } else if (plan.kind === 'wait' && ownOrder.has(plan.reason) && plan.steps.length > 0) {

@@ -71,12 +71,7 @@ export class Fleet {
     if (resolved.ok) {
       return resolved.environment ? { kind: 'given', values: resolved.environment } : { kind: 'unmanaged' };
     }
-    const { file, line } = desired.locate(resolved.path);
-    return {
-      kind: 'problem',
-      path: resolved.path,
-      message: `${file}:${line}: ${formatPath(resolved.path)}: ${resolved.message}; ${resolved.remedy}`,
-    };
+    return { kind: 'problem', path: resolved.path, message: `${resolved.message}; ${resolved.remedy}` };
   }
 
   /** `file:line: path: ` for the start of a message about a field; empty when the document is gone. */
@@ -171,7 +166,7 @@ export class Fleet {
   }
 }
 
-export function formatPath(path: readonly (string | number)[]): string {
+function formatPath(path: readonly (string | number)[]): string {
   return path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${part}` : part),
     '',

@@ -105,8 +105,14 @@ export class Reconciler {
     const kind = kindOf(key, this.#options, this.#absences);
     const account = kind.account();
     const blocked = this.#blocked(record, account);
-    const plan = blocked ?? (await this.#planAndAct(record, kind, account.handle));
+    const plan = this.#located(key, blocked ?? (await this.#planAndAct(record, kind, account.handle)));
     return this.#conclude(key, kind, plan, account.handle);
+  }
+
+  /** A person who has to change a field is told where it is written. */
+  #located(key: ObjectKey, plan: Plan): Plan {
+    if (plan.kind !== 'hold' || plan.path === undefined) return plan;
+    return { ...plan, message: `${this.#options.fleet.whereIs(key, plan.path)}${plan.message}` };
   }
 
   /** What keeps the object from being looked at any further. */

@@ -55,8 +55,7 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
     const path = ['spec', 'accountRef', 'name'];
     const resolved = this.#accounts.resolve(namespace, accountRef.name);
     if (resolved.kind === 'problem') {
-      const message = `${this.fleet.whereIs(this.key, path)}${resolved.message}`;
-      return { handle: undefined, problem: holdFor(resolved.reason, message, { path }) };
+      return { handle: undefined, problem: holdFor(resolved.reason, resolved.message, { path }) };
     }
     const { handle } = resolved;
     if (record.externalId !== undefined && record.account !== undefined && record.account !== handle.name) {

@@ -109,16 +109,15 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     const { storage } = this.fleet.planned<'ContainerService'>(record).spec;
     const volume = this.fleet.volumeOf(record, service);
     const path = ['spec', 'storage', 'volumeRef', 'name'];
-    const where = this.fleet.whereIs(this.key, path);
     if (volume === 'dangling') {
-      const message = `${where}there is no StorageVolume ${storage?.volumeRef?.name} in this namespace; add its document, or correct the name`;
+      const message = `there is no StorageVolume ${storage?.volumeRef?.name} in this namespace; add its document, or correct the name`;
       return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
     }
     if (!volume || !this.snapshot || !this.handle) {
       return storage?.volumeId === undefined ? { kind: 'none' } : { kind: 'usable', id: storage.volumeId };
     }
     if (volume.account !== undefined && volume.account !== this.handle.name) {
-      const message = `${where}StorageVolume ${storage?.volumeRef?.name} lives in another account (${volume.account}); use one of ${this.handle.name}`;
+      const message = `StorageVolume ${storage?.volumeRef?.name} lives in another account (${volume.account}); use one of ${this.handle.name}`;
       return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
     }
     return viewVolume(this.fleet.volumeInputs(volume, this.handle, this.snapshot));

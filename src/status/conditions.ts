@@ -100,7 +100,13 @@ function withTransition(
   };
 }
 
+/** Reasons for which nothing can be said of the object at all. */
+const blindReasons = new Set(['ApiUnreachable', 'CredentialRejected']);
+
 function readiness({ plan, health }: ConditionInputs): Statement {
+  if (plan.kind === 'wait' && blindReasons.has(plan.reason)) {
+    return { status: 'Unknown', reason: plan.reason, message: plan.message };
+  }
   switch (plan.kind) {
     case 'in-sync':
       return { status: health.ready, reason: health.reason, message: health.message };

@@ -1,4 +1,5 @@
 import { rename, rm } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
 import { FleetFolder, account, service, volume } from './support/fleet.ts';
@@ -154,7 +155,6 @@ test('half of the account gone at once is not believed', async () => {
   fleet.run();
   await fleet.untilReady(12);
   await plane.kill();
-  const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync(plane.database);
   database.exec('DELETE FROM services');
   database.close();

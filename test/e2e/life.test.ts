@@ -1,4 +1,4 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
@@ -309,8 +309,6 @@ test('with the state file lost, the same folder finds its fleet again and change
   ]);
   expect((await fleet.apply()).code).toBe(0);
   await plane.forgetRequests();
-  await writeFile(`${fleet.folder}/.gitignore`, '');
-  const { rm } = await import('node:fs/promises');
   await rm(path.dirname(fleet.state), { recursive: true });
   expect((await fleet.plan()).code).toBe(0);
   expect((await fleet.apply()).code).toBe(0);

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+let temporary: string;
+beforeEach(() => {
+  temporary = mkdtempSync(path.join(tmpdir(), 'demo-test-'));
+});
+afterEach(() => rmSync(temporary, { recursive: true, force: true }));
+
+interface Ended {
+  readonly code: number | null;
+  readonly lines: readonly string[];
+  readonly errors: string;
+}
+
+/** Runs the demo off a terminal; `onLine` may stop it with a signal. */
+function runDemo(onLine: (line: string) => NodeJS.Signals | undefined = () => undefined): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [main, 'demo'], {
+      env: { ...process.env, TMPDIR: temporary },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    let errors = '';
+    child.stderr.on('data', (chunk) => (errors += String(chunk)));
+    child.stdout.on('data', (chunk) => {
+      const before = output.split('\n').length - 1;
+      output += String(chunk);
+      for (const line of output.split('\n').slice(before, -1)) {
+        const signal = onLine(line);
+        if (signal) child.kill(signal);
+      }
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, lines: output.trimEnd().split('\n'), errors }));
+  });
+}
+
+describe('the demo off a terminal', () => {
+  it('shows the fleet Ready, drift and its healing, an edit and a removal, and ends by itself', async () => {
+    const startedAtMs = performance.now();
+    const { code, lines, errors } = await runDemo();
+    expect({ code, errors }).toEqual({ code: 0, errors: '' });
+    expect(performance.now() - startedAtMs).toBeLessThan(45_000);
+
+    const acts = lines.flatMap((line, index) => (line.includes(' --- ') ? [index] : []));
+    expect(acts).toHaveLength(4);
+    const [create = '', drift = '', grow = '', remove = ''] = acts.map((start, index) =>
+      lines.slice(start, acts[index + 1]).join('\n'),
+    );
+    for (const name of ['storefront', 'catalog', 'search', 'recommender', 'thumbnails', 'spring-sale']) {
+      expect(create).toMatch(new RegExp(`service/${name}: Ready: running, https://`));
+    }
+    expect(create).toMatch(/volume\/models: Ready: 100 GB/);
+    expect(drift).toMatch(
+      /service\/storefront: Drifted: image: declared "[^"]+:2\.4", found "[^"]+:debug"[^]*service\/storefront: healed/,
+    );
+    expect(drift).toMatch(/service\/catalog: Drifted: .*env\.DATABASE_URL[^]*service\/catalog: healed/);
+    expect(grow).toMatch(
+      /service\/search: stopping[^]*service\/search: paused[^]*search-index: Ready: 40 GB[^]*search: Ready: running/,
+    );
+    expect(remove).toMatch(/spring-sale: deleted/);
+    expect(lines.at(-1)).toContain('status --source examples/fleet');
+  });
+
+  it('writes no colour, no cursor movement, and no value of a Secret', async () => {
+    const { lines } = await runDemo((line) => (line.includes('2/4') ? 'SIGTERM' : undefined));
+    const output = lines.join('\n');
+    expect(output).toContain('Ready');
+    expect(output.includes('\u001B')).toBe(false);
+    expect(output).not.toContain('not-a-real-password');
+  });
+
+  it('leaves nothing behind when it is stopped in the middle', async () => {
+    const { code, errors } = await runDemo((line) => (line.includes('1/4') ? 'SIGINT' : undefined));
+    expect(code).toBe(1);
+    expect(errors).toBe('stopped before all was shown\n');
+    expect(readdirSync(temporary).filter((name) => name.startsWith('fleetkeeper-demo-'))).toEqual([]);
+  });
+});
