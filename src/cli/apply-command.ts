@@ -20,7 +20,7 @@ import {
   type FleetFlags,
 } from './options.ts';
 import { palette, renderPlan } from './render.ts';
-import { statusTable } from './status-command.ts';
+import { statusJson, statusTable } from './status-command.ts';
 
 interface ApplyFlags extends FleetFlags {
   readonly output: 'text' | 'json';
@@ -191,10 +191,10 @@ function progress(context: Context, store: StateStore): (key: ObjectKey, result:
 
 function report(context: Context, flags: ApplyFlags, store: StateStore): void {
   const records = [...store.records()].sort((left, right) => (left.key < right.key ? -1 : 1));
-  if (flags.output === 'json') {
-    const items = records.map(({ key, status }) => ({ ...parseObjectKey(key), status }));
-    print(context, JSON.stringify({ items }, null, 2));
-    return;
-  }
-  print(context, statusTable(records, palette(context.stdout, context.environment)));
+  print(
+    context,
+    flags.output === 'json'
+      ? statusJson(records)
+      : statusTable(records, palette(context.stdout, context.environment)),
+  );
 }

@@ -23,12 +23,11 @@ export function addPlanCommand(program: Command, context: Context, exit: (code: 
       const look = await lookAtFleet(context, flags, openSource(flags, context, false));
       for (const line of problemLines(look.snapshot)) complain(context, line);
       for (const message of look.unreadable) complain(context, `the account can't be read: ${message}`);
-      print(
-        context,
-        flags.output === 'json'
-          ? JSON.stringify(look.plan, null, 2)
-          : renderPlan(look.plan, palette(context.stdout, context.environment)),
-      );
+      if (flags.output === 'json') print(context, JSON.stringify(look.plan, null, 2));
+      // What could not be looked at must not be summed up as being in order.
+      else if (look.unreadable.length === 0) {
+        print(context, renderPlan(look.plan, palette(context.stdout, context.environment)));
+      }
       if (hasInputErrors(look) || look.unreadable.length > 0) return exit(exitCodes.failed);
       const { changes, held } = look.plan;
       return exit(changes.length + held.length > 0 ? exitCodes.changes : exitCodes.ok);

@@ -4,6 +4,7 @@ import { UserError } from '../base/index.ts';
 import { addApplyCommand } from './apply-command.ts';
 import { complain, exitCodes, type Context } from './context.ts';
 import { addControlPlaneCommand } from './control-plane-command.ts';
+import { addDemoCommand } from './demo-command.ts';
 import { addPlanCommand } from './plan-command.ts';
 import { addRunCommand } from './run-command.ts';
 import { addStatusCommand } from './status-command.ts';
@@ -25,6 +26,7 @@ export async function runCommandLine(argv: readonly string[], context: Context):
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
     });
+  addDemoCommand(program, context, exit);
   addRunCommand(program, context);
   addPlanCommand(program, context, exit);
   addApplyCommand(program, context, exit);

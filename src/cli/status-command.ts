@@ -29,10 +29,15 @@ export function addStatusCommand(program: Command, context: Context): void {
       print(
         context,
         flags.output === 'json'
-          ? JSON.stringify({ apiVersion: 'v1', kind: 'List', items: records.map(statusItem) }, null, 2)
+          ? statusJson(records)
           : statusTable(records, palette(context.stdout, context.environment)),
       );
     });
+}
+
+/** As `kubectl get -o json` prints a list. */
+export function statusJson(records: readonly ObjectRecord[]): string {
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items: records.map(statusItem) }, null, 2);
 }
 
 function statusItem(record: ObjectRecord): object {

@@ -61,7 +61,7 @@ function apiMetrics(registers: Registry[]) {
   return {
     apiRequests: new Counter({
       name: 'fleetkeeper_api_requests_total',
-      help: 'Requests to the control API by endpoint and outcome (ok, refused, not-sent, unknown).',
+      help: 'Requests to the control API by endpoint and outcome (applied: answered; refused, not-sent, unknown).',
       labelNames: ['endpoint', 'outcome'],
       registers,
     }),

@@ -66,7 +66,7 @@ describe('the demo off a terminal', () => {
       /service\/search: stopping[^]*service\/search: paused[^]*search-index: Ready: 40 GB[^]*search: Ready: running/,
     );
     expect(remove).toMatch(/spring-sale: deleted/);
-    expect(lines.at(-1)).toContain('status --source examples/fleet');
+    expect(lines.at(-1)).toContain('status --source /tmp/tour/fleet');
   });
 
   it('writes no colour, no cursor movement, and no value of a Secret', async () => {
