@@ -6,7 +6,7 @@
  * GET answers are wrapped (`{service}`), mutation answers are bare (§4 rule 2); both come out bare here.
  */
 import type { z } from 'zod';
-import { invariant, messageOf, type Clock, type Sensitive } from '../base/index.ts';
+import { invariant, type Clock, type Sensitive } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import { priorities, type Limiter } from './limiter.ts';
 import { parseRetryAfter, type Outcome } from './outcome.ts';
@@ -240,7 +240,9 @@ export class ControlApi {
       };
     }
     const error = wire.errorBody.safeParse(body);
-    const definite = (reply.status >= 400 && reply.status < 500) || reply.status === 503;
+    // A 408 says only that the server stopped waiting, not how much it had read.
+    const definite =
+      (reply.status >= 400 && reply.status < 500 && reply.status !== 408) || reply.status === 503;
     if (!error.success || !definite) {
       return {
         kind: 'unknown',
@@ -259,11 +261,12 @@ export class ControlApi {
   }
 }
 
+/** Undefined, which no schema accepts, when it is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    return { unreadable: messageOf(error) };
+  } catch {
+    return undefined;
   }
 }
 
@@ -279,7 +282,8 @@ const shortestSecret = 4;
 /** Texts of the server go into status and logs: bounded, on one line, and without what we sent in secret. */
 function presentable(text: string, secrets: readonly string[]): string {
   let clean = text;
-  for (const secret of secrets) {
+  // The longest first: a shorter one may be the beginning of a longer one.
+  for (const secret of [...secrets].sort((left, right) => right.length - left.length)) {
     if (secret.length >= shortestSecret) clean = clean.replaceAll(secret, '[redacted]');
   }
   // oxlint-disable-next-line no-control-regex -- control characters are what is removed

@@ -131,12 +131,21 @@ export class Limiter {
 
   #refill(): void {
     const nowMs = this.#clock.monotonicMs();
-    const gained = ((nowMs - this.#refilledAtMs) / 1000) * this.#rate;
-    this.#tokens = Math.min(this.#options.burst, this.#tokens + gained);
-    this.#refilledAtMs = nowMs;
+    // While the door is shut only what heartbeats need comes in, so that no burst is saved up behind it.
+    this.#gain(Math.min(nowMs, this.#shutUntilMs), Math.max(1, this.#reserve));
+    this.#gain(nowMs, this.#options.burst);
+  }
+
+  /** What has come in until `untilMs`, as far as it fits under `most`. */
+  #gain(untilMs: number, most: number): void {
+    if (untilMs <= this.#refilledAtMs) return;
+    const gained = ((untilMs - this.#refilledAtMs) / 1000) * this.#rate;
+    this.#tokens = Math.min(most, this.#tokens + gained);
+    this.#refilledAtMs = untilMs;
   }
 
   #take(): void {
+    this.#refill();
     this.#tokens -= 1;
     this.#admit();
   }
@@ -152,17 +161,14 @@ export class Limiter {
   /** Opens or shuts each lane for its next task, and comes back when that changes. */
   #admit(): void {
     this.#refill();
-    let wakeUpMs = Number.POSITIVE_INFINITY;
-    for (const lane of ['heartbeat', 'ordinary'] as const) {
-      const queue = this.#lanes[lane];
-      const delayMs = this.#delayMs(lane);
-      if (delayMs > 0) {
-        queue.pause();
-        if (queue.size > 0) wakeUpMs = Math.min(wakeUpMs, delayMs);
-      } else if (queue.isPaused) {
-        queue.start();
-      }
+    const lanes = ['heartbeat', 'ordinary'] as const;
+    for (const lane of lanes) {
+      if (this.#delayMs(lane) > 0) this.#lanes[lane].pause();
+      else this.#lanes[lane].start();
     }
+    // What was started has taken its tokens (and come by here) meanwhile: the delays are asked for anew.
+    const delaysMs = lanes.filter((lane) => this.#lanes[lane].size > 0).map((lane) => this.#delayMs(lane));
+    const wakeUpMs = Math.min(...delaysMs.filter((delayMs) => delayMs > 0));
     this.#wakeUp?.cancel();
     this.#wakeUp = Number.isFinite(wakeUpMs)
       ? this.#clock.after(Math.ceil(wakeUpMs), () => this.#admit())

@@ -4,7 +4,7 @@
  * | kind     | what happened                                                        | effect of a mutation |
  * |----------|----------------------------------------------------------------------|----------------------|
  * | applied  | a 2xx of the documented shape (for a read: answered)                 | happened             |
- * | refused  | a 4xx or 503 in the API's error form (§7)                            | did not happen       |
+ * | refused  | a 4xx (but 408) or 503 in the API's error form (§7)                  | did not happen       |
  * | not-sent | no connection, no such host, no credential: no byte of it was sent   | did not happen       |
  * | unknown  | anything else: time-out, reset, another 5xx, a body that can't be read | nobody knows       |
  *

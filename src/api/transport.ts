@@ -26,6 +26,7 @@ export type HttpReply =
 export interface Transport {
   /** Never rejects. Redirects are not followed: credentials go to the configured host only. */
   exchange(request: HttpRequest, signal?: AbortSignal): Promise<HttpReply>;
+  /** Exchanges under way are finished first. */
   close(): Promise<void>;
 }
 
@@ -44,23 +45,6 @@ export const defaultTransportLimits: TransportLimits = {
   bodyBytes: 64 * 1024 * 1024,
 };
 
-/** Failures that happen before a request can have left this machine. */
-const notSentCodes = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-]);
-
 export function createTransport(clock: Clock, limits: TransportLimits = defaultTransportLimits): Transport {
   const agent = new Agent({
     connections: limits.connections,
@@ -70,6 +54,9 @@ export function createTransport(clock: Clock, limits: TransportLimits = defaultT
     bodyTimeout: limits.totalMs,
     maxResponseSize: limits.bodyBytes,
   });
+  /** Why a connection (or its encryption) did not come about: no request can have left on it. */
+  const connectErrors = new WeakSet<Error>();
+  agent.on('connectionError', (_origin, _targets, error) => connectErrors.add(error));
   return {
     async exchange(exchange, signal) {
       const deadline = new AbortController();
@@ -93,22 +80,20 @@ export function createTransport(clock: Clock, limits: TransportLimits = defaultT
         if (deadline.signal.aborted) {
           return { kind: 'unknown', reason: `no complete answer within ${limits.totalMs / 1000} s` };
         }
-        return classify(error);
+        const unsent = error instanceof errors.InvalidArgumentError || connectErrors.has(error as Error);
+        return { kind: unsent ? 'not-sent' : 'unknown', reason: reasonOf(error) };
       } finally {
         timer.cancel();
       }
     },
-    close: () => agent.destroy(),
+    close: () => agent.close(),
   };
 }
 
-function classify(error: unknown): HttpReply {
+function reasonOf(error: unknown): string {
   const cause = rootCause(error);
   const code = (cause as NodeJS.ErrnoException).code ?? '';
-  const reason =
-    code && !messageOf(cause).includes(code) ? `${messageOf(cause)} (${code})` : messageOf(cause);
-  const connecting = cause instanceof errors.ConnectTimeoutError || notSentCodes.has(code);
-  return { kind: connecting ? 'not-sent' : 'unknown', reason };
+  return code && !messageOf(cause).includes(code) ? `${messageOf(cause)} (${code})` : messageOf(cause);
 }
 
 /** Several addresses of one host that all failed come as an AggregateError; its first one speaks for all. */

@@ -29,7 +29,6 @@ export const limits = {
 // ---- errors (§7) -------------------------------------------------------------------------------------
 
 export const errorBody = z.looseObject({ error: z.looseObject({ code: z.string(), message: z.string() }) });
-export type ErrorBody = z.infer<typeof errorBody>;
 
 // ---- services (§2) -----------------------------------------------------------------------------------
 
@@ -153,7 +152,6 @@ export const volume = z.looseObject({
 export type Volume = z.infer<typeof volume>;
 
 export const wrappedVolume = z.looseObject({ volume });
-export const volumeList = z.looseObject({ volumes: z.array(volume) });
 export const volumeDeletion = z.looseObject({
   volumeId: uuid,
   operationId: z.string(),
@@ -168,14 +166,12 @@ export const activityRequest = z.strictObject({
   name: z.string().max(limits.activityNameLength),
   release: z.boolean().default(false),
 });
-export type ActivityRequest = z.input<typeof activityRequest>;
 
 export const activityAnswer = z.looseObject({
   id: uuid,
   heartbeatSeconds: z.number().positive(),
   expiresInSeconds: z.number().positive(),
 });
-export type ActivityAnswer = z.infer<typeof activityAnswer>;
 
 /** The fields of a list record are not shown (§4 "Gaps"); any entry protects. */
 export const activity = z.looseObject({
@@ -195,7 +191,6 @@ export const ledgerEntry = z.looseObject({
   description: maybe(z.string()),
   createdAt: maybe(z.int()),
 });
-export type LedgerEntry = z.infer<typeof ledgerEntry>;
 
 export const account = z.looseObject({
   balanceMicros: micros,

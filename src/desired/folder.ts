@@ -2,7 +2,8 @@
 import type { ObjectKey } from '../resources/index.ts';
 import { sameValue } from '../base/index.ts';
 import { limits } from './limits.ts';
-import type { DataDocument, ParsedDocument, ParsedFile, SecretData } from './parse.ts';
+import type { SecretData } from './data-documents.ts';
+import type { DataDocument, ParsedDocument, ParsedFile } from './parse.ts';
 import { compareProblems, compareText } from './problem.ts';
 import type { DesiredObject, DesiredSnapshot, Problem } from './source.ts';
 

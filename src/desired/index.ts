@@ -1,7 +1,7 @@
-export { resolveEnvironment, type ResolvedEnvironment } from './environment.ts';
-export { createFileSource, type FileSourceOptions } from './file-source.ts';
-export { assemble, type FolderState, type SourceFile } from './folder.ts';
+export { resolveEnvironment } from './environment.ts';
+export { createFileSource } from './file-source.ts';
+export { assemble } from './folder.ts';
 export { readFolder } from './folder-reader.ts';
-export { parseFile, type ParsedDocument, type ParsedFile } from './parse.ts';
+export { parseFile } from './parse.ts';
 export { formatProblem } from './problem.ts';
 export type * from './source.ts';

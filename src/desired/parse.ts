@@ -12,24 +12,20 @@
  */
 import {
   apiVersion,
-  configMapDocument,
   documents as schemas,
   group,
   laterKinds,
   managedKinds,
   objectKey,
-  secretDocument,
   type ManagedKind,
   type ObjectKey,
 } from '../resources/index.ts';
-import { Sensitive } from '../base/index.ts';
+import { configMapData, decodeUtf8, secretData, type SecretData } from './data-documents.ts';
 import { explain, plainWords, showable, type Finding } from './explain.ts';
 import { limits } from './limits.ts';
 import { nearest, pathText, printable } from './problem.ts';
 import type { DesiredObject, Location, Problem } from './source.ts';
 import { isPlainMap, lineAt, readYaml, type Fault, type Path, type YamlDocument } from './yaml.ts';
-
-export type SecretData = ReadonlyMap<string, Sensitive<string>>;
 
 interface ReadObject {
   readonly is: 'object';
@@ -97,14 +93,6 @@ export function refusedFile(file: string, message: string, remedy: string): Pars
     key: undefined,
   };
   return { file, documents: [], problems: [problem], complete: false, documentCount: 0 };
-}
-
-function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 /** One document, or one item of a `List`. */
@@ -376,36 +364,4 @@ function identityAdvice(
 function versionFinding(version: unknown): Finding {
   const message = version === undefined ? 'is missing' : 'is not a version that fleetkeeper reads';
   return { path: ['apiVersion'], message, remedy: `write \`apiVersion: ${apiVersion}\`` };
-}
-
-function secretData(value: unknown, findings: Finding[]): SecretData | undefined {
-  const checked = secretDocument.safeParse(value, { error: plainWords });
-  if (!checked.success) {
-    findings.push(...explain(checked.error.issues, secretDocument, value));
-    return undefined;
-  }
-  const data = new Map<string, Sensitive<string>>();
-  for (const [key, encoded] of Object.entries(checked.data.data ?? {})) {
-    const text = decodeUtf8(Buffer.from(encoded, 'base64'));
-    if (text !== undefined) data.set(key, new Sensitive(text));
-    else {
-      const message = 'is not text (UTF-8), so no variable can take it';
-      findings.push({
-        path: showable(['data', key], value),
-        message,
-        remedy: 'correct the base64, or remove it',
-      });
-    }
-  }
-  for (const [key, text] of Object.entries(checked.data.stringData ?? {})) data.set(key, new Sensitive(text));
-  return data;
-}
-
-function configMapData(value: unknown, findings: Finding[]): SecretData | undefined {
-  const checked = configMapDocument.safeParse(value, { error: plainWords });
-  if (!checked.success) {
-    findings.push(...explain(checked.error.issues, configMapDocument, value));
-    return undefined;
-  }
-  return new Map(Object.entries(checked.data.data ?? {}).map(([key, text]) => [key, new Sensitive(text)]));
 }

@@ -64,6 +64,8 @@ export class AccountInformer {
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   #wanted = false;
+  /** `retryNow` was called during a read that may still have used the old credential. */
+  #retry = false;
 
   constructor(options: AccountInformerOptions) {
     this.#options = options;
@@ -94,10 +96,11 @@ export class AccountInformer {
     this.#schedule(Math.max(0, this.#lastStartMs + gapMs - this.#options.clock.monotonicMs()));
   }
 
-  /** Reads now, whatever the backoff: the credential or the address has changed. */
+  /** Reads now, or right after the read that is under way, whatever the backoff: the credential has changed. */
   retryNow(): void {
     this.#failures = 0;
-    if (!this.#reading) this.#schedule(0, true);
+    if (this.#reading) this.#retry = true;
+    else this.#schedule(0, true);
   }
 
   async stop(): Promise<void> {
@@ -123,6 +126,11 @@ export class AccountInformer {
 
   #rest(): void {
     const { pollMs, random } = this.#options;
+    if (this.#retry) {
+      this.#retry = false;
+      this.#schedule(0);
+      return;
+    }
     if (this.#failure) {
       const { outcome } = this.#failure;
       const rejected = outcome.kind === 'refused' && (outcome.status === 401 || outcome.status === 403);

@@ -108,8 +108,9 @@ const leaving: Gate = {
 };
 
 function sourceIncomplete(snapshot: DesiredSnapshot): Gate {
-  const [problem] = snapshot.problems;
-  const where = problem ? ` (${problem.file}: ${problem.message})` : '';
+  const files = [...new Set(snapshot.problems.map(({ file }) => file))];
+  const where =
+    files.length > 0 ? ` (see ${files.slice(0, 3).join(', ')}${files.length > 3 ? ', …' : ''})` : '';
   return {
     kind: 'hold',
     reason: 'SourceIncomplete',

@@ -8,7 +8,7 @@
  * mutation therefore always rests on a read made for it.
  */
 import { describeOutcome, type Outcome } from '../api/index.ts';
-import { backoffMs, invariant, type Clock, type Random } from '../base/index.ts';
+import { backoffMs, invariant, sameValue, type Clock, type Random } from '../base/index.ts';
 import { classifyRefusal, execute, fingerprint, recordApplied, type Receipt } from '../execute/index.ts';
 import {
   holdFor,
@@ -301,7 +301,7 @@ export class Reconciler {
       ...kind.told(plan),
     });
     const next = { ...settled, status };
-    const changed = store.digestKey.digest(next) !== store.digestKey.digest(record);
+    const changed = !sameValue(next, record);
     if (changed) {
       await store.save(next);
       metrics.statusWrites.inc({ kind: kind.kind });

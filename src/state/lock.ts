@@ -17,9 +17,9 @@ export interface StateLock {
 export function lockState(stateFile: string, holder: string): StateLock {
   const lockFile = `${stateFile}.lock`;
   const holderFile = `${stateFile}.holder`;
-  mkdirSync(path.dirname(path.resolve(stateFile)), { recursive: true, mode: 0o700 });
   let database: DatabaseSync;
   try {
+    mkdirSync(path.dirname(path.resolve(stateFile)), { recursive: true, mode: 0o700 });
     database = new DatabaseSync(lockFile, { timeout: 0 });
     chmodSync(lockFile, 0o600);
   } catch (error) {

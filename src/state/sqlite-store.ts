@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { Sqlite, UserError, digestKey, type Random, type Row } from '../base/index.ts';
+import { Sqlite, UserError, digestKey, messageOf, type Random, type Row } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { Intent, IntentOutcome, ObjectRecord, StateStore } from './records.ts';
@@ -49,19 +49,44 @@ export interface OwnerChoice {
 export function openState(file: string, random: Random, owner: OwnerChoice): OpenState {
   mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 });
   const database = new Sqlite(file);
-  // In one transaction, so that a reader never finds half of it.
-  database.transaction(() => {
-    database.migrate(migrations);
-    const values = { 'digest-key': random.bytes(32).toString('hex'), owner: owner.explicit ?? owner.default };
-    for (const [name, value] of Object.entries(values)) {
-      database.run('INSERT OR IGNORE INTO meta VALUES ($name, $value)', { name, value });
-    }
-  });
   try {
-    return { store: new SqliteStore(database, owner), close: () => database.close() };
+    return told(file, () => {
+      prepare(database, random, owner);
+      return { store: new SqliteStore(database, owner), close: () => database.close() };
+    });
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/**
+ * Brings the schema up to date, in one step, so that a reader beside it never sees half of it. Only a new state
+ * is given a key and an owner: an old one without them is damaged.
+ */
+function prepare(database: Sqlite, random: Random, owner: OwnerChoice): void {
+  database.transaction(() => {
+    const isNew = database.version() === 0;
+    database.migrate(migrations);
+    if (!isNew) return;
+    const values = { 'digest-key': random.bytes(32).toString('hex'), owner: owner.explicit ?? owner.default };
+    for (const [name, value] of Object.entries(values)) {
+      database.run('INSERT INTO meta VALUES ($name, $value)', { name, value });
+    }
+  });
+}
+
+/** Runs `work` on the state file; whatever SQLite or a parser finds wrong with it, a person has to mend it. */
+function told<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw new UserError(
+      `can't read the state file ${file}: ${messageOf(error)}`,
+      'it is damaged, or was not written by fleetkeeper: restore it, or move it away and let a new one be made',
+      error,
+    );
   }
 }
 
@@ -82,7 +107,7 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
         'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
       );
     }
-    const { identity, records, intents } = load(database, owner);
+    const { identity, records, intents } = told(file, () => load(database, owner));
     return new MemoryStore(identity, records, intents);
   } finally {
     database.close();
@@ -167,7 +192,8 @@ class SqliteStore extends MemoryStore implements StateStore {
          created_at, finished_at, outcome, note)
        VALUES ($key, $object, $action, $target, $digest, $revision, $state, $created, $finished, $outcome, $note)
        ON CONFLICT (idempotency_key)
-       DO UPDATE SET outcome = $outcome, finished_at = $finished, note = $note, created_at = $created`,
+       DO UPDATE SET outcome = $outcome, finished_at = $finished, note = $note, created_at = $created,
+         base_revision = $revision, base_state = $state`,
       {
         key: intent.idempotencyKey,
         object: intent.object,

@@ -1,0 +1,46 @@
+/** The values of Secrets and ConfigMaps, wrapped so that nothing prints them. */
+import { Sensitive } from '../base/index.ts';
+import { configMapDocument, secretDocument } from '../resources/index.ts';
+import { explain, plainWords, showable, type Finding } from './explain.ts';
+
+export type SecretData = ReadonlyMap<string, Sensitive<string>>;
+
+export function secretData(value: unknown, findings: Finding[]): SecretData | undefined {
+  const checked = secretDocument.safeParse(value, { error: plainWords });
+  if (!checked.success) {
+    findings.push(...explain(checked.error.issues, secretDocument, value));
+    return undefined;
+  }
+  const data = new Map<string, Sensitive<string>>();
+  for (const [key, encoded] of Object.entries(checked.data.data ?? {})) {
+    const text = decodeUtf8(Buffer.from(encoded, 'base64'));
+    if (text !== undefined) data.set(key, new Sensitive(text));
+    else {
+      const message = 'is not text (UTF-8), so no variable can take it';
+      findings.push({
+        path: showable(['data', key], value),
+        message,
+        remedy: 'correct the base64, or remove it',
+      });
+    }
+  }
+  for (const [key, text] of Object.entries(checked.data.stringData ?? {})) data.set(key, new Sensitive(text));
+  return data;
+}
+
+export function configMapData(value: unknown, findings: Finding[]): SecretData | undefined {
+  const checked = configMapDocument.safeParse(value, { error: plainWords });
+  if (!checked.success) {
+    findings.push(...explain(checked.error.issues, configMapDocument, value));
+    return undefined;
+  }
+  return new Map(Object.entries(checked.data.data ?? {}).map(([key, text]) => [key, new Sensitive(text)]));
+}
+
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

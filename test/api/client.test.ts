@@ -1,0 +1,317 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ControlApi, Outcome } from '../../src/api/index.ts';
+import { clientOf, errorForm, freePort, reply, serve } from './support.ts';
+
+const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
+const idempotencyKey = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+const resources = { gpuCount: 1, cpu: 8, memoryGb: 32 };
+const service = { name: 'trainer', region: 'standard', image: 'ghcr.io/acme/trainer:1', resources };
+const account = { balanceMicros: 1, currency: 'USD', services: [], volumes: [], ledger: [] };
+
+const reads = {
+  me: (api: ControlApi) => api.me(),
+  account: (api: ControlApi) => api.account(),
+  service: (api: ControlApi) => api.service(id),
+  activities: (api: ControlApi) => api.activities(id),
+  volume: (api: ControlApi) => api.volume(id),
+} satisfies Record<string, (api: ControlApi) => Promise<Outcome<unknown>>>;
+
+const mutations = {
+  createService: (api: ControlApi) => api.createService(service, idempotencyKey),
+  patchService: (api: ControlApi) =>
+    api.patchService(id, { revision: 3, patch: { image: 'b', environment: { MODE: 'x' } } }, idempotencyKey),
+  resizeService: (api: ControlApi) => api.actOnService(id, { action: 'resize', resources }, idempotencyKey),
+  startService: (api: ControlApi) => api.actOnService(id, { action: 'start' }, idempotencyKey),
+  setSleepPolicy: (api: ControlApi) => api.setSleepPolicy(id, null, idempotencyKey),
+  createVolume: (api: ControlApi) =>
+    api.createVolume({ name: 'data', region: 'standard', sizeGb: 20 }, idempotencyKey),
+  updateVolume: (api: ControlApi) => api.updateVolume(id, { revision: 2, sizeGb: 40 }, idempotencyKey),
+  deleteVolume: (api: ControlApi) => api.deleteVolume(id, idempotencyKey),
+} satisfies Record<string, (api: ControlApi) => Promise<Outcome<unknown>>>;
+
+const calls = Object.entries({ ...reads, ...mutations, catalog: (api: ControlApi) => api.catalog() });
+const create = mutations.createService;
+
+/** What `call` makes of a server that answers so. */
+async function outcomeOf(
+  status: number,
+  body: unknown,
+  call: (api: ControlApi) => Promise<Outcome<unknown>> = create,
+  headers: Record<string, string> = {},
+): Promise<Outcome<unknown>> {
+  await using server = await serve(reply(status, body, headers));
+  await using client = clientOf(server.url);
+  const outcome = await call(client.api);
+  expect(server.requests).toHaveLength(1);
+  return outcome;
+}
+
+describe('what is known after an exchange', () => {
+  test.each(calls)('%s: a refused connection is not sent', async (_name, call) => {
+    await using client = clientOf(`http://127.0.0.1:${await freePort()}`);
+    expect((await call(client.api)).kind).toBe('not-sent');
+  });
+
+  test.each(calls)('%s: a page of HTML with 200 leaves it unknown', async (_name, call) => {
+    const page = '<html><body>Please log in</body></html>';
+    expect((await outcomeOf(200, page, call)).kind).toBe('unknown');
+  });
+
+  test.each(calls)(
+    '%s: a connection that is reset leaves it unknown, and nothing is repeated',
+    async (_name, call) => {
+      await using server = await serve((_response, _request, socket) => socket.resetAndDestroy());
+      await using client = clientOf(server.url);
+      expect((await call(client.api)).kind).toBe('unknown');
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  test.each([400, 401, 403, 404, 409, 422, 429, 503])('%i in the error form is a refusal', async (status) => {
+    expect(await outcomeOf(status, errorForm('some_code', 'not today'))).toEqual({
+      kind: 'refused',
+      status,
+      code: 'some_code',
+      message: 'not today',
+      retryAfterMs: undefined,
+    });
+  });
+
+  test.each([400, 404, 409, 429, 503])('%i without an error object leaves it unknown', async (status) => {
+    for (const body of ['<h1>nginx</h1>', '', {}, { error: 'no' }, { error: { code: 'x' } }, null]) {
+      expect((await outcomeOf(status, body)).kind).toBe('unknown');
+    }
+  });
+
+  test.each([408, 500, 502, 504])('%i leaves it unknown, with the error form and without', async (status) => {
+    expect((await outcomeOf(status, errorForm('internal_error'))).kind).toBe('unknown');
+    expect((await outcomeOf(status, 'oops')).kind).toBe('unknown');
+  });
+
+  test.each([301, 302, 307])('%i leaves it unknown, and the key goes nowhere else', async (status) => {
+    await using other = await serve(reply(200, { id }));
+    const location = `${other.url}/api/services`;
+    expect((await outcomeOf(status, errorForm('moved'), create, { location })).kind).toBe('unknown');
+    expect(other.requests).toEqual([]);
+  });
+
+  test.each([
+    ['a service without an id', { name: 'trainer' }],
+    ['a service whose id is not one', { id: '../volumes' }],
+    ['a service with a revision beyond 2^53-1', `{"id": "${id}", "revision": 9007199254740993}`],
+    ['the wrapped form of a read', { service: { id } }],
+    ['a list', [{ id }]],
+    ['nothing', ''],
+  ])('201 with %s leaves it unknown', async (_what, body) => {
+    expect((await outcomeOf(201, body)).kind).toBe('unknown');
+  });
+
+  test('a silent server leaves it unknown after the deadline', async () => {
+    await using server = await serve(() => undefined);
+    await using client = clientOf(server.url);
+    const pending = client.api.createService(service, idempotencyKey);
+    await server.received(1);
+    await client.clock.advance(30_000);
+    expect((await pending).kind).toBe('unknown');
+  });
+
+  test('without an API key nothing is sent', async () => {
+    await using server = await serve(reply(200, account));
+    await using client = clientOf(server.url, null);
+    for (const call of [...Object.values(reads), ...Object.values(mutations)]) {
+      expect(await call(client.api)).toEqual({ kind: 'not-sent', reason: 'there is no API key' });
+    }
+    expect(server.sockets).toEqual([]);
+  });
+
+  test('an API key that is not a header is not sent, and not shown', async () => {
+    await using server = await serve(reply(200, account));
+    await using client = clientOf(server.url, 'canary\r\nX-Injected: 1');
+    const outcome = await client.api.account();
+    expect(outcome.kind).toBe('not-sent');
+    expect(JSON.stringify(outcome)).not.toContain('canary');
+    expect(server.requests).toEqual([]);
+  });
+
+  test('law: applied only by a readable 2xx, refused only by a 4xx or 503 in the error form', async () => {
+    await using server = await serve(reply(200, ''));
+    await using client = clientOf(server.url);
+    const body = fc.oneof(
+      fc.constant(JSON.stringify({ id })),
+      fc.constant(JSON.stringify(errorForm('some_code'))),
+      fc.jsonValue().map((value) => JSON.stringify(value)),
+      fc.string(),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 200, max: 599 }), body, async (status, text) => {
+        server.answer = reply(status, text);
+        const outcome = await create(client.api);
+        const readable = text === JSON.stringify({ id });
+        const inErrorForm = text === JSON.stringify(errorForm('some_code'));
+        const applied = readable && status < 300 && status !== 204;
+        const refused = inErrorForm && ((status >= 400 && status < 500 && status !== 408) || status === 503);
+        expect(outcome.kind).toBe(applied ? 'applied' : refused ? 'refused' : 'unknown');
+      }),
+    );
+  });
+});
+
+describe('a refusal', () => {
+  test('carries the wait that the server asks for', async () => {
+    const outcome = await outcomeOf(429, errorForm('rate_limited'), create, { 'retry-after': '7' });
+    expect(outcome).toMatchObject({ kind: 'refused', retryAfterMs: 7000 });
+  });
+
+  test('never shows the API key or a value of the environment that it echoes', async () => {
+    await using server = await serve((response, request, socket) => {
+      const { authorization } = request.headers;
+      reply(422, errorForm(`bad ${authorization}`, `can't use ${request.body}`))(response, request, socket);
+    });
+    await using client = clientOf(server.url, 'sk-alice');
+    const environment = { A: 'hunter2', B: 'hunter2-and-more', C: 'pass' };
+    const outcome = await client.api.createService({ ...service, environment }, idempotencyKey);
+    expect(outcome.kind).toBe('refused');
+    const shown = JSON.stringify(outcome);
+    for (const secret of ['sk-alice', 'hunter2', 'and-more', 'pass']) expect(shown).not.toContain(secret);
+    expect(shown).toContain('trainer');
+  });
+
+  test('law: every secret of at least four characters is taken out whole, also when one begins as another', async () => {
+    await using server = await serve(reply(200, ''));
+    const secret = fc.stringMatching(/^[A-Z0-9]{4,12}$/);
+    await fc.assert(
+      fc.asyncProperty(secret, secret, fc.nat(12), fc.array(fc.nat(2)), async (apiKey, value, cut, picks) => {
+        await using client = clientOf(server.url, apiKey);
+        const prefix = value.slice(0, Math.max(4, cut));
+        const words = picks.map((pick) => [apiKey, value, prefix][pick]);
+        server.answer = reply(400, errorForm('invalid', words.join(' ')));
+        const patch = { environment: { P: prefix, V: value } };
+        expect(await client.api.patchService(id, { revision: 1, patch }, idempotencyKey)).toMatchObject({
+          kind: 'refused',
+          message: words.map(() => '[redacted]').join(' '),
+        });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('comes on one line, without control characters, and not longer than 500', async () => {
+    const message = `one\r\ntwo\u001b[31mred\u0000\u009b${'x'.repeat(10_000)}`;
+    const outcome = await outcomeOf(400, errorForm('a\nb', message));
+    expect(outcome).toMatchObject({ kind: 'refused', code: 'a b' });
+    const shown = outcome.kind === 'refused' ? outcome.message : '';
+    expect(shown.startsWith('one two [31mred x')).toBe(true);
+    expect(shown).toHaveLength(500);
+  });
+});
+
+describe('what is on the wire', () => {
+  test.each([
+    ['createService', 'POST', '/api/services', service],
+    [
+      'patchService',
+      'PATCH',
+      `/api/services/${id}`,
+      { revision: 3, patch: { image: 'b', environment: { MODE: 'x' } } },
+    ],
+    ['resizeService', 'POST', `/api/services/${id}/actions`, { action: 'resize', resources }],
+    ['startService', 'POST', `/api/services/${id}/actions`, { action: 'start' }],
+    ['setSleepPolicy', 'PATCH', `/api/services/${id}/sleep`, { sleepAfterMinutes: null }],
+    ['createVolume', 'POST', '/api/volumes', { name: 'data', region: 'standard', sizeGb: 20 }],
+    ['updateVolume', 'PATCH', `/api/volumes/${id}`, { revision: 2, sizeGb: 40 }],
+    ['deleteVolume', 'DELETE', `/api/volumes/${id}`, undefined],
+  ] as const)(
+    '%s is %s %s with exactly its body and its idempotency key',
+    async (name, method, path, body) => {
+      await using server = await serve(
+        reply(200, { id, volumeId: id, operationId: 'o', status: 'deleting' }),
+      );
+      await using client = clientOf(server.url);
+      expect((await mutations[name](client.api)).kind).toBe('applied');
+      const request = server.only;
+      expect([request.method, request.path]).toEqual([method, path]);
+      expect(request.body === '' ? undefined : JSON.parse(request.body)).toEqual(body);
+      expect(request.headers).toMatchObject({
+        authorization: 'Bearer key-of-alice',
+        'idempotency-key': idempotencyKey,
+      });
+      expect(request.headers['content-type']).toBe(body && 'application/json');
+    },
+  );
+
+  test.each([
+    ['me', '/api/me'],
+    ['account', '/api/account'],
+    ['service', `/api/services/${id}`],
+    ['activities', `/api/services/${id}/activity`],
+    ['volume', `/api/volumes/${id}`],
+  ] as const)('%s is GET %s, without body and idempotency key', async (name, path) => {
+    await using server = await serve(reply(200, {}));
+    await using client = clientOf(server.url);
+    await reads[name](client.api);
+    const { method, path: asked, body, headers } = server.only;
+    expect([method, asked, body]).toEqual(['GET', path, '']);
+    expect(headers).toMatchObject({ authorization: 'Bearer key-of-alice' });
+    expect(headers).not.toHaveProperty('idempotency-key');
+  });
+
+  test('the catalog is asked for without a credential', async () => {
+    await using server = await serve(reply(200, {}));
+    await using client = clientOf(server.url);
+    await client.api.catalog();
+    expect(server.only.headers).not.toHaveProperty('authorization');
+  });
+
+  test.each(['', '..', `${id}/actions`, `${id}?x=1`, '%2e%2e'])(
+    'the id %o never gets into a path',
+    async (bad) => {
+      await using server = await serve(reply(200, {}));
+      await using client = clientOf(server.url);
+      await expect(client.api.service(bad)).rejects.toThrow('must be a UUID');
+      expect(server.requests).toEqual([]);
+    },
+  );
+});
+
+describe('an answer', () => {
+  test('of a read comes without its wrapper', async () => {
+    expect(await outcomeOf(200, { service: { id } }, reads.service)).toMatchObject({ value: { id } });
+    expect(await outcomeOf(200, { volume: { id } }, reads.volume)).toMatchObject({ value: { id } });
+    expect(await outcomeOf(200, { activities: [{ id }] }, reads.activities)).toMatchObject({
+      value: [{ id }],
+    });
+  });
+
+  test('keeps fields and states that nobody has heard of', async () => {
+    const answered = { id, state: 'hibernating', revision: 3, endpoint: null, shade: { deep: ['blue'] } };
+    expect(await outcomeOf(200, { service: answered, more: 1 }, reads.service)).toEqual({
+      kind: 'applied',
+      status: 200,
+      value: answered,
+    });
+    const list = { ...account, services: [answered], volumes: [{ id, status: 'melting', x: 1 }], y: 2 };
+    expect(await outcomeOf(200, list, reads.account)).toMatchObject({ value: list });
+  });
+
+  test('may come with any 2xx', async () => {
+    for (const status of [200, 201, 202]) {
+      expect(await outcomeOf(status, { id })).toEqual({ kind: 'applied', status, value: { id } });
+    }
+  });
+});
+
+test('once closed, a client sends nothing more, and finishes what it has sent', async () => {
+  const held = Promise.withResolvers<undefined>();
+  await using server = await serve((response, request, socket) => {
+    void held.promise.then(() => reply(200, { id })(response, request, socket));
+  });
+  await using client = clientOf(server.url);
+  const underWay = create(client.api);
+  await server.received(1);
+  client.api.close();
+  expect(await client.api.account()).toMatchObject({ kind: 'not-sent' });
+  held.resolve(undefined);
+  expect((await underWay).kind).toBe('applied');
+  expect(server.requests).toHaveLength(1);
+});

@@ -1,0 +1,34 @@
+import { assemble, parseFile, type DesiredSnapshot } from '../../src/desired/index.ts';
+
+const parsed = new Map<string, ReturnType<typeof parseFile>>();
+
+/** A file is parsed once, as by the folder source. */
+function parseOnce(file: string, text: string) {
+  const id = `${file}\n${text}`;
+  const known = parsed.get(id) ?? parseFile(file, text);
+  parsed.set(id, known);
+  return known;
+}
+
+/** What a folder with these files would be read as. */
+export function desiredOf(files: Readonly<Record<string, string>>): DesiredSnapshot {
+  return assemble(
+    Object.entries(files).map(([file, text]) => parseOnce(file, text)),
+    1,
+  );
+}
+
+/** A document of a service; `more` are lines of its spec. */
+export function serviceDocument(name: string, more: readonly string[] = []): string {
+  return [
+    'apiVersion: fleetkeeper.dev/v1alpha1',
+    'kind: ContainerService',
+    `metadata: {name: ${name}}`,
+    'spec:',
+    '  region: standard',
+    '  image: ghcr.io/acme/web:1',
+    '  resources: {gpuCount: 1, cpu: 8, memoryGb: 32}',
+    ...more.map((line) => `  ${line}`),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { createLogger, createMetrics, type Logger, type LogLevel } from '../../src/telemetry/index.ts';
+
+function logged(level: LogLevel, write: (logger: Logger) => void): Record<string, unknown>[] {
+  const lines: string[] = [];
+  write(createLogger(level, { write: (line) => void lines.push(line) }));
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+describe('a log line', () => {
+  test('is JSON with level, time, message and keys, and nothing of the machine', () => {
+    const [line] = logged('info', (logger) => logger.info({ object: 'a/b' }, 'mutation'));
+    expect(line).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      object: 'a/b',
+      msg: 'mutation',
+    });
+  });
+
+  test.each(['authorization', 'apiKey', 'password', 'environment', 'env', 'value', 'token'])(
+    'hides a member called %s, down to the third level',
+    (name) => {
+      const secret = { [name]: 'canary' };
+      const lines = logged('info', (logger) => {
+        logger.info({ ...secret, one: secret, two: { inner: secret }, kept: 'kept' }, 'message');
+      });
+      expect(JSON.stringify(lines)).not.toContain('canary');
+      expect(lines[0]).toMatchObject({ [name]: '[redacted]', kept: 'kept' });
+    },
+  );
+
+  test('is one line, whatever is in it', () => {
+    const lines = logged('info', (logger) => logger.info({ note: 'a\nb\u001b[31m' }, 'two\nlines'));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatchObject({ note: 'a\nb\u001b[31m', msg: 'two\nlines' });
+  });
+
+  test('is written from its level on', () => {
+    const all = (logger: Logger) => {
+      logger.debug('debug');
+      logger.warn('warn');
+      logger.error('error');
+    };
+    expect(logged('warn', all).map((line) => line['msg'])).toEqual(['warn', 'error']);
+    expect(logged('silent', all)).toEqual([]);
+  });
+});
+
+test('two managers in one process count for themselves', async () => {
+  const [one, other] = [createMetrics(), createMetrics()];
+  one.queueAdds.inc();
+  expect(await one.registry.metrics()).toContain('workqueue_adds_total 1');
+  expect(await other.registry.metrics()).toContain('workqueue_adds_total 0');
+});
