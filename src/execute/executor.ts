@@ -113,6 +113,12 @@ function recordIntended(record: ObjectRecord, step: Step): ObjectRecord {
   return pauses ? { ...record, pausedFor: 'VolumeExpansion' } : record;
 }
 
+/** It is known not to have happened: what was written down for the case that it does is taken back. */
+export function withoutIntent(record: ObjectRecord, action: Step['action']['do']): ObjectRecord {
+  if (action === 'delete-service' || action === 'delete-volume') return { ...record, deletedByUs: false };
+  return action === 'stop-service' ? { ...record, pausedFor: undefined } : record;
+}
+
 function recordOutcome(
   { store, clock }: ExecutorOptions,
   record: ObjectRecord,
@@ -122,11 +128,21 @@ function recordOutcome(
 ): ObjectRecord {
   const { action } = step;
   const mark = fingerprint(action, store.digestKey);
+  if (outcome.kind === 'not-sent') return target.record;
   if (outcome.kind === 'refused') {
     const { status, code, message } = outcome;
+    // It did not happen: what was written down for the case that it does is taken back.
     return {
-      ...record,
-      refusal: { fingerprint: mark, action: action.do, status, code, message, at: clock.wallMs() },
+      ...target.record,
+      refusal: {
+        fingerprint: mark,
+        generation: record.generation,
+        action: action.do,
+        status,
+        code,
+        message,
+        at: clock.wallMs(),
+      },
     };
   }
   if (outcome.kind !== 'applied') return record;
@@ -147,8 +163,10 @@ export function recordApplied(
   target: Target,
 ): ObjectRecord {
   const fields = fieldsOfAction[action];
-  const names = fields === 'all' ? Object.keys(target.digests) : fields;
-  const applied = { ...record.applied };
+  const creates = fields === 'all';
+  // What is created runs; it is as desired only once it has been seen so.
+  const names = creates ? Object.keys(target.digests).filter((name) => name !== 'desiredState') : fields;
+  const applied: Record<string, string> = creates ? {} : { ...record.applied };
   for (const name of names) {
     const digest = target.digests[name];
     if (digest !== undefined) applied[name] = digest;

@@ -9,10 +9,7 @@ export function massChangeLimit(total: number): number {
   return Math.max(5, Math.floor(total / 10));
 }
 
-/**
- * Whether losing `missing` of `total` objects, after `recently` in the same window, is too much at once. A
- * source that has become empty is always too much.
- */
+/** Whether losing `missing` of `total` objects, after `recently` in the same window, is too much at once. */
 export function isMassChange(total: number, missing: number, recently: number): boolean {
   return missing > 0 && missing + recently > massChangeLimit(total);
 }

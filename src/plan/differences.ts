@@ -40,11 +40,10 @@ function emptyLike(desired: unknown): unknown {
   return Array.isArray(desired) ? [] : null;
 }
 
-/** What the spec asks for, as digests to be remembered once it has been applied or seen in place. */
+/**
+ * What the spec asks for, as digests to be remembered once it has been applied or seen in place. That it asks for
+ * nothing is remembered, too: a field that it gives later is then a change, even where the API does not show it.
+ */
 export function fieldDigests(fields: readonly Field[], digestKey: DigestKey): Record<string, string> {
-  return Object.fromEntries(
-    fields
-      .filter((field) => field.desired !== undefined)
-      .map((field) => [field.name, digestKey.digest(field.desired)]),
-  );
+  return Object.fromEntries(fields.map((field) => [field.name, digestKey.digest(field.desired)]));
 }

@@ -24,7 +24,14 @@ export type VolumeView =
   | { readonly kind: 'none' }
   | { readonly kind: 'usable'; readonly id: string }
   /** It is to grow, or is growing, and may pause its service for that. */
-  | { readonly kind: 'growing'; readonly id: string; readonly message: string; readonly failed: boolean }
+  | {
+      readonly kind: 'growing';
+      readonly id: string;
+      readonly message: string;
+      /** It waits for its service to be paused; otherwise it is growing already. */
+      readonly needsPause: boolean;
+      readonly failed: boolean;
+    }
   | { readonly kind: 'not-ready'; readonly id: string | undefined; readonly message: string }
   | {
       readonly kind: 'problem';

@@ -77,7 +77,10 @@ export function serviceDigests(inputs: ServiceInputs): Record<string, string> {
     sleepField(spec, undefined),
     { name: 'desiredState', path: 'desiredState', desired: spec.desiredState, observed: undefined },
   ];
-  const digests = fieldDigests(fields, owner.digestKey);
-  if (environment.kind === 'given') digests['env'] = environmentDigest(owner, environment.values);
-  return digests;
+  // A volume that is not there yet is not "no volume".
+  const known = fields.filter((field) => field.name !== 'volumeId' || field.desired !== undefined);
+  const digests = fieldDigests(known, owner.digestKey);
+  if (environment.kind === 'problem') return digests;
+  const values = environment.kind === 'given' ? environment.values : undefined;
+  return { ...digests, env: environmentDigest(owner, values) };
 }

@@ -2,6 +2,7 @@
 import { annotations, remoteName } from '../resources/index.ts';
 import { disruptionObstacle } from './disruption.ts';
 import type { ServiceInputs } from './inputs.ts';
+import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
 import {
   holdFor,
   inSync,
@@ -21,11 +22,20 @@ export function planReplacement(
   differences: readonly Difference[],
 ): Plan {
   const names = immutable.map((difference) => difference.path).join(', ');
+  const path = ['spec', ...(immutable[0]?.path.split('.').slice(0, 1) ?? [])];
+  // Nobody can move such a field: the API shows it in another way than it was sent, and would again after a replacement.
+  if (immutable.every((difference) => difference.drift)) {
+    return holdFor(
+      'ImmutableFieldChanged',
+      `${names} can't be changed on a service that exists, and is shown in another way than it was applied; write it as the API shows it`,
+      { path, differences },
+    );
+  }
   if (inputs.object.spec.replacement === 'Never') {
     return holdFor(
       'ImmutableFieldChanged',
       `${names} can't be changed on a service that exists; take the change back, or say \`replacement: Recreate\` to have it deleted and created again`,
-      { path: ['spec', ...(immutable[0]?.path.split('.').slice(0, 1) ?? [])], differences },
+      { path, differences },
     );
   }
   const action: Action = { do: 'delete-service', id: service.id };
@@ -52,8 +62,9 @@ export function planServiceDeletion(inputs: ServiceInputs): Plan {
   }
   const service = observation.value;
   const differences = [{ path: 'service', desired: null, observed: service.id, drift: false }];
-  if (service.state === 'deleting')
-    return waitFor('Deleting', 'the service is being deleted', { differences });
+  const state = service.state ?? '(none)';
+  if (state === 'deleting') return waitFor('Deleting', 'the service is being deleted', { differences });
+  if (!settledStates.has(state) && !passingStates.has(state)) return waitInUnknownState(state, differences);
   const action: Action = { do: 'delete-service', id: service.id };
   const steps: [Step, ...Step[]] = [{ action, reason: 'Deleted', disruptive: true, differences }];
   if (inputs.ownsStorage && !dataLossConfirmed(inputs))

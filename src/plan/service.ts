@@ -33,10 +33,10 @@ import {
   planServiceDeletion,
   serviceName,
 } from './service-removal.ts';
+import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
 import {
   holdFor,
   inSync,
-  recheckMs,
   shut,
   waitFor,
   type Action,
@@ -44,9 +44,6 @@ import {
   type Plan,
   type Step,
 } from './types.ts';
-
-const settledStates = new Set(['running', 'sleeping', 'paused', 'error']);
-const passingStates = new Set(['provisioning', 'deleting']);
 
 export function planService(inputs: ServiceInputs): Plan {
   if (inputs.object.deleting) return planServiceDeletion(inputs);
@@ -149,35 +146,41 @@ function createBody(
 // ---- a service that exists ---------------------------------------------------------------------------
 
 function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
-  const { object, environment, volume } = inputs;
-  if (environment.kind === 'problem') {
-    return holdFor('InvalidReference', environment.message, { path: environment.path });
-  }
-  if (volume.kind === 'problem') return holdFor(volume.reason, volume.message, { path: volume.path });
+  const { environment, volume } = inputs;
   const immutable = compareImmutable(inputs, service);
   const mutable = compareMutable(inputs, service);
+  // Told in every case: open outcomes are settled from them.
   const differences = [...immutable, ...mutable.all];
+  if (environment.kind === 'problem') {
+    return holdFor('InvalidReference', environment.message, { path: environment.path, differences });
+  }
+  if (volume.kind === 'problem') {
+    return holdFor(volume.reason, volume.message, { path: volume.path, differences });
+  }
   const state = service.state ?? '(none)';
   if (passingStates.has(state)) {
     return waitFor(state === 'deleting' ? 'Deleting' : 'Provisioning', `the service is ${state}`, {
       differences,
     });
   }
-  if (!settledStates.has(state)) {
-    return waitFor(
-      'UnknownState',
-      `the API reports the state "${state}", which is not known; nothing is done in it`,
-      {
-        recheckAfterMs: recheckMs.protection,
-        differences,
-      },
-    );
-  }
+  if (!settledStates.has(state)) return waitInUnknownState(state, differences);
   const correctable = immutable.filter((difference) => corrects(inputs, difference));
   if (correctable.length > 0) return planReplacement(inputs, service, correctable, differences);
-  const steps = planSteps(inputs, service, mutable);
-  const [first, ...rest] = steps;
-  if (first) return act(inputs, [first, ...rest], differences);
+  if (service.revision === undefined && mutable.patch.some((difference) => corrects(inputs, difference))) {
+    const message = 'the API shows no revision of the service, and a patch needs one (§4 rule 3)';
+    return waitFor('AwaitingObservation', message, { differences });
+  }
+  const [first, ...rest] = planSteps(inputs, service, mutable);
+  return first ? act(inputs, [first, ...rest], differences) : planRest(inputs, service, differences);
+}
+
+/** There is nothing to be done in this state. */
+function planRest(
+  { object, volume }: ServiceInputs,
+  service: wire.Service,
+  differences: readonly Difference[],
+): Plan {
+  const { state } = service;
   if (state === 'error') {
     const detail = service.error ? `: ${service.error}` : '';
     return holdFor(
@@ -226,7 +229,7 @@ function compareMutable(inputs: ServiceInputs, service: wire.Service): MutableDi
 function powerDifferences({ object, record, owner }: ServiceInputs, service: wire.Service): Difference[] {
   const observed = service.state === 'paused' ? 'Stopped' : 'Running';
   const desired = object.spec.desiredState;
-  if (desired === observed || service.state === 'error') return [];
+  if (desired === observed) return [];
   // Paused by us for its volume's sake is not drift, and neither is the start that follows.
   const drift =
     record.applied['desiredState'] === owner.digestKey.digest(desired) && record.pausedFor === undefined;
@@ -251,9 +254,9 @@ function planSteps(inputs: ServiceInputs, service: wire.Service, differences: Mu
     steps.push({ action, reason, disruptive, differences: list });
 
   const stops = state === 'running' || state === 'sleeping' || state === 'error';
-  if (stops && spec.desiredState === 'Stopped' && (power.length > 0 || state === 'error')) {
+  if (stops && spec.desiredState === 'Stopped' && power.length > 0) {
     add({ do: 'stop-service', id }, power, runs);
-  } else if (stops && pausing && !volume.failed) {
+  } else if (stops && pausing && volume.needsPause && !volume.failed) {
     add({ do: 'stop-service', id }, [], runs, 'VolumeExpansion');
   }
   const staysUp = runs && steps.length === 0;
@@ -264,7 +267,9 @@ function planSteps(inputs: ServiceInputs, service: wire.Service, differences: Mu
   if (sleep.length > 0) {
     add({ do: 'set-sleep-policy', id, sleepAfterMinutes: spec.sleepAfterMinutes || null }, sleep, false);
   }
-  const neverSleeps = spec.sleepAfterMinutes === 0 || spec.sleepAfterMinutes === null;
+  // Asleep under a policy that is only to be reported, it is left asleep.
+  const reported = sleep.length < differences.sleep.length;
+  const neverSleeps = (spec.sleepAfterMinutes === 0 || spec.sleepAfterMinutes === null) && !reported;
   if (mayRun && state === 'paused' && power.length > 0) {
     add({ do: 'start-service', id }, power, false);
   } else if (mayRun && state === 'sleeping' && neverSleeps) {

@@ -30,11 +30,14 @@ import {
   type Gate,
   type Plan,
   type Step,
+  type Wait,
 } from './types.ts';
 
 const pausingService = 'PausingService';
 const expanding = 'Expanding';
 const passingStatuses = new Set(['provisioning', 'expanding', 'deleting']);
+/** The same update is sent again after these: its service stays, or becomes, paused for it. */
+const passingRefusals = new Set([401, 404, 408, 409, 425, 429, 503]);
 
 export function planVolume(inputs: VolumeInputs): Plan {
   const { observation, object } = inputs;
@@ -112,10 +115,7 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
     const reason = status === 'deleting' ? 'Deleting' : status === 'expanding' ? expanding : 'Provisioning';
     return waitFor(reason, `the volume is ${status}`, { differences });
   }
-  if (status !== 'ready') {
-    const message = `the API reports the status "${status}", which is not known; nothing is done in it`;
-    return waitFor('UnknownState', message, { recheckAfterMs: recheckMs.protection, differences });
-  }
+  if (status !== 'ready') return waitInUnknownStatus(status, differences);
   if (!isSettled(volume)) {
     return waitFor(expanding, `the volume is not all there yet: ${describeSize(volume)}`, { differences });
   }
@@ -135,6 +135,11 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
   return planUpdate(inputs, volume, correctable, differences);
 }
 
+function waitInUnknownStatus(status: string, differences: readonly Difference[]): Wait {
+  const message = `the API reports the status "${status}", which is not known; nothing is done in it`;
+  return waitFor('UnknownState', message, { recheckAfterMs: recheckMs.protection, differences });
+}
+
 function planUpdate(
   inputs: VolumeInputs,
   volume: wire.Volume,
@@ -143,9 +148,13 @@ function planUpdate(
 ): Plan {
   const { object, gates, attachedTo } = inputs;
   const { spec } = object;
-  const observedGb = volume.requestedSizeGb ?? volume.sizeGb ?? 0;
+  const observedGb = shownSizeGb(volume);
   const resizes = correctable.some((item) => item.path === 'sizeGb');
-  if (resizes && spec.sizeGb < observedGb) {
+  if (resizes && observedGb === undefined) {
+    const message = 'the API shows no size of the volume, and it must not be made smaller';
+    return waitFor('AwaitingObservation', message, { differences });
+  }
+  if (resizes && observedGb !== undefined && spec.sizeGb < observedGb) {
     return holdFor(
       'ShrinkRefused',
       `the volume has ${observedGb} GB and can't be made smaller (${spec.sizeGb} GB); set sizeGb to at least ${observedGb}`,
@@ -211,8 +220,11 @@ function planDeletion(inputs: VolumeInputs): Plan {
   }
   const volume = observation.value;
   const differences = [{ path: 'volume', desired: null, observed: volume.id, drift: false }];
-  if (volume.status === 'deleting')
-    return waitFor('Deleting', 'the volume is being deleted', { differences });
+  const status = volume.status ?? '(none)';
+  if (status === 'deleting') return waitFor('Deleting', 'the volume is being deleted', { differences });
+  if (status !== 'ready' && status !== 'error' && !passingStatuses.has(status)) {
+    return waitInUnknownStatus(status, differences);
+  }
   const action: Action = { do: 'delete-volume', id: volume.id };
   const step: Step = { action, reason: 'Deleted', disruptive: false, differences };
   if (attachedTo.kind !== 'none' || volume.serviceId) {
@@ -267,7 +279,10 @@ export function viewVolume(inputs: VolumeInputs): VolumeView {
   if (observation.kind !== 'present') return { kind: 'not-ready', id, message: `${label} is not there yet` };
   const volume = observation.value;
   const plan = planVolume(inputs);
-  const refused = record.refusal?.action === 'update-volume';
+  const { generation } = record;
+  const latest = record.refusal?.generation === generation ? record.refusal : undefined;
+  const refusal = latest?.action === 'update-volume' ? latest : undefined;
+  const refused = refusal !== undefined && !passingRefusals.has(refusal.status);
   const grows =
     (plan.kind === 'wait' && (plan.reason === pausingService || plan.reason === expanding)) ||
     (plan.kind === 'act' && plan.step.action.do === 'update-volume' && plan.step.action.sizeGb !== undefined);
@@ -275,8 +290,15 @@ export function viewVolume(inputs: VolumeInputs): VolumeView {
     object.spec.expansion === 'PauseService' &&
     (grows || (volume.status === 'error' && record.externalId))
   ) {
-    const message = refused ? (record.refusal?.message ?? '') : `${label}: ${describeSize(volume)}`;
-    return { kind: 'growing', id: volume.id, message, failed: refused || volume.status === 'error' };
+    const message = refusal?.message ?? `${label}: ${describeSize(volume)}`;
+    const needsPause = plan.kind === 'wait' && plan.reason === pausingService;
+    return {
+      kind: 'growing',
+      id: volume.id,
+      message,
+      needsPause,
+      failed: refused || volume.status === 'error',
+    };
   }
   if (volume.status !== 'ready' || !isSettled(volume)) {
     return {
@@ -291,8 +313,13 @@ export function viewVolume(inputs: VolumeInputs): VolumeView {
 /** Provisioned allocation is checked apart from the status (§2 Volume). */
 export function isSettled(volume: wire.Volume): boolean {
   const { sizeGb, requestedSizeGb, provisioned } = volume;
-  const agrees = (requestedSizeGb ?? sizeGb) === (sizeGb ?? requestedSizeGb);
+  const agrees = (requestedSizeGb ?? sizeGb ?? null) === (sizeGb ?? requestedSizeGb ?? null);
   return agrees && provisioned !== false;
+}
+
+/** What it is to have, or has; undefined when the API shows neither. */
+function shownSizeGb({ sizeGb, requestedSizeGb }: wire.Volume): number | undefined {
+  return requestedSizeGb ?? sizeGb ?? undefined;
 }
 
 function describeSize({ status, sizeGb, requestedSizeGb, provisioned }: wire.Volume): string {
@@ -315,7 +342,7 @@ function fieldsOf(inputs: VolumeInputs, volume: wire.Volume | undefined): Field[
       name: 'sizeGb',
       path: 'sizeGb',
       desired: spec.sizeGb,
-      observed: volume?.requestedSizeGb ?? volume?.sizeGb,
+      observed: volume && shownSizeGb(volume),
     },
   ];
 }

@@ -26,7 +26,7 @@ import {
 } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
-import { identify, volumeMarkOf, type Observed } from './observe.ts';
+import { identify, volumeMarks, type Observed } from './observe.ts';
 import type { wire } from '../api/index.ts';
 
 export class Fleet {
@@ -111,7 +111,7 @@ export class Fleet {
   }
 
   identifyVolume(record: ObjectRecord, snapshot: AccountSnapshot): Observed<wire.Volume> {
-    return identify(this.identity(record), snapshot.volumes, volumeMarkOf);
+    return identify(this.identity(record), snapshot.volumes, volumeMarks);
   }
 
   identity(record: ObjectRecord) {

@@ -10,7 +10,14 @@
 import type { Outcome, wire } from '../api/index.ts';
 import type { Clock } from '../base/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
-import { readMark, readVolumeMark, volumeMark, type Observation, type Owner } from '../plan/index.ts';
+import {
+  compactUid,
+  parseBeacon,
+  readVolumeMark,
+  volumeMark,
+  type Observation,
+  type Owner,
+} from '../plan/index.ts';
 import { annotations, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
@@ -32,24 +39,37 @@ interface Remote {
   readonly id: string;
 }
 
-type Marked = { readonly ours: boolean; readonly foreign: string | undefined };
-
-export function serviceMark(service: wire.Service, { owner, record }: Identity): Marked {
-  const { ours, foreign } = readMark(service.environmentNames, owner, record.uid);
-  return { ours: ours !== undefined, foreign: foreign?.ownerId };
+/** How a kind carries marks; a mark is text, so that the things of a snapshot can be looked up by it. */
+export interface Marks<Item> {
+  /** Those that a thing carries. */
+  of(item: Item): readonly string[];
+  /** The object's own. */
+  own(identity: Identity): string;
+  /** What a person writes to name the owner of somebody else's. */
+  ownerIn(mark: string): string;
 }
 
-export function volumeMarkOf(volume: wire.Volume, { owner, record }: Identity): Marked {
-  const mark = readVolumeMark(volume.name);
-  const ours = mark === volumeMark(owner, record.uid);
-  return { ours, foreign: mark !== undefined && !ours ? mark.slice(1) : undefined };
-}
+export const serviceMarks: Marks<wire.Service> = {
+  of: ({ environmentNames }) =>
+    (environmentNames ?? []).flatMap((name) => {
+      const beacon = parseBeacon(name);
+      return beacon ? [`${beacon.ownerId}:${beacon.uid}`] : [];
+    }),
+  own: ({ owner, record }) => `${owner.id}:${compactUid(record.uid)}`,
+  ownerIn: (mark) => mark.split(':')[0] ?? '',
+};
+
+export const volumeMarks: Marks<wire.Volume> = {
+  of: ({ name }) => [readVolumeMark(name) ?? []].flat(),
+  own: ({ owner, record }) => volumeMark(owner, record.uid),
+  ownerIn: (mark) => mark.slice(1),
+};
 
 /** Finds the object among `items`, all of one kind of one snapshot. */
 export function identify<Item extends Remote>(
   identity: Identity,
   items: ReadonlyMap<string, Item>,
-  markOf: (item: Item, identity: Identity) => Marked,
+  marks: Marks<Item>,
 ): Observed<Item> {
   const { record, adoptId } = identity;
   if (record.externalId !== undefined) {
@@ -61,9 +81,9 @@ export function identify<Item extends Remote>(
       );
     }
     const item = items.get(record.externalId);
-    if (!item) return findMarked(identity, items, markOf, { confirmed: false });
+    if (!item) return findMarked(identity, items, marks, { confirmed: false });
     return (
-      foreignMark(identity, item, markOf) ?? {
+      foreignMark(identity, item, marks) ?? {
         observation: { kind: 'present', value: item },
         found: undefined,
       }
@@ -74,10 +94,10 @@ export function identify<Item extends Remote>(
     if (!item)
       return conflict('AdoptNotFound', `there is nothing with the id ${adoptId} in the account to adopt`);
     return (
-      foreignMark(identity, item, markOf) ?? { observation: { kind: 'present', value: item }, found: item.id }
+      foreignMark(identity, item, marks) ?? { observation: { kind: 'present', value: item }, found: item.id }
     );
   }
-  return findMarked(identity, items, markOf, { confirmed: true });
+  return findMarked(identity, items, marks, { confirmed: true });
 }
 
 /**
@@ -87,10 +107,10 @@ export function identify<Item extends Remote>(
 function findMarked<Item extends Remote>(
   identity: Identity,
   items: ReadonlyMap<string, Item>,
-  markOf: (item: Item, identity: Identity) => Marked,
+  marks: Marks<Item>,
   absence: { readonly confirmed: boolean },
 ): Observed<Item> {
-  const ours = [...items.values()].filter((item) => markOf(item, identity).ours);
+  const ours = markIndex(items, marks).get(marks.own(identity)) ?? [];
   const [item] = ours;
   if (ours.length > 1) {
     return conflict(
@@ -102,13 +122,33 @@ function findMarked<Item extends Remote>(
   return { observation: { kind: 'present', value: item }, found: item.id };
 }
 
+/** Every object without an id is looked for in the same snapshot: its marks are read once. */
+const indexes = new WeakMap<object, ReadonlyMap<string, readonly unknown[]>>();
+
+function markIndex<Item>(
+  items: ReadonlyMap<string, Item>,
+  marks: Marks<Item>,
+): ReadonlyMap<string, readonly Item[]> {
+  const known = indexes.get(items);
+  if (known) return known as ReadonlyMap<string, readonly Item[]>;
+  const index = new Map<string, Item[]>();
+  for (const item of items.values()) {
+    for (const mark of marks.of(item)) index.set(mark, [...(index.get(mark) ?? []), item]);
+  }
+  indexes.set(items, index);
+  return index;
+}
+
 function foreignMark<Item extends Remote>(
   identity: Identity,
   item: Item,
-  markOf: (item: Item, identity: Identity) => Marked,
+  marks: Marks<Item>,
 ): Observed<Item> | undefined {
-  const { ours, foreign } = markOf(item, identity);
-  if (ours || foreign === undefined || foreign === identity.adoptFrom) return undefined;
+  const carried = marks.of(item);
+  const [mark] = carried;
+  if (mark === undefined || carried.includes(marks.own(identity))) return undefined;
+  const foreign = marks.ownerIn(mark);
+  if (foreign === identity.adoptFrom) return undefined;
   return conflict(
     'OwnedByAnother',
     `${item.id} carries the mark of another owner or object (${foreign}); take it out there first. ` +

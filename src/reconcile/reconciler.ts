@@ -9,7 +9,14 @@
  */
 import { describeOutcome, type Outcome } from '../api/index.ts';
 import { backoffMs, invariant, sameValue, type Clock, type Random } from '../base/index.ts';
-import { classifyRefusal, execute, fingerprint, recordApplied, type Receipt } from '../execute/index.ts';
+import {
+  classifyRefusal,
+  execute,
+  fingerprint,
+  recordApplied,
+  type Receipt,
+  withoutIntent,
+} from '../execute/index.ts';
 import {
   holdFor,
   settle,
@@ -176,8 +183,9 @@ export class Reconciler {
     const verdict = settle(intent, kind.observation(), kind.plan().differences);
     if (!verdict) return waitFor('OutcomeUnknown', message);
     const record = kind.record();
+    const action = intent.action as ActionName;
     const after =
-      verdict === 'applied' ? recordApplied(record, intent.action as ActionName, kind.target()) : record;
+      verdict === 'applied' ? recordApplied(record, action, kind.target()) : withoutIntent(record, action);
     await store.saveIntent({ ...intent, outcome: verdict, finishedAt: clock.wallMs() }, after);
     this.#unknownSinceMs.delete(intent.object);
     logger.info(

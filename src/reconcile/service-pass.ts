@@ -15,7 +15,7 @@ import type { ObjectRecord } from '../state/index.ts';
 import { observedService, serviceHealth } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { KindPass } from './kind-pass.ts';
-import { identify, serviceMark, type Observed } from './observe.ts';
+import { identify, serviceMarks, type Observed } from './observe.ts';
 import { RemotePass } from './remote-pass.ts';
 
 export class ServicePass extends RemotePass<wire.Service> implements KindPass {
@@ -23,7 +23,7 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
   #activities: readonly wire.Activity[] | undefined;
 
   protected identify(snapshot: AccountSnapshot): Observed<wire.Service> {
-    return identify(this.fleet.identity(this.record()), snapshot.services, serviceMark);
+    return identify(this.fleet.identity(this.record()), snapshot.services, serviceMarks);
   }
 
   protected shown(snapshot: AccountSnapshot): ReadonlyMap<string, wire.Service> {
@@ -71,7 +71,8 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     const { spec } = inputs.object;
     return {
       applied: { ...this.record().applied, ...serviceDigests(inputs) },
-      restartToken: spec.restartToken,
+      restartToken: spec.restartToken ?? this.record().restartToken,
+      pausedFor: undefined,
       repeated: undefined,
       refusal: undefined,
     };

@@ -183,6 +183,7 @@ export type ContainerServiceSpec = z.infer<typeof containerServiceSpec>;
 
 /** Room left in a volume's name (§8: 64 characters) for the ownership mark that is put behind it. */
 export const volumeMarkLength = 16;
+const longestVolumeName = 64 - volumeMarkLength;
 
 const storageVolumeSpec = z.strictObject({
   accountRef,
@@ -190,8 +191,8 @@ const storageVolumeSpec = z.strictObject({
     .string()
     .min(1)
     .max(
-      64 - volumeMarkLength,
-      `at most ${64 - volumeMarkLength} characters: the API allows 64, of which the ownership mark needs ${volumeMarkLength}`,
+      longestVolumeName,
+      `at most ${longestVolumeName} characters: the API allows 64, of which the ownership mark needs ${volumeMarkLength}`,
     )
     .optional(),
   region: z.string().min(1),
@@ -224,10 +225,19 @@ export const configMapDocument = z.looseObject({
   data: z.record(z.string(), text).nullish(),
 });
 
+/** Without a `volumeName`, the object's own name is the volume's, and has to leave room for the mark, too. */
+const storageVolume = kindSchema('StorageVolume', storageVolumeSpec).superRefine(
+  ({ metadata: { name }, spec }, context) => {
+    if (spec.volumeName !== undefined || name.length <= longestVolumeName) return;
+    const message = `at most ${longestVolumeName} characters, unless \`spec.volumeName\` gives the volume a shorter name`;
+    context.addIssue({ code: 'custom', path: ['metadata', 'name'], message });
+  },
+);
+
 export const documents = {
   Account: kindSchema('Account', accountSpec),
   ContainerService: kindSchema('ContainerService', containerServiceSpec),
-  StorageVolume: kindSchema('StorageVolume', storageVolumeSpec),
+  StorageVolume: storageVolume,
 } as const;
 
 export interface Specs {

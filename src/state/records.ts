@@ -49,6 +49,8 @@ export interface ObjectRecord {
 export interface Refusal {
   /** Digest of the action without revision. */
   readonly fingerprint: string;
+  /** Of the object, when it was refused. */
+  readonly generation: number;
   readonly action: string;
   readonly status: number;
   readonly code: string;

@@ -75,6 +75,7 @@ export function serviceHealth(spec: ContainerServiceSpec, observation: Observati
   const { state, endpoint, error } = observation.value;
   switch (state) {
     case 'running':
+      if (spec.desiredState === 'Stopped') return notReady('NotStopped', 'the service runs, and should not');
       return spec.httpPort !== undefined && !endpoint
         ? notReady('NoEndpoint', 'the service runs, but has no endpoint yet')
         : { ready: 'True', reason: 'Running', message: '' };

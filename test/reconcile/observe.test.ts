@@ -6,9 +6,9 @@ import type { AccountHandle } from '../../src/reconcile/accounts.ts';
 import {
   Absences,
   identify,
-  serviceMark,
+  serviceMarks,
   usableSnapshot,
-  volumeMarkOf,
+  volumeMarks,
   type Observed,
 } from '../../src/reconcile/observe.ts';
 import type { ObjectRecord } from '../../src/state/index.ts';
@@ -40,7 +40,7 @@ interface Question {
 function look(services: readonly wire.Service[], question: Question = {}): Observed<wire.Service> {
   const { record, adoptId, adoptFrom } = question;
   const identity = { record: aRecord(serviceKey, record), owner, adoptId, adoptFrom };
-  return identify(identity, new Map(services.map((service) => [service.id, service])), serviceMark);
+  return identify(identity, new Map(services.map((service) => [service.id, service])), serviceMarks);
 }
 
 /** Which one it is, or why none. */
@@ -129,8 +129,7 @@ test('a volume is told by the mark behind its name', () => {
   const foreign = volumeMark(anOwner('another'), serviceUid);
   const look2 = (volumes: readonly wire.Volume[], record: Partial<ObjectRecord> = {}, adoptFrom?: string) => {
     const identity = { record: aRecord(volumeKey, record), owner, adoptId: undefined, adoptFrom };
-    return identify(identity, new Map(volumes.map((volume) => [volume.id, volume])), volumeMarkOf)
-      .observation;
+    return identify(identity, new Map(volumes.map((volume) => [volume.id, volume])), volumeMarks).observation;
   };
   const theirs = aVolume({ name: `dataset${foreign}` });
   expect(look2([aVolume({ id: otherId, name: 'dataset' }), aVolume()])).toMatchObject({

@@ -31,7 +31,7 @@ describe('the state file', () => {
     const record = recordOf(trainer, {
       externalId: 'id-1',
       deletionRequestedAt: 5,
-      refusal: { fingerprint: 'f', action: 'a', status: 422, code: 'c', message: 'm', at: 1 },
+      refusal: { fingerprint: 'f', generation: 1, action: 'a', status: 422, code: 'c', message: 'm', at: 1 },
       repeated: { fingerprint: 'f', count: 2 },
       status: { observedGeneration: 1, conditions: [], state: 'running' },
     });

@@ -1,0 +1,13 @@
+/** The states of a service that the contract and its reference name; in any other one nothing is done (§3 "Gaps"). */
+import { recheckMs, waitFor, type Difference, type Wait } from './types.ts';
+
+export const settledStates: ReadonlySet<string> = new Set(['running', 'sleeping', 'paused', 'error']);
+export const passingStates: ReadonlySet<string> = new Set(['provisioning', 'deleting']);
+
+export function waitInUnknownState(state: string, differences: readonly Difference[]): Wait {
+  return waitFor(
+    'UnknownState',
+    `the API reports the state "${state}", which is not known; nothing is done in it`,
+    { recheckAfterMs: recheckMs.protection, differences },
+  );
+}
