@@ -14,6 +14,9 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**'],
           testTimeout: 10_000,
+          // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
+          isolate: false,
+          maxWorkers: 2,
         },
       },
       {
