@@ -35,12 +35,12 @@ const recoveryPerSecond = 0.1;
 const heartbeatConcurrency = 2;
 
 export class Limiter {
-  readonly #options: LimiterOptions;
+  #options: LimiterOptions;
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #lanes: Record<Lane, PQueue>;
   /** Tokens that only heartbeats may take. */
-  readonly #reserve: number;
+  #reserve = 0;
   #rate: number;
   #tokens: number;
   #refilledAtMs: number;
@@ -52,7 +52,6 @@ export class Limiter {
     this.#options = options;
     this.#clock = clock;
     this.#metrics = metrics;
-    this.#reserve = Math.min(2, Math.floor(options.burst / 2));
     this.#rate = options.perSecond;
     this.#tokens = options.burst;
     this.#refilledAtMs = clock.monotonicMs();
@@ -60,7 +59,18 @@ export class Limiter {
       heartbeat: new PQueue({ concurrency: heartbeatConcurrency }),
       ordinary: new PQueue({ concurrency: options.concurrency }),
     };
-    this.#metrics.limiterRate.set({ account: options.account }, this.#rate);
+    this.configure(options);
+  }
+
+  /** Other limits from now on; what was learned, and a shut door, stay. */
+  configure(options: LimiterOptions): void {
+    // A rate that was never lowered follows the configured one.
+    const unlowered = this.#rate === this.#options.perSecond;
+    this.#options = options;
+    this.#reserve = Math.min(2, Math.floor(options.burst / 2));
+    this.#lanes.ordinary.concurrency = options.concurrency;
+    this.#setRate(unlowered ? options.perSecond : this.#rate);
+    this.#admit();
   }
 
   /** Requests per second that the limiter allows now. */

@@ -80,7 +80,10 @@ export function createTransport(clock: Clock, limits: TransportLimits = defaultT
         if (deadline.signal.aborted) {
           return { kind: 'unknown', reason: `no complete answer within ${limits.totalMs / 1000} s` };
         }
-        const unsent = error instanceof errors.InvalidArgumentError || connectErrors.has(error as Error);
+        const unsent =
+          error instanceof errors.InvalidArgumentError ||
+          error instanceof errors.ClientClosedError ||
+          connectErrors.has(error as Error);
         return { kind: unsent ? 'not-sent' : 'unknown', reason: reasonOf(error) };
       } finally {
         timer.cancel();

@@ -13,7 +13,7 @@ import type { ControlApi, Outcome } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
 import { invariant, type Clock, type Random } from '../base/index.ts';
 import type { Step } from '../plan/index.ts';
-import type { Intent, ObjectRecord, StateStore } from '../state/index.ts';
+import { withEngineFields, type Intent, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { bodyDigest, fingerprint, send, type Receipt } from './requests.ts';
 
@@ -88,7 +88,8 @@ export async function execute(
     finishedAt: clock.wallMs(),
     note: outcome.kind === 'applied' ? undefined : describeOutcome(outcome),
   };
-  await store.saveIntent(finished, recordOutcome(options, intended, step, target, outcome));
+  const learned = recordOutcome(options, intended, step, target, outcome);
+  await store.saveIntent(finished, withEngineFields(store.record(key) ?? learned, learned));
   metrics.mutations.inc({ action: action.do, outcome: outcome.kind });
   logger[outcome.kind === 'applied' ? 'info' : 'warn'](
     {
@@ -152,7 +153,9 @@ function recordOutcome(
     ...recordApplied(record, action.do, target),
     refusal: undefined,
     repeated: { fingerprint: mark, count },
-    ...(creates ? { externalId: outcome.value.id, deletedByUs: false, pausedFor: undefined } : {}),
+    ...(creates
+      ? { externalId: outcome.value.id, unproven: false, deletedByUs: false, pausedFor: undefined }
+      : {}),
   };
 }
 

@@ -32,6 +32,10 @@ export interface AccountRegistryOptions {
 interface Entry {
   readonly handle: AccountHandle;
   readonly transport: Transport;
+  /** Outlives a change of the document: neither Retry-After nor the learned rate is forgotten by an edit. */
+  readonly limiter: Limiter;
+  /** Not of a document: every namespace may use it. */
+  readonly shared: boolean;
   /** The credential in use, to notice a change. */
   credential: string | undefined;
 }
@@ -55,13 +59,13 @@ export class AccountRegistry implements Accounts {
   resolve(namespace: string, name: string): ResolvedAccount {
     const key = objectKey('Account', namespace, name);
     const own = this.#entries.get(`${namespace}/${name}`);
-    if (own) return { kind: 'usable', handle: own.handle };
+    if (own && !own.shared) return { kind: 'usable', handle: own.handle };
     if (this.#snapshot?.unusable.has(key)) {
       const message = `the document of Account ${name} can't be used; put that right first`;
       return { kind: 'problem', reason: 'AccountInvalid', message };
     }
     const shared = name === defaultName ? this.#entries.get(environmentKey) : undefined;
-    if (shared) return { kind: 'usable', handle: shared.handle };
+    if (shared?.shared) return { kind: 'usable', handle: shared.handle };
     const hint =
       name === defaultName
         ? '; add its document, or set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY'
@@ -82,9 +86,8 @@ export class AccountRegistry implements Accounts {
       wanted.set(`${object.namespace}/${object.name}`, (object as DesiredObject<'Account'>).spec);
     }
     const { environment } = this.#options;
-    if (environment.url !== undefined && !wanted.has(environmentKey)) {
-      wanted.set(environmentKey, environmentSpec(environment.url));
-    }
+    const shared = environment.url !== undefined && !wanted.has(environmentKey);
+    if (shared) wanted.set(environmentKey, environmentSpec(environment.url));
     for (const [name, entry] of this.#entries) {
       // An unusable document leaves its account as it was: nothing is concluded from it.
       const [namespace = '', own = ''] = name.split('/');
@@ -92,7 +95,7 @@ export class AccountRegistry implements Accounts {
       this.#end(entry);
       this.#entries.delete(name);
     }
-    for (const [name, spec] of wanted) this.#put(name, spec);
+    for (const [name, spec] of wanted) this.#put(name, spec, shared && name === environmentKey);
   }
 
   /** Sends nothing any more; what is under way is finished. */
@@ -107,9 +110,9 @@ export class AccountRegistry implements Accounts {
     await Promise.all(this.#closing);
   }
 
-  #put(name: string, spec: AccountSpec): void {
+  #put(name: string, spec: AccountSpec, shared: boolean): void {
     const current = this.#entries.get(name);
-    if (current && sameValue(current.handle.spec, spec)) {
+    if (current && current.shared === shared && sameValue(current.handle.spec, spec)) {
       const credential = this.#credential(name, spec)?.reveal();
       if (credential !== current.credential) {
         current.credential = credential;
@@ -118,21 +121,25 @@ export class AccountRegistry implements Accounts {
       return;
     }
     if (current) this.#end(current);
-    const entry = this.#make(name, spec);
+    const entry = this.#make(name, spec, shared, current);
     this.#entries.set(name, entry);
     if (current) this.#options.onReplaced(entry.handle);
     entry.handle.informer.start();
   }
 
-  #make(name: string, spec: AccountSpec): Entry {
+  #make(name: string, spec: AccountSpec, shared: boolean, before: Entry | undefined): Entry {
     const { clock, random, logger, metrics, onSnapshot, onFailure } = this.#options;
     const { perSecond, burst, concurrency } = spec.requests;
     const transport = createTransport(clock);
+    const limits = { account: name, perSecond, burst, concurrency };
+    const same = before?.handle.spec.url === spec.url;
+    const limiter = before && same ? before.limiter : new Limiter(limits, clock, metrics);
+    limiter.configure(limits);
     const api = new ControlApi({
       baseUrl: spec.url.replace(/\/+$/, ''),
       credential: () => this.#credential(name, spec),
       transport,
-      limiter: new Limiter({ account: name, perSecond, burst, concurrency }, clock, metrics),
+      limiter,
       clock,
       metrics,
     });
@@ -153,7 +160,7 @@ export class AccountRegistry implements Accounts {
         onFailure: (failure) => onFailure(handle, failure),
       }),
     };
-    return { handle, transport, credential: this.#credential(name, spec)?.reveal() };
+    return { handle, transport, limiter, shared, credential: this.#credential(name, spec)?.reveal() };
   }
 
   #credential(name: string, spec: AccountSpec): Sensitive<string> | undefined {

@@ -9,7 +9,8 @@
  *
  * owner: 8 hex digits of the owner's name; uid: 32 of the object's uid; key and digest: 8 and 16 of a keyed
  * digest of the desired environment, so that replaced values are seen although values are never returned. A
- * digest of another key proves nothing. A volume carries `-fk` and 13 hex digits behind its name.
+ * digest of another key proves nothing. A volume carries `-fk` and 13 hex digits behind its name: 8 of
+ * owner and uid, 5 of a keyed digest of them.
  */
 import { digestOf, type DigestKey, type Sensitive } from '../base/index.ts';
 import { beaconPrefix, volumeMarkLength } from '../resources/index.ts';
@@ -89,12 +90,23 @@ export function readMark(
 }
 
 const volumeMarkPattern = /-fk[0-9a-f]{13}$/;
+/** `-fk` and the digits that say whose it is; those behind it say which state made it. */
+const volumeMarkIdLength = 11;
 
 export function volumeMark(owner: Owner, uid: string): string {
-  return `-fk${digestOf(`volume:${owner.id}:${compactUid(uid)}`).slice(0, volumeMarkLength - 3)}`;
+  const id = digestOf(`volume:${owner.id}:${compactUid(uid)}`);
+  return (
+    `-fk${id}`.slice(0, volumeMarkIdLength) +
+    owner.digestKey.digest(id).slice(0, volumeMarkLength - volumeMarkIdLength)
+  );
 }
 
 /** The mark at the end of a volume's name, if there is one. */
 export function readVolumeMark(name: string | undefined): string | undefined {
   return volumeMarkPattern.exec(name ?? '')?.[0];
+}
+
+/** The part of a mark by which a volume is found again, also after the state file was lost. */
+export function volumeMarkId(mark: string): string {
+  return mark.slice(0, volumeMarkIdLength);
 }

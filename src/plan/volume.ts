@@ -18,7 +18,7 @@ import type { wire } from '../api/index.ts';
 import { annotations, remoteName } from '../resources/index.ts';
 import { compareFields, fieldDigests, type Field } from './differences.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
-import { readVolumeMark, volumeMark } from './ownership.ts';
+import { readVolumeMark, volumeMark, volumeMarkId } from './ownership.ts';
 import {
   holdFor,
   inSync,
@@ -353,12 +353,20 @@ function nameField(
   volume: wire.Volume | undefined,
 ): { desired: unknown; observed: unknown } {
   const { spec } = inputs.object;
-  const observed = volume?.name;
+  const observed = withOurMark(inputs, volume?.name);
   if (!spec.adopt) return { desired: wantedName(inputs), observed };
   if (spec.volumeName === undefined) return { desired: undefined, observed };
   return readVolumeMark(observed)
     ? { desired: wantedName(inputs), observed }
     : { desired: spec.volumeName, observed };
+}
+
+/** A mark of ours that another state file made (before this one was lost) is as good as one that this one makes. */
+function withOurMark({ owner, record }: VolumeInputs, name: string | undefined): string | undefined {
+  const mark = readVolumeMark(name);
+  const own = volumeMark(owner, record.uid);
+  if (name === undefined || mark === undefined || volumeMarkId(mark) !== volumeMarkId(own)) return name;
+  return name.slice(0, -mark.length) + own;
 }
 
 export function volumeDigests(inputs: VolumeInputs): Record<string, string> {

@@ -31,6 +31,10 @@ export class AccountPass implements KindPass {
     return { handle: undefined, problem: holdFor(resolved.reason, resolved.message, { path: ['spec'] }) };
   }
 
+  released(): boolean {
+    return this.record().deletionRequestedAt !== undefined;
+  }
+
   async observe(): Promise<void> {
     // The informer has what there is to see.
   }

@@ -36,6 +36,8 @@ export class Admission {
   readonly #missingSinceMs = new Map<ObjectKey, number>();
   /** Monotonic times of deletions admitted in the window. */
   #deletions: number[] = [];
+  /** The brake is on, and stays on until the objects are back or a person says go. */
+  #braked = false;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -71,15 +73,21 @@ export class Admission {
       for (const { key } of missing) lingering.set(key, gate);
     };
     const result = { records: [] as ObjectRecord[], lingering, brake: undefined as Gate | undefined };
-    if (missing.length === 0) return { ...result, againAfterMs: undefined };
+    if (missing.length === 0) {
+      this.#braked = false;
+      return { ...result, againAfterMs: undefined };
+    }
     if (!snapshot.complete) {
       linger(sourceIncomplete(snapshot));
       return { ...result, againAfterMs: undefined };
     }
     this.#deletions = this.#deletions.filter((atMs) => atMs > nowMs - brakeWindowMs);
-    const tooMany = snapshot.empty || isMassChange(live.length, missing.length, this.#deletions.length);
-    if (tooMany && !massChangeAllowed(snapshot)) {
-      result.brake = massChangeGate(missing.length, live.length, snapshot.empty);
+    const recently = this.#deletions.length;
+    const total = live.length + recently;
+    const tooMany = this.#braked || snapshot.empty || isMassChange(total, missing.length, recently);
+    this.#braked = tooMany && !massChangeAllowed(snapshot);
+    if (this.#braked) {
+      result.brake = massChangeGate(missing.length + recently, total, snapshot.empty);
       linger(result.brake);
       return { ...result, againAfterMs: undefined };
     }
@@ -124,7 +132,7 @@ function massChangeGate(missing: number, total: number, empty: boolean): Gate {
     kind: 'hold',
     reason: 'MassChangeBrake',
     message:
-      `${what} have left the source at once (the limit is ${massChangeLimit(total)}): creations and deletions are stopped. ` +
+      `${what} have left the source within a minute (the limit is ${massChangeLimit(total)}): creations and deletions are stopped. ` +
       'If a folder or mount is wrong, put it right. If it is meant, annotate the Account with ' +
       'fleetkeeper.dev/allow-mass-change-until: "<time, RFC 3339>", or run `fleetkeeper apply --allow-mass-change`',
   };
@@ -177,6 +185,7 @@ function emptyRecord(key: ObjectKey, uid: string): ObjectRecord {
     externalId: undefined,
     applied: {},
     restartToken: undefined,
+    unproven: false,
     deletedByUs: false,
     pausedFor: undefined,
     refusal: undefined,

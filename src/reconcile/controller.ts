@@ -37,6 +37,8 @@ export class Controller {
   readonly #options: ControllerOptions;
   readonly #queue: Workqueue<ObjectKey>;
   readonly #awaiting = new Map<string, Set<ObjectKey>>();
+  /** Held until something changes in the account: a limit, somebody else's mark, a read that is not believed. */
+  readonly #held = new Map<string, Set<ObjectKey>>();
   readonly #crashes = new Map<ObjectKey, number>();
   readonly #synced = new Set<string>();
   readonly #blind = new Set<string>();
@@ -86,7 +88,8 @@ export class Controller {
       const record = store.recordOf(id);
       if (record) this.#queue.add(record.key, 'resync');
     }
-    this.#wakeAwaiting(handle.name);
+    this.#wake(this.#awaiting, handle.name);
+    if (changedIds.size > 0) this.#wake(this.#held, handle.name);
     this.#lookAtAccount(handle);
   }
 
@@ -125,6 +128,7 @@ export class Controller {
       this.#enqueue(key, 'edit');
     }
     if (brakeMoved || this.#valuesMoved(snapshot)) this.#lookAtAll(undefined);
+    this.#lookAtHomeless();
     this.#readmission?.cancel();
     if (admitted.againAfterMs !== undefined) {
       this.#readmission = clock.after(
@@ -138,6 +142,8 @@ export class Controller {
     this.#enqueue(key, 'edit');
     for (const dependent of this.#dependentsOf(key)) this.#enqueue(dependent, 'edit');
     const { store, fleet, accounts } = this.#options;
+    const account = key.startsWith('Account/') ? this.#accountOf(key) : undefined;
+    if (account) this.#lookAtAll(account);
     const asked = fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt];
     if (asked !== undefined && asked !== store.record(key)?.status?.lastHandledReconcileAt) {
       for (const handle of accounts.handles()) handle.informer.want();
@@ -157,15 +163,22 @@ export class Controller {
     }
   }
 
+  /** Objects whose account can't be found hear of no account read. */
+  #lookAtHomeless(): void {
+    for (const { key } of this.#options.store.records()) {
+      if (!this.#accountOf(key)) this.#enqueue(key, 'resync');
+    }
+  }
+
   #lookAtAccount(handle: AccountHandle): void {
     const [namespace = '', name = ''] = handle.name.split('/');
     const key = objectKey('Account', namespace, name);
     if (this.#options.store.record(key)) this.#queue.add(key, 'resync');
   }
 
-  #wakeAwaiting(account: string): void {
-    const keys = this.#awaiting.get(account) ?? new Set();
-    this.#awaiting.delete(account);
+  #wake(sleepers: Map<string, Set<ObjectKey>>, account: string): void {
+    const keys = sleepers.get(account) ?? new Set();
+    sleepers.delete(account);
     for (const key of keys) this.#queue.add(key, 'resync');
   }
 
@@ -267,11 +280,16 @@ export class Controller {
       case 'after':
         this.#queue.addAfter(key, wake.delayMs);
         return;
-      case 'observation': {
-        const waiting = this.#awaiting.get(wake.account.name) ?? new Set();
-        this.#awaiting.set(wake.account.name, waiting.add(key));
+      case 'change':
+        lay(this.#held, wake.account.name, key);
+        return;
+      case 'observation':
+        lay(this.#awaiting, wake.account.name, key);
         wake.account.informer.want();
-      }
     }
   }
+}
+
+function lay(sleepers: Map<string, Set<ObjectKey>>, account: string, key: ObjectKey): void {
+  sleepers.set(account, (sleepers.get(account) ?? new Set()).add(key));
 }

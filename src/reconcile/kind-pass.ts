@@ -22,6 +22,8 @@ export interface KindPass {
   record(): ObjectRecord;
   /** The account to work in, or what is wrong with it; neither for an object that needs none. */
   account(): { readonly handle: AccountHandle | undefined; readonly problem: Plan | undefined };
+  /** It is wanted no more, and there is nothing at the provider to be looked at for it. */
+  released(): boolean;
   /** Looks the object up in a snapshot that began after `notBeforeMs`. */
   observe(account: AccountHandle, notBeforeMs: number): Promise<void>;
   observation(): Observation<wire.Service | wire.Volume>;

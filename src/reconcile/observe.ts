@@ -15,6 +15,7 @@ import {
   parseBeacon,
   readVolumeMark,
   volumeMark,
+  volumeMarkId,
   type Observation,
   type Owner,
 } from '../plan/index.ts';
@@ -26,6 +27,8 @@ export interface Observed<Value> {
   readonly observation: Observation<Value>;
   /** Found without being recorded: to be bound to the object. */
   readonly found: string | undefined;
+  /** Found by a mark, and not by an id. */
+  readonly byMark: boolean;
 }
 
 interface Identity {
@@ -60,8 +63,11 @@ export const serviceMarks: Marks<wire.Service> = {
 };
 
 export const volumeMarks: Marks<wire.Volume> = {
-  of: ({ name }) => [readVolumeMark(name) ?? []].flat(),
-  own: ({ owner, record }) => volumeMark(owner, record.uid),
+  of: ({ name }) => {
+    const mark = readVolumeMark(name);
+    return mark === undefined ? [] : [volumeMarkId(mark)];
+  },
+  own: ({ owner, record }) => volumeMarkId(volumeMark(owner, record.uid)),
   ownerIn: (mark) => mark.slice(1),
 };
 
@@ -86,6 +92,7 @@ export function identify<Item extends Remote>(
       foreignMark(identity, item, marks) ?? {
         observation: { kind: 'present', value: item },
         found: undefined,
+        byMark: false,
       }
     );
   }
@@ -94,7 +101,11 @@ export function identify<Item extends Remote>(
     if (!item)
       return conflict('AdoptNotFound', `there is nothing with the id ${adoptId} in the account to adopt`);
     return (
-      foreignMark(identity, item, marks) ?? { observation: { kind: 'present', value: item }, found: item.id }
+      foreignMark(identity, item, marks) ?? {
+        observation: { kind: 'present', value: item },
+        found: item.id,
+        byMark: false,
+      }
     );
   }
   return findMarked(identity, items, marks, { confirmed: true });
@@ -118,8 +129,8 @@ function findMarked<Item extends Remote>(
       `${ours.length} things in the account carry this object's mark: ${ours.map(({ id }) => id).join(', ')}; delete all but one, or say which with \`adopt\``,
     );
   }
-  if (!item) return { observation: { kind: 'absent', ...absence }, found: undefined };
-  return { observation: { kind: 'present', value: item }, found: item.id };
+  if (!item) return { observation: { kind: 'absent', ...absence }, found: undefined, byMark: false };
+  return { observation: { kind: 'present', value: item }, found: item.id, byMark: true };
 }
 
 /** Every object without an id is looked for in the same snapshot: its marks are read once. */
@@ -157,7 +168,7 @@ function foreignMark<Item extends Remote>(
 }
 
 function conflict(reason: string, message: string): Observed<never> {
-  return { observation: { kind: 'conflict', reason, message }, found: undefined };
+  return { observation: { kind: 'conflict', reason, message }, found: undefined, byMark: false };
 }
 
 /** Memory of absences that are being confirmed; lost at a restart, which only starts the window anew. */

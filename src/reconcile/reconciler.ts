@@ -19,6 +19,7 @@ import {
 } from '../execute/index.ts';
 import {
   holdFor,
+  inSync,
   settle,
   waitFor,
   type ActionName,
@@ -57,6 +58,8 @@ export type Wake =
   | { readonly kind: 'never' }
   | { readonly kind: 'now' }
   | { readonly kind: 'after'; readonly delayMs: number }
+  /** With the next account snapshot in which anything has changed. */
+  | { readonly kind: 'change'; readonly account: AccountHandle }
   /** With the next account snapshot, which is asked for. */
   | { readonly kind: 'observation'; readonly account: AccountHandle };
 
@@ -111,7 +114,7 @@ export class Reconciler {
       };
     const kind = kindOf(key, this.#options, this.#absences);
     const account = kind.account();
-    const blocked = this.#blocked(record, account);
+    const blocked = this.#blocked(record, kind, account);
     const plan = this.#located(key, blocked ?? (await this.#planAndAct(record, kind, account.handle)));
     return this.#conclude(key, kind, plan, account.handle);
   }
@@ -123,7 +126,7 @@ export class Reconciler {
   }
 
   /** What keeps the object from being looked at any further. */
-  #blocked(record: ObjectRecord, account: ReturnType<KindPass['account']>): Plan | undefined {
+  #blocked(record: ObjectRecord, kind: KindPass, account: ReturnType<KindPass['account']>): Plan | undefined {
     const { fleet } = this.#options;
     const problem = fleet.snapshot.unusable.get(record.key)?.[0];
     if (problem) {
@@ -135,7 +138,7 @@ export class Reconciler {
     }
     const gate = fleet.lingering.get(record.key);
     if (gate) return fromGate(gate);
-    if (account.problem) return account.problem;
+    if (account.problem) return kind.released() ? inSync() : account.problem;
     const failure = account.handle?.informer.failure;
     if (!failure) return undefined;
     const rejected = failure.outcome.kind === 'refused' && failure.outcome.status === 401;
@@ -201,6 +204,15 @@ export class Reconciler {
     const mark = fingerprint(step.action, store.digestKey);
     const rest = { steps: [step], differences: step.differences };
     const { refusal, repeated } = record;
+    if (record.unproven && !store.ownerConfirmed && 'id' in step.action) {
+      return holdFor(
+        'OwnershipUnproven',
+        `${step.action.id} carries the mark of the owner "${store.ownerName}", but it was not made with this state file. ` +
+          `If it is this fleet's, and its state was lost, say so once with --owner ${store.ownerName}. ` +
+          'If another fleet goes by that name, give this one a name of its own with --owner, and a new state file',
+        rest,
+      );
+    }
     if (refusal?.fingerprint === mark) {
       const verdict = classifyRefusal({ kind: 'refused', retryAfterMs: undefined, ...refusal });
       const over =
@@ -235,8 +247,12 @@ export class Reconciler {
   async #execute(kind: KindPass, account: AccountHandle, plan: Plan & { kind: 'act' }): Promise<Plan> {
     const { clock, store } = this.#options;
     const record = kind.record();
-    const outcome = await execute(this.#options, account.api, plan.step, kind.target());
-    this.#notBeforeMs.set(record.key, clock.monotonicMs());
+    const outcome = await execute(this.#options, account.api, plan.step, kind.target()).finally(() => {
+      // Also when the outcome could not be written down: what was read before says nothing any more.
+      this.#notBeforeMs.set(record.key, clock.monotonicMs());
+      this.#unknownSinceMs.set(record.key, clock.monotonicMs());
+    });
+    if (outcome.kind !== 'unknown') this.#unknownSinceMs.delete(record.key);
     this.#absences.forget(record.key);
     if (outcome.kind === 'applied') {
       this.#obstacles.delete(record.key);
@@ -245,7 +261,6 @@ export class Reconciler {
       return plan;
     }
     if (outcome.kind === 'unknown') {
-      this.#unknownSinceMs.set(record.key, clock.monotonicMs());
       return waitFor('OutcomeUnknown', `${plan.step.action.do}: ${outcome.reason}`, {
         recheckAfterMs: this.#options.settleMs + 1,
         differences: plan.differences,
@@ -333,7 +348,8 @@ export class Reconciler {
           ? { kind: 'observation', account }
           : { kind: 'after', delayMs: plan.recheckAfterMs };
       case 'hold':
-        return plan.reason === 'Forbidden' ? { kind: 'after', delayMs: 600_000 } : { kind: 'never' };
+        if (plan.reason === 'Forbidden') return { kind: 'after', delayMs: forbiddenRetryMs };
+        return account ? { kind: 'change', account } : { kind: 'never' };
       case 'in-sync':
         return { kind: 'never' };
     }
@@ -341,6 +357,7 @@ export class Reconciler {
 }
 
 const observationMs = 1000;
+const forbiddenRetryMs = 600_000;
 
 function fromGate(gate: Gate): Plan {
   return gate.kind === 'wait' ? waitFor(gate.reason, gate.message) : holdFor(gate.reason, gate.message);

@@ -35,6 +35,8 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
   protected abstract identify(snapshot: AccountSnapshot): Observed<Remote>;
   protected abstract shown(snapshot: AccountSnapshot): ReadonlyMap<string, Remote>;
   protected abstract read(account: AccountHandle, id: string): Promise<Outcome<Remote>>;
+  /** The mark was made with this state's digest key. */
+  protected abstract markedByKey(value: Remote): boolean;
   protected abstract bound(id: string): Partial<ObjectRecord>;
   abstract plan(): Plan;
 
@@ -55,7 +57,10 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
     const path = ['spec', 'accountRef', 'name'];
     const resolved = this.#accounts.resolve(namespace, accountRef.name);
     if (resolved.kind === 'problem') {
-      return { handle: undefined, problem: holdFor(resolved.reason, resolved.message, { path }) };
+      const left =
+        record.externalId === undefined ? '' : `; ${record.externalId} is left as it is until then`;
+      const message = `${resolved.message}${left}`;
+      return { handle: undefined, problem: holdFor(resolved.reason, message, { path }) };
     }
     const { handle } = resolved;
     if (record.externalId !== undefined && record.account !== undefined && record.account !== handle.name) {
@@ -63,6 +68,13 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
       return { handle, problem: holdFor('ImmutableFieldChanged', message, { path }) };
     }
     return { handle, problem: undefined };
+  }
+
+  released(): boolean {
+    const record = this.record();
+    if (record.deletionRequestedAt === undefined || this.store.openIntent(this.key)) return false;
+    const { deletionPolicy } = this.fleet.planned<'ContainerService'>(record).spec;
+    return record.externalId === undefined || deletionPolicy === 'Retain';
   }
 
   async observe(account: AccountHandle, notBeforeMs: number): Promise<void> {
@@ -73,15 +85,26 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
       return;
     }
     this.snapshot = usable.snapshot;
-    const { observation, found } = this.identify(usable.snapshot);
+    const { observation, found, byMark } = this.identify(usable.snapshot);
     this.seen = observation;
-    if (found !== undefined)
-      await this.store.save({ ...this.record(), ...this.bound(found), account: account.name });
+    if (found !== undefined && observation.kind === 'present') {
+      const unproven = byMark && !this.#madeHere(observation.value);
+      await this.store.save({ ...this.record(), ...this.bound(found), unproven, account: account.name });
+    }
     if (observation.kind === 'present') this.#absences.forget(this.key);
     const record = this.record();
     if (observation.kind !== 'absent' || record.externalId === undefined) return;
     const read = await this.read(account, record.externalId);
     this.seen = this.#absences.confirm(record, usable.snapshot, read);
+  }
+
+  /** Whether a mark is this state's own work; the owner's name alone may be another fleet's, too. */
+  #madeHere(value: Remote): boolean {
+    return (
+      this.store.ownerConfirmed ||
+      this.store.lastIntent(this.key)?.action.startsWith('create-') === true ||
+      this.markedByKey(value)
+    );
   }
 
   async refresh(account: AccountHandle): Promise<Plan | undefined> {

@@ -3,6 +3,7 @@ import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import {
   planService,
+  readMark,
   recheckMs,
   serviceDigests,
   viewVolume,
@@ -32,6 +33,11 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
 
   protected read(account: AccountHandle, id: string) {
     return account.api.service(id);
+  }
+
+  protected markedByKey({ environmentNames }: wire.Service): boolean {
+    const { owner } = this.fleet;
+    return readMark(environmentNames, owner, this.record().uid).ours?.keyId === owner.digestKey.id;
   }
 
   /** A service that is found again is taken as it is: its restart token has been seen to. */

@@ -1,7 +1,14 @@
 import type { wire } from '../api/index.ts';
 import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
-import { planVolume, volumeDigests, type Plan, type VolumeInputs } from '../plan/index.ts';
+import {
+  planVolume,
+  readVolumeMark,
+  volumeDigests,
+  volumeMark,
+  type Plan,
+  type VolumeInputs,
+} from '../plan/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import { observedVolume, volumeHealth } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
@@ -22,6 +29,10 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
 
   protected read(account: AccountHandle, id: string) {
     return account.api.volume(id);
+  }
+
+  protected markedByKey({ name }: wire.Volume): boolean {
+    return readVolumeMark(name) === volumeMark(this.fleet.owner, this.record().uid);
   }
 
   protected bound(id: string): Partial<ObjectRecord> {

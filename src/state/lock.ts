@@ -4,7 +4,7 @@
  * can be left behind and a restart after kill -9 does not wait. Who holds it is told in a small text file, for the
  * refusal of the second one only; nothing is decided from it.
  */
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { UserError, messageOf } from '../base/index.ts';
@@ -15,8 +15,10 @@ export interface StateLock {
 
 /** Takes the lock of `stateFile`, or throws a `UserError` that names the holder. */
 export function lockState(stateFile: string, holder: string): StateLock {
-  const lockFile = `${stateFile}.lock`;
-  const holderFile = `${stateFile}.holder`;
+  // The same file by another name is the same state.
+  const target = existsSync(stateFile) ? realpathSync(stateFile) : stateFile;
+  const lockFile = `${target}.lock`;
+  const holderFile = `${target}.holder`;
   let database: DatabaseSync;
   try {
     mkdirSync(path.dirname(path.resolve(stateFile)), { recursive: true, mode: 0o700 });

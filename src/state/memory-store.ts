@@ -6,18 +6,20 @@ import type { Intent, ObjectRecord, StateStore } from './records.ts';
 export class MemoryStore implements StateStore {
   readonly digestKey: DigestKey;
   readonly ownerName: string;
+  readonly ownerConfirmed: boolean;
   readonly #records: Map<ObjectKey, ObjectRecord>;
   readonly #intents: Map<ObjectKey, Intent>;
   readonly #byExternalId = new Map<string, ObjectKey>();
 
   /** `intents`: the newest one of each object. */
   constructor(
-    identity: { digestKey: DigestKey; ownerName: string },
+    identity: { digestKey: DigestKey; ownerName: string; ownerConfirmed?: boolean },
     records: readonly ObjectRecord[],
     intents: readonly Intent[],
   ) {
     this.digestKey = identity.digestKey;
     this.ownerName = identity.ownerName;
+    this.ownerConfirmed = identity.ownerConfirmed ?? false;
     this.#records = new Map(records.map((record) => [record.key, record]));
     this.#intents = new Map(intents.map((intent) => [intent.object, intent]));
     for (const record of records) this.#index(record);

@@ -35,6 +35,11 @@ export interface ObjectRecord {
   readonly applied: Readonly<Record<string, string>>;
   /** The last restart token acted upon (or found at the start, when nothing had to be restarted). */
   readonly restartToken: string | undefined;
+  /**
+   * Found by a mark that this state can't prove to be its own: another fleet may go by the same owner's name. It
+   * is observed, and not changed, until a person names the owner.
+   */
+  readonly unproven: boolean;
   /** We asked for the deletion of `externalId`: its absence is no surprise, and nobody else's doing. */
   readonly deletedByUs: boolean;
   /** Why we paused it ourselves; whoever sees it paused then must not take it for somebody else's doing. */
@@ -44,6 +49,15 @@ export interface ObjectRecord {
   /** How often the same correction was applied without the observation following. */
   readonly repeated: { readonly fingerprint: string; readonly count: number } | undefined;
   readonly status: ObjectStatus | undefined;
+}
+
+/**
+ * What the engine has learned, on top of what admission has written meanwhile: a document may be edited or taken away
+ * while a request of its object is under way.
+ */
+export function withEngineFields(current: ObjectRecord, learned: ObjectRecord): ObjectRecord {
+  const { generation, specDigest, manifest, file, line, deletionRequestedAt } = current;
+  return { ...learned, generation, specDigest, manifest, file, line, deletionRequestedAt };
 }
 
 export interface Refusal {
@@ -126,6 +140,8 @@ export interface LastMutation {
 export interface StateStore {
   /** The name under which this state marks what it owns. */
   readonly ownerName: string;
+  /** A person has named the owner: what carries its mark is ours. */
+  readonly ownerConfirmed: boolean;
   /** Digests made with this key are comparable with those stored here. */
   readonly digestKey: DigestKey;
   records(): Iterable<ObjectRecord>;

@@ -68,6 +68,9 @@ function prepare(database: Sqlite, random: Random, owner: OwnerChoice): void {
   database.transaction(() => {
     const isNew = database.version() === 0;
     database.migrate(migrations);
+    if (owner.explicit !== undefined) {
+      database.run("INSERT OR IGNORE INTO meta VALUES ('owner-confirmed', 'yes')");
+    }
     if (!isNew) return;
     const values = { 'digest-key': random.bytes(32).toString('hex'), owner: owner.explicit ?? owner.default };
     for (const [name, value] of Object.entries(values)) {
@@ -115,7 +118,11 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
 }
 
 function emptyState(random: Random, owner: OwnerChoice): MemoryStore {
-  const identity = { digestKey: digestKey(random.bytes(32)), ownerName: owner.explicit ?? owner.default };
+  const identity = {
+    digestKey: digestKey(random.bytes(32)),
+    ownerName: owner.explicit ?? owner.default,
+    ownerConfirmed: owner.explicit !== undefined,
+  };
   return new MemoryStore(identity, [], []);
 }
 
@@ -137,7 +144,11 @@ function load(database: Sqlite, owner: OwnerChoice) {
     );
   }
   return {
-    identity: { digestKey: digestKey(Buffer.from(key, 'hex')), ownerName },
+    identity: {
+      digestKey: digestKey(Buffer.from(key, 'hex')),
+      ownerName,
+      ownerConfirmed: owner.explicit !== undefined || meta('owner-confirmed') === 'yes',
+    },
     records: database
       .all('SELECT record FROM objects')
       .map((row) => JSON.parse(String(row['record'])) as ObjectRecord),
@@ -164,6 +175,13 @@ class SqliteStore extends MemoryStore implements StateStore {
   }
 
   override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
+    // Written to a file that nobody will find again, an intent is not written down.
+    if (!existsSync(this.#database.file)) {
+      throw new UserError(
+        `the state file ${this.#database.file} has been taken away while in use; nothing is sent any more`,
+        'put it back and restart, or restart without it: the fleet is then found again by its marks',
+      );
+    }
     this.#database.transaction(() => {
       this.#writeRecord(record);
       this.#writeIntent(intent);

@@ -224,6 +224,16 @@ describe('the mass-change brake', () => {
     expect(marked()).toHaveLength(3);
   });
 
+  test('stays on, once it is on, however long ago the first ones went', async () => {
+    await admit(named(20));
+    await admitForGood(named(17));
+    await admitForGood(named(14));
+    await clock.advance(3_600_000);
+    expect((await admit(named(14))).brake?.message).toMatch(/^3 of 17 objects have left .* within a minute/);
+    expect(marked()).toHaveLength(3);
+    expect((await admit(named(17))).brake).toBeUndefined();
+  });
+
   test('forgets what went more than a minute ago', async () => {
     await admit(named(20));
     await admitForGood(named(17));

@@ -25,6 +25,7 @@ export function recordOf(key: ObjectKey, more: Partial<ObjectRecord> = {}): Obje
     externalId: undefined,
     applied: { image: 'digest' },
     restartToken: undefined,
+    unproven: false,
     deletedByUs: false,
     pausedFor: undefined,
     refusal: undefined,

@@ -153,6 +153,7 @@ export function aRecord(key: ObjectKey, more: Partial<ObjectRecord> = {}): Objec
     externalId: undefined,
     applied: {},
     restartToken: undefined,
+    unproven: false,
     deletedByUs: false,
     pausedFor: undefined,
     refusal: undefined,

@@ -103,6 +103,13 @@ export class ControlPlane {
     await this.#admin('PUT', '/faults', list);
   }
 
+  /** How many requests the faults have hit. */
+  async faultHits(): Promise<number> {
+    const answer: Json = await this.#admin('GET', '/faults');
+    const list: { hits: number }[] = Array.isArray(answer) ? answer : answer.faults;
+    return list.reduce((sum, { hits }) => sum + hits, 0);
+  }
+
   async requests(): Promise<RecordedRequest[]> {
     const { requests } = await this.#admin('GET', '/requests');
     return requests;

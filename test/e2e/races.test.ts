@@ -1,0 +1,202 @@
+import { mkdir, rm, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { ControlPlane, isMutation } from './support/control-plane.ts';
+import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import { Program, eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
+
+async function world() {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = new FleetFolder(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  return { folder, plane, fleet };
+}
+
+test('a document that is taken away while its create is under way is deleted all the same', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('stay.yaml', [service('stay')]);
+  fleet.run();
+  await fleet.untilReady(1);
+  await plane.faults([{ method: 'POST', path: '/api/services$', fault: 'delay', delayMs: 4000 }]);
+  await fleet.write('go.yaml', [service('go')]);
+  await eventually('a create under way', async () => (await plane.faultHits()) > 0);
+  await fleet.remove('go.yaml');
+  await eventually('the create done', async () => (await plane.service('go')) !== undefined);
+  await eventually('only what stays', async () => (await plane.account()).services.length === 1);
+});
+
+test('an edit that is saved while a patch is under way is not lost', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  fleet.run();
+  await fleet.untilReady(1);
+  await plane.faults([{ method: 'PATCH', fault: 'delay', delayMs: 3000, times: 1 }]);
+  await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' })]);
+  await eventually('a patch under way', async () => (await plane.faultHits()) > 0);
+  await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:3' })]);
+  await eventually(
+    'the newest image',
+    async () => (await plane.service('web')).image === 'ghcr.io/acme/app:3',
+  );
+  await fleet.untilReady(1);
+  const record = fleet.records().get('ContainerService/web');
+  expect(record).toMatchObject({ generation: 3, status: { observedGeneration: 3 } });
+  expect(record?.manifest.spec['image']).toBe('ghcr.io/acme/app:3');
+});
+
+test('two folders of one name on one account do not touch each other', async () => {
+  const { folder, plane, fleet } = await world();
+  await fleet.write('web.yaml', [
+    service('web', { image: 'a/a:1' }),
+    volume('data', { deletionPolicy: 'Delete' }),
+  ]);
+  expect((await fleet.apply()).code).toBe(0);
+  const other = new FleetFolder(path.join(folder, 'team-b'));
+  await other.write('account.yaml', account(plane.url));
+  await other.write('web.yaml', [
+    service('web', { image: 'b/b:1' }),
+    volume('data', { sizeGb: 20, deletionPolicy: 'Delete' }),
+  ]);
+  await plane.forgetRequests();
+  const planned = await other.plan();
+  expect(planned.plan.changes).toEqual([]);
+  expect(planned.plan.held.map(({ reason }: { reason: string }) => reason)).toEqual([
+    'OwnershipUnproven',
+    'OwnershipUnproven',
+  ]);
+  expect(planned.plan.held[0].message).toContain('--owner fleet');
+  expect((await other.apply()).code).toBe(1);
+  await other.remove('web.yaml');
+  expect((await other.apply()).code).toBe(1);
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  const named = ['--source', other.folder, '--state', `${other.state}-named`, '--owner', 'team-b', '--yes'];
+  await other.write('web.yaml', [service('web', { image: 'b/b:1' })]);
+  expect((await fleetkeeper(['apply', ...named])).code).toBe(0);
+  const images = (await plane.account()).services.map(({ image }: { image: string }) => image);
+  expect(images.sort()).toEqual(['a/a:1', 'b/b:1']);
+});
+
+test('a fleet whose state was lost goes on when a person names its owner', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web'), volume('data')]);
+  expect((await fleet.apply()).code).toBe(0);
+  const before = await plane.service('web');
+  await rm(path.dirname(fleet.state), { recursive: true });
+  await fleet.write('web.yaml', [
+    service('web', { image: 'ghcr.io/acme/app:2' }),
+    volume('data', { sizeGb: 20 }),
+  ]);
+  expect((await fleet.plan()).plan.held.length).toBe(2);
+  expect((await fleet.apply('--owner', 'fleet')).code).toBe(0);
+  expect(await plane.service('web')).toMatchObject({ id: before.id, image: 'ghcr.io/acme/app:2' });
+  expect((await plane.account()).volumes.length).toBe(1);
+  await fleet.write('web.yaml', [
+    service('web', { image: 'ghcr.io/acme/app:3' }),
+    volume('data', { sizeGb: 20 }),
+  ]);
+  expect((await fleet.apply()).code).toBe(0);
+});
+
+test('an edit of the Account does not forget a running Retry-After', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  fleet.run();
+  await fleet.untilReady(1);
+  await plane.faults([{ fault: 'status', status: 429, code: 'rate_limited', retryAfter: 4, times: 1 }]);
+  const limited = await eventually('a 429', async () =>
+    (await plane.requests()).find(({ status }) => status === 429),
+  );
+  await fleet.write('account.yaml', account(plane.url, { pollSeconds: 2 }));
+  const next = await eventually('the next request', async () =>
+    (await plane.requests()).find(({ at }) => Date.parse(at) > Date.parse(limited.at) + 300),
+  );
+  expect(Date.parse(next.at) - Date.parse(limited.at)).toBeGreaterThanOrEqual(3990);
+});
+
+test('the Account of another namespace is not used', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [{ ...service('web'), metadata: { name: 'web', namespace: 'other' } }]);
+  const { code, plan } = await fleet.plan();
+  expect([code, plan.held[0]?.reason]).toEqual([1, 'AccountNotFound']);
+  expect((await fleet.apply()).code).toBe(1);
+  expect((await plane.account()).services).toEqual([]);
+});
+
+test('objects whose account is gone are told of, planned without delay, and can be taken away', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  await fleet.write('bad.yaml', [service('bad', { accountRef: { name: 'nope' } })]);
+  expect((await fleet.apply()).code).toBe(1);
+  const again = await fleet.plan('--timeout', '20s');
+  expect([again.code, again.plan.held[0]?.reason]).toEqual([1, 'AccountNotFound']);
+  await fleet.remove('bad.yaml');
+  expect((await fleet.apply()).code).toBe(0);
+  fleet.run();
+  await fleet.remove('account.yaml');
+  const held = await fleet.until('ContainerService/web', 'Ready', 'False', 'AccountNotFound');
+  expect(held.message).toContain((await plane.service('web')).id);
+});
+
+test('what is held for the sake of the account goes on when the account has changed', async () => {
+  const { plane, fleet } = await world();
+  const volumes = [];
+  for (let index = 0; index < 50; index += 1) {
+    volumes.push(
+      await plane.call('POST', '/api/volumes', { name: `other-${index}`, region: 'standard', sizeGb: 10 }),
+    );
+  }
+  await fleet.write('data.yaml', [volume('data')]);
+  fleet.run();
+  await fleet.until('StorageVolume/data', 'Stalled', 'True', 'LimitReached');
+  await plane.call('DELETE', `/api/volumes/${volumes[0].id}`);
+  await fleet.untilReady(1);
+});
+
+test('a mass change in the account is accepted by an annotation with a time', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write(
+    'web.yaml',
+    ['a', 'b', 'c'].map((name) => service(name)),
+  );
+  fleet.run();
+  await fleet.untilReady(3);
+  for (const { id } of (await plane.account()).services) {
+    await plane.call('POST', `/api/services/${id}/actions`, { action: 'delete' });
+  }
+  await fleet.until('ContainerService/a', 'Stalled', 'True', 'MassChangeBrake');
+  const [document, secret] = account(plane.url) as [{ metadata: object }, object];
+  const until = new Date(Date.now() + 60_000).toISOString();
+  const metadata = { name: 'default', annotations: { 'fleetkeeper.dev/allow-mass-change-until': until } };
+  await fleet.write('account.yaml', [{ ...document, metadata }, secret]);
+  await fleet.untilReady(3);
+});
+
+test('a state file by another name is the same state', async () => {
+  const { folder, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  const first = fleet.run('--listen', '127.0.0.1:0');
+  await first.line(/^listening on /);
+  await mkdir(`${folder}/elsewhere`);
+  await symlink(fleet.state, `${folder}/elsewhere/state.db`);
+  const second = await new Program([
+    'run',
+    '--source',
+    fleet.folder,
+    '--state',
+    `${folder}/elsewhere/state.db`,
+  ]).finished();
+  expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('is in use by process')]);
+});
+
+test('with its state file taken away a manager sends nothing more', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  const manager = fleet.run();
+  await fleet.untilReady(1);
+  await rm(path.dirname(fleet.state), { recursive: true });
+  await plane.forgetRequests();
+  await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' })]);
+  await eventually('a complaint', async () => manager.stderr.includes('has been taken away while in use'));
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+});
