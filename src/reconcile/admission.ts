@@ -10,7 +10,7 @@ import type { Clock } from '../base/index.ts';
 import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
 import { brakeWindowMs, derivedUid, isMassChange, massChangeLimit, type Gate } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
-import type { ObjectRecord, StateStore } from '../state/index.ts';
+import { newRecord, type ObjectRecord, type StateStore } from '../state/index.ts';
 
 export interface Admitted {
   /** New, changed, coming or going: to be looked at first. */
@@ -146,7 +146,7 @@ function updatedRecord(object: DesiredObject, store: StateStore): ObjectRecord |
   const manifest = { annotations, labels, spec: withoutValues(object.spec) };
   if (!record) {
     return {
-      ...emptyRecord(key, derivedUid(store.ownerName, key)),
+      ...newRecord(key, derivedUid(store.ownerName, key)),
       specDigest,
       manifest,
       file: location.file,
@@ -168,29 +168,6 @@ function updatedRecord(object: DesiredObject, store: StateStore): ObjectRecord |
     file: location.file,
     line: location.line,
     deletionRequestedAt: undefined,
-  };
-}
-
-function emptyRecord(key: ObjectKey, uid: string): ObjectRecord {
-  return {
-    key,
-    uid,
-    generation: 1,
-    specDigest: '',
-    manifest: { annotations: {}, labels: {}, spec: {} },
-    file: '',
-    line: 0,
-    deletionRequestedAt: undefined,
-    account: undefined,
-    externalId: undefined,
-    applied: {},
-    restartToken: undefined,
-    unproven: false,
-    deletedByUs: false,
-    pausedFor: undefined,
-    refusal: undefined,
-    repeated: undefined,
-    status: undefined,
   };
 }
 

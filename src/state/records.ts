@@ -51,6 +51,30 @@ export interface ObjectRecord {
   readonly status: ObjectStatus | undefined;
 }
 
+/** Of an object that has just been seen. */
+export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
+  return {
+    key,
+    uid,
+    generation: 1,
+    specDigest: '',
+    manifest: { annotations: {}, labels: {}, spec: {} },
+    file: '',
+    line: 0,
+    deletionRequestedAt: undefined,
+    account: undefined,
+    externalId: undefined,
+    applied: {},
+    restartToken: undefined,
+    unproven: false,
+    deletedByUs: false,
+    pausedFor: undefined,
+    refusal: undefined,
+    repeated: undefined,
+    status: undefined,
+  };
+}
+
 /**
  * What the engine has learned, on top of what admission has written meanwhile: a document may be edited or taken away
  * while a request of its object is under way.

@@ -1,6 +1,12 @@
 import { systemRandom } from '../../src/base/index.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
-import { openState, type Intent, type ObjectRecord, type OpenState } from '../../src/state/index.ts';
+import {
+  newRecord,
+  openState,
+  type Intent,
+  type ObjectRecord,
+  type OpenState,
+} from '../../src/state/index.ts';
 
 export const owner = { default: 'laptop', explicit: undefined };
 
@@ -13,24 +19,12 @@ export const trainer: ObjectKey = 'ContainerService/default/trainer';
 
 export function recordOf(key: ObjectKey, more: Partial<ObjectRecord> = {}): ObjectRecord {
   return {
-    key,
-    uid: `uid of ${key}`,
-    generation: 1,
-    specDigest: 'a',
+    ...newRecord(key, `uid of ${key}`),
     manifest: { annotations: {}, labels: { team: 'a' }, spec: { image: 'b' } },
     file: 'a.yaml',
     line: 1,
-    deletionRequestedAt: undefined,
     account: 'default/default',
-    externalId: undefined,
     applied: { image: 'digest' },
-    restartToken: undefined,
-    unproven: false,
-    deletedByUs: false,
-    pausedFor: undefined,
-    refusal: undefined,
-    repeated: undefined,
-    status: undefined,
     ...more,
   };
 }

@@ -31,7 +31,7 @@ import {
   type ObjectKey,
   type StorageVolumeSpec,
 } from '../../src/resources/index.ts';
-import type { ObjectRecord } from '../../src/state/index.ts';
+import { newRecord, type ObjectRecord } from '../../src/state/index.ts';
 
 /** As another process, or the same one after it lost its state, would have made them. */
 export function anOwner(name = 'lab', keyByte = 7): Owner {
@@ -141,24 +141,10 @@ export function anActivity(more: Readonly<Record<string, unknown>> = {}): wire.A
 
 export function aRecord(key: ObjectKey, more: Partial<ObjectRecord> = {}): ObjectRecord {
   return {
-    key,
-    uid: derivedUid('lab', key),
-    generation: 1,
-    specDigest: '',
-    manifest: { annotations: {}, labels: {}, spec: {} },
+    ...newRecord(key, derivedUid('lab', key)),
     file: 'fleet.yaml',
     line: 1,
-    deletionRequestedAt: undefined,
     account: 'default/default',
-    externalId: undefined,
-    applied: {},
-    restartToken: undefined,
-    unproven: false,
-    deletedByUs: false,
-    pausedFor: undefined,
-    refusal: undefined,
-    repeated: undefined,
-    status: undefined,
     ...more,
   };
 }
