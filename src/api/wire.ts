@@ -167,12 +167,6 @@ export const activityRequest = z.strictObject({
   release: z.boolean().default(false),
 });
 
-export const activityAnswer = z.looseObject({
-  id: uuid,
-  heartbeatSeconds: z.number().positive(),
-  expiresInSeconds: z.number().positive(),
-});
-
 /** The fields of a list record are not shown (§4 "Gaps"); any entry protects. */
 export const activity = z.looseObject({
   id: z.string().optional(),
