@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { formatProblem, type DesiredSnapshot } from '../desired/index.ts';
 import { complain, exitCodes, untilStopped, type Context } from './context.ts';
 import { DemoFleet } from './demo-fleet.ts';
 import { isLive, openScreen, type DemoScreen } from './demo-screen.ts';
 import { openStage, type DemoStage } from './demo-stage.ts';
 import { DemoStory } from './demo-story.ts';
+import { watchProblems } from './watch-problems.ts';
 
 /** Between the acts: time to read on a terminal. */
 const pauseMs = { live: 2500, plain: 300 };
@@ -22,7 +22,10 @@ async function demo(context: Context): Promise<number> {
   const fleet: DemoFleet = new DemoFleet(context.clock, (event) => screen.tell(event));
   const stage: DemoStage = await openStage(context, {
     onPass: (key, result) => fleet.observe(key, stage.manager.store.record(key), result),
-    onSource: problemTeller((event) => screen.tell(event)),
+    onSource: watchProblems(
+      (text) => screen.tell({ tone: 'bad', subject: 'folder', text }),
+      () => screen.tell({ tone: 'good', subject: 'folder', text: 'all problems are mended' }),
+    ),
   });
   const screen: DemoScreen = openScreen(context, {
     rows: () => fleet.rows(),
@@ -48,18 +51,6 @@ async function demo(context: Context): Promise<number> {
     await screen.close();
     await stage.close();
   }
-}
-
-/** Each problem of the folder once, while it lasts. */
-function problemTeller(tell: DemoScreen['tell']): (snapshot: DesiredSnapshot) => void {
-  let known = new Set<string>();
-  return ({ problems }) => {
-    const lines = new Set(problems.map(formatProblem));
-    for (const text of lines) if (!known.has(text)) tell({ tone: 'bad', subject: 'folder', text });
-    if (known.size > 0 && lines.size === 0)
-      tell({ tone: 'good', subject: 'folder', text: 'all problems are mended' });
-    known = lines;
-  };
 }
 
 async function countRequests({ metrics }: DemoStage): Promise<{ reads: number; changes: number }> {

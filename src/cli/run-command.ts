@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { formatProblem } from '../desired/index.ts';
 import { createHealthServer } from '../http/index.ts';
 import { Manager, collectFleetMetrics } from '../manager/index.ts';
 import { lockState, openState } from '../state/index.ts';
-import { createLogger, createMetrics, type Logger } from '../telemetry/index.ts';
+import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { print, untilStopped, type Context } from './context.ts';
 import {
   environmentAccount,
@@ -15,6 +14,7 @@ import {
   withFleetFlags,
   type FleetFlags,
 } from './options.ts';
+import { watchProblems } from './watch-problems.ts';
 
 interface RunFlags extends FleetFlags {
   readonly listen?: { host: string; port: number };
@@ -64,7 +64,10 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     graceMs: goneAfterMs,
     allowMassChange: false,
     mode: 'manage',
-    onSource: problemLog(logger),
+    onSource: watchProblems(
+      (problem) => logger.error({ problem }, 'problem in the source'),
+      () => logger.info('all problems in the source are mended'),
+    ),
   });
   const health = createHealthServer({
     ready: () => manager.ready,
@@ -89,16 +92,3 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
 
 /** A file that is moved or replaced is missing for a moment; what stays away this long is gone. */
 const goneAfterMs = 2000;
-
-/** Each problem of the source once, when it appears. */
-function problemLog(
-  logger: Logger,
-): (snapshot: { problems: readonly Parameters<typeof formatProblem>[0][] }) => void {
-  let known = new Set<string>();
-  return ({ problems }) => {
-    const lines = new Set(problems.map(formatProblem));
-    for (const line of lines) if (!known.has(line)) logger.error({ problem: line }, 'problem in the source');
-    if (known.size > 0 && lines.size === 0) logger.info('all problems in the source are mended');
-    known = lines;
-  };
-}
