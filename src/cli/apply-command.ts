@@ -90,7 +90,9 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
 }
 
 async function consented(context: Context, flags: ApplyFlags, { plan }: FleetLook): Promise<boolean> {
-  if (flags.yes || plan.changes.length === 0) return true;
+  // What is held now may be carried out as soon as nothing holds it any more.
+  const asksForNothing = plan.changes.length === 0 && plan.held.every(({ actions }) => actions.length === 0);
+  if (flags.yes || asksForNothing) return true;
   if (!context.stdin.isTTY || !context.stdout.isTTY) {
     complain(context, 'there are changes, and nobody to ask: say --yes to apply them');
     return false;
@@ -101,11 +103,14 @@ async function consented(context: Context, flags: ApplyFlags, { plan }: FleetLoo
       signal: context.stopped,
     });
     if (answer.trim() === 'yes') return true;
-    complain(context, 'not applied');
-    return false;
+  } catch (error) {
+    // Ctrl-C and Ctrl-D are a no.
+    if ((error as Error).name !== 'AbortError') throw error;
   } finally {
     questions.close();
   }
+  complain(context, 'not applied');
+  return false;
 }
 
 /** Runs the manager until every object is Ready, or nothing more can be done without a person, or time is up. */

@@ -74,6 +74,8 @@ export async function execute(
     bodyDigest: digest,
     baseRevision: target.revision,
     baseState: target.state,
+    generation: target.record.generation,
+    restartToken: target.restartToken,
     createdAt: clock.wallMs(),
     finishedAt: undefined,
     outcome: 'pending',

@@ -42,6 +42,7 @@ export class Manager {
   readonly #passed = new Set<ObjectKey>();
   readonly #accountsOf = new WeakMap<DesiredSnapshot, readonly DesiredObject[]>();
   #fleet: Fleet | undefined;
+  #stopping = false;
   #controller: Controller | undefined;
 
   constructor(options: ManagerOptions) {
@@ -100,6 +101,7 @@ export class Manager {
   }
 
   async stop(): Promise<void> {
+    this.#stopping = true;
     await this.#options.source.stop();
     this.#accounts.closeDoors();
     await this.#controller?.stop();
@@ -126,7 +128,7 @@ export class Manager {
     return new Controller({
       ...shared,
       admission,
-      reconciler: new Reconciler({ ...shared, owner, settleMs, mode }),
+      reconciler: new Reconciler({ ...shared, owner, settleMs, mode, stopping: () => this.#stopping }),
       workers,
       onPass: (key, result) => {
         if (result.removed) this.#passed.delete(key);

@@ -50,6 +50,8 @@ export interface AccountInformerOptions {
 
 /** While somebody waits for something to change, but never more often than the normal poll. */
 const progressMs = 1000;
+/** So many reads in which nothing changes are made at that pace; then each waits twice as long as the one before. */
+const eagerReads = 10;
 const failureBackoff = { firstMs: 500, longestMs: 60_000 };
 const credentialBackoff = { firstMs: 5000, longestMs: 300_000 };
 
@@ -64,6 +66,8 @@ export class AccountInformer {
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   #wanted = false;
+  /** Reads in a row in which nothing had changed. */
+  #unchanged = 0;
   /** `retryNow` was called during a read that may still have used the old credential. */
   #retry = false;
 
@@ -89,10 +93,12 @@ export class AccountInformer {
    * Asks for a snapshot that begins after now. Many requests are served by one read; reads that are asked for
    * are at least a second apart (or `pollMs`, if that is shorter).
    */
-  want(): void {
+  want(cause: 'mutation' | 'progress' = 'progress'): void {
     this.#wanted = true;
+    if (cause === 'mutation') this.#unchanged = 0;
     if (this.#reading || this.#failure) return;
-    const gapMs = Math.min(progressMs, this.#options.pollMs);
+    const patience = 2 ** Math.max(0, this.#unchanged - eagerReads);
+    const gapMs = Math.min(progressMs * patience, this.#options.pollMs);
     this.#schedule(Math.max(0, this.#lastStartMs + gapMs - this.#options.clock.monotonicMs()));
   }
 
@@ -170,7 +176,9 @@ export class AccountInformer {
       services: keepUnchanged(outcome.value.services, previous?.services),
       volumes: keepUnchanged(outcome.value.volumes, previous?.volumes),
     };
-    onSnapshot({ snapshot: this.#current, changedIds: changedIds(previous, this.#current) });
+    const changed = changedIds(previous, this.#current);
+    this.#unchanged = changed.size > 0 ? 0 : this.#unchanged + 1;
+    onSnapshot({ snapshot: this.#current, changedIds: changed });
   }
 }
 

@@ -77,18 +77,20 @@ export class Admission {
       this.#braked = false;
       return { ...result, againAfterMs: undefined };
     }
-    if (!snapshot.complete) {
-      linger(sourceIncomplete(snapshot));
-      return { ...result, againAfterMs: undefined };
-    }
     this.#deletions = this.#deletions.filter((atMs) => atMs > nowMs - brakeWindowMs);
     const recently = this.#deletions.length;
     const total = live.length + recently;
     const tooMany = this.#braked || snapshot.empty || isMassChange(total, missing.length, recently);
-    this.#braked = tooMany && !massChangeAllowed(snapshot);
-    if (this.#braked) {
+    if (tooMany && !massChangeAllowed(snapshot)) {
+      // What could not be read may be why: then the brake holds no longer than that lasts.
+      this.#braked ||= snapshot.complete;
       result.brake = massChangeGate(missing.length + recently, total, snapshot.empty);
-      linger(result.brake);
+      linger(snapshot.complete ? result.brake : sourceIncomplete(snapshot));
+      return { ...result, againAfterMs: undefined };
+    }
+    this.#braked = false;
+    if (!snapshot.complete) {
+      linger(sourceIncomplete(snapshot));
       return { ...result, againAfterMs: undefined };
     }
     let againAfterMs: number | undefined;

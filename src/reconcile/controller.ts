@@ -245,11 +245,12 @@ export class Controller {
     const { kind } = parseObjectKey(key);
     const startedAtMs = clock.monotonicMs();
     const dependents = this.#dependentsOf(key);
+    const sequence = this.#accountOf(key)?.informer.current?.sequence;
     try {
       const result = await reconciler.pass(key);
       this.#crashes.delete(key);
       metrics.reconcileTotal.inc({ controller: kind, result: result.plan.kind });
-      this.#follow(key, result, dependents);
+      this.#follow(key, result, dependents, sequence);
       onPass(key, result);
     } catch (error) {
       const failures = this.#crashes.get(key) ?? 0;
@@ -264,7 +265,12 @@ export class Controller {
     metrics.reconcileSeconds.observe({ controller: kind }, (clock.monotonicMs() - startedAtMs) / 1000);
   }
 
-  #follow(key: ObjectKey, result: PassResult, before: readonly ObjectKey[]): void {
+  #follow(
+    key: ObjectKey,
+    result: PassResult,
+    before: readonly ObjectKey[],
+    sequence: number | undefined,
+  ): void {
     const { wake } = result;
     if (result.statusChanged || result.removed) {
       for (const dependent of new Set([...before, ...this.#dependentsOf(key)])) {
@@ -281,11 +287,13 @@ export class Controller {
         this.#queue.addAfter(key, wake.delayMs);
         return;
       case 'change':
-        lay(this.#held, wake.account.name, key);
+        // A read that came in during the pass will not come again.
+        if (wake.account.informer.current?.sequence === sequence) lay(this.#held, wake.account.name, key);
+        else this.#queue.add(key, 'resync');
         return;
       case 'observation':
         lay(this.#awaiting, wake.account.name, key);
-        wake.account.informer.want();
+        wake.account.informer.want(result.plan.kind === 'act' ? 'mutation' : 'progress');
     }
   }
 }

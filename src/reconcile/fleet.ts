@@ -117,9 +117,11 @@ export class Fleet {
   identity(record: ObjectRecord) {
     const { spec, annotations: given } = this.planned<'ContainerService'>(record);
     const { adopt } = spec as ContainerServiceSpec | StorageVolumeSpec;
+    const holder = adopt && this.store.recordOf(adopt.id);
     return {
       record,
       owner: this.owner,
+      takenBy: holder && holder.key !== record.key ? holder.key : undefined,
       adoptId: adopt?.id,
       adoptFrom: given[annotations.adoptFrom],
     };

@@ -36,6 +36,8 @@ interface Identity {
   readonly owner: Owner;
   readonly adoptId: string | undefined;
   readonly adoptFrom: string | undefined;
+  /** Another object that already stands for `adoptId`. */
+  readonly takenBy: ObjectKey | undefined;
 }
 
 interface Remote {
@@ -94,6 +96,12 @@ export function identify<Item extends Remote>(
         found: undefined,
         byMark: false,
       }
+    );
+  }
+  if (adoptId !== undefined && identity.takenBy !== undefined) {
+    return conflict(
+      'AdoptedTwice',
+      `${adoptId} is already managed as ${identity.takenBy}; one thing can't be kept as two documents say: remove one of them`,
     );
   }
   if (adoptId !== undefined) {

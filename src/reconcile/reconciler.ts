@@ -16,6 +16,7 @@ import {
   recordApplied,
   type Receipt,
   withoutIntent,
+  type Target,
 } from '../execute/index.ts';
 import {
   holdFor,
@@ -49,6 +50,8 @@ export interface ReconcilerOptions {
   readonly fleet: Fleet;
   /** After an unknown outcome: how long the request may still take effect. */
   readonly settleMs: number;
+  /** No request is let through any more. */
+  readonly stopping: () => boolean;
   /** `preview`: plan only; nothing is sent that changes anything. */
   readonly mode: 'manage' | 'preview';
 }
@@ -188,7 +191,7 @@ export class Reconciler {
     const record = kind.record();
     const action = intent.action as ActionName;
     const after =
-      verdict === 'applied' ? recordApplied(record, action, kind.target()) : withoutIntent(record, action);
+      verdict === 'applied' ? recordSettled(record, intent, kind.target()) : withoutIntent(record, action);
     await store.saveIntent({ ...intent, outcome: verdict, finishedAt: clock.wallMs() }, after);
     this.#unknownSinceMs.delete(intent.object);
     logger.info(
@@ -305,7 +308,7 @@ export class Reconciler {
     plan: Plan,
     account: AccountHandle | undefined,
   ): Promise<PassResult> {
-    const { store, clock, logger, metrics } = this.#options;
+    const { store, clock, logger, metrics, stopping } = this.#options;
     const record = store.record(key);
     invariant(record, `the record of ${key} vanished during its pass`);
     if (plan.kind === 'in-sync' && record.deletionRequestedAt !== undefined) {
@@ -324,7 +327,9 @@ export class Reconciler {
       ...kind.told(plan),
     });
     const next = { ...settled, status };
-    const changed = !sameValue(next, record);
+    // A pass that was cut short by our own stop has nothing true to tell.
+    const cut = stopping() && plan.kind === 'wait' && cutReasons.has(plan.reason);
+    const changed = !cut && !sameValue(next, record);
     if (changed) {
       await store.save(next);
       metrics.statusWrites.inc({ kind: kind.kind });
@@ -357,7 +362,15 @@ export class Reconciler {
 }
 
 const observationMs = 1000;
+const cutReasons = new Set(['Unreadable', 'ActivitiesUnreadable', 'NotSent']);
 const forbiddenRetryMs = 600_000;
+
+/** What was sent was of the document of that time: a later one may ask for something else. */
+function recordSettled(record: ObjectRecord, intent: Intent, target: Target): ObjectRecord {
+  const digests = intent.generation === record.generation ? target.digests : {};
+  const { restartToken } = intent;
+  return recordApplied(record, intent.action as ActionName, { ...target, digests, restartToken });
+}
 
 function fromGate(gate: Gate): Plan {
   return gate.kind === 'wait' ? waitFor(gate.reason, gate.message) : holdFor(gate.reason, gate.message);

@@ -100,11 +100,7 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
 
   /** Whether a mark is this state's own work; the owner's name alone may be another fleet's, too. */
   #madeHere(value: Remote): boolean {
-    return (
-      this.store.ownerConfirmed ||
-      this.store.lastIntent(this.key)?.action.startsWith('create-') === true ||
-      this.markedByKey(value)
-    );
+    return this.store.ownerConfirmed || this.markedByKey(value);
   }
 
   async refresh(account: AccountHandle): Promise<Plan | undefined> {

@@ -127,6 +127,10 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       const message = `StorageVolume ${storage?.volumeRef?.name} lives in another account (${volume.account}); use one of ${this.handle.name}`;
       return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
     }
+    if (volume.unproven && !this.store.ownerConfirmed && service === undefined) {
+      const message = `StorageVolume ${storage?.volumeRef?.name} may be another fleet's (OwnershipUnproven); see its own condition first`;
+      return { kind: 'problem', reason: 'OwnershipUnproven', message, path };
+    }
     return viewVolume(this.fleet.volumeInputs(volume, this.handle, this.snapshot));
   }
 
@@ -134,12 +138,12 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     const { storage } = this.fleet.planned<'ContainerService'>(record).spec;
     if (storage?.volumeGb !== undefined && storage.volumeMode !== 'independent') return true;
     if (!service || !this.snapshot) return false;
+    // Only what says that it is independent, or is an object of ours, is known to stay (§3 rule 3).
     return [...this.snapshot.volumes.values()].some(
       (volume) =>
         (volume.serviceId === service.id || volume.id === service.volumeId) &&
-        volume.mode !== undefined &&
-        volume.mode !== null &&
-        volume.mode !== 'independent',
+        volume.mode !== 'independent' &&
+        this.store.recordOf(volume.id) === undefined,
     );
   }
 }

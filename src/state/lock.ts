@@ -4,7 +4,16 @@
  * can be left behind and a restart after kill -9 does not wait. Who holds it is told in a small text file, for the
  * refusal of the second one only; nothing is decided from it.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { UserError, messageOf } from '../base/index.ts';
@@ -16,12 +25,15 @@ export interface StateLock {
 /** Takes the lock of `stateFile`, or throws a `UserError` that names the holder. */
 export function lockState(stateFile: string, holder: string): StateLock {
   // The same file by another name is the same state.
-  const target = existsSync(stateFile) ? realpathSync(stateFile) : stateFile;
-  const lockFile = `${target}.lock`;
-  const holderFile = `${target}.holder`;
+  let target = stateFile;
+  let lockFile = `${target}.lock`;
   let database: DatabaseSync;
   try {
     mkdirSync(path.dirname(path.resolve(stateFile)), { recursive: true, mode: 0o700 });
+    // Made now, so that a link to a file that is yet to be made leads somewhere.
+    closeSync(openSync(stateFile, 'a', 0o600));
+    target = realpathSync(stateFile);
+    lockFile = `${target}.lock`;
     database = new DatabaseSync(lockFile, { timeout: 0 });
     chmodSync(lockFile, 0o600);
   } catch (error) {
@@ -31,6 +43,7 @@ export function lockState(stateFile: string, holder: string): StateLock {
       error,
     );
   }
+  const holderFile = `${target}.holder`;
   try {
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {

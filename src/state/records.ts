@@ -119,6 +119,9 @@ export interface Intent {
   /** The revision and state of the target before, as evidence for settling. */
   readonly baseRevision: number | undefined;
   readonly baseState: string | undefined;
+  /** Of the object, and the token that a restart answers, when it was written down. */
+  readonly generation: number;
+  readonly restartToken: string | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly finishedAt: number | undefined;

@@ -2,7 +2,7 @@
  * The state of folder mode: one SQLite file, durable at every write, read by any number of processes and
  * written by one (see lock.ts).
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Sqlite, UserError, digestKey, messageOf, type Random, type Row } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
@@ -21,6 +21,8 @@ const migrations = [
      body_digest TEXT NOT NULL,
      base_revision INTEGER,
      base_state TEXT,
+     generation INTEGER NOT NULL,
+     restart_token TEXT,
      created_at INTEGER NOT NULL,
      finished_at INTEGER,
      outcome TEXT NOT NULL,
@@ -68,7 +70,8 @@ function prepare(database: Sqlite, random: Random, owner: OwnerChoice): void {
   database.transaction(() => {
     const isNew = database.version() === 0;
     database.migrate(migrations);
-    if (owner.explicit !== undefined) {
+    const stored = database.get("SELECT value FROM meta WHERE name = 'owner'")?.['value'];
+    if (owner.explicit !== undefined && (isNew || owner.explicit === stored)) {
       database.run("INSERT OR IGNORE INTO meta VALUES ('owner-confirmed', 'yes')");
     }
     if (!isNew) return;
@@ -160,11 +163,13 @@ function load(database: Sqlite, owner: OwnerChoice) {
 
 class SqliteStore extends MemoryStore implements StateStore {
   readonly #database: Sqlite;
+  readonly #identity: string;
 
   constructor(database: Sqlite, owner: OwnerChoice) {
     const { identity, records, intents } = load(database, owner);
     super(identity, records, intents);
     this.#database = database;
+    this.#identity = identityOf(database.file);
   }
 
   override async saveAll(records: readonly ObjectRecord[]): Promise<void> {
@@ -176,7 +181,7 @@ class SqliteStore extends MemoryStore implements StateStore {
 
   override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
     // Written to a file that nobody will find again, an intent is not written down.
-    if (!existsSync(this.#database.file)) {
+    if (identityOf(this.#database.file) !== this.#identity) {
       throw new UserError(
         `the state file ${this.#database.file} has been taken away while in use; nothing is sent any more`,
         'put it back and restart, or restart without it: the fleet is then found again by its marks',
@@ -207,11 +212,12 @@ class SqliteStore extends MemoryStore implements StateStore {
   #writeIntent(intent: Intent): void {
     this.#database.run(
       `INSERT INTO intents (idempotency_key, object, action, target_id, body_digest, base_revision, base_state,
-         created_at, finished_at, outcome, note)
-       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $created, $finished, $outcome, $note)
+         generation, restart_token, created_at, finished_at, outcome, note)
+       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $created, $finished, $outcome, $note)
        ON CONFLICT (idempotency_key)
        DO UPDATE SET outcome = $outcome, finished_at = $finished, note = $note, created_at = $created,
-         base_revision = $revision, base_state = $state`,
+         base_revision = $revision, base_state = $state,
+         generation = $generation, restart_token = $token`,
       {
         key: intent.idempotencyKey,
         object: intent.object,
@@ -220,6 +226,8 @@ class SqliteStore extends MemoryStore implements StateStore {
         digest: intent.bodyDigest,
         revision: intent.baseRevision ?? null,
         state: intent.baseState ?? null,
+        generation: intent.generation,
+        token: intent.restartToken ?? null,
         created: intent.createdAt,
         finished: intent.finishedAt ?? null,
         outcome: intent.outcome,
@@ -234,6 +242,12 @@ class SqliteStore extends MemoryStore implements StateStore {
   }
 }
 
+/** Which file it is, whatever its name; empty when there is none. */
+function identityOf(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found ? `${found.dev}:${found.ino}` : '';
+}
+
 const optional = (value: unknown) => (value === null ? undefined : value);
 
 function readIntent(row: Row): Intent {
@@ -245,6 +259,8 @@ function readIntent(row: Row): Intent {
     bodyDigest: String(row['body_digest']),
     baseRevision: optional(row['base_revision']) as number | undefined,
     baseState: optional(row['base_state']) as string | undefined,
+    generation: Number(row['generation']),
+    restartToken: optional(row['restart_token']) as string | undefined,
     createdAt: Number(row['created_at']),
     finishedAt: optional(row['finished_at']) as number | undefined,
     outcome: row['outcome'] as IntentOutcome,

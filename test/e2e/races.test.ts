@@ -200,3 +200,92 @@ test('with its state file taken away a manager sends nothing more', async () => 
   await eventually('a complaint', async () => manager.stderr.includes('has been taken away while in use'));
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
 });
+
+test('a refused --owner confirms nothing, and neither does a create that was refused', async () => {
+  const { folder, plane, fleet } = await world();
+  const other = new FleetFolder(path.join(folder, 'team-b'));
+  await other.write('account.yaml', account(plane.url));
+  await other.write('web.yaml', [service('web', { image: 'b/b:1' })]);
+  await plane.faults([{ method: 'POST', fault: 'status', status: 503, code: 'unavailable' }]);
+  expect((await other.apply('--timeout', '3s')).code).toBe(1);
+  await plane.faults([]);
+  await fleet.write('web.yaml', [service('web', { image: 'a/a:1' })]);
+  expect((await fleet.apply()).code).toBe(0);
+  await plane.forgetRequests();
+  const wrong = await fleetkeeper(['run', ...other.flags, '--owner', 'team-b']);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('was made for the owner "fleet"')]);
+  expect((await other.apply()).code).toBe(1);
+  expect(other.condition('ContainerService/web', 'Stalled')).toMatchObject({ reason: 'OwnershipUnproven' });
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+});
+
+test("a volume that may be another fleet's is attached to nothing", async () => {
+  const { folder, plane, fleet } = await world();
+  await fleet.write('data.yaml', [volume('data')]);
+  expect((await fleet.apply()).code).toBe(0);
+  const other = new FleetFolder(path.join(folder, 'team-b'));
+  await other.write('account.yaml', account(plane.url));
+  await other.write('data.yaml', [
+    volume('data'),
+    service('thief', { storage: { volumeRef: { name: 'data' } } }),
+  ]);
+  expect((await other.apply()).code).toBe(1);
+  expect(other.condition('ContainerService/thief', 'Stalled')).toMatchObject({ reason: 'OwnershipUnproven' });
+  expect((await plane.account()).services).toEqual([]);
+});
+
+test('a broken file does not release the brake', async () => {
+  const { plane, fleet } = await world();
+  const named = (prefix: string) => Array.from({ length: 8 }, (_, index) => service(`${prefix}-${index}`));
+  await fleet.write('fleet.yaml', named('a'));
+  const manager = fleet.run();
+  await fleet.untilReady(8);
+  await fleet.remove('fleet.yaml');
+  await fleet.until('ContainerService/a-0', 'Stalled', 'True', 'MassChangeBrake');
+  await fleet.write('fleet.yaml', named('b'));
+  await fleet.until('ContainerService/b-0', 'Stalled', 'True', 'MassChangeBrake');
+  await fleet.write('broken.yaml', 'kind: [broken');
+  await eventually('the problem told', async () => manager.stderr.includes('broken.yaml'));
+  await fleet.until('ContainerService/a-0', 'Stalled', 'True', 'SourceIncomplete');
+  expect((await plane.account()).services.length).toBe(8);
+  expect(fleet.condition('ContainerService/b-0', 'Stalled')).toMatchObject({ reason: 'MassChangeBrake' });
+});
+
+test('an edit that is saved while the outcome of a create is unknown is a change, not drift', async () => {
+  const { plane, fleet } = await world();
+  const web = (image: string) => service('web', { image, driftPolicy: 'Report' });
+  await plane.faults([{ method: 'POST', fault: 'drop-response', times: 1 }]);
+  await fleet.write('web.yaml', [web('a/a:1')]);
+  fleet.run('--settle', '3s');
+  await fleet.until('ContainerService/web', 'OutcomeUnknown', 'True');
+  await fleet.write('web.yaml', [web('a/a:2')]);
+  await eventually('the newer image', async () => (await plane.service('web')).image === 'a/a:2');
+});
+
+test('a state file that is yet to be made is the same state by the name of a link to it', async () => {
+  const { folder, fleet } = await world();
+  await mkdir(path.dirname(fleet.state));
+  await symlink(fleet.state, `${folder}/link.db`);
+  const flags = ['--source', fleet.folder, '--state', `${folder}/link.db`];
+  const first = new Program(['run', ...flags, '--listen', '127.0.0.1:0']);
+  await first.line(/^listening on /);
+  const second = await new Program(['run', ...fleet.flags]).finished();
+  expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('is in use by process')]);
+});
+
+test('one service is not adopted by two documents', async () => {
+  const { plane, fleet } = await world();
+  const made = await plane.call('POST', '/api/services', {
+    name: 'legacy',
+    region: 'standard',
+    image: 'a/a:1',
+    resources: { gpuCount: 0, cpu: 1, memoryGb: 1 },
+  });
+  const adopting = (name: string, image: string) =>
+    service(name, { serviceName: 'legacy', image, adopt: { id: made.id } });
+  await fleet.write('one.yaml', [adopting('one', 'a/a:1')]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('two.yaml', [adopting('two', 'b/b:2')]);
+  const { plan } = await fleet.plan();
+  expect([plan.changes, plan.held[0]?.name, plan.held[0]?.reason]).toEqual([[], 'two', 'AdoptedTwice']);
+});

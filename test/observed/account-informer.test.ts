@@ -160,7 +160,21 @@ describe('an account that somebody waits for', () => {
     expect(reading.readsMs).toEqual([0, pollMs, pollMs + 3000]);
   });
 
-  test('law: whoever asks has a read that began afterwards within a second of the end of the one before', async () => {
+  test('is read ever more seldom while nothing changes, until something is sent', async () => {
+    for (let elapsedMs = 0; elapsedMs < 120_000; elapsedMs += 100) {
+      reading.informer.want();
+      await reading.clock.advance(100);
+    }
+    const gaps = reading.gaps();
+    expect(gaps.slice(0, 9)).toEqual(Array.from({ length: 9 }, () => 1000));
+    expect(gaps.at(-1)).toBe(pollMs);
+    const before = reading.readsMs.length;
+    reading.informer.want('mutation');
+    await reading.clock.advance(1000);
+    expect(reading.readsMs.length).toBe(before + 1);
+  });
+
+  test('law: whoever asks after a mutation has a read that began afterwards within a second of the end of the one before', async () => {
     const asks = fc.array(fc.nat(4000), { minLength: 1, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(asks, fc.nat(3000), async (waitsMs, answerMs) => {
@@ -170,7 +184,7 @@ describe('an account that somebody waits for', () => {
         const askedMs: number[] = [];
         for (const waitMs of waitsMs) {
           await reading.clock.advance(waitMs);
-          reading.informer.want();
+          reading.informer.want('mutation');
           askedMs.push(reading.clock.monotonicMs());
         }
         await reading.clock.advance(10_000);

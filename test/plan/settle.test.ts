@@ -24,6 +24,8 @@ function anIntent(action: ActionName): Intent {
     bodyDigest: '',
     baseRevision: 5,
     baseState: 'running',
+    generation: 1,
+    restartToken: undefined,
     createdAt: 0,
     finishedAt: undefined,
     outcome: 'unknown',

@@ -39,7 +39,7 @@ interface Question {
 
 function look(services: readonly wire.Service[], question: Question = {}): Observed<wire.Service> {
   const { record, adoptId, adoptFrom } = question;
-  const identity = { record: aRecord(serviceKey, record), owner, adoptId, adoptFrom };
+  const identity = { record: aRecord(serviceKey, record), owner, adoptId, adoptFrom, takenBy: undefined };
   return identify(identity, new Map(services.map((service) => [service.id, service])), serviceMarks);
 }
 
@@ -128,7 +128,13 @@ describe('adoption', () => {
 test('a volume is told by the mark behind its name', () => {
   const foreign = volumeMark(anOwner('another'), serviceUid);
   const look2 = (volumes: readonly wire.Volume[], record: Partial<ObjectRecord> = {}, adoptFrom?: string) => {
-    const identity = { record: aRecord(volumeKey, record), owner, adoptId: undefined, adoptFrom };
+    const identity = {
+      record: aRecord(volumeKey, record),
+      owner,
+      adoptId: undefined,
+      adoptFrom,
+      takenBy: undefined,
+    };
     return identify(identity, new Map(volumes.map((volume) => [volume.id, volume])), volumeMarks).observation;
   };
   const theirs = aVolume({ name: `dataset${foreign}` });

@@ -38,6 +38,8 @@ export function intentOf(object: ObjectKey, idempotencyKey: string, more: Partia
     bodyDigest: 'body',
     baseRevision: 3,
     baseState: 'running',
+    generation: 1,
+    restartToken: undefined,
     createdAt: 1000,
     finishedAt: undefined,
     outcome: 'pending',

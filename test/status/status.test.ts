@@ -65,6 +65,8 @@ function anIntent(outcome: Intent['outcome']): Intent {
     bodyDigest: 'digest',
     baseRevision: 5,
     baseState: 'running',
+    generation: 1,
+    restartToken: undefined,
     createdAt: noon,
     finishedAt: undefined,
     outcome,

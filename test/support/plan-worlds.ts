@@ -166,7 +166,13 @@ export class ModelFleet {
   async #passOverService(wanted: Wanted): Promise<Plan> {
     const { adopt } = wanted.service;
     const items = this.api.services;
-    const identity = { record: this.record(serviceKey), owner, adoptId: adopt?.id, adoptFrom: undefined };
+    const identity = {
+      record: this.record(serviceKey),
+      owner,
+      adoptId: adopt?.id,
+      adoptFrom: undefined,
+      takenBy: undefined,
+    };
     const { observation, found } = identify(identity, items, serviceMarks);
     if (found !== undefined) {
       const { restartToken } = wanted.service;
@@ -237,7 +243,7 @@ export class ModelFleet {
   #volumeInputs({ word = false }: Wanted, spec: StorageVolumeSpec): VolumeInputs {
     const record = this.record(volumeKey);
     const { volumes, services } = this.api;
-    const identity = { record, owner, adoptId: undefined, adoptFrom: undefined };
+    const identity = { record, owner, adoptId: undefined, adoptFrom: undefined, takenBy: undefined };
     const observation = confirmed(identify(identity, volumes, volumeMarks).observation);
     const id = observation.kind === 'present' ? observation.value.serviceId : undefined;
     const state = id ? services.get(id)?.state : undefined;
