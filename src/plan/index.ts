@@ -7,3 +7,4 @@ export * from './service.ts';
 export * from './types.ts';
 export * from './volume.ts';
 export * from './settle.ts';
+export * from './storage.ts';

@@ -2,6 +2,7 @@ import { describeOutcome, type wire } from '../api/index.ts';
 import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import {
+  ownsStorage,
   planService,
   readMark,
   recheckMs,
@@ -106,7 +107,12 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       observation: seen,
       environment: this.fleet.environment(this.key),
       volume: object.deleting ? { kind: 'none' } : this.#volume(record, service),
-      ownsStorage: this.#ownsStorage(record, service),
+      ownsStorage: ownsStorage(
+        object.spec,
+        service,
+        this.snapshot?.volumes.values() ?? [],
+        (id) => this.store.recordOf(id) !== undefined,
+      ),
       gates: this.gates(),
       activities: this.#activities,
     };
@@ -132,18 +138,5 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       return { kind: 'problem', reason: 'OwnershipUnproven', message, path };
     }
     return viewVolume(this.fleet.volumeInputs(volume, this.handle, this.snapshot));
-  }
-
-  #ownsStorage(record: ObjectRecord, service: wire.Service | undefined): boolean {
-    const { storage } = this.fleet.planned<'ContainerService'>(record).spec;
-    if (storage?.volumeGb !== undefined && storage.volumeMode !== 'independent') return true;
-    if (!service || !this.snapshot) return false;
-    // Only what says that it is independent, or is an object of ours, is known to stay (§3 rule 3).
-    return [...this.snapshot.volumes.values()].some(
-      (volume) =>
-        (volume.serviceId === service.id || volume.id === service.volumeId) &&
-        volume.mode !== 'independent' &&
-        this.store.recordOf(volume.id) === undefined,
-    );
   }
 }
