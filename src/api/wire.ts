@@ -19,6 +19,8 @@ const maybe = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();
 
 export const limits = {
   volumesPerAccount: 50,
+  templatesPerAccount: 50,
+  registriesPerAccount: 20,
   volumeSizeGb: { min: 10, max: 4096 },
   volumeNameLength: 64,
   sleepAfterMinutes: { min: 1, max: 1440 },
@@ -176,6 +178,63 @@ export const activity = z.looseObject({
 });
 export type Activity = z.infer<typeof activity>;
 export const activityList = z.looseObject({ activities: z.array(activity) });
+
+// ---- templates (§2) ----------------------------------------------------------------------------------
+
+/** Names, never values: what could carry a value (`NAME=value`) is no name. */
+const environmentName = z
+  .string()
+  .max(256)
+  .regex(/^[^=\s]+$/, 'must be the name of a variable, without a value');
+
+/** Null is the same as absent: what was read can be sent back. */
+export const templateSpec = z.strictObject({
+  name: z.string().min(1).max(128),
+  image: z.string().min(1).max(1024),
+  description: z.string().max(4096).optional(),
+  command: z.array(z.string()).max(1024).nullish(),
+  resources: serviceResources.optional(),
+  httpPort: httpPort.nullish(),
+  containerDiskGb: z.int().min(1).max(4096).optional(),
+  workspaceGb: volumeSizeGb.nullish(),
+  sleepAfterMinutes: sleepAfterMinutes.optional(),
+  requiredEnvironment: z.array(environmentName).max(256).optional(),
+});
+export type TemplateSpec = z.infer<typeof templateSpec>;
+
+/** Replacement, not merge (§2 "Template update body"). */
+export const templateUpdate = z.strictObject({ revision, spec: templateSpec });
+
+/** The body of the deletion of a template or a registry. */
+export const deletion = z.strictObject({ revision });
+
+/** The fields of a returned template are not shown beyond those of its specification (§2 "Gaps"). */
+export const template = z.looseObject({ id: uuid, name: z.string(), revision: revision.optional() });
+
+// ---- image registries (§2) ---------------------------------------------------------------------------
+
+export const registryCreate = z.strictObject({
+  repository: z.string().min(1).max(255),
+  username: z.string().min(1).max(1024),
+  password: z.string().min(1).max(16_384),
+});
+export type RegistryCreate = z.infer<typeof registryCreate>;
+
+export const registryRotation = z.strictObject({ revision, spec: registryCreate });
+
+/** The metadata's fields are not shown (§2 "Gaps"). */
+export const registry = z.looseObject({ id: uuid, repository: z.string(), revision: revision.optional() });
+
+// ---- what runs (§4) ----------------------------------------------------------------------------------
+
+/** The body is not shown (§4 "Gaps in endpoints"). */
+export const execRequest = z.strictObject({
+  command: z.array(z.string().max(32_768)).min(1).max(256),
+  timeoutSeconds: z.int().min(1).max(60).optional(),
+});
+export type ExecRequest = z.infer<typeof execRequest>;
+
+export const metricsQuery = z.object({ minutes: z.enum(['15', '60', '360']) });
 
 // ---- account, identity, catalog (§2) -----------------------------------------------------------------
 

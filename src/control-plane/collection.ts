@@ -8,6 +8,8 @@ import type { UnitOfWork } from './unit-of-work.ts';
 /** Called inside the transaction for each change; not while loading, and not when a change is taken back. */
 type Observer<Item> = (before: Item | undefined, after: Item | undefined) => void;
 
+type Table = 'accounts' | 'services' | 'volumes' | 'templates' | 'registries';
+
 export class Collection<Item extends { id: string; accountId: string }> {
   readonly #database: Sqlite;
   readonly #unit: UnitOfWork;
@@ -18,7 +20,7 @@ export class Collection<Item extends { id: string; accountId: string }> {
   readonly #insert: string;
   readonly #delete: string;
 
-  constructor(table: 'accounts' | 'services' | 'volumes', database: Sqlite, unit: UnitOfWork) {
+  constructor(table: Table, database: Sqlite, unit: UnitOfWork) {
     this.#database = database;
     this.#unit = unit;
     this.#insert = `INSERT INTO ${table} (id, account_id, document) VALUES ($id, $accountId, $document)

@@ -2,6 +2,8 @@
  * What the operator of a control plane decides: tiers, places, capacity, prices, and how long things take.
  * Every number has its unit in its name; prices are integers in micro-USD per hour.
  */
+import type { TemplateFields } from './records.ts';
+
 interface Prices {
   readonly gpuHourMicros: number;
   readonly cpuHourMicros: number;
@@ -47,6 +49,16 @@ export interface ControlPlaneConfig {
   /** The largest service that is accepted. */
   readonly largestResources: { readonly gpuCount: number; readonly cpu: number; readonly memoryGb: number };
   readonly durations: Durations;
+  /** The built-in ones: public, the same for every account. */
+  readonly templates: readonly BuiltInTemplate[];
+  readonly browserEnabled: boolean;
+  /** Whether metrics of services are collected (§4). */
+  readonly metricsEnabled: boolean;
+}
+
+/** The id is a UUID that stays the same over versions. */
+interface BuiltInTemplate extends TemplateFields {
+  readonly id: string;
 }
 
 const gpus = { h100: 100_000, a100: 100_000, l4: 100_000 };
@@ -96,6 +108,36 @@ export const defaultConfig: ControlPlaneConfig = {
     volumeExpandMs: 6_000,
     volumeDeleteMs: 4_000,
   },
+  templates: [
+    {
+      id: '7d3f4c52-6a0e-4f0b-9d35-1f6a5b0c1a01',
+      name: 'Web server',
+      description: 'nginx on a small host, asleep when nobody uses it',
+      image: 'docker.io/library/nginx:1.29',
+      command: null,
+      resources: { gpuCount: 0, cpu: 1, memoryGb: 2 },
+      httpPort: 80,
+      containerDiskGb: 10,
+      workspaceGb: null,
+      sleepAfterMinutes: 60,
+      requiredEnvironment: [],
+    },
+    {
+      id: '7d3f4c52-6a0e-4f0b-9d35-1f6a5b0c1a02',
+      name: 'GPU notebook',
+      description: 'JupyterLab with PyTorch on one GPU',
+      image: 'quay.io/jupyter/pytorch-notebook:cuda12-latest',
+      command: ['start-notebook.py', '--ip=0.0.0.0'],
+      resources: { gpuCount: 1, cpu: 8, memoryGb: 32 },
+      httpPort: 8888,
+      containerDiskGb: 40,
+      workspaceGb: 50,
+      sleepAfterMinutes: 30,
+      requiredEnvironment: ['JUPYTER_TOKEN'],
+    },
+  ],
+  browserEnabled: false,
+  metricsEnabled: true,
 };
 
 /** Charges become a ledger entry this often (platform time); funds are looked at then, too. */
@@ -111,20 +153,6 @@ export const eventsPerRead = 100;
 export const activitiesPerService = 1000;
 export const bodyLimitBytes = 1024 * 1024;
 export const journalEntries = 100_000;
-
-/** The public catalog (§2 "Catalog object"). Built-in templates come with the templates' own issue. */
-export function catalogOf(config: ControlPlaneConfig): object {
-  return {
-    regions: config.regions.map((region) => ({
-      name: region.name,
-      description: region.description,
-      geographies: region.geographies.map((geography) => geography.name),
-      prices: region.prices,
-    })),
-    templates: [],
-    gpuCatalog: config.gpuCatalog,
-    currency: 'USD',
-    browserEnabled: false,
-    payment: { provider: 'none', status: 'disabled' },
-  };
-}
+/** Of a command in a container, each of its two outputs; what is beyond is cut off. */
+export const execOutputBytes = 64 * 1024;
+export const execDefaultSeconds = 10;

@@ -1,6 +1,7 @@
 /** What must hold before anything is created, started or grown (§5 rule 4, §3 rule 2). */
+import type { ServiceResources } from '../api/wire.ts';
 import type { ControlPlaneConfig, GeographyConfig, RegionConfig } from './config.ts';
-import { ApiError, conflict } from './errors.ts';
+import { ApiError, conflict, invalidRequest } from './errors.ts';
 import type { Ledger } from './ledger.ts';
 import type { AccountRecord } from './records.ts';
 
@@ -39,4 +40,16 @@ export function requireGeographies(region: RegionConfig, geography: string | und
     'unknown_geography',
     `geography: region ${region.name} has no group "${geography}"; it has ${names.join(', ')}, or auto`,
   );
+}
+
+export function requireResources(config: ControlPlaneConfig, resources: ServiceResources): void {
+  const { largestResources } = config;
+  if (!Number.isInteger(resources.gpuCount)) {
+    throw invalidRequest('resources.gpuCount: must be a whole number');
+  }
+  for (const field of ['gpuCount', 'cpu', 'memoryGb'] as const) {
+    if (resources[field] > largestResources[field]) {
+      throw invalidRequest(`resources.${field}: must be at most ${largestResources[field]}`);
+    }
+  }
 }

@@ -66,6 +66,14 @@ export class Idempotency {
     return { answer, isReplay: false };
   }
 
+  /** Replaces the answer of a key, once what happens outside the transaction is done. */
+  finish({ accountId, key }: KeyedRequest, answer: Answer): void {
+    this.#store.database.run(
+      'UPDATE answers SET status = $status, body = $body WHERE account_id = $accountId AND key = $key',
+      { accountId, key, status: answer.status, body: answer.body },
+    );
+  }
+
   /** Keyed, because a body may hold environment values: without the secret a guess can't be checked. */
   digest(value: unknown): string {
     return createHmac('sha256', this.#secret)

@@ -68,8 +68,10 @@ export class Lifecycle {
 
   /** To `provisioning`, from wherever that is allowed. */
   launch(service: ServiceRecord, changes: Changes): ServiceRecord {
+    const image = changes.image ?? service.image;
     return this.#begin(service, 'provision', {
       ...changes,
+      registryAccess: this.#platform.registries.accessTo(service.accountId, image),
       state: 'provisioning',
       endpoint: null,
       error: null,
@@ -140,8 +142,13 @@ export class Lifecycle {
   }
 
   #beginNow(service: ServiceRecord): void {
-    if (!service.operation) return;
-    this.#platform.runtime.begin({ ...service.operation, subjectId: service.id, image: service.image });
+    const { id, operation, image, registryAccess } = service;
+    if (!operation) return;
+    const credentials =
+      registryAccess && operation.kind === 'provision'
+        ? this.#platform.registries.credentialsOf(registryAccess)
+        : undefined;
+    this.#platform.runtime.begin({ ...operation, subjectId: id, image, ...(credentials && { credentials }) });
   }
 
   #watchIdle(before: ServiceRecord | undefined, after: ServiceRecord | undefined): void {

@@ -11,6 +11,7 @@ import { Activities } from './activities.ts';
 import { createAdminServer } from './admin-server.ts';
 import { Capacity } from './capacity.ts';
 import { chargeIntervalMs, defaultConfig, journalEntries, type ControlPlaneConfig } from './config.ts';
+import { Containers } from './containers.ts';
 import { EventLog } from './events.ts';
 import { Faults } from './faults.ts';
 import { listen, type App } from './http.ts';
@@ -23,13 +24,18 @@ import type { Platform } from './platform.ts';
 import { createPublicServer } from './public-server.ts';
 import { RateLimiter } from './rate-limit.ts';
 import { accountRoutes } from './routes/account.ts';
-import { mutator } from './routes/mutation.ts';
+import { containerRoutes } from './routes/containers.ts';
+import { mutator, outsideMutator } from './routes/mutation.ts';
+import { registryRoutes } from './routes/registries.ts';
 import { serviceRoutes } from './routes/services.ts';
+import { templateRoutes } from './routes/templates.ts';
 import { volumeRoutes } from './routes/volumes.ts';
+import { Registries } from './registries.ts';
 import type { Report } from './runtime.ts';
 import { Services } from './services.ts';
 import { SimulatedRuntime } from './simulated-runtime.ts';
 import { Store } from './store.ts';
+import { Templates } from './templates.ts';
 import { ListView, serviceJson, volumeJson } from './views.ts';
 import { Volumes } from './volumes.ts';
 
@@ -107,6 +113,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     accountRoutes(publicApp, platform, views);
     serviceRoutes(publicApp, platform, services, mutate);
     volumeRoutes(publicApp, volumes, views.volumes, mutate);
+    templateRoutes(publicApp, new Templates(platform), mutate);
+    registryRoutes(publicApp, platform.registries, mutate);
+    const containers = new Containers(platform, services);
+    containerRoutes(publicApp, containers, mutate, outsideMutator(store, idempotency, domain.onFailure));
     const url = await listen(publicApp, options.listen);
     if (!options.adminListen || !journal) return { url, close };
     const adminApp = createAdminServer(faults, journal, options.logger);
@@ -141,7 +151,8 @@ function startDomain(store: Store, options: ControlPlaneOptions) {
     capacity: new Capacity(config, store),
     activities: new Activities(store, clock),
     events: new EventLog(store, clock),
-    runtime: new SimulatedRuntime(config.durations, time, onReports, onFailure),
+    registries: new Registries(store, clock, random),
+    runtime: new SimulatedRuntime(config.durations, time, clock, onReports, onFailure),
     time,
     clock,
     random,
@@ -183,6 +194,7 @@ function startDomain(store: Store, options: ControlPlaneOptions) {
     charge();
   };
   return {
+    onFailure,
     platform,
     accounts,
     idempotency,

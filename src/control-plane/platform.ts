@@ -8,6 +8,7 @@ import type { EventLog } from './events.ts';
 import type { Ledger } from './ledger.ts';
 import type { PlatformClock } from './platform-clock.ts';
 import type { Operation, OperationKind } from './records.ts';
+import type { Registries } from './registries.ts';
 import type { Runtime } from './runtime.ts';
 import type { Store } from './store.ts';
 
@@ -18,6 +19,7 @@ export interface Platform {
   readonly capacity: Capacity;
   readonly activities: Activities;
   readonly events: EventLog;
+  readonly registries: Registries;
   readonly runtime: Runtime;
   /** Lifecycle, idleness and charges. */
   readonly time: PlatformClock;

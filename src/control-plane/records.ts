@@ -3,9 +3,9 @@
  * a rolled-back transaction needs only the old reference. Two kinds of time occur: `...AtMs` of operations,
  * idleness and charging are on the platform's clock (platform-clock.ts); `createdAtMs` is real wall time.
  *
- * Environment values are not part of any record: only their names are. The values are in a table of their own.
+ * Environment values and registry secrets are not part of any record. They are in tables of their own.
  */
-import type { ServiceResources } from '../api/wire.ts';
+import type { ServiceResources, TemplateSpec } from '../api/wire.ts';
 
 type ServiceState = 'provisioning' | 'running' | 'sleeping' | 'paused' | 'error' | 'deleting';
 type VolumeStatus = 'provisioning' | 'ready' | 'expanding' | 'deleting' | 'error';
@@ -44,6 +44,12 @@ export interface AccountRecord {
   readonly accruedAtMs: number;
 }
 
+/** Which credentials an image is pulled with: those that the registry had at that revision. */
+export interface RegistryAccess {
+  readonly registryId: string;
+  readonly revision: number;
+}
+
 export interface ServiceRecord {
   readonly id: string;
   readonly accountId: string;
@@ -58,6 +64,8 @@ export interface ServiceRecord {
   readonly sleepAfterMinutes: number | null;
   readonly volumeId: string | null;
   readonly gpuModel: string | null;
+  /** Captured by the latest launch (§4 rule 5); null when no registry matched. */
+  readonly registryAccess: RegistryAccess | null;
   readonly state: ServiceState;
   readonly revision: number;
   readonly endpoint: string | null;
@@ -86,6 +94,31 @@ export interface VolumeRecord {
   readonly error: string | null;
   readonly operation: Operation | null;
   readonly createdAtMs: number;
+}
+
+/** A specification with its defaults filled in. */
+export type TemplateFields = {
+  readonly [Field in keyof TemplateSpec]-?: Exclude<TemplateSpec[Field], undefined>;
+};
+
+export interface TemplateRecord extends TemplateFields {
+  readonly id: string;
+  /** Empty for a built-in template. */
+  readonly accountId: string;
+  readonly revision: number;
+  /** Null for a built-in template. */
+  readonly createdAtMs: number | null;
+}
+
+export interface RegistryRecord {
+  readonly id: string;
+  readonly accountId: string;
+  /** Normalised: `ghcr.io/acme/trainer`. */
+  readonly repository: string;
+  /** Advances with each rotation, and so names the credentials too. */
+  readonly revision: number;
+  readonly createdAtMs: number;
+  readonly rotatedAtMs: number | null;
 }
 
 /** Compute is held from the moment it is asked for until it is given back. */

@@ -4,13 +4,20 @@
  * restart, so each operation must be safe to begin twice. A report that names an operation which the record
  * no longer has is ignored: the record has moved on.
  */
-import type { Operation } from './records.ts';
+import type { Operation, ServiceRecord } from './records.ts';
+
+export interface PullCredentials {
+  readonly username: string;
+  readonly password: string;
+}
 
 export interface RuntimeRequest extends Operation {
   /** The service or volume. */
   readonly subjectId: string;
   /** Of a service: which image to run. */
   readonly image?: string;
+  /** For pulling the image from a private repository; never logged, kept or told to anybody. */
+  readonly credentials?: PullCredentials;
 }
 
 export interface Report {
@@ -22,9 +29,30 @@ export interface Report {
   readonly error?: string;
 }
 
+export interface Execution {
+  readonly command: readonly string[];
+  readonly timeoutSeconds: number;
+}
+
+export interface ExecutionResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Whether output was cut off, or the command was ended by its time-out. */
+  readonly truncated: boolean;
+}
+
 export interface Runtime {
   /** Replaces what was begun for the same subject. Reports later, never during the call. */
   begin(request: RuntimeRequest): void;
+  /** What the containers of the service have written, oldest first; also when none runs now. */
+  logs(service: ServiceRecord): Promise<string>;
+  /** Runs a command in the container of a running service. */
+  exec(service: ServiceRecord, execution: Execution): Promise<ExecutionResult>;
+  /** The use of resources over the last `minutes`, as a JSON object. */
+  metrics(service: ServiceRecord, minutes: number): Promise<object>;
+  /** The private address of a browser session with this id in a running service. */
+  browserUrl(service: ServiceRecord, sessionId: string): string;
   close(): void;
 }
 

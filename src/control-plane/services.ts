@@ -10,7 +10,13 @@ import type { Task } from './activities.ts';
 import type { Placement } from './capacity.ts';
 import { activityExpirySeconds, heartbeatSeconds, type RegionConfig } from './config.ts';
 import { conflict, invalidRequest, notFound, revisionConflict } from './errors.ts';
-import { requireFunds, requireGeographies, requireRegion, requireVerifiedEmail } from './gates.ts';
+import {
+  requireFunds,
+  requireGeographies,
+  requireRegion,
+  requireResources,
+  requireVerifiedEmail,
+} from './gates.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Platform } from './platform.ts';
 import { holdsCompute, isStopping, type AccountRecord, type ServiceRecord } from './records.ts';
@@ -37,7 +43,7 @@ export class Services {
     const { config, ledger, capacity, events, store, random } = this.#platform;
     requireVerifiedEmail(account);
     requireStorageForm(spec);
-    this.#requireResources(spec.resources);
+    requireResources(config, spec.resources);
     requireEnvironmentNames(spec.environment);
     const region = requireRegion(config, spec.region);
     const geographies = requireGeographies(region, spec.geography);
@@ -91,11 +97,11 @@ export class Services {
   }
 
   act(account: AccountRecord, id: string, request: ServiceAction): ServiceRecord {
-    const { ledger, events } = this.#platform;
+    const { config, ledger, events } = this.#platform;
     const { action } = request;
     const isGated = action !== 'stop' && action !== 'delete';
     if (isGated) requireVerifiedEmail(account);
-    if (request.action === 'resize') this.#requireResources(request.resources);
+    if (request.action === 'resize') requireResources(config, request.resources);
     const service = this.find(account, id);
     requireStateFor(action, service);
     if (isGated) requireFunds(account, ledger);
@@ -190,6 +196,7 @@ export class Services {
       name: spec.name,
       region: made.region.name,
       ...made.placement,
+      registryAccess: null,
       image: spec.image,
       command: spec.command ?? null,
       resources: spec.resources,
@@ -198,7 +205,7 @@ export class Services {
       sleepAfterMinutes: spec.sleepAfterMinutes ?? null,
       volumeId: made.volumeId,
       state: 'provisioning',
-      // The launch that follows makes it 1.
+      // The launch that follows makes it 1, and captures the access to the registry.
       revision: 0,
       endpoint: null,
       hourlyMicros: computePrice(made.region, spec.resources),
@@ -207,18 +214,6 @@ export class Services {
       idleSinceMs: this.#platform.time.nowMs(),
       createdAtMs: this.#platform.clock.wallMs(),
     };
-  }
-
-  #requireResources(resources: ServiceResources): void {
-    const { largestResources } = this.#platform.config;
-    if (!Number.isInteger(resources.gpuCount)) {
-      throw invalidRequest('resources.gpuCount: must be a whole number');
-    }
-    for (const field of ['gpuCount', 'cpu', 'memoryGb'] as const) {
-      if (resources[field] > largestResources[field]) {
-        throw invalidRequest(`resources.${field}: must be at most ${largestResources[field]}`);
-      }
-    }
   }
 }
 

@@ -2,25 +2,33 @@
  * A runtime that only takes time: each operation succeeds after its duration on the platform's clock, counted
  * from when it was first begun. An image on a registry host under `.invalid`, a name that never resolves
  * (RFC 2606), can't be pulled: its service ends in `error`.
+ *
+ * What it is asked about containers it answers with the words that it is a simulation. It is never given an
+ * environment value, and repeats nothing of a command.
  */
 import { invariant } from '../base/invariant.ts';
 import { Agenda } from './agenda.ts';
 import type { Durations } from './config.ts';
+import type { Clock } from '../base/clock.ts';
 import type { PlatformClock } from './platform-clock.ts';
-import type { OperationKind } from './records.ts';
-import type { OnReports, Report, Runtime, RuntimeRequest } from './runtime.ts';
+import type { OperationKind, ServiceRecord } from './records.ts';
+import type { Execution, ExecutionResult, OnReports, Report, Runtime, RuntimeRequest } from './runtime.ts';
+import { simulatedLogs, simulatedMetrics } from './simulated-output.ts';
 
 export class SimulatedRuntime implements Runtime {
   readonly #durationMs: Readonly<Record<OperationKind, number>>;
   readonly #agenda: Agenda;
+  readonly #clock: Clock;
   readonly #requests = new Map<string, RuntimeRequest>();
 
   constructor(
     durations: Durations,
-    clock: PlatformClock,
+    time: PlatformClock,
+    clock: Clock,
     onReports: OnReports,
     onFailure: (error: unknown) => void,
   ) {
+    this.#clock = clock;
     this.#durationMs = {
       provision: durations.provisionMs,
       stop: durations.stopMs,
@@ -36,12 +44,29 @@ export class SimulatedRuntime implements Runtime {
         if (this.#requests.get(request.subjectId) === request) this.#requests.delete(request.subjectId);
       }
     };
-    this.#agenda = new Agenda(clock, onDue, onFailure);
+    this.#agenda = new Agenda(time, onDue, onFailure);
   }
 
   begin(request: RuntimeRequest): void {
     this.#requests.set(request.subjectId, request);
     this.#agenda.at(request.subjectId, request.startedAtMs + this.#durationMs[request.kind]);
+  }
+
+  logs(service: ServiceRecord): Promise<string> {
+    return Promise.resolve(simulatedLogs(service, this.#clock.wallMs()));
+  }
+
+  exec(service: ServiceRecord, { command }: Execution): Promise<ExecutionResult> {
+    const stdout = `simulation: no container of service ${service.id} exists, and the command (${command.length} words) was not run\n`;
+    return Promise.resolve({ exitCode: 0, stdout, stderr: '', truncated: false });
+  }
+
+  metrics(service: ServiceRecord, minutes: number): Promise<object> {
+    return Promise.resolve(simulatedMetrics(service, minutes, this.#clock.wallMs()));
+  }
+
+  browserUrl(service: ServiceRecord, sessionId: string): string {
+    return `https://${service.id}.browser.example/${sessionId}`;
   }
 
   close(): void {

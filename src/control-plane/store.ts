@@ -6,10 +6,17 @@ import { Sqlite } from '../base/sqlite.ts';
 import { UserError } from '../base/user-error.ts';
 import type { Random } from '../base/random.ts';
 import { Collection } from './collection.ts';
-import type { AccountRecord, ServiceRecord, VolumeRecord } from './records.ts';
+import type {
+  AccountRecord,
+  RegistryRecord,
+  ServiceRecord,
+  TemplateRecord,
+  VolumeRecord,
+} from './records.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 
-const migrations = [
+/** Numbered from 1. A step that was released is never edited: a change is a new step. */
+export const migrations = [
   `
   CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
   CREATE TABLE accounts (id TEXT UNIQUE NOT NULL, account_id TEXT NOT NULL, document TEXT NOT NULL) STRICT;
@@ -38,6 +45,15 @@ const migrations = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX answers_by_age ON answers (created_at_ms);
   `,
+  `
+  CREATE TABLE templates (id TEXT UNIQUE NOT NULL, account_id TEXT NOT NULL, document TEXT NOT NULL) STRICT;
+  CREATE TABLE registries (id TEXT UNIQUE NOT NULL, account_id TEXT NOT NULL, document TEXT NOT NULL) STRICT;
+  CREATE TABLE registry_secrets (
+    registry_id TEXT NOT NULL, revision INTEGER NOT NULL, username TEXT NOT NULL, password TEXT NOT NULL,
+    PRIMARY KEY (registry_id, revision)
+  ) STRICT, WITHOUT ROWID;
+  UPDATE services SET document = json_set(document, '$.registryAccess', json('null'));
+  `,
 ];
 
 const sqliteBusy = 5;
@@ -48,6 +64,9 @@ export class Store {
   readonly accounts: Collection<AccountRecord>;
   readonly services: Collection<ServiceRecord>;
   readonly volumes: Collection<VolumeRecord>;
+  /** Those of the accounts; the built-in ones are in the configuration. */
+  readonly templates: Collection<TemplateRecord>;
+  readonly registries: Collection<RegistryRecord>;
 
   /** Throws a `UserError` when the file can't be opened or another process has it open. */
   constructor(file: string) {
@@ -57,6 +76,8 @@ export class Store {
     this.accounts = new Collection('accounts', this.database, this.unit);
     this.services = new Collection('services', this.database, this.unit);
     this.volumes = new Collection('volumes', this.database, this.unit);
+    this.templates = new Collection('templates', this.database, this.unit);
+    this.registries = new Collection('registries', this.database, this.unit);
   }
 
   /** A secret of this database, made once: digests stay comparable over a restart. */

@@ -3,7 +3,14 @@
  * kept as long as the record lives. An account read of 10,000 services only joins texts.
  */
 import type { Collection } from './collection.ts';
-import type { AccountRecord, ServiceRecord, VolumeRecord } from './records.ts';
+import type { ControlPlaneConfig } from './config.ts';
+import type {
+  AccountRecord,
+  RegistryRecord,
+  ServiceRecord,
+  TemplateRecord,
+  VolumeRecord,
+} from './records.ts';
 
 const texts = new WeakMap<object, string>();
 
@@ -59,9 +66,54 @@ export function volumeJson(volume: VolumeRecord): string {
   }));
 }
 
+export function templateJson(template: TemplateRecord): string {
+  return once(template, templateView);
+}
+
+function templateView(record: TemplateRecord): object {
+  const { accountId, createdAtMs, id, revision, ...fields } = record;
+  return { id, revision, builtIn: accountId === '', ...fields, createdAt: createdAtMs };
+}
+
+/** Metadata only: there is no way from here to a username or a password. `linked` depends on other records. */
+export function registryJson(registry: RegistryRecord, linked: readonly ServiceRecord[]): string {
+  return JSON.stringify({
+    id: registry.id,
+    repository: registry.repository,
+    revision: registry.revision,
+    linkedServices: linked.map((service) => ({
+      id: service.id,
+      name: service.name,
+      state: service.state,
+      usesCurrentCredentials:
+        service.registryAccess?.registryId === registry.id &&
+        service.registryAccess.revision === registry.revision,
+    })),
+    createdAt: registry.createdAtMs,
+    rotatedAt: registry.rotatedAtMs,
+  });
+}
+
 export function identityJson(account: AccountRecord): string {
   const { id, name, email, emailVerified } = account;
   return JSON.stringify({ id, name, email, emailVerified });
+}
+
+/** The public catalog (§2 "Catalog object"). */
+export function catalogJson(config: ControlPlaneConfig, templates: readonly TemplateRecord[]): string {
+  return JSON.stringify({
+    regions: config.regions.map((region) => ({
+      name: region.name,
+      description: region.description,
+      geographies: region.geographies.map((geography) => geography.name),
+      prices: region.prices,
+    })),
+    templates: templates.map(templateView),
+    gpuCatalog: config.gpuCatalog,
+    currency: 'USD',
+    browserEnabled: config.browserEnabled,
+    payment: { provider: 'none', status: 'disabled' },
+  });
 }
 
 /** The records of one account as a JSON array, joined anew only when one of them has changed. */

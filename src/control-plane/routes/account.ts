@@ -1,9 +1,9 @@
 /** Catalog, identity and the account read (§4). */
-import { catalogOf } from '../config.ts';
 import { sendJson, type App } from '../http.ts';
 import type { Platform } from '../platform.ts';
 import { callerOf } from '../public-server.ts';
-import { identityJson, type ListView } from '../views.ts';
+import { builtInTemplates } from '../templates.ts';
+import { catalogJson, identityJson, type ListView } from '../views.ts';
 import type { ServiceRecord, VolumeRecord } from '../records.ts';
 
 export interface AccountViews {
@@ -12,7 +12,7 @@ export interface AccountViews {
 }
 
 export function accountRoutes(app: App, platform: Platform, views: AccountViews): void {
-  const catalog = JSON.stringify(catalogOf(platform.config));
+  const catalog = catalogJson(platform.config, builtInTemplates(platform.config));
   app.get('/api/catalog', { config: { isPublic: true } }, (_request, reply) => sendJson(reply, 200, catalog));
   app.get('/api/me', (request, reply) => sendJson(reply, 200, identityJson(callerOf(request))));
   app.get('/api/account', (request, reply) => {

@@ -1,10 +1,15 @@
 /**
- * The one way in which a request changes anything: its effect and the answer under its Idempotency-Key are
- * committed in one transaction, and answered only then.
+ * How a request changes anything: its effect and the answer under its Idempotency-Key are committed in one
+ * transaction, and answered only then.
+ *
+ * What happens outside of the database (a command in a container) can't be in a transaction. So its key is
+ * committed first, with the answer that the outcome is not known, and gets its true answer when the work is done.
+ * Whatever happens in between, the work is not begun twice.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { conflict, errorJson } from '../errors.ts';
 import { pathOf, sendJson } from '../http.ts';
-import { requireKey, type Idempotency } from '../idempotency.ts';
+import { requireKey, type Answer, type Idempotency, type KeyedRequest } from '../idempotency.ts';
 import { callerOf } from '../public-server.ts';
 import type { AccountRecord } from '../records.ts';
 import type { Store } from '../store.ts';
@@ -17,20 +22,69 @@ export type Mutate = (
   work: (account: AccountRecord) => string,
 ) => FastifyReply;
 
+/** Answers 200 with the JSON text that the work gives which `admit` returns. */
+export type MutateOutside = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  admit: (account: AccountRecord) => () => Promise<string>,
+) => Promise<FastifyReply>;
+
+const outcomeUnknown = {
+  code: 'outcome_unknown',
+  message:
+    'the command was admitted under this Idempotency-Key, and how it ended is not known (yet); it is not run twice',
+};
+
 export function mutator(store: Store, idempotency: Idempotency): Mutate {
   return (request, reply, status, work) => {
     const account = callerOf(request);
-    const keyed = {
-      accountId: account.id,
-      key: requireKey(request.headers['idempotency-key']),
-      method: request.method,
-      path: pathOf(request),
-      body: request.body,
-    };
+    const keyed = keyedRequest(request, account);
     const { answer, isReplay } = store.unit.run(() =>
       idempotency.once(keyed, () => ({ status, body: work(account) })),
     );
-    if (isReplay) reply.header('idempotency-replayed', 'true');
-    return sendJson(reply, answer.status, answer.body);
+    return send(reply, answer, isReplay);
   };
+}
+
+export function outsideMutator(
+  store: Store,
+  idempotency: Idempotency,
+  onFailure: (error: unknown) => void,
+): MutateOutside {
+  return async (request, reply, admit) => {
+    const account = callerOf(request);
+    const keyed = keyedRequest(request, account);
+    let work: (() => Promise<string>) | undefined;
+    const { answer } = store.unit.run(() =>
+      idempotency.once(keyed, () => {
+        work = admit(account);
+        return { status: 409, body: errorJson(outcomeUnknown.code, outcomeUnknown.message) };
+      }),
+    );
+    if (!work) return send(reply, answer, true);
+    try {
+      const done = { status: 200, body: await work() };
+      store.unit.run(() => idempotency.finish(keyed, done));
+      return send(reply, done, false);
+    } catch (error) {
+      onFailure(error);
+      // Not 503, which would say that nothing happened.
+      throw conflict(outcomeUnknown.code, outcomeUnknown.message);
+    }
+  };
+}
+
+function keyedRequest(request: FastifyRequest, account: AccountRecord): KeyedRequest {
+  return {
+    accountId: account.id,
+    key: requireKey(request.headers['idempotency-key']),
+    method: request.method,
+    path: pathOf(request),
+    body: request.body,
+  };
+}
+
+function send(reply: FastifyReply, answer: Answer, isReplay: boolean): FastifyReply {
+  if (isReplay) reply.header('idempotency-replayed', 'true');
+  return sendJson(reply, answer.status, answer.body);
 }

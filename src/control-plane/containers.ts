@@ -1,0 +1,77 @@
+/**
+ * What clients may see and do inside a running service: logs, commands, metrics, browser sessions. The runtime
+ * answers; here is who may ask, in which state, and how much is answered at most.
+ */
+import type { ExecRequest } from '../api/wire.ts';
+import { execDefaultSeconds, execOutputBytes } from './config.ts';
+import { conflict } from './errors.ts';
+import type { Platform } from './platform.ts';
+import { isStopping, type AccountRecord, type ServiceRecord } from './records.ts';
+import type { ExecutionResult } from './runtime.ts';
+import type { Services } from './services.ts';
+
+export class Containers {
+  readonly #platform: Platform;
+  readonly #services: Services;
+
+  constructor(platform: Platform, services: Services) {
+    this.#platform = platform;
+    this.#services = services;
+  }
+
+  logs(account: AccountRecord, id: string): Promise<string> {
+    return this.#platform.runtime.logs(this.#services.find(account, id));
+  }
+
+  metrics(account: AccountRecord, id: string, minutes: number): Promise<object> {
+    const service = this.#services.find(account, id);
+    if (!this.#platform.config.metricsEnabled) {
+      throw conflict('metrics_disabled', 'this control plane collects no metrics');
+    }
+    return this.#platform.runtime.metrics(service, minutes);
+  }
+
+  /** Decides in the running transaction; what it returns runs the command. */
+  admit(account: AccountRecord, id: string, request: ExecRequest): () => Promise<ExecutionResult> {
+    const { events, runtime } = this.#platform;
+    const service = this.#services.find(account, id);
+    requireRunning(service, 'run a command in');
+    events.add(service.id, `exec requested by ${account.name}`);
+    const { command, timeoutSeconds = execDefaultSeconds } = request;
+    return async () => bounded(await runtime.exec(service, { command, timeoutSeconds }));
+  }
+
+  openBrowser(account: AccountRecord, id: string): { url: string } {
+    const { config, events, random, runtime } = this.#platform;
+    const service = this.#services.find(account, id);
+    if (!config.browserEnabled) {
+      throw conflict('browser_disabled', 'browser sessions are not offered here; the catalog says so');
+    }
+    requireRunning(service, 'open a browser session in');
+    events.add(service.id, `browser session opened by ${account.name}`);
+    return { url: runtime.browserUrl(service, random.uuid()) };
+  }
+}
+
+function requireRunning(service: ServiceRecord, attempt: string): void {
+  if (service.state === 'running' && !isStopping(service)) return;
+  const pending = isStopping(service) ? ' and stopping' : '';
+  throw conflict('invalid_state', `can't ${attempt} a service that is ${service.state}${pending}`);
+}
+
+/** At most 64 KiB of each output, whatever the runtime gave. */
+export function bounded(result: ExecutionResult): ExecutionResult {
+  const stdout = cut(result.stdout);
+  const stderr = cut(result.stderr);
+  const isCut = stdout !== result.stdout || stderr !== result.stderr;
+  return { ...result, stdout, stderr, truncated: result.truncated || isCut };
+}
+
+function cut(text: string): string {
+  if (Buffer.byteLength(text) <= execOutputBytes) return text;
+  // A character that the cut goes through is dropped.
+  return Buffer.from(text)
+    .subarray(0, execOutputBytes)
+    .toString()
+    .replace(/\uFFFD$/, '');
+}

@@ -1,0 +1,167 @@
+/**
+ * Pull access to private repositories (§2 "Image registry"): one entry per exact repository and account. A
+ * service whose image is of that repository is linked to it. Each launch captures the credentials that the
+ * registry has at that moment (§4 rule 5), so an older set is kept until the last service that was launched with
+ * it is launched again or gone. Credentials leave this file only towards the runtime.
+ *
+ * A registry is deleted only while every linked service is `sleeping` (§3 rule 6): `paused` is another state,
+ * and is refused like all others.
+ */
+import { limits, type RegistryCreate } from '../api/wire.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { conflict, invalidRequest, notFound, revisionConflict } from './errors.ts';
+import { requireVerifiedEmail } from './gates.ts';
+import { normalRepository, repositoryOf } from './image-reference.ts';
+import type { AccountRecord, RegistryAccess, RegistryRecord, ServiceRecord } from './records.ts';
+import type { PullCredentials } from './runtime.ts';
+import type { Store } from './store.ts';
+
+export class Registries {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(store: Store, clock: Clock, random: Random) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#random = random;
+    store.services.observe((before, after) => {
+      const [was, is] = [before?.registryAccess, after?.registryAccess];
+      if (was && (was.registryId !== is?.registryId || was.revision !== is.revision)) this.#forgetUnused(was);
+    });
+  }
+
+  /** Oldest first, each with its linked services. */
+  list(account: AccountRecord): { registry: RegistryRecord; linked: ServiceRecord[] }[] {
+    const registries = Array.from(this.#store.registries.of(account.id));
+    if (registries.length === 0) return [];
+    const linked = new Map(registries.map(({ repository }) => [repository, [] as ServiceRecord[]]));
+    for (const service of this.#store.services.of(account.id)) {
+      linked.get(repositoryOf(service.image) ?? '')?.push(service);
+    }
+    return registries.map((registry) => ({ registry, linked: linked.get(registry.repository) ?? [] }));
+  }
+
+  linkedTo(registry: RegistryRecord): ServiceRecord[] {
+    return Array.from(this.#store.services.of(registry.accountId)).filter(
+      (service) => repositoryOf(service.image) === registry.repository,
+    );
+  }
+
+  create(account: AccountRecord, spec: RegistryCreate): RegistryRecord {
+    requireVerifiedEmail(account);
+    const repository = requireRepository(spec.repository);
+    if (this.#find(account.id, repository)) {
+      throw conflict('registry_exists', `there is access to ${repository} already; rotate it instead`);
+    }
+    if (this.#store.registries.count(account.id) >= limits.registriesPerAccount) {
+      throw conflict(
+        'limit_reached',
+        `an account has access to at most ${limits.registriesPerAccount} repositories; delete one first`,
+      );
+    }
+    return this.#keep(spec, {
+      id: this.#random.uuid(),
+      accountId: account.id,
+      repository,
+      revision: 1,
+      createdAtMs: this.#clock.wallMs(),
+      rotatedAtMs: null,
+    });
+  }
+
+  rotate(account: AccountRecord, id: string, revision: number, spec: RegistryCreate): RegistryRecord {
+    requireVerifiedEmail(account);
+    const repository = requireRepository(spec.repository);
+    const registry = this.#require(account, id);
+    if (repository !== registry.repository) {
+      throw invalidRequest(`spec.repository: a rotation keeps the repository, ${registry.repository}`);
+    }
+    if (revision !== registry.revision) throw revisionConflict('registry', revision, registry.revision);
+    const rotated = this.#keep(spec, {
+      ...registry,
+      revision: revision + 1,
+      rotatedAtMs: this.#clock.wallMs(),
+    });
+    this.#forgetUnused({ registryId: registry.id, revision });
+    return rotated;
+  }
+
+  delete(account: AccountRecord, id: string, revision: number): { id: string; deleted: true } {
+    const registry = this.#require(account, id);
+    if (revision !== registry.revision) throw revisionConflict('registry', revision, registry.revision);
+    const awake = this.linkedTo(registry).find(
+      (service) => service.state !== 'sleeping' || service.operation,
+    );
+    if (awake) {
+      throw conflict(
+        'registry_in_use',
+        `service ${awake.id} uses ${registry.repository} and is ${awake.state}; all such services must be sleeping`,
+      );
+    }
+    this.#store.registries.remove(registry);
+    this.#store.database.run('DELETE FROM registry_secrets WHERE registry_id = $id', { id: registry.id });
+    return { id: registry.id, deleted: true };
+  }
+
+  /** What a launch of `image` captures now. */
+  accessTo(accountId: string, image: string): RegistryAccess | null {
+    const repository = repositoryOf(image);
+    const registry = repository === undefined ? undefined : this.#find(accountId, repository);
+    return registry ? { registryId: registry.id, revision: registry.revision } : null;
+  }
+
+  /** For the runtime only. */
+  credentialsOf({ registryId, revision }: RegistryAccess): PullCredentials | undefined {
+    const row = this.#store.database.get(
+      `SELECT username, password FROM registry_secrets
+       WHERE registry_id = $registryId AND revision = $revision`,
+      { registryId, revision },
+    );
+    return row && { username: String(row['username']), password: String(row['password']) };
+  }
+
+  #require(account: AccountRecord, id: string): RegistryRecord {
+    const registry = this.#store.registries.get(id.toLowerCase());
+    if (registry?.accountId !== account.id) throw notFound('registry', id);
+    return registry;
+  }
+
+  #find(accountId: string, repository: string): RegistryRecord | undefined {
+    for (const registry of this.#store.registries.of(accountId)) {
+      if (registry.repository === repository) return registry;
+    }
+    return undefined;
+  }
+
+  #keep({ username, password }: RegistryCreate, registry: RegistryRecord): RegistryRecord {
+    this.#store.database.run(
+      `INSERT INTO registry_secrets (registry_id, revision, username, password)
+       VALUES ($registryId, $revision, $username, $password)`,
+      { registryId: registry.id, revision: registry.revision, username, password },
+    );
+    return this.#store.registries.put(registry);
+  }
+
+  #forgetUnused({ registryId, revision }: RegistryAccess): void {
+    const registry = this.#store.registries.get(registryId);
+    if (!registry || registry.revision === revision) return;
+    for (const { registryAccess } of this.#store.services.of(registry.accountId)) {
+      if (registryAccess?.registryId === registryId && registryAccess.revision === revision) return;
+    }
+    this.#store.database.run(
+      'DELETE FROM registry_secrets WHERE registry_id = $registryId AND revision = $revision',
+      { registryId, revision },
+    );
+  }
+}
+
+/** The message doesn't repeat what was sent: it might be a URL with a password in it. */
+function requireRepository(text: string): string {
+  const repository = normalRepository(text);
+  if (repository !== undefined) return repository;
+  throw invalidRequest(
+    'repository: must be fully qualified, without scheme, tag and digest, such as ghcr.io/acme/trainer',
+  );
+}

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { Sqlite } from '../../src/base/sqlite.ts';
+import { migrations } from '../../src/control-plane/store.ts';
+import { temporaryFile } from '../support/temporary.ts';
+import { startWorld, trainer } from './support.ts';
+
+const accountId = '0b8a9a52-3c43-4a55-9d2b-000000000001';
+const serviceId = '0b8a9a52-3c43-4a55-9d2b-000000000002';
+const atMs = Date.UTC(2026, 0, 1);
+
+/** As version 1 of the schema wrote them. */
+const account = {
+  id: accountId,
+  accountId,
+  name: 'alice',
+  email: 'alice@example.com',
+  emailVerified: true,
+  balanceMicros: 5_000_000,
+  ledgerCount: 1,
+  hourlyMicros: 0,
+  accruedMicros: 0,
+  accruedRemainder: 0,
+  accruedAtMs: atMs,
+};
+const service = {
+  ...trainer,
+  id: serviceId,
+  accountId,
+  name: 'Überträger',
+  geography: 'europe',
+  command: null,
+  httpPort: null,
+  environmentNames: ['A'],
+  sleepAfterMinutes: null,
+  volumeId: null,
+  gpuModel: 'h100',
+  state: 'paused',
+  revision: 7,
+  endpoint: null,
+  hourlyMicros: 1_044_000,
+  error: null,
+  operation: null,
+  idleSinceMs: atMs,
+  createdAtMs: atMs,
+};
+
+test('a database of the schema 1 is opened, and what is in it works on', async () => {
+  const file = temporaryFile('old.db');
+  const old = new Sqlite(file);
+  old.migrate(migrations.slice(0, 1));
+  for (const [table, record] of [
+    ['accounts', account],
+    ['services', service],
+  ] as const) {
+    old.run(`INSERT INTO ${table} (id, account_id, document) VALUES ($id, $accountId, $document)`, {
+      id: record.id,
+      accountId,
+      document: JSON.stringify(record),
+    });
+  }
+  old.run(`INSERT INTO environments (service_id, entries) VALUES ($serviceId, '{"A":"1"}')`, { serviceId });
+  old.close();
+
+  await using world = await startWorld({ database: file });
+  expect(await world.service(serviceId)).toMatchObject({ name: 'Überträger', state: 'paused', revision: 7 });
+  expect((await world.ok('GET', '/api/account')).balanceMicros).toBe(5_000_000);
+  const access = { repository: 'ghcr.io/acme/trainer', username: 'u', password: 'p' };
+  await world.ok('POST', '/api/registries', access);
+  await world.ok('POST', '/api/templates', { name: 'a', image: 'b' });
+  await world.act(serviceId, 'start');
+  await world.clock.advance(8_000);
+  expect(await world.service(serviceId)).toMatchObject({ state: 'running' });
+  expect((await world.ok('GET', '/api/registries')).registries[0].linkedServices).toMatchObject([
+    { id: serviceId, usesCurrentCredentials: true },
+  ]);
+});
