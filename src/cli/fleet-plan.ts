@@ -6,7 +6,7 @@ import type { PassResult } from '../reconcile/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { readState } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
-import type { Context } from './context.ts';
+import { untilStopped, type Context } from './context.ts';
 import { environmentAccount, ownerChoice, stateFile, type FleetFlags } from './options.ts';
 
 export interface FleetLook {
@@ -47,7 +47,7 @@ export async function lookAtFleet(
   try {
     await manager.start();
     if (isComplete()) finish();
-    await Promise.race([finished, aborted(context.stopped)]);
+    await Promise.race([finished, untilStopped(context)]);
   } finally {
     deadline.cancel();
     await manager.stop();
@@ -74,13 +74,6 @@ function unreadable(results: ReadonlyMap<ObjectKey, PassResult>): string[] {
     }
   }
   return [...messages];
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 export function problemLines(snapshot: DesiredSnapshot): string[] {
