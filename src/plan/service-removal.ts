@@ -1,18 +1,10 @@
 /** How a service goes away: because its object did, or to be created anew; and what stands in the way. */
 import { annotations, remoteName } from '../resources/index.ts';
+import { dataLossConfirmed, proceed } from './course.ts';
 import { disruptionObstacle } from './disruption.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
-import {
-  holdFor,
-  inSync,
-  shut,
-  waitFor,
-  type Action,
-  type Difference,
-  type Plan,
-  type Step,
-} from './types.ts';
+import { holdFor, waitFor, type Action, type Difference, type Gate, type Plan, type Step } from './types.ts';
 import type { wire } from '../api/index.ts';
 
 export function planReplacement(
@@ -40,37 +32,20 @@ export function planReplacement(
   }
   const action: Action = { do: 'delete-service', id: service.id };
   const steps: [Step, ...Step[]] = [{ action, reason: 'Replace', disruptive: true, differences: immutable }];
-  if (inputs.ownsStorage && !dataLossConfirmed(inputs))
-    return holdForDataLoss(inputs, 'replacing', steps, differences);
-  const gate = inputs.gates.deletion ?? inputs.gates.creation ?? inputs.gates.spending;
-  if (gate) return shut(gate, steps, differences);
-  return act(inputs, steps, differences);
+  if (lacksConsent(inputs)) return holdForDataLoss(inputs, 'replacing', steps, differences);
+  const { gates } = inputs;
+  return act(inputs, steps, differences, gates.deletion ?? gates.creation ?? gates.spending);
 }
 
-export function planServiceDeletion(inputs: ServiceInputs): Plan {
-  const { object, observation, record, gates } = inputs;
-  if (object.spec.deletionPolicy === 'Retain') return inSync();
-  if (observation.kind === 'pending') return waitFor('AwaitingObservation', observation.message);
-  // Somebody else's: there is nothing of ours to delete.
-  if (observation.kind === 'conflict') return inSync();
-  if (observation.kind === 'absent') {
-    if (record.externalId === undefined || observation.confirmed) return inSync();
-    return waitFor(
-      'ConfirmingAbsence',
-      `service ${record.externalId} is not in the account; making sure that it is gone`,
-    );
-  }
-  const service = observation.value;
+export function planServiceDeletion(inputs: ServiceInputs, service: wire.Service): Plan {
   const differences = [{ path: 'service', desired: null, observed: service.id, drift: false }];
   const state = service.state ?? '(none)';
   if (state === 'deleting') return waitFor('Deleting', 'the service is being deleted', { differences });
   if (!settledStates.has(state) && !passingStates.has(state)) return waitInUnknownState(state, differences);
   const action: Action = { do: 'delete-service', id: service.id };
   const steps: [Step, ...Step[]] = [{ action, reason: 'Deleted', disruptive: true, differences }];
-  if (inputs.ownsStorage && !dataLossConfirmed(inputs))
-    return holdForDataLoss(inputs, 'deleting', steps, differences);
-  if (gates.deletion) return shut(gates.deletion, steps, differences);
-  return act(inputs, steps, differences);
+  if (lacksConsent(inputs)) return holdForDataLoss(inputs, 'deleting', steps, differences);
+  return act(inputs, steps, differences, inputs.gates.deletion);
 }
 
 function holdForDataLoss(
@@ -88,8 +63,9 @@ function holdForDataLoss(
   );
 }
 
-export function dataLossConfirmed(inputs: ServiceInputs): boolean {
-  return inputs.object.annotations[annotations.confirmDataLoss] === serviceName(inputs);
+/** Storage would go with the service, and nobody has said that it may. */
+export function lacksConsent(inputs: ServiceInputs): boolean {
+  return inputs.ownsStorage && !dataLossConfirmed(inputs.object, serviceName(inputs));
 }
 
 export function serviceName({ object }: ServiceInputs): string {
@@ -99,21 +75,15 @@ export function serviceName({ object }: ServiceInputs): string {
 /** The first step, unless the object is paused, a gate is shut, or somebody's work would be interrupted. */
 export function act(
   inputs: ServiceInputs,
-  steps: [Step, ...Step[]],
+  steps: readonly [Step, ...Step[]],
   differences: readonly Difference[],
+  gate?: Gate,
 ): Plan {
   const { object, gates, activities } = inputs;
-  const [step, ...later] = steps;
-  if (object.annotations[annotations.paused] === 'true') {
-    return holdFor('Paused', `the annotation ${annotations.paused} stops all mutations; remove it to go on`, {
-      path: ['metadata', 'annotations', annotations.paused],
-      steps,
-      differences,
-    });
-  }
-  if (gates.spending && costsMore(inputs, step.action)) return shut(gates.spending, steps, differences);
-  const obstacle = disruptionObstacle(object.spec.disruption, activities, steps, differences);
-  return obstacle ?? { kind: 'act', step, later, differences };
+  const spending = costsMore(inputs, steps[0].action) ? gates.spending : undefined;
+  const plan = proceed(object, steps, differences, gate ?? spending);
+  if (plan.kind !== 'act') return plan;
+  return disruptionObstacle(object.spec.disruption, activities, steps, differences) ?? plan;
 }
 
 function costsMore({ observation }: ServiceInputs, action: Action): boolean {

@@ -22,60 +22,34 @@
  */
 import type { wire } from '../api/index.ts';
 import { annotations } from '../resources/index.ts';
+import { hasVanished, planCourse } from './course.ts';
 import { compareFields, type Field } from './differences.ts';
 import { environmentDifferences, wireEnvironment } from './environment.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { createFields, immutableFields, patchFields, resourcesField, sleepField } from './service-fields.ts';
-import {
-  act,
-  dataLossConfirmed,
-  planReplacement,
-  planServiceDeletion,
-  serviceName,
-} from './service-removal.ts';
+import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } from './service-removal.ts';
 import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
-import {
-  holdFor,
-  inSync,
-  shut,
-  waitFor,
-  type Action,
-  type Difference,
-  type Plan,
-  type Step,
-} from './types.ts';
+import { holdFor, inSync, waitFor, type Action, type Difference, type Plan, type Step } from './types.ts';
 
 export function planService(inputs: ServiceInputs): Plan {
-  if (inputs.object.deleting) return planServiceDeletion(inputs);
-  const { observation } = inputs;
-  switch (observation.kind) {
-    case 'pending':
-      return waitFor('AwaitingObservation', observation.message);
-    case 'conflict':
-      return holdFor(observation.reason, observation.message, { path: ['spec', 'adopt'] });
-    case 'absent':
-      return planAbsent(inputs, observation.confirmed);
-    case 'present':
-      return planPresent(inputs, observation.value);
-  }
+  return planCourse(inputs, {
+    noun: 'service',
+    create: () => planAbsent(inputs),
+    change: (service) => planPresent(inputs, service),
+    remove: (service) => planServiceDeletion(inputs, service),
+  });
 }
 
 // ---- creation ----------------------------------------------------------------------------------------
 
-function planAbsent(inputs: ServiceInputs, confirmed: boolean): Plan {
+function planAbsent(inputs: ServiceInputs): Plan {
   const { record, object } = inputs;
-  if (record.externalId !== undefined && !confirmed) {
-    return waitFor(
-      'ConfirmingAbsence',
-      `service ${record.externalId} is not in the account; making sure that it is gone`,
-    );
-  }
-  const vanished = record.externalId !== undefined && !record.deletedByUs;
+  const vanished = hasVanished(inputs);
   const lost: Difference[] = vanished
     ? [{ path: 'service', desired: record.externalId, observed: null, drift: true }]
     : [];
   if (vanished && object.spec.driftPolicy === 'Report') return inSync(lost);
-  if (vanished && inputs.ownsStorage && !dataLossConfirmed(inputs)) {
+  if (vanished && lacksConsent(inputs)) {
     return holdFor(
       'DataLost',
       `service ${record.externalId} was deleted by somebody else, and its storage with it; ` +
@@ -117,9 +91,7 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
   if (volume.kind === 'not-ready' || volume.kind === 'growing') {
     return waitFor('VolumeNotReady', volume.message, { steps, differences });
   }
-  const gate = gates.creation ?? gates.spending;
-  if (gate) return shut(gate, steps, differences);
-  return act(inputs, steps, differences);
+  return act(inputs, steps, differences, gates.creation ?? gates.spending);
 }
 
 function createBody(

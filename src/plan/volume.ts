@@ -16,6 +16,7 @@
 import { limits } from '../api/wire.ts';
 import type { wire } from '../api/index.ts';
 import { annotations, remoteName } from '../resources/index.ts';
+import { dataLossConfirmed, hasVanished, planCourse, proceed } from './course.ts';
 import { compareFields, fieldDigests, type Field } from './differences.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
 import { readVolumeMark, volumeMark, volumeMarkId } from './ownership.ts';
@@ -23,11 +24,9 @@ import {
   holdFor,
   inSync,
   recheckMs,
-  shut,
   waitFor,
   type Action,
   type Difference,
-  type Gate,
   type Plan,
   type Step,
   type Wait,
@@ -40,25 +39,19 @@ const passingStatuses = new Set(['provisioning', 'expanding', 'deleting']);
 const passingRefusals = new Set([401, 404, 408, 409, 425, 429, 503]);
 
 export function planVolume(inputs: VolumeInputs): Plan {
-  const { observation, object } = inputs;
-  if (object.deleting) return planDeletion(inputs);
-  switch (observation.kind) {
-    case 'pending':
-      return waitFor('AwaitingObservation', observation.message);
-    case 'conflict':
-      return holdFor(observation.reason, observation.message, { path: ['spec', 'adopt'] });
-    case 'absent':
-      return planAbsent(inputs, observation.confirmed);
-    case 'present':
-      return planPresent(inputs, observation.value);
-  }
+  return planCourse(inputs, {
+    noun: 'volume',
+    create: () => planAbsent(inputs),
+    change: (volume) => planPresent(inputs, volume),
+    remove: (volume) => planRemoval(inputs, volume),
+  });
 }
 
-function planAbsent(inputs: VolumeInputs, confirmed: boolean): Plan {
+function planAbsent(inputs: VolumeInputs): Plan {
   const { record, object, owner, volumesInAccount } = inputs;
   const { spec } = object;
   const name = remoteName('StorageVolume', object.name, spec);
-  const vanished = record.externalId !== undefined && !record.deletedByUs;
+  const vanished = hasVanished(inputs);
   const differences: Difference[] = [
     ...(vanished ? [{ path: 'volume', desired: record.externalId, observed: null, drift: true }] : []),
     ...fieldsOf(inputs, undefined)
@@ -68,14 +61,8 @@ function planAbsent(inputs: VolumeInputs, confirmed: boolean): Plan {
       )
       .map((field) => ({ path: field.path, desired: field.desired, observed: null, drift: vanished })),
   ];
-  if (record.externalId !== undefined && !confirmed) {
-    return waitFor(
-      'ConfirmingAbsence',
-      `volume ${record.externalId} is not in the account; making sure that it is gone`,
-    );
-  }
   if (vanished && spec.driftPolicy === 'Report') return inSync(differences);
-  if (vanished && object.annotations[annotations.confirmDataLoss] !== name) {
+  if (vanished && !dataLossConfirmed(object, name)) {
     return holdFor(
       'DataLost',
       `volume ${record.externalId} was deleted by somebody else, and its files with it; ` +
@@ -98,7 +85,7 @@ function planAbsent(inputs: VolumeInputs, confirmed: boolean): Plan {
       { steps: [step], differences },
     );
   }
-  return act(inputs, step, differences, inputs.gates.creation ?? inputs.gates.spending);
+  return proceed(object, [step], differences, inputs.gates.creation ?? inputs.gates.spending);
 }
 
 function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
@@ -175,12 +162,9 @@ function planUpdate(
   const action: Action = { do: 'update-volume', id: volume.id, revision: volume.revision, name, sizeGb };
   const reason = correctable.every((item) => item.drift) ? 'Drift' : 'SpecChanged';
   const step: Step = { action, reason, disruptive: false, differences: correctable };
-  if (!resizes) return act(inputs, step, differences, undefined);
-  if (attachedTo.kind !== 'none' && attachedTo.state !== 'paused') {
-    const open = act(inputs, step, differences, gates.spending);
-    return open.kind === 'act' ? planWhileAttached(inputs, step, differences) : open;
-  }
-  return act(inputs, step, differences, gates.spending);
+  const plan = proceed(object, [step], differences, resizes ? gates.spending : undefined);
+  const waitsForPause = resizes && attachedTo.kind !== 'none' && attachedTo.state !== 'paused';
+  return plan.kind === 'act' && waitsForPause ? planWhileAttached(inputs, step, differences) : plan;
 }
 
 function planWhileAttached(inputs: VolumeInputs, step: Step, differences: readonly Difference[]): Plan {
@@ -207,18 +191,7 @@ function planWhileAttached(inputs: VolumeInputs, step: Step, differences: readon
   });
 }
 
-function planDeletion(inputs: VolumeInputs): Plan {
-  const { object, observation, record, gates, attachedTo } = inputs;
-  if (object.spec.deletionPolicy === 'Retain' || observation.kind === 'conflict') return inSync();
-  if (observation.kind === 'pending') return waitFor('AwaitingObservation', observation.message);
-  if (observation.kind === 'absent') {
-    if (record.externalId === undefined || observation.confirmed) return inSync();
-    return waitFor(
-      'ConfirmingAbsence',
-      `volume ${record.externalId} is not in the account; making sure that it is gone`,
-    );
-  }
-  const volume = observation.value;
+function planRemoval({ object, gates, attachedTo }: VolumeInputs, volume: wire.Volume): Plan {
   const differences = [{ path: 'volume', desired: null, observed: volume.id, drift: false }];
   const status = volume.status ?? '(none)';
   if (status === 'deleting') return waitFor('Deleting', 'the volume is being deleted', { differences });
@@ -250,24 +223,7 @@ function planDeletion(inputs: VolumeInputs): Plan {
       },
     );
   }
-  return act(inputs, step, differences, gates.deletion);
-}
-
-function act(
-  { object }: VolumeInputs,
-  step: Step,
-  differences: readonly Difference[],
-  gate: Gate | undefined,
-): Plan {
-  if (object.annotations[annotations.paused] === 'true') {
-    return holdFor('Paused', `the annotation ${annotations.paused} stops all mutations; remove it to go on`, {
-      path: ['metadata', 'annotations', annotations.paused],
-      steps: [step],
-      differences,
-    });
-  }
-  if (gate) return shut(gate, [step], differences);
-  return { kind: 'act', step, later: [], differences };
+  return proceed(object, [step], differences, gates.deletion);
 }
 
 /** What the service attached to (or waiting for) this volume has to know. */

@@ -1,0 +1,98 @@
+/**
+ * The course that the planners of all kinds take alike:
+ *
+ * | object    | observation               | plan                                                        |
+ * |-----------|---------------------------|-------------------------------------------------------------|
+ * | any       | pending                   | Wait                                                        |
+ * | wanted    | conflict                  | Hold: it is not ours to touch                               |
+ * | wanted    | absent, not confirmed     | Wait, if there was something: one absence proves nothing    |
+ * | wanted    | absent                    | the kind's way to create it                                 |
+ * | wanted    | present                   | the kind's way to change it                                 |
+ * | going     | conflict, or to be kept   | InSync: nothing of ours is there to be deleted              |
+ * | going     | absent                    | InSync once it is confirmed                                 |
+ * | going     | present                   | the kind's way to delete it                                 |
+ *
+ * Whatever way it is, `proceed` is how it ends: the first step is taken unless a person paused the object or a gate
+ * is shut.
+ */
+import { annotations } from '../resources/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
+import type { PlannedObject } from './inputs.ts';
+import {
+  holdFor,
+  inSync,
+  shut,
+  waitFor,
+  type Difference,
+  type Gate,
+  type Observation,
+  type Plan,
+  type Step,
+} from './types.ts';
+
+interface CourseInputs<Value> {
+  readonly object: PlannedObject<{ readonly deletionPolicy: 'Delete' | 'Retain' }>;
+  readonly record: ObjectRecord;
+  readonly observation: Observation<Value>;
+}
+
+interface Ways<Value> {
+  /** What people call such a thing: `service`. */
+  readonly noun: string;
+  create(): Plan;
+  change(value: Value): Plan;
+  remove(value: Value): Plan;
+}
+
+export function planCourse<Value>(inputs: CourseInputs<Value>, ways: Ways<Value>): Plan {
+  const { object, record, observation } = inputs;
+  const isLeft = object.spec.deletionPolicy === 'Retain' || observation.kind === 'conflict';
+  if (object.deleting && isLeft) return inSync();
+  switch (observation.kind) {
+    case 'pending':
+      return waitFor('AwaitingObservation', observation.message);
+    case 'conflict':
+      return holdFor(observation.reason, observation.message, { path: ['spec', 'adopt'] });
+    case 'absent':
+      if (record.externalId !== undefined && !observation.confirmed) {
+        return waitFor(
+          'ConfirmingAbsence',
+          `${ways.noun} ${record.externalId} is not in the account; making sure that it is gone`,
+        );
+      }
+      return object.deleting ? inSync() : ways.create();
+    case 'present':
+      return object.deleting ? ways.remove(observation.value) : ways.change(observation.value);
+  }
+}
+
+export function proceed(
+  { annotations: given }: Pick<PlannedObject<unknown>, 'annotations'>,
+  steps: readonly [Step, ...Step[]],
+  differences: readonly Difference[],
+  gate: Gate | undefined,
+): Plan {
+  if (given[annotations.paused] === 'true') {
+    return holdFor('Paused', `the annotation ${annotations.paused} stops all mutations; remove it to go on`, {
+      path: ['metadata', 'annotations', annotations.paused],
+      steps,
+      differences,
+    });
+  }
+  if (gate) return shut(gate, steps, differences);
+  const [step, ...later] = steps;
+  return { kind: 'act', step, later, differences };
+}
+
+/** The object's own thing is gone, and we did not ask for that: somebody else did it. */
+export function hasVanished({ record }: Pick<CourseInputs<unknown>, 'record'>): boolean {
+  return record.externalId !== undefined && !record.deletedByUs;
+}
+
+/** A person has written the thing's name as the word that its data may be lost. */
+export function dataLossConfirmed(
+  { annotations: given }: Pick<PlannedObject<unknown>, 'annotations'>,
+  name: string,
+): boolean {
+  return given[annotations.confirmDataLoss] === name;
+}
