@@ -61,3 +61,11 @@ export function scaledClock(clock: Clock, factor: number): Clock {
 export function rfc3339(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
+
+const timePattern = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
+
+/** Unix milliseconds of an RFC 3339 time; undefined for anything else. */
+export function parseRfc3339(text: string): number | undefined {
+  const wallMs = timePattern.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isFinite(wallMs) ? wallMs : undefined;
+}

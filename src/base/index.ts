@@ -1,5 +1,6 @@
 export * from './backoff.ts';
 export * from './clock.ts';
+export * from './fetch.ts';
 export * from './invariant.ts';
 export * from './random.ts';
 export * from './sensitive.ts';

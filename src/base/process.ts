@@ -3,3 +3,19 @@ export function holdProcess(): () => void {
   const handle = setInterval(() => undefined, 2 ** 30);
   return () => clearInterval(handle);
 }
+
+/** The event loop as a parameter, so that a simulation says when a turn ends. */
+export interface EventLoop {
+  /** Calls `run` once, after everything that is ready to be handled now. */
+  endOfTurn(run: () => void): void;
+  /** Ends the process as an uncaught exception does, whatever catches in between. */
+  crash(error: unknown): void;
+}
+
+export const systemEventLoop: EventLoop = {
+  endOfTurn: (run) => void setImmediate(run),
+  crash: (error) =>
+    queueMicrotask(() => {
+      throw error;
+    }),
+};

@@ -13,7 +13,6 @@ export class Sqlite {
   readonly file: string;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  #depth = 0;
 
   /**
    * Opens `file` (or `:memory:`), creating it unless `readOnly`. Throws a `UserError` when it can't be opened
@@ -79,26 +78,73 @@ export class Sqlite {
     return this.#statement(sql).all(parameters);
   }
 
+  /** Whether one is open: SQLite ends it by itself on some failures, such as a full disk. */
+  get isInTransaction(): boolean {
+    return this.#database.isTransaction;
+  }
+
+  begin(): void {
+    this.run('BEGIN IMMEDIATE');
+  }
+
+  /** A throw means that the transaction is rolled back; see `isUnsynced` for the exception. */
+  commit(): void {
+    try {
+      this.run('COMMIT');
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+  }
+
+  rollback(): void {
+    if (this.isInTransaction) this.run('ROLLBACK');
+  }
+
   /** Runs `work` in one transaction (a nested call joins the outer one); a throw rolls all of it back. */
   transaction<T>(work: () => T): T {
-    if (this.#depth > 0) return work();
-    this.#database.exec('BEGIN IMMEDIATE');
-    this.#depth += 1;
+    if (this.isInTransaction) return work();
+    this.begin();
+    let result: T;
+    try {
+      result = work();
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+    this.commit();
+    return result;
+  }
+
+  /**
+   * Runs `work` as a part of the open transaction: a throw rolls back this part only. Where that can't be done,
+   * the whole transaction is rolled back; `isInTransaction` tells.
+   */
+  part<T>(work: () => T): T {
+    this.run('SAVEPOINT part');
     try {
       const result = work();
-      this.#database.exec('COMMIT');
+      this.run('RELEASE part');
       return result;
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      this.#rollbackPart();
       throw error;
-    } finally {
-      this.#depth -= 1;
     }
   }
 
   close(): void {
     this.#statements.clear();
     if (this.#database.isOpen) this.#database.close();
+  }
+
+  #rollbackPart(): void {
+    if (!this.isInTransaction) return;
+    try {
+      this.run('ROLLBACK TO part');
+      this.run('RELEASE part');
+    } catch {
+      this.rollback();
+    }
   }
 
   #statement(sql: string): StatementSync {
@@ -110,4 +156,14 @@ export class Sqlite {
     }
     return statement;
   }
+}
+
+const failedSyncs = new Set([1034, 1290]); // SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC
+
+/**
+ * Whether a commit failed in the one way after which nobody knows what is on the disk: it was written, and the
+ * disk did not confirm it. A second sync would prove nothing, so the process must end without an answer.
+ */
+export function isUnsynced(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && failedSyncs.has(Number(error.errcode));
 }

@@ -1,18 +1,17 @@
 /**
  * Who may call. Accounts come from a YAML file and are synced into the database by name at each start: a new
  * one is opened with its balance, one that exists keeps its balance and takes over keys and email. An account
- * that has left the file loses its keys, so nobody can call as it; what it owns stays, and is charged.
- * API keys are kept and compared as SHA-256 hashes only.
+ * that has left the file loses its keys, and ID tokens of its email, so nobody can call as it; what it owns
+ * stays, and is charged. API keys are kept and compared as SHA-256 hashes only.
  */
-import { createHash } from 'node:crypto';
-import { LineCounter, parseDocument } from 'yaml';
+import { hash as digestOf } from 'node:crypto';
 import { z } from 'zod';
 import type { Random } from '../base/random.ts';
-import { UserError, messageOf } from '../base/user-error.ts';
 import type { Ledger } from './ledger.ts';
 import type { PlatformClock } from './platform-clock.ts';
 import type { AccountRecord } from './records.ts';
 import type { Store } from './store.ts';
+import { parseYamlFile, type Mistake } from './yaml-file.ts';
 
 const accountEntry = z.strictObject({
   name: z.string().min(1),
@@ -22,41 +21,27 @@ const accountEntry = z.strictObject({
   /** Visible ASCII: what a header can carry. */
   apiKeys: z
     .array(z.string().regex(/^[\x21-\x7e]{1,512}$/, 'must be 1 to 512 visible ASCII characters'))
-    .min(1),
+    .default([]),
 });
 const accountsFile = z.strictObject({ accounts: z.array(accountEntry).min(1) });
 export type AccountsFile = z.infer<typeof accountsFile>;
 
-/** Throws a `UserError` with file, line and path. Keys don't occur in its message. */
-export function parseAccounts(text: string, file: string): AccountsFile {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const [syntax] = document.errors;
-  if (syntax) {
-    const { line, col } = lines.linePos(syntax.pos[0]);
-    throw new UserError(`${file}:${line}:${col}: not valid YAML: ${syntax.message}`);
-  }
-  const parsed = accountsFile.safeParse(valueOf(document, file));
-  const problem = parsed.success ? duplicateIn(parsed.data) : parsed.error.issues[0];
-  if (parsed.success && !problem) return parsed.data;
-  const path = (problem?.path ?? []).map((part) => (typeof part === 'number' ? part : String(part)));
-  throw new UserError(
-    `${file}:${lineOf(document, lines, path)}: ${pathText(path)}: ${problem?.message}`,
-    'accounts: [{name, email, emailVerified, balanceMicros, apiKeys: [KEY]}]',
-  );
-}
+/** Which credentials there are: where ID tokens count, an account needs no key. */
+type Credentials = 'keys' | 'keys and tokens';
 
-function valueOf(document: ReturnType<typeof parseDocument>, file: string): unknown {
-  try {
-    return document.toJS();
-  } catch (error) {
-    throw new UserError(`${file}: can't be read: ${messageOf(error)}`, undefined, error);
-  }
+/** Throws a `UserError` with file, line and path. Keys don't occur in its message. */
+export function parseAccounts(text: string, file: string, credentials: Credentials = 'keys'): AccountsFile {
+  return parseYamlFile(text, file, {
+    schema: accountsFile,
+    mistakeIn: (value) => repetitionIn(value) ?? (credentials === 'keys' ? keylessIn(value) : undefined),
+    remedy: 'accounts: [{name, email, emailVerified, balanceMicros, apiKeys: [KEY]}]',
+  });
 }
 
 export class Accounts {
   readonly #store: Store;
   readonly #idByKeyHash = new Map<string, string>();
+  readonly #idByEmail = new Map<string, string>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -75,6 +60,7 @@ export class Accounts {
             balanceMicros,
             'opening balance',
           );
+      this.#idByEmail.set(lowerCase(email), account.id);
       for (const key of apiKeys) {
         const hash = hashOf(key);
         this.#store.database.run('INSERT INTO api_keys (hash, account_id) VALUES ($hash, $id)', {
@@ -91,10 +77,15 @@ export class Accounts {
     return this.#store.accounts.get(account.id) ?? account;
   }
 
-  /** The account whose key the header `Authorization: Bearer KEY` holds. */
-  authenticate(authorization: string | undefined): AccountRecord | undefined {
-    const key = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-    const id = key === undefined ? undefined : this.#idByKeyHash.get(hashOf(key));
+  withKey(key: string): AccountRecord | undefined {
+    return this.#find(this.#idByKeyHash.get(hashOf(key)));
+  }
+
+  withEmail(email: string): AccountRecord | undefined {
+    return this.#find(this.#idByEmail.get(lowerCase(email)));
+  }
+
+  #find(id: string | undefined): AccountRecord | undefined {
     return id === undefined ? undefined : this.#store.accounts.get(id);
   }
 }
@@ -118,43 +109,38 @@ function emptyAccount(
 }
 
 function hashOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return digestOf('sha256', key);
 }
 
-function duplicateIn(file: AccountsFile): { path: (string | number)[]; message: string } | undefined {
+/** Only A to Z: other alphabets have letters that fold into these. */
+function lowerCase(email: string): string {
+  return email.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+function repetitionIn(file: AccountsFile): Mistake | undefined {
   const names = new Set<string>();
+  const emails = new Set<string>();
   const keys = new Set<string>();
-  for (const [index, account] of file.accounts.entries()) {
-    if (names.has(account.name)) {
-      return { path: ['accounts', index, 'name'], message: `"${account.name}" occurs twice` };
-    }
-    names.add(account.name);
-    for (const [place, key] of account.apiKeys.entries()) {
+  for (const [index, { name, email, apiKeys }] of file.accounts.entries()) {
+    if (names.has(name)) return { path: ['accounts', index, 'name'], message: `"${name}" occurs twice` };
+    names.add(name);
+    for (const [place, key] of apiKeys.entries()) {
       if (keys.has(key)) {
         return { path: ['accounts', index, 'apiKeys', place], message: 'this key occurs twice' };
       }
       keys.add(key);
     }
+    if (emails.has(lowerCase(email))) {
+      return { path: ['accounts', index, 'email'], message: `"${email}" occurs twice` };
+    }
+    emails.add(lowerCase(email));
   }
   return undefined;
 }
 
-function pathText(path: readonly (string | number)[]): string {
-  const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
-  return text.replace(/^\./, '') || 'the document';
-}
-
-/** Of the deepest node on the path that exists. */
-function lineOf(
-  document: ReturnType<typeof parseDocument>,
-  lines: LineCounter,
-  path: readonly (string | number)[],
-): number {
-  for (let length = path.length; length > 0; length -= 1) {
-    const node: unknown = document.getIn(path.slice(0, length), true);
-    if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)) {
-      return lines.linePos(Number(node.range[0])).line;
-    }
-  }
-  return 1;
+function keylessIn(file: AccountsFile): Mistake | undefined {
+  const index = file.accounts.findIndex(({ apiKeys }) => apiKeys.length === 0);
+  if (index < 0) return undefined;
+  const message = 'at least one key is needed: no identity provider is configured, so nobody could call';
+  return { path: ['accounts', index, 'apiKeys'], message };
 }

@@ -1,7 +1,8 @@
 /**
  * What falls due when: one moment per key, one timer for all. Everything that is due is handed over in one
- * batch, so that a thousand services that were created together cost one transaction. When the handler throws
- * (the disk is full), the batch falls due again a little later.
+ * batch, so that a thousand services that were created together cost one transaction; a batch is followed by
+ * the next one not before a short pause, in which more can fall due. When the handler throws (the disk is full), the
+ * batch falls due again a little later.
  */
 import type { Timer } from '../base/clock.ts';
 import type { PlatformClock } from './platform-clock.ts';
@@ -11,7 +12,9 @@ interface Entry {
   readonly dueMs: number;
 }
 
-const retryMs = 1000; // real time
+// Real time.
+const retryMs = 1000;
+const pauseMs = 20;
 
 export class Agenda {
   readonly #clock: PlatformClock;
@@ -21,6 +24,8 @@ export class Agenda {
   readonly #dueMs = new Map<string, number>();
   #heap: Entry[] = [];
   #timer: { dueMs: number; handle: Timer } | undefined;
+  /** The earliest moment of the next batch. */
+  #nextMs = 0;
   #isClosed = false;
 
   constructor(
@@ -54,10 +59,12 @@ export class Agenda {
 
   #arm(): void {
     const first = this.#heap[0];
-    if (!first || this.#isClosed || (this.#timer && this.#timer.dueMs <= first.dueMs)) return;
+    if (!first || this.#isClosed) return;
+    const dueMs = Math.max(first.dueMs, this.#nextMs);
+    if (this.#timer && this.#timer.dueMs <= dueMs) return;
     this.#timer?.handle.cancel();
-    const delayMs = Math.max(0, first.dueMs - this.#clock.nowMs());
-    this.#timer = { dueMs: first.dueMs, handle: this.#clock.after(delayMs, () => this.#fire()) };
+    const delayMs = Math.max(0, dueMs - this.#clock.nowMs());
+    this.#timer = { dueMs, handle: this.#clock.after(delayMs, () => this.#fire()) };
   }
 
   #fire(): void {
@@ -71,7 +78,10 @@ export class Agenda {
       keys.push(first.key);
     }
     try {
-      if (keys.length > 0) this.#onDue(keys);
+      if (keys.length > 0) {
+        this.#nextMs = nowMs + this.#clock.during(pauseMs);
+        this.#onDue(keys);
+      }
     } catch (error) {
       this.#onFailure(error);
       for (const key of keys) if (!this.#dueMs.has(key)) this.at(key, nowMs + this.#clock.during(retryMs));

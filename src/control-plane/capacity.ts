@@ -56,11 +56,32 @@ export class Capacity {
 
   /** As `place`, for a service that stays where it is. */
   placeAgain(service: ServiceRecord, gpuCount = service.resources.gpuCount): Placement {
+    return this.place(this.regionOf(service), [service.geography], gpuCount, service);
+  }
+
+  /** Services outlive their place in the configuration: they run on, and can't be launched again. */
+  regionOf(service: ServiceRecord): RegionConfig {
     const region = this.#config.regions.find((candidate) => candidate.name === service.region);
-    if (!region) {
-      throw conflict('capacity_unavailable', `region ${service.region} is not offered any more`);
-    }
-    return this.place(region, [service.geography], gpuCount, service);
+    if (region?.geographies.some((geography) => geography.name === service.geography)) return region;
+    throw conflict(
+      'capacity_unavailable',
+      `region ${service.region}, ${service.geography} is not offered any more; a new service can be elsewhere`,
+    );
+  }
+
+  /** Of every model in every geography of the configuration. */
+  usage(): { region: string; geography: string; model: string; count: number; taken: number }[] {
+    return this.#config.regions.flatMap((region) =>
+      region.geographies.flatMap((geography) =>
+        Object.entries(geography.gpus).map(([model, count]) => ({
+          region: region.name,
+          geography: geography.name,
+          model,
+          count,
+          taken: this.#taken.get(keyOf(region.name, geography.name, model)) ?? 0,
+        })),
+      ),
+    );
   }
 
   #takenBesides(region: string, geography: string, gpuModel: string, instead?: ServiceRecord): number {

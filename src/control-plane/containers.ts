@@ -3,10 +3,11 @@
  * answers; here is who may ask, in which state, and how much is answered at most.
  */
 import type { ExecRequest } from '../api/wire.ts';
+import { UserError } from '../base/user-error.ts';
 import { execDefaultSeconds, execOutputBytes } from './config.ts';
 import { conflict } from './errors.ts';
 import type { Platform } from './platform.ts';
-import { isStopping, type AccountRecord, type ServiceRecord } from './records.ts';
+import { isStopping, stateText, type AccountRecord, type ServiceRecord } from './records.ts';
 import type { ExecutionResult } from './runtime.ts';
 import type { Services } from './services.ts';
 
@@ -17,6 +18,12 @@ export class Containers {
   constructor(platform: Platform, services: Services) {
     this.#platform = platform;
     this.#services = services;
+    if (platform.config.browserEnabled && !platform.runtime.browserUrl) {
+      throw new UserError(
+        'the configuration offers browser sessions, and real containers have none',
+        'set browserEnabled: false',
+      );
+    }
   }
 
   logs(account: AccountRecord, id: string): Promise<string> {
@@ -44,7 +51,7 @@ export class Containers {
   openBrowser(account: AccountRecord, id: string): { url: string } {
     const { config, events, random, runtime } = this.#platform;
     const service = this.#services.find(account, id);
-    if (!config.browserEnabled) {
+    if (!config.browserEnabled || !runtime.browserUrl) {
       throw conflict('browser_disabled', 'browser sessions are not offered here; the catalog says so');
     }
     requireRunning(service, 'open a browser session in');
@@ -55,8 +62,7 @@ export class Containers {
 
 function requireRunning(service: ServiceRecord, attempt: string): void {
   if (service.state === 'running' && !isStopping(service)) return;
-  const pending = isStopping(service) ? ' and stopping' : '';
-  throw conflict('invalid_state', `can't ${attempt} a service that is ${service.state}${pending}`);
+  throw conflict('invalid_state', `can't ${attempt} a service that is ${stateText(service)}`);
 }
 
 /** At most 64 KiB of each output, whatever the runtime gave. */

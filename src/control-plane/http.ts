@@ -2,7 +2,6 @@
  * What both listeners have in common: limits and time-outs, the contract's error form for everything that is
  * refused (also by the HTTP layer itself), validation by zod schemas, and a clean shutdown.
  */
-import type { Socket } from 'node:net';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import fastify, {
   type FastifyBaseLogger,
@@ -18,9 +17,11 @@ import {
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
+import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/user-error.ts';
-import { bodyLimitBytes } from './config.ts';
-import { ApiError, errorJson } from './errors.ts';
+import { Connections } from './connections.ts';
+import { ApiError, errorJson, invalidRequest } from './errors.ts';
+import { notUtf8, problemWith, textOf } from './json-body.ts';
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -30,28 +31,89 @@ export type App = FastifyInstance<
   ZodTypeProvider
 >;
 
-export function createApp(logger: Logger): App {
+/** Of one listener. Beyond them a request is refused with 400, or its connection is cut. */
+export interface HttpLimits {
+  readonly bodyBytes: number;
+  /** Of all headers together, the request line included. */
+  readonly headerBytes: number;
+  /** Until all headers are there, from the opening of the connection or the first byte of a later request. */
+  readonly headersMs: number;
+  /** Until the body is there, too. */
+  readonly requestMs: number;
+  /** Without a request. */
+  readonly idleMs: number;
+  /** Without a byte in either direction while an answer is due: longer than any request takes. */
+  readonly stalledMs: number;
+  readonly connections: number;
+  /** What is being answered at shutdown is finished within this time, or cut. */
+  readonly shutdownMs: number;
+}
+
+export const defaultHttpLimits: HttpLimits = {
+  bodyBytes: 1024 * 1024,
+  headerBytes: 16 * 1024,
+  headersMs: 30_000,
+  requestMs: 60_000,
+  idleMs: 75_000,
+  stalledMs: 150_000,
+  connections: 4096,
+  shutdownMs: 10_000,
+};
+
+export interface Listener {
+  readonly app: App;
+  /** Ends within the limit, whatever clients do. */
+  close(): Promise<void>;
+}
+
+export function createListener(logger: Logger, clock: Clock, limits: HttpLimits): Listener {
+  const app = createApp(logger, limits, (error, socket) => connections.failed(error, socket));
+  const connections = new Connections(app.server);
+  const close = async () => {
+    const callOff = connections.close(clock, limits.shutdownMs);
+    await app.close().finally(callOff);
+  };
+  return { app, close };
+}
+
+function createApp(logger: Logger, limits: HttpLimits, clientErrorHandler: Connections['failed']): App {
   const app = fastify({
-    bodyLimit: bodyLimitBytes,
-    keepAliveTimeout: 75_000,
-    requestTimeout: 60_000,
-    http: { headersTimeout: 30_000, maxHeaderSize: 16 * 1024 },
+    bodyLimit: limits.bodyBytes,
+    keepAliveTimeout: limits.idleMs,
+    requestTimeout: limits.requestMs,
+    connectionTimeout: limits.stalledMs,
+    http: {
+      headersTimeout: limits.headersMs,
+      maxHeaderSize: limits.headerBytes,
+      connectionsCheckingInterval: Math.min(5_000, limits.headersMs),
+      // Node's own refusal is not in the error form.
+      requireHostHeader: false,
+    },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 512 },
-    clientErrorHandler: answerClientError,
+    clientErrorHandler,
     frameworkErrors: (error, _request, reply) => {
       sendJson(reply, 400, errorJson('invalid_request', error.message));
     },
   }).withTypeProvider<ZodTypeProvider>();
+  app.server.maxConnections = limits.connections;
+  // An expectation that nobody knows may be ignored (RFC 9110, 10.1.1).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    const isHostMissing = raw.httpVersion !== '1.0' && raw.headers.host === undefined;
+    done(isHostMissing ? invalidRequest('the header Host is missing') : undefined);
+  });
   app.setValidatorCompiler(validatorCompiler);
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser('error', 'error');
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    const text = textOf(bytes);
     // A request that needs no body may still name its type.
-    if (text.length === 0) done(null, undefined);
-    else void parseJson(request, text.toString(), done);
+    if (bytes.length === 0) done(null, undefined);
+    else if (text === undefined) done(notUtf8());
+    else void parseJson(request, text, (error, body) => done(error ?? problemWith(body) ?? null, body));
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => sendError(error, request, reply, logger));
   app.setNotFoundHandler((request, reply) =>
@@ -69,7 +131,9 @@ export function pathOf(request: FastifyRequest): string {
 }
 
 export async function listen(app: App, address: { host: string; port: number }): Promise<string> {
-  await app.listen({ host: address.host, port: address.port });
+  // For this name, Fastify would open a second server that knows nothing of the limits.
+  const name = address.host === 'localhost' ? '127.0.0.1' : address.host;
+  await app.listen({ host: name, port: address.port });
   const bound = app.server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
   const host = address.host.includes(':') ? `[${address.host}]` : address.host;
@@ -113,16 +177,4 @@ function refusalOf(error: FastifyError): ApiError | undefined {
   if (!isRequestsFault) return undefined;
   const code = error instanceof SyntaxError ? 'malformed_json' : (codes[error.code] ?? 'invalid_request');
   return new ApiError(400, code, code === 'malformed_json' ? 'the body is not valid JSON' : messageOf(error));
-}
-
-/** What can't be read as HTTP has no request to answer to; the socket gets the error form directly. */
-function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const body = errorJson(
-    'invalid_request',
-    'the request is not valid HTTP, is too slow, or has too large headers',
-  );
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
 }

@@ -3,12 +3,18 @@
  * a repetition with the same method, path and body gets that answer again and has no effect of its own. A
  * refusal is not kept: it had no effect, and the same request may pass once its cause is mended. Work is
  * synchronous, so a key is never "in progress".
+ *
+ * Answers are kept for a day; those to activity requests only until the activity would be stale. They are by far
+ * the most (a heartbeat per task and half minute), and repeating one later changes no more than the next one does.
+ *
+ * What a command in a container answered is kept in memory only, and for less long: it may hold anything that was in
+ * the container. Without it, its key is answered as on the disk: the outcome is not known.
  */
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { stableJson } from '../base/stable.ts';
-import { keyRetentionMs } from './config.ts';
+import { outputRetentionMs, outputsKept } from './config.ts';
 import { ApiError, conflict } from './errors.ts';
 import type { Store } from './store.ts';
 
@@ -23,28 +29,34 @@ export interface KeyedRequest {
   readonly method: string;
   readonly path: string;
   readonly body: unknown;
+  /** How long its answer is kept. */
+  readonly retentionMs: number;
 }
+
+const purgedAtOnce = 5000;
 
 export class Idempotency {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #secret: Buffer;
+  readonly #secret: KeyObject;
+  /** Oldest first. */
+  readonly #outputs = new Map<string, { readonly answer: Answer; readonly atMs: number }>();
 
   constructor(store: Store, clock: Clock, random: Random) {
     this.#store = store;
     this.#clock = clock;
-    this.#secret = store.secret('request digests', random);
+    this.#secret = createSecretKey(store.secret('request digests', random));
   }
 
   /** Runs `work` unless the key has an answer. Call it inside the transaction of the effect. */
   once(request: KeyedRequest, work: () => Answer): { answer: Answer; isReplay: boolean } {
     const fingerprint = this.digest([request.method, request.path, request.body]);
-    const { accountId, key } = request;
+    const { accountId, key, retentionMs } = request;
     const nowMs = this.#clock.wallMs();
     const row = this.#store.database.get(
       `SELECT fingerprint, status, body FROM answers
-       WHERE account_id = $accountId AND key = $key AND created_at_ms > $expiredMs`,
-      { accountId, key, expiredMs: nowMs - keyRetentionMs },
+       WHERE account_id = $accountId AND key = $key AND expires_at_ms > $nowMs`,
+      { accountId, key, nowMs },
     );
     if (row) {
       if (row['fingerprint'] !== fingerprint) {
@@ -53,25 +65,25 @@ export class Idempotency {
           'this Idempotency-Key was used for another request; a new intent needs a new key',
         );
       }
-      return { answer: { status: Number(row['status']), body: String(row['body']) }, isReplay: true };
+      const kept = { status: Number(row['status']), body: String(row['body']) };
+      return { answer: this.#outputOf(request) ?? kept, isReplay: true };
     }
     const answer = work();
     this.#store.database.run(
-      `INSERT INTO answers (account_id, key, fingerprint, status, body, created_at_ms)
-       VALUES ($accountId, $key, $fingerprint, $status, $body, $nowMs)
+      `INSERT INTO answers (account_id, key, fingerprint, status, body, expires_at_ms)
+       VALUES ($accountId, $key, $fingerprint, $status, $body, $expiresAtMs)
        ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = excluded.fingerprint,
-         status = excluded.status, body = excluded.body, created_at_ms = excluded.created_at_ms`,
-      { accountId, key, fingerprint, status: answer.status, body: answer.body, nowMs },
+         status = excluded.status, body = excluded.body, expires_at_ms = excluded.expires_at_ms`,
+      { accountId, key, fingerprint, ...answer, expiresAtMs: nowMs + retentionMs },
     );
     return { answer, isReplay: false };
   }
 
-  /** Replaces the answer of a key, once what happens outside the transaction is done. */
+  /** The answer of a key, once what happens outside the transaction is done. */
   finish({ accountId, key }: KeyedRequest, answer: Answer): void {
-    this.#store.database.run(
-      'UPDATE answers SET status = $status, body = $body WHERE account_id = $accountId AND key = $key',
-      { accountId, key, status: answer.status, body: answer.body },
-    );
+    this.#outputs.set(`${accountId} ${key}`, { answer, atMs: this.#clock.wallMs() });
+    const [oldest] = this.#outputs.keys();
+    if (oldest !== undefined && this.#outputs.size > outputsKept) this.#outputs.delete(oldest);
   }
 
   /** Keyed, because a body may hold environment values: without the secret a guess can't be checked. */
@@ -81,10 +93,26 @@ export class Idempotency {
       .digest('hex');
   }
 
-  purge(): void {
-    this.#store.database.run('DELETE FROM answers WHERE created_at_ms <= $expiredMs', {
-      expiredMs: this.#clock.wallMs() - keyRetentionMs,
-    });
+  /** Forgets what has expired, a bounded number of answers at once; returns whether there may be more. */
+  purge(): boolean {
+    const nowMs = this.#clock.wallMs();
+    const purged = this.#store.unit.run(() =>
+      this.#store.database.run(
+        `DELETE FROM answers WHERE rowid IN (
+           SELECT rowid FROM answers WHERE expires_at_ms <= $nowMs ORDER BY expires_at_ms LIMIT ${purgedAtOnce})`,
+        { nowMs },
+      ),
+    );
+    for (const [key, { atMs }] of this.#outputs) {
+      if (atMs <= nowMs - outputRetentionMs) this.#outputs.delete(key);
+    }
+    return purged === purgedAtOnce;
+  }
+
+  #outputOf({ accountId, key }: KeyedRequest): Answer | undefined {
+    const output = this.#outputs.get(`${accountId} ${key}`);
+    const isKept = output && output.atMs > this.#clock.wallMs() - outputRetentionMs;
+    return isKept ? output.answer : undefined;
   }
 }
 

@@ -5,7 +5,8 @@
 export interface JournalEntry {
   /** RFC 3339 with milliseconds. */
   readonly at: string;
-  readonly account: string | null;
+  /** Null when nobody was authenticated (yet). */
+  account: string | null;
   readonly method: string;
   readonly path: string;
   readonly idempotencyKey: string | null;

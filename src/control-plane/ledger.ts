@@ -13,6 +13,7 @@ import { limits } from '../api/wire.ts';
 import type { PlatformClock } from './platform-clock.ts';
 import { serviceCharge, volumeCharge, type AccountRecord } from './records.ts';
 import type { Store } from './store.ts';
+import { TextCache } from './text-cache.ts';
 
 const msPerHour = 3_600_000n;
 
@@ -20,6 +21,7 @@ export class Ledger {
   readonly #store: Store;
   readonly #platform: PlatformClock;
   readonly #clock: Clock;
+  readonly #texts = new TextCache();
 
   constructor(store: Store, platform: PlatformClock, clock: Clock) {
     this.#store = store;
@@ -63,25 +65,34 @@ export class Ledger {
 
   /**
    * Balance and newest entries (at most 100, newest first) of one moment; the first entry is the open one if
-   * anything has accrued.
+   * anything has accrued. The entries are JSON, with commas between them, in parts that are to be copied at once.
    */
-  read(account: AccountRecord): { balanceMicros: number; entries: object[] } {
+  read(account: AccountRecord): { balanceMicros: number; entries: Buffer[] } {
     const openMicros = this.#accrued(account).accruedMicros;
-    const entries: object[] = this.#store.database
-      .all(
-        `SELECT n, amount_micros, description, created_at_ms FROM ledger
-         WHERE account_id = $accountId ORDER BY n DESC LIMIT ${limits.ledgerEntries}`,
-        { accountId: account.id },
-      )
-      .map((row) => entryView(row['n'], row['amount_micros'], row['description'], row['created_at_ms']));
-    if (openMicros > 0) {
-      const n = account.ledgerCount + 1;
-      entries.unshift(entryView(n, -openMicros, chargeDescription, this.#clock.wallMs()));
+    const balanceMicros = account.balanceMicros - openMicros;
+    if (openMicros === 0) {
+      return { balanceMicros, entries: [this.#newest(account, limits.ledgerEntries).subarray(1)] };
     }
-    return {
-      balanceMicros: account.balanceMicros - openMicros,
-      entries: entries.slice(0, limits.ledgerEntries),
-    };
+    const n = account.ledgerCount + 1;
+    const open = entryJson(n, -openMicros, chargeDescription, this.#clock.wallMs());
+    return { balanceMicros, entries: [Buffer.from(open), this.#newest(account, limits.ledgerEntries - 1)] };
+  }
+
+  /** Written entries, newest first, each with a comma before it. */
+  #newest({ id, ledgerCount }: AccountRecord, count: number): Buffer {
+    const version = ledgerCount * limits.ledgerEntries + count;
+    return this.#texts.bytesOf(id, version, () =>
+      this.#store.database
+        .all(
+          `SELECT n, amount_micros, description, created_at_ms FROM ledger
+           WHERE account_id = $id ORDER BY n DESC LIMIT $count`,
+          { id, count },
+        )
+        .map(
+          (row) => `,${entryJson(row['n'], row['amount_micros'], row['description'], row['created_at_ms'])}`,
+        )
+        .join(''),
+    );
   }
 
   #reprice(accountId: string | undefined, differenceMicros: number): void {
@@ -109,6 +120,6 @@ export class Ledger {
 
 const chargeDescription = 'compute and storage';
 
-function entryView(n: unknown, amountMicros: unknown, description: unknown, createdAt: unknown): object {
-  return { id: String(n), amountMicros: Number(amountMicros), description, createdAt };
+function entryJson(n: unknown, amountMicros: unknown, description: unknown, createdAt: unknown): string {
+  return JSON.stringify({ id: String(n), amountMicros: Number(amountMicros), description, createdAt });
 }

@@ -4,42 +4,42 @@
  * back. All state is in one SQLite database; after a kill -9 everything goes on from the last answer.
  */
 import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
-import type { Random } from '../base/random.ts';
+import { systemFetch, type Fetch } from '../base/fetch.ts';
+import type { EventLoop } from '../base/process.ts';
+import { timeOrderedUuids, type Random } from '../base/random.ts';
 import { Accounts, parseAccounts, type AccountsFile } from './accounts.ts';
 import { Activities } from './activities.ts';
 import { createAdminServer } from './admin-server.ts';
+import { createApi, type Domain } from './api.ts';
+import { Authentication } from './authentication.ts';
 import { Capacity } from './capacity.ts';
-import { chargeIntervalMs, defaultConfig, journalEntries, type ControlPlaneConfig } from './config.ts';
-import { Containers } from './containers.ts';
+import { defaultConfig, parseConfig } from './config-file.ts';
+import { chargeIntervalMs, journalEntries, type ControlPlaneConfig } from './config.ts';
 import { EventLog } from './events.ts';
 import { Faults } from './faults.ts';
-import { listen, type App } from './http.ts';
+import { defaultHttpLimits, listen, type HttpLimits, type Listener } from './http.ts';
+import { IdTokens } from './id-tokens.ts';
+import { keepHouse } from './housekeeping.ts';
 import { Idempotency } from './idempotency.ts';
 import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
 import { Lifecycle } from './lifecycle.ts';
+import { measurePlatform } from './metrics.ts';
 import { platformClock, wholeMilliseconds } from './platform-clock.ts';
 import type { Platform } from './platform.ts';
-import { createPublicServer } from './public-server.ts';
 import { RateLimiter } from './rate-limit.ts';
-import { accountRoutes } from './routes/account.ts';
-import { containerRoutes } from './routes/containers.ts';
-import { mutator, outsideMutator } from './routes/mutation.ts';
-import { registryRoutes } from './routes/registries.ts';
-import { serviceRoutes } from './routes/services.ts';
-import { templateRoutes } from './routes/templates.ts';
-import { volumeRoutes } from './routes/volumes.ts';
 import { Registries } from './registries.ts';
-import type { Report } from './runtime.ts';
+import { repeat } from './repeat.ts';
+import type { RuntimeFactory } from './runtime.ts';
 import { Services } from './services.ts';
-import { SimulatedRuntime } from './simulated-runtime.ts';
+import { Settlement } from './settlement.ts';
+import { simulatedRuntime } from './simulated-runtime.ts';
 import { Store } from './store.ts';
-import { Templates } from './templates.ts';
-import { ListView, serviceJson, volumeJson } from './views.ts';
 import { Volumes } from './volumes.ts';
 
-export { defaultConfig, parseAccounts, type AccountsFile };
+export { defaultConfig, parseAccounts, parseConfig, type AccountsFile, type ControlPlaneConfig };
 
 interface ListenAddress {
   readonly host: string;
@@ -59,8 +59,17 @@ export interface ControlPlaneOptions {
   /** How many times faster lifecycle, idle sleep and charging go; default 1. */
   readonly timeScale?: number;
   readonly config?: ControlPlaneConfig;
+  /** What containers are; absent: simulated. */
+  readonly runtime?: RuntimeFactory;
+  readonly limits?: HttpLimits;
+  /** Shown by the admin listener, with the control plane's own metrics in it. */
+  readonly metrics?: Registry;
+  /** How the keys of an identity provider are fetched. */
+  readonly fetch?: Fetch;
   readonly clock: Clock;
   readonly random: Random;
+  /** Says when a group of requests is committed; absent: the one of this process. */
+  readonly eventLoop?: EventLoop;
   readonly logger: Logger;
 }
 
@@ -71,17 +80,15 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
-const purgeIntervalMs = 60 * 60 * 1000;
-
 /** Resolves when both listeners answer. Throws a `UserError` when the database can't be had. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const store = new Store(options.database);
+  const store = new Store(options.database, options.eventLoop);
   const closing = new AbortController();
-  const apps: App[] = [];
+  const listeners: Listener[] = [];
   const domain = startDomainOf(store, options);
   const finish = async () => {
     closing.abort();
-    await Promise.all(apps.map((app) => app.close()));
+    await Promise.all(listeners.map((listener) => listener.close()));
     domain.stop();
     store.close();
   };
@@ -90,42 +97,46 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   try {
     const faults = new Faults();
     const journal = options.adminListen && new Journal(journalEntries);
-    const { accounts, idempotency, platform, volumes, services } = domain;
-    const publicApp = createPublicServer({
-      accounts,
-      idempotency,
+    const metrics = options.adminListen && (options.metrics ?? new Registry());
+    if (metrics) measurePlatform(domain.platform, metrics);
+    const { clock, logger, limits = defaultHttpLimits } = options;
+    const common = { clock, logger, limits };
+    const api = await createApi(domain, {
+      ...common,
+      accounts: domain.accounts,
+      authentication: authenticationOf(domain, options),
+      idempotency: domain.idempotency,
+      unit: store.unit,
       faults,
       journal,
-      rateLimiter:
-        options.rateLimitPerSecond === undefined
-          ? undefined
-          : new RateLimiter(options.rateLimitPerSecond, options.clock),
-      clock: options.clock,
-      logger: options.logger,
+      metrics,
+      rateLimiter: rateLimiterOf(options),
       closing: closing.signal,
     });
-    apps.push(publicApp);
-    const mutate = mutator(store, idempotency);
-    const views = {
-      services: new ListView(store.services, serviceJson),
-      volumes: new ListView(store.volumes, volumeJson),
-    };
-    accountRoutes(publicApp, platform, views);
-    serviceRoutes(publicApp, platform, services, mutate);
-    volumeRoutes(publicApp, volumes, views.volumes, mutate);
-    templateRoutes(publicApp, new Templates(platform), mutate);
-    registryRoutes(publicApp, platform.registries, mutate);
-    const containers = new Containers(platform, services);
-    containerRoutes(publicApp, containers, mutate, outsideMutator(store, idempotency, domain.onFailure));
-    const url = await listen(publicApp, options.listen);
-    if (!options.adminListen || !journal) return { url, close };
-    const adminApp = createAdminServer(faults, journal, options.logger);
-    apps.push(adminApp);
-    return { url, adminUrl: await listen(adminApp, options.adminListen), close };
+    listeners.push(api);
+    const url = await listen(api.app, options.listen);
+    if (!options.adminListen || !journal || !metrics) return { url, close };
+    const admin = createAdminServer({ ...common, faults, journal, metrics });
+    listeners.push(admin);
+    return { url, adminUrl: await listen(admin.app, options.adminListen), close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+function rateLimiterOf({ rateLimitPerSecond, clock }: ControlPlaneOptions): RateLimiter | undefined {
+  return rateLimitPerSecond === undefined ? undefined : new RateLimiter(rateLimitPerSecond, clock);
+}
+
+function authenticationOf({ accounts }: Domain, options: ControlPlaneOptions): Authentication {
+  const { identity } = options.config ?? defaultConfig;
+  const { clock, logger, fetch = systemFetch } = options;
+  const source = identity && {
+    header: identity.header,
+    tokens: new IdTokens(identity, { clock, fetch, logger }),
+  };
+  return new Authentication(accounts, source ?? undefined);
 }
 
 function startDomainOf(store: Store, options: ControlPlaneOptions) {
@@ -139,11 +150,12 @@ function startDomainOf(store: Store, options: ControlPlaneOptions) {
 
 /** Everything behind the routes, with its timers running. */
 function startDomain(store: Store, options: ControlPlaneOptions) {
-  const { random, logger, config = defaultConfig } = options;
+  const { logger, config = defaultConfig } = options;
   const clock = wholeMilliseconds(options.clock);
+  const random = timeOrderedUuids(options.random, clock);
   const onFailure = (error: unknown) => logger.error({ err: error }, 'platform work failed; trying again');
   const time = platformClock(clock, options.timeScale ?? 1, store.latestPlatformMs());
-  const onReports = (reports: readonly Report[]) => settle(reports);
+  const makeRuntime = options.runtime ?? simulatedRuntime(config.durations);
   const platform: Platform = {
     config,
     store,
@@ -152,25 +164,28 @@ function startDomain(store: Store, options: ControlPlaneOptions) {
     activities: new Activities(store, clock),
     events: new EventLog(store, clock),
     registries: new Registries(store, clock, random),
-    runtime: new SimulatedRuntime(config.durations, time, clock, onReports, onFailure),
+    runtime: makeRuntime({
+      time,
+      clock,
+      random,
+      logger,
+      installation: store.secret('installation', random).toString('hex').slice(0, 16),
+      onReports: (reports) => settlement.onReports(reports),
+      onEnded: (serviceId, reason) => settlement.onEnded(serviceId, reason),
+      onUsed: (serviceIds) => settlement.onUsed(serviceIds),
+      onFailure,
+    }),
     time,
     clock,
     random,
   };
   const volumes = new Volumes(platform);
   const lifecycle = new Lifecycle(platform, volumes, onFailure);
-  const settle = (reports: readonly Report[]) =>
-    store.unit.run(() => {
-      for (const report of reports) {
-        const service = store.services.get(report.subjectId);
-        const volume = store.volumes.get(report.subjectId);
-        if (service) lifecycle.settle(service, report);
-        if (volume) volumes.settle(volume, report);
-      }
-    });
+  const settlement = new Settlement(store, lifecycle, volumes);
   const accounts = new Accounts(store);
   store.unit.run(() => accounts.sync(options.accounts, platform.ledger, time, random));
   const idempotency = new Idempotency(store, clock, random);
+  platform.runtime.resume(store.services.all(), store.volumes.all());
   volumes.resume();
   lifecycle.resume();
   const charge = () =>
@@ -181,14 +196,10 @@ function startDomain(store: Store, options: ControlPlaneOptions) {
       }
     });
   const stopCharging = repeat((run) => time.after(chargeIntervalMs, run), charge, onFailure);
-  const stopPurging = repeat(
-    (run) => clock.after(purgeIntervalMs, run),
-    () => idempotency.purge(),
-    onFailure,
-  );
+  const stopHousekeeping = keepHouse(store, idempotency, clock, onFailure);
   const stop = () => {
     stopCharging();
-    stopPurging();
+    stopHousekeeping();
     lifecycle.close();
     platform.runtime.close();
     charge();
@@ -202,22 +213,4 @@ function startDomain(store: Store, options: ControlPlaneOptions) {
     services: new Services(platform, volumes, lifecycle),
     stop,
   };
-}
-
-/** Runs `work` after each wait until stopped; a failure is told, and does not end the repetition. */
-function repeat(
-  wait: (run: () => void) => { cancel(): void },
-  work: () => void,
-  onFailure: (error: unknown) => void,
-): () => void {
-  let timer = wait(tick);
-  function tick() {
-    try {
-      work();
-    } catch (error) {
-      onFailure(error);
-    }
-    timer = wait(tick);
-  }
-  return () => timer.cancel();
 }

@@ -28,6 +28,6 @@ export interface Platform {
   readonly random: Random;
 }
 
-export function newOperation(platform: Platform, kind: OperationKind): Operation {
+export function newOperation<Kind extends OperationKind>(platform: Platform, kind: Kind): Operation<Kind> {
   return { id: platform.random.uuid(), kind, startedAtMs: platform.time.nowMs() };
 }

@@ -1,18 +1,22 @@
 /**
- * The public listener. A request passes, in this order: the journal, authentication, the rate limit (all
- * before its body is read), faults, the Idempotency-Key, validation, and then its route.
+ * The public listener. A request passes, in this order: the journal, authentication, the rate limit of its account
+ * (all before its body is read), faults, the Idempotency-Key, validation, and then its route.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { sleep, type Clock } from '../base/clock.ts';
 import type { Accounts } from './accounts.ts';
-import { ApiError, errorJson } from './errors.ts';
+import { missingCredentials, type Authentication } from './authentication.ts';
+import { errorJson } from './errors.ts';
 import type { Fault, Faults } from './faults.ts';
-import { createApp, pathOf, sendJson, type App } from './http.ts';
+import { createListener, pathOf, sendJson, type HttpLimits, type Listener } from './http.ts';
 import { requireKey, type Idempotency } from './idempotency.ts';
 import type { Journal, JournalEntry } from './journal.ts';
+import { measureRequests } from './metrics.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { AccountRecord } from './records.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,24 +28,33 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Needs no authentication. */
     isPublic?: boolean;
+    /** How long answers of a mutation are kept for replay; absent: a day. */
+    keyRetentionMs?: number;
   }
 }
 
 export interface PublicServerParts {
   readonly accounts: Accounts;
+  readonly authentication: Authentication;
   readonly idempotency: Idempotency;
+  readonly unit: UnitOfWork;
   readonly faults: Faults;
   /** Absent when nobody could read it. */
   readonly journal: Journal | undefined;
+  /** Absent when nobody could read it. */
+  readonly metrics: Registry | undefined;
   readonly rateLimiter: RateLimiter | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Aborted at shutdown: delayed requests go on at once. */
   readonly closing: AbortSignal;
+  readonly limits: HttpLimits;
 }
 
-export function createPublicServer(parts: PublicServerParts): App {
-  const app = createApp(parts.logger);
+export function createPublicServer(parts: PublicServerParts): Listener {
+  const listener = createListener(parts.logger, parts.clock, parts.limits);
+  const { app } = listener;
+  if (parts.metrics) measureRequests(app, parts.metrics);
   app.decorateRequest('account', null);
   app.decorateRequest('journalEntry', null);
   app.decorateRequest('fault', null);
@@ -52,10 +65,17 @@ export function createPublicServer(parts: PublicServerParts): App {
     const isAnswered = await applyFault(request, reply, parts);
     if (isAnswered) return reply;
     const isMutation = request.method !== 'GET' && !request.is404;
-    // Reading the body and waiting took time; from here on everything is synchronous.
-    if (request.account) request.account = parts.accounts.latest(request.account);
     if (isMutation) requireKey(request.headers['idempotency-key']);
     return undefined;
+  });
+  app.addHook('preHandler', (request, _reply, done) => {
+    const go = () => {
+      // Reading the body and waiting took time; from here on everything is synchronous.
+      if (request.account) request.account = parts.accounts.latest(request.account);
+      done();
+    };
+    if (request.method === 'GET') parts.unit.whenDurable(go);
+    else go();
   });
   app.addHook('onSend', async (request, _reply, payload) => {
     // What was decided is committed; the answer goes nowhere.
@@ -78,41 +98,42 @@ export function createPublicServer(parts: PublicServerParts): App {
       'mutation answered',
     );
   });
-  return app;
+  return listener;
 }
 
 /** The caller of a route that needs authentication. */
 export function callerOf(request: FastifyRequest): AccountRecord {
   if (request.account) return request.account;
-  throw unauthenticated();
+  throw missingCredentials();
 }
 
-function receive(request: FastifyRequest, parts: PublicServerParts): void {
-  const account = parts.accounts.authenticate(request.headers.authorization);
-  request.account = account ?? null;
+async function receive(request: FastifyRequest, parts: PublicServerParts): Promise<void> {
   if (parts.journal) {
-    const key = request.headers['idempotency-key'];
-    request.journalEntry = {
-      at: new Date(parts.clock.wallMs()).toISOString(),
-      account: account?.name ?? null,
-      method: request.method,
-      path: pathOf(request),
-      idempotencyKey: typeof key === 'string' ? key : null,
-      bodyDigest: null,
-      status: null,
-    };
+    request.journalEntry = journalEntryOf(request, parts.clock);
     parts.journal.add(request.journalEntry);
   }
-  if (!account && !request.is404 && !request.routeOptions.config.isPublic) throw unauthenticated();
-  if (account) parts.rateLimiter?.take(account.id);
+  const { headers } = request;
+  const needsCaller = !request.is404 && !request.routeOptions.config.isPublic;
+  const account = needsCaller
+    ? await parts.authentication.caller(headers)
+    : parts.authentication.holderOfKey(headers);
+  if (!account) return;
+  request.account = account;
+  if (request.journalEntry) request.journalEntry.account = account.name;
+  parts.rateLimiter?.take(account.id);
 }
 
-function unauthenticated(): ApiError {
-  return new ApiError(
-    401,
-    'unauthenticated',
-    'the header "Authorization: Bearer API_KEY" is missing, or its key is not known',
-  );
+function journalEntryOf(request: FastifyRequest, clock: Clock): JournalEntry {
+  const key = request.headers['idempotency-key'];
+  return {
+    at: new Date(clock.wallMs()).toISOString(),
+    account: null,
+    method: request.method,
+    path: pathOf(request),
+    idempotencyKey: typeof key === 'string' ? key : null,
+    bodyDigest: null,
+    status: null,
+  };
 }
 
 /** Whether the request needs no further answer. */

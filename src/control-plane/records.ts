@@ -11,18 +11,14 @@ type ServiceState = 'provisioning' | 'running' | 'sleeping' | 'paused' | 'error'
 type VolumeStatus = 'provisioning' | 'ready' | 'expanding' | 'deleting' | 'error';
 export type VolumeMode = 'independent' | 'service';
 
-export type OperationKind =
-  | 'provision'
-  | 'stop'
-  | 'remove'
-  | 'volume-provision'
-  | 'volume-expand'
-  | 'volume-delete';
+export type ServiceOperationKind = 'provision' | 'stop' | 'sleep' | 'remove';
+export type VolumeOperationKind = 'volume-provision' | 'volume-expand' | 'volume-delete';
+export type OperationKind = ServiceOperationKind | VolumeOperationKind;
 
 /** Work that the runtime has been asked for and has not reported back. */
-export interface Operation {
+export interface Operation<Kind extends OperationKind> {
   readonly id: string;
-  readonly kind: OperationKind;
+  readonly kind: Kind;
   readonly startedAtMs: number;
 }
 
@@ -72,7 +68,7 @@ export interface ServiceRecord {
   /** The price of the compute while it is allocated. */
   readonly hourlyMicros: number;
   readonly error: string | null;
-  readonly operation: Operation | null;
+  readonly operation: Operation<ServiceOperationKind> | null;
   readonly idleSinceMs: number;
   readonly createdAtMs: number;
 }
@@ -92,7 +88,7 @@ export interface VolumeRecord {
   readonly provisioned: boolean;
   readonly hourlyMicros: number;
   readonly error: string | null;
-  readonly operation: Operation | null;
+  readonly operation: Operation<VolumeOperationKind> | null;
   readonly createdAtMs: number;
 }
 
@@ -126,8 +122,16 @@ export function holdsCompute(service: ServiceRecord): boolean {
   return service.state === 'provisioning' || service.state === 'running' || service.state === 'error';
 }
 
+/** On its way to `paused` or `sleeping`. */
 export function isStopping(service: ServiceRecord): boolean {
-  return service.operation?.kind === 'stop';
+  return service.operation?.kind === 'stop' || service.operation?.kind === 'sleep';
+}
+
+/** The state in words, with what is under way. */
+export function stateText(service: ServiceRecord): string {
+  if (service.operation?.kind === 'stop') return `${service.state} and stopping`;
+  if (service.operation?.kind === 'sleep') return `${service.state} and falling asleep`;
+  return service.state;
 }
 
 /** What a service costs per hour now: its compute, from the moment it runs until it is given back. */

@@ -19,7 +19,7 @@ import {
 } from './gates.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Platform } from './platform.ts';
-import { holdsCompute, isStopping, type AccountRecord, type ServiceRecord } from './records.ts';
+import { holdsCompute, isStopping, stateText, type AccountRecord, type ServiceRecord } from './records.ts';
 import type { Volumes } from './volumes.ts';
 
 export class Services {
@@ -145,7 +145,7 @@ export class Services {
   }
 
   #resize(service: ServiceRecord, resources: ServiceResources): ServiceRecord {
-    const region = requireRegion(this.#platform.config, service.region);
+    const region = this.#platform.capacity.regionOf(service);
     const changes = { resources, hourlyMicros: computePrice(region, resources) };
     if (!holdsCompute(service)) return this.#lifecycle.write(service, changes);
     return this.#lifecycle.launch(service, {
@@ -233,14 +233,13 @@ function requireStateFor(action: ServiceAction['action'], service: ServiceRecord
   const isDown = state === 'paused' || state === 'sleeping';
   const allowed = {
     start: isDown,
-    stop: state === 'sleeping' || (holdsCompute(service) && !isStopping(service)),
+    stop: state === 'sleeping' || (holdsCompute(service) && service.operation?.kind !== 'stop'),
     restart: isUp,
     resize: isUp || isDown,
     delete: state !== 'deleting',
   };
   if (allowed[action]) return;
-  const pending = isStopping(service) ? ' and stopping' : '';
-  throw conflict('invalid_state', `can't ${action} a service that is ${state}${pending}`);
+  throw conflict('invalid_state', `can't ${action} a service that is ${stateText(service)}`);
 }
 
 function requireStorageForm(spec: ServiceCreate): void {

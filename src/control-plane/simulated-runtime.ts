@@ -3,35 +3,41 @@
  * from when it was first begun. An image on a registry host under `.invalid`, a name that never resolves
  * (RFC 2606), can't be pulled: its service ends in `error`.
  *
- * What it is asked about containers it answers with the words that it is a simulation. It is never given an
- * environment value, and repeats nothing of a command.
+ * What it is asked about containers it answers with the words that it is a simulation. It reads no environment
+ * value, and repeats nothing of a command.
  */
 import { invariant } from '../base/invariant.ts';
 import { Agenda } from './agenda.ts';
 import type { Durations } from './config.ts';
 import type { Clock } from '../base/clock.ts';
-import type { PlatformClock } from './platform-clock.ts';
 import type { OperationKind, ServiceRecord } from './records.ts';
-import type { Execution, ExecutionResult, OnReports, Report, Runtime, RuntimeRequest } from './runtime.ts';
+import type {
+  Execution,
+  ExecutionResult,
+  Report,
+  Runtime,
+  RuntimeFactory,
+  RuntimeHost,
+  RuntimeRequest,
+} from './runtime.ts';
 import { simulatedLogs, simulatedMetrics } from './simulated-output.ts';
 
-export class SimulatedRuntime implements Runtime {
+export function simulatedRuntime(durations: Durations): RuntimeFactory {
+  return (host) => new SimulatedRuntime(durations, host);
+}
+
+class SimulatedRuntime implements Runtime {
   readonly #durationMs: Readonly<Record<OperationKind, number>>;
   readonly #agenda: Agenda;
   readonly #clock: Clock;
   readonly #requests = new Map<string, RuntimeRequest>();
 
-  constructor(
-    durations: Durations,
-    time: PlatformClock,
-    clock: Clock,
-    onReports: OnReports,
-    onFailure: (error: unknown) => void,
-  ) {
+  constructor(durations: Durations, { time, clock, onReports, onFailure }: RuntimeHost) {
     this.#clock = clock;
     this.#durationMs = {
       provision: durations.provisionMs,
       stop: durations.stopMs,
+      sleep: durations.stopMs,
       remove: durations.removeMs,
       'volume-provision': durations.volumeProvisionMs,
       'volume-expand': durations.volumeExpandMs,
@@ -46,6 +52,9 @@ export class SimulatedRuntime implements Runtime {
     };
     this.#agenda = new Agenda(time, onDue, onFailure);
   }
+
+  /** Nothing runs, so nothing was left behind. */
+  resume(): void {}
 
   begin(request: RuntimeRequest): void {
     this.#requests.set(request.subjectId, request);
@@ -83,7 +92,7 @@ export class SimulatedRuntime implements Runtime {
 function reportOf(request: RuntimeRequest): Report {
   const report = { subjectId: request.subjectId, operationId: request.id };
   if (request.kind !== 'provision') return report;
-  const host = request.image?.split('/')[0] ?? '';
+  const host = request.launch.image.split('/')[0] ?? '';
   if (/\.invalid(:\d+)?$/.test(host)) {
     return { ...report, error: `can't pull the image: the registry host ${host} does not resolve` };
   }

@@ -2,6 +2,7 @@
  * The database: schema, opening, and the collections that live in memory. One process owns the file: SQLite's
  * exclusive lock is held until `close`, because a second server would not see what the first has in memory.
  */
+import { systemEventLoop, type EventLoop } from '../base/process.ts';
 import { Sqlite } from '../base/sqlite.ts';
 import { UserError } from '../base/user-error.ts';
 import type { Random } from '../base/random.ts';
@@ -54,6 +55,19 @@ export const migrations = [
   ) STRICT, WITHOUT ROWID;
   UPDATE services SET document = json_set(document, '$.registryAccess', json('null'));
   `,
+  // Answers are appended, and only their keys are sorted; each has its own time of expiry.
+  `
+  CREATE TABLE kept_answers (
+    account_id TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, status INTEGER NOT NULL,
+    body TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
+    UNIQUE (account_id, key)
+  ) STRICT;
+  INSERT INTO kept_answers (account_id, key, fingerprint, status, body, expires_at_ms)
+    SELECT account_id, key, fingerprint, status, body, created_at_ms + 86400000 FROM answers ORDER BY created_at_ms;
+  DROP TABLE answers;
+  ALTER TABLE kept_answers RENAME TO answers;
+  CREATE INDEX answers_by_expiry ON answers (expires_at_ms);
+  `,
 ];
 
 const sqliteBusy = 5;
@@ -69,10 +83,10 @@ export class Store {
   readonly registries: Collection<RegistryRecord>;
 
   /** Throws a `UserError` when the file can't be opened or another process has it open. */
-  constructor(file: string) {
+  constructor(file: string, loop: EventLoop = systemEventLoop) {
     this.database = openExclusively(file);
     this.database.migrate(migrations);
-    this.unit = new UnitOfWork(this.database);
+    this.unit = new UnitOfWork(this.database, loop);
     this.accounts = new Collection('accounts', this.database, this.unit);
     this.services = new Collection('services', this.database, this.unit);
     this.volumes = new Collection('volumes', this.database, this.unit);
@@ -129,6 +143,12 @@ export class Store {
     return latestMs;
   }
 
+  /** Copies SQLite's log into the database, and cuts it off. */
+  emptyLog(): void {
+    this.unit.flush();
+    this.database.get('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
   close(): void {
     this.database.close();
   }
@@ -139,6 +159,10 @@ function openExclusively(file: string): Sqlite {
   try {
     database = new Sqlite(file, { busyTimeoutMs: 200 });
     database.get('PRAGMA locking_mode = EXCLUSIVE');
+    // What is erased (a password, an environment value) is overwritten, and not only forgotten.
+    database.get('PRAGMA secure_delete = ON');
+    // A page that changes often is copied from the log to the database less often: 16 MiB of log.
+    database.get('PRAGMA wal_autocheckpoint = 4000');
     // The lock is taken by the first write, and then kept.
     database.transaction(() => database?.run(`PRAGMA user_version = ${database.version()}`));
     return database;

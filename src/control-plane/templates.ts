@@ -73,24 +73,29 @@ export class Templates {
   }
 
   #fieldsOf(spec: TemplateSpec): TemplateFields {
-    const fields: TemplateFields = {
-      name: spec.name,
-      description: spec.description ?? '',
-      image: spec.image,
-      command: spec.command ?? null,
-      resources: spec.resources ?? defaultResources,
-      httpPort: spec.httpPort ?? null,
-      containerDiskGb: spec.containerDiskGb ?? defaultContainerDiskGb,
-      workspaceGb: spec.workspaceGb ?? null,
-      sleepAfterMinutes: spec.sleepAfterMinutes ?? null,
-      requiredEnvironment: spec.requiredEnvironment ?? [],
-    };
+    const fields = templateFields(spec);
     requireResources(this.#platform.config, fields.resources);
     if (new Set(fields.requiredEnvironment).size < fields.requiredEnvironment.length) {
       throw invalidRequest('requiredEnvironment: each name may occur once');
     }
     return fields;
   }
+}
+
+/** What the specification omits takes its default. */
+export function templateFields(spec: TemplateSpec): TemplateFields {
+  return {
+    name: spec.name,
+    description: spec.description ?? '',
+    image: spec.image,
+    command: spec.command ?? null,
+    resources: spec.resources ?? defaultResources,
+    httpPort: spec.httpPort ?? null,
+    containerDiskGb: spec.containerDiskGb ?? defaultContainerDiskGb,
+    workspaceGb: spec.workspaceGb ?? null,
+    sleepAfterMinutes: spec.sleepAfterMinutes ?? null,
+    requiredEnvironment: spec.requiredEnvironment ?? [],
+  };
 }
 
 export function builtInTemplates(config: ControlPlaneConfig): TemplateRecord[] {

@@ -1,44 +1,172 @@
 /**
- * One transaction over the database and the memory that mirrors it. Work is synchronous, so two requests never
- * interleave. A throw (a refusal, a full disk) takes everything back in both; what must happen outside, such as
- * asking the runtime for something, waits until the commit is durable.
+ * How changes become durable. Requests of one turn of the event loop form a group: one transaction over the
+ * database and the memory that mirrors it, and one wait for the disk.
+ *
+ *   idle ──(first member)──> open ──(end of the turn)──> COMMIT ──> durable ──> idle
+ *                             │                            │
+ *                             └──(SQLite rolled back)──────┴──────> lost ─────> idle
+ *
+ * `open`: a member's work runs at once, in a savepoint. What it throws (a refusal) takes back its own changes
+ * and nobody else's. Members see what earlier ones did: a second delivery of a request finds the answer to the
+ * first. Nobody is told anything yet.
+ *
+ * `durable`: each member gets its result or its refusal, and what members announced (asking the runtime for
+ * something) happens.
+ *
+ * `lost` (the disk is full): every change of the group is taken back, the latest first, and every member fails
+ * with the cause; the refused ones too, because a refusal may rest on what is no more.
+ *
+ * Reads wait in `whenDurable` while a group is open. So nothing is answered that a kill -9 could take back.
+ * A timer can't wait: `run` ends the open group, and commits its own work before it returns.
+ *
+ * After a sync that failed nobody knows whether the group is on the disk. Nobody is told; the process ends.
  */
 import { invariant } from '../base/invariant.ts';
-import type { Sqlite } from '../base/sqlite.ts';
+import type { EventLoop } from '../base/process.ts';
+import { isUnsynced, type Sqlite } from '../base/sqlite.ts';
+
+interface Group {
+  readonly undo: (() => void)[];
+  readonly after: (() => void)[];
+  /** Rejects with the cause when the group is lost. */
+  readonly end: PromiseWithResolvers<void>;
+  lost?: { readonly cause: unknown };
+  members: number;
+}
+
+type Outcome<Result> = { readonly result: Result } | { readonly refusal: unknown };
+
+/** More than a turn brings; a bound for what one transaction holds. */
+const largestGroup = 1000;
 
 export class UnitOfWork {
   readonly #database: Sqlite;
-  #running: { undo: (() => void)[]; after: (() => void)[] } | undefined;
+  readonly #loop: EventLoop;
+  #open: Group | undefined;
+  /** The group one of whose members is at work, in this very call. */
+  #working: Group | undefined;
+  #around = (commit: () => void) => commit();
 
-  constructor(database: Sqlite) {
+  constructor(database: Sqlite, loop: EventLoop) {
     this.#database = database;
+    this.#loop = loop;
   }
 
-  /** A nested call joins the outer one. */
+  /** Runs `work` at once. Resolves with its result, or rejects with what it threw, when that is durable. */
+  async join<Result>(work: () => Result): Promise<Result> {
+    const group = this.#open ?? this.#beginForTurn();
+    const outcome = this.#attempt(group, work);
+    if (group.members >= largestGroup) this.#end(group);
+    await group.end.promise;
+    return resultOf(outcome);
+  }
+
+  /** Runs `work`, and returns when it is durable. Inside of a member it is a part of that. */
   run<Result>(work: () => Result): Result {
-    if (this.#running) return work();
-    const running = { undo: [] as (() => void)[], after: [] as (() => void)[] };
-    this.#running = running;
-    let result: Result;
-    try {
-      result = this.#database.transaction(work);
-    } catch (error) {
-      for (const step of running.undo.toReversed()) step();
-      throw error;
-    } finally {
-      this.#running = undefined;
-    }
-    for (const step of running.after) step();
-    return result;
+    if (this.#working) return work();
+    this.flush();
+    const group = this.#begin();
+    const outcome = this.#attempt(group, work);
+    this.#end(group);
+    if (group.lost) throw group.lost.cause;
+    return resultOf(outcome);
+  }
+
+  /** Ends the open group now. */
+  flush(): void {
+    if (this.#open) this.#end(this.#open);
+  }
+
+  /** Calls `read` when everything in memory and database is durable: at once, or after the open group. */
+  whenDurable(read: () => void): void {
+    if (!this.#open) return read();
+    const again = () => this.whenDurable(read);
+    this.#open.end.promise.then(again, again);
   }
 
   onRollback(step: () => void): void {
-    invariant(this.#running, 'a record was changed outside a transaction');
-    this.#running.undo.push(step);
+    invariant(this.#working, 'a record was changed outside a transaction');
+    this.#working.undo.push(step);
   }
 
   afterCommit(step: () => void): void {
-    invariant(this.#running, 'work was announced outside a transaction');
-    this.#running.after.push(step);
+    invariant(this.#working, 'work was announced outside a transaction');
+    this.#working.after.push(step);
   }
+
+  /** From now on each commit is carried out by `around`, which calls what it is given once. */
+  aroundCommit(around: (commit: () => void) => void): void {
+    this.#around = around;
+  }
+
+  #begin(): Group {
+    this.#database.begin();
+    const group = { undo: [], after: [], end: Promise.withResolvers<void>(), members: 0 };
+    // A loss is told to whoever waits; there may be nobody.
+    group.end.promise.catch(() => undefined);
+    this.#open = group;
+    return group;
+  }
+
+  #beginForTurn(): Group {
+    const group = this.#begin();
+    this.#loop.endOfTurn(() => this.#end(group));
+    return group;
+  }
+
+  #attempt<Result>(group: Group, work: () => Result): Outcome<Result> {
+    const { undo, after } = group;
+    const [undoFrom, afterFrom] = [undo.length, after.length];
+    group.members += 1;
+    this.#working = group;
+    try {
+      return { result: this.#database.part(work) };
+    } catch (refusal) {
+      takeBack(undo, undoFrom);
+      after.length = afterFrom;
+      if (!this.#database.isInTransaction) this.#lose(group, refusal);
+      return { refusal };
+    } finally {
+      this.#working = undefined;
+    }
+  }
+
+  #end(group: Group): void {
+    // Its turn may end after it: it was lost or full, or `run` came first.
+    if (this.#open !== group) return;
+    try {
+      this.#around(() => this.#database.commit());
+    } catch (error) {
+      return this.#lose(group, error);
+    }
+    this.#open = undefined;
+    group.end.resolve();
+    for (const step of group.after) this.#carryOut(step);
+  }
+
+  #lose(group: Group, cause: unknown): void {
+    this.#open = undefined;
+    takeBack(group.undo, 0);
+    group.lost = { cause };
+    if (isUnsynced(cause)) this.#loop.crash(cause);
+    else group.end.reject(cause);
+  }
+
+  /** What was announced and can't be begun is begun again by the next start, from the records. */
+  #carryOut(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#loop.crash(error);
+    }
+  }
+}
+
+function takeBack(undo: (() => void)[], downTo: number): void {
+  while (undo.length > downTo) undo.pop()?.();
+}
+
+function resultOf<Result>(outcome: Outcome<Result>): Result {
+  if ('refusal' in outcome) throw outcome.refusal;
+  return outcome.result;
 }

@@ -1,6 +1,6 @@
 /**
  * Records as the API answers them (§2). Each record is serialised once: records are immutable, so the text is
- * kept as long as the record lives. An account read of 10,000 services only joins texts.
+ * kept as long as the record lives. An account read of 10,000 services only copies bytes.
  */
 import type { Collection } from './collection.ts';
 import type { ControlPlaneConfig } from './config.ts';
@@ -11,6 +11,7 @@ import type {
   TemplateRecord,
   VolumeRecord,
 } from './records.ts';
+import { TextCache } from './text-cache.ts';
 
 const texts = new WeakMap<object, string>();
 
@@ -120,7 +121,7 @@ export function catalogJson(config: ControlPlaneConfig, templates: readonly Temp
 export class ListView<Item extends { id: string; accountId: string }> {
   readonly #collection: Collection<Item>;
   readonly #json: (record: Item) => string;
-  readonly #joined = new Map<string, { version: number; bytes: Buffer }>();
+  readonly #texts = new TextCache();
 
   constructor(collection: Collection<Item>, json: (record: Item) => string) {
     this.#collection = collection;
@@ -128,12 +129,9 @@ export class ListView<Item extends { id: string; accountId: string }> {
   }
 
   bytesOf(accountId: string): Buffer {
-    const version = this.#collection.version(accountId);
-    const kept = this.#joined.get(accountId);
-    if (kept?.version === version) return kept.bytes;
-    const parts = Array.from(this.#collection.of(accountId), this.#json);
-    const bytes = Buffer.from(`[${parts.join(',')}]`);
-    this.#joined.set(accountId, { version, bytes });
-    return bytes;
+    return this.#texts.bytesOf(accountId, this.#collection.version(accountId), () => {
+      const parts = Array.from(this.#collection.of(accountId), this.#json);
+      return `[${parts.join(',')}]`;
+    });
   }
 }

@@ -1,8 +1,8 @@
 /**
  * The life of a volume.
  *
- * `provisioning` ──> `ready` <──> `expanding`, and from each of these `deleting` ──> gone. (`error` is kept for
- * runtimes whose storage can fail.) `provisioned` turns true when the storage exists, and is charged from then
+ * `provisioning` ──> `ready` <──> `expanding`, and from each of these `deleting` ──> gone. A volume that the
+ * runtime can't make or change is in `error`, and can only be deleted. `provisioned` turns true when the storage exists, and is charged from then
  * until a deletion is accepted. During an expansion `requestedSizeGb` is ahead of `sizeGb`; they agree again
  * when it is done. A volume is never shrunk.
  *
@@ -16,7 +16,13 @@ import type { RegionConfig } from './config.ts';
 import { conflict, notFound, revisionConflict } from './errors.ts';
 import { requireFunds, requireGeographies, requireRegion, requireVerifiedEmail } from './gates.ts';
 import { newOperation, type Platform } from './platform.ts';
-import type { AccountRecord, OperationKind, ServiceRecord, VolumeMode, VolumeRecord } from './records.ts';
+import type {
+  AccountRecord,
+  ServiceRecord,
+  VolumeMode,
+  VolumeOperationKind,
+  VolumeRecord,
+} from './records.ts';
 import type { Report } from './runtime.ts';
 
 type Changes = Partial<Omit<VolumeRecord, 'id' | 'accountId' | 'revision'>>;
@@ -159,6 +165,18 @@ export class Volumes {
     throw conflict('volume_not_ready', `volume ${id} is ${status}; it must be ready first`);
   }
 
+  /** Why the volume will never be ready, if so. */
+  errorOf(id: string | null): string | undefined {
+    const volume = id === null ? undefined : this.#platform.store.volumes.get(id);
+    return volume?.status === 'error' ? `volume ${volume.id} failed: ${volume.error}` : undefined;
+  }
+
+  /** The volume that goes with the service, if it has one. */
+  ownedBy(service: ServiceRecord): string | null {
+    const volume = this.#volumeOf(service);
+    return volume?.mode === 'service' ? volume.id : null;
+  }
+
   /** The deletion of its service is accepted: what the service owns is being deleted from now on. */
   releaseBegin(service: ServiceRecord): void {
     const volume = this.#volumeOf(service);
@@ -210,15 +228,15 @@ export class Volumes {
     return this.#platform.store.volumes.put({ ...volume, ...changes, revision: volume.revision + 1 });
   }
 
-  #begin(volume: VolumeRecord, kind: OperationKind, changes: Changes): VolumeRecord {
+  #begin(volume: VolumeRecord, kind: VolumeOperationKind, changes: Changes): VolumeRecord {
     const operation = newOperation(this.#platform, kind);
     const begun = this.#write(volume, { ...changes, operation });
     this.#platform.store.unit.afterCommit(() => this.#beginNow(begun));
     return begun;
   }
 
-  #beginNow(volume: VolumeRecord): void {
-    if (!volume.operation) return;
-    this.#platform.runtime.begin({ ...volume.operation, subjectId: volume.id });
+  #beginNow({ id, accountId, operation, requestedSizeGb }: VolumeRecord): void {
+    if (!operation) return;
+    this.#platform.runtime.begin({ ...operation, accountId, subjectId: id, sizeGb: requestedSizeGb });
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseAccounts } from '../../src/control-plane/main.ts';
 
 const account = (name: string, more: string) =>
-  `  - {name: ${name}, email: a@example.com, apiKeys: [secret-key]${more}}\n`;
+  `  - {name: ${name}, email: ${name}@example.com, apiKeys: [secret-key]${more}}\n`;
 
 test('an account needs a name, an email and a key; the rest has defaults', () => {
   const text = 'accounts:\n  - name: research\n    email: r@example.com\n    apiKeys: [secret-key]\n';
@@ -22,13 +22,19 @@ test('an account needs a name, an email and a key; the rest has defaults', () =>
 describe('a mistake is named with file, line and path, without any key', () => {
   test.each([
     ['accounts: [', /^a\.yaml:1:\d+: not valid YAML/],
-    ['', /^a\.yaml:1: the document: /],
+    ['', /^a\.yaml:1: accounts: /],
+    ['[secret-key]', /^a\.yaml:1: the document: /],
+    [`accounts:\n${account('a', '')}\tsecret-key`, /^a\.yaml:3:1: not valid YAML: /],
+    ['accounts: [*secret-key]', /^a\.yaml: an alias .* can't be followed/],
     ['accounts: []', /^a\.yaml:1: accounts: /],
     [
       `accounts:\n${account('a', '')}${account('b', ', balanceMicros: much')}`,
       /^a\.yaml:3: accounts\[1\]\.balanceMicros: .*number/,
     ],
-    [`accounts:\n${account('a', ', colour: red')}`, /^a\.yaml:2: accounts\[0\]: .*colour/],
+    [
+      `accounts:\n${account('a', ', colour: red')}`,
+      /^a\.yaml:2: accounts\[0\]\.colour: there is no such field/,
+    ],
     ['accounts:\n  - name: a\n    email: a@example.com\n', /^a\.yaml:2: accounts\[0\]\.apiKeys: /],
     [
       'accounts:\n  - name: a\n    email: a@example.com\n    apiKeys: [""]\n',
@@ -39,8 +45,21 @@ describe('a mistake is named with file, line and path, without any key', () => {
       /^a\.yaml:3: accounts\[1\]\.name: "a" occurs twice/,
     ],
     [`accounts:\n${account('a', '')}${account('b', '')}`, /^a\.yaml:3: accounts\[1\]\.apiKeys\[0\]: .*twice/],
+    [
+      'accounts: [{name: a, email: a@B.example, apiKeys: [k]},\n {name: b, email: A@b.example, apiKeys: [l]}]',
+      /^a\.yaml:2: accounts\[1\]\.email: .*twice/,
+    ],
+    [
+      'accounts:\n  - {name: a, email: a@b.example,\n     apiKeys: []}',
+      /^a\.yaml:3: accounts\[0\]\.apiKeys: /,
+    ],
   ])('%j', (text, expected) => {
     expect(() => parseAccounts(text, 'a.yaml')).toThrow(expected);
     expect(() => parseAccounts(text, 'a.yaml')).not.toThrow(/secret-key/);
   });
+});
+
+test('where ID tokens count, an account needs no key', () => {
+  const text = 'accounts: [{name: research, email: r@example.com}]';
+  expect(parseAccounts(text, 'a.yaml', 'keys and tokens').accounts[0]?.apiKeys).toEqual([]);
 });

@@ -1,4 +1,7 @@
+import { copyFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { Sqlite } from '../../src/base/sqlite.ts';
+import { temporaryFile } from '../support/temporary.ts';
 import { key, startWorld, trainer } from './support.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -100,6 +103,37 @@ test('a key is kept for 24 hours', async () => {
   const later = await create();
   expect(later.status).toBe(201);
   expect(later.body.id).not.toBe(first.body.id);
+});
+
+test('the key of an activity request is kept for as long as the activity is fresh', async () => {
+  await using world = await startWorld();
+  const { id } = await world.running();
+  const task = { id: '3f0c2f8e-9d68-4a3b-9c0f-2b9d3a3f1a11', name: 'training' };
+  const beat = () => world.call('POST', `/api/services/${id}/activity`, task, { idempotencyKey: 'beat-1' });
+  const isReplay = async () => (await beat()).headers.has('idempotency-replayed');
+  expect(await isReplay()).toBe(false);
+  await world.clock.advance(299_999);
+  expect(await isReplay()).toBe(true);
+  await world.clock.advance(1);
+  expect(await isReplay()).toBe(false);
+});
+
+test('a task that beats for hours leaves the answers of a few minutes in the database', async () => {
+  const file = temporaryFile('a.db');
+  await using world = await startWorld({ database: file });
+  const { id } = await world.running();
+  const task = { id: '3f0c2f8e-9d68-4a3b-9c0f-2b9d3a3f1a11', name: 'training' };
+  for (let minutes = 0; minutes < 120; minutes += 0.5) {
+    await world.ok('POST', `/api/services/${id}/activity`, task);
+    await world.clock.advance(30_000);
+  }
+  const image = temporaryFile('image.db');
+  for (const suffix of ['', '-wal']) copyFileSync(file + suffix, image + suffix);
+  const database = new Sqlite(image);
+  const [row] = database.all('SELECT count(*) AS n FROM answers');
+  database.close();
+  // Ten beats, two that are purged within the minute, and the creation.
+  expect(Number(row?.['n'])).toBeLessThanOrEqual(13);
 });
 
 test('reads need no key', async () => {

@@ -95,6 +95,7 @@ describe('the life of a service', () => {
     { from: 'running', refused: ['start'] },
     { from: 'stopping', refused: ['start', 'stop', 'restart', 'resize'] },
     { from: 'paused', refused: ['stop', 'restart'] },
+    { from: 'falling asleep', refused: ['start', 'restart', 'resize'] },
     { from: 'sleeping', refused: ['restart'] },
     { from: 'error', refused: ['start'] },
     { from: 'deleting', refused: ['start', 'stop', 'restart', 'resize', 'delete'] },
@@ -167,8 +168,10 @@ describe('the life of a service', () => {
 async function serviceThatIs(world: World, state: string): Promise<Json> {
   if (state === 'provisioning') return world.ok('POST', '/api/services', trainer);
   if (state === 'error') return world.running({ image: 'registry.invalid/x' });
-  const service = await world.running({ sleepAfterMinutes: state === 'sleeping' ? 1 : null });
-  if (state === 'sleeping') await world.clock.advance(60_000);
+  const isSleepy = state === 'sleeping' || state === 'falling asleep';
+  const service = await world.running({ sleepAfterMinutes: isSleepy ? 1 : null });
+  if (isSleepy) await world.clock.advance(60_000);
+  if (state === 'sleeping') await world.clock.advance(3_000);
   if (state === 'stopping' || state === 'paused') await world.act(service.id, 'stop');
   if (state === 'paused') await world.clock.advance(3_000);
   if (state === 'deleting') await world.act(service.id, 'delete');
@@ -244,26 +247,60 @@ describe('patches', () => {
 describe('idle sleep and activities', () => {
   const task = { id: '3f0c2f8e-9d68-4a3b-9c0f-2b9d3a3f1a11', name: 'training' };
 
-  test('an idle service sleeps after its time, costs nothing then, and wakes by start', async () => {
+  test('an idle service falls asleep after its time, costs nothing then, and wakes by start', async () => {
     await using world = await startWorld();
     const { id } = await world.running({ sleepAfterMinutes: 2, httpPort: 80 });
     await world.clock.advance(119_999);
-    expect((await world.service(id)).state).toBe('running');
+    expect(brief(await world.service(id))).toMatchObject({ state: 'running', operation: null });
     await world.clock.advance(1);
-    expect(brief(await world.service(id))).toEqual({
-      state: 'sleeping',
-      revision: 3,
-      endpoint: null,
-      operation: null,
-    });
+    const falling = { state: 'running', revision: 3, endpoint: null, operation: 'sleep' };
+    expect(brief(await world.service(id))).toEqual(falling);
+    await world.clock.advance(2_999);
+    expect(brief(await world.service(id))).toEqual(falling);
+    await world.clock.advance(1);
+    const asleep = { state: 'sleeping', revision: 4, endpoint: null, operation: null };
+    expect(brief(await world.service(id))).toEqual(asleep);
     const { balanceMicros } = await world.ok('GET', '/api/account');
     await world.clock.advance(3_600_000);
     expect((await world.ok('GET', '/api/account')).balanceMicros).toBe(balanceMicros);
     await world.act(id, 'start');
     await world.clock.advance(8_000);
     expect((await world.service(id)).state).toBe('running');
-    await world.clock.advance(120_000);
+    await world.clock.advance(123_000);
     expect((await world.service(id)).state).toBe('sleeping');
+  });
+
+  test('a service that falls asleep is charged until it sleeps', async () => {
+    await using world = await startWorld();
+    const { hourlyMicros } = await world.running({ sleepAfterMinutes: 1 });
+    const before = (await world.ok('GET', '/api/account')).balanceMicros;
+    await world.clock.advance(3_600_000);
+    const after = (await world.ok('GET', '/api/account')).balanceMicros;
+    expect(before - after).toBe(Math.floor((hourlyMicros * 63) / 3600));
+  });
+
+  test('a service that falls asleep can be stopped instead, and a patch waits for its next start', async () => {
+    await using world = await startWorld();
+    const { id } = await world.running({ sleepAfterMinutes: 1 });
+    await world.clock.advance(60_000);
+    const patched = await world.ok('PATCH', `/api/services/${id}`, { revision: 3, patch: { image: 'b' } });
+    expect(brief(patched)).toMatchObject({ state: 'running', operation: 'sleep' });
+    expect(brief(await world.act(id, 'stop'))).toMatchObject({ state: 'running', operation: 'stop' });
+    await world.clock.advance(3_000);
+    expect(await world.service(id)).toMatchObject({ state: 'paused', image: 'b' });
+  });
+
+  test('an activity that is registered while a service falls asleep wakes it', async () => {
+    await using world = await startWorld();
+    const { id } = await world.running({ sleepAfterMinutes: 1 });
+    await world.clock.advance(60_000);
+    await world.ok('POST', `/api/services/${id}/activity`, task);
+    await world.clock.advance(3_000);
+    expect(brief(await world.service(id))).toMatchObject({ state: 'provisioning', operation: 'provision' });
+    await world.clock.advance(8_000);
+    expect((await world.service(id)).state).toBe('running');
+    await world.clock.advance(3_600_000);
+    expect((await world.service(id)).state).toBe('running');
   });
 
   test('a policy can be set and taken away while the service runs', async () => {
@@ -305,7 +342,7 @@ describe('idle sleep and activities', () => {
     expect(activities).toMatchObject([{ id: task.id, fresh: false }]);
     await world.ok('POST', `/api/services/${id}/activity`, { ...task, release: true });
     expect((await world.ok('GET', `/api/services/${id}/activity`)).activities).toEqual([]);
-    await world.clock.advance(59_999);
+    await world.clock.advance(62_999);
     expect((await world.service(id)).state).toBe('running');
     await world.clock.advance(1);
     expect((await world.service(id)).state).toBe('sleeping');
@@ -331,7 +368,7 @@ describe('idle sleep and activities', () => {
   });
 });
 
-test('a service keeps its newest 500 events and shows 100', async () => {
+test('a read of events shows the newest 100', async () => {
   await using world = await startWorld();
   const { id } = await world.running();
   for (let minutes = 1; minutes <= 110; minutes += 1) {

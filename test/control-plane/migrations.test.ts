@@ -44,14 +44,16 @@ const service = {
   createdAtMs: atMs,
 };
 
-test('a database of the schema 1 is opened, and what is in it works on', async () => {
+/** A database as version `schema` left it. */
+function databaseOf(schema: number): string {
   const file = temporaryFile('old.db');
   const old = new Sqlite(file);
-  old.migrate(migrations.slice(0, 1));
-  for (const [table, record] of [
+  old.migrate(migrations.slice(0, schema));
+  const records = [
     ['accounts', account],
-    ['services', service],
-  ] as const) {
+    ['services', schema === 1 ? service : { ...service, registryAccess: null }],
+  ] as const;
+  for (const [table, record] of records) {
     old.run(`INSERT INTO ${table} (id, account_id, document) VALUES ($id, $accountId, $document)`, {
       id: record.id,
       accountId,
@@ -59,8 +61,17 @@ test('a database of the schema 1 is opened, and what is in it works on', async (
     });
   }
   old.run(`INSERT INTO environments (service_id, entries) VALUES ($serviceId, '{"A":"1"}')`, { serviceId });
+  old.run(
+    `INSERT INTO answers (account_id, key, fingerprint, status, body, created_at_ms)
+     VALUES ($accountId, 'used', 'of another request', 200, '{}', $atMs)`,
+    { accountId, atMs },
+  );
   old.close();
+  return file;
+}
 
+test.each([1, 2])('a database of the schema %i is opened, and what is in it works on', async (schema) => {
+  const file = databaseOf(schema);
   await using world = await startWorld({ database: file });
   expect(await world.service(serviceId)).toMatchObject({ name: 'Überträger', state: 'paused', revision: 7 });
   expect((await world.ok('GET', '/api/account')).balanceMicros).toBe(5_000_000);
@@ -74,3 +85,16 @@ test('a database of the schema 1 is opened, and what is in it works on', async (
     { id: serviceId, usesCurrentCredentials: true },
   ]);
 });
+
+test.each([1, 2])(
+  'the keys of a database of the schema %i stay used until their day is over',
+  async (schema) => {
+    await using world = await startWorld({ database: databaseOf(schema) });
+    const create = () =>
+      world.call('POST', '/api/templates', { name: 'a', image: 'b' }, { idempotencyKey: 'used' });
+    await world.clock.advance(24 * 60 * 60 * 1000 - 1);
+    expect((await create()).body.error.code).toBe('idempotency_key_reused');
+    await world.clock.advance(1);
+    expect((await create()).status).toBe(201);
+  },
+);

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemRandom } from '../../src/base/random.ts';
-import { createApp, type App } from '../../src/control-plane/http.ts';
+import { createListener, defaultHttpLimits, type App } from '../../src/control-plane/http.ts';
 import { Idempotency } from '../../src/control-plane/idempotency.ts';
 import type { AccountRecord } from '../../src/control-plane/records.ts';
 import { outsideMutator } from '../../src/control-plane/routes/mutation.ts';
@@ -10,6 +10,7 @@ import { ManualClock } from '../support/manual-clock.ts';
 
 let app: App;
 let store: Store;
+let clock: ManualClock;
 const failures: unknown[] = [];
 let runs: { succeed: (json: string) => void; fail: (error: Error) => void }[] = [];
 
@@ -18,9 +19,10 @@ beforeEach(() => {
   runs = [];
   failures.length = 0;
   store = new Store(':memory:');
-  const idempotency = new Idempotency(store, new ManualClock(), systemRandom);
+  clock = new ManualClock();
+  const idempotency = new Idempotency(store, clock, systemRandom);
   const mutate = outsideMutator(store, idempotency, (error) => failures.push(error));
-  app = createApp(pino({ level: 'silent' }));
+  ({ app } = createListener(pino({ level: 'silent' }), new ManualClock(), defaultHttpLimits));
   app.decorateRequest('account', null);
   app.addHook('onRequest', async (request) => {
     request.account = { id: 'a' } as AccountRecord;
@@ -58,4 +60,18 @@ test('a command whose outcome was lost is not run again, and is not said to have
   expect(await post()).toBe('409 outcome_unknown');
   expect(runs).toHaveLength(1);
   expect(failures).toHaveLength(1);
+});
+
+test('what a command answered is nowhere on the disk, and is forgotten after an hour; it is still not run again', async () => {
+  const first = post();
+  await expect.poll(() => runs.length).toBe(1);
+  runs[0]?.succeed('{"stdout":"a secret of the container"}');
+  await first;
+  const [row] = store.database.all('SELECT body FROM answers');
+  expect(row?.['body']).not.toContain('secret');
+  await clock.advance(60 * 60 * 1000 - 1);
+  expect(await post()).toContain('a secret of the container');
+  await clock.advance(1);
+  expect(await post()).toBe('409 outcome_unknown');
+  expect(runs).toHaveLength(1);
 });

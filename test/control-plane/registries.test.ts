@@ -13,7 +13,7 @@ async function theOnly(world: World): Promise<Json> {
 
 async function asleep(world: World): Promise<Json> {
   const service = await world.running({ sleepAfterMinutes: 1 });
-  await world.clock.advance(60_000);
+  await world.clock.advance(63_000);
   expect((await world.service(service.id)).state).toBe('sleeping');
   return service;
 }

@@ -68,7 +68,7 @@ test('after a kill, whatever was under way goes on', async () => {
   expect(await after.service(starting.id)).toMatchObject({ state: 'running' });
   expect((await after.service(starting.id)).endpoint).toContain(starting.id);
   expect(await after.volume(volume.id)).toMatchObject({ status: 'ready' });
-  await after.clock.advance(60_000);
+  await after.clock.advance(63_000);
   expect(await after.service(sleepy.id)).toMatchObject({ state: 'sleeping' });
 });
 

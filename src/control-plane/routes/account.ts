@@ -23,7 +23,9 @@ export function accountRoutes(app: App, platform: Platform, views: AccountViews)
       views.services.bytesOf(account.id),
       Buffer.from(',"volumes":'),
       views.volumes.bytesOf(account.id),
-      Buffer.from(`,"ledger":${JSON.stringify(entries)}}`),
+      Buffer.from(',"ledger":['),
+      ...entries,
+      Buffer.from(']}'),
     ]);
     return sendJson(reply, 200, body);
   });

@@ -3,10 +3,11 @@
  * transaction, and answered only then.
  *
  * What happens outside of the database (a command in a container) can't be in a transaction. So its key is
- * committed first, with the answer that the outcome is not known, and gets its true answer when the work is done.
- * Whatever happens in between, the work is not begun twice.
+ * committed first, with the answer that the outcome is not known, and gets its true answer, in memory, when the
+ * work is done. Whatever happens in between and afterwards, the work is not begun twice.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { keyRetentionMs } from '../config.ts';
 import { conflict, errorJson } from '../errors.ts';
 import { pathOf, sendJson } from '../http.ts';
 import { requireKey, type Answer, type Idempotency, type KeyedRequest } from '../idempotency.ts';
@@ -20,7 +21,7 @@ export type Mutate = (
   reply: FastifyReply,
   status: 200 | 201,
   work: (account: AccountRecord) => string,
-) => FastifyReply;
+) => Promise<FastifyReply>;
 
 /** Answers 200 with the JSON text that the work gives which `admit` returns. */
 export type MutateOutside = (
@@ -32,14 +33,14 @@ export type MutateOutside = (
 const outcomeUnknown = {
   code: 'outcome_unknown',
   message:
-    'the command was admitted under this Idempotency-Key, and how it ended is not known (yet); it is not run twice',
+    'the command was admitted under this Idempotency-Key, and how it ended is not known here (yet, or any more); it is not run twice',
 };
 
 export function mutator(store: Store, idempotency: Idempotency): Mutate {
-  return (request, reply, status, work) => {
+  return async (request, reply, status, work) => {
     const account = callerOf(request);
     const keyed = keyedRequest(request, account);
-    const { answer, isReplay } = store.unit.run(() =>
+    const { answer, isReplay } = await store.unit.join(() =>
       idempotency.once(keyed, () => ({ status, body: work(account) })),
     );
     return send(reply, answer, isReplay);
@@ -55,7 +56,7 @@ export function outsideMutator(
     const account = callerOf(request);
     const keyed = keyedRequest(request, account);
     let work: (() => Promise<string>) | undefined;
-    const { answer } = store.unit.run(() =>
+    const { answer } = await store.unit.join(() =>
       idempotency.once(keyed, () => {
         work = admit(account);
         return { status: 409, body: errorJson(outcomeUnknown.code, outcomeUnknown.message) };
@@ -64,7 +65,7 @@ export function outsideMutator(
     if (!work) return send(reply, answer, true);
     try {
       const done = { status: 200, body: await work() };
-      store.unit.run(() => idempotency.finish(keyed, done));
+      idempotency.finish(keyed, done);
       return send(reply, done, false);
     } catch (error) {
       onFailure(error);
@@ -81,6 +82,7 @@ function keyedRequest(request: FastifyRequest, account: AccountRecord): KeyedReq
     method: request.method,
     path: pathOf(request),
     body: request.body,
+    retentionMs: request.routeOptions.config.keyRetentionMs ?? keyRetentionMs,
   };
 }
 

@@ -7,6 +7,7 @@ import {
   servicePatchRequest,
   sleepRequest,
 } from '../../api/wire.ts';
+import { activityKeyRetentionMs } from '../config.ts';
 import { sendJson, type App } from '../http.ts';
 import type { Platform } from '../platform.ts';
 import { callerOf } from '../public-server.ts';
@@ -55,7 +56,11 @@ export function serviceRoutes(app: App, platform: Platform, services: Services, 
     return sendJson(reply, 200, JSON.stringify({ activities: platform.activities.list(service.id) }));
   });
 
-  app.post('/api/services/:id/activity', { schema: { params, body: activityRequest } }, (request, reply) =>
+  const activityRoute = {
+    schema: { params, body: activityRequest },
+    config: { keyRetentionMs: activityKeyRetentionMs },
+  };
+  app.post('/api/services/:id/activity', activityRoute, (request, reply) =>
     mutate(request, reply, 200, (account) =>
       JSON.stringify(services.recordActivity(account, request.params.id, request.body)),
     ),

@@ -24,6 +24,8 @@ export interface ControlPlaneFlags {
   readonly timeScale?: number;
   readonly rateLimit?: string;
   readonly accounts?: string;
+  /** Further ones, as they are written. */
+  readonly more?: readonly string[];
 }
 
 export class ControlPlane {
@@ -47,12 +49,13 @@ export class ControlPlane {
       this.#flags.accounts ??
         `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`,
     );
-    const { timeScale = 60, rateLimit } = this.#flags;
+    const { timeScale = 60, rateLimit, more = [] } = this.#flags;
     this.#program = new Program(
       [
         ['control-plane', '--listen', this.#listen, '--admin-listen', '127.0.0.1:0'],
         ['--database', this.database, '--accounts', accounts, '--time-scale', String(timeScale)],
         rateLimit ? ['--rate-limit', rateLimit] : [],
+        more,
       ].flat(),
     );
     this.url = (await this.#program.line(/^listening on (.*)$/))[1] ?? '';
@@ -65,8 +68,17 @@ export class ControlPlane {
     return path.join(this.#folder, 'control-plane.db');
   }
 
+  get pid(): number | undefined {
+    return this.#program?.pid;
+  }
+
   async kill(): Promise<void> {
     await this.#program?.kill('SIGKILL');
+  }
+
+  /** Asks it to end, and waits until it has; its exit code. */
+  async end(): Promise<number | null | undefined> {
+    return (await this.#program?.kill('SIGTERM'))?.code;
   }
 
   /** As somebody with the same key, but not the manager. */

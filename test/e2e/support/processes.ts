@@ -52,6 +52,10 @@ export class Program {
     });
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   get running(): boolean {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }

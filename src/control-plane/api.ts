@@ -1,0 +1,49 @@
+/** The API: the public listener with its routes, on top of a domain that runs. */
+import type { Accounts } from './accounts.ts';
+import { Containers } from './containers.ts';
+import type { Listener } from './http.ts';
+import type { Idempotency } from './idempotency.ts';
+import { documentApi } from './openapi.ts';
+import type { Platform } from './platform.ts';
+import { createPublicServer, type PublicServerParts } from './public-server.ts';
+import { accountRoutes } from './routes/account.ts';
+import { containerRoutes } from './routes/containers.ts';
+import { mutator, outsideMutator } from './routes/mutation.ts';
+import { registryRoutes } from './routes/registries.ts';
+import { serviceRoutes } from './routes/services.ts';
+import { templateRoutes } from './routes/templates.ts';
+import { volumeRoutes } from './routes/volumes.ts';
+import type { Services } from './services.ts';
+import { Templates } from './templates.ts';
+import { ListView, serviceJson, volumeJson } from './views.ts';
+import type { Volumes } from './volumes.ts';
+
+export interface Domain {
+  readonly platform: Platform;
+  readonly accounts: Accounts;
+  readonly idempotency: Idempotency;
+  readonly volumes: Volumes;
+  readonly services: Services;
+  onFailure(this: void, error: unknown): void;
+}
+
+export async function createApi(domain: Domain, parts: PublicServerParts): Promise<Listener> {
+  const { platform, idempotency, volumes, services, onFailure } = domain;
+  const { store } = platform;
+  const listener = createPublicServer(parts);
+  const { app } = listener;
+  await documentApi(app, platform.config.identity);
+  const mutate = mutator(store, idempotency);
+  const views = {
+    services: new ListView(store.services, serviceJson),
+    volumes: new ListView(store.volumes, volumeJson),
+  };
+  accountRoutes(app, platform, views);
+  serviceRoutes(app, platform, services, mutate);
+  volumeRoutes(app, volumes, views.volumes, mutate);
+  templateRoutes(app, new Templates(platform), mutate);
+  registryRoutes(app, platform.registries, mutate);
+  const containers = new Containers(platform, services);
+  containerRoutes(app, containers, mutate, outsideMutator(store, idempotency, onFailure));
+  return listener;
+}

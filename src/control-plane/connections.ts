@@ -1,0 +1,90 @@
+/**
+ * The connections of a listener. A connection is in use while a request on it has not been answered; requests
+ * may be pipelined, and are answered in their order.
+ *
+ * - What can't be read as HTTP, or comes too slowly, has no request to answer to: the connection gets the error
+ *   form itself (§7), and ends. But where an answer is due to an earlier request, that answer would be mistaken for
+ *   this one: such a connection is only cut, and the client knows that it knows nothing.
+ * - Closing cuts the connections that are not in use. Each other one ends with its last answer, or, with whatever
+ *   is on it, when the grace is over: nobody can hold the listener open.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../base/clock.ts';
+import { errorJson } from './errors.ts';
+
+interface Use {
+  /** Answers that have not been sent. */
+  readonly due: Set<ServerResponse>;
+  /** The latest request, if it was answered before its body was there. */
+  overtaken: IncomingMessage | undefined;
+}
+
+export class Connections {
+  readonly #server: Server;
+  readonly #uses = new Map<Socket, Use>();
+  #isClosing = false;
+
+  constructor(server: Server) {
+    this.#server = server;
+    // Node takes a connection for idle whose answer is complete, but has not been sent.
+    server.closeIdleConnections = () => this.#cutAllUnused();
+    server.on('connection', (socket) => this.#opened(socket));
+    server.prependListener('request', (request, response) => this.#requested(request, response));
+    // Unheard, Node would cut the connection of a CONNECT without an answer.
+    server.on('connect', ({ socket }) => this.failed(new Error('this is not a proxy'), socket));
+  }
+
+  /** Cuts what is not in use, now and from now on, and everything after `graceMs`; returns how to call that off. */
+  close(clock: Clock, graceMs: number): () => void {
+    this.#isClosing = true;
+    this.#cutAllUnused();
+    const timer = clock.after(graceMs, () => this.#server.closeAllConnections());
+    return () => timer.cancel();
+  }
+
+  /** What was received on the connection can't be read. */
+  failed(error: NodeJS.ErrnoException, socket: Socket): void {
+    const { due, overtaken } = this.#uses.get(socket) ?? {};
+    const isForAnother =
+      [...(due ?? [])].some((response) => response.req.complete || response.headersSent) ||
+      overtaken?.complete === false;
+    if (error.code === 'ECONNRESET' || !socket.writable || isForAnother) {
+      socket.destroy();
+      return;
+    }
+    const body = errorJson(
+      'invalid_request',
+      'the request is not valid HTTP, is too slow, or has too large headers',
+    );
+    socket.end(
+      `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    );
+  }
+
+  #opened(socket: Socket): void {
+    this.#uses.set(socket, { due: new Set(), overtaken: undefined });
+    socket.once('close', () => this.#uses.delete(socket));
+    if (this.#isClosing) socket.destroy();
+  }
+
+  #requested(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const use = this.#uses.get(socket);
+    if (!use) return;
+    use.due.add(response);
+    response.once('close', () => {
+      use.due.delete(response);
+      use.overtaken = request.complete ? undefined : request;
+      if (this.#isClosing) this.#cutUnused(socket);
+    });
+  }
+
+  #cutAllUnused(): void {
+    for (const socket of this.#uses.keys()) this.#cutUnused(socket);
+  }
+
+  #cutUnused(socket: Socket): void {
+    if (this.#uses.get(socket)?.due.size === 0) socket.destroySoon();
+  }
+}

@@ -1,0 +1,32 @@
+/** Every endpoint of §4 that needs authentication, with ids that belong to nobody. */
+const id = '3e0f6f6c-0b5e-4d5a-8f1e-0c9f5a2d7b11';
+
+export const protectedEndpoints: readonly (readonly [method: string, path: string, body?: object])[] = [
+  ['GET', '/api/me'],
+  ['GET', '/api/account'],
+  ['GET', '/api/registries'],
+  ['POST', '/api/registries', {}],
+  ['PUT', `/api/registries/${id}`, { revision: 1, spec: {} }],
+  ['DELETE', `/api/registries/${id}`, { revision: 1 }],
+  ['POST', '/api/services', {}],
+  ['GET', `/api/services/${id}`],
+  ['PATCH', `/api/services/${id}`, { revision: 1, patch: {} }],
+  ['POST', `/api/services/${id}/actions`, { action: 'stop' }],
+  ['PATCH', `/api/services/${id}/sleep`, { sleepAfterMinutes: null }],
+  ['GET', `/api/services/${id}/events`],
+  ['GET', `/api/services/${id}/metrics?minutes=15`],
+  ['GET', `/api/services/${id}/logs`],
+  ['POST', `/api/services/${id}/exec`, {}],
+  ['GET', `/api/services/${id}/activity`],
+  ['POST', `/api/services/${id}/activity`, { id, name: 'x' }],
+  ['POST', `/api/services/${id}/browser-session`],
+  ['GET', '/api/templates'],
+  ['POST', '/api/templates', {}],
+  ['PUT', `/api/templates/${id}`, { revision: 1, spec: {} }],
+  ['DELETE', `/api/templates/${id}`, { revision: 1 }],
+  ['POST', '/api/volumes', {}],
+  ['GET', '/api/volumes'],
+  ['GET', `/api/volumes/${id}`],
+  ['PATCH', `/api/volumes/${id}`, { revision: 1, name: 'x' }],
+  ['DELETE', `/api/volumes/${id}`],
+];

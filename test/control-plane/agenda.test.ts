@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { Agenda } from '../../src/control-plane/agenda.ts';
+import { platformClock } from '../../src/control-plane/platform-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+function agenda() {
+  const clock = new ManualClock(0);
+  const time = platformClock(clock, 1, undefined);
+  const batches: string[] = [];
+  let isBroken = false;
+  const onDue = (keys: readonly string[]) => {
+    if (isBroken) throw new Error('the disk is full');
+    batches.push(`${time.nowMs()}: ${keys.join(' ')}`);
+  };
+  const made = new Agenda(time, onDue, () => undefined);
+  return { clock, batches, agenda: made, setBroken: (value: boolean) => (isBroken = value) };
+}
+
+test('what is due at one moment comes in one batch, and nothing comes early', async () => {
+  const { clock, batches, agenda: due } = agenda();
+  due.at('c', 200);
+  due.at('a', 100);
+  due.at('b', 100);
+  await clock.advance(99);
+  expect(batches).toEqual([]);
+  await clock.advance(1);
+  expect(batches).toEqual(['100: a b']);
+  await clock.advance(100);
+  expect(batches).toEqual(['100: a b', '200: c']);
+});
+
+test('what falls due right after a batch waits for the next one, 20 ms later', async () => {
+  const { clock, batches, agenda: due } = agenda();
+  for (let ms = 100; ms < 150; ms += 1) due.at(String(ms), ms);
+  await clock.advance(1000);
+  expect(batches.map((batch) => [batch.split(' ')[0], batch.split(' ').length - 1])).toEqual([
+    ['100:', 1],
+    ['120:', 20],
+    ['140:', 20],
+    ['160:', 9],
+  ]);
+});
+
+test('a moment can be moved and cancelled', async () => {
+  const { clock, batches, agenda: due } = agenda();
+  due.at('moved', 100);
+  due.at('cancelled', 100);
+  due.at('moved', 300);
+  due.cancel('cancelled');
+  await clock.advance(1000);
+  expect(batches).toEqual(['300: moved']);
+});
+
+test('a batch that fails comes again, together with what fell due meanwhile', async () => {
+  const { clock, batches, agenda: due, setBroken } = agenda();
+  due.at('a', 100);
+  due.at('b', 600);
+  setBroken(true);
+  await clock.advance(700);
+  setBroken(false);
+  await clock.advance(10_000);
+  expect(batches.join(' ').match(/[ab]/g)?.sort()).toEqual(['a', 'b']);
+});
