@@ -4,12 +4,22 @@ import { holdProcess, systemClock, systemRandom } from './base/index.ts';
 import { runCommandLine } from './cli/program.ts';
 
 const stopping = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    // The second one means it.
-    if (stopping.signal.aborted) process.exit(130);
-    stopping.abort();
-  });
+function stop(): void {
+  // The second one means it.
+  if (stopping.signal.aborted) process.exit(130);
+  stopping.abort();
+}
+const stopSignals = ['SIGINT', 'SIGTERM'] as const;
+const passedSignals = [...stopSignals, 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
+for (const signal of stopSignals) process.on(signal, stop);
+
+function takeSignals(handle: (signal: NodeJS.Signals) => void): () => void {
+  for (const signal of stopSignals) process.off(signal, stop);
+  for (const signal of passedSignals) process.on(signal, handle);
+  return () => {
+    for (const signal of passedSignals) process.off(signal, handle);
+    for (const signal of stopSignals) process.on(signal, stop);
+  };
 }
 // Whoever reads our output may stop reading (`| head`); that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -28,5 +38,6 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   pid: process.pid,
   hostname: hostname(),
   stopped: stopping.signal,
+  takeSignals,
 });
 release();

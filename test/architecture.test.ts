@@ -16,7 +16,7 @@ interface Row {
 
 const table: Readonly<Record<string, Row>> = {
   base: {},
-  resources: { packages: ['zod'] },
+  resources: { packages: ['croner', 'zod'] },
   telemetry: { packages: ['pino', 'prom-client'] },
   api: { rooms: ['base', 'telemetry'], packages: ['zod', 'undici', 'p-queue'] },
   state: { rooms: ['base', 'resources'] },
@@ -26,14 +26,25 @@ const table: Readonly<Record<string, Row>> = {
   execute: { rooms: ['api', 'base', 'plan', 'state', 'telemetry'] },
   status: { rooms: ['base', 'plan'], types: ['api', 'resources', 'state'] },
   reconcile: { rooms: 'all of the above' },
+  activities: { rooms: ['api', 'base', 'telemetry'], packages: ['tinyqueue'] },
   manager: { rooms: 'all of the above' },
   http: { packages: ['fastify'] },
   'control-plane': {
     rooms: ['base'],
     files: ['api/wire.ts'],
-    packages: ['fastify', 'fastify-type-provider-zod', 'pino', 'yaml', 'zod'],
+    packages: [
+      'dockerode',
+      'fastify',
+      '@fastify/swagger',
+      'fastify-type-provider-zod',
+      'jose',
+      'pino',
+      'prom-client',
+      'yaml',
+      'zod',
+    ],
   },
-  cli: { rooms: 'all of the above', packages: ['commander', 'ansis', 'cli-table3', 'log-update'] },
+  cli: { rooms: 'all of the above', packages: ['commander', 'ansis', 'cli-table3', 'log-update', 'yaml'] },
 };
 const rooms = Object.keys(table);
 
@@ -229,7 +240,7 @@ function rowOf(cell: string): Row {
 }
 
 function columnOf(name: string, typesOnly: boolean): string {
-  if (name.includes('/')) return 'files';
+  if (name.includes('/') && !name.startsWith('@')) return 'files';
   if (typesOnly) return 'types';
   return rooms.includes(name) ? 'rooms' : 'packages';
 }

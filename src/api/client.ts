@@ -6,11 +6,12 @@
  * GET answers are wrapped (`{service}`), mutation answers are bare (§4 rule 2); both come out bare here.
  */
 import type { z } from 'zod';
-import { invariant, type Clock, type Sensitive } from '../base/index.ts';
+import { Sensitive, invariant, type Clock } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
-import { priorities, type Limiter } from './limiter.ts';
-import { parseRetryAfter, type Outcome } from './outcome.ts';
-import type { HttpReply, HttpRequest, Transport } from './transport.ts';
+import { priorities, type Lane, type Limiter } from './limiter.ts';
+import { readAnswer } from './answer.ts';
+import type { Outcome } from './outcome.ts';
+import type { HttpRequest, Transport } from './transport.ts';
 import * as wire from './wire.ts';
 
 export interface ClientOptions {
@@ -22,6 +23,15 @@ export interface ClientOptions {
   readonly limiter: Limiter;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** Without one, every credential is used as it comes. */
+  readonly trust?: CredentialTrust;
+}
+
+/** Whose credential it is has to be known before anything but `GET /api/me` is asked, or told, with it. */
+export interface CredentialTrust {
+  trusts(credential: Sensitive<string>): boolean;
+  /** It was rejected: should it be accepted again, it may be somebody else's. */
+  rejected(): void;
 }
 
 interface Call<Schema extends z.ZodType> {
@@ -33,10 +43,16 @@ interface Call<Schema extends z.ZodType> {
   readonly idempotencyKey?: string;
   readonly answer: Schema;
   readonly priority?: number;
+  /** `ordinary` unless given. */
+  readonly lane?: Lane;
   readonly public?: boolean;
+  /** To be used, trusted or not, instead of the one in use. */
+  readonly credential?: Sensitive<string>;
+  /** The answer is plain text, not JSON. */
+  readonly text?: boolean;
+  readonly query?: string;
 }
 
-const longestErrorText = 500;
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export class ControlApi {
@@ -59,8 +75,13 @@ export class ControlApi {
     );
   }
 
-  me(signal?: AbortSignal): Promise<Outcome<wire.Identity>> {
-    return this.#call({ method: 'GET', endpoint: '/api/me', answer: wire.identity }, signal);
+  /** §5.4: whose `credential` it is. */
+  me(credential: Sensitive<string>, signal?: AbortSignal): Promise<Outcome<wire.Identity>> {
+    const priority = priorities.accountRead;
+    return this.#call(
+      { method: 'GET', endpoint: '/api/me', answer: wire.identity, credential, priority },
+      signal,
+    );
   }
 
   /** The one read that serves the whole fleet (§4 rule 1: there is no service list). */
@@ -85,6 +106,24 @@ export class ControlApi {
       signal,
     );
     return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.activities } : outcome;
+  }
+
+  /**
+   * Registers an activity, renews it, or releases it (§2 "Activity record", §4 rule 6). In the lane of heartbeats.
+   * A `signal` that is aborted after the request was sent leaves its outcome unknown.
+   */
+  recordActivity(
+    serviceId: string,
+    body: wire.ActivityRequest,
+    idempotencyKey: string,
+    signal: AbortSignal,
+  ): Promise<Outcome<wire.ActivityAnswer>> {
+    const endpoint = '/api/services/{id}/activity';
+    const answer = wire.activityAnswer;
+    return this.#call(
+      { method: 'POST', endpoint, id: serviceId, body, idempotencyKey, answer, lane: 'heartbeat' },
+      signal,
+    );
   }
 
   createService(body: wire.ServiceCreate, idempotencyKey: string): Promise<Outcome<wire.Service>> {
@@ -151,6 +190,101 @@ export class ControlApi {
     return this.#mutate({ method: 'DELETE', endpoint, id, idempotencyKey, answer: wire.volumeDeletion });
   }
 
+  /** §4: built-in ones and those of the account; there is no read of one. */
+  async templates(signal?: AbortSignal): Promise<Outcome<wire.Template[]>> {
+    const endpoint = '/api/templates';
+    const outcome = await this.#call({ method: 'GET', endpoint, answer: wire.templateList }, signal);
+    return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.templates } : outcome;
+  }
+
+  createTemplate(body: wire.TemplateSpec, idempotencyKey: string): Promise<Outcome<wire.Template>> {
+    const endpoint = '/api/templates';
+    return this.#mutate({ method: 'POST', endpoint, body, idempotencyKey, answer: wire.template });
+  }
+
+  /** §2: replacement, not merge. What `spec` leaves out takes its default again. */
+  replaceTemplate(
+    id: string,
+    body: wire.TemplateUpdate,
+    idempotencyKey: string,
+  ): Promise<Outcome<wire.Template>> {
+    const endpoint = '/api/templates/{id}';
+    return this.#mutate({ method: 'PUT', endpoint, id, body, idempotencyKey, answer: wire.template });
+  }
+
+  deleteTemplate(id: string, body: wire.Deletion, idempotencyKey: string): Promise<Outcome<wire.Deleted>> {
+    const endpoint = '/api/templates/{id}';
+    return this.#mutate({ method: 'DELETE', endpoint, id, body, idempotencyKey, answer: wire.deleted });
+  }
+
+  /** Metadata only (§2); there is no read of one. */
+  async registries(signal?: AbortSignal): Promise<Outcome<wire.Registry[]>> {
+    const endpoint = '/api/registries';
+    const outcome = await this.#call({ method: 'GET', endpoint, answer: wire.registryList }, signal);
+    return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.registries } : outcome;
+  }
+
+  createRegistry(body: wire.RegistryCreate, idempotencyKey: string): Promise<Outcome<wire.Registry>> {
+    const endpoint = '/api/registries';
+    return this.#mutate({ method: 'POST', endpoint, body, idempotencyKey, answer: wire.registry });
+  }
+
+  /** §2: a complete create spec with the same repository. */
+  rotateRegistry(
+    id: string,
+    body: wire.RegistryRotation,
+    idempotencyKey: string,
+  ): Promise<Outcome<wire.Registry>> {
+    const endpoint = '/api/registries/{id}';
+    return this.#mutate({ method: 'PUT', endpoint, id, body, idempotencyKey, answer: wire.registry });
+  }
+
+  deleteRegistry(id: string, body: wire.Deletion, idempotencyKey: string): Promise<Outcome<wire.Deleted>> {
+    const endpoint = '/api/registries/{id}';
+    return this.#mutate({ method: 'DELETE', endpoint, id, body, idempotencyKey, answer: wire.deleted });
+  }
+
+  /** §6 rule 1: newest first, at most 100. */
+  async events(id: string, signal?: AbortSignal): Promise<Outcome<wire.ServiceEvent[]>> {
+    const outcome = await this.#call(
+      { method: 'GET', endpoint: '/api/services/{id}/events', id, answer: wire.eventList },
+      signal,
+    );
+    return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.events } : outcome;
+  }
+
+  /** Plain text, with whatever the container wrote in it. */
+  logs(id: string, signal?: AbortSignal): Promise<Outcome<string>> {
+    const endpoint = '/api/services/{id}/logs';
+    return this.#call({ method: 'GET', endpoint, id, answer: wire.logText, text: true }, signal);
+  }
+
+  /** The shape of the answer is not documented (§4 "Gaps in endpoints"). */
+  metrics(id: string, minutes: wire.MetricsMinutes, signal?: AbortSignal): Promise<Outcome<unknown>> {
+    const endpoint = '/api/services/{id}/metrics';
+    const query = `minutes=${minutes}`;
+    return this.#call({ method: 'GET', endpoint, id, query, answer: wire.undocumented }, signal);
+  }
+
+  /** Runs a command in the container; the shape of the answer is not documented. */
+  exec(id: string, body: wire.ExecRequest, idempotencyKey: string): Promise<Outcome<unknown>> {
+    const endpoint = '/api/services/{id}/exec';
+    return this.#mutate({ method: 'POST', endpoint, id, body, idempotencyKey, answer: wire.undocumented });
+  }
+
+  /** The URL is private (§4 rule 7). */
+  async openBrowserSession(id: string, idempotencyKey: string): Promise<Outcome<Sensitive<string>>> {
+    const endpoint = '/api/services/{id}/browser-session';
+    const outcome = await this.#mutate({
+      method: 'POST',
+      endpoint,
+      id,
+      idempotencyKey,
+      answer: wire.browserSession,
+    });
+    return outcome.kind === 'applied' ? { ...outcome, value: new Sensitive(outcome.value.url) } : outcome;
+  }
+
   /** A mutation is never aborted once it waits for its turn: a sent request can't be called back. */
   #mutate<Schema extends z.ZodType>(
     call: Call<Schema> & { idempotencyKey: string },
@@ -167,7 +301,7 @@ export class ControlApi {
     let started = false;
     try {
       outcome = await limiter.run(
-        'ordinary',
+        call.lane ?? 'ordinary',
         call.priority ?? priorities.read,
         async () => {
           started = true;
@@ -179,7 +313,7 @@ export class ControlApi {
             limiter.answered();
           }
           const seconds = (clock.monotonicMs() - startedAtMs) / 1000;
-          metrics.apiSeconds.observe({ endpoint: `${call.method} ${call.endpoint}` }, seconds);
+          metrics.apiSeconds.observe({ verb: call.method, endpoint: call.endpoint }, seconds);
           return result;
         },
         signal,
@@ -188,7 +322,7 @@ export class ControlApi {
       if (started && !signal?.aborted) throw error;
       outcome = { kind: 'not-sent', reason: 'stopped while waiting for its turn' };
     }
-    metrics.apiRequests.inc({ endpoint: `${call.method} ${call.endpoint}`, outcome: outcome.kind });
+    metrics.apiRequests.inc({ verb: call.method, endpoint: call.endpoint, outcome: outcome.kind });
     return outcome;
   }
 
@@ -196,14 +330,19 @@ export class ControlApi {
     call: Call<Schema>,
     signal: AbortSignal | undefined,
   ): Promise<Outcome<z.infer<Schema>>> {
-    const credential = this.#options.credential();
+    const { trust } = this.#options;
+    const credential = call.credential ?? this.#options.credential();
     if (!call.public && !credential) return { kind: 'not-sent', reason: 'there is no API key' };
+    const checks = trust && credential && !call.public && !call.credential;
+    if (checks && !trust.trusts(credential)) {
+      return { kind: 'not-sent', reason: 'whose API key it is has to be checked first' };
+    }
     const reply = await this.#options.transport.exchange(
       {
         method: call.method,
         url: `${this.#options.baseUrl}${this.#path(call)}`,
         headers: {
-          accept: 'application/json',
+          accept: call.text ? 'text/plain, */*' : 'application/json',
           ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(call.public || !credential ? {} : { authorization: `Bearer ${credential.reveal()}` }),
           ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
@@ -212,80 +351,16 @@ export class ControlApi {
       },
       signal,
     );
-    return this.#read(reply, call, credential);
+    const outcome = readAnswer(reply, call, credential, this.#options.clock.wallMs());
+    if (outcome.kind === 'refused' && outcome.status === 401) trust?.rejected();
+    return outcome;
   }
 
   /** Ids are UUIDs (§2), so that nothing else can get into a path. */
   #path(call: Call<z.ZodType>): string {
-    if (call.id === undefined) return call.endpoint;
+    const query = call.query === undefined ? '' : `?${call.query}`;
+    if (call.id === undefined) return `${call.endpoint}${query}`;
     invariant(uuidPattern.test(call.id), `an id in a path must be a UUID, not ${JSON.stringify(call.id)}`);
-    return call.endpoint.replace('{id}', call.id);
+    return `${call.endpoint.replace('{id}', call.id)}${query}`;
   }
-
-  #read<Schema extends z.ZodType>(
-    reply: HttpReply,
-    call: Call<Schema>,
-    credential: Sensitive<string> | undefined,
-  ): Outcome<z.infer<Schema>> {
-    if (reply.kind !== 'reply') return reply;
-    const body = parseJson(reply.body);
-    if (reply.status >= 200 && reply.status < 300) {
-      const parsed = call.answer.safeParse(body);
-      if (parsed.success) return { kind: 'applied', status: reply.status, value: parsed.data };
-      const issue = parsed.error.issues[0];
-      const where = issue?.path.join('.') || 'the body';
-      return {
-        kind: 'unknown',
-        reason: `a ${reply.status} that can't be read (${where}: ${issue?.message})`,
-      };
-    }
-    const error = wire.errorBody.safeParse(body);
-    // A 408 says only that the server stopped waiting, not how much it had read.
-    const definite =
-      (reply.status >= 400 && reply.status < 500 && reply.status !== 408) || reply.status === 503;
-    if (!error.success || !definite) {
-      return {
-        kind: 'unknown',
-        reason: `status ${reply.status} ${error.success ? '' : 'without an error object'}`.trim(),
-      };
-    }
-    const { code, message } = error.data.error;
-    const secrets = [...(credential ? [credential.reveal()] : []), ...environmentValues(call.body)];
-    return {
-      kind: 'refused',
-      status: reply.status,
-      code: presentable(code, secrets),
-      message: presentable(message, secrets),
-      retryAfterMs: parseRetryAfter(reply.retryAfter, this.#options.clock.wallMs()),
-    };
-  }
-}
-
-/** Undefined, which no schema accepts, when it is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What a server may echo in an error text although it must never be shown. */
-function environmentValues(body: unknown): string[] {
-  const carrier = body as { environment?: object; patch?: { environment?: object } } | undefined;
-  return Object.values(carrier?.environment ?? carrier?.patch?.environment ?? {}).map(String);
-}
-
-/** Shorter values would blot out ordinary words. */
-const shortestSecret = 4;
-
-/** Texts of the server go into status and logs: bounded, on one line, and without what we sent in secret. */
-function presentable(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  // The longest first: a shorter one may be the beginning of a longer one.
-  for (const secret of [...secrets].sort((left, right) => right.length - left.length)) {
-    if (secret.length >= shortestSecret) clean = clean.replaceAll(secret, '[redacted]');
-  }
-  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
-  return clean.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, longestErrorText);
 }

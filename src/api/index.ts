@@ -1,4 +1,5 @@
 export * from './client.ts';
+export * from './endpoint-probe.ts';
 export * from './limiter.ts';
 export * from './outcome.ts';
 export * from './transport.ts';

@@ -32,7 +32,8 @@ const slowestPerSecond = 0.1;
 const decrease = 0.7;
 /** Share of the configured rate that one second of successful requests wins back. */
 const recoveryPerSecond = 0.1;
-const heartbeatConcurrency = 2;
+/** Thousands of beats per period have to get through even when each answer takes its time. */
+const heartbeatConcurrency = 32;
 
 export class Limiter {
   #options: LimiterOptions;
@@ -122,7 +123,7 @@ export class Limiter {
    */
   rateLimited(startedAtMs: number, retryAfterMs: number | undefined): void {
     const nowMs = this.#clock.monotonicMs();
-    this.#metrics.rateLimited.inc({ account: this.#options.account });
+    this.#metrics.throttled.inc({ account: this.#options.account });
     this.#shutUntilMs = Math.max(this.#shutUntilMs, nowMs + (retryAfterMs ?? 1000));
     if (startedAtMs > this.#decreasedAtMs) {
       this.#decreasedAtMs = nowMs;

@@ -39,7 +39,8 @@ export interface TransportLimits {
 }
 
 export const defaultTransportLimits: TransportLimits = {
-  connections: 8,
+  // How many are used is the limiter's business.
+  connections: 300,
   connectMs: 10_000,
   totalMs: 30_000,
   bodyBytes: 64 * 1024 * 1024,

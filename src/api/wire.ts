@@ -11,6 +11,8 @@ import { z } from 'zod';
 
 /** §2 "Shared value rule": an integer greater than 0, at most 2^53-1. */
 export const revision = z.int().positive();
+/** As answered: one that can't be is told of its own object, and keeps nobody from reading the others. */
+const shownRevision = z.number();
 /** Micro-USD; 1 USD = 1,000,000. §2 Account: between -(2^53-1) and 2^53-1. */
 export const micros = z.int();
 const uuid = z.guid();
@@ -26,6 +28,7 @@ export const limits = {
   sleepAfterMinutes: { min: 1, max: 1440 },
   activityNameLength: 128,
   ledgerEntries: 100,
+  eventsPerRead: 100,
 } as const;
 
 // ---- errors (§7) -------------------------------------------------------------------------------------
@@ -97,7 +100,7 @@ export const service = z.looseObject({
   id: uuid,
   name: z.string().optional(),
   state: z.string().optional(),
-  revision: revision.optional(),
+  revision: shownRevision.optional(),
   resources: maybe(z.looseObject({ gpuCount: z.number(), cpu: z.number(), memoryGb: z.number() })),
   region: maybe(z.string()),
   geography: maybe(z.string()),
@@ -142,7 +145,7 @@ export const volume = z.looseObject({
   mode: maybe(z.string()),
   serviceId: maybe(z.string()),
   status: z.string().optional(),
-  revision: revision.optional(),
+  revision: shownRevision.optional(),
   region: maybe(z.string()),
   geography: maybe(z.string()),
   sizeGb: maybe(z.int()),
@@ -168,6 +171,15 @@ export const activityRequest = z.strictObject({
   name: z.string().max(limits.activityNameLength),
   release: z.boolean().default(false),
 });
+
+export type ActivityRequest = z.infer<typeof activityRequest>;
+
+/** §2 "Activity record": 30 and 300 by the contract; what is answered counts. */
+export const activityAnswer = z.looseObject({
+  heartbeatSeconds: z.number().positive().max(86_400),
+  expiresInSeconds: z.number().positive().max(604_800),
+});
+export type ActivityAnswer = z.infer<typeof activityAnswer>;
 
 /** The fields of a list record are not shown (§4 "Gaps"); any entry protects. */
 export const activity = z.looseObject({
@@ -204,12 +216,37 @@ export type TemplateSpec = z.infer<typeof templateSpec>;
 
 /** Replacement, not merge (§2 "Template update body"). */
 export const templateUpdate = z.strictObject({ revision, spec: templateSpec });
+export type TemplateUpdate = z.infer<typeof templateUpdate>;
 
 /** The body of the deletion of a template or a registry. */
 export const deletion = z.strictObject({ revision });
+export type Deletion = z.infer<typeof deletion>;
 
-/** The fields of a returned template are not shown beyond those of its specification (§2 "Gaps"). */
-export const template = z.looseObject({ id: uuid, name: z.string(), revision: revision.optional() });
+/**
+ * The fields of a returned template are not shown beyond those of its specification (§2 "Gaps"). Built-in ones need
+ * not have a UUID: they are never in a path.
+ */
+export const template = z.looseObject({
+  id: z.string().min(1),
+  name: z.string().optional(),
+  revision: shownRevision.optional(),
+  builtIn: maybe(z.boolean()),
+  description: maybe(z.string()),
+  image: maybe(z.string()),
+  command: maybe(z.array(z.string())),
+  resources: maybe(z.looseObject({ gpuCount: z.number(), cpu: z.number(), memoryGb: z.number() })),
+  httpPort: maybe(z.int()),
+  containerDiskGb: maybe(z.number()),
+  workspaceGb: maybe(z.number()),
+  sleepAfterMinutes: maybe(z.int()),
+  requiredEnvironment: maybe(z.array(z.string())),
+});
+export type Template = z.infer<typeof template>;
+export const templateList = z.looseObject({ templates: z.array(template) });
+
+/** Of a template or a registry. */
+export const deleted = z.looseObject({ id: z.string(), deleted: z.literal(true) });
+export type Deleted = z.infer<typeof deleted>;
 
 // ---- image registries (§2) ---------------------------------------------------------------------------
 
@@ -221,9 +258,31 @@ export const registryCreate = z.strictObject({
 export type RegistryCreate = z.infer<typeof registryCreate>;
 
 export const registryRotation = z.strictObject({ revision, spec: registryCreate });
+export type RegistryRotation = z.infer<typeof registryRotation>;
 
-/** The metadata's fields are not shown (§2 "Gaps"). */
-export const registry = z.looseObject({ id: uuid, repository: z.string(), revision: revision.optional() });
+/** The metadata's fields are not shown (§2 "Gaps"), but that it lists the linked services: each as an id, or more. */
+export const registry = z.looseObject({
+  id: uuid,
+  repository: z.string().optional(),
+  revision: shownRevision.optional(),
+  linkedServices: maybe(
+    z.array(
+      z.union([
+        z.string(),
+        z.looseObject({
+          id: z.string(),
+          name: maybe(z.string()),
+          state: maybe(z.string()),
+          usesCurrentCredentials: maybe(z.boolean()),
+        }),
+      ]),
+    ),
+  ),
+  /** Of unknown form: a time, or null before the first rotation. */
+  rotatedAt: z.unknown().optional(),
+});
+export type Registry = z.infer<typeof registry>;
+export const registryList = z.looseObject({ registries: z.array(registry) });
 
 // ---- what runs (§4) ----------------------------------------------------------------------------------
 
@@ -234,7 +293,19 @@ export const execRequest = z.strictObject({
 });
 export type ExecRequest = z.infer<typeof execRequest>;
 
-export const metricsQuery = z.object({ minutes: z.enum(['15', '60', '360']) });
+export const metricsMinutes = ['15', '60', '360'] as const;
+export type MetricsMinutes = (typeof metricsMinutes)[number];
+export const metricsQuery = z.object({ minutes: z.enum(metricsMinutes) });
+
+/** §6 rule 1. */
+export const serviceEvent = z.looseObject({ message: z.string(), created_at: z.int() });
+export type ServiceEvent = z.infer<typeof serviceEvent>;
+export const eventList = z.looseObject({ events: z.array(serviceEvent) });
+
+export const logText = z.string();
+export const browserSession = z.looseObject({ url: z.string() });
+/** Any JSON value; `undefined` is what is not JSON. */
+export const undocumented = z.unknown().refine((value) => value !== undefined, 'is not JSON');
 
 // ---- account, identity, catalog (§2) -----------------------------------------------------------------
 
@@ -244,6 +315,7 @@ export const ledgerEntry = z.looseObject({
   description: maybe(z.string()),
   createdAt: maybe(z.int()),
 });
+export type LedgerEntry = z.infer<typeof ledgerEntry>;
 
 export const account = z.looseObject({
   balanceMicros: micros,
@@ -254,19 +326,20 @@ export const account = z.looseObject({
 });
 export type Account = z.infer<typeof account>;
 
-/** Identity fields are not shown (§2 "Gaps"). */
+/** Identity fields are not shown (§2 "Gaps"): one of another type is as good as none. */
 export const identity = z.looseObject({
-  id: z.string().optional(),
-  email: maybe(z.string()),
-  emailVerified: maybe(z.boolean()),
+  id: maybe(z.union([z.string(), z.int().transform(String)])).catch(undefined),
+  email: maybe(z.string()).catch(undefined),
+  emailVerified: maybe(z.boolean()).catch(undefined),
 });
 export type Identity = z.infer<typeof identity>;
 
 /** Region fields are not shown (§2 "Gaps"). */
 export const region = z.looseObject({
-  name: z.string().optional(),
-  geographies: maybe(z.array(z.string())),
+  name: maybe(z.string()).catch(undefined),
+  geographies: maybe(z.array(z.unknown())).catch(undefined),
 });
+export type Region = z.infer<typeof region>;
 
 export const catalog = z.looseObject({
   regions: z.array(region),

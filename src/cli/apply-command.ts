@@ -10,20 +10,24 @@ import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { complain, exitCodes, print, type Context } from './context.ts';
 import { lookAtFleet, problemLines, type FleetLook } from './fleet-plan.ts';
 import {
+  acceptIdentityOption,
+  acceptance,
   environmentAccount,
   openSource,
   outputOption,
   ownerChoice,
   parseDuration,
+  sameFleetFlags,
   stateFile,
   withFleetFlags,
   type FleetFlags,
 } from './options.ts';
+import type { OutputFormat } from './output.ts';
 import { palette, renderPlan } from './render.ts';
-import { statusJson, statusTable } from './status-command.ts';
+import { printStatus } from './status-command.ts';
 
 interface ApplyFlags extends FleetFlags {
-  readonly output: 'text' | 'json';
+  readonly output: OutputFormat;
   readonly timeout: number;
   readonly settle: number;
   readonly yes?: boolean;
@@ -43,6 +47,7 @@ export function addApplyCommand(program: Command, context: Context, exit: (code:
       parseDuration,
       5000,
     )
+    .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'the many creations and deletions in the plan are meant')
     .action(async (flags: ApplyFlags) => {
       const file = stateFile(flags);
@@ -134,7 +139,9 @@ async function converge(
     settleMs: flags.settle,
     graceMs: 0,
     allowMassChange: flags.allowMassChange ?? false,
+    ...acceptance(flags),
     mode: 'manage',
+    commandFlags: sameFleetFlags(flags),
     onPass: (key, result) => {
       tell(key, result);
       const outcome = verdict(manager, store);
@@ -196,10 +203,5 @@ function progress(context: Context, store: StateStore): (key: ObjectKey, result:
 
 function report(context: Context, flags: ApplyFlags, store: StateStore): void {
   const records = [...store.records()].sort((left, right) => (left.key < right.key ? -1 : 1));
-  print(
-    context,
-    flags.output === 'json'
-      ? statusJson(records)
-      : statusTable(records, palette(context.stdout, context.environment)),
-  );
+  printStatus(context, flags.output, records);
 }

@@ -1,5 +1,5 @@
 /** What commands are given of the process: nothing below reads the environment, the arguments or a stream by itself. */
-import type { Clock, Random } from '../base/index.ts';
+import type { Clock, Random, UserError } from '../base/index.ts';
 
 export interface Context {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -12,6 +12,8 @@ export interface Context {
   readonly hostname: string;
   /** Aborted by the first SIGINT or SIGTERM. */
   readonly stopped: AbortSignal;
+  /** Signals go to `handle` from now on, and no longer stop anything; until the returned function is called. */
+  readonly takeSignals: (handle: (signal: NodeJS.Signals) => void) => () => void;
 }
 
 /** Resolves when the process is asked to stop. */
@@ -28,6 +30,12 @@ export function print(context: Context, text: string): void {
 
 export function complain(context: Context, text: string): void {
   context.stderr.write(`${text}\n`);
+}
+
+/** What went wrong, and what to do. */
+export function explainError(context: Context, { message, remedy }: UserError): void {
+  complain(context, `error: ${message}`);
+  if (remedy) complain(context, `  ${remedy}`);
 }
 
 /** Exit codes of `plan`, and of the others as far as they apply. */

@@ -33,8 +33,11 @@ export interface DemoEvent {
 
 const kindNames: Readonly<Record<ManagedKind, string>> = {
   Account: 'account',
+  ImageRegistry: 'registry',
+  ServiceTemplate: 'template',
   StorageVolume: 'volume',
   ContainerService: 'service',
+  ProtectedTask: 'task',
 };
 const kindOrder = Object.values(kindNames);
 /** How long the row of a deleted object stays to be seen. */

@@ -13,6 +13,12 @@ const actions: Readonly<Record<ActionName, string>> = {
   'restart-service': 'restarting',
   'delete-service': 'deleting',
   'delete-volume': 'deleting',
+  'create-template': 'creating',
+  'replace-template': 'replacing',
+  'delete-template': 'deleting',
+  'create-registry': 'creating',
+  'rotate-registry': 'rotating',
+  'delete-registry': 'deleting',
 };
 
 const waits: Readonly<Record<string, string>> = {
@@ -20,6 +26,8 @@ const waits: Readonly<Record<string, string>> = {
   VolumeNotReady: 'waits for its volume',
   PausingService: 'waits for a paused service',
   PausedForVolumeExpansion: 'paused, its volume grows',
+  RegistryNotReady: 'waits for its registry',
+  RegistryInUse: 'waits until nothing uses it',
   Expanding: 'growing',
   Deleting: 'deleting',
   Leaving: 'left the folder',

@@ -7,7 +7,8 @@ import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { readState } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { untilStopped, type Context } from './context.ts';
-import { environmentAccount, ownerChoice, stateFile, type FleetFlags } from './options.ts';
+import { acceptance, environmentAccount, ownerChoice, stateFile, type FleetFlags } from './options.ts';
+import { withProgress } from './progress.ts';
 
 export interface FleetLook {
   readonly plan: FleetPlan;
@@ -25,6 +26,7 @@ export async function lookAtFleet(
   const store = readState(stateFile(flags), random, ownerChoice(flags));
   const results = new Map<ObjectKey, PassResult>();
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+  const count = () => [...store.records()].length;
   const isComplete = () => [...store.records()].every(({ key }) => results.has(key));
   const manager = new Manager({
     source,
@@ -37,6 +39,7 @@ export async function lookAtFleet(
     settleMs: 0,
     graceMs: 0,
     allowMassChange: flags.allowMassChange ?? false,
+    ...acceptance(flags),
     mode: 'preview',
     onPass: (key, result) => {
       if (!results.has(key)) results.set(key, result);
@@ -47,7 +50,8 @@ export async function lookAtFleet(
   try {
     await manager.start();
     if (isComplete()) finish();
-    await Promise.race([finished, untilStopped(context)]);
+    const describe = () => `looking at the fleet: ${results.size} of ${count()} objects`;
+    await withProgress(context, describe, () => Promise.race([finished, untilStopped(context)]));
   } finally {
     deadline.cancel();
     await manager.stop();
@@ -66,12 +70,13 @@ export async function lookAtFleet(
   return { plan: summarise(results, snapshot), snapshot, unreadable: unreadable(results) };
 }
 
+const blindReasons = new Set(['ApiUnreachable', 'CredentialRejected', 'IdentityChanged']);
+
 function unreadable(results: ReadonlyMap<ObjectKey, PassResult>): string[] {
   const messages = new Set<string>();
   for (const { plan } of results.values()) {
-    if (plan.kind === 'wait' && (plan.reason === 'ApiUnreachable' || plan.reason === 'CredentialRejected')) {
-      messages.add(plan.message);
-    }
+    const isBlind = (plan.kind === 'wait' || plan.kind === 'hold') && blindReasons.has(plan.reason);
+    if (isBlind) messages.add(plan.message);
   }
   return [...messages];
 }
@@ -83,8 +88,10 @@ export function problemLines(snapshot: DesiredSnapshot): string[] {
 /** Holds that come from what was written in the documents, not from the state of the fleet. */
 const inputReasons = new Set([
   'InvalidSpec',
+  'InvalidAnnotation',
   'InvalidReference',
   'ReferenceNotFound',
+  'MissingEnvironment',
   'AccountNotFound',
   'AccountInvalid',
   'SourceIncomplete',

@@ -9,11 +9,13 @@ import { logLevels, type LogLevel } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from '../manager/index.ts';
 import type { OwnerChoice } from '../state/index.ts';
 import type { Context } from './context.ts';
+import { outputFormats } from './output.ts';
 
 export interface FleetFlags {
   readonly source: string;
   readonly state?: string;
   readonly owner?: string;
+  readonly acceptIdentity?: string;
   readonly logLevel: LogLevel;
 }
 
@@ -25,6 +27,18 @@ export function withFleetFlags(command: Command, defaultLevel: LogLevel): Comman
     .addOption(logLevelOption(defaultLevel));
 }
 
+/** For commands that use the API. */
+export function acceptIdentityOption(): Option {
+  return new Option(
+    '--accept-identity <id>',
+    'the account that an API key belongs to now is meant, although it was another one (IdentityChanged)',
+  );
+}
+
+export function acceptance({ acceptIdentity }: FleetFlags): { acceptedIdentity?: string } {
+  return acceptIdentity === undefined ? {} : { acceptedIdentity: acceptIdentity };
+}
+
 export function logLevelOption(defaultLevel: LogLevel): Option {
   return new Option('--log-level <level>', 'of the JSON lines on stderr')
     .choices(logLevels)
@@ -32,8 +46,8 @@ export function logLevelOption(defaultLevel: LogLevel): Option {
 }
 
 export function outputOption(): Option {
-  return new Option('--output <format>', 'text for people, json for programs')
-    .choices(['text', 'json'])
+  return new Option('--output <format>', 'text for people, json and yaml for programs')
+    .choices(outputFormats)
     .default('text');
 }
 
@@ -67,6 +81,17 @@ export function parsePositive(text: string): number {
 /** `N/s` or `N`, requests per second. */
 export function parseRate(text: string): number {
   return parsePositive(text.replace(/\/s$/, ''));
+}
+
+/** How a command names the same fleet, for advice. */
+export function sameFleetFlags({ source, state }: Pick<FleetFlags, 'source' | 'state'>): string {
+  const named = state === undefined ? '' : ` --state ${quoted(state)}`;
+  return `--source ${quoted(source)}${named}`;
+}
+
+/** As a shell takes it for one word. */
+function quoted(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Where the state of a source is kept, unless --state says otherwise. */
@@ -112,7 +137,7 @@ function isFile(file: string): boolean {
 
 /** FLEETKEEPER_API_URL, and FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE; never an argument. */
 export function environmentAccount({ environment }: Context): EnvironmentAccount {
-  const url = environment['FLEETKEEPER_API_URL'];
+  const url = environment['FLEETKEEPER_API_URL'] || undefined;
   if (url !== undefined) {
     const problem = baseAddressProblem(url, false);
     if (problem)

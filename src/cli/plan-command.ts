@@ -1,11 +1,20 @@
 import type { Command } from 'commander';
+import { hasNews } from '../manager/index.ts';
 import { complain, exitCodes, print, type Context } from './context.ts';
 import { hasInputErrors, lookAtFleet, problemLines } from './fleet-plan.ts';
-import { openSource, outputOption, parseDuration, withFleetFlags, type FleetFlags } from './options.ts';
+import {
+  acceptIdentityOption,
+  openSource,
+  outputOption,
+  parseDuration,
+  withFleetFlags,
+  type FleetFlags,
+} from './options.ts';
+import { structured, type OutputFormat } from './output.ts';
 import { palette, renderPlan } from './render.ts';
 
 interface PlanFlags extends FleetFlags {
-  readonly output: 'text' | 'json';
+  readonly output: OutputFormat;
   readonly timeout: number;
   readonly allowMassChange?: boolean;
 }
@@ -18,18 +27,18 @@ export function addPlanCommand(program: Command, context: Context, exit: (code: 
     )
     .addOption(outputOption())
     .option('--timeout <duration>', 'how long to wait for the API', parseDuration, 60_000)
+    .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'plan also what the mass-change brake would stop')
     .action(async (flags: PlanFlags) => {
       const look = await lookAtFleet(context, flags, openSource(flags, context, false));
       for (const line of problemLines(look.snapshot)) complain(context, line);
       for (const message of look.unreadable) complain(context, `the account can't be read: ${message}`);
-      if (flags.output === 'json') print(context, JSON.stringify(look.plan, null, 2));
+      if (flags.output !== 'text') print(context, structured(flags.output, look.plan));
       // What could not be looked at must not be summed up as being in order.
       else if (look.unreadable.length === 0) {
         print(context, renderPlan(look.plan, palette(context.stdout, context.environment)));
       }
       if (hasInputErrors(look) || look.unreadable.length > 0) return exit(exitCodes.failed);
-      const { changes, held } = look.plan;
-      return exit(changes.length + held.length > 0 ? exitCodes.changes : exitCodes.ok);
+      return exit(hasNews(look.plan) ? exitCodes.changes : exitCodes.ok);
     });
 }

@@ -36,6 +36,8 @@ const signs: Readonly<Record<ChangeAction, string>> = {
   restart: '~',
   replace: '-/+',
   delete: '-',
+  protect: '+',
+  release: '~',
 };
 
 export function renderPlan(plan: FleetPlan, colours: Palette): string {
@@ -49,7 +51,7 @@ export function renderPlan(plan: FleetPlan, colours: Palette): string {
 function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette): string[] {
   const sign = signs[change.action];
   const paint =
-    change.action === 'create'
+    change.action === 'create' || change.action === 'protect'
       ? good
       : change.action === 'delete' || change.action === 'replace'
         ? bad
@@ -70,10 +72,11 @@ function renderHeld(held: Held, { bad, strong, dim }: Palette): string[] {
   ];
 }
 
-function renderDifference({ path, desired, observed }: ShownDifference, action: ChangeAction): string {
+function renderDifference({ path, desired, observed, cause }: ShownDifference, action: ChangeAction): string {
+  const why = cause === undefined ? '' : `  (${cause})`;
   return action === 'create'
     ? `      ${path}: ${show(desired)}`
-    : `      ${path}: ${show(observed)} → ${show(desired)}`;
+    : `      ${path}: ${show(observed)} → ${show(desired)}${why}`;
 }
 
 function renderSummary({ summary }: FleetPlan): string {
@@ -100,8 +103,8 @@ function identity({ kind, namespace, name }: { kind: string; namespace: string; 
   return `${kind} ${namespace}/${name}`;
 }
 
-function show(value: unknown): string {
-  return value === null ? '(none)' : JSON.stringify(value);
+export function show(value: unknown): string {
+  return value === null || value === undefined ? '(none)' : JSON.stringify(value);
 }
 
 /** Columns aligned with spaces, as kubectl prints them. */

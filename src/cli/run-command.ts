@@ -2,18 +2,22 @@ import type { Command } from 'commander';
 import { createHealthServer } from '../http/index.ts';
 import { Manager, collectFleetMetrics } from '../manager/index.ts';
 import { lockState, openState } from '../state/index.ts';
-import { createLogger, createMetrics } from '../telemetry/index.ts';
+import { collectProcessMetrics, createLogger, createMetrics } from '../telemetry/index.ts';
 import { print, untilStopped, type Context } from './context.ts';
 import {
+  acceptIdentityOption,
+  acceptance,
   environmentAccount,
   openSource,
   ownerChoice,
   parseAddress,
   parseDuration,
+  sameFleetFlags,
   stateFile,
   withFleetFlags,
   type FleetFlags,
 } from './options.ts';
+import { version } from './version.ts';
 import { watchProblems } from './watch-problems.ts';
 
 interface RunFlags extends FleetFlags {
@@ -26,6 +30,7 @@ export function addRunCommand(program: Command, context: Context): void {
   withFleetFlags(program.command('run'), 'info')
     .description('keep the fleet as the documents say, until stopped')
     .option('--listen <address>', 'HOST:PORT for /healthz, /readyz and /metrics', parseAddress)
+    .addOption(acceptIdentityOption())
     .option(
       '--settle <duration>',
       'how long a request with an unknown outcome may still take effect',
@@ -50,6 +55,8 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const { clock, random } = context;
   const logger = createLogger(flags.logLevel);
   const metrics = createMetrics();
+  metrics.buildInfo.set({ version: version() }, 1);
+  collectProcessMetrics(metrics.registry);
   const source = openSource(flags, context, true);
   const state = openState(file, random, ownerChoice(flags));
   const manager = new Manager({
@@ -63,16 +70,19 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     settleMs: flags.settle,
     graceMs: goneAfterMs,
     allowMassChange: false,
+    ...acceptance(flags),
     mode: 'manage',
+    commandFlags: sameFleetFlags(flags),
     onSource: watchProblems(
       (problem) => logger.error({ problem }, 'problem in the source'),
       () => logger.info('all problems in the source are mended'),
     ),
   });
   const health = createHealthServer({
-    ready: () => manager.ready,
+    live: () => manager.liveness,
+    ready: () => manager.readiness,
     metrics: () => {
-      collectFleetMetrics(metrics, state.store, manager.accounts, clock);
+      collectFleetMetrics(metrics, manager, clock);
       return metrics.registry.metrics();
     },
   });

@@ -5,10 +5,12 @@ import { apiVersion, parseObjectKey } from '../resources/index.ts';
 import { readState, type ObjectRecord } from '../state/index.ts';
 import { print, type Context } from './context.ts';
 import { outputOption, ownerChoice, stateFile, withFleetFlags, type FleetFlags } from './options.ts';
+import { structured, type OutputFormat } from './output.ts';
 import { palette, renderTable, type Palette } from './render.ts';
+import { renderDrift } from './render-drift.ts';
 
 interface StatusFlags extends FleetFlags {
-  readonly output: 'text' | 'json';
+  readonly output: OutputFormat;
 }
 
 /** `status`: what the manager last wrote down; works beside a running one and without the API. */
@@ -26,18 +28,18 @@ export function addStatusCommand(program: Command, context: Context): void {
       }
       const store = readState(file, context.random, ownerChoice(flags));
       const records = [...store.records()].sort((left, right) => (left.key < right.key ? -1 : 1));
-      print(
-        context,
-        flags.output === 'json'
-          ? statusJson(records)
-          : statusTable(records, palette(context.stdout, context.environment)),
-      );
+      printStatus(context, flags.output, records);
     });
 }
 
+export function printStatus(context: Context, output: OutputFormat, records: readonly ObjectRecord[]): void {
+  if (output !== 'text') return print(context, structured(output, statusList(records)));
+  print(context, statusText(records, palette(context.stdout, context.environment)));
+}
+
 /** As `kubectl get -o json` prints a list. */
-export function statusJson(records: readonly ObjectRecord[]): string {
-  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items: records.map(statusItem) }, null, 2);
+function statusList(records: readonly ObjectRecord[]): object {
+  return { apiVersion: 'v1', kind: 'List', items: records.map(statusItem) };
 }
 
 function statusItem(record: ObjectRecord): object {
@@ -62,7 +64,12 @@ function statusItem(record: ObjectRecord): object {
   };
 }
 
-export function statusTable(records: readonly ObjectRecord[], colours: Palette): string {
+function statusText(records: readonly ObjectRecord[], colours: Palette): string {
+  const drift = renderDrift(records, colours);
+  return [statusTable(records, colours), ...(drift ? ['', drift] : [])].join('\n');
+}
+
+function statusTable(records: readonly ObjectRecord[], colours: Palette): string {
   if (records.length === 0) return 'No objects.';
   return renderTable(
     ['KIND', 'NAMESPACE', 'NAME', 'STATE', 'READY', 'ENDPOINT', 'MESSAGE'],

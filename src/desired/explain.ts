@@ -4,7 +4,6 @@
  * is a map with the key `other`).
  */
 import type { documents } from '../resources/index.ts';
-import { laterFields } from '../resources/index.ts';
 import { limits } from './limits.ts';
 import { nearest } from './problem.ts';
 import { isPlainMap, type Path } from './yaml.ts';
@@ -116,13 +115,6 @@ export function explain(issues: readonly Issue[], schema: Schema, value: unknown
 }
 
 function unknownField(path: Path, key: string, known: readonly string[], member: unknown): Finding {
-  if (path.length === 1 && path[0] === 'spec' && laterFields.includes(key)) {
-    return {
-      path: [...path, key],
-      message: `\`${key}\` is not served by this version yet`,
-      remedy: 'remove it until a later version serves it',
-    };
-  }
   const meant = nearest(key, known);
   if (!mayShow(key, member, path, meant !== undefined)) {
     return {

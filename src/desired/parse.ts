@@ -4,7 +4,7 @@
  * Every document ends in one of four ways:
  * - **read**: it is valid and used;
  * - **unusable**: kind, namespace and name are known, the rest is not valid. It exists, and is left alone;
- * - **foreign**: it is surely not ours (`apps/v1 Deployment`), or of a kind that comes later. Told, and no more;
+ * - **foreign**: it is surely not ours (`apps/v1 Deployment`). Told, and no more;
  * - **unidentified**: nobody can say which object it is. Then the file is not `complete`, and the absence of
  *   an object proves nothing.
  * A document that is not YAML leaves the file incomplete even if its name could be read: a quote that is not
@@ -14,7 +14,6 @@ import {
   apiVersion,
   documents as schemas,
   group,
-  laterKinds,
   managedKinds,
   objectKey,
   type ManagedKind,
@@ -250,13 +249,10 @@ class FileReading {
 
   /** A kind that is not read: surely foreign, of a later version, or a slip of the pen. */
   #other(entry: Entry, kind: string, version: unknown): void {
-    const meant = nearest(kind, [...managedKinds, ...laterKinds]);
+    const meant = nearest(kind, managedKinds);
     const shownKind = printable(kind, 80);
     if (typeof version !== 'string') {
       this.#unidentified(entry, ['apiVersion'], 'is missing', `add it (${apiVersion} for our kinds)`);
-    } else if (laterKinds.includes(kind) && version.startsWith(`${group}/`)) {
-      const message = `the kind ${shownKind} is not served by this version yet`;
-      this.#foreign(entry, message, 'remove the document until a later version serves it');
     } else if (meant !== undefined || version.startsWith(`${group}/`)) {
       const remedy = meant ? `did you mean \`${meant}\`?` : `write one of ${readKinds}`;
       this.#unidentified(entry, ['kind'], `unknown kind \`${shownKind}\` of ${group}`, remedy);

@@ -12,10 +12,12 @@
 import type { ControlApi, Outcome } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
 import { invariant, type Clock, type Random } from '../base/index.ts';
-import type { Step } from '../plan/index.ts';
+import { nextRemediation, remediationReason, type Step } from '../plan/index.ts';
 import { withEngineFields, type Intent, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
+import { confirm, fieldsSent } from './confirmation.ts';
 import { bodyDigest, fingerprint, send, type Receipt } from './requests.ts';
+import { nextScarcity } from './scarcity.ts';
 
 export interface ExecutorOptions {
   readonly store: StateStore;
@@ -32,6 +34,9 @@ export interface Target {
   /** What is to be remembered of the desired fields once they are applied. */
   readonly digests: Readonly<Record<string, string>>;
   readonly restartToken: string | undefined;
+  /** The fields as the API showed them before, and as an answer of it shows them, as digests. */
+  readonly shownBefore?: Readonly<Record<string, string>>;
+  readonly shownIn?: (answer: Receipt) => Readonly<Record<string, string>>;
 }
 
 /** The fields that an action brings to the desired value, by their names in `applied`. */
@@ -47,6 +52,12 @@ const fieldsOfAction: Readonly<Record<Step['action']['do'], readonly string[] | 
   'create-volume': 'all',
   'update-volume': ['volumeName', 'sizeGb'],
   'delete-volume': [],
+  'create-template': 'all',
+  'replace-template': 'all',
+  'delete-template': [],
+  'create-registry': 'all',
+  'rotate-registry': ['credentials'],
+  'delete-registry': [],
 };
 
 /** Sends `step` once. Resolves when the outcome has been made durable. */
@@ -81,14 +92,21 @@ export async function execute(
     outcome: 'pending',
     note: undefined,
   };
-  const intended = recordIntended(target.record, step);
+  // What the revision tells of others ends here.
+  const intended = { ...recordIntended(target.record, step, clock.wallMs()), baseline: undefined };
   await store.saveIntent(intent, intended);
+  if (step.overrides !== undefined) {
+    logger.warn(
+      { object: key, action: action.do, interrupts: step.overrides },
+      'disruption: Always goes past a running activity',
+    );
+  }
   const outcome = await send(api, action, intent.idempotencyKey);
   const finished: Intent = {
     ...intent,
     outcome: outcome.kind,
     finishedAt: clock.wallMs(),
-    note: outcome.kind === 'applied' ? undefined : describeOutcome(outcome),
+    note: noteOf(outcome),
   };
   const learned = recordOutcome(options, intended, step, target, outcome);
   await store.saveIntent(finished, withEngineFields(store.record(key) ?? learned, learned));
@@ -108,22 +126,30 @@ export async function execute(
   return outcome;
 }
 
+/** What a person may want to ask the provider for. */
+function noteOf(outcome: Outcome<Receipt>): string | undefined {
+  if (outcome.kind !== 'applied') return describeOutcome(outcome);
+  const { operationId } = outcome.value;
+  return operationId === undefined ? undefined : `operation ${operationId}`;
+}
+
 /** What must be known of a mutation even if its outcome never arrives. */
-function recordIntended(record: ObjectRecord, step: Step): ObjectRecord {
+function recordIntended(record: ObjectRecord, step: Step, nowMs: number): ObjectRecord {
   const { do: name } = step.action;
-  if (name === 'delete-service' || name === 'delete-volume') return { ...record, deletedByUs: true };
+  if (name.startsWith('delete-')) return { ...record, deletedByUs: true };
+  if (step.reason === remediationReason) return { ...record, remediation: nextRemediation(record, nowMs) };
   const pauses = name === 'stop-service' && step.reason === 'VolumeExpansion';
   return pauses ? { ...record, pausedFor: 'VolumeExpansion' } : record;
 }
 
 /** It is known not to have happened: what was written down for the case that it does is taken back. */
 export function withoutIntent(record: ObjectRecord, action: Step['action']['do']): ObjectRecord {
-  if (action === 'delete-service' || action === 'delete-volume') return { ...record, deletedByUs: false };
+  if (action.startsWith('delete-')) return { ...record, deletedByUs: false };
   return action === 'stop-service' ? { ...record, pausedFor: undefined } : record;
 }
 
 function recordOutcome(
-  { store, clock }: ExecutorOptions,
+  { store, clock, random }: ExecutorOptions,
   record: ObjectRecord,
   step: Step,
   target: Target,
@@ -145,14 +171,20 @@ function recordOutcome(
         code,
         message,
         at: clock.wallMs(),
+        scarcity: nextScarcity(record, action, outcome, {
+          digestKey: store.digestKey,
+          random,
+          wallMs: clock.wallMs(),
+        }),
       },
     };
   }
   if (outcome.kind !== 'applied') return record;
   const count = record.repeated?.fingerprint === mark ? record.repeated.count + 1 : 1;
-  const creates = action.do === 'create-service' || action.do === 'create-volume';
+  const creates = action.do.startsWith('create-');
   return {
     ...recordApplied(record, action.do, target),
+    ...confirm(record, fieldsSent(action, appliedNames(action.do, target)), target, outcome.value),
     refusal: undefined,
     repeated: { fingerprint: mark, count },
     ...(creates
@@ -167,10 +199,10 @@ export function recordApplied(
   action: Step['action']['do'],
   target: Target,
 ): ObjectRecord {
-  const fields = fieldsOfAction[action];
-  const creates = fields === 'all';
-  // What is created runs; it is as desired only once it has been seen so.
-  const names = creates ? Object.keys(target.digests).filter((name) => name !== 'desiredState') : fields;
+  const names = appliedNames(action, target);
+  const creates = fieldsOfAction[action] === 'all';
+  const doubted = record.doubted.filter((name) => !names.includes(name));
+  const isDoubtMet = record.doubted.length > 0 && doubted.length === 0;
   const applied: Record<string, string> = creates ? {} : { ...record.applied };
   for (const name of names) {
     const digest = target.digests[name];
@@ -180,7 +212,16 @@ export function recordApplied(
   return {
     ...record,
     applied,
+    doubted,
+    resentFor: isDoubtMet ? record.generation : record.resentFor,
+    unconfirmed: record.unconfirmed.filter((name) => !names.includes(name)),
     ...(restarts ? { restartToken: target.restartToken ?? record.restartToken } : {}),
     ...(action === 'start-service' ? { pausedFor: undefined } : {}),
   };
+}
+
+/** What is created runs; it is as desired only once it has been seen so. */
+function appliedNames(action: Step['action']['do'], { digests }: Target): readonly string[] {
+  const fields = fieldsOfAction[action];
+  return fields === 'all' ? Object.keys(digests).filter((name) => name !== 'desiredState') : fields;
 }

@@ -1,3 +1,4 @@
 export * from './executor.ts';
 export * from './refusals.ts';
 export * from './requests.ts';
+export * from './scarcity.ts';

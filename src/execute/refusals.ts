@@ -16,10 +16,16 @@ import type { BackoffLimits } from '../base/index.ts';
 
 export type RefusalClass =
   | { readonly kind: 'hold'; readonly reason: string; readonly retryAfterMs: number | undefined }
-  | { readonly kind: 'wait'; readonly reason: string; readonly backoff: BackoffLimits };
+  | {
+      readonly kind: 'wait';
+      readonly reason: string;
+      readonly backoff: BackoffLimits;
+      /** The provider has too little of something. */
+      readonly isScarce?: boolean;
+    };
 
 const forbiddenRetryMs = 600_000;
-const scarce = { firstMs: 10_000, longestMs: 600_000 };
+export const scarceBackoff = { firstMs: 10_000, longestMs: 600_000 };
 const brief = { firstMs: 500, longestMs: 60_000 };
 
 const codeReasons: readonly (readonly [RegExp, string])[] = [
@@ -31,7 +37,7 @@ const codeReasons: readonly (readonly [RegExp, string])[] = [
 export function classifyRefusal({ status, code }: Refused): RefusalClass {
   switch (status) {
     case 401:
-      return { kind: 'wait', reason: 'CredentialRejected', backoff: scarce };
+      return { kind: 'wait', reason: 'CredentialRejected', backoff: scarceBackoff };
     case 403:
       return { kind: 'hold', reason: 'Forbidden', retryAfterMs: forbiddenRetryMs };
     case 404:
@@ -39,7 +45,7 @@ export function classifyRefusal({ status, code }: Refused): RefusalClass {
     case 409: {
       const reason = codeReasons.find(([pattern]) => pattern.test(code))?.[1];
       return reason
-        ? { kind: 'wait', reason, backoff: scarce }
+        ? { kind: 'wait', reason, backoff: scarceBackoff, isScarce: true }
         : { kind: 'wait', reason: 'Conflict', backoff: brief };
     }
     case 408:

@@ -6,6 +6,8 @@ import type { Action } from '../plan/index.ts';
 /** What a mutation tells when it was applied, as far as the engine cares. */
 export interface Receipt {
   readonly id: string;
+  /** Of a deletion that the API goes on with by itself. */
+  readonly operationId?: string;
 }
 
 /** Sends the action under the given key. Nothing else of fleetkeeper mutates. */
@@ -37,12 +39,30 @@ export function send(api: ControlApi, action: Action, idempotencyKey: string): P
       return api.updateVolume(action.id, updateBody(action), idempotencyKey);
     case 'delete-volume':
       return deleteVolume(api, action.id, idempotencyKey);
+    case 'create-template':
+      return api.createTemplate(action.body, idempotencyKey);
+    case 'replace-template':
+      return api.replaceTemplate(action.id, { revision: action.revision, spec: action.spec }, idempotencyKey);
+    case 'delete-template':
+      return api.deleteTemplate(action.id, { revision: action.revision }, idempotencyKey);
+    case 'create-registry':
+      return api.createRegistry(registryBody(action), idempotencyKey);
+    case 'rotate-registry':
+      return api.rotateRegistry(
+        action.id,
+        { revision: action.revision, spec: registryBody(action) },
+        idempotencyKey,
+      );
+    case 'delete-registry':
+      return api.deleteRegistry(action.id, { revision: action.revision }, idempotencyKey);
   }
 }
 
 async function deleteVolume(api: ControlApi, id: string, idempotencyKey: string): Promise<Outcome<Receipt>> {
   const outcome = await api.deleteVolume(id, idempotencyKey);
-  return outcome.kind === 'applied' ? { ...outcome, value: { id: outcome.value.volumeId } } : outcome;
+  if (outcome.kind !== 'applied') return outcome;
+  const { volumeId, operationId } = outcome.value;
+  return { ...outcome, value: { id: volumeId, operationId } };
 }
 
 type ActionOf<Name extends Action['do']> = Extract<Action, { do: Name }>;
@@ -63,6 +83,13 @@ function updateBody({ revision, name, sizeGb }: ActionOf<'update-volume'>): wire
   };
 }
 
+function registryBody({
+  repository,
+  credentials,
+}: ActionOf<'create-registry' | 'rotate-registry'>): wire.RegistryCreate {
+  return { repository, ...credentials.reveal() };
+}
+
 /** Keyed digest of everything that is sent: two requests with the same key must agree in it. */
 export function bodyDigest(action: Action, digestKey: DigestKey): string {
   return digestKey.digest(plain(action));
@@ -74,5 +101,6 @@ export function fingerprint(action: Action, digestKey: DigestKey): string {
 }
 
 function plain(action: Action): object {
+  if ('credentials' in action) return { ...action, credentials: action.credentials.reveal() };
   return 'environment' in action ? { ...action, environment: action.environment?.reveal() } : action;
 }

@@ -4,26 +4,41 @@
  * credential is used with the next request.
  */
 import { ControlApi, Limiter, createTransport, type Transport } from '../api/index.ts';
-import { Sensitive, sameValue, type Clock, type Random } from '../base/index.ts';
-import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
-import { AccountInformer, type ReadFailure, type SnapshotChange } from '../observed/index.ts';
-import type { AccountHandle, Accounts, ResolvedAccount } from '../reconcile/index.ts';
-import { objectKey, type AccountSpec } from '../resources/index.ts';
+import { messageOf, sameValue, type Clock, type Random, type Sensitive } from '../base/index.ts';
+import type { DesiredSnapshot } from '../desired/index.ts';
+import {
+  AccountInformer,
+  CatalogCache,
+  ledgerHasGap,
+  type AccountSnapshot,
+  type Lists,
+  type ReadFailure,
+  type SnapshotChange,
+} from '../observed/index.ts';
+import { FundsMemory, type AccountHandle, type Accounts, type ResolvedAccount } from '../reconcile/index.ts';
+import { annotations, objectKey, type AccountSpec } from '../resources/index.ts';
+import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
-
-/** What the environment says: used where no document does. */
-export interface EnvironmentAccount {
-  readonly url: string | undefined;
-  /** Read anew at each use, so that a rotated key file is noticed. */
-  readonly apiKey: () => Sensitive<string> | undefined;
-}
+import {
+  accountSpecs,
+  credentialOf,
+  defaultAccount,
+  environmentKey,
+  type EnvironmentAccount,
+} from './account-specs.ts';
+import { IdentityWatch, type IdentityWatchOptions } from './identity-watch.ts';
 
 export interface AccountRegistryOptions {
   readonly environment: EnvironmentAccount;
+  readonly store: StateStore;
+  /** The name of an identity that a person has said to be right, for any account. */
+  readonly acceptedIdentity: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** What is to be read of an account beside itself. */
+  readonly lists: (account: string) => Lists;
   readonly onSnapshot: (handle: AccountHandle, change: SnapshotChange) => void;
   readonly onFailure: (handle: AccountHandle, failure: ReadFailure) => void;
   readonly onReplaced: (handle: AccountHandle) => void;
@@ -36,11 +51,10 @@ interface Entry {
   readonly limiter: Limiter;
   /** Not of a document: every namespace may use it. */
   readonly shared: boolean;
-  /** The credential in use, to notice a change. */
+  /** The credential in use, and the identity that the document accepts, to notice a change. */
   credential: string | undefined;
+  accepted: string | undefined;
 }
-
-const defaultName = 'default';
 
 export class AccountRegistry implements Accounts {
   readonly #options: AccountRegistryOptions;
@@ -64,10 +78,10 @@ export class AccountRegistry implements Accounts {
       const message = `the document of Account ${name} can't be used; put that right first`;
       return { kind: 'problem', reason: 'AccountInvalid', message };
     }
-    const shared = name === defaultName ? this.#entries.get(environmentKey) : undefined;
+    const shared = name === defaultAccount ? this.#entries.get(environmentKey) : undefined;
     if (shared?.shared) return { kind: 'usable', handle: shared.handle };
     const hint =
-      name === defaultName
+      name === defaultAccount
         ? '; add its document, or set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY'
         : '; add its document, or correct the name';
     return {
@@ -80,22 +94,16 @@ export class AccountRegistry implements Accounts {
   /** Makes, replaces and ends handles so that they are what the snapshot says. */
   update(snapshot: DesiredSnapshot): void {
     this.#snapshot = snapshot;
-    const wanted = new Map<string, AccountSpec>();
-    for (const object of snapshot.objects.values()) {
-      if (object.kind !== 'Account') continue;
-      wanted.set(`${object.namespace}/${object.name}`, (object as DesiredObject<'Account'>).spec);
-    }
-    const { environment } = this.#options;
-    const shared = environment.url !== undefined && !wanted.has(environmentKey);
-    if (shared) wanted.set(environmentKey, environmentSpec(environment.url));
+    const wanted = accountSpecs(snapshot, this.#options.environment);
     for (const [name, entry] of this.#entries) {
       // An unusable document leaves its account as it was: nothing is concluded from it.
       const [namespace = '', own = ''] = name.split('/');
       if (wanted.has(name) || snapshot.unusable.has(objectKey('Account', namespace, own))) continue;
       this.#end(entry);
       this.#entries.delete(name);
+      this.#forgetIdentity(name);
     }
-    for (const [name, spec] of wanted) this.#put(name, spec, shared && name === environmentKey);
+    for (const [name, { spec, shared }] of wanted) this.#put(name, spec, shared);
   }
 
   /** Sends nothing any more; what is under way is finished. */
@@ -114,8 +122,9 @@ export class AccountRegistry implements Accounts {
     const current = this.#entries.get(name);
     if (current && current.shared === shared && sameValue(current.handle.spec, spec)) {
       const credential = this.#credential(name, spec)?.reveal();
-      if (credential !== current.credential) {
-        current.credential = credential;
+      const accepted = this.#accepted(name);
+      if (credential !== current.credential || accepted !== current.accepted) {
+        Object.assign(current, { credential, accepted });
         current.handle.informer.retryNow();
       }
       return;
@@ -135,6 +144,9 @@ export class AccountRegistry implements Accounts {
     const same = before?.handle.spec.url === spec.url;
     const limiter = before && same ? before.limiter : new Limiter(limits, clock, metrics);
     limiter.configure(limits);
+    const identity = this.#identityWatch(name, spec, shared, (credential, signal) =>
+      api.me(credential, signal),
+    );
     const api = new ControlApi({
       baseUrl: spec.url.replace(/\/+$/, ''),
       credential: () => this.#credential(name, spec),
@@ -142,49 +154,83 @@ export class AccountRegistry implements Accounts {
       limiter,
       clock,
       metrics,
+      trust: identity,
     });
+    let ledger: AccountSnapshot['ledger'] = [];
+    const told = logger.child({ account: name });
     const handle: AccountHandle = {
       name,
       spec,
       api,
+      identity,
+      funds: new FundsMemory(clock),
+      catalog: new CatalogCache({ read: (signal) => api.catalog(signal), clock, logger: told }),
       informer: new AccountInformer({
         api,
+        identity,
         clock,
         random,
-        logger: logger.child({ account: name }),
+        logger: told,
         pollMs: spec.pollSeconds * 1000,
+        lists: () => this.#options.lists(name),
         onSnapshot: (change) => {
-          metrics.balanceMicros.set({ account: name }, change.snapshot.balanceMicros);
+          if (ledgerHasGap(ledger, change.snapshot.ledger)) metrics.ledgerGaps.inc({ account: name });
+          ledger = change.snapshot.ledger;
           onSnapshot(handle, change);
         },
         onFailure: (failure) => onFailure(handle, failure),
       }),
     };
-    return { handle, transport, limiter, shared, credential: this.#credential(name, spec)?.reveal() };
+    const credential = this.#credential(name, spec)?.reveal();
+    return { handle, transport, limiter, shared, credential, accepted: this.#accepted(name) };
+  }
+
+  #identityWatch(
+    name: string,
+    spec: AccountSpec,
+    shared: boolean,
+    me: IdentityWatchOptions['me'],
+  ): IdentityWatch {
+    const { store, acceptedIdentity, logger } = this.#options;
+    return new IdentityWatch({
+      account: name,
+      store,
+      credential: () => this.#credential(name, spec),
+      me,
+      accepted: () => [this.#accepted(name), acceptedIdentity].filter((text) => text !== undefined),
+      isDocument: !shared,
+      logger,
+    });
+  }
+
+  /** The identity that the document of the account accepts. */
+  #accepted(name: string): string | undefined {
+    const [namespace = '', own = ''] = name.split('/');
+    const document = this.#snapshot?.objects.get(objectKey('Account', namespace, own));
+    return document?.annotations[annotations.acceptIdentity];
+  }
+
+  /** An Account that is gone for good, with nothing of ours left in it, may come back as another one. */
+  #forgetIdentity(name: string): void {
+    const { store, logger } = this.#options;
+    const isInUse = [...store.records()].some(({ account }) => account === name);
+    if (isInUse) return;
+    store.saveIdentityPin(name, undefined).catch((error: unknown) => {
+      logger.error(
+        { account: name, note: messageOf(error) },
+        'identity of the account could not be forgotten',
+      );
+    });
   }
 
   #credential(name: string, spec: AccountSpec): Sensitive<string> | undefined {
-    const ref = spec.credentialsSecretRef;
-    if (!ref) return this.#options.environment.apiKey();
-    const [namespace = ''] = name.split('/');
-    const value = this.#snapshot?.secrets.get(`${namespace}/${ref.name}`)?.get(ref.key);
-    return value && new Sensitive(value.reveal().trim());
+    return credentialOf(name, spec, this.#snapshot, this.#options.environment);
   }
 
   #end(entry: Entry): void {
+    entry.handle.catalog.stop();
     const ended = entry.handle.informer.stop().then(() => entry.transport.close());
     this.#closing.add(ended);
     void ended.finally(() => this.#closing.delete(ended));
   }
-}
-
-const environmentKey = `default/${defaultName}`;
-
-function environmentSpec(url: string): AccountSpec {
-  return {
-    url,
-    insecure: false,
-    requests: { perSecond: 5, burst: 10, concurrency: 4 },
-    pollSeconds: 15,
-  };
 }

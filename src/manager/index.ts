@@ -1,4 +1,6 @@
 export * from './fleet-metrics.ts';
+export * from './account-specs.ts';
 export * from './accounts.ts';
 export * from './manager.ts';
 export * from './preview.ts';
+export * from './health.ts';

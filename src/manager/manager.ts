@@ -5,14 +5,19 @@
  * before its first read. Stop: no new passes → the mutations under way finish and are recorded → reads end →
  * connections close. Nothing is deleted or released by stopping.
  */
+import { Keeper } from '../activities/index.ts';
+import { createEndpointProbe } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import type { DesiredObject, DesiredSnapshot, DesiredSource } from '../desired/index.ts';
+import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
 import { ownerId } from '../plan/index.ts';
-import { Admission, Controller, Fleet, Reconciler, type PassResult } from '../reconcile/index.ts';
+import { Admission, Controller, Fleet, Reconciler, listsOf, type PassResult } from '../reconcile/index.ts';
 import { annotations, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
-import { AccountRegistry, type EnvironmentAccount } from './accounts.ts';
+import type { EnvironmentAccount } from './account-specs.ts';
+import { AccountRegistry } from './accounts.ts';
+import { livenessChecks, readinessChecks, type HealthCheck } from './health.ts';
 
 export interface ManagerOptions {
   readonly source: DesiredSource;
@@ -28,8 +33,12 @@ export interface ManagerOptions {
   readonly graceMs: number;
   /** A person has said that a mass change is wanted. */
   readonly allowMassChange: boolean;
+  /** The identity that a person has said to be right for whichever account shows it. */
+  readonly acceptedIdentity?: string;
   /** `preview`: plan only. */
   readonly mode: 'manage' | 'preview';
+  /** How this state is named on the command line, for messages that advise a command. */
+  readonly commandFlags?: string;
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
   readonly onSource?: (snapshot: DesiredSnapshot) => void;
 }
@@ -39,6 +48,8 @@ const workers = 16;
 export class Manager {
   readonly #options: ManagerOptions;
   readonly #accounts: AccountRegistry;
+  readonly #readiness: ReadinessWatch<ObjectKey>;
+  readonly #keeper: Keeper<ObjectKey>;
   readonly #passed = new Set<ObjectKey>();
   readonly #accountsOf = new WeakMap<DesiredSnapshot, readonly DesiredObject[]>();
   #fleet: Fleet | undefined;
@@ -48,12 +59,23 @@ export class Manager {
   constructor(options: ManagerOptions) {
     this.#options = options;
     const { environment, clock, random, logger, metrics } = options;
+    const onChange = (key: ObjectKey) => this.#controller?.lookAt(key);
+    this.#keeper = new Keeper({ clock, random, logger, metrics, onChange });
+    this.#readiness = new ReadinessWatch({
+      probe: createEndpointProbe(clock),
+      clock,
+      random,
+      onChange,
+    });
     this.#accounts = new AccountRegistry({
       environment,
+      store: options.store,
+      acceptedIdentity: options.acceptedIdentity,
       clock,
       random,
       logger,
       metrics,
+      lists: (account) => this.#lists(account),
       onSnapshot: (handle, change) => this.#controller?.onSnapshot(handle, change),
       onFailure: (handle, failure) => this.#controller?.onFailure(handle, failure),
       onReplaced: (handle) => this.#controller?.onAccountChanged(handle),
@@ -78,10 +100,20 @@ export class Manager {
     return this.#passed;
   }
 
-  /** Every account in use has been read, and the source too. */
-  get ready(): boolean {
-    const handles = [...this.#accounts.handles()];
-    return this.#controller !== undefined && handles.every(({ informer }) => informer.current !== undefined);
+  /** What has to be so for the process to be worth keeping. */
+  get liveness(): readonly HealthCheck[] {
+    return livenessChecks(this.#controller);
+  }
+
+  /** What has to be so for it to be of use. */
+  get readiness(): readonly HealthCheck[] {
+    return readinessChecks(this.#controller, this.#accounts.handles());
+  }
+
+  /** Sets the metrics of the work that is under way. */
+  tellWork(): void {
+    this.#controller?.tellWork();
+    this.#keeper.tell();
   }
 
   /** Rejects with a `UserError` when the source can't be read at all. */
@@ -105,7 +137,7 @@ export class Manager {
     await this.#options.source.stop();
     this.#accounts.closeDoors();
     await this.#controller?.stop();
-    await this.#accounts.stop();
+    await Promise.all([this.#accounts.stop(), this.#readiness.stop(), this.#keeper.stop()]);
   }
 
   #accept(snapshot: DesiredSnapshot): Promise<void> | undefined {
@@ -116,9 +148,17 @@ export class Manager {
   #wire(snapshot: DesiredSnapshot): Controller {
     const { store, clock, random, logger, metrics, settleMs, graceMs, mode, onPass } = this.#options;
     const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
-    const fleet = new Fleet(store, owner, snapshot, (account) => this.#massChangeAllowed(account));
+    const fleet = new Fleet(
+      store,
+      owner,
+      snapshot,
+      (account) => this.#massChangeAllowed(account),
+      () => clock.wallMs(),
+    );
     this.#fleet = fleet;
-    const shared = { store, fleet, clock, random, logger, metrics, accounts: this.#accounts };
+    const readiness = mode === 'preview' ? noReadiness : this.#readiness;
+    const parts = { accounts: this.#accounts, readiness, leases: this.#keeper, mode };
+    const shared = { store, fleet, clock, random, logger, metrics, ...parts };
     const admission = new Admission({
       store,
       clock,
@@ -128,7 +168,14 @@ export class Manager {
     return new Controller({
       ...shared,
       admission,
-      reconciler: new Reconciler({ ...shared, owner, settleMs, mode, stopping: () => this.#stopping }),
+      reconciler: new Reconciler({
+        ...shared,
+        owner,
+        settleMs,
+        mode,
+        stopping: () => this.#stopping,
+        commandFlags: this.#options.commandFlags,
+      }),
       workers,
       onPass: (key, result) => {
         if (result.removed) this.#passed.delete(key);
@@ -136,6 +183,12 @@ export class Manager {
         onPass?.(key, result);
       },
     });
+  }
+
+  #lists(account: string): Lists {
+    return this.#fleet
+      ? listsOf(this.#fleet, this.#accounts, account)
+      : { templates: false, registries: false };
   }
 
   /** By a flag, or by the annotation on the Account (on any one, when the source as a whole is meant). */

@@ -1,8 +1,9 @@
 /** What `plan` shows: one pass over every object against one read of each account, with nothing sent that changes. */
+import { rfc3339 } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
-import type { Difference, Plan, Step } from '../plan/index.ts';
+import { driftAccepted, type Difference, type Plan, type Step } from '../plan/index.ts';
 import type { PassResult } from '../reconcile/index.ts';
-import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /** The words of the plan output. `replace` is a deletion that is followed by a creation. */
 export type ChangeAction =
@@ -14,7 +15,9 @@ export type ChangeAction =
   | 'stop'
   | 'restart'
   | 'replace'
-  | 'delete';
+  | 'delete'
+  | 'protect'
+  | 'release';
 
 export interface Change {
   readonly kind: string;
@@ -31,6 +34,8 @@ export interface ShownDifference {
   readonly path: string;
   readonly desired: unknown;
   readonly observed: unknown;
+  /** Of drift: what the provider's events say. */
+  readonly cause?: string;
 }
 
 /** Something that is not done now, and why. */
@@ -75,14 +80,34 @@ const words: Readonly<Record<Step['action']['do'], ChangeAction>> = {
   'restart-service': 'restart',
   'delete-service': 'delete',
   'delete-volume': 'delete',
+  'create-template': 'create',
+  'replace-template': 'update',
+  'delete-template': 'delete',
+  'create-registry': 'create',
+  'rotate-registry': 'update',
+  'delete-registry': 'delete',
 };
 
 export function changeAction(step: Step): ChangeAction {
   return step.reason === 'Replace' ? 'replace' : words[step.action.do];
 }
 
+/** What the keeper of activities is about to do. */
+const leaseWords: Readonly<Record<string, ChangeAction>> = {
+  ServiceNotThere: 'protect',
+  Registering: 'protect',
+  Releasing: 'release',
+};
+
 /** Waiting for something else in the same fleet, which this plan brings about: a change like any other. */
-const ownOrder = new Set(['VolumeNotReady', 'PausingService', 'PausedForVolumeExpansion', 'Attached']);
+const ownOrder = new Set([
+  'VolumeNotReady',
+  'PausingService',
+  'PausedForVolumeExpansion',
+  'Attached',
+  'RegistryNotReady',
+  'RegistryInUse',
+]);
 
 export function summarise(results: ReadonlyMap<ObjectKey, PassResult>, snapshot: DesiredSnapshot): FleetPlan {
   const changes: Change[] = [];
@@ -92,7 +117,16 @@ export function summarise(results: ReadonlyMap<ObjectKey, PassResult>, snapshot:
   for (const [key, { plan, removed }] of [...results].sort(([left], [right]) => (left < right ? -1 : 1))) {
     // Nothing is left to be done for it but to forget it.
     if (removed) continue;
-    if (plan.kind === 'act') {
+    const lease = plan.kind === 'wait' ? leaseWords[plan.reason] : undefined;
+    if (lease) {
+      changes.push({
+        ...parseObjectKey(key),
+        action: lease,
+        reason: lease === 'protect' ? 'Wanted' : 'Over',
+        drift: false,
+        differences: [],
+      });
+    } else if (plan.kind === 'act') {
       for (const step of [plan.step, ...plan.later]) changes.push(change(key, step));
     } else if (plan.kind === 'wait' && ownOrder.has(plan.reason) && plan.steps.length > 0) {
       for (const step of plan.steps) changes.push(change(key, step));
@@ -115,8 +149,8 @@ export function summarise(results: ReadonlyMap<ObjectKey, PassResult>, snapshot:
     changes,
     held,
     summary: {
-      create: count('create'),
-      update: count('update', 'resize', 'set-sleep-policy', 'start', 'stop', 'restart'),
+      create: count('create', 'protect'),
+      update: count('update', 'release', 'resize', 'set-sleep-policy', 'start', 'stop', 'restart'),
       replace: count('replace'),
       delete: count('delete'),
       held: held.length,
@@ -139,14 +173,7 @@ function change(key: ObjectKey, step: Step): Change {
 }
 
 function heldBack(key: ObjectKey, plan: Exclude<Plan, { kind: 'act' }>): Held {
-  const said =
-    plan.kind === 'in-sync'
-      ? {
-          reason: 'DriftReported',
-          message: 'changed by somebody else; `driftPolicy: Report` leaves it so',
-          steps: [],
-        }
-      : plan;
+  const said = plan.kind === 'in-sync' ? { ...leftAsItIs(plan), steps: [] } : plan;
   return {
     ...parseObjectKey(key),
     reason: said.reason,
@@ -157,6 +184,22 @@ function heldBack(key: ObjectKey, plan: Exclude<Plan, { kind: 'act' }>): Held {
   };
 }
 
-function shown({ path, desired, observed }: Difference): ShownDifference {
-  return { path, desired: desired ?? null, observed: observed ?? null };
+/** Drift that is not corrected. */
+function leftAsItIs({ driftAcceptedUntil }: Plan): { reason: string; message: string } {
+  if (driftAcceptedUntil === undefined) {
+    const message = 'changed by somebody else; `driftPolicy: Report` leaves it so';
+    return { reason: 'DriftReported', message };
+  }
+  const message = `changed by somebody else; accepted until ${rfc3339(driftAcceptedUntil)} (${annotations.acceptDriftUntil})`;
+  return { reason: driftAccepted, message };
+}
+
+/** Whether somebody has to know: drift that a person accepts for now is no news. */
+export function hasNews({ changes, held }: FleetPlan): boolean {
+  return changes.length > 0 || held.some(({ reason }) => reason !== driftAccepted);
+}
+
+function shown({ path, desired, observed, cause }: Difference): ShownDifference {
+  const values = { path, desired: desired ?? null, observed: observed ?? null };
+  return cause === undefined ? values : { ...values, cause };
 }

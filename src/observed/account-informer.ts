@@ -1,15 +1,28 @@
 /**
  * One read of the account serves the whole fleet (§4 rule 1). The informer reads it every `pollMs`, sooner
  * while somebody waits for progress, and keeps the newest snapshot; a failed read leaves the old one in
- * place and says so, so that nothing is ever concluded from a failure.
+ * place and says so, so that nothing is ever concluded from a failure. Lists that the account read does not show are
+ * read beside it, in the same poll, for fleets that use them.
+ *
+ * Before the first read, after a change of the credential, after a 401, and before a read is believed in which something
+ * has vanished, it is made sure whose account it is: a key that suddenly belongs to another account makes everything
+ * look deleted.
  *
  *     reading ── ok ──> resting (pollMs, or progressMs while wanted) ──> reading
  *        └── failed ──> backing off (up to 60 s; 5 min for a rejected credential) ──> reading
  */
 import type { ControlApi, Outcome, wire } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
-import { backoffMs, sameValue, type Clock, type Random, type Timer } from '../base/index.ts';
+import { backoffMs, type Clock, type Random, type Timer } from '../base/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import {
+  differingIds,
+  differingInList,
+  keepUnchanged,
+  listHasLost,
+  nextListing,
+  type Listing,
+} from './listing.ts';
 
 export interface AccountSnapshot {
   /** Grows by one with every successful read of this process. */
@@ -20,14 +33,27 @@ export interface AccountSnapshot {
   readonly receivedAt: number;
   readonly balanceMicros: number;
   readonly currency: string;
+  readonly ledger: readonly wire.LedgerEntry[];
   readonly services: ReadonlyMap<string, wire.Service>;
   readonly volumes: ReadonlyMap<string, wire.Volume>;
+  readonly templates: Listing<wire.Template>;
+  readonly registries: Listing<wire.Registry>;
+}
+
+/** What is to be read beside the account. */
+export interface Lists {
+  readonly templates: boolean;
+  readonly registries: boolean;
+}
+
+export interface ReadProblem {
+  readonly reason: 'ApiUnreachable' | 'CredentialRejected' | 'IdentityChanged';
+  readonly outcome: Exclude<Outcome<never>, { kind: 'applied' }>;
+  readonly message: string;
 }
 
 /** The newest read failed; `outcome` says how. */
-export interface ReadFailure {
-  readonly outcome: Exclude<Outcome<never>, { kind: 'applied' }>;
-  readonly message: string;
+export interface ReadFailure extends ReadProblem {
   /** Monotonic milliseconds of the first failure in a row. */
   readonly sinceMs: number;
 }
@@ -38,12 +64,24 @@ export interface SnapshotChange {
   readonly changedIds: ReadonlySet<string>;
 }
 
+/** Whose account it is. */
+export interface IdentityCheck {
+  /** That of the credential in use is known. */
+  readonly current: boolean;
+  doubt(): void;
+  /** Asks the API; what comes out other than "ours" is a failure to read the account. */
+  check(signal: AbortSignal): Promise<ReadProblem | undefined>;
+}
+
 export interface AccountInformerOptions {
   readonly api: ControlApi;
+  readonly identity: IdentityCheck;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly pollMs: number;
+  /** Asked before every read. */
+  readonly lists: () => Lists;
   readonly onSnapshot: (change: SnapshotChange) => void;
   readonly onFailure: (failure: ReadFailure) => void;
 }
@@ -105,6 +143,7 @@ export class AccountInformer {
   /** Reads now, or right after the read that is under way, whatever the backoff: the credential has changed. */
   retryNow(): void {
     this.#failures = 0;
+    this.#options.identity.doubt();
     if (this.#reading) this.#retry = true;
     else this.#schedule(0, true);
   }
@@ -138,9 +177,9 @@ export class AccountInformer {
       return;
     }
     if (this.#failure) {
-      const { outcome } = this.#failure;
-      const rejected = outcome.kind === 'refused' && (outcome.status === 401 || outcome.status === 403);
-      const limits = rejected ? credentialBackoff : failureBackoff;
+      const { outcome, reason } = this.#failure;
+      const forbidden = outcome.kind === 'refused' && outcome.status === 403;
+      const limits = forbidden || reason !== 'ApiUnreachable' ? credentialBackoff : failureBackoff;
       this.#schedule(backoffMs(this.#failures - 1, limits, random));
       return;
     }
@@ -149,58 +188,88 @@ export class AccountInformer {
   }
 
   async #read(): Promise<void> {
-    const { api, clock, logger, onSnapshot, onFailure } = this.#options;
+    const { clock, logger, onSnapshot, onFailure } = this.#options;
     this.#wanted = false;
     this.#lastStartMs = clock.monotonicMs();
-    // The request may wait at the limiter, which only makes what it shows newer than `startedAtMs` promises.
-    const startedAtMs = this.#lastStartMs;
-    const outcome = await api.account(this.#stopping.signal);
+    const read = await this.#readVouched();
     if (this.#stopping.signal.aborted) return;
-    if (outcome.kind !== 'applied') {
+    if ('reason' in read) {
       this.#failures += 1;
-      const message = describeOutcome(outcome);
-      this.#failure = { outcome, message, sinceMs: this.#failure?.sinceMs ?? clock.monotonicMs() };
-      logger.warn({ outcome: outcome.kind, note: message }, 'account read failed');
+      this.#failure = { ...read, sinceMs: this.#failure?.sinceMs ?? clock.monotonicMs() };
+      logger.warn(
+        { outcome: read.outcome.kind, reason: read.reason, note: read.message },
+        'account read failed',
+      );
       onFailure(this.#failure);
       return;
     }
     this.#failures = 0;
     this.#failure = undefined;
     const previous = this.#current;
-    this.#current = {
+    this.#current = read;
+    const changed = changedIds(previous, read);
+    this.#unchanged = changed.size > 0 ? 0 : this.#unchanged + 1;
+    onSnapshot({ snapshot: read, changedIds: changed });
+  }
+
+  /** A snapshot of which it is known whose account it shows. */
+  async #readVouched(): Promise<AccountSnapshot | ReadProblem> {
+    const { api, clock, identity, lists } = this.#options;
+    const { signal } = this.#stopping;
+    const stranger = identity.current ? undefined : await identity.check(signal);
+    if (stranger) return stranger;
+    // The request may wait at the limiter, which only makes what it shows newer than `startedAtMs` promises.
+    const startedAtMs = clock.monotonicMs();
+    const wanted = lists();
+    const [outcome, templates, registries] = await Promise.all([
+      api.account(signal),
+      wanted.templates ? api.templates(signal) : undefined,
+      wanted.registries ? api.registries(signal) : undefined,
+    ]);
+    if (outcome.kind !== 'applied') return readProblem(outcome);
+    const previous = this.#current;
+    const snapshot: AccountSnapshot = {
       sequence: (previous?.sequence ?? 0) + 1,
       startedAtMs,
       receivedAt: clock.wallMs(),
       balanceMicros: outcome.value.balanceMicros,
       currency: outcome.value.currency,
+      ledger: outcome.value.ledger,
       services: keepUnchanged(outcome.value.services, previous?.services),
       volumes: keepUnchanged(outcome.value.volumes, previous?.volumes),
+      templates: nextListing('templates', previous?.templates, templates),
+      registries: nextListing('registries', previous?.registries, registries),
     };
-    const changed = changedIds(previous, this.#current);
-    this.#unchanged = changed.size > 0 ? 0 : this.#unchanged + 1;
-    onSnapshot({ snapshot: this.#current, changedIds: changed });
+    if (!previous || !hasVanished(previous, snapshot)) return snapshot;
+    return (await identity.check(signal)) ?? snapshot;
   }
 }
 
-/** An object that did not change stays the same one, so that "changed?" is a comparison of references. */
-function keepUnchanged<Item extends { id: string }>(
-  items: readonly Item[],
-  previous: ReadonlyMap<string, Item> | undefined,
-): Map<string, Item> {
-  return new Map(
-    items.map((item) => {
-      const before = previous?.get(item.id);
-      return [item.id, before !== undefined && sameValue(before, item) ? before : item];
-    }),
+/** What a failed request to the account means for everything in it. */
+export function readProblem(outcome: ReadProblem['outcome']): ReadProblem {
+  const rejected = outcome.kind === 'refused' && outcome.status === 401;
+  return {
+    reason: rejected ? 'CredentialRejected' : 'ApiUnreachable',
+    outcome,
+    message: describeOutcome(outcome),
+  };
+}
+
+function hasVanished(before: AccountSnapshot, after: AccountSnapshot): boolean {
+  return (
+    (['services', 'volumes'] as const).some((kind) =>
+      [...before[kind].keys()].some((id) => !after[kind].has(id)),
+    ) ||
+    listHasLost(before.templates, after.templates) ||
+    listHasLost(before.registries, after.registries)
   );
 }
 
 function changedIds(before: AccountSnapshot | undefined, after: AccountSnapshot): Set<string> {
-  const changed = new Set<string>();
-  for (const kind of ['services', 'volumes'] as const) {
-    const old: ReadonlyMap<string, unknown> = before?.[kind] ?? new Map<string, unknown>();
-    for (const [id, item] of after[kind]) if (old.get(id) !== item) changed.add(id);
-    for (const id of old.keys()) if (!after[kind].has(id)) changed.add(id);
-  }
-  return changed;
+  return new Set([
+    ...differingIds(before?.services, after.services),
+    ...differingIds(before?.volumes, after.volumes),
+    ...differingInList(before?.templates, after.templates),
+    ...differingInList(before?.registries, after.registries),
+  ]);
 }

@@ -1,8 +1,16 @@
 /**
  * Field by field: what is desired against what is observed. Only fields that the spec gives are
  * compared. A field that the API does not return is compared with what was last applied.
+ *
+ * Three things are no drift, however the observed value differs:
+ *
+ * - the spec has changed since it was applied: the difference is ours;
+ * - the field was sent, and has not been seen in place since (`unconfirmed`): it is on its way, or is not taking effect;
+ * - the API shows the value in another form than it was sent in, and did so in the answer to that very request
+ *   (`shownAs`): then that form is what is looked for. Nobody else can have had a hand in an answer.
  */
 import { sameValue, type DigestKey } from '../base/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
 import type { Difference } from './types.ts';
 
 export interface Field {
@@ -11,28 +19,51 @@ export interface Field {
   readonly desired: unknown;
   /** undefined: the API does not return it; null: it has none. */
   readonly observed: unknown;
+  /** Other values than the same one that are as good. */
+  readonly isAsGood?: (desired: unknown, observed: unknown) => boolean;
 }
+
+/** What is remembered of fields that were sent. */
+export type Remembered = Pick<ObjectRecord, 'applied' | 'unconfirmed' | 'shownAs'>;
 
 export const hidden = '(not shown by the API)';
 
 export function compareFields(
   fields: readonly Field[],
-  applied: Readonly<Record<string, string>>,
+  record: Remembered,
   digestKey: DigestKey,
 ): Difference[] {
   const differences: Difference[] = [];
-  for (const { name, path, desired, observed } of fields) {
+  for (const field of fields) {
+    const { name, path, desired, observed } = field;
     if (desired === undefined) continue;
     const desiredDigest = digestKey.digest(desired);
     if (observed === undefined) {
-      if (applied[name] !== undefined && applied[name] !== desiredDigest) {
-        differences.push({ path, desired, observed: hidden, drift: false });
+      const applied = record.applied[name];
+      if (applied !== undefined && applied !== desiredDigest) {
+        differences.push({ path, desired, observed: hidden, drift: false, hidden: true });
       }
-    } else if (!sameValue(desired, observed ?? emptyLike(desired))) {
-      differences.push({ path, desired, observed, drift: applied[name] === desiredDigest });
+    } else if (!isInPlace(field, record, digestKey)) {
+      differences.push({ path, desired, observed, drift: isDrift(name, desiredDigest, record) });
     }
   }
   return differences;
+}
+
+function isInPlace(field: Field, record: Remembered, digestKey: DigestKey): boolean {
+  const { name, desired, observed } = field;
+  if (sameValue(desired, observed ?? emptyLike(desired)) || field.isAsGood?.(desired, observed)) return true;
+  const shown = record.shownAs[name];
+  return (
+    shown !== undefined &&
+    shown.desired === digestKey.digest(desired) &&
+    shown.observed === shownDigest(field, digestKey)
+  );
+}
+
+/** What was applied is still what is desired, and was seen in place: it is the observed value that moved. */
+export function isDrift(name: string, desiredDigest: string, record: Remembered): boolean {
+  return record.applied[name] === desiredDigest && !record.unconfirmed.includes(name);
 }
 
 /** null and an empty list both mean "none". */
@@ -46,4 +77,17 @@ function emptyLike(desired: unknown): unknown {
  */
 export function fieldDigests(fields: readonly Field[], digestKey: DigestKey): Record<string, string> {
   return Object.fromEntries(fields.map((field) => [field.name, digestKey.digest(field.desired)]));
+}
+
+/** What the API shows of the fields that the spec gives. For one that is in place it is the digest of what is desired. */
+export function shownDigests(fields: readonly Field[], digestKey: DigestKey): Record<string, string> {
+  return Object.fromEntries(
+    fields
+      .filter(({ desired, observed }) => desired !== undefined && observed !== undefined)
+      .map((field) => [field.name, shownDigest(field, digestKey)]),
+  );
+}
+
+function shownDigest({ desired, observed, isAsGood }: Field, digestKey: DigestKey): string {
+  return digestKey.digest(isAsGood?.(desired, observed) ? desired : (observed ?? emptyLike(desired)));
 }

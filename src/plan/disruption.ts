@@ -1,21 +1,33 @@
 /**
- * May we interrupt what runs in a service? An unreleased activity, fresh or stale, protects it (§4 rule 6:
- * a stale record still protects and does not prove that the task finished). The fields of an activity record are
- * not shown by the contract, so everything that does not say "released" protects.
+ * May we interrupt what runs in a service? In this order:
+ *
+ * | what stands in the way                | plan                                                             |
+ * |---------------------------------------|------------------------------------------------------------------|
+ * | `disruption: Never`                   | Hold                                                             |
+ * | no `disruptionWindows` is open        | Wait, until one opens; what is in `error` is not interrupted      |
+ * | an unreleased activity, fresh or stale | Wait, until it is released; `disruption: Always` goes past it    |
+ * | a ProtectedTask, registered or not yet | the same                                                         |
+ *
+ * A stale record still protects and does not prove that the task finished (§4 rule 6). The fields of an activity record
+ * are not shown by the contract, so everything that does not say "released" protects.
  */
 import type { wire } from '../api/index.ts';
+import { rfc3339 } from '../base/index.ts';
+import { windowState } from '../resources/index.ts';
+import type { ServiceInputs } from './inputs.ts';
 import { holdFor, recheckMs, waitFor, type Difference, type Hold, type Step, type Wait } from './types.ts';
 
 export const protectedReason = 'Protected';
+const hourMs = 3_600_000;
 
 export function disruptionObstacle(
-  disruption: 'WhenUnprotected' | 'Never' | 'Always',
-  activities: readonly wire.Activity[] | undefined,
+  inputs: ServiceInputs,
   steps: readonly [Step, ...Step[]],
   differences: readonly Difference[],
 ): Wait | Hold | undefined {
   const [step] = steps;
-  if (!step.disruptive || disruption === 'Always') return undefined;
+  const { disruption } = inputs.object.spec;
+  if (!step.disruptive) return undefined;
   if (disruption === 'Never') {
     return holdFor(
       'DisruptionForbidden',
@@ -23,10 +35,37 @@ export function disruptionObstacle(
       { path: ['spec', 'disruption'], steps, differences },
     );
   }
-  const unreleased = (activities ?? []).filter((activity) => activity.released !== true);
-  if (unreleased.length === 0) return undefined;
-  return waitFor(protectedReason, `${step.action.do} waits for ${describeActivities(unreleased)}`, {
+  const closed = closedWindow(inputs, steps, differences);
+  if (closed || disruption === 'Always') return closed;
+  const protector = protectorOf(inputs);
+  if (protector === undefined) return undefined;
+  return waitFor(protectedReason, `${step.action.do} waits for ${protector}`, {
     recheckAfterMs: recheckMs.protection,
+    steps,
+    differences,
+  });
+}
+
+/** What runs in the service and must not be interrupted; undefined when nothing is known to. */
+export function protectorOf({ activities = [], declaredTasks }: ServiceInputs): string | undefined {
+  const unreleased = activities.filter((activity) => activity.released !== true);
+  if (unreleased.length > 0) return describeActivities(unreleased);
+  return declaredTasks.length > 0 ? `the ProtectedTask ${declaredTasks.join(', ')}` : undefined;
+}
+
+function closedWindow(
+  { object, observation, nowMs }: ServiceInputs,
+  steps: readonly [Step, ...Step[]],
+  differences: readonly Difference[],
+): Wait | undefined {
+  const isBroken = observation.kind === 'present' && observation.value.state === 'error';
+  const window = windowState(object.spec.disruptionWindows, nowMs);
+  if (isBroken || window.open) return undefined;
+  const opens = Number.isFinite(window.opensAt)
+    ? `which opens at ${rfc3339(window.opensAt)}`
+    : 'of which none opens any more';
+  return waitFor('OutsideWindow', `${steps[0].action.do} waits for a disruption window, ${opens}`, {
+    recheckAfterMs: Math.min(window.opensAt - nowMs, hourMs),
     steps,
     differences,
   });

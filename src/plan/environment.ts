@@ -4,7 +4,8 @@
  * proves nothing and is never drift.
  */
 import type { wire } from '../api/index.ts';
-import { Sensitive } from '../base/index.ts';
+import { Sensitive, sameValue } from '../base/index.ts';
+import { hidden, isDrift } from './differences.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { beaconName, environmentDigest, parseBeacon, readMark } from './ownership.ts';
 import type { Difference } from './types.ts';
@@ -26,17 +27,39 @@ export function environmentDifferences(inputs: ServiceInputs, service: wire.Serv
   if (environment.kind !== 'given') return [];
   const desiredDigest = environmentDigest(owner, environment.values);
   const applied = record.applied['env'];
-  const drift = applied === desiredDigest;
+  const drift = isDrift('env', desiredDigest, record);
   const values: Difference = { path: 'env', desired: '(as declared)', observed: '(other values)', drift };
   const names = service.environmentNames;
-  if (!names) return applied !== undefined && !drift ? [values] : [];
+  if (!names) {
+    const isApplied = applied === undefined || applied === desiredDigest;
+    return isApplied ? [] : [{ ...values, observed: hidden, drift: false, hidden: true }];
+  }
+  const shown = record.shownAs['env'];
+  if (shown?.desired === desiredDigest && shown.observed === namesDigest(inputs, names)) return [];
   const differences = nameDifferences(Object.keys(environment.values.reveal()), names, drift);
   if (differences.length > 0) return differences;
   const { ours } = readMark(names, owner, record.uid);
   if (!ours) return [{ path: 'env', desired: '(with our beacon)', observed: '(without it)', drift }];
   const differs =
-    ours.keyId === owner.digestKey.id ? ours.digest !== desiredDigest : applied !== undefined && !drift;
+    ours.keyId === owner.digestKey.id
+      ? ours.digest !== desiredDigest
+      : applied !== undefined && applied !== desiredDigest;
   return differs ? [values] : [];
+}
+
+/** What the API shows of it: the digest of the desired map itself, or of other names than those that were sent. */
+export function shownEnvironment(inputs: ServiceInputs, service: wire.Service): Record<string, string> {
+  const { environment, owner, record } = inputs;
+  const names = service.environmentNames;
+  if (!names || environment.kind === 'problem') return {};
+  const values = environment.kind === 'given' ? environment.values : undefined;
+  const sent = [...Object.keys(values?.reveal() ?? {}), beaconName(owner, record.uid, values)];
+  const asSent = sameValue([...names].sort(), sent.sort());
+  return { env: asSent ? environmentDigest(owner, values) : namesDigest(inputs, names) };
+}
+
+function namesDigest({ owner }: ServiceInputs, names: readonly string[]): string {
+  return owner.digestKey.digest([...names].sort());
 }
 
 function nameDifferences(desired: readonly string[], names: readonly string[], drift: boolean): Difference[] {

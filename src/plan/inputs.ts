@@ -1,10 +1,16 @@
 /** What planners of all kinds are given. */
 import type { wire } from '../api/index.ts';
 import type { Sensitive } from '../base/index.ts';
-import type { ContainerServiceSpec, StorageVolumeSpec } from '../resources/index.ts';
+import type {
+  ContainerServiceSpec,
+  ImageRegistrySpec,
+  ServiceTemplateSpec,
+  StorageVolumeSpec,
+  TemplateValues,
+} from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { Owner } from './ownership.ts';
-import type { Gates, Observation } from './types.ts';
+import type { Gates, Observation, RegistryCredentials } from './types.ts';
 
 export interface PlannedObject<Spec> {
   readonly name: string;
@@ -40,6 +46,37 @@ export type VolumeView =
       readonly path: readonly (string | number)[];
     };
 
+/** What a service is given by the template that it refers to. */
+export type TemplateView =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'usable'; readonly values: TemplateValues }
+  | { readonly kind: 'not-ready'; readonly message: string }
+  | {
+      readonly kind: 'problem';
+      readonly reason: string;
+      readonly message: string;
+      readonly path: readonly (string | number)[];
+    };
+
+/** What it took of it: see service-template.ts. */
+export type TemplateState =
+  | Exclude<TemplateView, { readonly kind: 'usable' }>
+  | {
+      readonly kind: 'resolved';
+      readonly name: string;
+      readonly requiredEnvironment: readonly string[];
+      /** Fields for which the template gives other values now. */
+      readonly outdated: readonly string[];
+      /** The template is not there any more: why. */
+      readonly missing: string | undefined;
+    };
+
+/** The access to the repository of a service's image, as far as an ImageRegistry of the fleet gives it. */
+export type RegistryView =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'usable'; readonly name: string }
+  | { readonly kind: 'not-ready'; readonly name: string };
+
 export interface ServiceInputs {
   readonly object: PlannedObject<ContainerServiceSpec>;
   readonly record: ObjectRecord;
@@ -47,11 +84,21 @@ export interface ServiceInputs {
   readonly observation: Observation<wire.Service>;
   readonly environment: DesiredEnvironment;
   readonly volume: VolumeView;
+  /** What it gives is in the spec of `object` already. */
+  readonly template: TemplateState;
+  readonly registry: RegistryView;
+  readonly volumesInAccount: number;
   /** Deleting the service destroys storage (§3 rule 3). */
   readonly ownsStorage: boolean;
   readonly gates: Gates;
+  /** The names of ProtectedTasks that protect it and are not over, registered or not. */
+  readonly declaredTasks: readonly string[];
   /** Undefined until they have been read for this pass. */
   readonly activities: readonly wire.Activity[] | undefined;
+  /** Of the account: how many services it has in this fleet, and how many are being restarted by remediation. */
+  readonly remediations: { readonly services: number; readonly underWay: number };
+  /** Unix milliseconds. */
+  readonly nowMs: number;
 }
 
 /** The service to which a volume is attached, as far as this fleet knows it. */
@@ -68,4 +115,41 @@ export interface VolumeInputs {
   readonly attachedTo: AttachedService;
   readonly volumesInAccount: number;
   readonly gates: Gates;
+}
+
+export interface TemplateInputs {
+  readonly object: PlannedObject<ServiceTemplateSpec>;
+  readonly record: ObjectRecord;
+  readonly owner: Owner;
+  readonly observation: Observation<wire.Template>;
+  /** Built-in ones not counted. */
+  readonly templatesInAccount: number;
+  readonly gates: Gates;
+}
+
+/** The credentials of a registry, or why they can't be put together. */
+export type DesiredCredentials =
+  | { readonly kind: 'unmanaged' }
+  | { readonly kind: 'given'; readonly values: RegistryCredentials }
+  | { readonly kind: 'problem'; readonly path: readonly (string | number)[]; readonly message: string };
+
+export interface LinkedService {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly state: string | undefined;
+  /** Those that its latest launch captured. */
+  readonly credentials: 'Current' | 'Outdated' | 'Unknown';
+}
+
+export interface RegistryInputs {
+  readonly object: PlannedObject<ImageRegistrySpec>;
+  readonly record: ObjectRecord;
+  readonly owner: Owner;
+  readonly observation: Observation<wire.Registry>;
+  readonly credentials: DesiredCredentials;
+  readonly linked: readonly LinkedService[];
+  readonly registriesInAccount: number;
+  readonly gates: Gates;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
 }

@@ -10,7 +10,11 @@
  * owner: 8 hex digits of the owner's name; uid: 32 of the object's uid; key and digest: 8 and 16 of a keyed
  * digest of the desired environment, so that replaced values are seen although values are never returned. A
  * digest of another key proves nothing. A volume carries `-fk` and 13 hex digits behind its name: 8 of
- * owner and uid, 5 of a keyed digest of them.
+ * owner and uid, 5 of a keyed digest of them. A template carries a line in its description:
+ *
+ *     fleetkeeper: <owner>/<uid>/<key>
+ *
+ * A registry has room for no mark; its repository is unique in its account, and it is known by that.
  */
 import { digestOf, type DigestKey, type Sensitive } from '../base/index.ts';
 import { beaconPrefix, volumeMarkLength } from '../resources/index.ts';
@@ -109,4 +113,35 @@ export function readVolumeMark(name: string | undefined): string | undefined {
 /** The part of a mark by which a volume is found again, also after the state file was lost. */
 export function volumeMarkId(mark: string): string {
   return mark.slice(0, volumeMarkIdLength);
+}
+
+export interface TemplateMark {
+  readonly ownerId: string;
+  /** Without dashes. */
+  readonly uid: string;
+  readonly keyId: string;
+}
+
+const templateMarkPattern = /(?:^|\s+)fleetkeeper: ([0-9a-f]{8})\/([0-9a-f]{32})\/([0-9a-f]{8})(?=\s|$)/;
+
+/** The line in a description, with the break before it at most `templateMarkLength` characters. */
+export function templateMark(owner: Owner, uid: string): string {
+  return `fleetkeeper: ${owner.id}/${compactUid(uid)}/${owner.digestKey.id}`;
+}
+
+/** The mark in a description, wherever somebody has put it. */
+export function readTemplateMark(description: string | null | undefined): TemplateMark | undefined {
+  const match = templateMarkPattern.exec(description ?? '');
+  if (!match) return undefined;
+  const [owner = '', uid = '', keyId = ''] = match.slice(1);
+  return { ownerId: owner, uid, keyId };
+}
+
+/** What people wrote. */
+export function withoutTemplateMark(description: string): string {
+  return description.replace(templateMarkPattern, '').trimEnd();
+}
+
+export function describedWithMark(text: string, mark: string): string {
+  return text.trimEnd() === '' ? mark : `${text.trimEnd()}\n${mark}`;
 }

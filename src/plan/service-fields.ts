@@ -1,16 +1,29 @@
 /** The fields of a service as the planner compares them: what the spec asks for beside what is observed. */
 import type { wire } from '../api/index.ts';
 import { remoteName, type ContainerServiceSpec } from '../resources/index.ts';
-import { fieldDigests, type Field } from './differences.ts';
+import { fieldDigests, shownDigests, type Field } from './differences.ts';
+import { shownEnvironment } from './environment.ts';
+import { isSameImage } from './image-form.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { environmentDigest } from './ownership.ts';
+import { madeStorage } from './storage.ts';
 
 export function patchFields(spec: ContainerServiceSpec, service: wire.Service | undefined): Field[] {
   return [
-    { name: 'image', path: 'image', desired: spec.image, observed: service?.image },
+    {
+      name: 'image',
+      path: 'image',
+      desired: spec.image,
+      observed: service?.image,
+      isAsGood: isSameImageText,
+    },
     { name: 'command', path: 'command', desired: spec.command, observed: service?.command },
     { name: 'httpPort', path: 'httpPort', desired: spec.httpPort, observed: service?.httpPort },
   ];
+}
+
+function isSameImageText(desired: unknown, observed: unknown): boolean {
+  return typeof desired === 'string' && typeof observed === 'string' && isSameImage(desired, observed);
 }
 
 export function resourcesField(spec: ContainerServiceSpec, service: wire.Service | undefined): Field {
@@ -32,19 +45,14 @@ export function sleepField(spec: ContainerServiceSpec, service: wire.Service | u
  */
 export function immutableFields(inputs: ServiceInputs, service: wire.Service | undefined): Field[] {
   const { spec } = inputs.object;
-  const storage = spec.storage;
   const volumeId =
     inputs.volume.kind === 'problem' || inputs.volume.kind === 'none' ? undefined : inputs.volume.id;
-  const made =
-    storage?.volumeGb === undefined
-      ? undefined
-      : { volumeGb: storage.volumeGb, volumeMode: storage.volumeMode };
   const named = spec.adopt ? spec.serviceName : remoteName('ContainerService', inputs.object.name, spec);
   return [
     { name: 'serviceName', path: 'serviceName', desired: named, observed: service?.name },
     { name: 'region', path: 'region', desired: spec.region, observed: service?.region ?? undefined },
     { name: 'geography', path: 'geography', desired: spec.geography ?? 'auto', observed: undefined },
-    { name: 'storage', path: 'storage', desired: made, observed: undefined },
+    { name: 'storage', path: 'storage', desired: madeStorage(spec), observed: undefined },
     { name: 'volumeId', path: 'storage.volumeId', desired: volumeId, observed: service?.volumeId },
   ];
 }
@@ -83,4 +91,17 @@ export function serviceDigests(inputs: ServiceInputs): Record<string, string> {
   if (environment.kind === 'problem') return digests;
   const values = environment.kind === 'given' ? environment.values : undefined;
   return { ...digests, env: environmentDigest(owner, values) };
+}
+
+/** What an answer of the API shows of the fields that the spec gives, as digests. */
+export function shownService(inputs: ServiceInputs, service: wire.Service): Record<string, string> {
+  const { object, owner } = inputs;
+  const { spec } = object;
+  const fields: Field[] = [
+    ...immutableFields(inputs, service),
+    ...patchFields(spec, service),
+    resourcesField(spec, service),
+    sleepField(spec, service),
+  ];
+  return { ...shownDigests(fields, owner.digestKey), ...shownEnvironment(inputs, service) };
 }

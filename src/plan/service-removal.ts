@@ -1,7 +1,7 @@
 /** How a service goes away: because its object did, or to be created anew; and what stands in the way. */
 import { annotations, remoteName } from '../resources/index.ts';
 import { dataLossConfirmed, proceed } from './course.ts';
-import { disruptionObstacle } from './disruption.ts';
+import { disruptionObstacle, protectorOf } from './disruption.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
 import { holdFor, waitFor, type Action, type Difference, type Gate, type Plan, type Step } from './types.ts';
@@ -79,11 +79,14 @@ export function act(
   differences: readonly Difference[],
   gate?: Gate,
 ): Plan {
-  const { object, gates, activities } = inputs;
+  const { object, gates } = inputs;
   const spending = costsMore(inputs, steps[0].action) ? gates.spending : undefined;
   const plan = proceed(object, steps, differences, gate ?? spending);
   if (plan.kind !== 'act') return plan;
-  return disruptionObstacle(object.spec.disruption, activities, steps, differences) ?? plan;
+  const obstacle = disruptionObstacle(inputs, steps, differences);
+  if (obstacle || !plan.step.disruptive) return obstacle ?? plan;
+  const overrides = protectorOf(inputs);
+  return overrides === undefined ? plan : { ...plan, step: { ...plan.step, overrides } };
 }
 
 function costsMore({ observation }: ServiceInputs, action: Action): boolean {

@@ -20,13 +20,18 @@
  * anyway is not restarted once more. `sleeping` is converged: it is not woken, unless the spec says that it
  * never sleeps. In an unknown state nothing is done but to report it.
  */
+import { limits } from '../api/wire.ts';
 import type { wire } from '../api/index.ts';
-import { annotations } from '../resources/index.ts';
+import { invariant } from '../base/index.ts';
+import { annotations, type ContainerServiceSpec } from '../resources/index.ts';
 import { hasVanished, planCourse } from './course.ts';
-import { compareFields, type Field } from './differences.ts';
+import { compareFields, isDrift, type Field } from './differences.ts';
 import { environmentDifferences, wireEnvironment } from './environment.ts';
 import type { ServiceInputs } from './inputs.ts';
+import { planError, probation } from './remediation.ts';
+import { doubts, environmentDoubts, isOnlyTold } from './revision-drift.ts';
 import { createFields, immutableFields, patchFields, resourcesField, sleepField } from './service-fields.ts';
+import { templateObstacle } from './service-template.ts';
 import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } from './service-removal.ts';
 import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
 import { holdFor, inSync, waitFor, type Action, type Difference, type Plan, type Step } from './types.ts';
@@ -61,7 +66,7 @@ function planAbsent(inputs: ServiceInputs): Plan {
 }
 
 function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan {
-  const { object, gates, volume, environment } = inputs;
+  const { object, gates, volume, environment, registry } = inputs;
   const { spec } = object;
   if (environment.kind === 'problem') {
     return holdFor('InvalidReference', environment.message, { path: environment.path, differences: lost });
@@ -69,6 +74,8 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
   if (volume.kind === 'problem') {
     return holdFor(volume.reason, volume.message, { path: volume.path, differences: lost });
   }
+  const obstacle = templateObstacle(inputs, undefined, lost);
+  if (obstacle) return obstacle;
   const action: Action = {
     do: 'create-service',
     body: createBody(inputs, volume.kind === 'usable' ? volume.id : undefined),
@@ -91,6 +98,18 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
   if (volume.kind === 'not-ready' || volume.kind === 'growing') {
     return waitFor('VolumeNotReady', volume.message, { steps, differences });
   }
+  // Storage that a creation makes is a volume of the account, too.
+  if (action.body.volumeGb !== undefined && inputs.volumesInAccount >= limits.volumesPerAccount) {
+    return holdFor(
+      'LimitReached',
+      `the service brings a volume, the account already has ${inputs.volumesInAccount}, and the API allows ${limits.volumesPerAccount} (§8); delete one that is not needed`,
+      { path: ['spec', 'storage'], steps, differences },
+    );
+  }
+  if (registry.kind === 'not-ready') {
+    const message = `the image is to be pulled with the access that ImageRegistry ${registry.name} gives, and that is not there yet`;
+    return waitFor('RegistryNotReady', message, { steps, differences });
+  }
   return act(inputs, steps, differences, gates.creation ?? gates.spending);
 }
 
@@ -99,20 +118,25 @@ function createBody(
   volumeId: string | undefined,
 ): Omit<wire.ServiceCreate, 'environment'> {
   const { spec } = inputs.object;
-  const storage = spec.storage ?? {};
+  const { image, resources } = spec;
+  invariant(image !== undefined && resources !== undefined, 'a service without image or resources');
   return {
     name: serviceName(inputs),
     region: spec.region,
-    image: spec.image,
-    resources: spec.resources,
+    image,
+    resources,
     ...(spec.geography === undefined ? {} : { geography: spec.geography }),
     ...(spec.command === undefined ? {} : { command: spec.command }),
     ...(spec.httpPort === undefined ? {} : { httpPort: spec.httpPort }),
-    ...(storage.volumeGb === undefined ? {} : { volumeGb: storage.volumeGb }),
-    ...(storage.volumeMode === undefined ? {} : { volumeMode: storage.volumeMode }),
-    ...(volumeId === undefined ? {} : { volumeId }),
+    ...(volumeId === undefined ? newStorage(spec) : { volumeId }),
     ...(spec.sleepAfterMinutes === undefined ? {} : { sleepAfterMinutes: spec.sleepAfterMinutes || null }),
   };
+}
+
+function newStorage({ storage }: ContainerServiceSpec): Pick<wire.ServiceCreate, 'volumeGb' | 'volumeMode'> {
+  if (storage?.volumeGb === undefined) return {};
+  const { volumeGb, volumeMode } = storage;
+  return volumeMode === undefined ? { volumeGb } : { volumeGb, volumeMode };
 }
 
 // ---- a service that exists ---------------------------------------------------------------------------
@@ -129,6 +153,8 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
   if (volume.kind === 'problem') {
     return holdFor(volume.reason, volume.message, { path: volume.path, differences });
   }
+  const obstacle = templateObstacle(inputs, service, differences);
+  if (obstacle) return obstacle;
   const state = service.state ?? '(none)';
   if (passingStates.has(state)) {
     return waitFor(state === 'deleting' ? 'Deleting' : 'Provisioning', `the service is ${state}`, {
@@ -147,23 +173,10 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
 }
 
 /** There is nothing to be done in this state. */
-function planRest(
-  { object, volume }: ServiceInputs,
-  service: wire.Service,
-  differences: readonly Difference[],
-): Plan {
+function planRest(inputs: ServiceInputs, service: wire.Service, differences: readonly Difference[]): Plan {
+  const { object, volume, record, nowMs } = inputs;
   const { state } = service;
-  if (state === 'error') {
-    const detail = service.error ? `: ${service.error}` : '';
-    return holdFor(
-      'ServiceError',
-      `the service is in error${detail}; mend what it runs, or give a new restartToken`,
-      {
-        path: ['spec'],
-        differences,
-      },
-    );
-  }
+  if (state === 'error') return planError(inputs, service, differences);
   if (state === 'paused' && object.spec.desiredState === 'Running' && volume.kind === 'growing') {
     return volume.failed
       ? holdFor('VolumeExpansionFailed', `paused for its volume, which could not grow: ${volume.message}`, {
@@ -176,7 +189,7 @@ function planRest(
   if (state === 'paused' && object.spec.desiredState === 'Running' && volume.kind === 'not-ready') {
     return waitFor('VolumeNotReady', volume.message, { differences });
   }
-  return inSync(differences);
+  return inSync(differences, probation(record, nowMs).leftMs);
 }
 
 interface MutableDifferences {
@@ -190,8 +203,15 @@ interface MutableDifferences {
 function compareMutable(inputs: ServiceInputs, service: wire.Service): MutableDifferences {
   const { object, record, owner } = inputs;
   const { spec } = object;
-  const compare = (fields: readonly Field[]) => compareFields(fields, record.applied, owner.digestKey);
-  const patch = [...compare(patchFields(spec, service)), ...environmentDifferences(inputs, service)];
+  const compare = (fields: readonly Field[]) => [
+    ...compareFields(fields, record, owner.digestKey),
+    ...doubts(inputs, service, fields),
+  ];
+  const patch = [
+    ...compare(patchFields(spec, service)),
+    ...environmentDifferences(inputs, service),
+    ...environmentDoubts(inputs, service),
+  ];
   const resources = compare([resourcesField(spec, service)]);
   const sleep = compare([sleepField(spec, service)]);
   const power = powerDifferences(inputs, service);
@@ -204,7 +224,7 @@ function powerDifferences({ object, record, owner }: ServiceInputs, service: wir
   if (desired === observed) return [];
   // Paused by us for its volume's sake is not drift, and neither is the start that follows.
   const drift =
-    record.applied['desiredState'] === owner.digestKey.digest(desired) && record.pausedFor === undefined;
+    isDrift('desiredState', owner.digestKey.digest(desired), record) && record.pausedFor === undefined;
   return [{ path: 'desiredState', desired, observed, drift }];
 }
 
@@ -235,7 +255,9 @@ function planSteps(inputs: ServiceInputs, service: wire.Service, differences: Mu
   if (patch.length > 0 && service.revision !== undefined) {
     add(patchAction(inputs, service, service.revision, patch), patch, staysUp);
   }
-  if (resources.length > 0) add({ do: 'resize-service', id, resources: spec.resources }, resources, staysUp);
+  if (resources.length > 0 && spec.resources) {
+    add({ do: 'resize-service', id, resources: spec.resources }, resources, staysUp);
+  }
   if (sleep.length > 0) {
     add({ do: 'set-sleep-policy', id, sleepAfterMinutes: spec.sleepAfterMinutes || null }, sleep, false);
   }
@@ -267,7 +289,7 @@ function patchAction(
     id: service.id,
     revision,
     patch: {
-      ...(differs('image') ? { image: spec.image } : {}),
+      ...(differs('image') && spec.image !== undefined ? { image: spec.image } : {}),
       ...(differs('command') && spec.command !== undefined ? { command: spec.command } : {}),
       ...(differs('httpPort') && spec.httpPort !== undefined ? { httpPort: spec.httpPort } : {}),
     },
@@ -277,11 +299,11 @@ function patchAction(
 
 function compareImmutable(inputs: ServiceInputs, service: wire.Service): Difference[] {
   const { record, owner } = inputs;
-  return compareFields(immutableFields(inputs, service), record.applied, owner.digestKey);
+  return compareFields(immutableFields(inputs, service), record, owner.digestKey);
 }
 
-function corrects({ object }: ServiceInputs, difference: Difference): boolean {
-  return !difference.drift || object.spec.driftPolicy === 'Correct';
+function corrects({ object, record }: ServiceInputs, difference: Difference): boolean {
+  return !difference.drift || (object.spec.driftPolicy === 'Correct' && !isOnlyTold(difference, record));
 }
 
 function reasonFor(differences: readonly Difference[]): string {

@@ -1,22 +1,56 @@
 /**
  * What the evidence says of a mutation whose outcome is unknown. The observation must have begun after the settle
- * window; then what it shows is what came of the request:
+ * window; then what it shows is what came of the request. docs/safety-of-mutations.md has the table of all mutations:
  *
- * | mutation           | happened                              | did not happen                             |
- * |--------------------|---------------------------------------|--------------------------------------------|
- * | create             | something carries our mark            | nothing does                               |
- * | patch, update      | the fields are as sent                | they differ (a late arrival fails: old revision) |
- * | resize, sleep      | the field is as sent                  | it differs                                 |
- * | start              | it is not paused or sleeping any more | it still is                                |
- * | stop               | it is paused                          | it is not                                  |
- * | restart            | the revision or the state has moved   | neither has                                |
- * | delete             | gone, or deleting                     | there, and not deleting                    |
+ * | evidence | happened                              | did not happen                  | can't be told                       |
+ * |----------|---------------------------------------|---------------------------------|-------------------------------------|
+ * | mark     | something carries our mark            | nothing does                    | there is something whose marks are hidden |
+ * | fields   | they are as sent                      | one differs; hidden ones: the revision is the one before | they are hidden, and the revision moved |
+ * | left     | it is not paused or sleeping any more | it still is                     | no state is shown                   |
+ * | paused   | it is paused                          | it is in another steady state   | no state is shown                   |
+ * | moved    | the revision or the state has moved   | neither has                     | no revision is shown, and the state is the same |
+ * | gone     | gone, or deleting                     | there, and not deleting         | no state is shown                   |
  *
  * "Did not happen" is never taken as a licence for a second effect: the same request goes out again with the
- * same idempotency key.
+ * same idempotency key. What can't be told waits for a person's word (`fleetkeeper resolve`).
  */
 import type { Intent } from '../state/index.ts';
-import type { Difference, Observation } from './types.ts';
+import { settledStates } from './service-states.ts';
+import type { ActionName, Difference, Observation } from './types.ts';
+
+/** `undecided`: no evidence will tell. Undefined: this observation can't tell yet. */
+export type Verdict = 'applied' | 'not-applied' | 'undecided' | undefined;
+
+type Evidence =
+  | { readonly by: 'mark' | 'left' | 'paused' | 'moved' }
+  /** The paths of the differences that the action would have removed. */
+  | { readonly by: 'fields'; readonly paths: RegExp }
+  /** `stateless`: such a thing is there or not, and shows no deletion under way. */
+  | { readonly by: 'gone'; readonly stateless?: true };
+
+export const evidenceOf: Readonly<Record<ActionName, Evidence>> = {
+  'create-service': { by: 'mark' },
+  'patch-service': { by: 'fields', paths: /^(image|command|httpPort|env(\..*)?)$/ },
+  'resize-service': { by: 'fields', paths: /^resources$/ },
+  'set-sleep-policy': { by: 'fields', paths: /^sleepAfterMinutes$/ },
+  'start-service': { by: 'left' },
+  'stop-service': { by: 'paused' },
+  'restart-service': { by: 'moved' },
+  'delete-service': { by: 'gone' },
+  'create-volume': { by: 'mark' },
+  'update-volume': { by: 'fields', paths: /^(volumeName|sizeGb)$/ },
+  'delete-volume': { by: 'gone' },
+  'create-template': { by: 'mark' },
+  'replace-template': {
+    by: 'fields',
+    paths:
+      /^(templateName|description|image|command|resources|httpPort|containerDiskGb|workspaceGb|sleepAfterMinutes|requiredEnvironment)$/,
+  },
+  'delete-template': { by: 'gone', stateless: true },
+  'create-registry': { by: 'mark' },
+  'rotate-registry': { by: 'moved' },
+  'delete-registry': { by: 'gone', stateless: true },
+};
 
 interface Observed {
   readonly state?: string | undefined;
@@ -24,36 +58,54 @@ interface Observed {
   readonly revision?: number | undefined;
 }
 
-/** The paths of differences that an action would have removed. */
-const pathsOf: Readonly<Record<string, RegExp>> = {
-  'patch-service': /^(image|command|httpPort|env(\..*)?)$/,
-  'resize-service': /^resources$/,
-  'set-sleep-policy': /^sleepAfterMinutes$/,
-  'update-volume': /^(volumeName|sizeGb)$/,
-};
-
 const verdict = (happened: boolean) => (happened ? 'applied' : 'not-applied');
 
-/** Undefined: this observation can't tell. */
+/** `marksHidden`: among what nobody is known to own there is something that may carry our mark without showing it. */
 export function settle(
   intent: Intent,
   observation: Observation<Observed>,
   differences: readonly Difference[],
-): 'applied' | 'not-applied' | undefined {
-  if (observation.kind === 'pending' || observation.kind === 'conflict') return undefined;
-  if (intent.action.startsWith('create-')) return verdict(observation.kind === 'present');
-  if (observation.kind !== 'present') return verdict(intent.action.startsWith('delete-'));
-  const { state, status, revision } = observation.value;
-  const paths = pathsOf[intent.action];
-  if (paths) return verdict(!differences.some((difference) => paths.test(difference.path)));
-  switch (intent.action) {
-    case 'start-service':
-      return verdict(state !== 'paused' && state !== 'sleeping');
-    case 'stop-service':
-      return verdict(state === 'paused');
-    case 'restart-service':
-      return verdict(revision !== intent.baseRevision || state !== intent.baseState);
-    default:
-      return verdict((state ?? status) === 'deleting');
+  marksHidden: boolean,
+): Verdict {
+  if (observation.kind === 'pending') return undefined;
+  if (observation.kind === 'conflict') return 'undecided';
+  const evidence = evidenceOf[intent.action as ActionName];
+  if (evidence.by === 'mark') {
+    if (observation.kind === 'present') return 'applied';
+    return marksHidden ? 'undecided' : 'not-applied';
   }
+  if (observation.kind === 'absent') return verdict(evidence.by === 'gone');
+  const { value } = observation;
+  const state = value.state ?? value.status;
+  switch (evidence.by) {
+    case 'fields':
+      return byFields(
+        intent,
+        value,
+        differences.filter(({ path }) => evidence.paths.test(path)),
+      );
+    case 'left':
+      return state === undefined ? 'undecided' : verdict(state !== 'paused' && state !== 'sleeping');
+    case 'paused':
+      if (state === undefined) return 'undecided';
+      return settledStates.has(state) ? verdict(state === 'paused') : undefined;
+    case 'moved':
+      return byMove(intent, value);
+    case 'gone':
+      if (state === undefined && !evidence.stateless) return 'undecided';
+      return verdict(state === 'deleting');
+  }
+}
+
+function byFields(intent: Intent, { revision }: Observed, left: readonly Difference[]): Verdict {
+  if (left.length === 0) return 'applied';
+  if (left.some((difference) => !difference.hidden)) return 'not-applied';
+  const isUnmoved = revision !== undefined && revision === intent.baseRevision;
+  return isUnmoved ? 'not-applied' : 'undecided';
+}
+
+function byMove(intent: Intent, { state, revision }: Observed): Verdict {
+  if (state !== intent.baseState) return 'applied';
+  if (revision === undefined || intent.baseRevision === undefined) return 'undecided';
+  return verdict(revision !== intent.baseRevision);
 }

@@ -1,6 +1,68 @@
-/** What would go with a service (§3 rule 3: its deletion destroys service-owned storage; independent volumes remain). */
+/**
+ * What goes with a service and what stays (§3 rule 3: its deletion destroys service-owned storage; independent
+ * volumes remain).
+ *
+ * Independent storage that was made with a service (`volumeMode: independent`) has no object of its own, so the
+ * service's record remembers its id. When the service is created anew, because it is replaced or was deleted by
+ * somebody else, it is attached to that volume again: a second, empty one would cost twice and hide the files. New
+ * storage is made only when the spec asks for other storage than it did, or when a person accepts that the files
+ * are lost.
+ */
 import type { wire } from '../api/index.ts';
-import type { ContainerServiceSpec } from '../resources/index.ts';
+import type { DigestKey } from '../base/index.ts';
+import { annotations, type ContainerServiceSpec } from '../resources/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
+import { dataLossConfirmed } from './course.ts';
+import type { PlannedObject, VolumeInputs, VolumeView } from './inputs.ts';
+
+/** The independent volume that came with the creation of `service`. */
+export function volumeMadeWith(
+  { storage }: ContainerServiceSpec,
+  service: wire.Service,
+  volumes: ReadonlyMap<string, wire.Volume>,
+): string | undefined {
+  if (storage?.volumeGb === undefined || storage.volumeMode !== 'independent') return undefined;
+  const attached = [...volumes.values()].find(
+    ({ id, serviceId }) => serviceId === service.id || id === service.volumeId,
+  );
+  return attached?.mode === 'independent' ? attached.id : undefined;
+}
+
+/** What the spec's own storage is, as it is remembered of what was applied. */
+export function madeStorage({ storage }: ContainerServiceSpec): object | undefined {
+  return storage?.volumeGb === undefined
+    ? undefined
+    : { volumeGb: storage.volumeGb, volumeMode: storage.volumeMode };
+}
+
+/** For a service that is not there: the volume that an earlier one of this object left. */
+export function keptVolume(
+  { spec, annotations: given }: Pick<PlannedObject<ContainerServiceSpec>, 'spec' | 'annotations'>,
+  { madeVolumeId: id, applied }: ObjectRecord,
+  name: string,
+  digestKey: DigestKey,
+  volumes: ReadonlyMap<string, wire.Volume>,
+): VolumeView {
+  if (id === undefined || applied['storage'] !== digestKey.digest(madeStorage(spec))) return { kind: 'none' };
+  const volume = volumes.get(id);
+  if (!volume) {
+    if (dataLossConfirmed({ annotations: given }, name)) return { kind: 'none' };
+    const message =
+      `the volume ${id}, with the files of this service, is gone from the account; to create the service with empty ` +
+      `storage, annotate the object with ${annotations.confirmDataLoss}: "${name}"`;
+    return { kind: 'problem', reason: 'DataLost', message, path: ['spec', 'storage'] };
+  }
+  if (volume.serviceId) {
+    return {
+      kind: 'not-ready',
+      id,
+      message: `volume ${id} is still attached to service ${volume.serviceId}`,
+    };
+  }
+  return volume.status === 'ready'
+    ? { kind: 'usable', id }
+    : { kind: 'not-ready', id, message: `volume ${id} is ${volume.status ?? 'in an unknown status'}` };
+}
 
 /**
  * Whether deleting `service` destroys storage. The values of a volume's `mode` are not documented beyond
@@ -21,4 +83,21 @@ export function ownsStorage(
       volume.mode !== 'independent' &&
       !isManaged(volume.id),
   );
+}
+
+/** For a service that is yet to be created: `view` of a volume object, or why it can't be attached to it (§2: at its creation only). */
+export function attachable(
+  view: VolumeView,
+  { object, attachedTo }: VolumeInputs,
+  { region }: ContainerServiceSpec,
+): VolumeView {
+  const label = `StorageVolume ${object.name}`;
+  if (object.spec.region !== region) {
+    const message = `${label} is for the region ${object.spec.region}, and the service for ${region}; a volume can only be used in its own region`;
+    return { kind: 'problem', reason: 'InvalidReference', message, path: ['spec', 'region'] };
+  }
+  if (view.kind !== 'usable' || attachedTo.kind === 'none') return view;
+  const user =
+    attachedTo.kind === 'ours' ? `ContainerService ${attachedTo.name}` : `service ${attachedTo.id}`;
+  return { kind: 'not-ready', id: view.id, message: `${label} is still attached to ${user}` };
 }

@@ -11,11 +11,15 @@ export type Plan = InSync | Act | Wait | Hold;
 interface Outstanding {
   /** Everything in which the observed object is not as desired, also what this plan does not act on. */
   readonly differences: readonly Difference[];
+  /** Unix milliseconds: until then a person accepts the drift among them, and it is left so. */
+  readonly driftAcceptedUntil?: number;
 }
 
 /** Nothing to do. For an object that is being deleted: nothing is left of it, the finalizer may go. */
 export interface InSync extends Outstanding {
   readonly kind: 'in-sync';
+  /** When time alone can change that: an acknowledgement runs out, a probation ends. */
+  readonly recheckAfterMs: number | undefined;
 }
 
 /** Carry out `step`; `later` is what the following passes are expected to do, for people who read plans. */
@@ -31,6 +35,8 @@ export interface Wait extends Outstanding {
   readonly reason: string;
   readonly message: string;
   readonly recheckAfterMs: number;
+  /** It also needs a person: told as stalled, while the looking goes on. */
+  readonly stalled?: true;
   /** What would be done if it had not to wait. */
   readonly steps: readonly Step[];
 }
@@ -51,6 +57,8 @@ export interface Step {
   readonly reason: string;
   /** It may interrupt what runs in the service; activities are read just before. */
   readonly disruptive: boolean;
+  /** What it interrupts all the same, because `disruption: Always` says so. */
+  readonly overrides?: string;
   readonly differences: readonly Difference[];
 }
 
@@ -60,11 +68,18 @@ export interface Difference {
   readonly observed: unknown;
   /** The desired value is the one last applied: it is the observed one that moved. */
   readonly drift: boolean;
+  /** The API does not return the field: this rests on what was last applied, not on what is observed. */
+  readonly hidden?: true;
+  /** Nothing visible differs: the revision moved, and the field may have been changed (revision-drift.ts). */
+  readonly doubt?: true;
+  /** What the provider's events say of a drift. */
+  readonly cause?: string;
 }
 
 type Environment = Sensitive<Readonly<Record<string, string>>>;
+export type RegistryCredentials = Sensitive<Readonly<Omit<wire.RegistryCreate, 'repository'>>>;
 
-/** One action is one request. Environments are kept wrapped until they are put on the wire. */
+/** One action is one request. Environments and credentials are kept wrapped until they are put on the wire. */
 export type Action =
   | {
       readonly do: 'create-service';
@@ -92,7 +107,27 @@ export type Action =
       readonly name: string | undefined;
       readonly sizeGb: number | undefined;
     }
-  | { readonly do: 'delete-volume'; readonly id: string };
+  | { readonly do: 'delete-volume'; readonly id: string }
+  | { readonly do: 'create-template'; readonly body: wire.TemplateSpec }
+  | {
+      readonly do: 'replace-template';
+      readonly id: string;
+      readonly revision: number;
+      readonly spec: wire.TemplateSpec;
+    }
+  | { readonly do: 'delete-template' | 'delete-registry'; readonly id: string; readonly revision: number }
+  | {
+      readonly do: 'create-registry';
+      readonly repository: string;
+      readonly credentials: RegistryCredentials;
+    }
+  | {
+      readonly do: 'rotate-registry';
+      readonly id: string;
+      readonly revision: number;
+      readonly repository: string;
+      readonly credentials: RegistryCredentials;
+    };
 
 export type ActionName = Action['do'];
 
@@ -114,6 +149,8 @@ export interface Gate {
   readonly kind: 'wait' | 'hold';
   readonly reason: string;
   readonly message: string;
+  /** The field of the document that is to be changed, if it is one. */
+  readonly path?: readonly (string | number)[];
 }
 
 export interface Gates {
@@ -123,22 +160,38 @@ export interface Gates {
   readonly spending: Gate | undefined;
 }
 
+/** Drift that is left as it is because a person has said so. */
+export const driftAccepted = 'DriftAccepted';
+
 /** How long to wait before a look at something that nothing will tell us of. */
 export const recheckMs = { progress: 1000, protection: 15_000, gate: 30_000 } as const;
 
 const nothing: readonly Difference[] = [];
 
-export function inSync(differences = nothing): InSync {
-  return { kind: 'in-sync', differences };
+export function inSync(differences = nothing, recheckAfterMs?: number): InSync {
+  return { kind: 'in-sync', differences, recheckAfterMs };
 }
 
 export function waitFor(
   reason: string,
   message: string,
-  rest: { recheckAfterMs?: number; steps?: readonly Step[]; differences?: readonly Difference[] } = {},
+  rest: {
+    recheckAfterMs?: number;
+    stalled?: true;
+    steps?: readonly Step[];
+    differences?: readonly Difference[];
+  } = {},
 ): Wait {
-  const { recheckAfterMs = recheckMs.progress, steps = [], differences = nothing } = rest;
-  return { kind: 'wait', reason, message, recheckAfterMs, steps, differences };
+  const { recheckAfterMs = recheckMs.progress, stalled, steps = [], differences = nothing } = rest;
+  return {
+    kind: 'wait',
+    reason,
+    message,
+    recheckAfterMs,
+    steps,
+    differences,
+    ...(stalled ? { stalled } : {}),
+  };
 }
 
 export function holdFor(
@@ -157,5 +210,9 @@ export function holdFor(
 export function shut(gate: Gate, steps: readonly Step[], differences: readonly Difference[]): Wait | Hold {
   return gate.kind === 'wait'
     ? waitFor(gate.reason, gate.message, { recheckAfterMs: recheckMs.gate, steps, differences })
-    : holdFor(gate.reason, gate.message, { steps, differences });
+    : holdFor(gate.reason, gate.message, {
+        steps,
+        differences,
+        ...(gate.path ? { path: gate.path } : {}),
+      });
 }

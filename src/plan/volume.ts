@@ -17,9 +17,10 @@ import { limits } from '../api/wire.ts';
 import type { wire } from '../api/index.ts';
 import { annotations, remoteName } from '../resources/index.ts';
 import { dataLossConfirmed, hasVanished, planCourse, proceed } from './course.ts';
-import { compareFields, fieldDigests, type Field } from './differences.ts';
+import { compareFields, fieldDigests, shownDigests, type Field } from './differences.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
 import { readVolumeMark, volumeMark, volumeMarkId } from './ownership.ts';
+import { toldText } from './told-text.ts';
 import {
   holdFor,
   inSync,
@@ -92,10 +93,10 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
   const { object, record, owner } = inputs;
   const { spec } = object;
   const fields = fieldsOf(inputs, volume);
-  const differences = compareFields(fields, record.applied, owner.digestKey);
+  const differences = compareFields(fields, record, owner.digestKey);
   const status = volume.status ?? '(none)';
   if (status === 'error') {
-    const detail = volume.error ? `: ${volume.error}` : '';
+    const detail = volume.error ? `: ${toldText(volume.error)}` : '';
     return holdFor('VolumeError', `the volume is in error${detail}`, { differences });
   }
   if (passingStatuses.has(status)) {
@@ -327,4 +328,9 @@ function withOurMark({ owner, record }: VolumeInputs, name: string | undefined):
 
 export function volumeDigests(inputs: VolumeInputs): Record<string, string> {
   return fieldDigests(fieldsOf(inputs, undefined), inputs.owner.digestKey);
+}
+
+/** What an answer of the API shows of the fields that the spec gives, as digests. */
+export function shownVolume(inputs: VolumeInputs, volume: wire.Volume): Record<string, string> {
+  return shownDigests(fieldsOf(inputs, volume), inputs.owner.digestKey);
 }

@@ -1,32 +1,24 @@
-import { invariant } from '../base/index.ts';
-import type { Target } from '../execute/index.ts';
-import { holdFor, inSync, waitFor, type Observation, type Plan } from '../plan/index.ts';
-import { parseObjectKey, type AccountSpec, type ObjectKey } from '../resources/index.ts';
-import type { ObjectRecord } from '../state/index.ts';
-import type { StatusInputs } from '../status/index.ts';
-import { notObserved, type KindOptions, type KindPass } from './kind-pass.ts';
+import type { AccountSnapshot } from '../observed/index.ts';
+import { holdFor, inSync, quotas, shut, waitFor, type Plan, type Quota } from '../plan/index.ts';
+import { parseObjectKey, type AccountSpec } from '../resources/index.ts';
+import {
+  observedAccount,
+  spendingStatement,
+  type AccountFacts,
+  type Health,
+  type StatusInputs,
+} from '../status/index.ts';
+import type { KindPass } from './kind-pass.ts';
+import { LocalPass } from './local-pass.ts';
 
 /** An Account has nothing to be changed at the provider: its pass only tells how it is. */
-export class AccountPass implements KindPass {
+export class AccountPass extends LocalPass implements KindPass {
   readonly kind = 'Account';
-  readonly #key: ObjectKey;
-  readonly #options: KindOptions;
-
-  constructor(key: ObjectKey, options: KindOptions) {
-    this.#key = key;
-    this.#options = options;
-  }
-
-  record(): ObjectRecord {
-    const record = this.#options.store.record(this.#key);
-    invariant(record, `no record of ${this.#key} in its pass`);
-    return record;
-  }
 
   account() {
     if (this.record().deletionRequestedAt !== undefined) return { handle: undefined, problem: undefined };
-    const { namespace, name } = parseObjectKey(this.#key);
-    const resolved = this.#options.accounts.resolve(namespace, name);
+    const { namespace, name } = parseObjectKey(this.key);
+    const resolved = this.options.accounts.resolve(namespace, name);
     if (resolved.kind === 'usable') return { handle: resolved.handle, problem: undefined };
     return { handle: undefined, problem: holdFor(resolved.reason, resolved.message, { path: ['spec'] }) };
   }
@@ -39,56 +31,59 @@ export class AccountPass implements KindPass {
     // The informer has what there is to see.
   }
 
-  observation(): Observation<never> {
-    return notObserved;
-  }
-
+  /** A brake that stops everything in the account is told here, too: it is the first place where people look. */
   plan(): Plan {
     const { handle } = this.account();
     if (!handle) return inSync();
-    return handle.informer.current
-      ? inSync()
-      : waitFor('AwaitingObservation', 'the account has not been read yet');
+    const snapshot = handle.informer.current;
+    if (!snapshot) return waitFor('AwaitingObservation', 'the account has not been read yet');
+    const brake = this.options.fleet.gates(handle, snapshot).creation;
+    return brake ? shut(brake, [], []) : inSync();
   }
 
-  async refresh(): Promise<undefined> {
-    return undefined;
-  }
-
-  async readActivities(): Promise<undefined> {
-    return undefined;
-  }
-
-  target(): Target {
-    return {
-      record: this.record(),
-      revision: undefined,
-      state: undefined,
-      digests: {},
-      restartToken: undefined,
-    };
-  }
-
-  settledRecord(): Partial<ObjectRecord> {
-    return {};
-  }
-
-  told(): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt'> {
+  told(): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt' | 'more'> {
     const { handle } = this.account();
-    const snapshot = handle?.informer.current;
-    const spec = this.record().manifest.spec as Partial<AccountSpec>;
+    const read = handle?.informer.current;
+    const record = this.record();
+    const { url = '' } = record.manifest.spec as Partial<AccountSpec>;
+    const facts = {
+      url,
+      identity: handle?.identity.name,
+      emailVerified: handle?.identity.emailVerified,
+      read: read && { ...read, at: read.receivedAt },
+      quotas: read ? quotasOf(read) : [],
+      payment: handle?.catalog.current?.payment.status,
+    };
+    const gate = handle && read && this.options.fleet.gates(handle, read).spending;
     return {
-      health: snapshot
-        ? { ready: 'True', reason: 'Connected', message: '' }
-        : { ready: 'False', reason: 'AwaitingObservation', message: 'the account has not been read yet' },
-      observed: {
-        url: spec.url,
-        ...(snapshot
-          ? { services: snapshot.services.size, volumes: snapshot.volumes.size, currency: snapshot.currency }
-          : {}),
-      },
+      health: health(facts),
+      observed: observedAccount(facts, record.status),
       revision: undefined,
       reconcileAt: undefined,
+      ...(read ? { more: [['SpendingAllowed', spendingStatement(gate)]] } : {}),
     };
   }
+}
+
+function health({ read, identity }: AccountFacts): Health {
+  if (!read) {
+    return { ready: 'False', reason: 'AwaitingObservation', message: 'the account has not been read yet' };
+  }
+  const message =
+    identity === undefined
+      ? 'the API shows neither id nor e-mail address of the account: a key of another account would not be noticed'
+      : '';
+  return { ready: 'True', reason: 'Connected', message };
+}
+
+/** Built-in templates are everybody's (§2 "Template"). */
+export function quotasOf({ volumes, templates, registries }: AccountSnapshot): Quota[] {
+  return quotas({
+    volumes: volumes.size,
+    templates:
+      templates.kind === 'read'
+        ? [...templates.items.values()].filter(({ builtIn }) => builtIn !== true).length
+        : undefined,
+    registries: registries.kind === 'read' ? registries.items.size : undefined,
+  });
 }

@@ -1,7 +1,8 @@
 /** What the reconciler needs of the accounts; the manager makes and keeps them. */
 import type { ControlApi } from '../api/index.ts';
-import type { AccountInformer } from '../observed/index.ts';
+import type { AccountInformer, CatalogCache } from '../observed/index.ts';
 import type { AccountSpec } from '../resources/index.ts';
+import type { FundsMemory } from './funds.ts';
 
 export interface AccountHandle {
   /** `namespace/name`. */
@@ -9,6 +10,17 @@ export interface AccountHandle {
   readonly spec: AccountSpec;
   readonly api: ControlApi;
   readonly informer: AccountInformer;
+  readonly identity: AccountIdentity;
+  readonly catalog: CatalogCache;
+  readonly funds: FundsMemory;
+}
+
+/** Whose account it is, as far as the API shows it. */
+export interface AccountIdentity {
+  /** The id, or what stands for the e-mail address; undefined when neither is shown. */
+  readonly name: string | undefined;
+  /** Undefined when it is not shown. */
+  readonly emailVerified: boolean | undefined;
 }
 
 export type ResolvedAccount =

@@ -5,13 +5,15 @@
 import { backoffMs, messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import type { ReadFailure, SnapshotChange } from '../observed/index.ts';
-import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { Plan } from '../plan/index.ts';
+import { annotations, managedKinds, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Admission } from './admission.ts';
 import type { Fleet } from './fleet.ts';
 import type { PassResult, Reconciler } from './reconciler.ts';
+import { referredKeys } from './references.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
 
 export interface ControllerOptions {
@@ -41,12 +43,16 @@ export class Controller {
   readonly #held = new Map<string, Set<ObjectKey>>();
   readonly #crashes = new Map<ObjectKey, number>();
   readonly #synced = new Set<string>();
-  readonly #blind = new Set<string>();
+  /** Accounts that can't be read, and why, as everything in them has been told. */
+  readonly #blind = new Map<string, ReadFailure['reason']>();
+  /** Why nothing is spent in an account, as of its last read. */
+  readonly #spendingStops = new Map<string, string | undefined>();
   #dependents = new Map<ObjectKey, ObjectKey[]>();
   #valuesDigest = '';
   #readmission: Timer | undefined;
   #admitting: Promise<void> = Promise.resolve();
   #workers: Promise<void>[] = [];
+  #lostWorkers = 0;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -54,7 +60,19 @@ export class Controller {
   }
 
   start(): void {
-    this.#workers = Array.from({ length: this.#options.workers }, () => this.#work());
+    const { workers, metrics } = this.#options;
+    for (const controller of managedKinds) metrics.workerLimit.set({ controller }, workers);
+    this.#workers = Array.from({ length: workers }, () => this.#work());
+  }
+
+  /** No worker has been lost. */
+  get alive(): boolean {
+    return this.#lostWorkers === 0;
+  }
+
+  /** Sets the metrics of the work that is under way. */
+  tellWork(): void {
+    this.#queue.tellWork();
   }
 
   /** Lets the passes under way finish, requests included, and starts no other. */
@@ -77,8 +95,9 @@ export class Controller {
   }
 
   /** An account was read: look at what changed, and at what waited for it. */
-  onSnapshot(handle: AccountHandle, { changedIds }: SnapshotChange): void {
+  onSnapshot(handle: AccountHandle, change: SnapshotChange): void {
     const { store } = this.#options;
+    const { changedIds } = change;
     this.#blind.delete(handle.name);
     if (!this.#synced.has(handle.name)) {
       this.#synced.add(handle.name);
@@ -88,21 +107,38 @@ export class Controller {
       const record = store.recordOf(id);
       if (record) this.#queue.add(record.key, 'resync');
     }
+    this.#lookAtBuiltIns(change);
+    if (this.#spendingMoved(handle, change.snapshot)) this.#lookAtAll(handle);
     this.#wake(this.#awaiting, handle.name);
     if (changedIds.size > 0) this.#wake(this.#held, handle.name);
     this.#lookAtAccount(handle);
   }
 
+  /** A balance or a verified address is noticed by everything that waited for it. */
+  #spendingMoved(handle: AccountHandle, snapshot: SnapshotChange['snapshot']): boolean {
+    const stop = this.#options.fleet.gates(handle, snapshot).spending?.reason;
+    const isFirst = !this.#spendingStops.has(handle.name);
+    const moved = !isFirst && this.#spendingStops.get(handle.name) !== stop;
+    this.#spendingStops.set(handle.name, stop);
+    return moved;
+  }
+
   onFailure(handle: AccountHandle, failure: ReadFailure): void {
     const first = !this.#synced.has(handle.name);
     const blindMs = blindAfterPolls * handle.spec.pollSeconds * 1000;
-    const blind = this.#options.clock.monotonicMs() - failure.sinceMs >= blindMs;
+    const blind =
+      failure.reason === 'IdentityChanged' || this.#options.clock.monotonicMs() - failure.sinceMs >= blindMs;
     this.#synced.add(handle.name);
-    if (first || (blind && !this.#blind.has(handle.name))) {
-      this.#blind.add(handle.name);
+    if (first || (blind && this.#blind.get(handle.name) !== failure.reason)) {
+      this.#blind.set(handle.name, failure.reason);
       this.#lookAtAll(handle);
     }
     this.#lookAtAccount(handle);
+  }
+
+  /** Something outside of accounts and source has changed for it. */
+  lookAt(key: ObjectKey): void {
+    this.#enqueue(key, 'resync');
   }
 
   /** Looks at everything in an account again: its address, credential or limits have changed. */
@@ -153,7 +189,9 @@ export class Controller {
   /** Only keys whose account has been read once (or can't be): nothing is planned before the first full sync. */
   #enqueue(key: ObjectKey, lane: QueueLane): void {
     const handle = this.#accountOf(key);
-    if (handle && !this.#synced.has(handle.name)) return;
+    // Heartbeats can't wait for the first read of an account that is slow to answer.
+    const isTask = parseObjectKey(key).kind === 'ProtectedTask';
+    if (handle && !isTask && !this.#synced.has(handle.name)) return;
     this.#queue.add(key, lane);
   }
 
@@ -184,26 +222,22 @@ export class Controller {
 
   #accountOf(key: ObjectKey): AccountHandle | undefined {
     const { store, accounts, fleet } = this.#options;
-    const { kind, namespace, name } = parseObjectKey(key);
     const record = store.record(key);
-    if (!record) return undefined;
-    const ref = kind === 'Account' ? name : fleet.planned<'ContainerService'>(record).spec.accountRef.name;
-    const resolved = accounts.resolve(namespace, ref);
-    return resolved.kind === 'usable' ? resolved.handle : undefined;
+    const reference = record && fleet.accountOf(record);
+    const resolved = reference && accounts.resolve(reference.namespace, reference.name);
+    return resolved?.kind === 'usable' ? resolved.handle : undefined;
   }
 
   #indexDependents(snapshot: DesiredSnapshot): void {
     this.#dependents = new Map();
     for (const object of snapshot.objects.values()) {
-      if (object.kind !== 'ContainerService' || !('storage' in object.spec)) continue;
-      const name = object.spec.storage?.volumeRef?.name;
-      if (name === undefined) continue;
-      const volume = objectKey('StorageVolume', object.namespace, name);
-      this.#dependents.set(volume, [...(this.#dependents.get(volume) ?? []), object.key]);
+      for (const referred of referredKeys(object)) {
+        this.#dependents.set(referred, [...(this.#dependents.get(referred) ?? []), object.key]);
+      }
     }
   }
 
-  /** Services that refer to a volume, the volume of a service, the service of a volume. */
+  /** Services that refer to a volume or template, those of a service, the service of a volume or task, its tasks. */
   #dependentsOf(key: ObjectKey): ObjectKey[] {
     const { store, fleet } = this.#options;
     const record = store.record(key);
@@ -211,13 +245,22 @@ export class Controller {
     const attached = [status['serviceId'], status['volumeId']]
       .filter((id) => typeof id === 'string')
       .flatMap((id) => store.recordOf(id)?.key ?? []);
+    const { kind, namespace } = parseObjectKey(key);
     const referred =
-      record && key.startsWith('ContainerService/')
-        ? fleet.planned<'ContainerService'>(record).spec.storage?.volumeRef?.name
-        : undefined;
-    const volume =
-      referred === undefined ? [] : [objectKey('StorageVolume', parseObjectKey(key).namespace, referred)];
-    return [...new Set([...(this.#dependents.get(key) ?? []), ...attached, ...volume])];
+      record && kind !== 'Account' ? referredKeys({ kind, namespace, spec: fleet.planned(record).spec }) : [];
+    return [...new Set([...(this.#dependents.get(key) ?? []), ...attached, ...referred])];
+  }
+
+  /** Services of built-in templates: these are no objects of ours. */
+  #lookAtBuiltIns({ snapshot, changedIds }: SnapshotChange): void {
+    const { store } = this.#options;
+    const { templates } = snapshot;
+    if (templates.kind !== 'read') return;
+    if (![...changedIds].some((id) => templates.items.has(id) && !store.recordOf(id))) return;
+    for (const [key, services] of this.#dependents) {
+      if (!key.startsWith('ServiceTemplate/') || store.record(key)) continue;
+      for (const service of services) this.#enqueue(service, 'resync');
+    }
   }
 
   /** Values that services take their environment from have no record of their own. */
@@ -232,11 +275,19 @@ export class Controller {
   }
 
   async #work(): Promise<void> {
-    for (;;) {
-      const key = await this.#queue.take();
-      if (key === undefined) return;
-      await this.#passOnce(key);
-      this.#queue.done(key);
+    try {
+      for (;;) {
+        const key = await this.#queue.take();
+        if (key === undefined) return;
+        try {
+          await this.#passOnce(key);
+        } finally {
+          this.#queue.done(key);
+        }
+      }
+    } catch (error) {
+      this.#lostWorkers += 1;
+      this.#options.logger.fatal({ note: messageOf(error), stack: (error as Error).stack }, 'worker lost');
     }
   }
 
@@ -244,24 +295,28 @@ export class Controller {
     const { reconciler, metrics, clock, logger, random, onPass } = this.#options;
     const { kind } = parseObjectKey(key);
     const startedAtMs = clock.monotonicMs();
+    metrics.activeWorkers.inc({ controller: kind });
     const dependents = this.#dependentsOf(key);
     const sequence = this.#accountOf(key)?.informer.current?.sequence;
     try {
       const result = await reconciler.pass(key);
       this.#crashes.delete(key);
-      metrics.reconcileTotal.inc({ controller: kind, result: result.plan.kind });
+      metrics.reconcileTotal.inc({ controller: kind, result: results[result.plan.kind] });
+      metrics.plans.inc({ kind, answer: result.plan.kind, reason: reasonOf(result.plan) });
       this.#follow(key, result, dependents, sequence);
       onPass(key, result);
     } catch (error) {
       const failures = this.#crashes.get(key) ?? 0;
       this.#crashes.set(key, failures + 1);
       metrics.reconcileTotal.inc({ controller: kind, result: 'error' });
+      metrics.reconcileErrors.inc({ controller: kind });
       logger.error(
         { object: key, failures, note: messageOf(error), stack: (error as Error).stack },
         'pass failed',
       );
       this.#queue.addAfter(key, backoffMs(failures, crashBackoff, random));
     }
+    metrics.activeWorkers.dec({ controller: kind });
     metrics.reconcileSeconds.observe({ controller: kind }, (clock.monotonicMs() - startedAtMs) / 1000);
   }
 
@@ -296,6 +351,19 @@ export class Controller {
         wake.account.informer.want(result.plan.kind === 'act' ? 'mutation' : 'progress');
     }
   }
+}
+
+/** The words of controller-runtime for what comes out of a pass. */
+const results = {
+  'in-sync': 'success',
+  hold: 'success',
+  act: 'requeue',
+  wait: 'requeue_after',
+} as const satisfies Record<Plan['kind'], string>;
+
+function reasonOf(plan: Plan): string {
+  if (plan.kind === 'in-sync') return 'InSync';
+  return plan.kind === 'act' ? plan.step.reason : plan.reason;
 }
 
 function lay(sleepers: Map<string, Set<ObjectKey>>, account: string, key: ObjectKey): void {

@@ -2,11 +2,20 @@
  * What is wanted, as it was last admitted, and the brakes that follow from it. The controller writes it, passes
  * read it.
  */
-import { resolveEnvironment, type DesiredObject, type DesiredSnapshot } from '../desired/index.ts';
+import { parseRfc3339 } from '../base/index.ts';
+import {
+  resolveCredentials,
+  resolveEnvironment,
+  type DesiredObject,
+  type DesiredSnapshot,
+} from '../desired/index.ts';
 import {
   isSuspiciousRead,
+  justRemediated,
   massChangeLimit,
+  spendingGate,
   type AttachedService,
+  type DesiredCredentials,
   type DesiredEnvironment,
   type Gate,
   type Gates,
@@ -19,13 +28,14 @@ import {
   annotations,
   objectKey,
   parseObjectKey,
-  type ContainerServiceSpec,
+  timeAnnotations,
   type ObjectKey,
+  type RemoteKind,
   type Specs,
-  type StorageVolumeSpec,
 } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import { serviceKeyOf } from './tasks.ts';
 import { identify, volumeMarks, type Observed } from './observe.ts';
 import type { wire } from '../api/index.ts';
 
@@ -33,6 +43,7 @@ export class Fleet {
   readonly store: StateStore;
   readonly owner: Owner;
   readonly #massChangeAllowed: (account: string) => boolean;
+  readonly #wallMs: () => number;
   snapshot: DesiredSnapshot;
   brake: Gate | undefined;
   lingering: ReadonlyMap<ObjectKey, Gate> = new Map();
@@ -43,7 +54,9 @@ export class Fleet {
     owner: Owner,
     snapshot: DesiredSnapshot,
     massChangeAllowed: (account: string) => boolean,
+    wallMs: () => number,
   ) {
+    this.#wallMs = wallMs;
     this.store = store;
     this.owner = owner;
     this.snapshot = snapshot;
@@ -51,17 +64,62 @@ export class Fleet {
   }
 
   /** The document, or, for an object that is going, what was kept of it. */
-  planned<Kind extends 'ContainerService' | 'StorageVolume'>(
+  planned<Kind extends RemoteKind | 'ProtectedTask' = RemoteKind>(
     record: ObjectRecord,
   ): PlannedObject<Specs[Kind]> {
     const desired = this.snapshot.objects.get(record.key);
     const { name } = parseObjectKey(record.key);
+    const spec = (desired?.spec ?? record.manifest.spec) as Specs[Kind];
+    const isAccepted = this.driftAcceptedUntil(record) !== undefined;
     return {
       name,
       annotations: desired?.annotations ?? record.manifest.annotations,
-      spec: (desired?.spec ?? record.manifest.spec) as Specs[Kind],
+      spec: isAccepted ? { ...spec, driftPolicy: 'Report' } : spec,
       deleting: record.deletionRequestedAt !== undefined,
     };
+  }
+
+  /** Where the account that an object lives in is to be looked for; undefined when nothing tells. */
+  accountOf(record: ObjectRecord): { readonly namespace: string; readonly name: string } | undefined {
+    const { kind, namespace, name } = parseObjectKey(record.key);
+    if (kind === 'Account') return { namespace, name };
+    if (kind !== 'ProtectedTask') return { namespace, name: this.planned(record).spec.accountRef.name };
+    const service = this.store.record(serviceKeyOf(record, this.planned<'ProtectedTask'>(record).spec));
+    if (service) return this.accountOf(service);
+    const [where, which] = record.account?.split('/') ?? [];
+    return where !== undefined && which !== undefined ? { namespace: where, name: which } : undefined;
+  }
+
+  /** Unix milliseconds, while a person accepts the object's drift: until then it is only reported. */
+  driftAcceptedUntil(record: ObjectRecord): number | undefined {
+    return this.#isAhead(this.#annotationsOf(record)[annotations.acceptDriftUntil]);
+  }
+
+  /** A person has said that revisions may be lower than before: of this object, or of its whole account. */
+  acceptsRevisions(record: ObjectRecord, account: AccountHandle): boolean {
+    const [namespace = '', name = ''] = account.name.split('/');
+    const ofAccount = this.snapshot.objects.get(objectKey('Account', namespace, name))?.annotations;
+    return [this.#annotationsOf(record), ofAccount].some(
+      (given) => this.#isAhead(given?.[annotations.acceptRevisionsUntil]) !== undefined,
+    );
+  }
+
+  /** The first annotation that should be a time and is none. */
+  annotationProblem(key: ObjectKey): { readonly name: string; readonly value: string } | undefined {
+    const given = this.snapshot.objects.get(key)?.annotations ?? {};
+    const name = timeAnnotations.find(
+      (each) => given[each] !== undefined && parseRfc3339(given[each]) === undefined,
+    );
+    return name === undefined ? undefined : { name, value: given[name] ?? '' };
+  }
+
+  #annotationsOf(record: ObjectRecord): Readonly<Record<string, string>> {
+    return this.snapshot.objects.get(record.key)?.annotations ?? record.manifest.annotations;
+  }
+
+  #isAhead(time: string | undefined): number | undefined {
+    const untilMs = time === undefined ? undefined : parseRfc3339(time);
+    return untilMs !== undefined && untilMs > this.#wallMs() ? untilMs : undefined;
   }
 
   environment(key: ObjectKey): DesiredEnvironment {
@@ -72,6 +130,14 @@ export class Fleet {
       return resolved.environment ? { kind: 'given', values: resolved.environment } : { kind: 'unmanaged' };
     }
     return { kind: 'problem', path: resolved.path, message: `${resolved.message}; ${resolved.remedy}` };
+  }
+
+  credentials(key: ObjectKey): DesiredCredentials {
+    const desired = this.snapshot.objects.get(key);
+    if (desired?.kind !== 'ImageRegistry') return { kind: 'unmanaged' };
+    const resolved = resolveCredentials(desired as DesiredObject<'ImageRegistry'>, this.snapshot);
+    if (!resolved.ok) return { kind: 'problem', path: resolved.path, message: resolved.message };
+    return resolved.credentials ? { kind: 'given', values: resolved.credentials } : { kind: 'unmanaged' };
   }
 
   /** `file:line: path: ` for the start of a message about a field; empty when the document is gone. */
@@ -110,19 +176,21 @@ export class Fleet {
     };
   }
 
-  identifyVolume(record: ObjectRecord, snapshot: AccountSnapshot): Observed<wire.Volume> {
-    return identify(this.identity(record), snapshot.volumes, volumeMarks);
+  identifyVolume(record: ObjectRecord, snapshot: AccountSnapshot, madeId?: string): Observed<wire.Volume> {
+    return identify(this.identity(record, madeId), snapshot.volumes, volumeMarks);
   }
 
-  identity(record: ObjectRecord) {
-    const { spec, annotations: given } = this.planned<'ContainerService'>(record);
-    const { adopt } = spec as ContainerServiceSpec | StorageVolumeSpec;
-    const holder = adopt && this.store.recordOf(adopt.id);
+  /** `madeId`: what a person says was made for the object, which is then looked at as an adoption. */
+  identity(record: ObjectRecord, madeId?: string) {
+    const { spec, annotations: given } = this.planned(record);
+    const { adopt } = spec;
+    const adoptId = madeId ?? adopt?.id;
+    const holder = adoptId === undefined ? undefined : this.store.recordOf(adoptId);
     return {
-      record,
+      record: madeId === undefined ? record : { ...record, externalId: undefined },
       owner: this.owner,
       takenBy: holder && holder.key !== record.key ? holder.key : undefined,
-      adoptId: adopt?.id,
+      adoptId,
       adoptFrom: given[annotations.adoptFrom],
     };
   }
@@ -140,9 +208,29 @@ export class Fleet {
       : { kind: 'foreign', id, state };
   }
 
+  /** Of the services of one account: how many there are, and how many are being restarted by remediation. */
+  remediations({ name }: AccountHandle, snapshot: AccountSnapshot, nowMs: number) {
+    const records = [...this.store.records()].filter(
+      (record) => record.account === name && parseObjectKey(record.key).kind === 'ContainerService',
+    );
+    const isUnderWay = (record: ObjectRecord) =>
+      record.remediation !== undefined &&
+      (justRemediated(record, nowMs) ||
+        snapshot.services.get(record.externalId ?? '')?.state === 'provisioning');
+    return { services: records.length, underWay: records.filter(isUnderWay).length };
+  }
+
   gates(handle: AccountHandle, snapshot: AccountSnapshot): Gates {
     const brake = this.brake ?? this.#readBrake(handle, snapshot);
-    return { creation: brake, deletion: brake, spending: spendingGate(handle, snapshot) };
+    const { spec, name, identity, funds } = handle;
+    const spending = spendingGate(name, {
+      balanceMicros: snapshot.balanceMicros,
+      currency: snapshot.currency,
+      minimumBalanceMicros: spec.minimumBalanceMicros,
+      emailVerified: identity.emailVerified,
+      refusedAtMicros: funds.refusedAtMicros,
+    });
+    return { creation: brake, deletion: brake, spending };
   }
 
   /** An account read that lacks too many of our things is not believed. */
@@ -155,16 +243,33 @@ export class Fleet {
         record.account === handle.name &&
         record.externalId !== undefined &&
         !record.deletedByUs &&
-        record.deletionRequestedAt === undefined,
+        record.deletionRequestedAt === undefined &&
+        shownOf(record.key, snapshot) !== undefined,
     );
-    const missing = ours.filter(
-      ({ externalId = '' }) => !snapshot.services.has(externalId) && !snapshot.volumes.has(externalId),
-    );
+    const missing = ours.filter(({ key, externalId = '' }) => !shownOf(key, snapshot)?.has(externalId));
     const gate = isSuspiciousRead(ours.length, missing.length)
       ? readBrakeGate(handle.name, ours.length, missing.length)
       : undefined;
     this.#readBrakes.set(snapshot, gate ?? 'none');
     return gate;
+  }
+}
+
+/** Everything of the object's kind; undefined when that has not been read. */
+function shownOf(key: ObjectKey, snapshot: AccountSnapshot): ReadonlyMap<string, unknown> | undefined {
+  const { services, volumes, templates, registries } = snapshot;
+  switch (parseObjectKey(key).kind) {
+    case 'ServiceTemplate':
+      return templates.kind === 'read' ? templates.items : undefined;
+    case 'ImageRegistry':
+      return registries.kind === 'read' ? registries.items : undefined;
+    case 'StorageVolume':
+      return volumes;
+    case 'ContainerService':
+      return services;
+    case 'Account':
+    case 'ProtectedTask':
+      return undefined;
   }
 }
 
@@ -183,15 +288,5 @@ function readBrakeGate(account: string, known: number, missing: number): Gate {
       `the account ${account} suddenly shows ${missing} of our ${known} objects no more (the limit is ${massChangeLimit(known)}): ` +
       'creations and deletions are stopped. Check that the key belongs to the right account. If the objects are really gone, annotate the ' +
       'Account with fleetkeeper.dev/allow-mass-change-until: "<time, RFC 3339>"',
-  };
-}
-
-function spendingGate({ spec, name }: AccountHandle, snapshot: AccountSnapshot): Gate | undefined {
-  const floor = spec.minimumBalanceMicros;
-  if (floor === undefined || snapshot.balanceMicros >= floor) return undefined;
-  return {
-    kind: 'wait',
-    reason: 'BalanceTooLow',
-    message: `the balance of account ${name} is ${snapshot.balanceMicros} micro-USD, below minimumBalanceMicros ${floor}; nothing that costs more is created or started`,
   };
 }

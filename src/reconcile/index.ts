@@ -1,6 +1,10 @@
+export { quotasOf } from './account-pass.ts';
 export * from './accounts.ts';
 export * from './admission.ts';
 export * from './controller.ts';
 export * from './fleet.ts';
+export { serviceMarks, templateMarks, volumeMarks, type Marks } from './observe.ts';
+export * from './funds.ts';
 export * from './reconciler.ts';
+export { isBuiltIn, listsOf } from './references.ts';
 export * from './workqueue.ts';

@@ -2,19 +2,27 @@
  * What a pass does differently for each kind: which reads it makes, which planner it asks, what it tells. The
  * course of a pass is the same for all (reconciler.ts).
  */
-import type { wire } from '../api/index.ts';
+import type { Outcome, wire } from '../api/index.ts';
+import type { Clock, Random } from '../base/index.ts';
 import type { Target } from '../execute/index.ts';
 import type { Observation, Plan } from '../plan/index.ts';
-import type { ManagedKind } from '../resources/index.ts';
+import type { Readiness } from '../observed/index.ts';
+import type { ManagedKind, ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { StatusInputs } from '../status/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
+import type { Leases } from './leases.ts';
 
 export interface KindOptions {
   readonly store: StateStore;
   readonly accounts: Accounts;
   readonly fleet: Fleet;
+  readonly clock: Clock;
+  readonly readiness: Readiness<ObjectKey>;
+  readonly leases: Leases;
+  readonly random: Random;
+  readonly mode: 'manage' | 'preview';
 }
 
 export interface KindPass {
@@ -26,15 +34,23 @@ export interface KindPass {
   released(): boolean;
   /** Looks the object up in a snapshot that began after `notBeforeMs`. */
   observe(account: AccountHandle, notBeforeMs: number): Promise<void>;
-  observation(): Observation<wire.Service | wire.Volume>;
+  observation(): Observation<wire.Service | wire.Volume | wire.Template | wire.Registry>;
   plan(): Plan;
   /** Reads the object itself, just before it is acted upon; a plan when it could not be read. */
   refresh(account: AccountHandle): Promise<Plan | undefined>;
   readActivities(account: AccountHandle): Promise<Plan | undefined>;
+  /** What the provider tells of the object's life. */
+  events?(account: AccountHandle): Promise<Outcome<wire.ServiceEvent[]>>;
+  /** Values that must not be repeated, whoever says them. */
+  secrets?(): readonly string[];
+  /** There is something that may carry our mark, and does not show what marks it carries. */
+  marksHidden?(): boolean;
+  /** Why the thing with this id can't be what a creation of ours made; undefined: it can. */
+  claim?(id: string): string | undefined;
   target(): Target;
   /** What to remember once the object is as desired. */
   settledRecord(plan: Plan): Partial<ObjectRecord>;
-  told(plan: Plan): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt'>;
+  told(plan: Plan): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt' | 'more'>;
 }
 
 /** Before anything has been looked at. */

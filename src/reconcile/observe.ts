@@ -13,13 +13,14 @@ import type { AccountSnapshot } from '../observed/index.ts';
 import {
   compactUid,
   parseBeacon,
+  readTemplateMark,
   readVolumeMark,
   volumeMark,
   volumeMarkId,
   type Observation,
   type Owner,
 } from '../plan/index.ts';
-import { annotations, type ObjectKey } from '../resources/index.ts';
+import { annotations, normalRepository, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 
@@ -73,6 +74,18 @@ export const volumeMarks: Marks<wire.Volume> = {
   ownerIn: (mark) => mark.slice(1),
 };
 
+export const templateMarks: Marks<wire.Template> = {
+  of: ({ description }) => {
+    const mark = readTemplateMark(description);
+    return mark ? [`${mark.ownerId}:${mark.uid}`] : [];
+  },
+  own: ({ owner, record }) => `${owner.id}:${compactUid(record.uid)}`,
+  ownerIn: (mark) => mark.split(':')[0] ?? '',
+};
+
+/** There is no room for one. */
+const registryMarks: Marks<wire.Registry> = { of: () => [], own: () => '', ownerIn: () => '' };
+
 /** Finds the object among `items`, all of one kind of one snapshot. */
 export function identify<Item extends Remote>(
   identity: Identity,
@@ -117,6 +130,45 @@ export function identify<Item extends Remote>(
     );
   }
   return findMarked(identity, items, marks, { confirmed: true });
+}
+
+/**
+ * A registry is known by its id and, since an account has one entry for a repository, by that: an entry for it that is
+ * not ours is in the way. `isAwaited`: a creation of ours is under way or lost its answer, and what is there is what it made.
+ * `stateLost`: the account shows that this owner was here with a state that is no more; then the entry was its.
+ */
+export function identifyRegistry(
+  identity: Identity,
+  items: ReadonlyMap<string, wire.Registry>,
+  repository: string,
+  {
+    isAwaited,
+    stateLost,
+    holderOf,
+  }: {
+    readonly isAwaited: boolean;
+    readonly stateLost: boolean;
+    readonly holderOf: (id: string) => ObjectKey | undefined;
+  },
+): Observed<wire.Registry> {
+  const byId = identify(identity, items, registryMarks);
+  if (byId.observation.kind !== 'absent') return byId;
+  const entry = [...items.values()].find((item) => normalRepository(item.repository ?? '') === repository);
+  if (!entry) return byId;
+  const holder = holderOf(entry.id);
+  if (holder !== undefined && holder !== identity.record.key) {
+    return conflict(
+      'AlreadyExists',
+      `access to ${repository} is managed as ${holder} already, and an account has it once; remove one of the documents`,
+    );
+  }
+  if (isAwaited || stateLost) {
+    return { observation: { kind: 'present', value: entry }, found: entry.id, byMark: !isAwaited };
+  }
+  return conflict(
+    'AlreadyExists',
+    `there is access to ${repository} already (${entry.id}), and it was not made by this object; to take it over, and to overwrite its credentials, say \`adopt: {id: ${entry.id}}\``,
+  );
 }
 
 /**
@@ -177,6 +229,18 @@ function foreignMark<Item extends Remote>(
 
 function conflict(reason: string, message: string): Observed<never> {
   return { observation: { kind: 'conflict', reason, message }, found: undefined, byMark: false };
+}
+
+/** Whether marks of this owner were made with another key: the state that made them is no more. */
+export function showsLostState({ services, templates }: AccountSnapshot, { id, digestKey }: Owner): boolean {
+  const isLost = (mark: { readonly ownerId: string; readonly keyId: string } | undefined) =>
+    mark !== undefined && mark.ownerId === id && mark.keyId !== digestKey.id;
+  const names = [...services.values()].flatMap(({ environmentNames }) => environmentNames ?? []);
+  const described = templates.kind === 'read' ? [...templates.items.values()] : [];
+  return (
+    names.some((name) => isLost(parseBeacon(name))) ||
+    described.some(({ description }) => isLost(readTemplateMark(description)))
+  );
 }
 
 /** Memory of absences that are being confirmed; lost at a restart, which only starts the window anew. */

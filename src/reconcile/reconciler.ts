@@ -7,37 +7,39 @@
  * itself read (and, before anything disruptive, its activities), and the planner asked once more with that; a
  * mutation therefore always rests on a read made for it.
  */
-import { describeOutcome, type Outcome } from '../api/index.ts';
-import { backoffMs, invariant, sameValue, type Clock, type Random } from '../base/index.ts';
+import type { Refused } from '../api/index.ts';
+import { invariant, sameValue, type Clock, type Random } from '../base/index.ts';
+import { classifyRefusal, execute, type Target } from '../execute/index.ts';
+import type { Readiness } from '../observed/index.ts';
 import {
-  classifyRefusal,
-  execute,
-  fingerprint,
-  recordApplied,
-  type Receipt,
-  withoutIntent,
-  type Target,
-} from '../execute/index.ts';
-import {
+  concernsCatalog,
   holdFor,
   inSync,
-  settle,
+  look,
   waitFor,
-  type ActionName,
+  withCauses,
+  type Act,
+  type Difference,
   type Gate,
   type Owner,
   type Plan,
-  type Step,
 } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { buildStatus } from '../status/index.ts';
-import type { Intent, ObjectRecord, StateStore } from '../state/index.ts';
+import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { KindPass } from './kind-pass.ts';
 import { kindOf } from './kinds.ts';
+import { causeOfNewDrift } from './drift-cause.ts';
 import { Absences } from './observe.ts';
+import { Obstacles, unverified } from './obstacles.ts';
+import { Settlement } from './settlement.ts';
+import { Transitions } from './transitions.ts';
+import { Trust } from './trust.ts';
+import { wakeAfter, type Wake } from './wake.ts';
 import type { Fleet } from './fleet.ts';
+import type { Leases } from './leases.ts';
 
 export interface ReconcilerOptions {
   readonly store: StateStore;
@@ -48,23 +50,17 @@ export interface ReconcilerOptions {
   readonly metrics: Metrics;
   readonly accounts: Accounts;
   readonly fleet: Fleet;
+  readonly readiness: Readiness<ObjectKey>;
+  readonly leases: Leases;
   /** After an unknown outcome: how long the request may still take effect. */
   readonly settleMs: number;
   /** No request is let through any more. */
   readonly stopping: () => boolean;
   /** `preview`: plan only; nothing is sent that changes anything. */
   readonly mode: 'manage' | 'preview';
+  /** How this state is named on the command line, for messages that advise a command. */
+  readonly commandFlags?: string | undefined;
 }
-
-/** When the object is to be looked at again by itself. */
-export type Wake =
-  | { readonly kind: 'never' }
-  | { readonly kind: 'now' }
-  | { readonly kind: 'after'; readonly delayMs: number }
-  /** With the next account snapshot in which anything has changed. */
-  | { readonly kind: 'change'; readonly account: AccountHandle }
-  /** With the next account snapshot, which is asked for. */
-  | { readonly kind: 'observation'; readonly account: AccountHandle };
 
 export interface PassResult {
   readonly plan: Plan;
@@ -74,35 +70,23 @@ export interface PassResult {
   readonly removed: boolean;
 }
 
-interface Obstacle {
-  readonly fingerprint: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly untilMs: number;
-  readonly failures: number;
-}
-
-/** The same correction is applied at most this often without the observation following it. */
-const longestRepetition = 3;
-/** How long an accepted request may take to show in what is read. */
-const effectMs = 15_000;
-
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #absences: Absences;
   /** Snapshots that began before this say nothing of the object any more. */
   readonly #notBeforeMs = new Map<ObjectKey, number>();
-  readonly #obstacles = new Map<ObjectKey, Obstacle>();
-  readonly #startedAtMs: number;
-  /** What was applied last, until it is seen in place: acceptance does not mean that it has happened (§1). */
-  readonly #applied = new Map<ObjectKey, { fingerprint: string; atMs: number }>();
-  /** Monotonic time at which an outcome of this process became unknown. */
-  readonly #unknownSinceMs = new Map<ObjectKey, number>();
+  readonly #obstacles: Obstacles;
+  readonly #settlement: Settlement;
+  readonly #transitions: Transitions;
+  readonly #trust: Trust;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#absences = new Absences(options.clock, options.mode === 'preview' ? 0 : options.settleMs);
-    this.#startedAtMs = options.clock.monotonicMs();
+    this.#obstacles = new Obstacles(options);
+    this.#trust = new Trust(options);
+    this.#settlement = new Settlement(options);
+    this.#transitions = new Transitions(options.logger);
   }
 
   /** Must not be called twice at the same time for one key; the workqueue sees to that. */
@@ -110,7 +94,7 @@ export class Reconciler {
     const record = this.#options.store.record(key);
     if (!record)
       return {
-        plan: { kind: 'in-sync', differences: [] },
+        plan: inSync(),
         wake: { kind: 'never' },
         statusChanged: false,
         removed: true,
@@ -139,31 +123,52 @@ export class Reconciler {
         `${where}: ${problem.path ? `${problem.path}: ` : ''}${problem.message}; ${problem.remedy}`,
       );
     }
+    const annotation = fleet.annotationProblem(record.key);
+    if (annotation) {
+      const { name, value } = annotation;
+      const message = `"${value}" is no time; write one as 2027-01-31T12:00:00Z (RFC 3339), or take the annotation out`;
+      return holdFor('InvalidAnnotation', message, { path: ['metadata', 'annotations', name] });
+    }
     const gate = fleet.lingering.get(record.key);
     if (gate) return fromGate(gate);
     if (account.problem) return kind.released() ? inSync() : account.problem;
     const failure = account.handle?.informer.failure;
-    if (!failure) return undefined;
-    const rejected = failure.outcome.kind === 'refused' && failure.outcome.status === 401;
-    return waitFor(rejected ? 'CredentialRejected' : 'ApiUnreachable', failure.message);
+    // A lease asks nothing of the account read: it must not end with it.
+    if (!failure || kind.kind === 'ProtectedTask') return undefined;
+    const { reason, message } = failure;
+    return reason === 'IdentityChanged' ? holdFor(reason, message) : waitFor(reason, message);
   }
 
   async #planAndAct(record: ObjectRecord, kind: KindPass, account: AccountHandle | undefined): Promise<Plan> {
     const notBeforeMs = this.#notBeforeMs.get(record.key) ?? Number.NEGATIVE_INFINITY;
-    if (account) await kind.observe(account, notBeforeMs);
-    const open = this.#options.store.openIntent(record.key);
-    if (open && account) {
-      const unsettled = await this.#settle(open, kind, account);
-      if (unsettled) return unsettled;
-    }
+    if (!account) return kind.plan();
+    await kind.observe(account, notBeforeMs);
+    const distrusted = this.#trust.doubt(kind, account);
+    if (distrusted) return distrusted;
+    const { store } = this.#options;
+    const open = store.openIntent(record.key);
+    const unsettled = open && (await this.#settlement.settle(open, kind, account));
+    if (unsettled) return unsettled;
     const first = kind.plan();
-    if (first.kind !== 'act' || !account) return first;
+    const cause = await causeOfNewDrift(kind, account, first, store);
+    const plan = first.kind === 'act' ? await this.#act(kind, account) : first;
+    const driftAcceptedUntil = this.#options.fleet.driftAcceptedUntil(record);
+    return {
+      ...withCauses(plan, record.status?.drift ?? [], cause),
+      ...(driftAcceptedUntil === undefined ? {} : { driftAcceptedUntil }),
+    };
+  }
+
+  /** The snapshot says that there is something to do: looks again, and does it. */
+  async #act(kind: KindPass, account: AccountHandle): Promise<Plan> {
     const preview = this.#options.mode === 'preview';
     const unread = preview ? undefined : await kind.refresh(account);
     if (unread) return unread;
+    const distrusted = this.#trust.doubt(kind, account);
+    if (distrusted) return distrusted;
     const second = await this.#planWithActivities(kind, account);
     if (second.kind !== 'act') return second;
-    const obstacle = this.#obstacle(kind.record(), second.step);
+    const obstacle = unverified(account, second) ?? this.#obstacles.find(kind.record(), second.step);
     if (obstacle || preview) return obstacle ?? second;
     return this.#execute(kind, account, second);
   }
@@ -176,91 +181,19 @@ export class Reconciler {
     return unread ?? kind.plan();
   }
 
-  /** Undefined once the outcome is settled, else what to wait for. */
-  async #settle(intent: Intent, kind: KindPass, account: AccountHandle): Promise<Plan | undefined> {
-    const { clock, settleMs, store, logger, mode } = this.#options;
-    const sinceMs = this.#unknownSinceMs.get(intent.object) ?? this.#startedAtMs;
-    const message = `${intent.action} may or may not have been applied (${intent.note ?? 'the process ended before its answer'}); looking for evidence`;
-    const leftMs = sinceMs + settleMs - clock.monotonicMs();
-    if (leftMs > 0 || mode === 'preview') {
-      return waitFor('OutcomeUnknown', message, { recheckAfterMs: Math.max(leftMs, 1) + 1 });
-    }
-    await kind.observe(account, sinceMs + settleMs);
-    const verdict = settle(intent, kind.observation(), kind.plan().differences);
-    if (!verdict) return waitFor('OutcomeUnknown', message);
+  async #execute(kind: KindPass, account: AccountHandle, plan: Act): Promise<Plan> {
+    const { clock } = this.#options;
     const record = kind.record();
-    const action = intent.action as ActionName;
-    const after =
-      verdict === 'applied' ? recordSettled(record, intent, kind.target()) : withoutIntent(record, action);
-    await store.saveIntent({ ...intent, outcome: verdict, finishedAt: clock.wallMs() }, after);
-    this.#unknownSinceMs.delete(intent.object);
-    logger.info(
-      { object: intent.object, action: intent.action, idempotencyKey: intent.idempotencyKey, verdict },
-      'unknown outcome settled',
-    );
-    return undefined;
-  }
-
-  /** A step that was refused for good, is backing off, or does not take effect. */
-  #obstacle(record: ObjectRecord, step: Step): Plan | undefined {
-    const { store, clock } = this.#options;
-    const mark = fingerprint(step.action, store.digestKey);
-    const rest = { steps: [step], differences: step.differences };
-    const { refusal, repeated } = record;
-    if (record.unproven && !store.ownerConfirmed && 'id' in step.action) {
-      return holdFor(
-        'OwnershipUnproven',
-        `${step.action.id} carries the mark of the owner "${store.ownerName}", but it was not made with this state file. ` +
-          `If it is this fleet's, and its state was lost, say so once with --owner ${store.ownerName}. ` +
-          'If another fleet goes by that name, give this one a name of its own with --owner, and a new state file',
-        rest,
-      );
-    }
-    if (refusal?.fingerprint === mark) {
-      const verdict = classifyRefusal({ kind: 'refused', retryAfterMs: undefined, ...refusal });
-      const over =
-        verdict.kind === 'wait' ||
-        clock.wallMs() >= refusal.at + (verdict.retryAfterMs ?? Number.POSITIVE_INFINITY);
-      if (!over) {
-        return holdFor(
-          verdict.reason,
-          `${refusal.action} was refused with ${refusal.status} ${refusal.code}: ${refusal.message}; it is not sent again until the spec changes`,
-          rest,
-        );
-      }
-    }
-    if (repeated?.fingerprint === mark && repeated.count >= longestRepetition) {
-      return holdFor(
-        'NotTakingEffect',
-        `${step.action.do} was applied ${repeated.count} times, and the API still shows another value; write the value as the API shows it, or leave the field out`,
-        rest,
-      );
-    }
-    const applied = this.#applied.get(record.key);
-    if (applied?.fingerprint === mark && clock.monotonicMs() < applied.atMs + effectMs) {
-      return waitFor('AwaitingEffect', `${step.action.do} was accepted and has not taken effect yet`, rest);
-    }
-    const obstacle = this.#obstacles.get(record.key);
-    const leftMs = obstacle?.fingerprint === mark ? obstacle.untilMs - clock.monotonicMs() : 0;
-    return obstacle && leftMs > 0
-      ? waitFor(obstacle.reason, obstacle.message, { ...rest, recheckAfterMs: leftMs + 1 })
-      : undefined;
-  }
-
-  async #execute(kind: KindPass, account: AccountHandle, plan: Plan & { kind: 'act' }): Promise<Plan> {
-    const { clock, store } = this.#options;
-    const record = kind.record();
-    const outcome = await execute(this.#options, account.api, plan.step, kind.target()).finally(() => {
+    const target = withDoubts(kind.target(), plan.differences);
+    const outcome = await execute(this.#options, account.api, plan.step, target).finally(() => {
       // Also when the outcome could not be written down: what was read before says nothing any more.
       this.#notBeforeMs.set(record.key, clock.monotonicMs());
-      this.#unknownSinceMs.set(record.key, clock.monotonicMs());
+      this.#settlement.begin(record.key);
     });
-    if (outcome.kind !== 'unknown') this.#unknownSinceMs.delete(record.key);
+    if (outcome.kind !== 'unknown') this.#settlement.end(record.key);
     this.#absences.forget(record.key);
     if (outcome.kind === 'applied') {
-      this.#obstacles.delete(record.key);
-      const mark = fingerprint(plan.step.action, store.digestKey);
-      this.#applied.set(record.key, { fingerprint: mark, atMs: clock.monotonicMs() });
+      this.#obstacles.applied(record, plan.step.action);
       return plan;
     }
     if (outcome.kind === 'unknown') {
@@ -270,36 +203,8 @@ export class Reconciler {
         steps: [plan.step],
       });
     }
-    if (outcome.kind === 'refused' && outcome.status === 401) account.informer.retryNow();
-    return this.#meetObstacle(record.key, plan, outcome, fingerprint(plan.step.action, store.digestKey));
-  }
-
-  #meetObstacle(
-    key: ObjectKey,
-    plan: Plan & { kind: 'act' },
-    outcome: Exclude<Outcome<Receipt>, { kind: 'applied' | 'unknown' }>,
-    mark: string,
-  ): Plan {
-    const { clock, random } = this.#options;
-    const rest = { steps: [plan.step], differences: plan.differences };
-    const message = `${plan.step.action.do} ${describeOutcome(outcome)}`;
-    const verdict =
-      outcome.kind === 'refused'
-        ? classifyRefusal(outcome)
-        : { kind: 'wait' as const, reason: 'NotSent', backoff: { firstMs: 500, longestMs: 60_000 } };
-    if (verdict.kind === 'hold') return holdFor(verdict.reason, message, rest);
-    const before = this.#obstacles.get(key);
-    const failures = before?.fingerprint === mark ? before.failures + 1 : 0;
-    const askedMs = outcome.kind === 'refused' ? (outcome.retryAfterMs ?? 0) : 0;
-    const delayMs = Math.max(askedMs, backoffMs(failures, verdict.backoff, random));
-    this.#obstacles.set(key, {
-      fingerprint: mark,
-      reason: verdict.reason,
-      message,
-      failures,
-      untilMs: clock.monotonicMs() + delayMs,
-    });
-    return waitFor(verdict.reason, message, { ...rest, recheckAfterMs: delayMs + 1 });
+    if (outcome.kind === 'refused') learnFromRefusal(account, outcome);
+    return this.#obstacles.meet(kind.record(), plan, outcome);
   }
 
   async #conclude(
@@ -317,8 +222,16 @@ export class Reconciler {
       logger.info({ object: key, id: record.externalId }, 'object removed');
       return { plan, wake: { kind: 'never' }, statusChanged: true, removed: true };
     }
-    if (plan.kind === 'in-sync') this.#applied.delete(key);
-    const settled = plan.kind === 'in-sync' ? { ...record, ...kind.settledRecord(plan) } : record;
+    if (plan.kind === 'in-sync') this.#obstacles.cleared(key);
+    const observation = kind.observation();
+    const settled = {
+      ...record,
+      ...(plan.kind === 'in-sync' ? kind.settledRecord(plan) : {}),
+      ...look(record, observation, plan, clock.wallMs()),
+    };
+    if (settled.seen?.id === record.seen?.id) {
+      this.#transitions.saw(kind.kind, record.seen?.state, settled.seen?.state);
+    }
     const status = buildStatus({
       record: settled,
       plan,
@@ -334,44 +247,36 @@ export class Reconciler {
       await store.save(next);
       metrics.statusWrites.inc({ kind: kind.kind });
     }
-    return { plan, wake: this.#wake(plan, account), statusChanged: changed, removed: false };
+    return { plan, wake: wakeAfter(plan, account, clock.wallMs()), statusChanged: changed, removed: false };
   }
 
   #forget(key: ObjectKey): void {
-    for (const memory of [this.#notBeforeMs, this.#obstacles, this.#applied, this.#unknownSinceMs])
-      memory.delete(key);
+    this.#notBeforeMs.delete(key);
+    for (const memory of [this.#obstacles, this.#trust]) memory.forget(key);
+    this.#settlement.end(key);
     this.#absences.forget(key);
-  }
-
-  #wake(plan: Plan, account: AccountHandle | undefined): Wake {
-    switch (plan.kind) {
-      case 'act':
-        return account ? { kind: 'observation', account } : { kind: 'now' };
-      case 'wait':
-        // What the account read will tell is waited for there; what only time will tell, with a timer.
-        return account && plan.recheckAfterMs <= observationMs
-          ? { kind: 'observation', account }
-          : { kind: 'after', delayMs: plan.recheckAfterMs };
-      case 'hold':
-        if (plan.reason === 'Forbidden') return { kind: 'after', delayMs: forbiddenRetryMs };
-        return account ? { kind: 'change', account } : { kind: 'never' };
-      case 'in-sync':
-        return { kind: 'never' };
-    }
+    this.#options.readiness.unwatch(key);
+    this.#options.leases.drop(key);
   }
 }
 
-const observationMs = 1000;
 const cutReasons = new Set(['Unreadable', 'ActivitiesUnreadable', 'NotSent']);
-const forbiddenRetryMs = 600_000;
 
-/** What was sent was of the document of that time: a later one may ask for something else. */
-function recordSettled(record: ObjectRecord, intent: Intent, target: Target): ObjectRecord {
-  const digests = intent.generation === record.generation ? target.digests : {};
-  const { restartToken } = intent;
-  return recordApplied(record, intent.action as ActionName, { ...target, digests, restartToken });
+/** All that is in doubt, of which this request may settle a part. */
+function withDoubts(target: Target, differences: readonly Difference[]): Target {
+  const paths = differences.filter(({ doubt }) => doubt).map(({ path }) => path);
+  if (paths.length === 0) return target;
+  const doubted = [...new Set([...target.record.doubted, ...paths])];
+  return { ...target, record: { ...target.record, doubted } };
 }
 
 function fromGate(gate: Gate): Plan {
   return gate.kind === 'wait' ? waitFor(gate.reason, gate.message) : holdFor(gate.reason, gate.message);
+}
+
+/** What a refusal of one object's request tells of its account. */
+function learnFromRefusal({ informer, funds, catalog }: AccountHandle, refused: Refused): void {
+  if (refused.status === 401) informer.retryNow();
+  if (classifyRefusal(refused).reason === 'InsufficientFunds') funds.refused(informer.current?.balanceMicros);
+  if (concernsCatalog(refused.code, refused.message)) catalog.expire();
 }

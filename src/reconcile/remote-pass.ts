@@ -1,10 +1,19 @@
-/** What the passes of services and volumes share: finding the remote object, and reading it before it is acted upon. */
+/** What the passes of everything at the provider share: finding the remote object, and reading it before it is acted upon. */
 import { describeOutcome, type Outcome, type wire } from '../api/index.ts';
-import { invariant } from '../base/index.ts';
+import { invariant, type Clock } from '../base/index.ts';
 import type { Target } from '../execute/index.ts';
-import type { AccountSnapshot } from '../observed/index.ts';
-import { holdFor, recheckMs, waitFor, type Gates, type Observation, type Plan } from '../plan/index.ts';
-import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { AccountSnapshot, Readiness } from '../observed/index.ts';
+import {
+  catalogGate,
+  holdFor,
+  recheckMs,
+  waitFor,
+  type Gates,
+  type Observation,
+  type Placement,
+  type Plan,
+} from '../plan/index.ts';
+import { annotations, parseObjectKey, type ObjectKey, type RemoteKind } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
@@ -13,18 +22,25 @@ import { usableSnapshot, type Absences, type Observed } from './observe.ts';
 
 export const noGates: Gates = { creation: undefined, deletion: undefined, spending: undefined };
 
-export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
-  abstract readonly kind: 'ContainerService' | 'StorageVolume';
+type AnyRemote = wire.Service | wire.Volume | wire.Template | wire.Registry;
+
+export abstract class RemotePass<Remote extends AnyRemote> {
+  abstract readonly kind: RemoteKind;
   readonly key: ObjectKey;
   readonly store: StateStore;
   readonly fleet: Fleet;
+  protected readonly clock: Clock;
+  protected readonly readiness: Readiness<ObjectKey>;
   readonly #accounts: Accounts;
   readonly #absences: Absences;
   protected seen: Observation<Remote> = notObserved;
   protected snapshot: AccountSnapshot | undefined;
   protected handle: AccountHandle | undefined;
+  protected catalog: wire.Catalog | undefined;
 
-  constructor(key: ObjectKey, { store, fleet, accounts }: KindOptions, absences: Absences) {
+  constructor(key: ObjectKey, { store, fleet, accounts, clock, readiness }: KindOptions, absences: Absences) {
+    this.clock = clock;
+    this.readiness = readiness;
     this.key = key;
     this.store = store;
     this.fleet = fleet;
@@ -32,12 +48,13 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
     this.#absences = absences;
   }
 
-  protected abstract identify(snapshot: AccountSnapshot): Observed<Remote>;
+  /** `madeId`: a person says that this is what was made for the object. */
+  protected abstract identify(snapshot: AccountSnapshot, madeId?: string): Observed<Remote>;
   protected abstract shown(snapshot: AccountSnapshot): ReadonlyMap<string, Remote>;
   protected abstract read(account: AccountHandle, id: string): Promise<Outcome<Remote>>;
   /** The mark was made with this state's digest key. */
   protected abstract markedByKey(value: Remote): boolean;
-  protected abstract bound(id: string): Partial<ObjectRecord>;
+  protected abstract bound(id: string, byMark: boolean): Partial<ObjectRecord>;
   abstract plan(): Plan;
 
   record(): ObjectRecord {
@@ -53,7 +70,7 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
   account(): { handle: AccountHandle | undefined; problem: Plan | undefined } {
     const { namespace } = parseObjectKey(this.key);
     const record = this.record();
-    const { accountRef } = this.fleet.planned<'ContainerService'>(record).spec;
+    const { accountRef } = this.fleet.planned(record).spec;
     const path = ['spec', 'accountRef', 'name'];
     const resolved = this.#accounts.resolve(namespace, accountRef.name);
     if (resolved.kind === 'problem') {
@@ -73,11 +90,19 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
   released(): boolean {
     const record = this.record();
     if (record.deletionRequestedAt === undefined || this.store.openIntent(this.key)) return false;
-    const { deletionPolicy } = this.fleet.planned<'ContainerService'>(record).spec;
+    const { deletionPolicy } = this.fleet.planned(record).spec;
     return record.externalId === undefined || deletionPolicy === 'Retain';
   }
 
   async observe(account: AccountHandle, notBeforeMs: number): Promise<void> {
+    await this.#look(account, notBeforeMs);
+    const creates = this.seen.kind === 'absent' || this.replaces();
+    const leaves = this.record().deletionRequestedAt !== undefined;
+    // What exists is not questioned by the catalog.
+    if (creates && !leaves && this.placement()) this.catalog = await account.catalog.get();
+  }
+
+  async #look(account: AccountHandle, notBeforeMs: number): Promise<void> {
     this.handle = account;
     const usable = usableSnapshot(account, notBeforeMs);
     if ('pending' in usable) {
@@ -89,7 +114,12 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
     this.seen = observation;
     if (found !== undefined && observation.kind === 'present') {
       const unproven = byMark && !this.#madeHere(observation.value);
-      await this.store.save({ ...this.record(), ...this.bound(found), unproven, account: account.name });
+      await this.store.save({
+        ...this.record(),
+        ...this.bound(found, byMark),
+        unproven,
+        account: account.name,
+      });
     }
     if (observation.kind === 'present') this.#absences.forget(this.key);
     const record = this.record();
@@ -125,11 +155,49 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
     );
   }
 
-  protected gates(): Gates {
-    return this.handle && this.snapshot ? this.fleet.gates(this.handle, this.snapshot) : noGates;
+  marksHidden(): boolean {
+    if (!this.snapshot) return true;
+    return [...this.shown(this.snapshot).values()].some(
+      (value) => this.hidesMarks(value) && this.store.recordOf(value.id) === undefined,
+    );
   }
 
-  protected targetOf(digests: Readonly<Record<string, string>>, restartToken: string | undefined): Target {
+  claim(id: string): string | undefined {
+    if (!this.snapshot) return 'the account has not been read yet';
+    const { observation } = this.identify(this.snapshot, id);
+    if (observation.kind === 'conflict') return observation.message;
+    const isIt = observation.kind === 'present' && observation.value.id === id;
+    return isIt ? undefined : `there is nothing with the id ${id} in the account`;
+  }
+
+  /** Whether it may carry our mark without showing it. */
+  protected hidesMarks(_value: Remote): boolean {
+    return false;
+  }
+
+  /** What the catalog has to offer for the object to be created; undefined when it needs nothing of it. */
+  protected placement(): Placement | undefined {
+    return undefined;
+  }
+
+  /** What exists may be deleted, to be created anew. */
+  protected replaces(): boolean {
+    return false;
+  }
+
+  protected gates(): Gates {
+    if (!this.handle || !this.snapshot) return noGates;
+    const gates = this.fleet.gates(this.handle, this.snapshot);
+    const placement = this.placement();
+    const creation = gates.creation ?? (placement && catalogGate(placement, this.catalog));
+    return { ...gates, creation };
+  }
+
+  protected targetOf(
+    digests: Readonly<Record<string, string>>,
+    restartToken: string | undefined,
+    shownIn?: (value: Remote) => Readonly<Record<string, string>>,
+  ): Target {
     const { seen } = this;
     const value = seen.kind === 'present' ? seen.value : undefined;
     return {
@@ -138,6 +206,10 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
       state: value === undefined ? undefined : ((value.state ?? value.status) as string | undefined),
       digests,
       restartToken,
+      ...(shownIn && {
+        shownBefore: value === undefined ? {} : shownIn(value),
+        shownIn: (answer) => shownIn(answer as Remote),
+      }),
     };
   }
 
@@ -151,6 +223,6 @@ export abstract class RemotePass<Remote extends wire.Service | wire.Volume> {
   }
 
   protected reconcileAt(): string | undefined {
-    return this.fleet.planned<'ContainerService'>(this.record()).annotations[annotations.reconcileAt];
+    return this.fleet.planned(this.record()).annotations[annotations.reconcileAt];
   }
 }

@@ -1,31 +1,50 @@
-import { describeOutcome, type wire } from '../api/index.ts';
+import { describeOutcome, type Outcome, type ProbeResult, type wire } from '../api/index.ts';
 import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import {
+  attachable,
+  keptVolume,
   ownsStorage,
   planService,
+  probation,
   readMark,
   recheckMs,
+  resolveTemplate,
   serviceDigests,
+  shownService,
   viewVolume,
+  volumeMadeWith,
   waitFor,
+  type Observation,
+  type Placement,
   type Plan,
   type ServiceInputs,
+  type TemplateResolution,
+  type TemplateView,
   type VolumeView,
 } from '../plan/index.ts';
+import { isLoopback, remoteName, type ContainerServiceSpec } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
-import { observedService, serviceHealth } from '../status/index.ts';
+import {
+  observedReferences,
+  observedService,
+  serviceAllocation,
+  serviceHealth,
+  templateOutdated,
+} from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { KindPass } from './kind-pass.ts';
 import { identify, serviceMarks, type Observed } from './observe.ts';
+import { registryView, templateView } from './references.ts';
 import { RemotePass } from './remote-pass.ts';
+import { declaredTasks } from './tasks.ts';
 
 export class ServicePass extends RemotePass<wire.Service> implements KindPass {
   readonly kind = 'ContainerService';
   #activities: readonly wire.Activity[] | undefined;
 
-  protected identify(snapshot: AccountSnapshot): Observed<wire.Service> {
-    return identify(this.fleet.identity(this.record()), snapshot.services, serviceMarks);
+  protected identify(snapshot: AccountSnapshot, madeId?: string): Observed<wire.Service> {
+    return identify(this.fleet.identity(this.record(), madeId), snapshot.services, serviceMarks);
   }
 
   protected shown(snapshot: AccountSnapshot): ReadonlyMap<string, wire.Service> {
@@ -34,6 +53,23 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
 
   protected read(account: AccountHandle, id: string) {
     return account.api.service(id);
+  }
+
+  /** Another name than ours, and it is not the one that was lost. */
+  protected override hidesMarks({ environmentNames, name }: wire.Service): boolean {
+    const { name: objectName, spec } = this.fleet.planned<'ContainerService'>(this.record());
+    const ours = remoteName('ContainerService', objectName, spec);
+    return !environmentNames && (name === undefined || name.toLowerCase() === ours.toLowerCase());
+  }
+
+  async events(account: AccountHandle): Promise<Outcome<wire.ServiceEvent[]>> {
+    const id = this.seen.kind === 'present' ? this.seen.value.id : undefined;
+    return id === undefined ? { kind: 'not-sent', reason: 'there is no service' } : account.api.events(id);
+  }
+
+  secrets(): readonly string[] {
+    const environment = this.fleet.environment(this.key);
+    return environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
   }
 
   protected markedByKey({ environmentNames }: wire.Service): boolean {
@@ -49,6 +85,15 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
 
   plan(): Plan {
     return planService(this.#inputs());
+  }
+
+  protected override placement(): Placement {
+    const { region, geography, resources } = this.#resolution(this.seen).spec;
+    return { region, geography, gpuCount: resources?.gpuCount ?? 0 };
+  }
+
+  protected override replaces(): boolean {
+    return this.fleet.planned<'ContainerService'>(this.record()).spec.replacement === 'Recreate';
   }
 
   async readActivities(account: AccountHandle): Promise<Plan | undefined> {
@@ -70,7 +115,11 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
 
   target(): Target {
     const inputs = this.#inputs();
-    return this.targetOf(serviceDigests(inputs), inputs.object.spec.restartToken);
+    const target = this.targetOf(serviceDigests(inputs), inputs.object.spec.restartToken, (service) =>
+      shownService(inputs, service),
+    );
+    const { taken: template } = this.#resolution(this.seen);
+    return { ...target, record: { ...target.record, madeVolumeId: this.#madeVolumeId(), template } };
   }
 
   settledRecord(): Partial<ObjectRecord> {
@@ -80,33 +129,44 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       applied: { ...this.record().applied, ...serviceDigests(inputs) },
       restartToken: spec.restartToken ?? this.record().restartToken,
       pausedFor: undefined,
+      madeVolumeId: this.#madeVolumeId(),
+      template: this.#resolution(this.seen).taken,
+      remediation: probation(this.record(), inputs.nowMs).remediation,
       repeated: undefined,
+      unconfirmed: [],
       refusal: undefined,
     };
   }
 
   told() {
     const observation = this.lastSeen();
+    const { spec, state: template } = this.#resolution(observation);
+    const registry = registryView(this.fleet, this.record(), spec.image, this.snapshot);
     return {
-      health: serviceHealth(this.fleet.planned<'ContainerService'>(this.record()).spec, observation),
-      observed: observedService(observation),
+      health: serviceHealth(spec, observation, this.#probe(spec, observation), this.secrets()),
+      observed: { ...observedService(observation), ...observedReferences(template, registry) },
       revision: observation.kind === 'present' ? observation.value.revision : undefined,
+      more: [...serviceAllocation(observation), ...templateOutdated(template)],
       reconcileAt: this.reconcileAt(),
     };
   }
 
   #inputs(): ServiceInputs {
     const record = this.record();
-    const object = this.fleet.planned<'ContainerService'>(record);
     const { seen } = this;
+    const { spec, state: template } = this.#resolution(seen);
+    const object = { ...this.fleet.planned<'ContainerService'>(record), spec };
     const service = seen.kind === 'present' ? seen.value : undefined;
     return {
       object,
+      template,
+      registry: registryView(this.fleet, record, spec.image, this.snapshot),
       record,
       owner: this.fleet.owner,
       observation: seen,
       environment: this.fleet.environment(this.key),
       volume: object.deleting ? { kind: 'none' } : this.#volume(record, service),
+      volumesInAccount: this.snapshot?.volumes.size ?? 0,
       ownsStorage: ownsStorage(
         object.spec,
         service,
@@ -114,8 +174,55 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
         (id) => this.store.recordOf(id) !== undefined,
       ),
       gates: this.gates(),
+      declaredTasks: declaredTasks(this.fleet, this.key, this.clock.wallMs()),
       activities: this.#activities,
+      remediations: this.#remediations(object.spec, service),
+      nowMs: this.clock.wallMs(),
     };
+  }
+
+  /** The spec with what the service takes of its template. */
+  #resolution(observation: Observation<wire.Service>): TemplateResolution {
+    const record = this.record();
+    const { spec, deleting } = this.fleet.planned<'ContainerService'>(record);
+    const service = observation.kind === 'present' ? observation.value : undefined;
+    const view: TemplateView = deleting
+      ? { kind: 'none' }
+      : templateView(this.fleet, record, this.handle, this.snapshot);
+    return resolveTemplate(spec, record, view, service);
+  }
+
+  /** The endpoint of a running service is looked at from here on, until the service runs no more. */
+  #probe(
+    { readiness }: ContainerServiceSpec,
+    observation: Observation<wire.Service>,
+  ): ProbeResult | undefined {
+    const service = observation.kind === 'present' ? observation.value : undefined;
+    if (!readiness || service?.state !== 'running' || !service.endpoint || !this.handle) {
+      this.readiness.unwatch(this.key);
+      return undefined;
+    }
+    return this.readiness.watch(this.key, {
+      url: service.endpoint.replace(/\/+$/, '') + readiness.path,
+      periodMs: readiness.periodSeconds * 1000,
+      timeoutMs: readiness.timeoutSeconds * 1000,
+      loopback: isLoopback(this.handle.spec.url),
+    });
+  }
+
+  /** Counted only when it matters: all records are looked at. */
+  #remediations({ onError }: ContainerServiceSpec, service: wire.Service | undefined) {
+    const { handle, snapshot } = this;
+    return service?.state === 'error' && onError && handle && snapshot
+      ? this.fleet.remediations(handle, snapshot, this.clock.wallMs())
+      : { services: 0, underWay: 0 };
+  }
+
+  #madeVolumeId(): string | undefined {
+    const { madeVolumeId } = this.record();
+    if (this.seen.kind !== 'present' || !this.snapshot) return madeVolumeId;
+    const { spec } = this.fleet.planned<'ContainerService'>(this.record());
+    return volumeMadeWith(spec, this.seen.value, this.snapshot.volumes) ?? madeVolumeId;
   }
 
   #volume(record: ObjectRecord, service: wire.Service | undefined): VolumeView {
@@ -125,6 +232,11 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     if (volume === 'dangling') {
       const message = `there is no StorageVolume ${storage?.volumeRef?.name} in this namespace; add its document, or correct the name`;
       return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
+    }
+    if (storage?.volumeGb !== undefined && !service && this.snapshot) {
+      const object = this.fleet.planned<'ContainerService'>(record);
+      const name = remoteName('ContainerService', object.name, object.spec);
+      return keptVolume(object, record, name, this.fleet.owner.digestKey, this.snapshot.volumes);
     }
     if (!volume || !this.snapshot || !this.handle) {
       return storage?.volumeId === undefined ? { kind: 'none' } : { kind: 'usable', id: storage.volumeId };
@@ -137,6 +249,8 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       const message = `StorageVolume ${storage?.volumeRef?.name} may be another fleet's (OwnershipUnproven); see its own condition first`;
       return { kind: 'problem', reason: 'OwnershipUnproven', message, path };
     }
-    return viewVolume(this.fleet.volumeInputs(volume, this.handle, this.snapshot));
+    const inputs = this.fleet.volumeInputs(volume, this.handle, this.snapshot);
+    const view = viewVolume(inputs);
+    return service ? view : attachable(view, inputs, this.fleet.planned<'ContainerService'>(record).spec);
   }
 }

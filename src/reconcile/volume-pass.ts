@@ -4,13 +4,15 @@ import type { AccountSnapshot } from '../observed/index.ts';
 import {
   planVolume,
   readVolumeMark,
+  shownVolume,
   volumeDigests,
   volumeMark,
+  type Placement,
   type Plan,
   type VolumeInputs,
 } from '../plan/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
-import { observedVolume, volumeHealth } from '../status/index.ts';
+import { observedVolume, volumeAllocation, volumeHealth } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { KindPass } from './kind-pass.ts';
 import type { Observed } from './observe.ts';
@@ -19,8 +21,8 @@ import { RemotePass, noGates } from './remote-pass.ts';
 export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
   readonly kind = 'StorageVolume';
 
-  protected identify(snapshot: AccountSnapshot): Observed<wire.Volume> {
-    return this.fleet.identifyVolume(this.record(), snapshot);
+  protected identify(snapshot: AccountSnapshot, madeId?: string): Observed<wire.Volume> {
+    return this.fleet.identifyVolume(this.record(), snapshot, madeId);
   }
 
   protected shown(snapshot: AccountSnapshot): ReadonlyMap<string, wire.Volume> {
@@ -29,6 +31,10 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
 
   protected read(account: AccountHandle, id: string) {
     return account.api.volume(id);
+  }
+
+  protected override hidesMarks({ name }: wire.Volume): boolean {
+    return name === undefined;
   }
 
   protected markedByKey({ name }: wire.Volume): boolean {
@@ -43,18 +49,25 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
     return planVolume(this.#inputs());
   }
 
+  protected override placement(): Placement {
+    const { region, geography } = this.fleet.planned<'StorageVolume'>(this.record()).spec;
+    return { region, geography, gpuCount: 0 };
+  }
+
   async readActivities(): Promise<undefined> {
     return undefined;
   }
 
   target(): Target {
-    return this.targetOf(volumeDigests(this.#inputs()), undefined);
+    const inputs = this.#inputs();
+    return this.targetOf(volumeDigests(inputs), undefined, (volume) => shownVolume(inputs, volume));
   }
 
   settledRecord(): Partial<ObjectRecord> {
     return {
       applied: { ...this.record().applied, ...volumeDigests(this.#inputs()) },
       repeated: undefined,
+      unconfirmed: [],
       refusal: undefined,
     };
   }
@@ -65,6 +78,7 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
       health: volumeHealth(observation),
       observed: observedVolume(observation),
       revision: observation.kind === 'present' ? observation.value.revision : undefined,
+      more: volumeAllocation(observation),
       reconcileAt: this.reconcileAt(),
     };
   }
@@ -85,6 +99,6 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
     }
     const inputs = this.fleet.volumeInputs(record, this.handle, this.snapshot);
     const attachedTo = this.fleet.attachedTo(seen.kind === 'present' ? seen.value : undefined, this.snapshot);
-    return { ...inputs, observation: seen, attachedTo };
+    return { ...inputs, observation: seen, attachedTo, gates: this.gates() };
   }
 }

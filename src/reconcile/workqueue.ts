@@ -14,12 +14,15 @@ import type { Metrics } from '../telemetry/index.ts';
 export type QueueLane = 'edit' | 'resync';
 
 const fairness = 4;
+/** There is one queue for all kinds. */
+const labels = { name: 'fleetkeeper' };
 
 export class Workqueue<Key extends string> {
   readonly #clock: Clock;
   readonly #metrics: Metrics;
-  readonly #ready: Record<QueueLane, Set<Key>> = { edit: new Set(), resync: new Set() };
-  readonly #working = new Set<Key>();
+  /** With the monotonic times since when they wait, and since when they are worked on. */
+  readonly #ready: Record<QueueLane, Map<Key, number>> = { edit: new Map(), resync: new Map() };
+  readonly #working = new Map<Key, number>();
   readonly #again = new Map<Key, QueueLane>();
   readonly #delayed = new Map<Key, { dueAtMs: number; timer: Timer }>();
   readonly #takers: ((key: Key | undefined) => void)[] = [];
@@ -45,10 +48,11 @@ export class Workqueue<Key extends string> {
       return;
     }
     if (this.#ready.edit.has(key)) return;
+    const sinceMs = this.#ready.resync.get(key);
+    if (sinceMs === undefined) this.#metrics.queueAdds.inc(labels);
     if (lane === 'edit') this.#ready.resync.delete(key);
-    if (!this.#ready[lane].has(key)) this.#metrics.queueAdds.inc();
-    this.#ready[lane].add(key);
-    this.#metrics.queueDepth.set(this.#ready.edit.size + this.#ready.resync.size);
+    this.#ready[lane].set(key, sinceMs ?? this.#clock.monotonicMs());
+    this.#tellDepth();
     this.#serve();
   }
 
@@ -59,6 +63,7 @@ export class Workqueue<Key extends string> {
     const known = this.#delayed.get(key);
     if (known && known.dueAtMs <= dueAtMs) return;
     this.#cancelDelay(key);
+    this.#metrics.queueRetries.inc(labels);
     const timer = this.#clock.after(delayMs, () => {
       this.#delayed.delete(key);
       this.add(key, 'resync');
@@ -75,11 +80,26 @@ export class Workqueue<Key extends string> {
   }
 
   done(key: Key): void {
+    const sinceMs = this.#working.get(key);
+    if (sinceMs !== undefined) {
+      this.#metrics.workSeconds.observe(labels, (this.#clock.monotonicMs() - sinceMs) / 1000);
+    }
     this.#working.delete(key);
     const lane = this.#again.get(key);
     this.#again.delete(key);
     if (lane) this.add(key, lane);
     this.#tellIdle();
+  }
+
+  /** Sets the metrics of what is being worked on now. */
+  tellWork(): void {
+    const nowMs = this.#clock.monotonicMs();
+    const seconds = [...this.#working.values()].map((sinceMs) => (nowMs - sinceMs) / 1000);
+    this.#metrics.unfinishedSeconds.set(
+      labels,
+      seconds.reduce((sum, each) => sum + each, 0),
+    );
+    this.#metrics.longestRunningSeconds.set(labels, Math.max(0, ...seconds));
   }
 
   /** Resolves once nothing is ready or being worked on; what is delayed does not count. */
@@ -114,8 +134,8 @@ export class Workqueue<Key extends string> {
     while (this.#takers.length > 0) {
       const key = this.#next();
       if (key === undefined) return;
-      this.#working.add(key);
-      this.#metrics.queueDepth.set(this.#ready.edit.size + this.#ready.resync.size);
+      this.#working.set(key, this.#clock.monotonicMs());
+      this.#tellDepth();
       this.#takers.shift()?.(key);
     }
   }
@@ -124,13 +144,18 @@ export class Workqueue<Key extends string> {
     const { edit, resync } = this.#ready;
     const preferred = (this.#taken + 1) % fairness === 0 ? [resync, edit] : [edit, resync];
     for (const lane of preferred) {
-      for (const key of lane) {
+      for (const [key, sinceMs] of lane) {
         lane.delete(key);
         this.#taken += 1;
+        this.#metrics.queueSeconds.observe(labels, (this.#clock.monotonicMs() - sinceMs) / 1000);
         return key;
       }
     }
     return undefined;
+  }
+
+  #tellDepth(): void {
+    this.#metrics.queueDepth.set(labels, this.#ready.edit.size + this.#ready.resync.size);
   }
 
   #tellIdle(): void {

@@ -10,6 +10,10 @@ export const conditionTypes = [
   'Drifted',
   'Protected',
   'OutcomeUnknown',
+  'Accepted',
+  'Allocated',
+  'SpendingAllowed',
+  'TemplateOutdated',
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 export type ConditionStatus = 'True' | 'False' | 'Unknown';

@@ -7,17 +7,39 @@ export const annotations = {
   paused: `${group}/paused`,
   /** A new value asks for a look now; echoed in `status.lastHandledReconcileAt`. */
   reconcileAt: `${group}/reconcile-at`,
-  /** The service's or volume's name, as the word that its data may be lost. */
+  /** The name at the provider, as the word that its data may be lost. */
   confirmDataLoss: `${group}/confirm-data-loss`,
   /** On an object that adopts: the id of the owner whose mark may be overridden. */
   adoptFrom: `${group}/adopt-from`,
+  /** An RFC 3339 time until which drift is left as it is. */
+  acceptDriftUntil: `${group}/accept-drift-until`,
+  /** On an object, or an Account for all in it: an RFC 3339 time until which lower revisions than seen before are believed. */
+  acceptRevisionsUntil: `${group}/accept-revisions-until`,
   /** On an Account: an RFC 3339 time until which a mass change is wanted. */
   allowMassChangeUntil: `${group}/allow-mass-change-until`,
+  /** On an Account: the identity that its key may belong to from now on. */
+  acceptIdentity: `${group}/accept-identity`,
 } as const;
 
+/** Those whose value is a time. */
+export const timeAnnotations: readonly string[] = [
+  annotations.acceptDriftUntil,
+  annotations.acceptRevisionsUntil,
+  annotations.allowMassChangeUntil,
+];
+
 /** The kinds that the manager reconciles. */
-export const managedKinds = ['Account', 'ContainerService', 'StorageVolume'] as const;
+export const managedKinds = [
+  'Account',
+  'ContainerService',
+  'StorageVolume',
+  'ServiceTemplate',
+  'ImageRegistry',
+  'ProtectedTask',
+] as const;
 export type ManagedKind = (typeof managedKinds)[number];
+/** Those that stand for something at the provider. */
+export type RemoteKind = Exclude<ManagedKind, 'Account' | 'ProtectedTask'>;
 
 /** `Kind/namespace/name`: what the workqueue carries. */
 export type ObjectKey = `${ManagedKind}/${string}/${string}`;

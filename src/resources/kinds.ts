@@ -4,45 +4,33 @@
  * so that the rest of the engine never asks twice.
  */
 import { z } from 'zod';
-import { apiVersion } from './keys.ts';
-
-const dnsLabel = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
-const objectName = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(dnsLabel, 'must be lower-case letters, digits, "-" and ".", as a Kubernetes name');
-const nameRef = z.strictObject({ name: objectName });
-const uuid = z.guid('must be a UUID');
-
-/** Kubernetes' own bookkeeping is accepted, so that an exported object can be put in a folder. */
-const metadata = z.strictObject({
-  name: objectName,
-  namespace: objectName.default('default'),
-  annotations: z.record(z.string(), z.string()).default({}),
-  labels: z.record(z.string(), z.string()).default({}),
-  uid: z.unknown().optional(),
-  generation: z.unknown().optional(),
-  resourceVersion: z.unknown().optional(),
-  creationTimestamp: z.unknown().optional(),
-  finalizers: z.unknown().optional(),
-  managedFields: z.unknown().optional(),
-  ownerReferences: z.unknown().optional(),
-});
-
-function kindSchema<Kind extends string, Spec extends z.ZodType>(kind: Kind, spec: Spec) {
-  return z.strictObject({
-    apiVersion: z.literal(apiVersion),
-    kind: z.literal(kind),
-    metadata,
-    spec,
-    status: z.unknown().optional(),
-  });
-}
+import {
+  accountRef,
+  adopt,
+  deletionPolicy,
+  driftPolicy,
+  httpPort,
+  kindSchema,
+  nameRef,
+  objectName,
+  resources,
+  sleepAfterMinutes,
+  uuid,
+  variableName,
+} from './fields.ts';
+import { imageRegistry, type ImageRegistrySpec } from './image-registry.ts';
+import { protectedTask, type ProtectedTaskSpec } from './protected-task.ts';
+import { serviceTemplate, type ServiceTemplateSpec } from './service-template.ts';
+import { disruptionWindow } from './windows.ts';
 
 // ---- Account -----------------------------------------------------------------------------------------
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Whether the address is one of this machine. */
+export function isLoopback(url: string): boolean {
+  return URL.canParse(url) && loopback.test(new URL(url).hostname);
+}
 
 /** Why `url` can't be a base address, or undefined when it can. */
 export function baseAddressProblem(url: string, insecure: boolean): string | undefined {
@@ -92,13 +80,10 @@ export const beaconPrefix = 'FLEETKEEPER_BEACON_';
 
 const environmentEntry = z
   .strictObject({
-    name: z
-      .string()
-      .regex(/^[A-Za-z_.-][A-Za-z0-9_.-]*$/, 'must be a name of an environment variable')
-      .refine(
-        (name) => !name.startsWith(beaconPrefix),
-        `names starting with ${beaconPrefix} are fleetkeeper's own`,
-      ),
+    name: variableName.refine(
+      (name) => !name.startsWith(beaconPrefix),
+      `names starting with ${beaconPrefix} are fleetkeeper's own`,
+    ),
     value: z.string({ error: 'must be a string; quote numbers and booleans' }).optional(),
     valueFrom: z
       .strictObject({ secretKeyRef: keyRef.optional(), configMapKeyRef: keyRef.optional() })
@@ -147,35 +132,57 @@ const storage = z
     }
   });
 
-const deletionPolicy = z.enum(['Delete', 'Retain']);
-const driftPolicy = z.enum(['Correct', 'Report']).default('Correct');
-const adopt = z.strictObject({ id: uuid }).optional();
-const accountRef = nameRef.prefault({ name: 'default' });
+/** A probe of the service's endpoint, on top of what the API says of its state. */
+const readiness = z.strictObject({
+  path: z
+    .string()
+    .max(1024)
+    .regex(/^\/[\x21-\x7e]*$/, 'must start with "/" and hold no blanks'),
+  periodSeconds: z.int().min(1).max(3600).default(10),
+  timeoutSeconds: z.int().min(1).max(60).default(5),
+});
 
-const containerServiceSpec = z.strictObject({
+/** Restarts of a service in `error`, at most so many in a row; without it, or with 0, it is only reported. */
+const onError = z.strictObject({ restarts: z.int().min(0).max(100).default(3) });
+
+const containerServiceFields = z.strictObject({
   accountRef,
   serviceName: z.string().min(1).max(253).optional(),
   region: z.string().min(1),
   geography: z.string().min(1).optional(),
-  image: z.string().min(1),
+  /** Absent, like the fields that follow it: what the template gives, or not managed. */
+  image: z.string().min(1).optional(),
   command: z.array(z.string()).optional(),
-  resources: z.strictObject({
-    gpuCount: z.number().nonnegative().default(0),
-    cpu: z.number().positive(),
-    memoryGb: z.number().positive(),
-  }),
-  httpPort: z.int().min(1).max(65_535).optional(),
+  resources: resources.optional(),
+  httpPort: httpPort.optional(),
+  sleepAfterMinutes: sleepAfterMinutes.optional(),
   env: environment.optional(),
   storage: storage.optional(),
-  /** 0 and null: never sleep. Absent: not managed. */
-  sleepAfterMinutes: z.int().min(0).max(1440).nullable().optional(),
+  /** Defaults for what the spec does not give, taken when the service is created. */
+  templateRef: nameRef.optional(),
+  /** What becomes of the service when its template changes. */
+  templateUpdates: z.enum(['Ignore', 'Apply']).default('Ignore'),
   desiredState: z.enum(['Running', 'Stopped']).default('Running'),
   restartToken: z.string().optional(),
+  readiness: readiness.optional(),
   disruption: z.enum(['WhenUnprotected', 'Never', 'Always']).default('WhenUnprotected'),
+  disruptionWindows: z.array(disruptionWindow).min(1).max(32).optional(),
+  onError: onError.optional(),
   driftPolicy,
   replacement: z.enum(['Never', 'Recreate']).default('Never'),
   deletionPolicy: deletionPolicy.default('Delete'),
   adopt,
+});
+
+/** Neither image nor template: nobody could say what is to run. */
+const containerServiceSpec = containerServiceFields.superRefine((spec, context) => {
+  if (spec.templateRef !== undefined) return;
+  const missing = { image: 'a text', resources: 'a map with cpu and memoryGb' } as const;
+  for (const field of ['image', 'resources'] as const) {
+    if (spec[field] !== undefined) continue;
+    const message = `is missing; add it (${missing[field]}), or a \`templateRef\` whose template gives it`;
+    context.addIssue({ code: 'custom', path: [field], message });
+  }
 });
 export type ContainerServiceSpec = z.infer<typeof containerServiceSpec>;
 
@@ -238,21 +245,29 @@ export const documents = {
   Account: kindSchema('Account', accountSpec),
   ContainerService: kindSchema('ContainerService', containerServiceSpec),
   StorageVolume: storageVolume,
+  ServiceTemplate: serviceTemplate,
+  ImageRegistry: imageRegistry,
+  ProtectedTask: protectedTask,
 } as const;
 
 export interface Specs {
   Account: AccountSpec;
   ContainerService: ContainerServiceSpec;
   StorageVolume: StorageVolumeSpec;
+  ServiceTemplate: ServiceTemplateSpec;
+  ImageRegistry: ImageRegistrySpec;
+  ProtectedTask: ProtectedTaskSpec;
 }
 
-/** Kinds and fields of the design that this version does not serve yet: refused by name, not as a typo. */
-export const laterKinds: readonly string[] = ['ServiceTemplate', 'ImageRegistry', 'ProtectedTask'];
-export const laterFields: readonly string[] = ['templateRef', 'readiness', 'onError', 'disruptionWindows'];
+const nameFields = {
+  ContainerService: 'serviceName',
+  StorageVolume: 'volumeName',
+  ServiceTemplate: 'templateName',
+  ProtectedTask: 'taskName',
+} as const;
 
-/** The name under which a service or volume is created at the provider, without any mark. */
-export function remoteName(kind: 'ContainerService' | 'StorageVolume', name: string, spec: object): string {
-  const given = kind === 'ContainerService' ? 'serviceName' : 'volumeName';
-  const value = (spec as Record<string, unknown>)[given];
+/** The name under which an object is created at the provider, without any mark. */
+export function remoteName(kind: keyof typeof nameFields, name: string, spec: object): string {
+  const value = (spec as Record<string, unknown>)[nameFields[kind]];
   return typeof value === 'string' ? value : name;
 }

@@ -1,4 +1,6 @@
+export * from './identity-pin.ts';
 export * from './lock.ts';
 export * from './records.ts';
+export { leaveResolution } from './resolutions.ts';
 export * from './sqlite-store.ts';
 export * from './memory-store.ts';

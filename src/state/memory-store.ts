@@ -1,7 +1,8 @@
 /** Records and intents in memory: what the durable stores keep for reading, and all that a preview needs. */
 import type { DigestKey } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
-import type { Intent, ObjectRecord, StateStore } from './records.ts';
+import type { IdentityPin } from './identity-pin.ts';
+import type { Intent, ObjectRecord, Resolution, StateStore } from './records.ts';
 
 export class MemoryStore implements StateStore {
   readonly digestKey: DigestKey;
@@ -10,13 +11,16 @@ export class MemoryStore implements StateStore {
   readonly #records: Map<ObjectKey, ObjectRecord>;
   readonly #intents: Map<ObjectKey, Intent>;
   readonly #byExternalId = new Map<string, ObjectKey>();
+  readonly #pins: Map<string, IdentityPin>;
 
   /** `intents`: the newest one of each object. */
   constructor(
     identity: { digestKey: DigestKey; ownerName: string; ownerConfirmed?: boolean },
     records: readonly ObjectRecord[],
     intents: readonly Intent[],
+    pins: ReadonlyMap<string, IdentityPin> = new Map(),
   ) {
+    this.#pins = new Map(pins);
     this.digestKey = identity.digestKey;
     this.ownerName = identity.ownerName;
     this.ownerConfirmed = identity.ownerConfirmed ?? false;
@@ -47,6 +51,10 @@ export class MemoryStore implements StateStore {
     return intent?.outcome === 'pending' || intent?.outcome === 'unknown' ? intent : undefined;
   }
 
+  resolution(_key: ObjectKey): Resolution | undefined {
+    return undefined;
+  }
+
   save(record: ObjectRecord): Promise<void> {
     return this.saveAll([record]);
   }
@@ -65,6 +73,15 @@ export class MemoryStore implements StateStore {
     if (id !== undefined && this.#byExternalId.get(id) === key) this.#byExternalId.delete(id);
     this.#records.delete(key);
     this.#intents.delete(key);
+  }
+
+  identityPin(account: string): IdentityPin | undefined {
+    return this.#pins.get(account);
+  }
+
+  async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
+    if (pin) this.#pins.set(account, pin);
+    else this.#pins.delete(account);
   }
 
   #put(record: ObjectRecord): void {

@@ -5,7 +5,8 @@
  * variable is ever part of it: values are kept as keyed digests only.
  */
 import type { DigestKey } from '../base/index.ts';
-import type { Condition, ObjectKey } from '../resources/index.ts';
+import type { Condition, ObjectKey, TemplateValues } from '../resources/index.ts';
+import type { IdentityPin } from './identity-pin.ts';
 
 /** The document as last read, without the values of its environment. */
 export interface StoredManifest {
@@ -33,6 +34,18 @@ export interface ObjectRecord {
   readonly externalId: string | undefined;
   /** Keyed digest of each field as it was last known to be applied. */
   readonly applied: Readonly<Record<string, string>>;
+  /** Fields that were sent and accepted, and have not been seen in place since: what they show then is nobody else's doing. */
+  readonly unconfirmed: readonly string[];
+  /** Fields that the API showed in another form than they were sent in, in the very answer to the request. */
+  readonly shownAs: Readonly<Record<string, ShownAs>>;
+  /** Fields that the API hides, and that somebody may have changed: its revision moved, and nothing visible did. */
+  readonly doubted: readonly string[];
+  /** The generation for which doubted fields have been sent again; once for each is enough. */
+  readonly resentFor: number | undefined;
+  /** The remote object as it was last seen. */
+  readonly seen: Seen | undefined;
+  /** As it was last seen to be as desired, with no mutation of ours since. */
+  readonly baseline: Baseline | undefined;
   /** The last restart token acted upon (or found at the start, when nothing had to be restarted). */
   readonly restartToken: string | undefined;
   /**
@@ -44,11 +57,31 @@ export interface ObjectRecord {
   readonly deletedByUs: boolean;
   /** Why we paused it ourselves; whoever sees it paused then must not take it for somebody else's doing. */
   readonly pausedFor: 'VolumeExpansion' | undefined;
+  /** The independent volume that was made with the service, and has no object of its own. */
+  readonly madeVolumeId: string | undefined;
+  /** Restarts by remediation in a row: how many, the last one's time (Unix milliseconds), and of which generation. */
+  readonly remediation:
+    | { readonly restarts: number; readonly at: number; readonly generation: number }
+    | undefined;
+  /** What the service took of its template; a later change of that does not reach it by itself. */
+  readonly template: { readonly name: string; readonly values: TemplateValues } | undefined;
+  /** Of a ProtectedTask: the activity that is, or may be, registered for it. */
+  readonly lease: TaskLease | undefined;
+  /** Unix milliseconds at which the release of its activity was acknowledged. */
+  readonly releasedAt: number | undefined;
   /** The request that the API refused for good; not sent again until it would be another one. */
   readonly refusal: Refusal | undefined;
   /** How often the same correction was applied without the observation following. */
   readonly repeated: { readonly fingerprint: string; readonly count: number } | undefined;
   readonly status: ObjectStatus | undefined;
+}
+
+export interface TaskLease {
+  readonly serviceId: string;
+  /** The object's uid, until somebody else releases it: then it has to be another one. */
+  readonly activityId: string;
+  /** The Idempotency-Key of the release. */
+  readonly releaseKey: string;
 }
 
 /** Of an object that has just been seen. */
@@ -65,14 +98,53 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
     account: undefined,
     externalId: undefined,
     applied: {},
+    unconfirmed: [],
+    shownAs: {},
+    doubted: [],
+    resentFor: undefined,
+    seen: undefined,
+    baseline: undefined,
     restartToken: undefined,
     unproven: false,
     deletedByUs: false,
     pausedFor: undefined,
+    madeVolumeId: undefined,
+    remediation: undefined,
+    template: undefined,
+    lease: undefined,
+    releasedAt: undefined,
     refusal: undefined,
     repeated: undefined,
     status: undefined,
   };
+}
+
+/** A record as it was stored: fields that came with a later version have the values of a new one. */
+export function readRecord(stored: ObjectRecord): ObjectRecord {
+  return { ...newRecord(stored.key, stored.uid), ...stored };
+}
+
+/** Keyed digests of the value that was sent, and of what the API made of it. */
+export interface ShownAs {
+  readonly desired: string;
+  readonly observed: string;
+}
+
+export interface Seen {
+  readonly id: string;
+  /** The highest that it has had; a lower one is not believed. */
+  readonly revision: number | undefined;
+  readonly state: string | undefined;
+  /** Unix milliseconds at which it was first seen in that state. */
+  readonly since: number;
+}
+
+export interface Baseline {
+  readonly id: string;
+  readonly revision: number;
+  readonly state: string | undefined;
+  /** Unix milliseconds. */
+  readonly at: number;
 }
 
 /**
@@ -95,6 +167,20 @@ export interface Refusal {
   readonly message: string;
   /** Unix milliseconds. */
   readonly at: number;
+  /** Absent in records of older versions. */
+  readonly scarcity?: Scarcity | undefined;
+}
+
+/** The provider had too little of what was asked for. */
+export interface Scarcity {
+  /** Keyed digest of what the request needs of the provider's stock. */
+  readonly demand: string;
+  /** Refusals of it in a row. */
+  readonly failures: number;
+  /** Unix milliseconds before which it is not asked for again. */
+  readonly retryAt: number;
+  readonly reason: string;
+  readonly message: string;
 }
 
 /** `not-applied`: unknown at first, and then shown by evidence not to have happened. */
@@ -132,11 +218,14 @@ export interface Intent {
 
 export interface DriftEntry {
   readonly path: string;
-  readonly kind: 'Changed' | 'Missing' | 'Foreign';
+  /** `RevisionMoved`: its revision did, and nothing visible; a field that the API hides may have been changed. */
+  readonly kind: 'Changed' | 'Missing' | 'RevisionMoved';
   readonly desired: unknown;
   readonly observed: unknown;
   /** RFC 3339. */
   readonly since: string;
+  /** What the provider's events say of it, in their words. */
+  readonly cause?: string;
 }
 
 /** `status` of an object, as shown by `fleetkeeper status` and written to a cluster. */
@@ -158,6 +247,15 @@ export interface LastMutation {
   /** RFC 3339. */
   readonly at: string;
   readonly outcome: IntentOutcome;
+}
+
+/** A person's word on a mutation whose outcome no evidence tells. */
+export interface Resolution {
+  /** Of the intent that is meant. */
+  readonly idempotencyKey: string;
+  readonly applied: boolean;
+  /** What a creation made. */
+  readonly id: string | undefined;
 }
 
 /**
@@ -185,4 +283,10 @@ export interface StateStore {
   saveIntent(intent: Intent, record: ObjectRecord): Promise<void>;
   /** Forgets the object and its intents. */
   remove(key: ObjectKey): Promise<void>;
+  /** Another process may have left it since the start. */
+  resolution(key: ObjectKey): Resolution | undefined;
+  /** Of an account (`namespace/name`). */
+  identityPin(account: string): IdentityPin | undefined;
+  /** Undefined forgets it. */
+  saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void>;
 }

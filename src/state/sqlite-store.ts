@@ -7,7 +7,10 @@ import path from 'node:path';
 import { Sqlite, UserError, digestKey, messageOf, type Random, type Row } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { MemoryStore } from './memory-store.ts';
-import type { Intent, IntentOutcome, ObjectRecord, StateStore } from './records.ts';
+import type { IdentityPin } from './identity-pin.ts';
+import { readRecord } from './records.ts';
+import { dropResolution, findResolution } from './resolutions.ts';
+import type { Intent, IntentOutcome, ObjectRecord, Resolution, StateStore } from './records.ts';
 
 const migrations = [
   `CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -31,6 +34,8 @@ const migrations = [
    CREATE INDEX intents_by_object ON intents (object, number);`,
 ];
 
+/** Names in `meta` under which the identities of accounts are pinned. */
+const pinPrefix = 'identity:';
 /** Intents kept per object, for people who ask what happened. */
 const intentsPerObject = 20;
 
@@ -113,8 +118,8 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
         'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
       );
     }
-    const { identity, records, intents } = told(file, () => load(database, owner));
-    return new MemoryStore(identity, records, intents);
+    const { identity, records, intents, pins } = told(file, () => load(database, owner));
+    return new MemoryStore(identity, records, intents, pins);
   } finally {
     database.close();
   }
@@ -154,10 +159,18 @@ function load(database: Sqlite, owner: OwnerChoice) {
     },
     records: database
       .all('SELECT record FROM objects')
-      .map((row) => JSON.parse(String(row['record'])) as ObjectRecord),
+      .map((row) => readRecord(JSON.parse(String(row['record'])) as ObjectRecord)),
     intents: database
       .all('SELECT * FROM intents WHERE number IN (SELECT max(number) FROM intents GROUP BY object)')
       .map(readIntent),
+    pins: new Map(
+      database
+        .all('SELECT name, value FROM meta WHERE name GLOB $pattern', { pattern: `${pinPrefix}*` })
+        .map((row) => [
+          String(row['name']).slice(pinPrefix.length),
+          JSON.parse(String(row['value'])) as IdentityPin,
+        ]),
+    ),
   };
 }
 
@@ -166,8 +179,8 @@ class SqliteStore extends MemoryStore implements StateStore {
   readonly #identity: string;
 
   constructor(database: Sqlite, owner: OwnerChoice) {
-    const { identity, records, intents } = load(database, owner);
-    super(identity, records, intents);
+    const { identity, records, intents, pins } = load(database, owner);
+    super(identity, records, intents, pins);
     this.#database = database;
     this.#identity = identityOf(database.file);
   }
@@ -190,6 +203,10 @@ class SqliteStore extends MemoryStore implements StateStore {
     this.#database.transaction(() => {
       this.#writeRecord(record);
       this.#writeIntent(intent);
+      // The word on an earlier outcome is spent.
+      if (intent.outcome !== 'pending' && intent.outcome !== 'unknown') {
+        dropResolution(this.#database, intent.object);
+      }
     });
     await super.saveIntent(intent, record);
   }
@@ -198,8 +215,24 @@ class SqliteStore extends MemoryStore implements StateStore {
     this.#database.transaction(() => {
       this.#database.run('DELETE FROM objects WHERE key = $key', { key });
       this.#database.run('DELETE FROM intents WHERE object = $key', { key });
+      dropResolution(this.#database, key);
     });
     await super.remove(key);
+  }
+
+  override resolution(key: ObjectKey): Resolution | undefined {
+    return findResolution(this.#database, key);
+  }
+
+  override async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
+    const name = `${pinPrefix}${account}`;
+    if (pin) {
+      const value = JSON.stringify(pin);
+      this.#database.run('INSERT OR REPLACE INTO meta VALUES ($name, $value)', { name, value });
+    } else {
+      this.#database.run('DELETE FROM meta WHERE name = $name', { name });
+    }
+    await super.saveIdentityPin(account, pin);
   }
 
   #writeRecord(record: ObjectRecord): void {

@@ -1,10 +1,12 @@
 /** `status` of each kind: conditions, drift, the last mutation, and what the API tells. Never a secret value. */
-import type { wire } from '../api/index.ts';
+import type { ProbeResult, wire } from '../api/index.ts';
 import { rfc3339 } from '../base/index.ts';
-import type { Observation, Plan } from '../plan/index.ts';
+import { toldText, type Observation, type Plan } from '../plan/index.ts';
 import type { ContainerServiceSpec } from '../resources/index.ts';
-import type { DriftEntry, Intent, ObjectRecord, ObjectStatus } from '../state/index.ts';
-import { buildConditions, type Health } from './conditions.ts';
+import type { Intent, ObjectRecord, ObjectStatus } from '../state/index.ts';
+import { buildConditions, type ConditionInputs, type Health } from './conditions.ts';
+import { driftEntries } from './drift.ts';
+import { overdue } from './progress.ts';
 
 export interface StatusInputs {
   readonly record: ObjectRecord;
@@ -15,6 +17,8 @@ export interface StatusInputs {
   readonly observed: Readonly<Record<string, unknown>>;
   readonly revision: number | undefined;
   readonly reconcileAt: string | undefined;
+  /** Conditions that only some kinds have. */
+  readonly more?: ConditionInputs['more'];
   readonly wallMs: number;
 }
 
@@ -26,6 +30,7 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
       ? `${lastIntent.action} (${lastIntent.idempotencyKey}): ${lastIntent.note ?? 'no answer yet'}`
       : undefined;
   const drift = driftEntries(plan, record.status?.drift ?? [], now);
+  const unknownSince = outcomeUnknown === undefined ? undefined : lastIntent?.createdAt;
   return {
     observedGeneration: record.generation,
     ...(record.externalId === undefined ? {} : { id: record.externalId }),
@@ -35,8 +40,11 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
       plan,
       health: inputs.health,
       outcomeUnknown,
+      overdue: overdue(plan, record, unknownSince, wallMs),
+      drift,
       generation: record.generation,
       previous: record.status?.conditions ?? [],
+      ...(inputs.more ? { more: inputs.more } : {}),
       now,
     }),
     ...(drift.length > 0 ? { drift } : {}),
@@ -54,31 +62,25 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
   };
 }
 
-function driftEntries(plan: Plan, previous: readonly DriftEntry[], now: string): DriftEntry[] {
-  return plan.differences
-    .filter((difference) => difference.drift)
-    .map(({ path, desired, observed }) => ({
-      path,
-      kind: path === 'service' || path === 'volume' ? 'Missing' : 'Changed',
-      desired,
-      observed,
-      since: previous.find((entry) => entry.path === path)?.since ?? now,
-    }));
-}
-
 // ---- services ----------------------------------------------------------------------------------------
 
-/** What a service is good for by itself: Ready is running with an endpoint, stopped as wished, or asleep. */
-export function serviceHealth(spec: ContainerServiceSpec, observation: Observation<wire.Service>): Health {
+/**
+ * What a service is good for by itself: Ready is running with an endpoint, stopped as wished, or asleep. `secrets`: values
+ * that the provider may repeat in what it says of an error.
+ */
+export function serviceHealth(
+  spec: ContainerServiceSpec,
+  observation: Observation<wire.Service>,
+  probe: ProbeResult | undefined,
+  secrets: readonly string[] = [],
+): Health {
   if (observation.kind === 'pending') return notReady('AwaitingObservation', observation.message);
   if (observation.kind !== 'present') return notReady('NotThere', 'the service does not exist');
   const { state, endpoint, error } = observation.value;
   switch (state) {
     case 'running':
       if (spec.desiredState === 'Stopped') return notReady('NotStopped', 'the service runs, and should not');
-      return spec.httpPort !== undefined && !endpoint
-        ? notReady('NoEndpoint', 'the service runs, but has no endpoint yet')
-        : { ready: 'True', reason: 'Running', message: '' };
+      return runningHealth(spec, endpoint ?? undefined, probe);
     case 'paused':
       return spec.desiredState === 'Stopped'
         ? { ready: 'True', reason: 'Stopped', message: '' }
@@ -86,11 +88,25 @@ export function serviceHealth(spec: ContainerServiceSpec, observation: Observati
     case 'sleeping':
       return { ready: 'True', reason: 'Sleeping', message: 'asleep under its sleep policy' };
     case 'error':
-      return notReady('ServiceError', error ?? 'the service is in error');
+      return notReady('ServiceError', error ? toldText(error, secrets) : 'the service is in error');
     case undefined:
     default:
       return notReady('NotRunning', `the service is ${state ?? 'in no known state'}`);
   }
+}
+
+function runningHealth(
+  { httpPort, readiness }: ContainerServiceSpec,
+  endpoint: string | undefined,
+  probe: ProbeResult | undefined,
+): Health {
+  if ((httpPort !== undefined || readiness) && !endpoint) {
+    return notReady('NoEndpoint', 'the service runs, but has no endpoint yet');
+  }
+  if (!readiness || probe?.ready) return { ready: 'True', reason: 'Running', message: '' };
+  return probe
+    ? notReady('ProbeFailed', probe.message)
+    : notReady('ProbePending', 'the service runs, and its endpoint has not been looked at yet');
 }
 
 export function observedService(observation: Observation<wire.Service>): Record<string, unknown> {
@@ -108,7 +124,7 @@ export function volumeHealth(observation: Observation<wire.Volume>): Health {
   if (status === 'ready') return { ready: 'True', reason: 'Provisioned', message: '' };
   return notReady(
     status === 'error' ? 'VolumeError' : 'NotReady',
-    error ?? `the volume is ${status ?? 'in no status'}`,
+    error ? toldText(error) : `the volume is ${status ?? 'in no status'}`,
   );
 }
 

@@ -5,17 +5,22 @@
  * |----------------|---------------------------------------------------------------------------------|
  * | Ready          | a read after our last mutation shows the object as this generation wants it, and usable |
  * | Reconciling    | something is being done, or waited for, that goes on by itself                   |
- * | Stalled        | a person has to change something                                                 |
+ * | Stalled        | a person has to change something, or what is waited for takes too long (progress.ts) |
  * | Synced         | no field differs, apart from drift that is only to be reported                   |
  * | Drifted        | somebody else moved a field away from what was applied                            |
  * | Protected      | an activity in the service keeps a disruptive change waiting                      |
  * | OutcomeUnknown | a mutation's outcome is not known and is being looked for                         |
+ * | Accepted, Allocated | the API has taken it on; compute or storage is held for it (allocation.ts)   |
+ * | TemplateOutdated | of a service with a template: the template gives other values now than were taken of it |
+ * | SpendingAllowed | of an Account: what costs more may be created, started and grown                |
  *
  * `Protected` and `OutcomeUnknown` appear once they have been True; the others are always there.
  */
-import { unreachable } from '../base/index.ts';
-import { protectedReason, type Plan } from '../plan/index.ts';
+import { rfc3339, unreachable } from '../base/index.ts';
+import { driftAccepted, nothingVisible, protectedReason, type Plan } from '../plan/index.ts';
 import type { Condition, ConditionStatus, ConditionType } from '../resources/index.ts';
+import type { DriftEntry } from '../state/index.ts';
+import type { Overdue } from './progress.ts';
 
 export interface Health {
   /** What the observed object is good for, were it as desired. */
@@ -28,13 +33,18 @@ export interface ConditionInputs {
   readonly plan: Plan;
   readonly health: Health;
   readonly outcomeUnknown: string | undefined;
+  /** What is waited for takes too long, or needs a person. */
+  readonly overdue: Overdue | undefined;
+  readonly drift: readonly DriftEntry[];
   readonly generation: number;
   readonly previous: readonly Condition[];
+  /** Conditions that only some kinds have. */
+  readonly more?: readonly (readonly [ConditionType, Statement])[];
   /** RFC 3339. */
   readonly now: string;
 }
 
-interface Statement {
+export interface Statement {
   readonly status: ConditionStatus;
   readonly reason: string;
   readonly message: string;
@@ -43,28 +53,13 @@ interface Statement {
 const no = (reason: string): Statement => ({ status: 'False', reason, message: '' });
 
 export function buildConditions(inputs: ConditionInputs): Condition[] {
-  const { plan, previous, outcomeUnknown } = inputs;
-  const drifted = plan.differences.filter((difference) => difference.drift).map(({ path }) => path);
-  const statements: [ConditionType, Statement | undefined][] = [
+  const { plan, previous, outcomeUnknown, overdue } = inputs;
+  const statements: (readonly [ConditionType, Statement | undefined])[] = [
     ['Ready', readiness(inputs)],
-    ['Reconciling', reconciling(plan)],
-    [
-      'Stalled',
-      plan.kind === 'hold'
-        ? { status: 'True', reason: plan.reason, message: plan.message }
-        : no('NotStalled'),
-    ],
+    ['Reconciling', overdue ? no(overdue.reason) : reconciling(plan)],
+    ['Stalled', stalled(plan, overdue)],
     ['Synced', synced(plan)],
-    [
-      'Drifted',
-      drifted.length > 0
-        ? {
-            status: 'True',
-            reason: 'ChangedElsewhere',
-            message: `changed by somebody else: ${drifted.join(', ')}`,
-          }
-        : no('NoDrift'),
-    ],
+    ['Drifted', drifted(inputs)],
     [
       'Protected',
       plan.kind === 'wait' && plan.reason === protectedReason
@@ -77,6 +72,7 @@ export function buildConditions(inputs: ConditionInputs): Condition[] {
         ? undefined
         : { status: 'True', reason: 'AwaitingEvidence', message: outcomeUnknown },
     ],
+    ...(inputs.more ?? []),
   ];
   return statements.flatMap(([type, statement]) => {
     const before = previous.find((condition) => condition.type === type);
@@ -101,10 +97,10 @@ function withTransition(
 }
 
 /** Reasons for which nothing can be said of the object at all. */
-const blindReasons = new Set(['ApiUnreachable', 'CredentialRejected']);
+const blindReasons = new Set(['ApiUnreachable', 'CredentialRejected', 'IdentityChanged']);
 
 function readiness({ plan, health }: ConditionInputs): Statement {
-  if (plan.kind === 'wait' && blindReasons.has(plan.reason)) {
+  if ((plan.kind === 'wait' || plan.kind === 'hold') && blindReasons.has(plan.reason)) {
     return { status: 'Unknown', reason: plan.reason, message: plan.message };
   }
   switch (plan.kind) {
@@ -128,12 +124,34 @@ function reconciling(plan: Plan): Statement {
   return no(plan.kind === 'in-sync' ? 'Done' : 'Stalled');
 }
 
+function stalled(plan: Plan, overdue: Overdue | undefined): Statement {
+  const cause = overdue ?? (plan.kind === 'hold' ? plan : undefined);
+  return cause ? { status: 'True', reason: cause.reason, message: cause.message } : no('NotStalled');
+}
+
+function drifted({ drift, plan: { driftAcceptedUntil } }: ConditionInputs): Statement {
+  if (drift.length === 0) return no('NoDrift');
+  const paths = drift.map(({ path }) => path).join(', ');
+  if (driftAcceptedUntil !== undefined) {
+    const message = `accepted until ${rfc3339(driftAcceptedUntil)}: ${paths}`;
+    return { status: 'True', reason: 'Accepted', message };
+  }
+  const isMoved = drift.every(({ kind }) => kind === 'RevisionMoved');
+  return isMoved
+    ? { status: 'True', reason: 'RevisionMoved', message: `${nothingVisible}; it may be: ${paths}` }
+    : { status: 'True', reason: 'ChangedElsewhere', message: `changed by somebody else: ${paths}` };
+}
+
 function synced(plan: Plan): Statement {
   if (plan.kind === 'in-sync') {
     const reported = plan.differences.length > 0;
     return {
       status: reported ? 'False' : 'True',
-      reason: reported ? 'DriftReported' : 'AsDesired',
+      reason: !reported
+        ? 'AsDesired'
+        : plan.driftAcceptedUntil === undefined
+          ? 'DriftReported'
+          : driftAccepted,
       message: '',
     };
   }

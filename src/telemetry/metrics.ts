@@ -1,6 +1,8 @@
 /**
- * Every metric of the manager, declared once. Names of controller-runtime and of its workqueue are kept
- * where the meaning is the same, so that existing dashboards work.
+ * Every metric of the manager, declared once; `docs/metrics.md` is made from these declarations. Names of
+ * controller-runtime and of client-go's workqueue are kept where the meaning is the same, so that existing dashboards
+ * work; a `controller` is a kind. No label holds the name of an object: series stay as few as there are kinds, reasons,
+ * endpoints and accounts.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -11,35 +13,185 @@ export function createMetrics() {
   const registers = [registry];
   return {
     registry,
-    ...engineMetrics(registers),
+    ...controllerMetrics(registers),
+    ...workqueueMetrics(registers),
     ...apiMetrics(registers),
     ...fleetMetrics(registers),
+    ...taskMetrics(registers),
+    ...accountMetrics(registers),
   };
 }
 
-function engineMetrics(registers: Registry[]) {
+/** The buckets of controller-runtime. */
+const passSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+/** Those of client-go. */
+const queueSeconds = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10];
+
+function controllerMetrics(registers: Registry[]) {
   return {
     reconcileTotal: new Counter({
       name: 'controller_runtime_reconcile_total',
-      help: 'Passes of the reconciler by kind and result (in-sync, act, wait, hold, error).',
+      help: 'Passes by kind and result: success (nothing to do, or held), requeue (a step was taken), requeue_after (waiting), error.',
       labelNames: ['controller', 'result'],
+      registers,
+    }),
+    reconcileErrors: new Counter({
+      name: 'controller_runtime_reconcile_errors_total',
+      help: 'Passes that failed by a defect or a full disk; what the API refuses is no error of a pass.',
+      labelNames: ['controller'],
       registers,
     }),
     reconcileSeconds: new Histogram({
       name: 'controller_runtime_reconcile_time_seconds',
       help: 'Duration of a pass, requests included.',
       labelNames: ['controller'],
-      buckets: [0.001, 0.01, 0.1, 1, 10, 60],
+      buckets: passSeconds,
       registers,
     }),
+    activeWorkers: new Gauge({
+      name: 'controller_runtime_active_workers',
+      help: 'Passes under way.',
+      labelNames: ['controller'],
+      registers,
+    }),
+    workerLimit: new Gauge({
+      name: 'controller_runtime_max_concurrent_reconciles',
+      help: 'The most passes that may be under way at once, of all kinds together.',
+      labelNames: ['controller'],
+      registers,
+    }),
+    plans: new Counter({
+      name: 'fleetkeeper_plans_total',
+      help: 'Answers of the planners by kind, answer (in-sync, act, wait, hold) and reason.',
+      labelNames: ['kind', 'answer', 'reason'],
+      registers,
+    }),
+  };
+}
+
+function workqueueMetrics(registers: Registry[]) {
+  const labelNames = ['name'] as const;
+  return {
     queueDepth: new Gauge({
       name: 'workqueue_depth',
       help: 'Keys that wait for a worker.',
+      labelNames,
       registers,
     }),
     queueAdds: new Counter({
       name: 'workqueue_adds_total',
       help: 'Keys put into the workqueue.',
+      labelNames,
+      registers,
+    }),
+    queueSeconds: new Histogram({
+      name: 'workqueue_queue_duration_seconds',
+      help: 'How long a key waits for a worker.',
+      labelNames,
+      buckets: queueSeconds,
+      registers,
+    }),
+    workSeconds: new Histogram({
+      name: 'workqueue_work_duration_seconds',
+      help: 'How long a worker works on a key.',
+      labelNames,
+      buckets: queueSeconds,
+      registers,
+    }),
+    unfinishedSeconds: new Gauge({
+      name: 'workqueue_unfinished_work_seconds',
+      help: 'Seconds of work in progress, summed over all workers.',
+      labelNames,
+      registers,
+    }),
+    longestRunningSeconds: new Gauge({
+      name: 'workqueue_longest_running_processor_seconds',
+      help: 'How long the longest pass under way has been running.',
+      labelNames,
+      registers,
+    }),
+    queueRetries: new Counter({
+      name: 'workqueue_retries_total',
+      help: 'Keys put back to be looked at after a pause.',
+      labelNames,
+      registers,
+    }),
+  };
+}
+
+function apiMetrics(registers: Registry[]) {
+  return {
+    apiRequests: new Counter({
+      name: 'fleetkeeper_api_requests_total',
+      help: 'Requests to the control API by verb, endpoint and outcome (applied, refused, not-sent, unknown).',
+      labelNames: ['verb', 'endpoint', 'outcome'],
+      registers,
+    }),
+    apiSeconds: new Histogram({
+      name: 'fleetkeeper_api_request_duration_seconds',
+      help: 'Duration of requests to the control API, without the wait at the limiter.',
+      labelNames: ['verb', 'endpoint'],
+      buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+      registers,
+    }),
+    throttled: new Counter({
+      name: 'fleetkeeper_api_throttled_total',
+      help: 'Answers with status 429.',
+      labelNames: ['account'],
+      registers,
+    }),
+    limiterWaitSeconds: new Histogram({
+      name: 'fleetkeeper_limiter_wait_seconds',
+      help: 'Time that requests waited at the limiter.',
+      labelNames: ['lane'],
+      buckets: [0.01, 0.1, 1, 10, 60, 600],
+      registers,
+    }),
+    limiterRate: new Gauge({
+      name: 'fleetkeeper_limiter_requests_per_second',
+      help: 'The rate that the limiter has learned.',
+      labelNames: ['account'],
+      registers,
+    }),
+  };
+}
+
+function fleetMetrics(registers: Registry[]) {
+  return {
+    buildInfo: new Gauge({
+      name: 'fleetkeeper_build_info',
+      help: '1, with the version of Fleetkeeper.',
+      labelNames: ['version'],
+      registers,
+    }),
+    objects: new Gauge({
+      name: 'fleetkeeper_objects',
+      help: 'Managed objects by kind and the status of their Ready condition.',
+      labelNames: ['kind', 'ready'],
+      registers,
+    }),
+    conditions: new Gauge({
+      name: 'fleetkeeper_condition',
+      help: 'Objects by kind that have this condition with this status and reason.',
+      labelNames: ['kind', 'type', 'status', 'reason'],
+      registers,
+    }),
+    driftSeconds: new Gauge({
+      name: 'fleetkeeper_drift_oldest_age_seconds',
+      help: 'For how long the oldest drift that still stands has been seen; 0 without drift.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    unknownOutcomes: new Gauge({
+      name: 'fleetkeeper_unknown_outcomes',
+      help: 'Objects for which it is not known whether a mutation was applied.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    mutations: new Counter({
+      name: 'fleetkeeper_mutations_total',
+      help: 'Mutations by action and outcome (applied, refused, not-sent, unknown).',
+      labelNames: ['action', 'outcome'],
       registers,
     }),
     statusWrites: new Counter({
@@ -57,67 +209,89 @@ function engineMetrics(registers: Registry[]) {
   };
 }
 
-function apiMetrics(registers: Registry[]) {
+function accountMetrics(registers: Registry[]) {
+  const labelNames = ['account'] as const;
   return {
-    apiRequests: new Counter({
-      name: 'fleetkeeper_api_requests_total',
-      help: 'Requests to the control API by endpoint and outcome (applied: answered; refused, not-sent, unknown).',
-      labelNames: ['endpoint', 'outcome'],
-      registers,
-    }),
-    apiSeconds: new Histogram({
-      name: 'fleetkeeper_api_request_duration_seconds',
-      help: 'Duration of requests to the control API, without the wait at the limiter.',
-      labelNames: ['endpoint'],
-      buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30],
-      registers,
-    }),
-    limiterWaitSeconds: new Histogram({
-      name: 'fleetkeeper_limiter_wait_seconds',
-      help: 'Time that requests waited at the limiter.',
-      labelNames: ['lane'],
-      buckets: [0.01, 0.1, 1, 10, 60, 600],
-      registers,
-    }),
-    limiterRate: new Gauge({
-      name: 'fleetkeeper_limiter_requests_per_second',
-      help: 'The rate that the limiter has learned.',
-      labelNames: ['account'],
-      registers,
-    }),
-    rateLimited: new Counter({
-      name: 'fleetkeeper_api_rate_limited_total',
-      help: 'Answers with status 429.',
-      labelNames: ['account'],
-      registers,
-    }),
-  };
-}
-
-function fleetMetrics(registers: Registry[]) {
-  return {
-    objects: new Gauge({
-      name: 'fleetkeeper_objects',
-      help: 'Managed objects by kind and the status of their Ready condition.',
-      labelNames: ['kind', 'ready'],
-      registers,
-    }),
-    mutations: new Counter({
-      name: 'fleetkeeper_mutations_total',
-      help: 'Mutations by action and outcome (applied, refused, not-sent, unknown).',
-      labelNames: ['action', 'outcome'],
-      registers,
-    }),
     balanceMicros: new Gauge({
       name: 'fleetkeeper_account_balance_micros',
-      help: 'Balance of the account in micro-USD.',
-      labelNames: ['account'],
+      help: 'Balance in micro-USD.',
+      labelNames,
+      registers,
+    }),
+    burnMicros: new Gauge({
+      name: 'fleetkeeper_account_burn_micros_per_hour',
+      help: 'What everything in the account that holds compute or storage costs, in micro-USD per hour.',
+      labelNames,
+      registers,
+    }),
+    runwaySeconds: new Gauge({
+      name: 'fleetkeeper_account_runway_seconds',
+      help: 'How long the balance lasts at this burn; absent while nothing burns.',
+      labelNames,
       registers,
     }),
     pollAgeSeconds: new Gauge({
       name: 'fleetkeeper_account_poll_age_seconds',
       help: 'Age of the newest successful account read.',
+      labelNames,
+      registers,
+    }),
+    accountUp: new Gauge({
+      name: 'fleetkeeper_account_up',
+      help: '1 when the newest read of the account succeeded, and it is the account that it was.',
+      labelNames,
+      registers,
+    }),
+    quotaUsed: new Gauge({
+      name: 'fleetkeeper_account_quota_used',
+      help: 'Things in the account that the API limits, by resource.',
+      labelNames: ['account', 'resource'],
+      registers,
+    }),
+    quotaLimit: new Gauge({
+      name: 'fleetkeeper_account_quota_limit',
+      help: 'How many of them the API allows.',
+      labelNames: ['account', 'resource'],
+      registers,
+    }),
+    ledgerGaps: new Counter({
+      name: 'fleetkeeper_account_ledger_gaps_total',
+      help: 'Reads between which more ledger entries were made than one read shows.',
+      labelNames,
+      registers,
+    }),
+  };
+}
+
+function taskMetrics(registers: Registry[]) {
+  return {
+    beats: new Counter({
+      name: 'fleetkeeper_activity_requests_total',
+      help: 'Requests that register, renew or release activities, by account and outcome.',
+      labelNames: ['account', 'outcome'],
+      registers,
+    }),
+    leases: new Gauge({
+      name: 'fleetkeeper_activity_leases',
+      help: 'Activities of protected tasks by account and phase (registering, held, releasing).',
+      labelNames: ['account', 'phase'],
+      registers,
+    }),
+    leaseExpirySeconds: new Gauge({
+      name: 'fleetkeeper_activity_expiry_seconds',
+      help: 'Seconds until the held activity that is nearest to it expires; negative once one has.',
       labelNames: ['account'],
+      registers,
+    }),
+    protectedSeconds: new Gauge({
+      name: 'fleetkeeper_protected_oldest_age_seconds',
+      help: 'For how long the disruption that has waited longest for an activity has been waiting; 0 without one.',
+      registers,
+    }),
+    beatLateSeconds: new Histogram({
+      name: 'fleetkeeper_activity_beat_lateness_seconds',
+      help: 'How much later than due heartbeats of held activities are sent.',
+      buckets: [0.01, 0.1, 0.5, 1, 3, 10, 30, 120],
       registers,
     }),
   };

@@ -163,6 +163,7 @@ describe('the door', () => {
     expect(door.starts).toHaveLength(13);
   });
 
+  // COVERAGE 18, 78
   test('lets a heartbeat in at once although a roll-out has taken all that it may', async () => {
     door.sendMany(50);
     await door.clock.advance(0);
@@ -244,6 +245,7 @@ describe('the door', () => {
   });
 });
 
+// COVERAGE 78, 96
 describe('after a 429', () => {
   let door: Door;
   beforeEach(async () => {
@@ -296,6 +298,7 @@ describe('after a 429', () => {
   });
 });
 
+// COVERAGE 110
 describe('the rate', () => {
   test('falls once for all requests that were under way together, and again for a later one', async () => {
     const { clock, limiter } = new Door();

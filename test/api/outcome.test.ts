@@ -5,6 +5,7 @@ import { parseRetryAfter } from '../../src/api/index.ts';
 const nowMs = Date.UTC(2026, 0, 1);
 const hourMs = 3_600_000;
 
+// COVERAGE 96
 describe('Retry-After', () => {
   test('law: whatever the server sends is a wait between 1 s and 1 h, or nothing', () => {
     const header = fc.oneof(

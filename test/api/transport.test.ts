@@ -85,6 +85,7 @@ describe('what was sent, and then nobody knows', () => {
     expect((await transport.exchange(post(server.url, '{}'))).kind).toBe('unknown');
   });
 
+  // COVERAGE 101
   test('no answer before the deadline, and the connection is given up', async () => {
     await using server = await serve(() => undefined);
     const pending = transport.exchange(post(server.url, '{}'));

@@ -112,11 +112,6 @@ describe('what is wrong is told with its place and a remedy', () => {
     ],
     ['out of bounds', '  httpPort: 70000', '9: spec.httpPort: must be at most 65535; correct it'],
     [
-      'a later field',
-      '  readiness: {path: /}',
-      '9: spec.readiness: `readiness` is not served by this version yet; remove it until a later version serves it',
-    ],
-    [
       'deep inside',
       '  env:\n    - {name: A}\n    - {nmae: B}',
       '11: spec.env[1].nmae: unknown field `nmae`; did you mean `name`?',
@@ -141,7 +136,7 @@ describe('what is wrong is told with its place and a remedy', () => {
 
   test('a missing field is told where it should be', () => {
     expect(told(service('web').replace(/ {2}image.*\n/, ''))).toEqual([
-      'fleet/web.yaml:5: spec.image: is missing; add it (a text)',
+      'fleet/web.yaml:5: spec.image: is missing; add it (a text), or a `templateRef` whose template gives it',
     ]);
   });
 
@@ -170,12 +165,6 @@ describe('which document it is', () => {
       'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n',
       true,
       'not a kind that fleetkeeper reads',
-    ],
-    [
-      'a kind of a later version is told as such',
-      'apiVersion: fleetkeeper.dev/v1alpha1\nkind: ProtectedTask\nmetadata: {name: x}\n',
-      true,
-      'not served by this version yet',
     ],
     [
       'a misspelt kind may be any of ours',

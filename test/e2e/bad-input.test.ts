@@ -50,7 +50,11 @@ spec:
     [service('bad', { accountRef: { name: 'other' } })],
     /bad\.yaml:\d+: spec\.accountRef\.name: .*other/,
   ],
-  ['something of later', [service('bad', { templateRef: { name: 't' } })], /templateRef.*not served/s],
+  [
+    'a template that is nowhere',
+    [service('bad', { templateRef: { name: 'nowhere' } })],
+    /bad\.yaml:\d+: spec\.templateRef\.name: there is no ServiceTemplate nowhere .*\(built-in\)/,
+  ],
 ];
 
 test.for(broken)(
@@ -113,6 +117,7 @@ test('a folder that vanishes and comes back changes nothing', async () => {
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
 });
 
+// COVERAGE 60
 test('an emptied folder pulls the brake: one clear sentence, and nothing is deleted', async () => {
   const { plane, fleet } = await world();
   const manager = fleet.run();

@@ -83,6 +83,7 @@ test('the control plane killed in the middle loses nothing, and the fleet conver
   expect(known.filter((id) => !ids.has(id))).toEqual([]);
 });
 
+// COVERAGE 96
 test('after a 429 nothing is sent before Retry-After has passed, and then the fleet goes on', async () => {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();

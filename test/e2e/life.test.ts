@@ -178,6 +178,7 @@ test('under driftPolicy Report drift is told, with since, and nothing is sent', 
   expect(plan.held[0]).toMatchObject({ name: 'web', drift: true });
 });
 
+// COVERAGE 58
 test('a volume attached to a running service grows only after the service is paused, which then runs again', async () => {
   const { plane, fleet } = await world(20);
   const documents = (sizeGb: number) => [
@@ -333,6 +334,7 @@ test('a service that somebody deleted is created again, a volume only with the w
   expect(held.message).toContain('fleetkeeper.dev/confirm-data-loss: "data"');
 });
 
+// COVERAGE 17
 test('an unreleased activity keeps a service from being disturbed, and its release lets the change through', async () => {
   const { plane, fleet } = await world();
   await fleet.write('web.yaml', [service('web')]);

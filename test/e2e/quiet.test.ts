@@ -65,6 +65,7 @@ test('secrets of the manifests appear in no log, state, status, plan or journal'
   }
 });
 
+// COVERAGE 3, 113
 test('with 1,000 Ready services a poll costs one GET, and no status is written', async () => {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder, { timeScale: 600 }).start();

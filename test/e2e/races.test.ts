@@ -114,6 +114,7 @@ test('an edit of the Account does not forget a running Retry-After', async () =>
   expect(Date.parse(next.at) - Date.parse(limited.at)).toBeGreaterThanOrEqual(3990);
 });
 
+// COVERAGE 67
 test('the Account of another namespace is not used', async () => {
   const { plane, fleet } = await world();
   await fleet.write('web.yaml', [{ ...service('web'), metadata: { name: 'web', namespace: 'other' } }]);

@@ -10,6 +10,7 @@ async function world() {
   return { folder, plane, fleet: new FleetFolder(folder) };
 }
 
+// COVERAGE 79, 84
 test('a rejected key stops everything, says so, and a corrected Secret sets it going again', async () => {
   const { plane, fleet } = await world();
   const documents = account(plane.url);
@@ -44,6 +45,7 @@ test('an API that can not be reached is waited for', async () => {
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
 });
 
+// COVERAGE 79
 test('address and key may come from the environment, and without either the message says what to set', async () => {
   const { folder, plane, fleet } = await world();
   await fleet.write('web.yaml', [service('web')]);
@@ -55,6 +57,7 @@ test('address and key may come from the environment, and without either the mess
   expect((await plane.service('web')).state).toBe('running');
 });
 
+// COVERAGE 48
 test('capacity that is not there is waited for with growing pauses, never hammered', async () => {
   const { plane, fleet } = await world();
   await fleet.write('fleet.yaml', [...account(plane.url), service('web'), service('other')]);
@@ -70,13 +73,14 @@ test('capacity that is not there is waited for with growing pauses, never hammer
   expect((await plane.requests()).filter(isMutation).length).toBe(2);
 });
 
+// COVERAGE 31, 93
 test('what the API refuses for good is held until the document would ask for something else', async () => {
   const { plane, fleet } = await world();
   await fleet.write('account.yaml', account(plane.url));
-  await fleet.write('web.yaml', [service('web', { region: 'atlantis' })]);
+  await fleet.write('web.yaml', [service('web', { resources: { cpu: 100_000, memoryGb: 1 } })]);
   fleet.run();
   const held = await fleet.until('ContainerService/web', 'Stalled', 'True', 'Refused');
-  expect(held.message).toMatch(/400 .*atlantis/);
+  expect(held.message).toMatch(/400 .*resources\.cpu/);
   const planned = await fleet.plan();
   expect(planned.plan.held[0]).toMatchObject({ reason: 'Refused', actions: ['create'] });
   await fleet.write('web.yaml', [service('web')]);
@@ -93,6 +97,7 @@ test('below the balance that was set nothing is created', async () => {
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
 });
 
+// COVERAGE 113
 test('the annotations paused and reconcile-at do what they say', async () => {
   const { plane, fleet } = await world();
   await fleet.write('account.yaml', account(plane.url, { pollSeconds: 600 }));

@@ -147,6 +147,7 @@ async function shownNotApplied(): Promise<void> {
 }
 
 describe('an intent', () => {
+  // COVERAGE 8, 99
   test('is durable before its request arrives, and its outcome when the answer is told', async () => {
     const outcome = await run(creation());
     expect(outcome).toMatchObject({ kind: 'applied', status: 201 });
@@ -185,6 +186,7 @@ describe('an intent', () => {
     expect(record()?.pausedFor).toBeUndefined();
   });
 
+  // COVERAGE 11
   test('that is open keeps every other one out', async () => {
     await fault({ method: 'POST', fault: 'drop-response', times: 1 });
     await run(creation());
@@ -201,6 +203,7 @@ describe('an intent', () => {
 });
 
 describe('the key', () => {
+  // COVERAGE 100
   test('is the same for the same request that was not sent, and another for another body', async () => {
     expect(await run(creation(), unreachable)).toMatchObject({ kind: 'not-sent' });
     const first = last()?.idempotencyKey;
@@ -214,6 +217,7 @@ describe('the key', () => {
     expect(arrivals.map(({ idempotencyKey }) => idempotencyKey)).toEqual([second]);
   });
 
+  // COVERAGE 98
   test('of a request shown not to have been applied is used again, and the server makes one service of it', async () => {
     const before = await services();
     await fault({ method: 'POST', fault: 'drop-response', times: 1 });
@@ -226,6 +230,7 @@ describe('the key', () => {
     expect(await services()).toBe(before + 1);
   });
 
+  // COVERAGE 100
   test('of a refused request is never used again, nor that of one that was applied', async () => {
     await fault({ method: 'POST', fault: 'status', status: 409, code: 'no_capacity', times: 2 });
     await run(creation());
@@ -238,6 +243,7 @@ describe('the key', () => {
 });
 
 describe('outcomes', () => {
+  // COVERAGE 91
   test('refused: what the API said is recorded, and nothing of it as done', async () => {
     await fault({ method: 'POST', fault: 'status', status: 403, code: 'email_unverified', times: 1 });
     await run(creation());
@@ -303,8 +309,10 @@ describe('outcomes', () => {
     }
   });
 
-  test('a deleted volume answers with its id', async () => {
+  // COVERAGE 28, 61
+  test('a deleted volume answers with its id, and the operation of its deletion is remembered', async () => {
     const { id } = await world.ok('POST', '/api/volumes', { name: 'v', region: 'standard', sizeGb: 10 });
     expect(await run(step({ do: 'delete-volume', id }))).toMatchObject({ kind: 'applied', value: { id } });
+    expect(last()?.note).toMatch(/^operation \S+$/);
   });
 });

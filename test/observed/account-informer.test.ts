@@ -2,7 +2,12 @@ import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ControlApi, Limiter, type HttpReply, type Transport } from '../../src/api/index.ts';
 import { Sensitive, sleep, systemRandom } from '../../src/base/index.ts';
-import { AccountInformer, type ReadFailure, type SnapshotChange } from '../../src/observed/index.ts';
+import {
+  AccountInformer,
+  type ReadFailure,
+  type ReadProblem,
+  type SnapshotChange,
+} from '../../src/observed/index.ts';
 import { createLogger, createMetrics } from '../../src/telemetry/index.ts';
 import { clientOf } from '../api/support.ts';
 import { key, startWorld, trainer } from '../control-plane/support.ts';
@@ -31,6 +36,29 @@ function refusal(status: number): HttpReply {
   return { kind: 'reply', status, retryAfter: undefined, body };
 }
 
+/** Whose account it is: ours, until a `stranger` is put in. */
+class ScriptedIdentity {
+  current = true;
+  checks = 0;
+  stranger: ReadProblem | undefined;
+
+  doubt(): void {
+    this.current = false;
+  }
+
+  async check(): Promise<ReadProblem | undefined> {
+    this.checks += 1;
+    this.current = this.stranger === undefined;
+    return this.stranger;
+  }
+}
+
+const stranger: ReadProblem = {
+  reason: 'IdentityChanged',
+  outcome: { kind: 'not-sent', reason: 'somebody else' },
+  message: 'somebody else',
+};
+
 /** An account whose answers are scripted, read by an informer whose time moves only when told to. */
 class Reading {
   readonly clock = new ManualClock(0);
@@ -42,6 +70,7 @@ class Reading {
   answer = ok();
   answerMs = 0;
   aborted = 0;
+  readonly identity = new ScriptedIdentity();
   readonly informer: AccountInformer;
 
   constructor(fraction = 0.5) {
@@ -65,10 +94,12 @@ class Reading {
         clock: this.clock,
         metrics,
       }),
+      identity: this.identity,
       clock: this.clock,
       random: { ...systemRandom, fraction: () => fraction },
       logger,
       pollMs,
+      lists: () => ({ templates: false, registries: false }),
       onSnapshot: (change) => this.changes.push(change),
       onFailure: (failure) => this.failures.push(failure),
     });
@@ -135,6 +166,7 @@ describe('an account that somebody waits for', () => {
     expect(reading.readsMs).toEqual([0, 1000, 6000]);
   });
 
+  // COVERAGE 3
   test('is read once for many', async () => {
     for (let count = 0; count < 100; count += 1) {
       reading.informer.want();
@@ -160,6 +192,7 @@ describe('an account that somebody waits for', () => {
     expect(reading.readsMs).toEqual([0, pollMs, pollMs + 3000]);
   });
 
+  // COVERAGE 113
   test('is read ever more seldom while nothing changes, until something is sent', async () => {
     for (let elapsedMs = 0; elapsedMs < 120_000; elapsedMs += 100) {
       reading.informer.want();
@@ -201,6 +234,7 @@ describe('an account that somebody waits for', () => {
 });
 
 describe('a failed read', () => {
+  // COVERAGE 54, 114
   test('leaves the old snapshot as it was, and says that it is old', async () => {
     const before = reading.informer.current;
     expect(before).toBeDefined();
@@ -413,16 +447,62 @@ describe('stopped', () => {
   });
 });
 
+describe('whose account it is', () => {
+  // COVERAGE 2, 83
+  test('is made sure of before the first read, and nothing of a stranger is read', async () => {
+    reading = new Reading();
+    reading.identity.current = false;
+    reading.identity.stranger = stranger;
+    await reading.begin();
+    expect(reading.readsMs).toEqual([]);
+    expect(reading.failures).toMatchObject([{ reason: 'IdentityChanged', message: 'somebody else' }]);
+    expect(reading.informer.current).toBeUndefined();
+  });
+
+  test('is not asked again while nothing gives reason to doubt it', async () => {
+    await reading.clock.advance(10 * pollMs);
+    expect([reading.readsMs.length, reading.identity.checks]).toEqual([11, 0]);
+  });
+
+  test('is asked before a read is believed in which something has vanished', async () => {
+    reading.answer = ok([{ id: id(1) }, { id: id(2) }]);
+    await reading.clock.advance(pollMs);
+    reading.answer = ok([{ id: id(2) }, { id: id(3) }]);
+    reading.identity.stranger = stranger;
+    await reading.clock.advance(pollMs);
+    expect([...(reading.informer.current?.services.keys() ?? [])]).toEqual([id(1), id(2)]);
+    expect(reading.informer.failure?.reason).toBe('IdentityChanged');
+    reading.identity.stranger = undefined;
+    await reading.clock.advance(pollMs);
+    expect([...(reading.informer.current?.services.keys() ?? [])]).toEqual([id(2), id(3)]);
+    expect(reading.informer.failure).toBeUndefined();
+  });
+
+  // COVERAGE 2, 84
+  test('is asked when the credential has changed, and for a stranger it is asked ever more seldom', async () => {
+    reading.identity.stranger = stranger;
+    reading.informer.retryNow();
+    await reading.clock.advance(0);
+    expect([reading.identity.checks, reading.readsMs.length]).toEqual([1, 1]);
+    await reading.clock.advance(3_600_000);
+    expect(reading.readsMs).toHaveLength(1);
+    expect(reading.identity.checks).toBeGreaterThan(10);
+    expect(reading.identity.checks).toBeLessThan(30);
+  });
+});
+
 test('against the reference control plane, a new service is a change, and its start another', async () => {
   await using world = await startWorld();
   await using client = clientOf(world.url, key.alice);
   let told = Promise.withResolvers<SnapshotChange>();
   const informer = new AccountInformer({
     api: client.api,
+    identity: new ScriptedIdentity(),
     clock: client.clock,
     random: systemRandom,
     logger,
     pollMs,
+    lists: () => ({ templates: false, registries: false }),
     onSnapshot: (change) => told.resolve(change),
     onFailure: (failure) => told.reject(new Error(failure.message)),
   });

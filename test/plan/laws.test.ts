@@ -6,11 +6,16 @@ import { sameValue } from '../../src/base/index.ts';
 import {
   beaconName,
   parseBeacon,
+  planRegistry,
   planService,
+  planTemplate,
   planVolume,
+  registryDigests,
   type Gate,
   type Plan,
+  type RegistryInputs,
   type ServiceInputs,
+  type TemplateInputs,
 } from '../../src/plan/index.ts';
 import { annotations, type ContainerServiceSpec } from '../../src/resources/index.ts';
 import {
@@ -28,6 +33,18 @@ import {
   volumeId,
   volumeInputs,
 } from '../support/plan.ts';
+import {
+  aLink,
+  aRegistry,
+  aRegistrySpec,
+  aTemplate,
+  aTemplateSpec,
+  credentials,
+  mark,
+  registryId,
+  registryInputs,
+  templateInputs,
+} from '../support/shared-kinds.ts';
 import {
   ModelFleet,
   anyChoices,
@@ -158,11 +175,12 @@ test('an adopted service ends as its spec says, with the environment that it had
   await fc.assert(
     fc.asyncProperty(anyChoices, anySpec(noStorage), anySpec(noStorage), async (choices, theirs, ours) => {
       const fleet = new ModelFleet(choices);
+      const { image = 'a:1', resources = { gpuCount: 1, cpu: 8, memoryGb: 32 } } = theirs;
       await fleet.api.createService({
         name: theirs.serviceName ?? 'trainer',
         region: theirs.region,
-        image: theirs.image,
-        resources: theirs.resources,
+        image,
+        resources,
         environment: { THEIRS: 'kept' },
       });
       fleet.api.tick();
@@ -501,4 +519,175 @@ test('volumes: never shrunk, never grown under a service that is not paused, del
     { numRuns: 600 },
   );
   expect([...seen].sort()).toEqual(['create-volume', 'delete-volume', 'update-volume']);
+});
+
+// ---- templates and registries --------------------------------------------------------------------------
+
+const anyTemplateFields = {
+  command: fc.constantFrom(undefined, [], ['run']),
+  resources: fc.option(anyResources, { nil: undefined }),
+  httpPort: fc.constantFrom(undefined, 80, 8080),
+  containerDiskGb: fc.constantFrom(undefined, 10, 20),
+  workspaceGb: fc.constantFrom(undefined, 50),
+  sleepAfterMinutes: fc.constantFrom(undefined, 5),
+  requiredEnvironment: fc.constantFrom(undefined, [], ['A'], ['A', 'B']),
+};
+const baseTemplateSpec = aTemplateSpec();
+const anyTemplateSpec = fc
+  .record({
+    ...anyTemplateFields,
+    sleepAfterMinutes: fc.constantFrom(undefined, null, 0, 5),
+    templateName: fc.constantFrom(undefined, 'other'),
+    description: fc.constantFrom(undefined, '', 'Ours.', 'Ours.\nTwo lines.\n'),
+    image: fc.constantFrom('postgres:17', 'a.example/b:2'),
+    driftPolicy: mostly('Correct', 'Report'),
+    deletionPolicy: mostly('Delete', 'Retain'),
+  })
+  .map(over(baseTemplateSpec));
+
+const anyTemplate = fc
+  .record({
+    ...anyTemplateFields,
+    name: fc.constantFrom('pytorch', 'theirs'),
+    description: fc.constantFrom('', 'Theirs.', mark, `Theirs.\n${mark}`),
+    image: fc.constantFrom('docker.io/library/postgres:17', 'theirs:1'),
+    revision: mostly<number | undefined>(4, undefined),
+  })
+  .map((shown) => applyTemplate(shown as wire.TemplateSpec, aTemplate({ revision: shown.revision })));
+
+/** As the contract has it: replaced, not merged, and what is left out takes its default again. */
+function applyTemplate(spec: wire.TemplateSpec, template: wire.Template): wire.Template {
+  const defaults = aTemplate({ id: template.id, revision: template.revision, description: '' });
+  const given = Object.entries(spec).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(given) };
+}
+
+test('a template: one replacement makes it as the spec says, and nothing that the spec does not give is lost', () => {
+  const world = fc.record({
+    spec: anyTemplateSpec,
+    before: fc.oneof(anyTemplateSpec, fc.constant('nothing' as const)),
+    template: fc.oneof(
+      { weight: 1, arbitrary: fc.constantFrom('gone' as const, 'new' as const) },
+      { weight: 6, arbitrary: anyTemplate },
+    ),
+    deleting: mostly(false, true),
+    annotations: anyAnnotations,
+    templatesInAccount: fc.constantFrom(1, 49, 50),
+    gates: anyGates,
+  });
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(world.map(templateInputs), (inputs) => {
+      const plan = planTemplate(deepFreeze(inputs));
+      must(sameValue(plan, planTemplate(inputs)), 'it is planned twice alike');
+      if (plan.kind !== 'act') return;
+      const { action } = plan.step;
+      const { object, observation, gates } = inputs;
+      const template = observation.kind === 'present' ? observation.value : undefined;
+      seen.add(action.do);
+      must(object.annotations[annotations.paused] === undefined, 'paused stops it');
+      must(!('id' in action) || action.id === template?.id, 'it is on what was observed');
+      if (action.do === 'delete-template') {
+        must(object.deleting && object.spec.deletionPolicy === 'Delete', 'it was asked for');
+        must(!gates.deletion, 'it may be deleted');
+      } else if (action.do === 'create-template') {
+        must(!template && inputs.templatesInAccount < 50 && !gates.creation, 'there is room for it');
+      } else if (action.do === 'replace-template' && template) {
+        must(!object.deleting && action.revision === template.revision, 'it rests on the read');
+        expectReplaced(inputs, action.spec, template);
+      }
+    }),
+    { numRuns: 600 },
+  );
+  expect([...seen].sort()).toEqual(['create-template', 'delete-template', 'replace-template']);
+});
+
+function expectReplaced(inputs: TemplateInputs, sent: wire.TemplateSpec, before: wire.Template): void {
+  const after = applyTemplate(sent, before);
+  const { spec } = inputs.object;
+  const again = planTemplate({ ...inputs, observation: { kind: 'present', value: after } });
+  must(again.kind === 'in-sync' && again.differences.length === 0, 'it is as the spec says');
+  for (const field of Object.keys(anyTemplateFields) as (keyof typeof anyTemplateFields)[]) {
+    if (spec[field] !== undefined) continue;
+    must(sameValue(after[field] ?? null, before[field] ?? null), `${field} is not lost`);
+  }
+}
+
+test('a registry: never deleted while something is awake, never rotated without a reason, and no secret in a plan', () => {
+  const password = 'pass-of-the-registry';
+  const baseline = { id: registryId, revision: 4, state: undefined, at: 0 };
+  const world = fc.record({
+    spec: fc
+      .record({
+        driftPolicy: mostly('Correct', 'Report'),
+        deletionPolicy: mostly('Delete', 'Retain'),
+        repository: mostly('ghcr.io/acme/trainer', 'GHCR.io/acme/trainer', 'ghcr.io/acme/web'),
+      })
+      .map(over(aRegistrySpec())),
+    registry: fc.oneof(
+      fc.constantFrom('gone' as const, 'new' as const),
+      fc
+        .record({
+          revision: mostly<number | undefined>(4, 5, undefined),
+          repository: mostly('ghcr.io/acme/trainer', undefined),
+        })
+        .map((shown) => aRegistry(shown)),
+    ),
+    credentials: fc.constantFrom<RegistryInputs['credentials']>(
+      credentials(password),
+      credentials(`${password}-2`),
+      { kind: 'unmanaged' },
+      { kind: 'problem', path: ['spec'], message: 'no Secret' },
+    ),
+    before: fc.constantFrom<RegistryInputs['credentials']>(credentials(password), { kind: 'unmanaged' }),
+    record: fc.constantFrom({}, { baseline }, { baseline, resentFor: 1 }, { doubted: ['credentials'] }),
+    deleting: mostly(false, true, true),
+    annotations: anyAnnotations,
+    linked: fc.array(
+      fc
+        .constantFrom('sleeping', 'running', 'paused', 'provisioning', undefined)
+        .map((state) => aLink(state)),
+      { maxLength: 2 },
+    ),
+    registriesInAccount: fc.constantFrom(1, 19, 20),
+    gates: anyGates,
+  });
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(world, (given) => {
+      const inputs = registryInputs(given);
+      const plan = planRegistry(deepFreeze(inputs));
+      must(!JSON.stringify(plan).includes(password), 'no secret is in it');
+      if (plan.kind !== 'act') return;
+      const { action } = plan.step;
+      const { object, observation, gates, linked, record } = inputs;
+      const registry = observation.kind === 'present' ? observation.value : undefined;
+      seen.add(action.do);
+      must(object.annotations[annotations.paused] === undefined, 'paused stops it');
+      must(!('id' in action) || action.id === registry?.id, 'it is on what was observed');
+      if (action.do === 'delete-registry') {
+        must(
+          object.deleting && object.spec.deletionPolicy === 'Delete' && !gates.deletion,
+          'it was asked for',
+        );
+        must(
+          linked.every(({ state }) => state === 'sleeping'),
+          'all of its services sleep',
+        );
+      } else if (action.do === 'create-registry') {
+        must(!registry && inputs.registriesInAccount < 20 && !gates.creation, 'there is room for it');
+      } else if (action.do === 'rotate-registry') {
+        const isNew = !sameValue(registryDigests(inputs), record.applied);
+        const isMoved = (registry?.revision ?? 0) > (record.baseline?.revision ?? Infinity);
+        must(isNew || isMoved || record.doubted.length > 0, 'there is a reason');
+        must([undefined, action.repository].includes(registry?.repository), 'the repository stays');
+        must(
+          linked.every(({ state }) => state !== 'provisioning'),
+          'no rollout is under way',
+        );
+      }
+    }),
+    { numRuns: 800 },
+  );
+  expect([...seen].sort()).toEqual(['create-registry', 'delete-registry', 'rotate-registry']);
 });

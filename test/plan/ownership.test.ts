@@ -85,6 +85,7 @@ describe('the mark of a volume', () => {
       spec: { region: 'standard', sizeGb: 10, ...(volumeName === undefined ? {} : { volumeName }) },
     }).success;
 
+  // COVERAGE 105
   test('every name that the schema lets in has room for it, and it is found again', () => {
     fc.assert(
       fc.property(

@@ -31,6 +31,7 @@ const larger = { gpuCount: 2, cpu: 16, memoryGb: 64 };
 const smaller = { gpuCount: 1, cpu: 4, memoryGb: 16 };
 
 describe('creation', () => {
+  // COVERAGE 8, 29
   test('a service is created with what the spec gives and nothing else, and carries the beacon', () => {
     const action = actionOf(servicePlan({ service: 'new' }), 'create-service');
     expect(action.body).toEqual({
@@ -170,6 +171,7 @@ describe('fields', () => {
     expect(servicePlan()).toEqual({ kind: 'in-sync', differences: [] });
   });
 
+  // COVERAGE 33, 34, 38, 41
   test('fields that the spec does not give are never compared', () => {
     const service = aService({
       command: ['somebody', 'else'],
@@ -200,6 +202,7 @@ describe('fields', () => {
     expect(differing(plan)).toEqual([field]);
   });
 
+  // COVERAGE 10
   test('several changed fields are one patch', () => {
     const change = { image: 'ghcr.io/acme/trainer:2', httpPort: 8080, env: env({ A: '1' }) };
     const plan = servicePlan({ spec: aSpec(change), before: aSpec() });
@@ -208,15 +211,18 @@ describe('fields', () => {
     expect(Object.keys(sentEnvironment(actionOf(plan, 'patch-service')) ?? {})).toEqual(names({ A: '1' }));
   });
 
+  // COVERAGE 33
   test('no command and an empty command are the same', () => {
     expect(said(servicePlan({ spec: aSpec({ command: [] }) }))).toBe('in-sync');
   });
 
+  // COVERAGE 31
   test('resources are sent whole, by their own action', () => {
     const plan = servicePlan({ spec: aSpec({ resources: { ...larger, gpuCount: 1 } }), before: aSpec() });
     expect(actionOf(plan, 'resize-service').resources).toEqual({ gpuCount: 1, cpu: 16, memoryGb: 64 });
   });
 
+  // COVERAGE 43
   test('a patch waits for a revision that the API does not show', () => {
     const service = aService({ image: 'other:1', revision: undefined });
     const plan = servicePlan({ service, spec: aSpec({ restartToken: '2' }), before: aSpec() });
@@ -252,6 +258,7 @@ describe('the sleep policy', () => {
     expect(said(servicePlan({ spec, service, before: aSpec({ sleepAfterMinutes: 99 }) }))).toBe(expected);
   });
 
+  // COVERAGE 12, 38
   test('"never" is sent as null, whether it was written as 0 or as null', () => {
     for (const sleepAfterMinutes of [0, null]) {
       const plan = servicePlan({
@@ -262,12 +269,14 @@ describe('the sleep policy', () => {
     }
   });
 
+  // COVERAGE 52
   test('sleeping under a sleep policy is converged: it is not woken', () => {
     const service = aService({ state: 'sleeping', sleepAfterMinutes: 30 });
     expect(said(servicePlan({ spec: aSpec({ sleepAfterMinutes: 30 }), service }))).toBe('in-sync');
     expect(said(servicePlan({ service }))).toBe('in-sync');
   });
 
+  // COVERAGE 52
   test('a sleeping service whose spec says that it never sleeps is woken', () => {
     const service = aService({ state: 'sleeping' });
     expect(said(servicePlan({ spec: aSpec({ sleepAfterMinutes: 0 }), service }))).toBe(
@@ -291,6 +300,7 @@ describe('the environment', () => {
     expect(servicePlan({ spec, service })).toEqual({ kind: 'in-sync', differences: [] });
   });
 
+  // COVERAGE 10, 39
   test('it is sent whole or not at all', () => {
     const before = aSpec({ env: env({ MODE: 'train', TOKEN: 'zero' }) });
     const service = aService({ environmentNames: names({ MODE: 'train', TOKEN: 'zero' }) });
@@ -310,6 +320,7 @@ describe('the environment', () => {
     expect(said(plan)).toBe('patch-service (Drift)');
   });
 
+  // COVERAGE 40
   test('values that somebody replaced are seen by the beacon that they dropped', () => {
     const plan = servicePlan({ spec, service: aService({ environmentNames: ['MODE', 'TOKEN'] }) });
     expect([said(plan), differing(plan)]).toEqual(['patch-service (Drift)', ['env*']]);
@@ -322,6 +333,7 @@ describe('the environment', () => {
     expect([said(plan), differing(plan)]).toEqual(['patch-service (SpecChanged)', ['env']]);
   });
 
+  // COVERAGE 40
   test('a digest made with an unknown key is never drift', () => {
     const older = names({ MODE: 'train', TOKEN: 'whatever' }, anOwner('lab', 8));
     for (const before of [spec, 'nothing'] as const) {
@@ -361,6 +373,7 @@ describe('the environment', () => {
 });
 
 describe('power', () => {
+  // COVERAGE 47, 48
   test('a paused service is started, never restarted', () => {
     const world = {
       service: aService({ state: 'paused' }),
@@ -379,6 +392,7 @@ describe('power', () => {
     expect(said(servicePlan({ spec, service: aService({ state: 'paused' }) }))).toBe('in-sync');
   });
 
+  // COVERAGE 47
   test('a new restart token restarts a running service once', () => {
     const world = { spec: aSpec({ restartToken: '2' }), before: aSpec({ restartToken: '1' }) };
     expect(said(servicePlan(world))).toBe('restart-service (RestartRequested)');
@@ -409,6 +423,7 @@ describe('power', () => {
     expect(stepsOf(plan)[0]).toBe('patch-service');
   });
 
+  // COVERAGE 46
   test.each([
     ['provisioning', 'wait Provisioning'],
     ['deleting', 'wait Deleting'],
@@ -451,6 +466,7 @@ describe('drift', () => {
     expect(differing(plan)).toEqual(['image*', 'httpPort']);
   });
 
+  // COVERAGE 49
   test('paused for its volume is not drift, and the start afterwards is made under Report, too', () => {
     const spec = aSpec({ driftPolicy: 'Report' });
     const plan = servicePlan({
@@ -496,6 +512,7 @@ describe('an API that shows only id, state and revision', () => {
   });
 });
 
+// COVERAGE 42
 describe('immutable fields', () => {
   test.each([
     ['region', { region: 'economy' }, ['spec', 'region']],
@@ -520,6 +537,7 @@ describe('immutable fields', () => {
     expect(plan).toMatchObject({ reason: 'ImmutableFieldChanged', path: ['spec', 'storage'] });
   });
 
+  // COVERAGE 30
   test('the geography that was asked for is compared, never the one that it resolved to', () => {
     const spec = aSpec({ geography: 'europe' });
     expect(said(servicePlan({ spec, service: aService({ geography: 'eu-north-1' }) }))).toBe('in-sync');
@@ -597,6 +615,7 @@ describe('disruption', () => {
     spec: { ...('spec' in world ? world.spec : aSpec()), disruption },
   });
 
+  // COVERAGE 17, 49, 50, 76
   test.each(disruptive)('an unreleased activity, fresh or stale, blocks: %s', (_name, world, action) => {
     for (const [, activity] of activities) {
       const plan = servicePlan({ ...world, activities: [anActivity({ released: true }), activity] });
@@ -683,6 +702,7 @@ describe('a volume that grows', () => {
     expect(said(servicePlan({ ...world, volume: notReady }))).toBe('wait VolumeNotReady');
   });
 
+  // COVERAGE 58
   test('that failed leaves the service paused, and says so', () => {
     const plan = servicePlan({
       spec,
@@ -769,6 +789,7 @@ describe('deletion', () => {
     expect(servicePlan({ spec, deleting: true })).toEqual({ kind: 'in-sync', differences: [] });
   });
 
+  // COVERAGE 51
   test('Delete deletes it, and waits until it is gone: deleting proves nothing', () => {
     expect(said(servicePlan({ deleting: true }))).toBe('delete-service (Deleted)');
     const deleting = aService({ state: 'deleting' });
@@ -784,6 +805,7 @@ describe('deletion', () => {
     expect(said(servicePlan({ deleting: true, observation: pending }))).toBe('wait AwaitingObservation');
   });
 
+  // COVERAGE 36
   test('storage that the service owns is destroyed only with the word', () => {
     const world = { deleting: true, ownsStorage: true };
     expect(said(servicePlan(world))).toBe('hold DataLossUnconfirmed');
@@ -834,6 +856,7 @@ describe('brakes', () => {
     },
   );
 
+  // COVERAGE 48, 50
   test('with a low balance nothing is started and nothing made larger; what costs less goes on', () => {
     const gates = { spending: poor };
     const change = (more: object) => ({ spec: aSpec({ ...more }), before: aSpec(), gates });

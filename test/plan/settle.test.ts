@@ -1,5 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { settle, type ActionName, type Difference, type Observation } from '../../src/plan/index.ts';
+import {
+  evidenceOf,
+  settle,
+  type ActionName,
+  type Difference,
+  type Observation,
+} from '../../src/plan/index.ts';
 import type { Intent } from '../../src/state/index.ts';
 import { serviceKey } from '../support/plan.ts';
 
@@ -23,7 +31,7 @@ function anIntent(action: ActionName): Intent {
     targetId: undefined,
     bodyDigest: '',
     baseRevision: 5,
-    baseState: 'running',
+    baseState: /service/.test(action) ? 'running' : undefined,
     generation: 1,
     restartToken: undefined,
     createdAt: 0,
@@ -32,6 +40,8 @@ function anIntent(action: ActionName): Intent {
     note: undefined,
   };
 }
+
+const template = present({ revision: 6 });
 
 const table: readonly (readonly [ActionName, string, Seen, Difference[], 'applied' | 'not-applied'])[] = [
   ['create-service', 'something carries our mark', running, [], 'applied'],
@@ -67,15 +77,77 @@ const table: readonly (readonly [ActionName, string, Seen, Difference[], 'applie
   ['delete-volume', 'it is gone', absent, [], 'applied'],
   ['delete-volume', 'it is deleting', present({ status: 'deleting' }), [], 'applied'],
   ['delete-volume', 'it is there', present({ status: 'ready' }), [], 'not-applied'],
+  ['create-template', 'something carries our mark', template, [], 'applied'],
+  ['create-template', 'nothing does', absent, [], 'not-applied'],
+  ['replace-template', 'the fields are as sent', template, [], 'applied'],
+  ['replace-template', 'the image differs', template, differs('image'), 'not-applied'],
+  ['delete-template', 'it is gone', absent, [], 'applied'],
+  ['delete-template', 'it is there', template, [], 'not-applied'],
+  ['create-registry', 'there is one for the repository', template, [], 'applied'],
+  ['create-registry', 'there is none', absent, [], 'not-applied'],
+  ['rotate-registry', 'its revision has moved', template, [], 'applied'],
+  ['rotate-registry', 'it has not', present({ revision: 5 }), [], 'not-applied'],
+  ['delete-registry', 'it is gone', absent, [], 'applied'],
+  ['delete-registry', 'it is there', template, [], 'not-applied'],
 ];
+const actions = new Set(table.map(([name]) => name));
 
+// COVERAGE 98
 test.each(table)('%s, and %s: %4$s', (action, _seen, observation, differences, verdict) => {
-  expect(settle(anIntent(action), observation, differences)).toBe(verdict);
+  expect(settle(anIntent(action), observation, differences, false)).toBe(verdict);
 });
 
-test('what was not looked at, or must not be touched, settles nothing', () => {
-  for (const action of new Set(table.map(([name]) => name))) {
-    expect(settle(anIntent(action), pending, [])).toBeUndefined();
-    expect(settle(anIntent(action), conflict, [])).toBeUndefined();
+test('what was not looked at settles nothing', () => {
+  for (const action of actions) expect(settle(anIntent(action), pending, [], false)).toBeUndefined();
+});
+
+const hides = (path: string): Difference => ({ ...differs(path)[0], hidden: true }) as Difference;
+const moved = present({ state: 'running', revision: 6 });
+const bare = present({ state: 'running' });
+
+const untold: readonly (readonly [ActionName, string, Seen, Difference[], boolean])[] = [
+  ['create-service', 'two things carry our mark', conflict, [], false],
+  ['create-service', 'there is something that hides its marks', absent, [], true],
+  ['create-volume', 'there is something that hides its marks', absent, [], true],
+  ['patch-service', 'the image is hidden and the revision moved', moved, [hides('image')], false],
+  ['patch-service', 'the image and the revision are hidden', bare, [hides('image')], false],
+  ['resize-service', 'resources are hidden and the revision moved', moved, [hides('resources')], false],
+  ['start-service', 'no state is shown', present({ revision: 6 }), [], false],
+  ['stop-service', 'no state is shown', present({ revision: 6 }), [], false],
+  ['restart-service', 'no revision is shown, and the state is the same', bare, [], false],
+  ['delete-service', 'no state is shown', present({ revision: 6 }), [], false],
+];
+
+test.each(untold)(
+  '%s, and %s: a person has to say',
+  (action, _seen, observation, differences, marksHidden) => {
+    expect(settle(anIntent(action), observation, differences, marksHidden)).toBe('undecided');
+  },
+);
+
+test('a hidden field was not changed when the revision is the one before', () => {
+  expect(settle(anIntent('patch-service'), running, [hides('image')], false)).toBe('not-applied');
+});
+
+test('a visible field that differs tells more than a hidden one', () => {
+  const left = [hides('image'), ...differs('command')];
+  expect(settle(anIntent('patch-service'), moved, left, false)).toBe('not-applied');
+});
+
+test('a service on its way to somewhere tells nothing of a stop yet', () => {
+  for (const state of ['provisioning', 'stopping']) {
+    expect(settle(anIntent('stop-service'), present({ state }), [], false)).toBeUndefined();
   }
+});
+
+test('every mutation is in the table of docs/safety-of-mutations.md, with the evidence that the code asks for', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/safety-of-mutations.md'), 'utf8');
+  const rows = [...text.matchAll(/^\| `([a-z-]+)` \| (\w+) \|/gm)].map(([, action, by]) => [action, by]);
+  expect(Object.fromEntries(rows)).toEqual(
+    Object.fromEntries(Object.entries(evidenceOf).map(([action, { by }]) => [action, by])),
+  );
+});
+
+test('every mutation has its evidence tried here', () => {
+  expect([...actions].sort()).toEqual(Object.keys(evidenceOf).sort());
 });

@@ -1,7 +1,31 @@
 import { describe, expect, test } from 'vitest';
-import { ownsStorage } from '../../src/plan/index.ts';
-import { aService, aSpec, aVolume } from '../support/plan.ts';
+import type { wire } from '../../src/api/index.ts';
+import {
+  attachable,
+  keptVolume,
+  ownsStorage,
+  serviceDigests,
+  viewVolume,
+  volumeMadeWith,
+} from '../../src/plan/index.ts';
+import { annotations } from '../../src/resources/index.ts';
+import {
+  aRecord,
+  aService,
+  aSpec,
+  aVolume,
+  aVolumeSpec,
+  actionOf,
+  owner,
+  serviceId,
+  serviceInputs,
+  serviceKey,
+  servicePlan,
+  volumeId,
+  volumeInputs,
+} from '../support/plan.ts';
 
+// COVERAGE 36, 51
 describe('a service owns storage', () => {
   const service = aService({});
   const attached = (mode: string | null | undefined) => [aVolume({ serviceId: service.id, mode })];
@@ -22,4 +46,97 @@ describe('a service owns storage', () => {
     const independent = aSpec({ storage: { volumeGb: 10, volumeMode: 'independent' } });
     expect(ownsStorage(independent, undefined, [], nobody)).toBe(false);
   });
+});
+
+// COVERAGE 35
+describe('independent storage that was made with a service', () => {
+  const spec = aSpec({ storage: { volumeGb: 50, volumeMode: 'independent' } });
+  const applied = serviceDigests(serviceInputs({ spec }));
+  const record = aRecord(serviceKey, { madeVolumeId: volumeId, applied });
+  const kept = (volume: wire.Volume | undefined, of = spec, given = {}) =>
+    keptVolume(
+      { spec: of, annotations: given },
+      record,
+      'trainer',
+      owner.digestKey,
+      new Map(volume ? [[volume.id, volume]] : []),
+    );
+
+  test('is known by its attachment', () => {
+    const volumes = new Map([[volumeId, aVolume({ serviceId })]]);
+    expect(volumeMadeWith(spec, aService(), volumes)).toBe(volumeId);
+    expect(volumeMadeWith(aSpec(), aService(), volumes)).toBeUndefined();
+    expect(
+      volumeMadeWith(spec, aService(), new Map([[volumeId, aVolume({ serviceId, mode: 'service' })]])),
+    ).toBeUndefined();
+  });
+
+  test('is attached again when the service is created anew, and no second one is made', () => {
+    const volume = kept(aVolume());
+    expect(volume).toEqual({ kind: 'usable', id: volumeId });
+    const { body } = actionOf(servicePlan({ spec, service: 'new', volume }), 'create-service');
+    expect(body).toMatchObject({ volumeId });
+    expect(body).not.toHaveProperty('volumeGb');
+    expect(body).not.toHaveProperty('volumeMode');
+  });
+
+  test.each([
+    ['attached to the old service', aVolume({ serviceId }), /still attached/],
+    ['not ready', aVolume({ status: 'expanding' }), /is expanding/],
+  ])('is waited for while it is %s', (_, volume, message) => {
+    expect(kept(volume)).toMatchObject({ kind: 'not-ready', message: expect.stringMatching(message) });
+  });
+
+  test('gone from the account, is replaced by empty storage only with the word of a person', () => {
+    expect(kept(undefined)).toMatchObject({ kind: 'problem', reason: 'DataLost' });
+    expect(kept(undefined, spec, { [annotations.confirmDataLoss]: 'trainer' })).toEqual({ kind: 'none' });
+  });
+
+  test('stays by itself when the spec asks for other storage', () => {
+    const larger = aSpec({ storage: { volumeGb: 80, volumeMode: 'independent' } });
+    expect(kept(aVolume(), larger)).toEqual({ kind: 'none' });
+  });
+});
+
+// COVERAGE 37
+describe('a volume object that a new service is to be attached to', () => {
+  const offered = (world: Parameters<typeof volumeInputs>[0], spec = aSpec()) => {
+    const inputs = volumeInputs(world);
+    return attachable(viewVolume(inputs), inputs, spec);
+  };
+
+  test('can be used when it is ready, in the same region, and attached to nothing', () => {
+    expect(offered({})).toEqual({ kind: 'usable', id: volumeId });
+    expect(offered({ volume: aVolume({ status: 'provisioning' }) })).toMatchObject({ kind: 'not-ready' });
+  });
+
+  test('of another region is a mistake, whether it is there yet or not', () => {
+    const spec = aVolumeSpec({ region: 'economy' });
+    for (const volume of [aVolume({ region: 'economy' }), 'new'] as const) {
+      expect(offered({ spec, volume })).toMatchObject({
+        kind: 'problem',
+        reason: 'InvalidReference',
+        path: ['spec', 'region'],
+        message: expect.stringMatching(/economy.*standard/),
+      });
+    }
+  });
+
+  test.each([
+    [{ kind: 'ours', name: 'web', state: 'running' } as const, /ContainerService web/],
+    [{ kind: 'foreign', id: serviceId, state: 'paused' } as const, /service 1111/],
+  ])('is waited for while it is attached to another one: %j', (attachedTo, message) => {
+    expect(offered({ attachedTo })).toMatchObject({
+      kind: 'not-ready',
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
+// COVERAGE 104
+test('where the account has all its volumes, a service that would bring another one is not asked for', () => {
+  const world = { service: 'new', volumesInAccount: 50 } as const;
+  const plan = servicePlan({ ...world, spec: aSpec({ storage: { volumeGb: 10 } }) });
+  expect(plan).toMatchObject({ kind: 'hold', reason: 'LimitReached', path: ['spec', 'storage'] });
+  expect(servicePlan(world).kind).toBe('act');
 });

@@ -19,6 +19,7 @@ const ours = (state: string) => ({ kind: 'ours', name: 'trainer', state }) as co
 const growing = { spec: aVolumeSpec({ sizeGb: 200, expansion: 'PauseService' }), before: aVolumeSpec() };
 
 describe('creation', () => {
+  // COVERAGE 24, 105
   test('a volume is created with what the spec gives, and our mark behind its name', () => {
     const { body } = actionOf(volumePlan({ volume: 'new' }), 'create-volume');
     expect(body).toEqual({
@@ -33,6 +34,7 @@ describe('creation', () => {
     });
   });
 
+  // COVERAGE 24, 104
   test('the 51st volume is not asked for', () => {
     expect(said(volumePlan({ volume: 'new', volumesInAccount: 49 }))).toBe('create-volume (Create)');
     const plan = volumePlan({ volume: 'new', volumesInAccount: 50 });
@@ -84,6 +86,7 @@ describe('a volume that exists', () => {
     expect(volumePlan()).toEqual({ kind: 'in-sync', differences: [] });
   });
 
+  // COVERAGE 30
   test('the geography that was asked for is compared, never the one that it resolved to', () => {
     const spec = aVolumeSpec({ geography: 'europe' });
     expect(said(volumePlan({ spec }))).toBe('in-sync');
@@ -128,6 +131,7 @@ describe('a volume that exists', () => {
     );
   });
 
+  // COVERAGE 56
   test.each([
     ['provisioning', 'wait Provisioning'],
     ['expanding', 'wait Expanding'],
@@ -140,6 +144,7 @@ describe('a volume that exists', () => {
     expect([said(plan), stepsOf(plan), differing(plan)]).toEqual([expected, [], ['sizeGb']]);
   });
 
+  // COVERAGE 63
   test('an error is told as the API tells it', () => {
     const plan = volumePlan({ volume: aVolume({ status: 'error', error: 'the disk is full' }) });
     expect(plan).toMatchObject({ message: expect.stringContaining('the disk is full') });
@@ -152,6 +157,7 @@ describe('growth', () => {
     expect(actionOf(plan, 'update-volume')).toMatchObject({ name: undefined, sizeGb: 200, revision: 3 });
   });
 
+  // COVERAGE 27, 58
   test('a volume attached to a running service grows only after the service is paused', () => {
     for (const state of ['running', 'sleeping', 'error', 'provisioning', 'migrating']) {
       const plan = volumePlan({ ...growing, attachedTo: ours(state) });
@@ -160,6 +166,7 @@ describe('growth', () => {
     expect(said(volumePlan({ ...growing, attachedTo: ours('paused') }))).toBe('update-volume (SpecChanged)');
   });
 
+  // COVERAGE 58
   test('without PauseService it is held, and the hold names the field', () => {
     const spec = aVolumeSpec({ sizeGb: 200 });
     const plan = volumePlan({ spec, before: aVolumeSpec(), attachedTo: ours('running') });
@@ -181,6 +188,7 @@ describe('growth', () => {
     );
   });
 
+  // COVERAGE 57
   test.each([
     { sizeGb: 100, requestedSizeGb: 200 },
     { sizeGb: 200, requestedSizeGb: 200, provisioned: false },
@@ -191,6 +199,7 @@ describe('growth', () => {
     expect(said(volumePlan({ spec: growing.spec, volume: done }))).toBe('in-sync');
   });
 
+  // COVERAGE 27
   test('a volume never shrinks', () => {
     for (const attachedTo of [{ kind: 'none' } as const, ours('paused')]) {
       const spec = aVolumeSpec({ sizeGb: 50, volumeName: 'corpus' });
@@ -237,6 +246,7 @@ describe('deletion', () => {
     expect(said(volumePlan({ spec, deleting: true }))).toBe('delete-volume (Deleted)');
   });
 
+  // COVERAGE 28, 59
   test('it is deleted only when nothing is attached', () => {
     const attached = [
       { attachedTo: ours('paused') },
@@ -249,6 +259,7 @@ describe('deletion', () => {
     }
   });
 
+  // COVERAGE 28, 59
   test('it is deleted only when it is independent', () => {
     for (const mode of ['service', 'somehow']) {
       const plan = volumePlan({ spec, deleting: true, volume: aVolume({ mode }) });
@@ -256,6 +267,7 @@ describe('deletion', () => {
     }
   });
 
+  // COVERAGE 28, 61
   test('deleting proves nothing: it is gone when the account shows it no more', () => {
     const deleting = aVolume({ status: 'deleting' });
     expect(said(volumePlan({ spec, deleting: true, volume: deleting }))).toBe('wait Deleting');

@@ -73,6 +73,7 @@ describe('which service is ours', () => {
     expect(answer(look([aService(), aService({ id: otherId })]))).toBe('MarkedTwice');
   });
 
+  // COVERAGE 54
   test('a recorded one that is missing from one read is not believed to be gone', () => {
     expect(answer(look([bare(otherId)], known))).toBe('absent, unconfirmed');
   });
@@ -166,6 +167,7 @@ describe('absence', () => {
     return { clock, absences, confirm };
   }
 
+  // COVERAGE 25, 51, 54, 94
   test('is believed when both reads still say so a settle window later', async () => {
     const { clock, confirm } = start();
     expect(confirm()).toEqual({ kind: 'absent', confirmed: false });
@@ -200,6 +202,7 @@ describe('absence', () => {
     expect(confirm()).toEqual({ kind: 'absent', confirmed: false });
   });
 
+  // COVERAGE 54, 94
   test.each([
     { ...missing, status: 403 },
     { ...missing, status: 503 },

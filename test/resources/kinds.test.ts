@@ -7,12 +7,12 @@ import {
   beaconPrefix,
   configMapDocument,
   documents,
-  laterFields,
   managedKinds,
   objectKey,
   parseObjectKey,
   remoteName,
   secretDocument,
+  templateMarkLength,
   type ManagedKind,
 } from '../../src/resources/index.ts';
 import { serviceId } from '../support/plan.ts';
@@ -25,6 +25,9 @@ const specs = {
     resources: { cpu: 8, memoryGb: 32 },
   },
   StorageVolume: { region: 'standard', sizeGb: 100 },
+  ServiceTemplate: { image: 'ghcr.io/acme/web:1' },
+  ImageRegistry: { repository: 'ghcr.io/acme/web', credentialsSecretRef: { name: 'ghcr' } },
+  ProtectedTask: { serviceRef: { name: 'trainer' } },
 };
 
 function parse(kind: ManagedKind, spec: object = {}, metadata: object = {}) {
@@ -52,6 +55,7 @@ describe('defaults', () => {
         ...specs.ContainerService,
         accountRef: { name: 'default' },
         resources: { gpuCount: 0, cpu: 8, memoryGb: 32 },
+        templateUpdates: 'Ignore',
         desiredState: 'Running',
         disruption: 'WhenUnprotected',
         driftPolicy: 'Correct',
@@ -68,6 +72,7 @@ describe('defaults', () => {
     }
   });
 
+  // COVERAGE 60
   test('of a volume, which stays unless somebody says Delete', () => {
     expect(parse('StorageVolume').data?.spec).toEqual({
       ...specs.StorageVolume,
@@ -75,6 +80,16 @@ describe('defaults', () => {
       expansion: 'Never',
       driftPolicy: 'Correct',
       deletionPolicy: 'Retain',
+    });
+  });
+
+  test('of a template and a registry, which hold no data and go with their documents', () => {
+    const common = { accountRef: { name: 'default' }, driftPolicy: 'Correct', deletionPolicy: 'Delete' };
+    expect(parse('ServiceTemplate').data?.spec).toEqual({ ...specs.ServiceTemplate, ...common });
+    expect(parse('ImageRegistry').data?.spec).toEqual({
+      ...common,
+      repository: 'ghcr.io/acme/web',
+      credentialsSecretRef: { name: 'ghcr', usernameKey: 'username', passwordKey: 'password' },
     });
   });
 
@@ -94,10 +109,6 @@ describe('strictness', () => {
     expect(told(kind, {}, { lables: {} })).toEqual(['metadata: Unrecognized key: "lables"']);
   });
 
-  test.each(laterFields)('%s comes later, and is refused until then', (field) => {
-    expect(service({ [field]: {} })).toEqual([`spec: Unrecognized key: "${field}"`]);
-  });
-
   test('what Kubernetes adds to an exported object is accepted', () => {
     const metadata = { uid: 'u', generation: 3, resourceVersion: '9', finalizers: [], managedFields: [] };
     expect(told('ContainerService', {}, metadata)).toEqual([]);
@@ -114,6 +125,7 @@ describe('strictness', () => {
   );
 });
 
+// COVERAGE 29
 describe('a service', () => {
   test.each([
     ['no region', { region: '' }, 'spec.region'],
@@ -134,6 +146,18 @@ describe('a service', () => {
     expect(problems[0]).toMatch(new RegExp(`^${path}: `));
   });
 
+  test('needs image and resources, unless a template may give them', () => {
+    const without = { image: undefined, resources: undefined };
+    const missing = (field: string, what: string) =>
+      `spec.${field}: is missing; add it (${what}), or a \`templateRef\` whose template gives it`;
+    expect(service(without)).toEqual([
+      missing('image', 'a text'),
+      missing('resources', 'a map with cpu and memoryGb'),
+    ]);
+    expect(service({ ...without, templateRef: { name: 'pytorch' } })).toEqual([]);
+  });
+
+  // COVERAGE 106
   test.each([0, null, 1, 1440])('may have the sleep policy %j', (sleepAfterMinutes) => {
     expect(service({ sleepAfterMinutes })).toEqual([]);
   });
@@ -205,6 +229,7 @@ describe('the environment', () => {
 });
 
 describe('a volume', () => {
+  // COVERAGE 105
   test.each([9, 4097, 10.5, '100'])('of %j GB is refused', (sizeGb) => {
     expect(told('StorageVolume', { sizeGb })[0]).toMatch(/^spec\.sizeGb: /);
   });
@@ -214,6 +239,69 @@ describe('a volume', () => {
     expect(told('StorageVolume', { volumeName: 'v'.repeat(49) })[0]).toMatch(/^spec\.volumeName: at most 48/);
     expect(told('StorageVolume', {}, { name: 'v'.repeat(49) })[0]).toMatch(/^metadata\.name: at most 48/);
     expect(told('StorageVolume', { volumeName: 'v' }, { name: 'v'.repeat(49) })).toEqual([]);
+  });
+});
+
+describe('a template', () => {
+  test('leaves room for the line with the mark in its description', () => {
+    const longest = 4096 - templateMarkLength;
+    expect(told('ServiceTemplate', { description: 'd'.repeat(longest) })).toEqual([]);
+    expect(told('ServiceTemplate', { description: 'd'.repeat(longest + 1) })[0]).toMatch(
+      /^spec\.description: at most 4032 characters: the ownership mark needs 64 of 4096/,
+    );
+  });
+
+  test('has a name that the API takes', () => {
+    expect(told('ServiceTemplate', {}, { name: 't'.repeat(129) })[0]).toMatch(/^metadata\.name: at most 128/);
+    expect(told('ServiceTemplate', { templateName: 't' }, { name: 't'.repeat(129) })).toEqual([]);
+  });
+
+  test('names the variables that it requires, each once, and never a value', () => {
+    expect(told('ServiceTemplate', { requiredEnvironment: ['A', 'B', 'A'] })).toEqual([
+      'spec.requiredEnvironment.2: the variable A is named twice',
+    ]);
+    expect(told('ServiceTemplate', { requiredEnvironment: ['A=secret'] })).toEqual([
+      'spec.requiredEnvironment.0: must be a name of an environment variable',
+    ]);
+  });
+});
+
+describe('a task', () => {
+  // COVERAGE 77, 108
+  test('has a name that the API takes; a longer one is refused, so that two tasks keep two names', () => {
+    expect(told('ProtectedTask', {}, { name: 't'.repeat(128) })).toEqual([]);
+    expect(told('ProtectedTask', {}, { name: 't'.repeat(129) })[0]).toMatch(/^metadata\.name: at most 128/);
+    expect(told('ProtectedTask', { taskName: 't' }, { name: 't'.repeat(129) })).toEqual([]);
+    expect(told('ProtectedTask', { taskName: 't'.repeat(129) })[0]).toMatch(/^spec\.taskName: /);
+  });
+});
+
+describe('a registry', () => {
+  test.each(['ghcr.io/acme/web', 'GHCR.io/acme/web', 'localhost:5000/web', 'docker.io/postgres'])(
+    'is for the repository %s',
+    (repository) => {
+      expect(told('ImageRegistry', { repository })).toEqual([]);
+    },
+  );
+
+  test.each([
+    'web',
+    'acme/web',
+    'ghcr.io/acme/web:1',
+    'https://ghcr.io/acme/web',
+    'ghcr.io/Acme/web',
+    'ghcr.io/',
+  ])('is not for %s, which is no exact repository with its host', (repository) => {
+    expect(told('ImageRegistry', { repository })[0]).toMatch(
+      /^spec\.repository: must be one exact repository/,
+    );
+  });
+
+  test('only an adopted one goes without credentials', () => {
+    expect(told('ImageRegistry', { credentialsSecretRef: undefined })).toEqual([
+      'spec.credentialsSecretRef: is missing; add it: only a registry that is adopted can go without',
+    ]);
+    expect(told('ImageRegistry', { credentialsSecretRef: undefined, adopt: { id: serviceId } })).toEqual([]);
   });
 });
 

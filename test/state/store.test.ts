@@ -49,6 +49,21 @@ describe('the state file', () => {
     expect(state.store.recordOf('id-1')).toEqual(record);
   });
 
+  test('a record of an older version is read, with what it lacks as in a new one', async () => {
+    const file = temporaryFile('state.db');
+    const record = recordOf(trainer, { externalId: 'id-1' });
+    {
+      using state = open(file);
+      await state.store.save(record);
+    }
+    const { unconfirmed: _u, shownAs: _s, doubted: _d, ...older } = record;
+    const database = new Sqlite(file);
+    database.run('UPDATE objects SET record = $record', { record: JSON.stringify(older) });
+    database.close();
+    using state = open(file);
+    expect(state.store.record(trainer)).toEqual(record);
+  });
+
   test('law: whatever is written, a reopened state shows what the open one showed', async () => {
     const number = fc.nat(2);
     const write = fc.oneof(

@@ -142,6 +142,7 @@ describe('conditions', () => {
     holdFor('ServiceError', 'broken'),
   ];
 
+  // COVERAGE 45
   test('Ready is True only when in sync and healthy', () => {
     for (const plan of plans) {
       for (const ready of ['True', 'False'] as const) {
@@ -226,6 +227,7 @@ describe('what else is told', () => {
     expect(statusOf(acting).drift).toBeUndefined();
   });
 
+  // COVERAGE 55, 62
   test('what the API does not tell is left out', () => {
     const value = aService({ endpoint: 'https://x.example', hourlyMicros: 12 });
     expect(observedService({ kind: 'present', value })).toEqual({
@@ -244,6 +246,7 @@ describe('what else is told', () => {
     expect(observedVolume({ kind: 'pending', message: '' })).toEqual({});
   });
 
+  // COVERAGE 39
   test('no value of the environment is in a status', () => {
     const canary = 'canary-9f8e7d6c5b4a';
     const spec = aSpec({ env: env({ TOKEN: canary }) });
@@ -258,6 +261,7 @@ describe('what else is told', () => {
 });
 
 describe('health', () => {
+  // COVERAGE 45
   test.each([
     [{}, { state: 'running' }, 'True Running'],
     [{ httpPort: 80 }, { state: 'running' }, 'False NoEndpoint'],
@@ -270,7 +274,20 @@ describe('health', () => {
     [{}, { state: 'migrating' }, 'False NotRunning'],
     [{}, { state: undefined }, 'False NotRunning'],
   ])('a service with the spec %j that shows %j: %s', (spec, shown, expected) => {
-    const { ready, reason } = serviceHealth(aSpec(spec), { kind: 'present', value: aService(shown) });
+    const observation = { kind: 'present', value: aService(shown) } as const;
+    const { ready, reason } = serviceHealth(aSpec(spec), observation, undefined);
+    expect(`${ready} ${reason}`).toBe(expected);
+  });
+
+  // COVERAGE 55
+  test.each([
+    ['not looked at yet', undefined, 'False ProbePending'],
+    ['that answers', { ready: true } as const, 'True Running'],
+    ['that fails', { ready: false, message: 'answers 503' } as const, 'False ProbeFailed'],
+  ])('a running service with a readiness probe, and an endpoint %s', (_, probe, expected) => {
+    const spec = aSpec({ readiness: { path: '/healthz' } });
+    const shown = aService({ state: 'running', endpoint: 'https://x.example' });
+    const { ready, reason } = serviceHealth(spec, { kind: 'present', value: shown }, probe);
     expect(`${ready} ${reason}`).toBe(expected);
   });
 
@@ -284,11 +301,24 @@ describe('health', () => {
     expect(`${ready} ${reason}`).toBe(expected);
   });
 
+  // COVERAGE 53, 63
+  test('the words of the provider are told without our secrets and on one line', () => {
+    const value = aService({ state: 'error', error: 'bad\ntoken canary-9f8e7d6c' });
+    const health = serviceHealth(aSpec(), { kind: 'present', value }, undefined, ['canary-9f8e7d6c']);
+    expect(health.message).toBe('bad token [redacted]');
+    const volume = aVolume({ status: 'error', error: `disk\u0007${'x'.repeat(1000)}` });
+    const told = volumeHealth({ kind: 'present', value: volume }).message;
+    expect([told.slice(0, 6), told.length]).toEqual(['disk x', 500]);
+  });
+
   test('what was not seen is not ready', () => {
     const pending = { kind: 'pending', message: 'not looked at yet' } as const;
     const absent = { kind: 'absent', confirmed: true } as const;
-    expect(serviceHealth(aSpec(), pending)).toMatchObject({ ready: 'False', reason: 'AwaitingObservation' });
-    expect(serviceHealth(aSpec(), absent)).toMatchObject({ ready: 'False', reason: 'NotThere' });
+    expect(serviceHealth(aSpec(), pending, undefined)).toMatchObject({
+      ready: 'False',
+      reason: 'AwaitingObservation',
+    });
+    expect(serviceHealth(aSpec(), absent, undefined)).toMatchObject({ ready: 'False', reason: 'NotThere' });
     expect(volumeHealth(pending)).toMatchObject({ ready: 'False', reason: 'AwaitingObservation' });
     expect(volumeHealth(absent)).toMatchObject({ ready: 'False', reason: 'NotThere' });
   });

@@ -12,7 +12,11 @@ export interface ModelChoices {
   readonly stopsAtOnce: boolean;
   /** `bare`: nothing is returned but id, state and revision. */
   readonly shows: 'everything' | 'bare';
+  /** What the API makes of values: in every answer, as in every read. */
+  readonly forms?: readonly Form[];
 }
+
+export type Form = (service: wire.Service) => Partial<wire.Service>;
 
 export class ModelApi {
   readonly #services = new Map<string, Service>();
@@ -113,7 +117,7 @@ export class ModelApi {
     };
     this.#services.set(id, service);
     this.environments.set(id, spec.environment ?? {});
-    return this.#done(service);
+    return this.#answer(service);
   }
 
   async patchService(id: string, body: wire.ServicePatchRequest): Promise<Outcome<wire.Service>> {
@@ -128,7 +132,7 @@ export class ModelApi {
     }
     const changes: Partial<Service> = { ...fields };
     set(service, isUp(service) ? { ...changes, state: 'provisioning' } : changes);
-    return this.#done(service);
+    return this.#answer(service);
   }
 
   async actOnService(id: string, body: wire.ServiceAction): Promise<Outcome<wire.Service>> {
@@ -157,14 +161,14 @@ export class ModelApi {
         demand(state !== 'deleting', 'deleted twice');
         set(service, { state: 'deleting' });
     }
-    return this.#done(service);
+    return this.#answer(service);
   }
 
   async setSleepPolicy(id: string, sleepAfterMinutes: number | null): Promise<Outcome<wire.Service>> {
     wire.sleepRequest.parse({ sleepAfterMinutes });
     const service = this.#service(id);
     set(service, { sleepAfterMinutes });
-    return this.#done(service);
+    return this.#answer(service);
   }
 
   async createVolume(body: wire.VolumeCreate): Promise<Outcome<wire.Volume>> {
@@ -234,7 +238,15 @@ export class ModelApi {
 
   #show(service: Service): wire.Service {
     const { id, state, revision } = service;
-    return this.#choices.shows === 'bare' ? { id, state, revision } : structuredClone(service);
+    const { shows, forms = [] } = this.#choices;
+    if (shows === 'bare') return { id, state, revision };
+    const shown = structuredClone(service);
+    for (const form of forms) Object.assign(shown, form(shown));
+    return shown;
+  }
+
+  #answer(service: Service): Outcome<Service> {
+    return this.#done(this.#show(service));
   }
 
   #done<Item extends { id: string }>(item: Item): Outcome<Item> {

@@ -11,17 +11,20 @@ import {
   env,
   environmentOf,
   noGates,
+  now,
   owner,
   serviceKey,
   volumeKey,
 } from './plan.ts';
 import { systemRandom } from '../../src/base/index.ts';
 import type { wire } from '../../src/api/index.ts';
-import { execute, type ExecutorOptions } from '../../src/execute/index.ts';
+import { execute, type ExecutorOptions, type Target } from '../../src/execute/index.ts';
 import {
   planService,
+  look,
   planVolume,
   serviceDigests,
+  shownService,
   viewVolume,
   volumeDigests,
   type Observation,
@@ -126,6 +129,8 @@ export class ModelFleet {
   readonly store = new MemoryStore({ digestKey: owner.digestKey, ownerName: 'lab' }, [], []);
   readonly #options: ExecutorOptions;
   mutations: { readonly key: ObjectKey; readonly plan: Plan }[] = [];
+  /** Of all passes. */
+  readonly plans: Plan[] = [];
 
   constructor(choices: ModelChoices) {
     this.api = new ModelApi(choices);
@@ -183,8 +188,11 @@ export class ModelFleet {
     const plan = planTwice(planService, inputs);
     const value = observation.kind === 'present' ? observation.value : undefined;
     const { restartToken } = wanted.service;
-    const target = { record: inputs.record, digests: serviceDigests(inputs), restartToken };
-    await this.#carryOut(plan, { ...target, revision: value?.revision, state: value?.state });
+    const shownIn = (answer: { id: string }) => shownService(inputs, answer);
+    const shownBefore = value ? shownIn(value) : {};
+    const { record } = inputs;
+    const target = { record, digests: serviceDigests(inputs), restartToken, shownIn, shownBefore };
+    await this.#carryOut(plan, { ...target, revision: value?.revision, state: value?.state }, observation);
     return plan;
   }
 
@@ -193,20 +201,27 @@ export class ModelFleet {
     const plan = planTwice(planVolume, inputs);
     const value = inputs.observation.kind === 'present' ? inputs.observation.value : undefined;
     const target = { record: inputs.record, digests: volumeDigests(inputs), restartToken: undefined };
-    await this.#carryOut(plan, { ...target, revision: value?.revision, state: value?.status });
+    const seen = { ...target, revision: value?.revision, state: value?.status };
+    await this.#carryOut(plan, seen, inputs.observation);
     return plan;
   }
 
   /** One mutation, or what is remembered of an object that is as desired. */
-  async #carryOut(plan: Plan, target: Parameters<typeof execute>[3]): Promise<void> {
+  async #carryOut(
+    plan: Plan,
+    target: Target,
+    observation: Observation<{ id: string; revision?: number | undefined }>,
+  ): Promise<void> {
     const { key } = target.record;
+    this.plans.push(plan);
     if (plan.kind === 'act') {
       this.mutations.push({ key, plan });
-      await execute(this.#options, this.api.client, plan.step, target);
+      await execute(this.#options, this.api.client, plan.step, withDoubts(target, plan));
     } else if (plan.kind === 'in-sync') {
       const { record, digests, restartToken } = target;
       const applied = { ...record.applied, ...digests };
-      await this.store.save({ ...record, applied, restartToken, refusal: undefined, repeated: undefined });
+      const settled = { ...record, applied, restartToken, refusal: undefined, repeated: undefined };
+      await this.store.save({ ...settled, unconfirmed: [], ...look(record, observation, plan, now) });
     } else {
       await this.store.save(target.record);
     }
@@ -234,9 +249,15 @@ export class ModelFleet {
       observation,
       environment: environmentOf(spec),
       volume: view,
+      template: { kind: 'none' },
+      registry: { kind: 'none' },
+      volumesInAccount: this.api.volumes.size,
       ownsStorage: owned || asksForOwn,
       gates: noGates,
       activities: [],
+      declaredTasks: [],
+      remediations: { services: 1, underWay: 0 },
+      nowMs: now,
     };
   }
 
@@ -270,6 +291,12 @@ function planTwice<Inputs>(planner: (inputs: Inputs) => Plan, inputs: Inputs): P
   const plan = planner(inputs);
   if (JSON.stringify(planner(inputs)) !== JSON.stringify(plan)) throw new Error('the planner is not pure');
   return plan;
+}
+
+function withDoubts(target: Target, { differences }: Plan): Target {
+  const paths = differences.filter(({ doubt }) => doubt).map(({ path }) => path);
+  const doubted = [...new Set([...target.record.doubted, ...paths])];
+  return { ...target, record: { ...target.record, doubted } };
 }
 
 /** The settle window has passed, as it were. */

@@ -45,6 +45,8 @@ export const serviceUid = derivedUid('lab', serviceKey);
 export const volumeUid = derivedUid('lab', volumeKey);
 export const serviceId = '11111111-1111-4111-8111-111111111111';
 export const volumeId = '22222222-2222-4222-8222-222222222222';
+/** Unix milliseconds of every plan, unless told otherwise: 2026-11-21T12:00:00Z, a Saturday. */
+export const now = Date.UTC(2026, 10, 21, 12);
 export const noGates: Gates = { creation: undefined, deletion: undefined, spending: undefined };
 
 // ---- what people write -------------------------------------------------------------------------------
@@ -163,9 +165,15 @@ export interface ServiceWorld {
   readonly deleting?: boolean;
   readonly environment?: DesiredEnvironment;
   readonly volume?: ServiceInputs['volume'];
+  readonly template?: ServiceInputs['template'];
+  readonly registry?: ServiceInputs['registry'];
+  readonly volumesInAccount?: number;
   readonly ownsStorage?: boolean;
   readonly gates?: Partial<Gates>;
   readonly activities?: readonly wire.Activity[];
+  readonly remediations?: ServiceInputs['remediations'];
+  readonly declaredTasks?: readonly string[];
+  readonly nowMs?: number;
   readonly owner?: Owner;
 }
 
@@ -186,13 +194,19 @@ export function serviceInputs(world: ServiceWorld = {}): ServiceInputs {
     observation: world.observation ?? observationOf(service),
     environment: world.environment ?? environmentOf(of),
     volume,
+    template: world.template ?? { kind: 'none' },
+    registry: world.registry ?? { kind: 'none' },
+    volumesInAccount: world.volumesInAccount ?? 1,
     ownsStorage: world.ownsStorage ?? false,
     gates: { ...noGates, ...world.gates },
     activities: world.activities,
+    declaredTasks: world.declaredTasks ?? [],
+    remediations: world.remediations ?? { services: 1, underWay: 0 },
+    nowMs: world.nowMs ?? now,
   });
   const applied = before === 'nothing' || service === 'new' ? {} : serviceDigests(inputs(before));
-  const now = inputs(spec);
-  return { ...now, record: { ...now.record, applied, ...world.record } };
+  const current = inputs(spec);
+  return { ...current, record: { ...current.record, applied, ...world.record } };
 }
 
 export interface VolumeWorld {
@@ -225,8 +239,8 @@ export function volumeInputs(world: VolumeWorld = {}): VolumeInputs {
     gates: { ...noGates, ...world.gates },
   });
   const applied = before === 'nothing' || volume === 'new' ? {} : volumeDigests(inputs(before));
-  const now = inputs(spec);
-  return { ...now, record: { ...now.record, applied, ...world.record } };
+  const current = inputs(spec);
+  return { ...current, record: { ...current.record, applied, ...world.record } };
 }
 
 function observationOf<Value>(value: Value | 'gone' | 'new'): Observation<Value> {

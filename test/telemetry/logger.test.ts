@@ -49,7 +49,7 @@ describe('a log line', () => {
 
 test('two managers in one process count for themselves', async () => {
   const [one, other] = [createMetrics(), createMetrics()];
-  one.queueAdds.inc();
-  expect(await one.registry.metrics()).toContain('workqueue_adds_total 1');
-  expect(await other.registry.metrics()).toContain('workqueue_adds_total 0');
+  one.queueAdds.inc({ name: 'queue' });
+  expect(await one.registry.metrics()).toContain('workqueue_adds_total{name="queue"} 1');
+  expect(await other.registry.metrics()).not.toContain('workqueue_adds_total{');
 });

@@ -1,0 +1,267 @@
+/**
+ * The beats of all leases of one account, at a pace that never bursts: what is due longest goes first, and two requests
+ * are at least `spacing` apart, about half of what an even spread over the period would be. So nothing is late in
+ * good times, a start or an outage with thousands of leases is made up for within half a period, and the rate never
+ * is much above twice the mean.
+ */
+import TinyQueue from 'tinyqueue';
+import { describeOutcome, type Outcome, type wire } from '../api/index.ts';
+import { messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
+import {
+  nextSlotMs,
+  phaseOf,
+  retryMs,
+  type LeasePhase,
+  type LeaseRequest,
+  type LeaseState,
+} from './lease.ts';
+
+export interface Lease {
+  request: LeaseRequest;
+  readonly onChange: () => void;
+  readonly index: number;
+  phase: LeasePhase;
+  /** When the next request is due; infinity when there is none. */
+  dueAtMs: number;
+  sending: boolean;
+  failures: number;
+  failure: string | undefined;
+  refusedWith: number | undefined;
+  beatAtMs: number | undefined;
+  expiresAtMs: number | undefined;
+  /** Of the beat that is being tried. */
+  key: { readonly value: string; readonly sinceMs: number } | undefined;
+}
+
+interface Turn {
+  readonly lease: Lease;
+  readonly atMs: number;
+}
+
+export interface BeatsOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Until the API has said its own. */
+const assumedPeriodMs = 30_000;
+/** Of the even spread: how much faster leases may be made up for. */
+const haste = 1.9;
+const longestSpacingMs = 250;
+const mostAtOnce = 32;
+/** A beat that has no answer by then has failed: the next one must have its turn long before the record expires. */
+const answerMs = 10_000;
+/** So long a beat is repeated with its key; then it is another beat. */
+const longestKeyMs = 10_000;
+
+export class AccountBeats {
+  readonly #account: string;
+  readonly #options: BeatsOptions;
+  readonly #leases = new Set<Lease>();
+  /** By time. A turn counts only while it is what its lease is due at: others have been put off, or taken. */
+  readonly #turns = new TinyQueue<Turn>([], (left, right) => left.atMs - right.atMs);
+  readonly #sending = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #periodMs = assumedPeriodMs;
+  #count = 0;
+  #sentAtMs = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+
+  constructor(account: string, options: BeatsOptions) {
+    this.#account = account;
+    this.#options = options;
+  }
+
+  add(request: LeaseRequest, onChange: () => void): Lease {
+    const releases = request.wanted === 'released';
+    const lease: Lease = {
+      request,
+      onChange,
+      index: this.#count,
+      phase: releases ? 'releasing' : 'registering',
+      dueAtMs: Number.POSITIVE_INFINITY,
+      sending: false,
+      failures: 0,
+      failure: undefined,
+      refusedWith: undefined,
+      beatAtMs: undefined,
+      expiresAtMs: undefined,
+      key: undefined,
+    };
+    this.#count += 1;
+    this.#leases.add(lease);
+    this.#due(lease, this.#options.clock.monotonicMs());
+    this.#arm();
+    return lease;
+  }
+
+  change(lease: Lease, request: LeaseRequest): void {
+    const turns = lease.request.wanted !== request.wanted;
+    lease.request = request;
+    if (!turns || lease.phase === 'released' || lease.phase === 'spent') return;
+    if (request.wanted === 'held') lease.phase = lease.beatAtMs === undefined ? 'registering' : 'held';
+    else lease.phase = 'releasing';
+    lease.key = undefined;
+    lease.failures = 0;
+    this.#due(lease, this.#options.clock.monotonicMs());
+    this.#arm();
+  }
+
+  remove(lease: Lease): void {
+    this.#leases.delete(lease);
+    this.#arm();
+  }
+
+  stateOf({ phase, beatAtMs, expiresAtMs, failure, refusedWith }: Lease): LeaseState {
+    return { phase, beatAtMs, expiresAtMs, failure, refusedWith };
+  }
+
+  /** Sets the gauges of this account's leases. */
+  tell(): void {
+    const { metrics, clock } = this.#options;
+    const account = this.#account;
+    const nowMs = clock.monotonicMs();
+    let soonestMs = Number.POSITIVE_INFINITY;
+    for (const { phase, expiresAtMs } of this.#leases) {
+      if (phase !== 'released' && phase !== 'spent') metrics.leases.inc({ account, phase });
+      if (phase === 'held') soonestMs = Math.min(soonestMs, expiresAtMs ?? soonestMs);
+    }
+    if (Number.isFinite(soonestMs)) metrics.leaseExpirySeconds.set({ account }, (soonestMs - nowMs) / 1000);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#timer?.cancel();
+    await Promise.all(this.#sending);
+  }
+
+  /** Sets the timer for what is due first. */
+  #arm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const lease = this.#first();
+    if (!lease || this.#sending.size >= mostAtOnce || this.#stopping.signal.aborted) return;
+    const { clock } = this.#options;
+    const atMs = Math.max(lease.dueAtMs, this.#sentAtMs + this.#spacingMs());
+    this.#timer = clock.after(Math.max(0, atMs - clock.monotonicMs()), () => this.#send(lease));
+  }
+
+  #spacingMs(): number {
+    return Math.min(this.#periodMs / (haste * Math.max(1, this.#leases.size)), longestSpacingMs);
+  }
+
+  #due(lease: Lease, atMs: number): void {
+    lease.dueAtMs = atMs;
+    if (!lease.sending) this.#turns.push({ lease, atMs });
+  }
+
+  #first(): Lease | undefined {
+    for (let turn = this.#turns.peek(); turn; turn = this.#turns.peek()) {
+      const { lease, atMs } = turn;
+      if (this.#leases.has(lease) && !lease.sending && lease.dueAtMs === atMs) return lease;
+      this.#turns.pop();
+    }
+    return undefined;
+  }
+
+  #send(lease: Lease): void {
+    const { clock, metrics } = this.#options;
+    this.#sentAtMs = clock.monotonicMs();
+    if (lease.phase === 'held') {
+      metrics.beatLateSeconds.observe(Math.max(0, this.#sentAtMs - lease.dueAtMs) / 1000);
+    }
+    lease.sending = true;
+    const sending = this.#exchange(lease).finally(() => {
+      lease.sending = false;
+      // What became due during the exchange has its turn from now on.
+      if (Number.isFinite(lease.dueAtMs)) this.#due(lease, lease.dueAtMs);
+      this.#sending.delete(sending);
+      this.#arm();
+    });
+    this.#sending.add(sending);
+    this.#arm();
+  }
+
+  async #exchange(lease: Lease): Promise<void> {
+    const { clock, logger } = this.#options;
+    const { request } = lease;
+    const releases = request.wanted === 'released';
+    const sentAtMs = clock.monotonicMs();
+    const deadline = new AbortController();
+    const timer = clock.after(answerMs, () => deadline.abort());
+    try {
+      const body = { id: request.activityId, name: request.name, release: releases };
+      const key = releases ? request.releaseKey : this.#keyOf(lease, sentAtMs);
+      const outcome = await request.api.recordActivity(request.serviceId, body, key, deadline.signal);
+      if (!this.#leases.has(lease) || lease.request.wanted !== request.wanted) return;
+      this.#options.metrics.beats.inc({ account: this.#account, outcome: outcome.kind });
+      if (outcome.kind === 'applied') this.#acknowledged(lease, outcome.value, sentAtMs);
+      else if (await this.#isOver(lease, outcome)) this.#end(lease, releases ? 'released' : 'spent');
+      else this.#failed(lease, outcome);
+    } catch (error) {
+      logger.error({ err: error, activity: request.activityId }, 'a heartbeat failed in an unexpected way');
+      this.#failed(lease, { kind: 'not-sent', reason: messageOf(error) });
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #keyOf(lease: Lease, nowMs: number): string {
+    if (!lease.key || nowMs - lease.key.sinceMs > longestKeyMs) {
+      lease.key = { value: this.#options.random.uuid(), sinceMs: nowMs };
+    }
+    return lease.key.value;
+  }
+
+  #acknowledged(lease: Lease, answer: wire.ActivityAnswer, sentAtMs: number): void {
+    if (lease.request.wanted === 'released') return this.#end(lease, 'released');
+    const isNews = lease.phase !== 'held' || lease.failure !== undefined;
+    const { heartbeatSeconds, expiresInSeconds } = answer;
+    this.#periodMs = heartbeatSeconds * 1000;
+    lease.phase = 'held';
+    lease.failures = 0;
+    lease.failure = undefined;
+    lease.refusedWith = undefined;
+    lease.key = undefined;
+    lease.beatAtMs = sentAtMs;
+    lease.expiresAtMs = sentAtMs + expiresInSeconds * 1000;
+    const slotMs = nextSlotMs(phaseOf(lease.index, this.#periodMs), this.#periodMs, sentAtMs);
+    this.#due(lease, slotMs);
+    if (isNews) lease.onChange();
+  }
+
+  #end(lease: Lease, phase: 'released' | 'spent'): void {
+    lease.phase = phase;
+    lease.failure = undefined;
+    lease.refusedWith = undefined;
+    lease.dueAtMs = Number.POSITIVE_INFINITY;
+    lease.onChange();
+  }
+
+  /** A refusal is no proof that the record is gone, or was released; the list of activities is. */
+  async #isOver({ request }: Lease, outcome: Outcome<unknown>): Promise<boolean> {
+    const statuses = request.wanted === 'released' ? [400, 404, 409] : [409];
+    if (outcome.kind !== 'refused' || !statuses.includes(outcome.status)) return false;
+    const listed = await request.api.activities(request.serviceId);
+    if (listed.kind !== 'applied') return false;
+    const own = listed.value.find(({ id }) => id?.toLowerCase() === request.activityId.toLowerCase());
+    return own === undefined || own.released === true;
+  }
+
+  #failed(lease: Lease, outcome: Exclude<Outcome<unknown>, { kind: 'applied' }>): void {
+    const { clock, random } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const failure = describeOutcome(outcome);
+    const isNews = lease.failure !== failure;
+    lease.failures += 1;
+    lease.failure = failure;
+    lease.refusedWith = outcome.kind === 'refused' ? outcome.status : undefined;
+    const askedMs = outcome.kind === 'refused' ? outcome.retryAfterMs : undefined;
+    const leftMs = (lease.expiresAtMs ?? nowMs) - nowMs;
+    this.#due(lease, nowMs + retryMs(lease.failures, random.fraction(), askedMs, leftMs));
+    if (isNews) lease.onChange();
+  }
+}

@@ -1,0 +1,2 @@
+export * from './keeper.ts';
+export type { LeaseRequest, LeaseState } from './lease.ts';

@@ -1,0 +1,77 @@
+/**
+ * Keeps all leases: whoever wants one says so again and again (a pass of its object), and is told when something about
+ * it changes. Nothing is released by stopping: records go stale, still protect, and are taken up again by the
+ * next process, under the same ids.
+ */
+import type { Clock, Random } from '../base/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
+import { AccountBeats, type Lease } from './beats.ts';
+import type { LeaseRequest, LeaseState } from './lease.ts';
+
+export interface KeeperOptions<Key> {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** The phase of a lease, or whether it fails, has changed. */
+  readonly onChange: (key: Key) => void;
+}
+
+export class Keeper<Key extends string> {
+  readonly #options: KeeperOptions<Key>;
+  readonly #leases = new Map<Key, { lease: Lease; beats: AccountBeats }>();
+  readonly #accounts = new Map<string, AccountBeats>();
+
+  constructor(options: KeeperOptions<Key>) {
+    this.#options = options;
+  }
+
+  /** Sees to the lease from now on, and tells how it stands. */
+  keep(key: Key, request: LeaseRequest): LeaseState {
+    const known = this.#leases.get(key);
+    const same =
+      known?.lease.request.account === request.account &&
+      known.lease.request.serviceId === request.serviceId &&
+      known.lease.request.activityId === request.activityId;
+    if (!known || !same) {
+      this.drop(key);
+      const beats = this.#beatsOf(request.account);
+      const lease = beats.add(request, () => this.#options.onChange(key));
+      this.#leases.set(key, { lease, beats });
+      return beats.stateOf(lease);
+    }
+    known.beats.change(known.lease, request);
+    return known.beats.stateOf(known.lease);
+  }
+
+  /** Nothing is sent for it any more; what was registered stays registered. */
+  drop(key: Key): void {
+    const known = this.#leases.get(key);
+    if (!known) return;
+    this.#leases.delete(key);
+    known.beats.remove(known.lease);
+  }
+
+  /** Sets the gauges of leases. */
+  tell(): void {
+    const { metrics } = this.#options;
+    metrics.leases.reset();
+    metrics.leaseExpirySeconds.reset();
+    for (const beats of this.#accounts.values()) beats.tell();
+  }
+
+  /** Sends nothing any more; resolves when what was sent has been answered. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#accounts.values()].map((beats) => beats.stop()));
+    this.#leases.clear();
+  }
+
+  #beatsOf(account: string): AccountBeats {
+    let beats = this.#accounts.get(account);
+    if (!beats) {
+      beats = new AccountBeats(account, this.#options);
+      this.#accounts.set(account, beats);
+    }
+    return beats;
+  }
+}

@@ -1,0 +1,62 @@
+/** What one answer of the API tells; the table of outcomes is in outcome.ts. */
+import type { z } from 'zod';
+import type { Sensitive } from '../base/index.ts';
+import { parseRetryAfter, type Outcome } from './outcome.ts';
+import { presentable, secretsOf } from './presentable.ts';
+import type { HttpReply } from './transport.ts';
+import * as wire from './wire.ts';
+
+interface Question<Schema extends z.ZodType> {
+  readonly body?: unknown;
+  readonly answer: Schema;
+  /** The answer is plain text, not JSON. */
+  readonly text?: boolean;
+}
+
+export function readAnswer<Schema extends z.ZodType>(
+  reply: HttpReply,
+  question: Question<Schema>,
+  credential: Sensitive<string> | undefined,
+  wallMs: number,
+): Outcome<z.infer<Schema>> {
+  if (reply.kind !== 'reply') return reply;
+  const body = parseJson(reply.body);
+  if (reply.status >= 200 && reply.status < 300) {
+    const parsed = question.answer.safeParse(question.text ? reply.body : body);
+    if (parsed.success) return { kind: 'applied', status: reply.status, value: parsed.data };
+    const issue = parsed.error.issues[0];
+    const where = issue?.path.join('.') || 'the body';
+    return {
+      kind: 'unknown',
+      reason: `a ${reply.status} that can't be read (${where}: ${issue?.message})`,
+    };
+  }
+  const error = wire.errorBody.safeParse(body);
+  // A 408 says only that the server stopped waiting, not how much it had read.
+  const definite =
+    (reply.status >= 400 && reply.status < 500 && reply.status !== 408) || reply.status === 503;
+  if (!error.success || !definite) {
+    return {
+      kind: 'unknown',
+      reason: `status ${reply.status} ${error.success ? '' : 'without an error object'}`.trim(),
+    };
+  }
+  const { code, message } = error.data.error;
+  const secrets = [...(credential ? [credential.reveal()] : []), ...secretsOf(question.body)];
+  return {
+    kind: 'refused',
+    status: reply.status,
+    code: presentable(code, secrets),
+    message: presentable(message, secrets),
+    retryAfterMs: parseRetryAfter(reply.retryAfter, wallMs),
+  };
+}
+
+/** Undefined, which no schema accepts, when it is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,71 @@
+/** Reads everything that accounts hold. */
+import type { Outcome, wire } from '../api/index.ts';
+import { isBuiltIn } from '../reconcile/index.ts';
+import { answerTo } from './answers.ts';
+import type { AccountConnection } from './connection.ts';
+import type { Context } from './context.ts';
+import { withProgress } from './progress.ts';
+import type { AccountContents } from './survey.ts';
+
+export interface ReadAccount {
+  readonly account: AccountConnection;
+  readonly contents: AccountContents;
+  /** What this API does not serve, for people. */
+  readonly missing: readonly string[];
+}
+
+export async function readAccounts(
+  context: Context,
+  accounts: readonly AccountConnection[],
+): Promise<ReadAccount[]> {
+  let done = 0;
+  const describe = () => `reading accounts: ${done} of ${accounts.length}`;
+  return withProgress(context, describe, () =>
+    Promise.all(
+      accounts.map(async (account) => {
+        const read = await readAccount(account, context.stopped);
+        done += 1;
+        return read;
+      }),
+    ),
+  );
+}
+
+/** The account read has services and volumes; templates and registries have lists of their own (§4). */
+async function readAccount(account: AccountConnection, stopped: AbortSignal): Promise<ReadAccount> {
+  const { api, key } = account;
+  const missing: string[] = [];
+  const listed = <Item>(what: string, outcome: Outcome<Item[]>): readonly Item[] => {
+    if (outcome.kind !== 'refused' || outcome.status !== 404) {
+      return answerTo(`read the ${what} of the account ${key}`, outcome, stopped);
+    }
+    missing.push(`the account ${key} has no list of ${what} (404)`);
+    return [];
+  };
+  const [whole, templates, registries] = await Promise.all([
+    api.account(),
+    api.templates(),
+    api.registries(),
+  ]);
+  const { services, volumes } = answerTo(`read the account ${key}`, whole, stopped);
+  const contents = {
+    services,
+    volumes,
+    templates: await ownTemplates(account, listed('templates', templates), stopped),
+    registries: listed('registries', registries),
+  };
+  return { account, contents, missing };
+}
+
+/** The list has the built-in ones, too; where they don't say so, the catalog names them (§2 "Template"). */
+async function ownTemplates(
+  { api, key }: AccountConnection,
+  templates: readonly wire.Template[],
+  stopped: AbortSignal,
+): Promise<wire.Template[]> {
+  const untold = templates.some(({ builtIn }) => typeof builtIn !== 'boolean');
+  const catalog = untold
+    ? answerTo(`read the catalog for the account ${key}`, await api.catalog(stopped), stopped)
+    : undefined;
+  return templates.filter((template) => !isBuiltIn(template, catalog));
+}

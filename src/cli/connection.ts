@@ -1,0 +1,153 @@
+/**
+ * What commands look at that ask a few questions and end: the accounts, and, with `--source`, the documents and the
+ * state beside them. Nothing is polled, and no state is written.
+ */
+import { Option, type Command } from 'commander';
+import { ControlApi, Limiter, createTransport, defaultTransportLimits } from '../api/index.ts';
+import { UserError } from '../base/index.ts';
+import { formatProblem, nearest, readFolder, type DesiredSnapshot } from '../desired/index.ts';
+import { accountSpecs, credentialOf, type WantedAccount } from '../manager/index.ts';
+import { parseObjectKey, type AccountSpec } from '../resources/index.ts';
+import { readState, type StateStore } from '../state/index.ts';
+import { createMetrics } from '../telemetry/index.ts';
+import type { Context } from './context.ts';
+import { environmentAccount, ownerChoice, stateFile } from './options.ts';
+
+export interface ConnectionFlags {
+  readonly source?: string;
+  readonly state?: string;
+  readonly owner?: string;
+  readonly account?: string;
+  readonly namespace: string;
+}
+
+export function withConnectionFlags(command: Command): Command {
+  return command
+    .option('--source <dir>', 'folder (or file) whose Accounts, objects and state are used')
+    .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
+    .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
+    .option('--account <name>', 'the Account; without a folder the one of FLEETKEEPER_API_URL')
+    .addOption(new Option('--namespace <name>', 'of the Account and the objects').default('default'));
+}
+
+export interface AccountConnection {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly spec: AccountSpec;
+  readonly api: ControlApi;
+}
+
+/** A folder and what was last written down of it. */
+export interface FleetView {
+  readonly snapshot: DesiredSnapshot;
+  readonly store: StateStore;
+}
+
+export interface Connections {
+  /** At least one. */
+  readonly accounts: readonly AccountConnection[];
+  /** With `--source` only. */
+  readonly fleet: FleetView | undefined;
+}
+
+/** Connects while `work` is done. `answerMs`: how long one answer may take. */
+export async function connected<Result>(
+  context: Context,
+  flags: ConnectionFlags,
+  work: (connections: Connections) => Promise<Result>,
+  answerMs = defaultTransportLimits.totalMs,
+): Promise<Result> {
+  const fleet = await fleetView(context, flags);
+  const environment = environmentAccount(context);
+  const chosen = chooseAccounts(accountSpecs(fleet?.snapshot, environment), flags, fleet?.snapshot);
+  const transport = createTransport(context.clock, { ...defaultTransportLimits, totalMs: answerMs });
+  const accounts = chosen.map(([key, { spec }]) => {
+    const [namespace = '', name = ''] = key.split('/');
+    const credential = () => credentialOf(key, spec, fleet?.snapshot, environment);
+    if (!credential()) throw lacksKey(key, spec);
+    const metrics = createMetrics();
+    const limiter = new Limiter({ account: key, ...spec.requests }, context.clock, metrics);
+    const baseUrl = spec.url.replace(/\/+$/, '');
+    const api = new ControlApi({ baseUrl, credential, transport, limiter, clock: context.clock, metrics });
+    return { key, namespace, name, spec, api };
+  });
+  try {
+    return await work({ accounts, fleet });
+  } finally {
+    for (const { api } of accounts) api.close();
+    await transport.close();
+  }
+}
+
+async function fleetView(context: Context, flags: ConnectionFlags): Promise<FleetView | undefined> {
+  const { source } = flags;
+  if (source === undefined) {
+    if (flags.state === undefined) return undefined;
+    throw new UserError(
+      '--state says nothing without --source',
+      'name the folder that the state belongs to, too',
+    );
+  }
+  const fleet = { ...flags, source };
+  const store = readState(stateFile(fleet), context.random, ownerChoice(fleet));
+  return { snapshot: await readFolder(source), store };
+}
+
+function chooseAccounts(
+  known: ReadonlyMap<string, WantedAccount>,
+  flags: ConnectionFlags,
+  snapshot: DesiredSnapshot | undefined,
+): [string, WantedAccount][] {
+  const { account, namespace, source } = flags;
+  const wanted = `${namespace}/${account}`;
+  const chosen = account === undefined ? [...known] : [...known].filter(([key]) => key === wanted);
+  if (chosen.length > 0) return chosen;
+  const broken = [...(snapshot?.unusable ?? [])].find(([key]) => parseObjectKey(key).kind === 'Account');
+  if (broken?.[1][0]) {
+    throw new UserError(
+      `the document of ${broken[0]} can't be used: ${formatProblem(broken[1][0])}`,
+      'mend it; `fleetkeeper plan` shows all problems of the folder',
+    );
+  }
+  if (account !== undefined && known.size > 0) {
+    throw new UserError(
+      `there is no Account ${account} in the namespace ${namespace}`,
+      didYouMean(account, inNamespace([...known.keys()], namespace)),
+    );
+  }
+  const where = source === undefined ? '' : ` in ${source}`;
+  throw new UserError(
+    `there is no Account${where}, and FLEETKEEPER_API_URL is not set`,
+    source === undefined
+      ? 'set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY, or name a folder with an Account: --source DIR'
+      : 'add an Account document, or set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY',
+  );
+}
+
+function inNamespace(keys: readonly string[], namespace: string): string[] {
+  return keys.filter((key) => key.startsWith(`${namespace}/`)).map((key) => key.slice(namespace.length + 1));
+}
+
+/** The name that was probably meant, or those that there are. */
+export function didYouMean(given: string, known: readonly string[]): string {
+  const meant = nearest(given, known);
+  if (meant !== undefined) return `did you mean ${meant}?`;
+  if (known.length === 0) return 'there is none; check --source and --namespace';
+  const shown = [...known].sort().slice(0, namesShown);
+  const more = known.length > shown.length ? ` and ${known.length - shown.length} more` : '';
+  return `there are: ${shown.join(', ')}${more}`;
+}
+
+const namesShown = 10;
+
+function lacksKey(key: string, { credentialsSecretRef: ref }: AccountSpec): UserError {
+  const [namespace = ''] = key.split('/');
+  return new UserError(
+    `there is no API key for the account ${key}`,
+    ref
+      ? `the Secret ${namespace}/${ref.name} has to be in the folder, with the key \`${ref.key}\``
+      : 'set FLEETKEEPER_API_KEY, or FLEETKEEPER_API_KEY_FILE to a file that holds it',
+  );
+}

@@ -1,0 +1,119 @@
+/** What accounts hold, with its cost. Pure. */
+import { clampedMicros } from '../plan/index.ts';
+import { renderTable } from './render.ts';
+import type { Holding, ManagedBy } from './survey.ts';
+import { oneLine } from './terminal-text.ts';
+
+export interface InventoryItem {
+  /** `namespace/name`. */
+  readonly account: string;
+  readonly kind: Holding['kind'];
+  readonly id: string;
+  readonly name: string | null;
+  readonly state: string | null;
+  /** Null where the API shows no price; templates and registries cost nothing. */
+  readonly hourlyMicros: number | null;
+  /** `object`: `Kind/namespace/name` of the folder that was given. */
+  readonly managedBy: { readonly object: string } | { readonly owner: string } | null;
+}
+
+export interface Inventory {
+  readonly items: readonly InventoryItem[];
+  readonly totals: {
+    readonly items: number;
+    readonly hourlyMicros: number;
+    /** Items without a price. */
+    readonly unpriced: number;
+  };
+}
+
+/** `all`: also what somebody manages. */
+export function inventoryOf(
+  accounts: readonly { readonly account: string; readonly holdings: readonly Holding[] }[],
+  all: boolean,
+): Inventory {
+  const items = accounts
+    .flatMap(({ account, holdings }) => holdings.map((holding) => itemOf(account, holding)))
+    .filter(({ managedBy }) => all || managedBy === null)
+    .sort((left, right) => (sortKey(left) < sortKey(right) ? -1 : 1));
+  const prices = items.flatMap(({ hourlyMicros }) => hourlyMicros ?? []);
+  return {
+    items,
+    totals: {
+      items: items.length,
+      hourlyMicros: clampedMicros(prices.reduce((sum, micros) => sum + BigInt(micros), 0n)),
+      unpriced: items.length - prices.length,
+    },
+  };
+}
+
+function itemOf(account: string, holding: Holding): InventoryItem {
+  const { kind, id, name, managedBy } = holding;
+  const item = { account, kind, id, name: name ?? null, managedBy: shownManager(managedBy) };
+  switch (holding.kind) {
+    case 'ContainerService':
+      return {
+        ...item,
+        state: holding.value.state ?? null,
+        hourlyMicros: holding.value.hourlyMicros ?? null,
+      };
+    case 'StorageVolume':
+      return {
+        ...item,
+        state: holding.value.status ?? null,
+        hourlyMicros: holding.value.hourlyMicros ?? null,
+      };
+    case 'ServiceTemplate':
+    case 'ImageRegistry':
+      return { ...item, state: null, hourlyMicros: 0 };
+  }
+}
+
+function shownManager(managedBy: ManagedBy): InventoryItem['managedBy'] {
+  switch (managedBy.is) {
+    case 'nobody':
+      return null;
+    case 'fleet':
+      return { object: managedBy.key };
+    case 'owner':
+      return { owner: managedBy.owner };
+  }
+}
+
+function sortKey({ account, kind, name, id }: InventoryItem): string {
+  return [account, kind, name ?? '', id].join('\u0000');
+}
+
+/** As clouds bill it. */
+const hoursPerMonth = 730;
+
+export function inventoryText({ items, totals }: Inventory, all: boolean): string {
+  if (items.length === 0) return all ? 'There is nothing.' : 'Nothing is unmanaged.';
+  const several = new Set(items.map(({ account }) => account)).size > 1;
+  const withAccount = (account: string, cells: string[]) => (several ? [account, ...cells] : cells);
+  const head = ['KIND', 'NAME', 'ID', 'STATE', 'USD/HOUR', ...(all ? ['MANAGED BY'] : [])];
+  const rows = items.map((item) => withAccount(item.account, cellsOf(item, all)));
+  const unpriced = totals.unpriced === 0 ? '' : `; ${totals.unpriced} without a price`;
+  const month = usd(totals.hourlyMicros * hoursPerMonth, 2);
+  const what = all ? '' : ' that nobody manages';
+  const sum = `${totals.items} thing(s)${what}: ${usd(totals.hourlyMicros, 4)} USD an hour, ${month} USD a month of ${hoursPerMonth} hours${unpriced}`;
+  return `${renderTable(withAccount('ACCOUNT', head), rows)}\n\n${sum}`;
+}
+
+function cellsOf({ kind, name, id, state, hourlyMicros, managedBy }: InventoryItem, all: boolean): string[] {
+  const cells = [kind, oneLine(name ?? '-'), id, oneLine(state ?? '-'), price(hourlyMicros)];
+  return all ? [...cells, managerText(managedBy)] : cells;
+}
+
+function price(hourlyMicros: number | null): string {
+  return hourlyMicros === null ? '-' : usd(hourlyMicros, 4);
+}
+
+function usd(micros: number, digits: number): string {
+  return (micros / 1_000_000).toFixed(digits);
+}
+
+function managerText(managedBy: InventoryItem['managedBy']): string {
+  if (managedBy === null) return 'nobody';
+  return 'object' in managedBy ? managedBy.object : `owner ${managedBy.owner}`;
+}

@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import { UserError } from '../base/index.ts';
+import { answerTo } from './answers.ts';
+import { complain, print, type Context } from './context.ts';
+import { withService, withServiceFlags, type FoundService, type ServiceFlags } from './service-lookup.ts';
+import { oneLine } from './terminal-text.ts';
+
+interface OpenFlags extends ServiceFlags {
+  readonly browser?: boolean;
+}
+
+/** `open`: where a service can be reached. A browser session's URL is private (§4 rule 7): it goes to a terminal, and nowhere else. */
+export function addOpenCommand(program: Command, context: Context): void {
+  withServiceFlags(program.command('open [name]'))
+    .description('print the address of a service')
+    .option('--browser', 'open a browser session and print its private address, on a terminal only')
+    .action((name: string | undefined, flags: OpenFlags) =>
+      withService(context, name, flags, (service) =>
+        flags.browser ? openBrowser(context, service) : printEndpoint(context, service),
+      ),
+    );
+}
+
+async function printEndpoint(context: Context, { account, id, label }: FoundService): Promise<void> {
+  const { endpoint, state, httpPort } = answerTo(
+    `read ${label}`,
+    await account.api.service(id, context.stopped),
+    context.stopped,
+  );
+  if (endpoint) return print(context, oneLine(endpoint));
+  const shown = oneLine(state ?? 'in an unknown state');
+  throw new UserError(
+    `${label} has no address: it is ${shown}${httpPort ? '' : ', and has no httpPort'}`,
+    httpPort ? 'it gets one when it runs; see `fleetkeeper events`' : 'give it an httpPort, and apply',
+  );
+}
+
+async function openBrowser(context: Context, { account, id, label }: FoundService): Promise<void> {
+  if (!context.stdout.isTTY) {
+    throw new UserError(
+      'the address of a browser session is private, and this is not a terminal',
+      'run it on a terminal; without --browser, `open` prints the public address',
+    );
+  }
+  const { browserEnabled } = answerTo(
+    'read the catalog',
+    await account.api.catalog(context.stopped),
+    context.stopped,
+  );
+  if (!browserEnabled) {
+    throw new UserError(
+      'browser sessions are not offered here: the catalog says so',
+      'without --browser, `open` prints the address of the service',
+    );
+  }
+  const outcome = await account.api.openBrowserSession(id, context.random.uuid());
+  const url = answerTo(`open a browser session in ${label}`, outcome);
+  complain(context, 'whoever has this address is in your session: do not share it, and do not save it');
+  print(context, oneLine(url.reveal()));
+}

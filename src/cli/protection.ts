@@ -1,0 +1,163 @@
+/**
+ * The protection of a service while a command of ours runs.
+ *
+ *     looking for the service ──> registering ──> held ──(the command has ended)──> releasing ──> over
+ *          └── not reached: again ──┘
+ *
+ * An API that can't be reached is tried again until the command ends, and after it for `releaseMs`; what says for
+ * certain that there can be no protection (no such service, a key that is not accepted) is told once, by `held`.
+ */
+import { Keeper, type LeaseState } from '../activities/index.ts';
+import { UserError, sleep } from '../base/index.ts';
+import { createLogger, createMetrics } from '../telemetry/index.ts';
+import { RequestFailed } from './answers.ts';
+import { complain, type Context } from './context.ts';
+import { withService, type FoundService, type ServiceFlags } from './service-lookup.ts';
+
+export interface Activity {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** How long the release is tried after the command has ended. */
+const releaseMs = 30_000;
+const lookAgainMs = 2000;
+const passing = new Set([408, 429, 503]);
+
+export class Protection {
+  readonly #context: Context;
+  readonly #service: string | undefined;
+  readonly #flags: ServiceFlags;
+  #activity: Activity;
+  readonly #ending = new AbortController();
+  readonly #givingUp = new AbortController();
+  readonly #held = Promise.withResolvers<void>();
+  readonly #done: Promise<void>;
+  #state: LeaseState | undefined;
+  /** It was refused for good, and so never was. */
+  #refused = false;
+
+  constructor(context: Context, service: string | undefined, flags: ServiceFlags, activity: Activity) {
+    this.#context = context;
+    this.#service = service;
+    this.#flags = flags;
+    this.#activity = activity;
+    this.#held.promise.catch(() => undefined);
+    this.#done = this.#run();
+  }
+
+  /** Resolves when the activity is registered; rejects with a `UserError` when it never can be. */
+  get held(): Promise<void> {
+    return this.#held.promise;
+  }
+
+  /** The activity, for people. */
+  get label(): string {
+    return `the activity "${this.#activity.name}" (${this.#activity.id})`;
+  }
+
+  /** What stands in the way just now. */
+  get failure(): string | undefined {
+    return this.#state?.failure;
+  }
+
+  /** The command has ended: releases, and says so when that did not work. */
+  async end(): Promise<void> {
+    const { clock } = this.#context;
+    this.#ending.abort();
+    const timer = clock.after(releaseMs, () => this.#givingUp.abort());
+    await this.#done;
+    timer.cancel();
+    if (this.#refused || this.#state === undefined || this.#state.phase === 'released') return;
+    const why = this.failure === undefined ? '' : `: ${this.failure}`;
+    complain(
+      this.#context,
+      `${this.label} could not be released${why}; it protects ${this.#service ?? 'the service'} until it is: ` +
+        `run \`protect\` again with --task-id ${this.#activity.id}`,
+    );
+  }
+
+  /** Waits for the release no longer. */
+  giveUp(): void {
+    this.#givingUp.abort();
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      try {
+        await withService(this.#context, this.#service, this.#flags, (found) => this.#protect(found));
+        return;
+      } catch (error) {
+        const waits = error instanceof RequestFailed && mayPass(error);
+        if (!waits) return this.#held.reject(error);
+        if (this.#ending.signal.aborted) return;
+        await sleep(this.#context.clock, lookAgainMs, this.#ending.signal);
+      }
+    }
+  }
+
+  async #protect({ account, id: serviceId }: FoundService): Promise<void> {
+    const { clock, random } = this.#context;
+    const over = Promise.withResolvers<void>();
+    const releaseKey = random.uuid();
+    const keeper = new Keeper<'task'>({
+      clock,
+      random,
+      logger: createLogger('silent'),
+      metrics: createMetrics(),
+      onChange: () => look(),
+    });
+    /** Somebody has released it meanwhile: another one protects from here on, unless it is over anyway. */
+    const retake = () => {
+      if (this.#ending.signal.aborted) return over.resolve();
+      const lost = this.label;
+      this.#activity = { ...this.#activity, id: random.uuid() };
+      complain(this.#context, `${lost} was released by somebody else; going on with ${this.#activity.id}`);
+      look();
+    };
+    const look = (): void => {
+      const state = keeper.keep('task', {
+        account: account.key,
+        api: account.api,
+        serviceId,
+        activityId: this.#activity.id,
+        name: this.#activity.name,
+        wanted: this.#ending.signal.aborted ? 'released' : 'held',
+        releaseKey,
+      });
+      this.#state = state;
+      if (state.phase === 'held') this.#held.resolve();
+      if (state.phase === 'released') return over.resolve();
+      if (state.phase === 'spent' && state.beatAtMs !== undefined) return retake();
+      const refusal = state.beatAtMs === undefined ? refusalOf(state, this.#activity) : undefined;
+      if (!refusal) return;
+      this.#refused = true;
+      this.#held.reject(refusal);
+      over.resolve();
+    };
+    this.#ending.signal.addEventListener('abort', look, { once: true });
+    this.#givingUp.signal.addEventListener('abort', () => over.resolve(), { once: true });
+    look();
+    await over.promise;
+    await keeper.stop();
+  }
+}
+
+function refusalOf(state: LeaseState, { id }: Activity): UserError | undefined {
+  if (state.phase === 'spent') {
+    return new UserError(
+      `the activity ${id} was released, and a released one does not protect again`,
+      'leave --task-id out, or give another UUID',
+    );
+  }
+  const status = state.refusedWith;
+  if (status === undefined || passing.has(status)) return undefined;
+  return new UserError(
+    `the activity can't be registered: ${state.failure}`,
+    'check the service, the account and the key',
+  );
+}
+
+function mayPass({ outcome }: RequestFailed): boolean {
+  return outcome.kind !== 'refused' || passing.has(outcome.status);
+}

@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs';
+import { Option, type Command } from 'commander';
+import { UserError } from '../base/index.ts';
+import { managedKinds, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { leaveResolution, readState, type Intent, type StateStore } from '../state/index.ts';
+import { didYouMean } from './connection.ts';
+import { print, type Context } from './context.ts';
+import { ownerChoice, stateFile, withFleetFlags, type FleetFlags } from './options.ts';
+
+interface ResolveFlags extends FleetFlags {
+  readonly namespace: string;
+  readonly applied?: boolean;
+  readonly notApplied?: boolean;
+  readonly id?: string;
+}
+
+const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * `resolve`: a person's word on a mutation whose outcome no evidence tells. It is left in the state file, where the manager
+ * finds it, the one that runs now or the next one; so it works beside a running one.
+ */
+export function addResolveCommand(program: Command, context: Context): void {
+  withFleetFlags(program.command('resolve'), 'silent')
+    .description('say what became of a request whose outcome nobody can tell (OutcomeUnknown)')
+    .argument('<kind/name>', 'the object, for example ContainerService/web')
+    .option('--namespace <name>', 'of the object', 'default')
+    .addOption(new Option('--applied', 'it did happen').conflicts('notApplied'))
+    .addOption(new Option('--not-applied', 'it did not happen; it is sent again if it is still wanted'))
+    .addOption(
+      new Option('--id <uuid>', 'what a creation made, by its id at the provider').conflicts('notApplied'),
+    )
+    .action((object: string, flags: ResolveFlags) => {
+      const applied = flags.applied === true;
+      if (!applied && flags.notApplied !== true) {
+        throw new UserError('did it happen?', 'look at the provider, and say --applied or --not-applied');
+      }
+      const file = stateFile(flags);
+      if (!existsSync(file)) {
+        throw new UserError(
+          `there is no state file ${file}`,
+          'if it is kept elsewhere, name it with --state',
+        );
+      }
+      const store = readState(file, context.random, ownerChoice(flags));
+      const key = parseObject(object, flags.namespace);
+      const intent = openIntent(store, key, object);
+      const id = madeId(store, key, intent, flags);
+      leaveResolution(file, key, { idempotencyKey: intent.idempotencyKey, applied, id });
+      const word = applied ? `was applied${id === undefined ? '' : ` and made ${id}`}` : 'was not applied';
+      print(
+        context,
+        `Noted: ${intent.action} of ${object} ${word}. The manager takes it with its next look, or when it is started.`,
+      );
+    });
+}
+
+function parseObject(text: string, namespace: string): ObjectKey {
+  const [wanted = '', name = '', ...rest] = text.split('/');
+  const kind = managedKinds.find((candidate) => candidate.toLowerCase() === wanted.toLowerCase());
+  if (kind && name !== '' && rest.length === 0) return objectKey(kind, namespace, name);
+  throw new UserError(
+    `"${text}" names no object`,
+    `write KIND/NAME, for example ContainerService/web; kinds are ${managedKinds.join(', ')}`,
+  );
+}
+
+function openIntent(store: StateStore, key: ObjectKey, label: string): Intent {
+  const { kind, namespace } = parseObjectKey(key);
+  if (!store.record(key)) {
+    const names = [...store.records()]
+      .map((record) => parseObjectKey(record.key))
+      .filter((other) => other.kind === kind && other.namespace === namespace)
+      .map(({ name }) => name);
+    throw new UserError(
+      `there is no ${label} in the namespace ${namespace}`,
+      didYouMean(parseObjectKey(key).name, names),
+    );
+  }
+  const intent = store.openIntent(key);
+  if (intent) return intent;
+  const last = store.lastIntent(key);
+  const known = last ? ` (its last one, ${last.action}, is known to be ${last.outcome})` : '';
+  throw new UserError(`${label} has no request whose outcome is unknown${known}`, 'there is nothing to say');
+}
+
+/** Whether it exists at the provider is looked at by the manager, which knows the account. */
+function madeId(store: StateStore, key: ObjectKey, intent: Intent, flags: ResolveFlags): string | undefined {
+  const { id } = flags;
+  const creates = intent.action.startsWith('create-');
+  if (id === undefined) {
+    if (!creates || flags.applied !== true) return undefined;
+    throw new UserError(
+      'what did it make?',
+      `name it with --id; \`fleetkeeper inventory\` shows what nobody manages`,
+    );
+  }
+  if (!creates) throw new UserError(`${intent.action} makes nothing`, 'leave --id out');
+  if (!idPattern.test(id))
+    throw new UserError(`--id ${id} is not a UUID`, '`fleetkeeper inventory` shows the ids');
+  const holder = store.recordOf(id);
+  if (holder && holder.key !== key) {
+    throw new UserError(
+      `${id} is managed as ${holder.key}`,
+      'name what the lost request made, or say --not-applied',
+    );
+  }
+  return id;
+}

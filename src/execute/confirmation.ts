@@ -1,0 +1,49 @@
+/**
+ * What the answer to a request tells of the fields that were sent. It is made by our request alone, so what it shows is
+ * what the API made of them:
+ *
+ * | the answer shows the field      | what is remembered                                                       |
+ * |---------------------------------|--------------------------------------------------------------------------|
+ * | as sent                         | it is in place                                                           |
+ * | in another way than before      | the API has a form of its own for it, which is as good (`shownAs`)       |
+ * | as it was before, or not at all | it is still to be seen in place (`unconfirmed`): until then, it is no drift |
+ */
+import type { Action } from '../plan/index.ts';
+import type { ObjectRecord, ShownAs } from '../state/index.ts';
+import type { Target } from './executor.ts';
+import type { Receipt } from './requests.ts';
+
+type Confirmation = Pick<ObjectRecord, 'unconfirmed' | 'shownAs'>;
+
+export function confirm(
+  record: ObjectRecord,
+  names: readonly string[],
+  { digests, shownBefore = {}, shownIn = () => ({}) }: Target,
+  answer: Receipt,
+): Confirmation {
+  const shownAfter = shownIn(answer);
+  const unconfirmed = new Set(record.unconfirmed);
+  const shownAs: Record<string, ShownAs> = { ...record.shownAs };
+  for (const name of names) {
+    const desired = digests[name];
+    if (desired === undefined) continue;
+    const observed = shownAfter[name];
+    unconfirmed.delete(name);
+    delete shownAs[name];
+    if (observed === desired) continue;
+    if (observed === undefined || observed === shownBefore[name]) unconfirmed.add(name);
+    else shownAs[name] = { desired, observed };
+  }
+  return { unconfirmed: [...unconfirmed], shownAs };
+}
+
+/** Of those that an action can bring to the desired value, the ones that are in this request. */
+export function fieldsSent(action: Action, fields: readonly string[]): readonly string[] {
+  if (action.do === 'patch-service') {
+    return fields.filter((name) => (name === 'env' ? action.environment : name in action.patch));
+  }
+  if (action.do === 'update-volume') {
+    return fields.filter((name) => (name === 'volumeName' ? action.name : action.sizeGb) !== undefined);
+  }
+  return fields;
+}

@@ -1,0 +1,55 @@
+/**
+ * What the provider has too little of (capacity, funds, room) is asked for again with growing pauses, 10 s to 10 min. They
+ * count for what is asked of its stock, and are written down: neither an edit of the rest of the document nor a restart
+ * of the manager makes it ask sooner.
+ */
+import type { Refused } from '../api/index.ts';
+import { backoffMs, type DigestKey, type Random } from '../base/index.ts';
+import type { Action } from '../plan/index.ts';
+import type { ObjectRecord, Scarcity } from '../state/index.ts';
+import { classifyRefusal, scarceBackoff } from './refusals.ts';
+
+/** After a refusal of `action`; what was known stays if the refusal had another reason. */
+export function nextScarcity(
+  record: ObjectRecord,
+  action: Action,
+  refused: Refused,
+  { digestKey, random, wallMs }: { digestKey: DigestKey; random: Random; wallMs: number },
+): Scarcity | undefined {
+  const before = record.refusal?.scarcity;
+  const verdict = classifyRefusal(refused);
+  if (verdict.kind !== 'wait' || !verdict.isScarce) return before;
+  const demand = digestKey.digest(demandOf(action));
+  const failures = before?.demand === demand ? before.failures + 1 : 1;
+  const pauseMs = Math.max(refused.retryAfterMs ?? 0, backoffMs(failures - 1, scarceBackoff, random));
+  const message = `${action.do} was refused with ${refused.status} ${refused.code}: ${refused.message}; it is tried again with growing pauses`;
+  return { demand, failures, retryAt: wallMs + pauseMs, reason: verdict.reason, message };
+}
+
+/** Why `action` is not to be sent yet, and for how long; undefined when it may be. */
+export function stillScarce(
+  { refusal }: ObjectRecord,
+  action: Action,
+  digestKey: DigestKey,
+  wallMs: number,
+): (Scarcity & { readonly leftMs: number }) | undefined {
+  const scarcity = refusal?.scarcity;
+  if (!scarcity || scarcity.demand !== digestKey.digest(demandOf(action))) return undefined;
+  // The wall clock may have been set back meanwhile.
+  const leftMs = Math.min(scarcity.retryAt - wallMs, scarceBackoff.longestMs);
+  return leftMs > 0 ? { ...scarcity, leftMs } : undefined;
+}
+
+/** What of the provider's stock an action needs. */
+function demandOf(action: Action): object {
+  if (action.do === 'create-service') {
+    const { region, geography, resources, volumeGb } = action.body;
+    return { do: action.do, region, geography, resources, volumeGb };
+  }
+  if (action.do === 'create-volume') {
+    const { region, geography, sizeGb } = action.body;
+    return { do: action.do, region, geography, sizeGb };
+  }
+  if (action.do === 'resize-service') return action;
+  return { do: action.do, id: 'id' in action ? action.id : undefined };
+}

@@ -1,0 +1,40 @@
+/** Whether the manager works, and whether it is of use. */
+import type { AccountHandle, Controller } from '../reconcile/index.ts';
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Undefined when all is well. */
+  readonly problem: string | undefined;
+}
+
+/** A manager that fails these should be started anew. */
+export function livenessChecks(controller: Controller | undefined): HealthCheck[] {
+  const lost = controller !== undefined && !controller.alive;
+  return [
+    { name: 'event-loop', problem: undefined },
+    { name: 'workers', problem: lost ? 'a worker was lost by a defect; the log says how' : undefined },
+  ];
+}
+
+/**
+ * The source has been read, and each account, with a key that is accepted. An API that can't be reached later leaves
+ * the manager ready: it knows what it last saw, and waits.
+ */
+export function readinessChecks(
+  controller: Controller | undefined,
+  handles: Iterable<AccountHandle>,
+): HealthCheck[] {
+  const source = controller ? undefined : 'has not been read yet';
+  return [
+    { name: 'source', problem: source },
+    ...[...handles].map((handle) => ({ name: `account ${handle.name}`, problem: accountProblem(handle) })),
+  ];
+}
+
+function accountProblem({ informer }: AccountHandle): string | undefined {
+  const { current, failure } = informer;
+  if (failure && (!current || failure.reason !== 'ApiUnreachable')) {
+    return `${failure.reason}: ${failure.message}`;
+  }
+  return current ? undefined : 'has not been read yet';
+}

@@ -1,0 +1,109 @@
+/**
+ * Makes sure that a key still belongs to the account that it belonged to when it was first used.
+ *
+ *     unchecked ── GET /api/me ──> ours ──> trusted ── doubt, rejected, another key ──> unchecked
+ *                                  └── another account's ──> unchecked: nothing is read or sent but /api/me
+ *
+ * A key whose identity has not been checked is used for nothing else (api/client.ts asks), so neither can a mutation
+ * go to a stranger's account nor an absence be seen in it. What a person accepts is named in the document or in a flag.
+ */
+import type { CredentialTrust, Outcome, wire } from '../api/index.ts';
+import { messageOf, sameValue, type Sensitive } from '../base/index.ts';
+import { readProblem, type IdentityCheck, type ReadProblem } from '../observed/index.ts';
+import { identityName, judgeIdentity, type IdentityVerdict } from '../plan/index.ts';
+import type { AccountIdentity } from '../reconcile/index.ts';
+import { annotations } from '../resources/index.ts';
+import type { StateStore } from '../state/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+
+export interface IdentityWatchOptions {
+  /** `namespace/name`. */
+  readonly account: string;
+  readonly store: StateStore;
+  readonly credential: () => Sensitive<string> | undefined;
+  readonly me: (credential: Sensitive<string>, signal: AbortSignal) => Promise<Outcome<wire.Identity>>;
+  /** Names of identities that a person has said to be right. */
+  readonly accepted: () => readonly string[];
+  /** Where a person says so: a flag, or an annotation. */
+  readonly isDocument: boolean;
+  readonly logger: Logger;
+}
+
+export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIdentity {
+  readonly #options: IdentityWatchOptions;
+  #trusted: Sensitive<string> | undefined;
+  #seen: wire.Identity | undefined;
+
+  constructor(options: IdentityWatchOptions) {
+    this.#options = options;
+  }
+
+  /** An address that is not verified is asked about again at each read: nothing else would tell that it is now. */
+  get current(): boolean {
+    const credential = this.#options.credential();
+    return credential !== undefined && this.trusts(credential) && this.emailVerified !== false;
+  }
+
+  /** The pinned account's name; undefined when there is nothing to tell it by. */
+  get name(): string | undefined {
+    const pin = this.#options.store.identityPin(this.#options.account);
+    return pin && identityName(pin);
+  }
+
+  get emailVerified(): boolean | undefined {
+    return this.#seen?.emailVerified ?? undefined;
+  }
+
+  trusts(credential: Sensitive<string>): boolean {
+    return this.#trusted?.reveal() === credential.reveal();
+  }
+
+  doubt(): void {
+    this.#trusted = undefined;
+  }
+
+  rejected(): void {
+    this.doubt();
+  }
+
+  async check(signal: AbortSignal): Promise<ReadProblem | undefined> {
+    const { account, store, me, accepted, logger } = this.#options;
+    this.doubt();
+    const credential = this.#options.credential();
+    if (!credential) return readProblem({ kind: 'not-sent', reason: 'there is no API key' });
+    const outcome = await me(credential, signal);
+    const identity = outcome.kind === 'applied' ? outcome.value : hidden(outcome);
+    if (!identity) return readProblem(outcome as ReadProblem['outcome']);
+    const pinned = store.identityPin(account);
+    const verdict = judgeIdentity(identity, pinned, accepted(), store.digestKey);
+    if (verdict.kind === 'changed') return this.#stranger(verdict);
+    if (verdict.kind === 'ours' && !sameValue(verdict.pin, pinned)) {
+      try {
+        await store.saveIdentityPin(account, verdict.pin);
+      } catch (error) {
+        const reason = `whose account it is could not be written down: ${messageOf(error)}`;
+        return readProblem({ kind: 'not-sent', reason });
+      }
+      logger.info({ account, identity: identityName(verdict.pin) }, 'identity of the account pinned');
+    }
+    this.#seen = identity;
+    this.#trusted = credential;
+    return undefined;
+  }
+
+  #stranger({ pinned, seen }: IdentityVerdict & { kind: 'changed' }): ReadProblem {
+    const { account, isDocument } = this.#options;
+    const accept = isDocument
+      ? `annotate the Account with ${annotations.acceptIdentity}: "${seen}"`
+      : `say --accept-identity ${seen} once`;
+    const message =
+      `the API key of account ${account} belonged to the account ${pinned}, and now belongs to ${seen}: nothing is read, ` +
+      `changed or deleted with it. Put the right key back. If ${seen} is meant, ${accept}; what is recorded as ours and not found there then counts as vanished`;
+    return { reason: 'IdentityChanged', outcome: { kind: 'not-sent', reason: message }, message };
+  }
+}
+
+/** An API that does not let us see an identity shows none; undefined when it may yet. */
+function hidden(outcome: Exclude<Outcome<wire.Identity>, { kind: 'applied' }>): wire.Identity | undefined {
+  return outcome.kind === 'refused' && (outcome.status === 403 || outcome.status === 404) ? {} : undefined;
+}

@@ -1,0 +1,13 @@
+/** The account read shows at most the 100 most recent ledger entries (§2): a window, not a history. */
+import { wire } from '../api/index.ts';
+import { stableJson } from '../base/index.ts';
+
+/** More entries were made between two reads than the second one shows. Their fields are not documented: they are compared whole. */
+export function ledgerHasGap(
+  before: readonly wire.LedgerEntry[],
+  after: readonly wire.LedgerEntry[],
+): boolean {
+  if (before.length === 0 || after.length < wire.limits.ledgerEntries) return false;
+  const known = new Set(before.map(stableJson));
+  return !after.some((entry) => known.has(stableJson(entry)));
+}

@@ -1,0 +1,84 @@
+/**
+ * Lists that are read beside the account, and only for fleets that have use for them: templates and registries are
+ * not in the account read. A list that can't be read leaves the rest of the snapshot as it is; of what is in
+ * the list, nothing is concluded then.
+ */
+import { describeOutcome, type Outcome } from '../api/index.ts';
+import { sameValue } from '../base/index.ts';
+
+export type Listing<Item> =
+  | { readonly kind: 'not-read' }
+  | {
+      readonly kind: 'failed';
+      readonly message: string;
+      /** Reads in a row that failed. */
+      readonly failures: number;
+      /** What it showed before that. */
+      readonly last: ReadonlyMap<string, Item>;
+    }
+  | { readonly kind: 'read'; readonly items: ReadonlyMap<string, Item> };
+
+interface Identified {
+  readonly id: string;
+}
+
+/** After so many failed reads in a row, what is in the list counts as changed: nobody knows it any more. */
+const blindAfterReads = 3;
+const nothing: ReadonlyMap<string, never> = new Map<string, never>();
+
+/** `name`: what people call the list. `outcome` undefined: it was not asked for. */
+export function nextListing<Item extends Identified>(
+  name: string,
+  previous: Listing<Item> | undefined,
+  outcome: Outcome<readonly Item[]> | undefined,
+): Listing<Item> {
+  if (!outcome) return { kind: 'not-read' };
+  const last = lastShown(previous);
+  if (outcome.kind === 'applied') return { kind: 'read', items: keepUnchanged(outcome.value, last) };
+  const failures = previous?.kind === 'failed' ? previous.failures + 1 : 1;
+  const message = `the ${name} of the account could not be read: ${describeOutcome(outcome)}`;
+  return { kind: 'failed', message, failures, last };
+}
+
+/** Ids of what is new, gone or different, or of what nobody knows any more. */
+export function differingInList<Item>(
+  before: Listing<Item> | undefined,
+  after: Listing<Item>,
+): readonly string[] {
+  const wasBlind = before?.kind === 'failed' && before.failures >= blindAfterReads;
+  if (after.kind === 'read') return differingIds(wasBlind ? nothing : lastShown(before), after.items);
+  return after.kind === 'failed' && after.failures === blindAfterReads ? [...after.last.keys()] : [];
+}
+
+/** Whether a list that could be read both times lacks something that it had. */
+export function listHasLost(before: Listing<unknown>, after: Listing<unknown>): boolean {
+  if (after.kind !== 'read') return false;
+  return [...lastShown(before).keys()].some((id) => !after.items.has(id));
+}
+
+function lastShown<Item>(listing: Listing<Item> | undefined): ReadonlyMap<string, Item> {
+  if (listing?.kind === 'failed') return listing.last;
+  return listing?.kind === 'read' ? listing.items : nothing;
+}
+
+/** An object that did not change stays the same one, so that "changed?" is a comparison of references. */
+export function keepUnchanged<Item extends Identified>(
+  items: readonly Item[],
+  previous: ReadonlyMap<string, Item> | undefined,
+): Map<string, Item> {
+  return new Map(
+    items.map((item) => {
+      const before = previous?.get(item.id);
+      return [item.id, before !== undefined && sameValue(before, item) ? before : item];
+    }),
+  );
+}
+
+/** Ids that are new, gone, or different. */
+export function differingIds(
+  before: ReadonlyMap<string, unknown> | undefined,
+  after: ReadonlyMap<string, unknown>,
+): string[] {
+  const gone = [...(before?.keys() ?? [])].filter((id) => !after.has(id));
+  return [...[...after].filter(([id, item]) => before?.get(id) !== item).map(([id]) => id), ...gone];
+}

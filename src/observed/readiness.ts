@@ -1,0 +1,94 @@
+/**
+ * Readiness of services that ask for it (`readiness: {path}`): their endpoints are looked at in turn, and what the
+ * last look gave is kept.
+ *
+ *     (not watched) ── watch ──> unknown ── look ──> ready | not ready ── period ──> look …
+ *          ^──── unwatch ──────────┴──── another target: unknown again
+ *
+ * The first looks of many services are spread over their period, so that a start is no burst. A change is told
+ * once; whoever hears of it looks the object up again.
+ */
+import type { EndpointProbe, ProbeResult, ProbeTarget } from '../api/index.ts';
+import { sameValue, type Clock, type Random, type Timer } from '../base/index.ts';
+
+export interface ReadinessTarget extends ProbeTarget {
+  readonly periodMs: number;
+}
+
+/** What a pass needs of it. */
+export interface Readiness<Key extends string> {
+  /** What is known of `target`, which is looked at from now on; undefined: nothing yet. */
+  watch(key: Key, target: ReadinessTarget): ProbeResult | undefined;
+  unwatch(key: Key): void;
+}
+
+interface Watched {
+  readonly target: ReadinessTarget;
+  readonly ended: AbortController;
+  result: ProbeResult | undefined;
+  timer: Timer | undefined;
+}
+
+export interface ReadinessWatchOptions<Key> {
+  readonly probe: EndpointProbe;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onChange: (key: Key) => void;
+}
+
+/** The first look comes within this time, however long the period is. */
+const longestFirstMs = 2000;
+
+/** For a look at the fleet in which nothing is probed. */
+export const noReadiness: Readiness<string> = { watch: () => undefined, unwatch: () => undefined };
+
+export class ReadinessWatch<Key extends string> implements Readiness<Key> {
+  readonly #options: ReadinessWatchOptions<Key>;
+  readonly #watched = new Map<Key, Watched>();
+
+  constructor(options: ReadinessWatchOptions<Key>) {
+    this.#options = options;
+  }
+
+  watch(key: Key, target: ReadinessTarget): ProbeResult | undefined {
+    const known = this.#watched.get(key);
+    if (known && sameValue(known.target, target)) return known.result;
+    this.unwatch(key);
+    const watched: Watched = {
+      target,
+      ended: new AbortController(),
+      result: undefined,
+      timer: undefined,
+    };
+    this.#watched.set(key, watched);
+    const firstMs = Math.min(target.periodMs, longestFirstMs) * this.#options.random.fraction();
+    this.#lookAfter(firstMs, key, watched);
+    return undefined;
+  }
+
+  unwatch(key: Key): void {
+    const watched = this.#watched.get(key);
+    watched?.ended.abort();
+    watched?.timer?.cancel();
+    this.#watched.delete(key);
+  }
+
+  async stop(): Promise<void> {
+    for (const key of this.#watched.keys()) this.unwatch(key);
+    await this.#options.probe.close();
+  }
+
+  #lookAfter(delayMs: number, key: Key, watched: Watched): void {
+    watched.timer = this.#options.clock.after(delayMs, () => void this.#look(key, watched));
+  }
+
+  async #look(key: Key, watched: Watched): Promise<void> {
+    const { periodMs, ...target } = watched.target;
+    const result = await this.#options.probe.look(target, watched.ended.signal);
+    if (watched.ended.signal.aborted) return;
+    const changed = !sameValue(watched.result, result);
+    watched.result = result;
+    this.#lookAfter(periodMs, key, watched);
+    if (changed) this.#options.onChange(key);
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Whose key is it? The contract does not show the fields of an identity (§2 "Gaps"), so whatever of id and e-mail
+ * address is shown is pinned at first sight, and compared ever after. Ids are compared if both sides have one (an
+ * address may change), else addresses. What can't be compared is not the same: an account that nothing is known of
+ * must not be taken for ours, because everything in it would look deleted.
+ */
+import type { wire } from '../api/index.ts';
+import type { DigestKey } from '../base/index.ts';
+import type { IdentityPin } from '../state/index.ts';
+
+export type IdentityVerdict =
+  /** It is ours; `pin` is what is known of it by now. */
+  | { readonly kind: 'ours'; readonly pin: IdentityPin }
+  /** The API shows nothing that could be pinned, and nothing was. */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'changed'; readonly pinned: string; readonly seen: string };
+
+/** `accepted`: names of identities that a person has said to be the right ones. */
+export function judgeIdentity(
+  identity: wire.Identity,
+  pinned: IdentityPin | undefined,
+  accepted: readonly string[],
+  digestKey: DigestKey,
+): IdentityVerdict {
+  const seen = pinOf(identity, digestKey);
+  const isShown = seen.id !== undefined || seen.emailDigest !== undefined;
+  if (!pinned) return isShown ? { kind: 'ours', pin: seen } : { kind: 'unknown' };
+  if (isSame(pinned, seen)) {
+    // What is not shown this time is kept, for a time when nothing else is.
+    return {
+      kind: 'ours',
+      pin: { id: seen.id ?? pinned.id, emailDigest: seen.emailDigest ?? pinned.emailDigest },
+    };
+  }
+  if (accepted.includes(identityName(seen))) return { kind: 'ours', pin: seen };
+  return { kind: 'changed', pinned: identityName(pinned), seen: identityName(seen) };
+}
+
+/** What people call it, and write to accept it. */
+export function identityName({ id, emailDigest }: IdentityPin): string {
+  if (id !== undefined) return id;
+  return emailDigest === undefined ? 'unknown' : `email-${emailDigest.slice(0, 16)}`;
+}
+
+function pinOf({ id, email }: wire.Identity, digestKey: DigestKey): IdentityPin {
+  return {
+    id: id ? id : undefined,
+    emailDigest: email ? digestKey.digest(email.trim().toLowerCase()) : undefined,
+  };
+}
+
+function isSame(pinned: IdentityPin, seen: IdentityPin): boolean {
+  if (pinned.id !== undefined && seen.id !== undefined) return pinned.id === seen.id;
+  return pinned.emailDigest !== undefined && pinned.emailDigest === seen.emailDigest;
+}

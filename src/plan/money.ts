@@ -1,0 +1,114 @@
+/**
+ * What an account costs and how long it lasts, in whole micro-USD: amounts go up to 2^53-1 each (§2), so they are
+ * added up as BigInt.
+ *
+ * Burn is what the API says things cost per hour, of everything that is not known to be free of charge: services in any
+ * state but `paused`, `sleeping` and `deleting` (those hold no compute), volumes in any status but `deleting`.
+ * What somebody else made in the account counts, too.
+ */
+import type { wire } from '../api/index.ts';
+import type { Gate } from './types.ts';
+
+const withoutCompute = new Set(['paused', 'sleeping', 'deleting']);
+
+/** Micro-USD per hour. */
+export function burnMicrosPerHour(services: Iterable<wire.Service>, volumes: Iterable<wire.Volume>): bigint {
+  let sum = 0n;
+  for (const { state, hourlyMicros } of services) {
+    if (!withoutCompute.has(state ?? '')) sum += BigInt(hourlyMicros ?? 0);
+  }
+  for (const { status, hourlyMicros } of volumes) {
+    if (status !== 'deleting') sum += BigInt(hourlyMicros ?? 0);
+  }
+  return sum;
+}
+
+/** Seconds until the balance is used up at this burn; undefined when nothing burns. */
+export function runwaySeconds(balanceMicros: number, burn: bigint): number | undefined {
+  if (burn <= 0n) return undefined;
+  if (balanceMicros <= 0) return 0;
+  return Number((BigInt(balanceMicros) * 3600n) / burn);
+}
+
+/** For JSON, which has no BigInt: amounts beyond what a number holds exactly are cut to that. */
+export function clampedMicros(micros: bigint): number {
+  const largest = BigInt(Number.MAX_SAFE_INTEGER);
+  return Number(micros > largest ? largest : micros);
+}
+
+export interface Funds {
+  readonly balanceMicros: number;
+  readonly currency: string;
+  /** Below it, nothing is spent; without one, nothing is spent unless there is something. */
+  readonly minimumBalanceMicros: number | undefined;
+  /** Undefined when the identity does not show it. */
+  readonly emailVerified: boolean | undefined;
+  /** The API refused for want of funds when the balance was this, and that was a short while ago. */
+  readonly refusedAtMicros: number | undefined;
+}
+
+/** Why nothing that costs more is created, started or grown in the account; the first reason that applies. */
+export function spendingGate(account: string, funds: Funds): Gate | undefined {
+  const { balanceMicros, currency, minimumBalanceMicros, emailVerified, refusedAtMicros } = funds;
+  const stopped = 'nothing that costs more is created, started or grown';
+  if (emailVerified === false) return emailGate(account);
+  if (currency !== 'USD') {
+    return {
+      kind: 'hold',
+      reason: 'ContractDrift',
+      message: `the account ${account} reckons in ${JSON.stringify(currency)}, and the contract knows USD only (§2): ${stopped}, because no amount can be compared`,
+    };
+  }
+  if (minimumBalanceMicros !== undefined && balanceMicros < minimumBalanceMicros) {
+    return {
+      kind: 'wait',
+      reason: 'BalanceTooLow',
+      message: `the balance of account ${account} is below minimumBalanceMicros ${minimumBalanceMicros}; ${stopped}`,
+    };
+  }
+  if (minimumBalanceMicros === undefined && balanceMicros <= 0) {
+    return {
+      kind: 'wait',
+      reason: 'InsufficientFunds',
+      message: `account ${account} has no balance left; ${stopped} until it is topped up (an account that may be overdrawn: say how far with minimumBalanceMicros)`,
+    };
+  }
+  if (refusedAtMicros !== undefined && balanceMicros <= refusedAtMicros) {
+    return {
+      kind: 'wait',
+      reason: 'InsufficientFunds',
+      message: `the API refused for want of funds at a balance of ${refusedAtMicros} micro-USD; ${stopped} until account ${account} is topped up or ten minutes have passed`,
+    };
+  }
+  return undefined;
+}
+
+/** §5.4, §3 rule 2: what these do needs a verified e-mail address. */
+const needVerifiedEmail: ReadonlySet<string> = new Set([
+  'create-service',
+  'patch-service',
+  'resize-service',
+  'start-service',
+  'restart-service',
+  'create-volume',
+  'update-volume',
+  'create-registry',
+  'rotate-registry',
+]);
+
+/** One gate for the whole account, so that no object has to be refused to find out. */
+export function verificationGate(
+  account: string,
+  action: string,
+  emailVerified: boolean | undefined,
+): Gate | undefined {
+  return emailVerified === false && needVerifiedEmail.has(action) ? emailGate(account) : undefined;
+}
+
+function emailGate(account: string): Gate {
+  return {
+    kind: 'hold',
+    reason: 'EmailUnverified',
+    message: `the e-mail address of account ${account} is not verified, and the API creates, starts and changes nothing without that (§5.4); verify it with the provider`,
+  };
+}

@@ -1,0 +1,257 @@
+/**
+ * The planner of an ImageRegistry.
+ *
+ *     absent ── create ──> there ── rotate ──> there ── delete ──> gone
+ *
+ * One entry stands for one exact repository, and that is fixed. Credentials are never returned (§2 "Image registry"), so
+ * they are compared through the keyed digest of what was last applied: a changed Secret is a rotation, and so is an
+ * adoption, since nobody can say what was there before.
+ *
+ * A rotation affects future launches only (§4 rule 5). It waits for a rollout under way among the linked services, so
+ * that one rollout has one set of credentials; but not for longer than `rolloutPatienceMs`, because a rollout that does
+ * not end may be waiting for just these credentials.
+ *
+ * Deletion requires every linked service to be sleeping with no allocation (§3 rule 6). Nothing can be told to sleep, so
+ * it waits for that; `paused` is not taken for `sleeping`.
+ */
+import { limits } from '../api/wire.ts';
+import type { wire } from '../api/index.ts';
+import { normalRepository, repositoryOf } from '../resources/index.ts';
+import type { Baseline, ObjectRecord } from '../state/index.ts';
+import { hasVanished, planCourse, proceed } from './course.ts';
+import { compareFields, fieldDigests, hidden, type Field } from './differences.ts';
+import type { LinkedService, RegistryInputs } from './inputs.ts';
+import { isOnlyTold } from './revision-drift.ts';
+import {
+  holdFor,
+  inSync,
+  recheckMs,
+  waitFor,
+  type Action,
+  type Difference,
+  type Plan,
+  type RegistryCredentials,
+  type Step,
+} from './types.ts';
+
+const rolloutUnderWay = 'RolloutUnderWay';
+const rolloutPatienceMs = 600_000;
+
+export function planRegistry(inputs: RegistryInputs): Plan {
+  return planCourse(inputs, {
+    noun: 'registry',
+    create: () => planAbsent(inputs),
+    change: (registry) => planPresent(inputs, registry),
+    remove: (registry) => planRemoval(inputs, registry),
+  });
+}
+
+function planAbsent(inputs: RegistryInputs): Plan {
+  const { object, record, gates, credentials, registriesInAccount } = inputs;
+  const vanished = hasVanished(inputs);
+  const lost = vanished
+    ? [{ path: 'registry', desired: record.externalId, observed: null, drift: true }]
+    : [];
+  if (vanished && object.spec.driftPolicy === 'Report') return inSync(lost);
+  if (credentials.kind !== 'given') return holdForCredentials(credentials, lost);
+  const repository = repositoryIn(inputs);
+  const differences: Difference[] = [
+    ...lost,
+    { path: 'repository', desired: repository, observed: null, drift: vanished },
+    { path: 'credentials', desired: '(set)', observed: null, drift: vanished },
+  ];
+  const action: Action = { do: 'create-registry', repository, credentials: credentials.values };
+  const step: Step = { action, reason: vanished ? 'Vanished' : 'Create', disruptive: false, differences };
+  if (registriesInAccount >= limits.registriesPerAccount) {
+    return holdFor(
+      'LimitReached',
+      `the account already has access to ${registriesInAccount} repositories, and the API allows ${limits.registriesPerAccount} (§8); delete one that is not needed`,
+      { steps: [step], differences },
+    );
+  }
+  return proceed(object, [step], differences, gates.creation);
+}
+
+function planPresent(inputs: RegistryInputs, registry: wire.Registry): Plan {
+  const { object, credentials, record, owner } = inputs;
+  const repository = repositoryIn(inputs);
+  const shown = registry.repository === undefined ? undefined : normalRepository(registry.repository);
+  const [moved] = compareFields([repositoryField(repository, shown)], record, owner.digestKey);
+  if (moved) {
+    return holdFor(
+      'ImmutableFieldChanged',
+      `the repository of a registry can't be changed (${shown ?? 'the API does not show what it is'}); take the change back, or write another document for ${repository}`,
+      {
+        path: ['spec', 'repository'],
+        differences: [{ ...moved, drift: false }],
+      },
+    );
+  }
+  const differences = credentialDifferences(inputs, registry);
+  const correctable = differences.filter(
+    (difference) =>
+      (!difference.drift || object.spec.driftPolicy === 'Correct') && !isOnlyTold(difference, inputs.record),
+  );
+  if (credentials.kind === 'problem') return holdForCredentials(credentials, differences);
+  if (credentials.kind === 'unmanaged' || correctable.length === 0) return inSync(differences);
+  if (registry.revision === undefined) return waitForRevision(differences);
+  const action: Action = {
+    do: 'rotate-registry',
+    id: registry.id,
+    revision: registry.revision,
+    repository,
+    credentials: credentials.values,
+  };
+  const step: Step = {
+    action,
+    reason: reasonFor(inputs.record, correctable),
+    disruptive: false,
+    differences: correctable,
+  };
+  const plan = proceed(object, [step], differences, undefined);
+  return plan.kind === 'act' ? (waitForRollout(inputs, step, differences) ?? plan) : plan;
+}
+
+function reasonFor({ applied }: ObjectRecord, differences: readonly Difference[]): string {
+  if (applied['credentials'] === undefined) return 'Adopted';
+  return differences.every(({ drift }) => drift) ? 'Drift' : 'CredentialsChanged';
+}
+
+function credentialDifferences(inputs: RegistryInputs, registry: wire.Registry): Difference[] {
+  const { credentials, record, owner } = inputs;
+  if (credentials.kind !== 'given') return [];
+  const given = { path: 'credentials', desired: '(as declared)', observed: hidden, hidden: true } as const;
+  const isAdopted = record.applied['credentials'] === undefined;
+  const isChanged = compareFields(registryFields(inputs), record, owner.digestKey).length > 0;
+  if (isAdopted || isChanged) return [{ ...given, drift: false }];
+  const isDoubted = record.doubted.includes('credentials') || wasRotatedElsewhere(record.baseline, registry);
+  return isDoubted ? [{ ...given, drift: true, doubt: true }] : [];
+}
+
+/** Only rotations are known to move the revision of a registry, and nobody can see what one brought. */
+function wasRotatedElsewhere(baseline: Baseline | undefined, { id, revision }: wire.Registry): boolean {
+  return baseline?.id === id && revision !== undefined && revision > baseline.revision;
+}
+
+function waitForRollout(
+  { linked, record, nowMs }: RegistryInputs,
+  step: Step,
+  differences: readonly Difference[],
+): Plan | undefined {
+  const busy = linked.filter(({ state }) => state === 'provisioning');
+  if (busy.length === 0) return undefined;
+  const waiting = record.status?.conditions.find(
+    ({ type, status, reason }) => type === 'Reconciling' && status === 'True' && reason === rolloutUnderWay,
+  );
+  const sinceMs = waiting ? Date.parse(waiting.lastTransitionTime) : nowMs;
+  if (nowMs - sinceMs >= rolloutPatienceMs) return undefined;
+  return waitFor(
+    rolloutUnderWay,
+    `the new credentials wait while ${namesOf(busy)} ${busy.length > 1 ? 'are' : 'is'} being launched, at most ${rolloutPatienceMs / 60_000} minutes`,
+    { steps: [step], differences },
+  );
+}
+
+function planRemoval({ object, gates, linked }: RegistryInputs, registry: wire.Registry): Plan {
+  const differences = [{ path: 'registry', desired: null, observed: registry.id, drift: false }];
+  if (registry.revision === undefined) return waitForRevision(differences);
+  const action: Action = { do: 'delete-registry', id: registry.id, revision: registry.revision };
+  const step: Step = { action, reason: 'Deleted', disruptive: false, differences };
+  const awake = linked.filter(({ state }) => state !== 'sleeping');
+  if (awake.length > 0) {
+    return waitFor(
+      'RegistryInUse',
+      `services with images of the repository are not asleep: ${namesOf(awake)}; it is deleted when all of them are (§3 rule 6), or gone`,
+      { recheckAfterMs: recheckMs.gate, steps: [step], differences },
+    );
+  }
+  return proceed(object, [step], differences, gates.deletion);
+}
+
+function namesOf(services: readonly LinkedService[]): string {
+  const shown = services.slice(0, 5).map(({ id, name, state }) => `${name ?? id} (${state ?? 'no state'})`);
+  const more = services.length - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function holdForCredentials(
+  credentials: Exclude<RegistryInputs['credentials'], { kind: 'given' }>,
+  differences: readonly Difference[],
+): Plan {
+  return credentials.kind === 'problem'
+    ? holdFor('InvalidReference', credentials.message, { path: credentials.path, differences })
+    : holdFor(
+        'InvalidReference',
+        'access to a repository can only be made with credentials; give credentialsSecretRef',
+        {
+          path: ['spec'],
+          differences,
+        },
+      );
+}
+
+function waitForRevision(differences: readonly Difference[]): Plan {
+  const message = 'the API shows no revision of the registry, and a change needs one (§4 rule 3)';
+  return waitFor('AwaitingObservation', message, { differences });
+}
+
+function repositoryIn({ object }: RegistryInputs): string {
+  return normalRepository(object.spec.repository) ?? object.spec.repository;
+}
+
+function registryFields({ credentials }: RegistryInputs): Field[] {
+  const desired = credentials.kind === 'given' ? plainCredentials(credentials.values) : undefined;
+  return [{ name: 'credentials', path: 'credentials', desired, observed: undefined }];
+}
+
+function plainCredentials(credentials: RegistryCredentials): object {
+  const { username, password } = credentials.reveal();
+  return { username, password };
+}
+
+/** Keyed digests only: nothing of a secret is remembered. */
+export function registryDigests(inputs: RegistryInputs): Record<string, string> {
+  const repository = repositoryField(repositoryIn(inputs), undefined);
+  const credentials = inputs.credentials.kind === 'given' ? registryFields(inputs) : [];
+  return fieldDigests([repository, ...credentials], inputs.owner.digestKey);
+}
+
+function repositoryField(desired: string, observed: string | undefined): Field {
+  return { name: 'repository', path: 'repository', desired, observed };
+}
+
+// ---- what uses it ------------------------------------------------------------------------------------
+
+/**
+ * The services with images of the repository: those that the API lists as linked or, when it lists none, those of the account
+ * whose image is of it. Their states are those of the account read. What cannot be seen of the credentials that
+ * a service was launched with is `Unknown`.
+ */
+export function linkedServices(
+  registry: wire.Registry | undefined,
+  repository: string,
+  services: ReadonlyMap<string, wire.Service>,
+): LinkedService[] {
+  if (!registry) return [];
+  if (registry.linkedServices) {
+    return registry.linkedServices.map((entry) => {
+      const { id, name, state, usesCurrentCredentials } =
+        typeof entry === 'string' ? { id: entry } : { ...entry };
+      const service = services.get(id);
+      return {
+        id,
+        name: name ?? service?.name,
+        state: state ?? service?.state,
+        credentials:
+          typeof usesCurrentCredentials === 'boolean'
+            ? usesCurrentCredentials
+              ? 'Current'
+              : 'Outdated'
+            : 'Unknown',
+      };
+    });
+  }
+  return [...services.values()]
+    .filter(({ image }) => image && repositoryOf(image) === repository)
+    .map(({ id, name, state }) => ({ id, name, state, credentials: 'Unknown' }));
+}

@@ -1,0 +1,101 @@
+/**
+ * A service in `error` is restarted by itself, as often as `onError` allows.
+ *
+ *     error ── at once ──> 1st restart ── error, 10 s ──> 2nd ── error, 20 s ──> … N-th ── error ──> Hold
+ *                               └── as desired for ten minutes, or a new spec: the count starts anew
+ *
+ * When much of a fleet fails at the same time, what fails is not the single service, and restarting all of it makes
+ * it worse: at most a fifth of the services of an account is under restart at once. Like every restart, this one
+ * waits for activities (§4 rule 6). Without `onError`, or with 0 restarts, the error is only reported.
+ */
+import type { wire } from '../api/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
+import type { ServiceInputs } from './inputs.ts';
+import { act } from './service-removal.ts';
+import { toldText } from './told-text.ts';
+import { holdFor, waitFor, type Difference, type Plan, type Step } from './types.ts';
+
+export const remediationReason = 'Remediation';
+/** As long as it has to be as desired until its earlier errors are forgotten. */
+const probationMs = 600_000;
+const firstPauseMs = 10_000;
+const longestPauseMs = 300_000;
+
+export function planError(
+  inputs: ServiceInputs,
+  service: wire.Service,
+  differences: readonly Difference[],
+): Plan {
+  const { object, record, nowMs } = inputs;
+  const allowed = object.spec.onError?.restarts ?? 0;
+  const restarts = restartsSoFar(record);
+  const { environment } = inputs;
+  const secrets = environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
+  const detail = service.error ? `: ${toldText(service.error, secrets)}` : '';
+  const remedy = 'mend what it runs, or give a new restartToken';
+  if (allowed === 0) {
+    const message = `the service is in error${detail}; ${remedy}`;
+    return holdFor('ServiceError', message, { path: ['spec'], differences });
+  }
+  if (restarts >= allowed) {
+    const message = `the service is in error after ${restarts} of ${allowed} restarts${detail}; ${remedy}`;
+    return holdFor('RemediationExhausted', message, { path: ['spec', 'onError'], differences });
+  }
+  const step: Step = {
+    action: { do: 'restart-service', id: service.id },
+    reason: remediationReason,
+    disruptive: true,
+    differences: [],
+  };
+  const leftMs = pauseLeftMs(record, nowMs);
+  if (leftMs > 0) {
+    const message = `the service is in error${detail}; restart ${restarts + 1} of ${allowed} follows in ${Math.ceil(leftMs / 1000)} s`;
+    return waitFor('RemediationBackoff', message, { recheckAfterMs: leftMs, steps: [step], differences });
+  }
+  const { underWay, services } = inputs.remediations;
+  if (underWay >= mostAtOnce(services)) {
+    const message = `the service is in error${detail}; ${underWay} of ${services} services of the account are being restarted, and no more than that at once`;
+    return waitFor('RemediationBrake', message, { recheckAfterMs: firstPauseMs, steps: [step], differences });
+  }
+  return act(inputs, [step], differences);
+}
+
+/** Of the restarts that remediation may have under way in one account at the same time. */
+export function mostAtOnce(services: number): number {
+  return Math.max(1, Math.floor(services / 5));
+}
+
+/** To be written down with the intent of a restart by remediation. `nowMs`: Unix milliseconds. */
+export function nextRemediation(record: ObjectRecord, nowMs: number): ObjectRecord['remediation'] {
+  return { restarts: restartsSoFar(record) + 1, at: nowMs, generation: record.generation };
+}
+
+/** Of an object that is as desired: what is left to be remembered of its errors, and for how long. */
+export function probation(
+  { remediation }: ObjectRecord,
+  nowMs: number,
+): { remediation: ObjectRecord['remediation']; leftMs: number | undefined } {
+  const leftMs = remediation ? probationMs - elapsedMs(remediation.at, nowMs) : 0;
+  return leftMs > 0 ? { remediation, leftMs } : { remediation: undefined, leftMs: undefined };
+}
+
+/** Whether its restart has just been asked for, and can't be seen in the account yet. */
+export function justRemediated({ remediation }: ObjectRecord, nowMs: number): boolean {
+  return remediation !== undefined && elapsedMs(remediation.at, nowMs) < firstPauseMs;
+}
+
+function restartsSoFar({ remediation, generation }: ObjectRecord): number {
+  return remediation?.generation === generation ? remediation.restarts : 0;
+}
+
+function pauseLeftMs(record: ObjectRecord, nowMs: number): number {
+  const restarts = restartsSoFar(record);
+  if (!record.remediation || restarts === 0) return 0;
+  const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(restarts - 1, 30), longestPauseMs);
+  return pauseMs - elapsedMs(record.remediation.at, nowMs);
+}
+
+/** A wall clock that was put back tells nothing: then enough time has passed. */
+function elapsedMs(atMs: number, nowMs: number): number {
+  return nowMs >= atMs ? nowMs - atMs : Number.POSITIVE_INFINITY;
+}

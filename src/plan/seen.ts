@@ -1,0 +1,95 @@
+/**
+ * The remote object as it was last seen, and whether to believe what is seen now.
+ *
+ * | revision                                   | what is made of it                                                     |
+ * |--------------------------------------------|------------------------------------------------------------------------|
+ * | not shown, or not lower than before        | believed                                                               |
+ * | no integer from 1 to 2^53-1 (§2)           | Hold: nothing is concluded or sent                                     |
+ * | lower than before, for up to a minute      | Wait: a read may come from somewhere that lags behind                  |
+ * | lower than before, for longer              | Hold: the account may have been restored from a backup; a person says so |
+ */
+import { annotations } from '../resources/index.ts';
+import type { Baseline, ObjectRecord, Seen } from '../state/index.ts';
+import { holdFor, waitFor, type Observation, type Plan } from './types.ts';
+
+/** Of every kind; a kind shows `state` or `status`, or neither. */
+export interface Remote {
+  readonly id: string;
+  readonly state?: string | null | undefined;
+  readonly status?: string | null | undefined;
+  readonly revision?: number | undefined;
+}
+
+const unbelieved = new Set(['StaleRead', 'RevisionInvalid', 'RevisionRegressed']);
+/** How long a read may lag behind another one. */
+export const lagMs = 60_000;
+
+export function isRegressed({ seen }: ObjectRecord, observation: Observation<Remote>): boolean {
+  if (observation.kind !== 'present' || seen?.revision === undefined) return false;
+  const { id, revision } = observation.value;
+  return seen.id === id && revision !== undefined && revision < seen.revision;
+}
+
+/**
+ * `regressedForMs`: for how long its revision has been lower than before, without a break; undefined when it is not, or
+ * when a person accepts it. The answer is undefined when what is seen is believed.
+ */
+export function distrust(
+  record: ObjectRecord,
+  observation: Observation<Remote>,
+  regressedForMs: number | undefined,
+): Plan | undefined {
+  if (observation.kind !== 'present') return undefined;
+  const { id, revision } = observation.value;
+  if (revision !== undefined && !(Number.isSafeInteger(revision) && revision > 0)) {
+    const message = `the API shows the revision ${revision} of ${id}, which can't be one (§2: an integer from 1 to 2^53-1); nothing is done on such ground`;
+    return holdFor('RevisionInvalid', message);
+  }
+  if (regressedForMs === undefined) return undefined;
+  const numbers = `the API shows the revision ${revision} of ${id}, and has shown ${record.seen?.revision} before`;
+  if (regressedForMs < lagMs) return waitFor('StaleRead', `${numbers}; waiting for a newer read`);
+  return holdFor(
+    'RevisionRegressed',
+    `${numbers}; nothing is done on such ground. If the account was restored from a backup, say so with ` +
+      `${annotations.acceptRevisionsUntil}: "<time, RFC 3339>" on this object, or on the Account for all of them`,
+  );
+}
+
+/** What is remembered of a look. The same look again leaves it as it was. */
+export function look(
+  record: ObjectRecord,
+  observation: Observation<Remote>,
+  plan: Plan,
+  wallMs: number,
+): Pick<ObjectRecord, 'seen' | 'baseline'> {
+  const { seen, baseline } = record;
+  if (observation.kind === 'pending' || observation.kind === 'conflict') return { seen, baseline };
+  if (observation.kind === 'absent') return { seen, baseline: undefined };
+  if ((plan.kind === 'wait' || plan.kind === 'hold') && unbelieved.has(plan.reason))
+    return { seen, baseline };
+  const asDesired = plan.kind === 'in-sync' && plan.differences.length === 0;
+  return {
+    seen: seenNow(seen, observation.value, wallMs),
+    baseline: asDesired ? baselineNow(baseline, observation.value, wallMs) : baseline,
+  };
+}
+
+function seenNow(before: Seen | undefined, value: Remote, wallMs: number): Seen {
+  const state = stateOf(value);
+  const { id, revision } = value;
+  if (before?.id !== id) return { id, revision, state, since: wallMs };
+  const since = before.state === state ? before.since : wallMs;
+  return { id, revision: revision ?? before.revision, state, since };
+}
+
+function baselineNow(before: Baseline | undefined, value: Remote, wallMs: number): Baseline | undefined {
+  const { id, revision } = value;
+  if (revision === undefined) return undefined;
+  const state = stateOf(value);
+  if (before?.id === id && before.revision === revision && before.state === state) return before;
+  return { id, revision, state, at: wallMs };
+}
+
+function stateOf({ state, status }: Remote): string | undefined {
+  return state ?? status ?? undefined;
+}

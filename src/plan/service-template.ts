@@ -1,0 +1,170 @@
+/**
+ * What a service takes from its template: image, command, resources, httpPort and sleepAfterMinutes, as far as its own
+ * spec does not give them, and the names of variables that it has to be given.
+ *
+ * | the service                                  | takes                                                       |
+ * |----------------------------------------------|-------------------------------------------------------------|
+ * | is created                                   | what the template gives now                                 |
+ * | exists, and took it from this template       | what it took then; `templateUpdates: Apply`: what it gives now |
+ * | exists, and was found or adopted             | what it has                                                 |
+ * | exists, and its spec refers to another template than before | what that one gives now                      |
+ *
+ * So a changed template never reaches a running service by itself (§4 rule 4); the service is only told to be outdated. What
+ * was taken is remembered with the mutation that brings it about.
+ */
+import type { wire } from '../api/index.ts';
+import { sameValue } from '../base/index.ts';
+import type { ContainerServiceSpec, TemplateValues } from '../resources/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
+import type { ServiceInputs, TemplateState, TemplateView } from './inputs.ts';
+import { holdFor, waitFor, type Difference, type Plan } from './types.ts';
+
+export interface TemplateResolution {
+  /** The spec of the service with what it takes filled in. */
+  readonly spec: ContainerServiceSpec;
+  /** To be remembered once that has been applied, or seen in place. */
+  readonly taken: ObjectRecord['template'];
+  readonly state: TemplateState;
+}
+
+const fields = ['image', 'command', 'resources', 'httpPort', 'sleepAfterMinutes'] as const;
+
+export function resolveTemplate(
+  spec: ContainerServiceSpec,
+  record: ObjectRecord,
+  view: TemplateView,
+  service: wire.Service | undefined,
+): TemplateResolution {
+  const name = spec.templateRef?.name;
+  if (name === undefined) return { spec, taken: undefined, state: { kind: 'none' } };
+  const before = takenBefore(spec, record, name, view, service);
+  const now = view.kind === 'usable' ? view.values : undefined;
+  const values = spec.templateUpdates === 'Apply' ? (now ?? before) : (before ?? now);
+  if (!values) {
+    const state: TemplateState =
+      view.kind === 'problem' || view.kind === 'not-ready'
+        ? view
+        : { kind: 'not-ready', message: `the template ${name} has not been looked at yet` };
+    return { spec, taken: record.template, state };
+  }
+  const outdated = now
+    ? fields.filter((field) => spec[field] === undefined && differs(values, now, field))
+    : [];
+  return {
+    spec: withDefaults(spec, values),
+    taken: { name, values },
+    state: {
+      kind: 'resolved',
+      name,
+      requiredEnvironment: values.requiredEnvironment,
+      outdated,
+      missing: view.kind === 'problem' ? view.message : undefined,
+    },
+  };
+}
+
+/** What a service that exists has of this template. */
+function takenBefore(
+  spec: ContainerServiceSpec,
+  record: ObjectRecord,
+  name: string,
+  view: TemplateView,
+  service: wire.Service | undefined,
+): TemplateValues | undefined {
+  if (record.externalId === undefined) return undefined;
+  if (record.template?.name === name) return record.template.values;
+  const isNewHere = Object.keys(record.applied).length === 0;
+  if (!isNewHere || !service || spec.templateUpdates === 'Apply') return undefined;
+  return templateValues(service, view.kind === 'usable' ? view.values.requiredEnvironment : []);
+}
+
+/** What a service or a template shows of the fields that a template gives; what it has none of is not given. */
+export function templateValues(
+  shown: Pick<wire.Service, (typeof fields)[number]>,
+  requiredEnvironment: readonly string[],
+): TemplateValues {
+  const { image, command, resources, httpPort, sleepAfterMinutes } = shown;
+  return {
+    ...(image ? { image } : {}),
+    ...(command ? { command } : {}),
+    ...(resources
+      ? { resources: { gpuCount: resources.gpuCount, cpu: resources.cpu, memoryGb: resources.memoryGb } }
+      : {}),
+    ...(httpPort ? { httpPort } : {}),
+    ...(sleepAfterMinutes ? { sleepAfterMinutes } : {}),
+    requiredEnvironment,
+  };
+}
+
+function withDefaults(spec: ContainerServiceSpec, values: TemplateValues): ContainerServiceSpec {
+  const { requiredEnvironment: _names, ...defaults } = values;
+  return { ...defaults, ...given(spec) } as ContainerServiceSpec;
+}
+
+function given<Values extends object>(values: Values): Partial<Values> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Partial<Values>;
+}
+
+function differs(left: TemplateValues, right: TemplateValues, field: (typeof fields)[number]): boolean {
+  return !sameValue(left[field] ?? null, right[field] ?? null);
+}
+
+// ---- what stands in the way --------------------------------------------------------------------------
+
+/** `service` undefined: it is to be created. */
+export function templateObstacle(
+  inputs: ServiceInputs,
+  service: wire.Service | undefined,
+  differences: readonly Difference[],
+): Plan | undefined {
+  const { template, object } = inputs;
+  switch (template.kind) {
+    case 'none':
+      return undefined;
+    case 'not-ready':
+      return waitFor('TemplateNotReady', template.message, { differences });
+    case 'problem':
+      return holdFor(template.reason, template.message, { path: template.path, differences });
+    case 'resolved': {
+      const lacking = lackingVariables(inputs, template.requiredEnvironment, service);
+      if (lacking.length > 0) {
+        return holdFor(
+          'MissingEnvironment',
+          `the template ${template.name} requires ${lacking.join(', ')}; add ${lacking.length > 1 ? 'them' : 'it'} to env`,
+          { path: ['spec', 'env'], differences },
+        );
+      }
+      const absent = service
+        ? undefined
+        : (['image', 'resources'] as const).find((field) => object.spec[field] === undefined);
+      return absent === undefined
+        ? undefined
+        : holdFor(
+            'InvalidReference',
+            `neither the service nor its template ${template.name} gives ${absent}; add it`,
+            {
+              path: ['spec', absent],
+              differences,
+            },
+          );
+    }
+  }
+}
+
+function lackingVariables(
+  { environment }: ServiceInputs,
+  required: readonly string[],
+  service: wire.Service | undefined,
+): string[] {
+  if (environment.kind === 'problem') return [];
+  if (environment.kind === 'given') {
+    const values = environment.values.reveal();
+    return required.filter((name) => !Object.hasOwn(values, name));
+  }
+  // Not managed: a service that exists has its own.
+  if (!service) return [...required];
+  const { environmentNames } = service;
+  return environmentNames ? required.filter((name) => !environmentNames.includes(name)) : [];
+}

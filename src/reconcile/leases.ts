@@ -1,0 +1,30 @@
+/** What passes need of the keeper of activities; the manager makes it. */
+import type { ControlApi } from '../api/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+
+/** What is to be kept. */
+export interface WantedLease {
+  /** `namespace/name`: leases of one account share its pace. */
+  readonly account: string;
+  readonly api: Pick<ControlApi, 'recordActivity' | 'activities'>;
+  readonly serviceId: string;
+  /** The same for register, beats and release (§4 rule 6). */
+  readonly activityId: string;
+  readonly name: string;
+  readonly wanted: 'held' | 'released';
+  readonly releaseKey: string;
+}
+
+/** What is known of it. Times are monotonic milliseconds. */
+export interface KeptLease {
+  readonly phase: 'registering' | 'held' | 'releasing' | 'released' | 'spent';
+  readonly expiresAtMs: number | undefined;
+  readonly failure: string | undefined;
+}
+
+export interface Leases {
+  /** Sees to the lease from now on, and tells how it stands. */
+  keep(key: ObjectKey, lease: WantedLease): KeptLease;
+  /** Nothing is sent for it any more; what was registered stays registered. */
+  drop(key: ObjectKey): void;
+}

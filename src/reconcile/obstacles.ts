@@ -1,0 +1,167 @@
+/**
+ * What stands in the way of a step that is otherwise to be taken: it was refused, it was accepted and does not show, or
+ * it is not ours to take.
+ */
+import { describeOutcome, type Outcome } from '../api/index.ts';
+import { backoffMs, type Clock, type Random } from '../base/index.ts';
+import { classifyRefusal, fingerprint, stillScarce, type Receipt } from '../execute/index.ts';
+import {
+  holdFor,
+  remediationReason,
+  shut,
+  verificationGate,
+  waitFor,
+  type Act,
+  type Action,
+  type Plan,
+  type Step,
+} from '../plan/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../state/index.ts';
+import type { AccountHandle } from './accounts.ts';
+
+export interface ObstacleOptions {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface Obstacle {
+  readonly fingerprint: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly untilMs: number;
+  readonly failures: number;
+}
+
+/** The same correction is applied at most this often without the observation following it. */
+const longestRepetition = 3;
+/** How long an accepted request may take to show in what is read. */
+const effectMs = 15_000;
+
+export class Obstacles {
+  readonly #options: ObstacleOptions;
+  readonly #met = new Map<ObjectKey, Obstacle>();
+  /** What was applied last, until it is seen in place: acceptance does not mean that it has happened (§1). */
+  readonly #applied = new Map<ObjectKey, { fingerprint: string; atMs: number }>();
+
+  constructor(options: ObstacleOptions) {
+    this.#options = options;
+  }
+
+  applied({ key }: ObjectRecord, action: Action): void {
+    const { store, clock } = this.#options;
+    this.#met.delete(key);
+    this.#applied.set(key, { fingerprint: fingerprint(action, store.digestKey), atMs: clock.monotonicMs() });
+  }
+
+  /** It is as desired: nothing is waited for. */
+  cleared(key: ObjectKey): void {
+    this.#applied.delete(key);
+  }
+
+  forget(key: ObjectKey): void {
+    this.#met.delete(key);
+    this.#applied.delete(key);
+  }
+
+  /** A step that was refused for good, is backing off, or does not take effect. */
+  find(record: ObjectRecord, step: Step): Plan | undefined {
+    const { store, clock } = this.#options;
+    const mark = fingerprint(step.action, store.digestKey);
+    const rest = { steps: [step], differences: step.differences };
+    const { refusal, repeated } = record;
+    if (record.unproven && !store.ownerConfirmed && 'id' in step.action) {
+      return holdFor(
+        'OwnershipUnproven',
+        `${step.action.id} carries the mark of the owner "${store.ownerName}", but it was not made with this state file. ` +
+          `If it is this fleet's, and its state was lost, say so once with --owner ${store.ownerName}. ` +
+          'If another fleet goes by that name, give this one a name of its own with --owner, and a new state file',
+        rest,
+      );
+    }
+    const scarce = this.#scarce(record, step);
+    if (scarce) return scarce;
+    if (refusal?.fingerprint === mark) {
+      const verdict = classifyRefusal({ kind: 'refused', retryAfterMs: undefined, ...refusal });
+      const over =
+        verdict.kind === 'wait' ||
+        clock.wallMs() >= refusal.at + (verdict.retryAfterMs ?? Number.POSITIVE_INFINITY);
+      if (!over) {
+        return holdFor(
+          verdict.reason,
+          `${refusal.action} was refused with ${refusal.status} ${refusal.code}: ${refusal.message}; it is not sent again until the spec changes`,
+          rest,
+        );
+      }
+    }
+    const isCounted = step.reason === remediationReason;
+    if (!isCounted && repeated?.fingerprint === mark && repeated.count >= longestRepetition) {
+      return holdFor(
+        'NotTakingEffect',
+        `${step.action.do} was applied ${repeated.count} times, and the API still shows another value; write the value as the API shows it, or leave the field out`,
+        rest,
+      );
+    }
+    const applied = this.#applied.get(record.key);
+    if (applied?.fingerprint === mark && clock.monotonicMs() < applied.atMs + effectMs) {
+      return waitFor('AwaitingEffect', `${step.action.do} was accepted and has not taken effect yet`, rest);
+    }
+    const obstacle = this.#met.get(record.key);
+    const leftMs = obstacle?.fingerprint === mark ? obstacle.untilMs - clock.monotonicMs() : 0;
+    return obstacle && leftMs > 0
+      ? waitFor(obstacle.reason, obstacle.message, { ...rest, recheckAfterMs: leftMs + 1 })
+      : undefined;
+  }
+
+  /** The provider had too little of what the step needs. */
+  #scarce(record: ObjectRecord, step: Step): Plan | undefined {
+    const { store, clock } = this.#options;
+    const scarcity = stillScarce(record, step.action, store.digestKey, clock.wallMs());
+    if (!scarcity) return undefined;
+    const { reason, message, leftMs } = scarcity;
+    const rest = { steps: [step], differences: step.differences };
+    return waitFor(reason, message, { ...rest, recheckAfterMs: leftMs + 1 });
+  }
+
+  /** What comes of a step that was refused, or could not be sent. */
+  meet(
+    record: ObjectRecord,
+    plan: Act,
+    outcome: Exclude<Outcome<Receipt>, { kind: 'applied' | 'unknown' }>,
+  ): Plan {
+    const { store, clock, random } = this.#options;
+    const { key } = record;
+    const scarce = this.#scarce(record, plan.step);
+    if (scarce) return scarce;
+    const mark = fingerprint(plan.step.action, store.digestKey);
+    const rest = { steps: [plan.step], differences: plan.differences };
+    const message = `${plan.step.action.do} ${describeOutcome(outcome)}`;
+    const verdict =
+      outcome.kind === 'refused'
+        ? classifyRefusal(outcome)
+        : { kind: 'wait' as const, reason: 'NotSent', backoff: { firstMs: 500, longestMs: 60_000 } };
+    if (verdict.kind === 'hold') return holdFor(verdict.reason, message, rest);
+    const before = this.#met.get(key);
+    const failures = before?.fingerprint === mark ? before.failures + 1 : 0;
+    const askedMs = outcome.kind === 'refused' ? (outcome.retryAfterMs ?? 0) : 0;
+    const delayMs = Math.max(askedMs, backoffMs(failures, verdict.backoff, random));
+    this.#met.set(key, {
+      fingerprint: mark,
+      reason: verdict.reason,
+      message,
+      failures,
+      untilMs: clock.monotonicMs() + delayMs,
+    });
+    return waitFor(verdict.reason, message, { ...rest, recheckAfterMs: delayMs + 1 });
+  }
+}
+
+/** One gate for the whole account: no object has to be refused to find out. */
+export function unverified(
+  { name, identity }: AccountHandle,
+  { step, later, differences }: Act,
+): Plan | undefined {
+  const gate = verificationGate(name, step.action.do, identity.emailVerified);
+  return gate && shut(gate, [step, ...later], differences);
+}

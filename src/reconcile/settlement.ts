@@ -1,0 +1,153 @@
+/**
+ * Outcomes that are not known: of which mutation since when, and what becomes of them.
+ *
+ *     unknown ── settle window over ──> evidence ── tells ──> applied | not-applied
+ *                                          └── can't tell ──> a person's word ──> applied | not-applied
+ *
+ * Evidence goes before the word of a person. Both count only once the window is over: until then the request may still
+ * take effect.
+ */
+import type { Clock } from '../base/index.ts';
+import { recordApplied, withoutIntent, type Target } from '../execute/index.ts';
+import { settle, waitFor, type ActionName, type Plan, type Verdict } from '../plan/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { Intent, ObjectRecord, StateStore } from '../state/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import type { AccountHandle } from './accounts.ts';
+import type { KindPass } from './kind-pass.ts';
+
+export interface SettlementOptions {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly settleMs: number;
+  readonly mode: 'manage' | 'preview';
+  /** How this state is named on the command line. */
+  readonly commandFlags?: string | undefined;
+}
+
+/** How often a person's word is asked for. */
+const wordRecheckMs = 2000;
+
+export class Settlement {
+  readonly #options: SettlementOptions;
+  readonly #startedAtMs: number;
+  /** Monotonic time at which an outcome of this process became unknown. */
+  readonly #sinceMs = new Map<ObjectKey, number>();
+
+  constructor(options: SettlementOptions) {
+    this.#options = options;
+    this.#startedAtMs = options.clock.monotonicMs();
+  }
+
+  /** A request has been sent, and its outcome is not known yet. */
+  begin(key: ObjectKey): void {
+    this.#sinceMs.set(key, this.#options.clock.monotonicMs());
+  }
+
+  end(key: ObjectKey): void {
+    this.#sinceMs.delete(key);
+  }
+
+  /** Undefined once the outcome is known, else what to wait for. */
+  async settle(intent: Intent, kind: KindPass, account: AccountHandle): Promise<Plan | undefined> {
+    const { clock, settleMs, mode } = this.#options;
+    const sinceMs = this.#sinceMs.get(intent.object) ?? this.#startedAtMs;
+    const message = `${intent.action} may or may not have been applied (${intent.note ?? 'the process ended before its answer'})`;
+    const leftMs = sinceMs + settleMs - clock.monotonicMs();
+    if (leftMs > 0 || mode === 'preview') {
+      return waitFor('OutcomeUnknown', `${message}; looking for evidence`, {
+        recheckAfterMs: Math.max(leftMs, 1) + 1,
+      });
+    }
+    await kind.observe(account, sinceMs + settleMs);
+    const observation = kind.observation();
+    const { differences } = kind.plan();
+    const verdict = settle(intent, observation, differences, kind.marksHidden?.() ?? false);
+    if (verdict === 'applied' || verdict === 'not-applied') {
+      await this.#close(intent, kind, verdict);
+      return undefined;
+    }
+    if (observation.kind === 'pending') return waitFor('OutcomeUnknown', `${message}; looking for evidence`);
+    return this.#askPerson(intent, kind, verdict, message);
+  }
+
+  async #askPerson(
+    intent: Intent,
+    kind: KindPass,
+    verdict: Verdict,
+    message: string,
+  ): Promise<Plan | undefined> {
+    const word = this.#options.store.resolution(intent.object);
+    if (word?.idempotencyKey !== intent.idempotencyKey) {
+      return verdict === undefined
+        ? waitFor('OutcomeUnknown', `${message}; looking for evidence`)
+        : waitFor(
+            'OutcomeUnknown',
+            `${message}, and what the API shows can't tell. ${this.#advice(intent)}`,
+            {
+              recheckAfterMs: wordRecheckMs,
+              stalled: true,
+            },
+          );
+    }
+    const problem = word.applied && word.id !== undefined ? kind.claim?.(word.id) : undefined;
+    if (problem !== undefined) {
+      return waitFor(
+        'OutcomeUnknown',
+        `${message}. The word that ${word.id} is what it made can't be taken: ${problem}`,
+        {
+          recheckAfterMs: wordRecheckMs,
+          stalled: true,
+        },
+      );
+    }
+    await this.#close(intent, kind, word.applied ? 'applied' : 'not-applied', word.id);
+    // What was looked at before did not know of the word.
+    return waitFor('AwaitingObservation', 'looking again, with the word of a person');
+  }
+
+  /** What a person is to type, after a look at the provider. */
+  #advice({ action, object }: Intent): string {
+    const { kind, namespace, name } = parseObjectKey(object);
+    const where = [
+      ...(namespace === 'default' ? [] : [`--namespace ${namespace}`]),
+      ...(this.#options.commandFlags === undefined ? [] : [this.#options.commandFlags]),
+    ];
+    const command = (word: string) => ['fleetkeeper resolve', `${kind}/${name}`, word, ...where].join(' ');
+    const applied = action.startsWith('create-') ? '--applied --id ID' : '--applied';
+    return `Look at the provider, and then say: ${command(applied)}, or: ${command('--not-applied')}`;
+  }
+
+  async #close(
+    intent: Intent,
+    kind: KindPass,
+    verdict: 'applied' | 'not-applied',
+    madeId?: string,
+  ): Promise<void> {
+    const { store, clock, logger } = this.#options;
+    const record = kind.record();
+    const action = intent.action as ActionName;
+    const after =
+      verdict === 'applied'
+        ? { ...recordSettled(record, intent, kind.target()), ...made(madeId) }
+        : withoutIntent(record, action);
+    await store.saveIntent({ ...intent, outcome: verdict, finishedAt: clock.wallMs() }, after);
+    this.end(intent.object);
+    logger.info(
+      { object: intent.object, action, idempotencyKey: intent.idempotencyKey, verdict },
+      'unknown outcome settled',
+    );
+  }
+}
+
+function made(id: string | undefined): Partial<ObjectRecord> {
+  return id === undefined ? {} : { externalId: id, unproven: false, deletedByUs: false };
+}
+
+/** What was sent was of the document of that time: a later one may ask for something else. */
+function recordSettled(record: ObjectRecord, intent: Intent, target: Target): ObjectRecord {
+  const digests = intent.generation === record.generation ? target.digests : {};
+  const { restartToken } = intent;
+  return recordApplied(record, intent.action as ActionName, { ...target, digests, restartToken });
+}

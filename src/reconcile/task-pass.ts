@@ -1,0 +1,152 @@
+/**
+ * The pass of a ProtectedTask: says to the keeper of leases what is wanted, and tells how it stands. Where an activity may
+ * be registered, and the key of its release, are saved before the keeper sends the first request; so a crash at any moment
+ * leaves nothing that a restart does not know of.
+ */
+import {
+  holdFor,
+  inSync,
+  planTask,
+  taskEnd,
+  type LeaseView,
+  type Plan,
+  type ProtectedService,
+  type TaskInputs,
+} from '../plan/index.ts';
+import { annotations, parseObjectKey, remoteName } from '../resources/index.ts';
+import type { TaskLease } from '../state/index.ts';
+import { observedTask, taskHealth } from '../status/index.ts';
+import type { AccountHandle } from './accounts.ts';
+import type { KindPass } from './kind-pass.ts';
+import { LocalPass } from './local-pass.ts';
+import type { KeptLease } from './leases.ts';
+import { serviceKeyOf } from './tasks.ts';
+
+export class TaskPass extends LocalPass implements KindPass {
+  readonly kind = 'ProtectedTask';
+  #lease: LeaseView | undefined;
+
+  /** That of the service; when its document is gone, the one in which the activity was registered. */
+  account(): { handle: AccountHandle | undefined; problem: Plan | undefined } {
+    const { accounts } = this.options;
+    const reference = this.options.fleet.accountOf(this.record());
+    if (!reference) return { handle: undefined, problem: undefined };
+    const resolved = accounts.resolve(reference.namespace, reference.name);
+    if (resolved.kind === 'usable') return { handle: resolved.handle, problem: undefined };
+    return {
+      handle: undefined,
+      problem: holdFor(resolved.reason, resolved.message, { path: ['spec', 'serviceRef', 'name'] }),
+    };
+  }
+
+  released(): boolean {
+    const { deletionRequestedAt, lease, releasedAt } = this.record();
+    return deletionRequestedAt !== undefined && (lease === undefined || releasedAt !== undefined);
+  }
+
+  async observe(handle: AccountHandle): Promise<void> {
+    const { store, leases, mode, clock, random } = this.options;
+    const object = this.#object();
+    if (this.record().releasedAt !== undefined || mode === 'preview') return;
+    const ends = taskEnd(object, 'running', clock.wallMs()) !== undefined;
+    if (!ends && object.spec.until?.jobRef === undefined) await this.#prepare(handle);
+    const kept = this.#keep(handle, ends);
+    if (kept?.phase === 'released' || (ends && this.#isServiceGone(handle))) {
+      await store.save({ ...this.record(), releasedAt: clock.wallMs() });
+      leases.drop(this.key);
+    } else if (kept?.phase === 'spent' && this.record().lease) {
+      await this.#saveLease(handle, { activityId: random.uuid(), releaseKey: random.uuid() });
+      this.#keep(handle, ends);
+    }
+  }
+
+  /** With its service an activity is gone, too: nothing answers its release any more. */
+  #isServiceGone({ informer }: AccountHandle): boolean {
+    const { lease } = this.record();
+    const { current, failure } = informer;
+    if (!lease || !current || failure) return false;
+    return (
+      !current.services.has(lease.serviceId) && this.options.store.recordOf(lease.serviceId) === undefined
+    );
+  }
+
+  /** Where the activity is to be registered is known from here on. */
+  async #prepare(handle: AccountHandle): Promise<void> {
+    const service = this.#service();
+    const { lease } = this.record();
+    if (service.kind === 'there' && lease?.serviceId !== service.id) {
+      await this.#saveLease(handle, { serviceId: service.id });
+    }
+  }
+
+  async #saveLease(handle: AccountHandle, changes: Partial<TaskLease>): Promise<void> {
+    const { store, random } = this.options;
+    const record = this.record();
+    const before = record.lease ?? { serviceId: '', activityId: record.uid, releaseKey: random.uuid() };
+    await store.save({ ...record, lease: { ...before, ...changes }, account: handle.name });
+  }
+
+  #keep(handle: AccountHandle, ends: boolean): KeptLease | undefined {
+    const { lease } = this.record();
+    if (!lease) return undefined;
+    const { leases, clock } = this.options;
+    const { name, spec } = this.#object();
+    const kept = leases.keep(this.key, {
+      account: handle.name,
+      api: handle.api,
+      ...lease,
+      name: remoteName('ProtectedTask', name, spec),
+      wanted: ends ? 'released' : 'held',
+    });
+    const { phase, failure, expiresAtMs } = kept;
+    const expiresInMs = expiresAtMs === undefined ? undefined : expiresAtMs - clock.monotonicMs();
+    this.#lease = { phase, failure, expiresInMs };
+    return kept;
+  }
+
+  plan(): Plan {
+    const plan = planTask(this.#inputs());
+    const isKnown = this.options.mode === 'preview' && this.record().lease !== undefined;
+    // Whether it is being beaten for is the business of the manager that runs.
+    return isKnown && plan.kind === 'wait' && plan.reason === 'Registering' ? inSync() : plan;
+  }
+
+  told() {
+    const inputs = this.#inputs();
+    return {
+      health: taskHealth(inputs),
+      observed: observedTask(inputs),
+      revision: undefined,
+      reconcileAt: inputs.object.annotations[annotations.reconcileAt],
+    };
+  }
+
+  #object() {
+    return this.options.fleet.planned<'ProtectedTask'>(this.record());
+  }
+
+  #inputs(): TaskInputs {
+    return {
+      object: this.#object(),
+      record: this.record(),
+      service: this.#service(),
+      lease: this.#lease,
+      job: this.#object().spec.until?.jobRef === undefined ? 'running' : 'no-cluster',
+      nowMs: this.options.clock.wallMs(),
+    };
+  }
+
+  #service(): ProtectedService {
+    const { store, fleet } = this.options;
+    const key = serviceKeyOf(this.record(), this.#object().spec);
+    const { name, namespace } = parseObjectKey(key);
+    const record = store.record(key);
+    if (!record && !fleet.snapshot.unusable.has(key)) {
+      const message = `there is no ContainerService ${name} in the namespace ${namespace}; add its document, or correct serviceRef`;
+      return { kind: 'dangling', message };
+    }
+    return record?.externalId === undefined
+      ? { kind: 'missing', message: `ContainerService ${name} is not there yet` }
+      : { kind: 'there', id: record.externalId };
+  }
+}

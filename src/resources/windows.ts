@@ -1,0 +1,62 @@
+/**
+ * Maintenance windows: the only times at which a service may be interrupted. A window opens whenever `cron` says so in
+ * `timeZone`, and stays open for `durationMinutes`. Where clocks are put forward over an opening, it opens at the hour after;
+ * where they are put back, it opens once.
+ */
+import { Cron } from 'croner';
+import { z } from 'zod';
+
+const minuteMs = 60_000;
+
+export const disruptionWindow = z
+  .strictObject({
+    /** Five fields: minute, hour, day of month, month, day of week. */
+    cron: z.string().max(256),
+    durationMinutes: z.int().min(1).max(10_080),
+    /** A name of the IANA time zone database. */
+    timeZone: z.string().max(64).default('UTC'),
+  })
+  .superRefine(({ cron, timeZone }, context) => {
+    const path = isTimeZone(timeZone) ? 'cron' : 'timeZone';
+    const message =
+      path === 'timeZone'
+        ? 'must be a time zone such as Europe/Berlin, or UTC'
+        : 'must be a cron expression of five fields that comes true some day, such as "0 2 * * sat"';
+    if (path === 'timeZone' || !isCron(cron)) context.addIssue({ code: 'custom', path: [path], message });
+  });
+export type DisruptionWindow = z.infer<typeof disruptionWindow>;
+
+/** Whether one of the windows is open now, and if not, when the next one opens (Unix milliseconds). */
+export type WindowState = { readonly open: true } | { readonly open: false; readonly opensAt: number };
+
+/** Without windows, it is always time. */
+export function windowState(windows: readonly DisruptionWindow[] | undefined, nowMs: number): WindowState {
+  if (!windows || windows.some((window) => isOpen(window, nowMs))) return { open: true };
+  return { open: false, opensAt: Math.min(...windows.map((window) => nextOpening(window, nowMs))) };
+}
+
+function isOpen(window: DisruptionWindow, nowMs: number): boolean {
+  return nextOpening(window, nowMs - window.durationMinutes * minuteMs) <= nowMs;
+}
+
+/** The first opening after `fromMs`; never, when there is none. */
+function nextOpening({ cron, timeZone }: DisruptionWindow, fromMs: number): number {
+  const next = new Cron(cron, { timezone: timeZone, mode: '5-part' }).nextRun(new Date(fromMs));
+  return next?.getTime() ?? Number.POSITIVE_INFINITY;
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) instanceof Intl.DateTimeFormat;
+  } catch {
+    return false;
+  }
+}
+
+function isCron(pattern: string): boolean {
+  try {
+    return new Cron(pattern, { mode: '5-part' }).nextRun(new Date(0)) !== null;
+  } catch {
+    return false;
+  }
+}

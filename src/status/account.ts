@@ -1,0 +1,91 @@
+/**
+ * What is told of an Account. Amounts move with every charge; a status that is written each time would be written all
+ * day, so they are told anew once a minute, or when the burn changes (metrics have them of every read).
+ */
+import { rfc3339 } from '../base/index.ts';
+import { burnMicrosPerHour, clampedMicros, runwaySeconds, type Gate, type Quota } from '../plan/index.ts';
+import type { wire } from '../api/index.ts';
+import type { ObjectStatus } from '../state/index.ts';
+import type { Statement } from './conditions.ts';
+
+export interface AccountFacts {
+  readonly url: string;
+  /** The pinned identity; undefined when the API shows nothing to tell it by. */
+  readonly identity: string | undefined;
+  readonly emailVerified: boolean | undefined;
+  /** As last read. */
+  readonly read:
+    | {
+        readonly at: number;
+        readonly balanceMicros: number;
+        readonly currency: string;
+        readonly services: ReadonlyMap<string, wire.Service>;
+        readonly volumes: ReadonlyMap<string, wire.Volume>;
+      }
+    | undefined;
+  readonly quotas: readonly Quota[];
+  readonly payment: string | undefined;
+}
+
+const moneyMs = 60_000;
+
+export function observedAccount(
+  facts: AccountFacts,
+  previous: ObjectStatus | undefined,
+): Record<string, unknown> {
+  const { url, identity, emailVerified, read, quotas, payment } = facts;
+  if (!read) return { url };
+  return {
+    url,
+    identityPinned: identity !== undefined,
+    ...(identity === undefined ? {} : { identity }),
+    ...(emailVerified === undefined ? {} : { emailVerified }),
+    services: read.services.size,
+    volumes: read.volumes.size,
+    limits: Object.fromEntries(quotas.map(({ resource, used, limit }) => [resource, { used, limit }])),
+    currency: read.currency,
+    ...(payment === undefined ? {} : { payment }),
+    ...money(read, previous),
+  };
+}
+
+export function spendingStatement(gate: Gate | undefined): Statement {
+  return gate
+    ? { status: 'False', reason: gate.reason, message: gate.message }
+    : { status: 'True', reason: 'Allowed', message: '' };
+}
+
+interface Money {
+  readonly balanceMicros: number;
+  readonly burnMicrosPerHour: number;
+  readonly runwayHours: number | undefined;
+  /** RFC 3339. */
+  readonly moneyAt: string;
+}
+
+function money(read: NonNullable<AccountFacts['read']>, previous: ObjectStatus | undefined): object {
+  const burn = burnMicrosPerHour(read.services.values(), read.volumes.values());
+  const seconds = runwaySeconds(read.balanceMicros, burn);
+  const now: Money = {
+    balanceMicros: read.balanceMicros,
+    burnMicrosPerHour: clampedMicros(burn),
+    runwayHours: seconds === undefined ? undefined : Math.floor(seconds / 360) / 10,
+    moneyAt: rfc3339(read.at),
+  };
+  const before = moneyOf(previous);
+  return before && isFresh(before, now) ? before : now;
+}
+
+function isFresh(before: Money, now: Money): boolean {
+  if (before.burnMicrosPerHour !== now.burnMicrosPerHour) return false;
+  return (
+    before.balanceMicros === now.balanceMicros ||
+    Date.parse(now.moneyAt) - Date.parse(before.moneyAt) < moneyMs
+  );
+}
+
+function moneyOf(status: ObjectStatus | undefined): Money | undefined {
+  const { balanceMicros, burnMicrosPerHour: burn, runwayHours, moneyAt } = (status ?? {}) as Partial<Money>;
+  if (balanceMicros === undefined || burn === undefined || moneyAt === undefined) return undefined;
+  return { balanceMicros, burnMicrosPerHour: burn, runwayHours, moneyAt };
+}

@@ -1,0 +1,50 @@
+/** `status.drift`: what somebody else changed, since when, and what the provider's events say of it. */
+import type { Difference, Plan } from '../plan/index.ts';
+import type { DriftEntry } from '../state/index.ts';
+
+/** Plans that were made without a look at the object: they neither find drift nor see it gone. */
+const withoutLook = new Set([
+  'ApiUnreachable',
+  'AwaitingObservation',
+  'ActivitiesUnreadable',
+  'ConfirmingAbsence',
+  'ContractDrift',
+  'CredentialRejected',
+  'IdentityChanged',
+  'InvalidAnnotation',
+  'InvalidSpec',
+  'OutcomeUnknown',
+  'RevisionInvalid',
+  'RevisionRegressed',
+  'StaleRead',
+  'Unreadable',
+]);
+
+/** An entry keeps its `since` and its cause for as long as the path differs. */
+export function driftEntries(
+  plan: Plan,
+  previous: readonly DriftEntry[],
+  now: string,
+): readonly DriftEntry[] {
+  const isBlind = plan.kind === 'wait' || plan.kind === 'hold' ? withoutLook.has(plan.reason) : false;
+  if (isBlind && plan.differences.length === 0) return previous;
+  return plan.differences
+    .filter((difference) => difference.drift)
+    .map((difference) => entryOf(difference, previous, now));
+}
+
+function entryOf(difference: Difference, previous: readonly DriftEntry[], now: string): DriftEntry {
+  const { path, desired, observed } = difference;
+  const before = previous.find((entry) => entry.path === path);
+  const entry = { path, kind: kindOf(difference), desired, observed, since: before?.since ?? now };
+  const cause = difference.cause ?? before?.cause;
+  return cause === undefined ? entry : { ...entry, cause };
+}
+
+/** The thing as a whole is named by what it is. */
+const wholes = new Set(['service', 'volume', 'template', 'registry']);
+
+function kindOf({ path, doubt }: Difference): DriftEntry['kind'] {
+  if (doubt) return 'RevisionMoved';
+  return wholes.has(path) ? 'Missing' : 'Changed';
+}

@@ -1,0 +1,28 @@
+/** A protected task: whether its service is protected, and how fresh the record is. */
+import { rfc3339 } from '../base/index.ts';
+import { taskEnd, type TaskInputs } from '../plan/index.ts';
+import type { Health } from './conditions.ts';
+
+/** Ready means that the task is as it should be: held, or over. */
+export function taskHealth({ object, record, lease, job, nowMs }: TaskInputs): Health {
+  const end = taskEnd(object, job, nowMs);
+  if (end !== undefined) return { ready: 'True', reason: 'Released', message: end };
+  if (record.lease === undefined) {
+    return { ready: 'False', reason: 'NotRegistered', message: 'the activity is not registered yet' };
+  }
+  if (lease?.failure === undefined) return { ready: 'True', reason: 'Held', message: '' };
+  const { expiresInMs } = lease;
+  if (expiresInMs !== undefined && expiresInMs <= 0) {
+    const message = `the record has expired, and protects all the same: ${lease.failure}`;
+    return { ready: 'False', reason: 'Expired', message };
+  }
+  return { ready: 'False', reason: 'HeartbeatsFail', message: lease.failure };
+}
+
+export function observedTask({ record, lease }: TaskInputs): Record<string, unknown> {
+  return {
+    ...(record.lease ? { activityId: record.lease.activityId, serviceId: record.lease.serviceId } : {}),
+    ...(lease && record.releasedAt === undefined ? { state: lease.phase } : {}),
+    ...(record.releasedAt === undefined ? {} : { state: 'released', releasedAt: rfc3339(record.releasedAt) }),
+  };
+}

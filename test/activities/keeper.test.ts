@@ -1,0 +1,318 @@
+import * as fc from 'fast-check';
+import pino from 'pino';
+import { describe, expect, test } from 'vitest';
+import { Keeper, type LeaseRequest } from '../../src/activities/index.ts';
+import { nextSlotMs, phaseOf, retryMs } from '../../src/activities/lease.ts';
+import type { Outcome, wire } from '../../src/api/index.ts';
+import { systemRandom } from '../../src/base/index.ts';
+import { createMetrics } from '../../src/telemetry/index.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+const seconds = (count: number) => count * 1000;
+const accepted: Outcome<wire.ActivityAnswer> = {
+  kind: 'applied',
+  status: 200,
+  value: { heartbeatSeconds: 30, expiresInSeconds: 300 },
+};
+const busy: Outcome<never> = {
+  kind: 'refused',
+  status: 503,
+  code: 'unavailable',
+  message: 'later',
+  retryAfterMs: undefined,
+};
+const lost: Outcome<never> = { kind: 'unknown', reason: 'connection reset' };
+const refused = (status: number): Outcome<never> => ({ ...busy, status });
+
+interface Sent {
+  readonly atMs: number;
+  readonly serviceId: string;
+  readonly id: string;
+  readonly release: boolean;
+  readonly key: string;
+}
+
+/** An API that answers as `answer` says, and a keeper before it. */
+class World {
+  readonly clock = new ManualClock(0);
+  readonly sent: Sent[] = [];
+  readonly changes: string[] = [];
+  readonly keeper: Keeper<string>;
+  answer: (request: Sent) => Outcome<wire.ActivityAnswer> | 'never' = () => accepted;
+  listed: wire.Activity[] = [];
+  readonly api: LeaseRequest['api'] = {
+    recordActivity: (serviceId, { id, release }, key, signal) => {
+      const request = { atMs: this.clock.monotonicMs(), serviceId, id, release, key };
+      this.sent.push(request);
+      const outcome = this.answer(request);
+      if (outcome !== 'never') return Promise.resolve(outcome);
+      return new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve({ kind: 'unknown', reason: 'no answer' }));
+      });
+    },
+    activities: () => Promise.resolve({ kind: 'applied', status: 200, value: this.listed }),
+  };
+
+  constructor() {
+    this.keeper = new Keeper({
+      clock: this.clock,
+      random: systemRandom,
+      logger: pino({ level: 'silent' }),
+      metrics: createMetrics(),
+      onChange: (key) => this.changes.push(key),
+    });
+  }
+
+  keep(key = 'a', more: Partial<LeaseRequest> = {}) {
+    return this.keeper.keep(key, {
+      account: 'default/default',
+      api: this.api,
+      serviceId: 'service',
+      activityId: `id-of-${key}`,
+      name: key,
+      wanted: 'held',
+      releaseKey: `release-of-${key}`,
+      ...more,
+    });
+  }
+
+  async keepMany(count: number): Promise<void> {
+    for (let index = 0; index < count; index += 1) this.keep(`task-${index}`);
+    await this.clock.advance(0);
+  }
+
+  /** The longest time between two requests that were accepted for one task. */
+  longestGapMs(fromMs = 0): number {
+    const last = new Map<string, number>();
+    let longest = 0;
+    for (const { id, atMs } of this.sent) {
+      const before = last.get(id);
+      if (before !== undefined && atMs >= fromMs) longest = Math.max(longest, atMs - before);
+      last.set(id, atMs);
+    }
+    return longest;
+  }
+
+  /** Requests in the busiest second from `fromMs` on. */
+  peakPerSecond(fromMs = 0): number {
+    const counts = new Map<number, number>();
+    for (const { atMs } of this.sent) {
+      if (atMs < fromMs) continue;
+      const second = Math.floor(atMs / 1000);
+      counts.set(second, (counts.get(second) ?? 0) + 1);
+    }
+    return Math.max(...counts.values());
+  }
+}
+
+describe('one lease', () => {
+  // COVERAGE 18, 74
+  test('is registered at once, held, and renewed every heartbeatSeconds under one id and new keys', async () => {
+    const world = new World();
+    expect(world.keep().phase).toBe('registering');
+    await world.clock.advance(seconds(301));
+    expect(world.keep()).toMatchObject({ phase: 'held', failure: undefined });
+    expect(world.sent.length).toBe(11);
+    expect(new Set(world.sent.map(({ id }) => id))).toEqual(new Set(['id-of-a']));
+    expect(new Set(world.sent.map(({ key }) => key)).size).toBe(world.sent.length);
+    expect(world.longestGapMs()).toBeLessThanOrEqual(31_000);
+  });
+
+  // COVERAGE 73, 108
+  test('follows the period that the API answers, not the one of the contract', async () => {
+    const world = new World();
+    world.answer = () => ({ ...accepted, value: { heartbeatSeconds: 5, expiresInSeconds: 50 } });
+    world.keep();
+    await world.clock.advance(seconds(60));
+    expect(world.longestGapMs()).toBeLessThanOrEqual(6000);
+    expect(world.keep().expiresAtMs).toBeGreaterThan(seconds(60));
+  });
+
+  test('tells when it is held, when it fails and when it goes on, and not every beat', async () => {
+    const world = new World();
+    world.keep();
+    await world.clock.advance(seconds(100));
+    expect(world.changes).toEqual(['a']);
+    world.answer = () => busy;
+    await world.clock.advance(seconds(60));
+    expect(world.changes.length).toBe(2);
+    expect(world.keep()).toMatchObject({ phase: 'held', failure: expect.stringContaining('503') });
+    world.answer = () => accepted;
+    await world.clock.advance(seconds(11));
+    expect(world.changes.length).toBe(3);
+    expect(world.keep().failure).toBeUndefined();
+  });
+
+  test('a beat with an unknown outcome is repeated with its key, though not for long', async () => {
+    const world = new World();
+    world.answer = () => lost;
+    world.keep();
+    await world.clock.advance(seconds(60));
+    const keys = world.sent.map(({ key }) => key);
+    expect(keys[1]).toBe(keys[0]);
+    expect(new Set(keys).size).toBeGreaterThan(3);
+  });
+
+  test('a beat that is never answered is given up in time for the next', async () => {
+    const world = new World();
+    world.answer = () => 'never';
+    world.keep();
+    await world.clock.advance(seconds(60));
+    expect(world.sent.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test('is released when that is wanted, with the key that was saved, and never renewed after', async () => {
+    const world = new World();
+    world.keep();
+    await world.clock.advance(seconds(40));
+    world.keep('a', { wanted: 'released' });
+    await world.clock.advance(seconds(300));
+    expect(world.keep('a', { wanted: 'released' }).phase).toBe('released');
+    const releases = world.sent.filter(({ release }) => release);
+    expect(releases.map(({ key }) => key)).toEqual(['release-of-a']);
+    expect(world.sent.at(-1)).toBe(releases[0]);
+  });
+
+  // COVERAGE 18, 75
+  test('is released again until that is acknowledged', async () => {
+    const world = new World();
+    world.keep();
+    await world.clock.advance(seconds(1));
+    world.answer = () => busy;
+    world.keep('a', { wanted: 'released' });
+    await world.clock.advance(seconds(120));
+    expect(world.keep('a', { wanted: 'released' })).toMatchObject({ phase: 'releasing' });
+    world.answer = () => accepted;
+    await world.clock.advance(seconds(11));
+    expect(world.keep('a', { wanted: 'released' })).toMatchObject({ phase: 'released', failure: undefined });
+    expect(new Set(world.sent.filter(({ release }) => release).map(({ key }) => key)).size).toBe(1);
+  });
+
+  test.each([400, 404, 409])(
+    'a release that is refused with %i is over only when the list says so',
+    async (status) => {
+      const world = new World();
+      world.answer = () => refused(status);
+      world.listed = [{ id: 'id-of-a', name: 'a' }];
+      world.keep('a', { wanted: 'released' });
+      await world.clock.advance(seconds(30));
+      expect(world.keep('a', { wanted: 'released' }).phase).toBe('releasing');
+      world.listed = [];
+      await world.clock.advance(seconds(30));
+      expect(world.keep('a', { wanted: 'released' }).phase).toBe('released');
+    },
+  );
+
+  test('that is wanted again before its release was sent goes on', async () => {
+    const world = new World();
+    world.keep();
+    await world.clock.advance(seconds(1));
+    world.answer = () => busy;
+    world.keep('a', { wanted: 'released' });
+    world.keep('a', { wanted: 'held' });
+    world.answer = () => accepted;
+    await world.clock.advance(seconds(5));
+    expect(world.keep().phase).toBe('held');
+    expect(world.sent.some(({ release }) => release)).toBe(false);
+  });
+
+  test('of another service is registered there', async () => {
+    const world = new World();
+    world.keep();
+    await world.clock.advance(seconds(1));
+    world.keep('a', { serviceId: 'successor' });
+    await world.clock.advance(seconds(61));
+    expect(new Set(world.sent.slice(1).map(({ serviceId }) => serviceId))).toEqual(new Set(['successor']));
+  });
+
+  test('that is dropped, and a keeper that is stopped, send nothing more and release nothing', async () => {
+    const world = new World();
+    world.keep('a');
+    world.keep('b');
+    await world.clock.advance(seconds(1));
+    world.keeper.drop('a');
+    await world.clock.advance(seconds(60));
+    expect(world.sent.filter(({ id }) => id === 'id-of-a').length).toBe(1);
+    await world.keeper.stop();
+    const count = world.sent.length;
+    await world.clock.advance(seconds(60));
+    expect(world.sent.length).toBe(count);
+    expect(world.sent.some(({ release }) => release)).toBe(false);
+  });
+});
+
+describe('five hundred leases of one account', () => {
+  const count = 500;
+  const mean = count / 30;
+
+  test('are all held within half a period, and then beat evenly', async () => {
+    const world = new World();
+    await world.keepMany(count);
+    await world.clock.advance(seconds(17));
+    expect(new Set(world.sent.map(({ id }) => id)).size).toBe(count);
+    await world.clock.advance(seconds(183));
+    expect(world.longestGapMs()).toBeLessThanOrEqual(33_000);
+    expect(world.peakPerSecond(seconds(60))).toBeLessThanOrEqual(mean * 1.3);
+    expect(world.peakPerSecond()).toBeLessThanOrEqual(mean * 2);
+  });
+
+  // COVERAGE 78
+  test.each([
+    ['answers 503', busy],
+    ['answers 429 with Retry-After', { ...refused(429), retryAfterMs: 60_000 }],
+    ['cuts connections', lost],
+    ['says nothing', 'never' as const],
+  ])(
+    'an API that %s for 200 s lets no record expire, and sees no burst when it is back',
+    async (_, outage) => {
+      const world = new World();
+      const expired: string[] = [];
+      const renewedAtMs = new Map<string, number>();
+      const isOut = (atMs: number) => atMs >= seconds(60) && atMs < seconds(260);
+      world.answer = ({ id, atMs }) => {
+        if (isOut(atMs)) return outage;
+        if (atMs - (renewedAtMs.get(id) ?? atMs) > seconds(300)) expired.push(id);
+        renewedAtMs.set(id, atMs);
+        return accepted;
+      };
+      await world.keepMany(count);
+      await world.clock.advance(seconds(400));
+      expect(expired).toEqual([]);
+      expect(renewedAtMs.size).toBe(count);
+      expect(Math.min(...renewedAtMs.values())).toBeGreaterThan(seconds(360));
+      expect(world.peakPerSecond(seconds(260))).toBeLessThanOrEqual(mean * 2);
+    },
+  );
+});
+
+describe('times', () => {
+  test('law: the next slot is more than a second and at most a period and a second away, at the lease’s place', () => {
+    const times = fc.double({ min: 0, max: 1e9, noNaN: true });
+    fc.assert(
+      fc.property(fc.nat(10_000), fc.integer({ min: 2000, max: 60_000 }), times, (index, periodMs, nowMs) => {
+        const phaseMs = phaseOf(index, periodMs);
+        const slotMs = nextSlotMs(phaseMs, periodMs, nowMs);
+        expect(slotMs).toBeGreaterThanOrEqual(nowMs + 1000 - 1e-3);
+        expect(slotMs).toBeLessThanOrEqual(nowMs + 1000 + periodMs + 1e-3);
+      }),
+    );
+  });
+
+  test('law: a retry comes soon, and what the server asks for never costs the record', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 50 }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        fc.option(fc.integer({ min: 1000, max: 3_600_000 }), { nil: undefined }),
+        fc.integer({ min: 30_000, max: 300_000 }),
+        (failures, fraction, askedMs, untilExpiryMs) => {
+          const pauseMs = retryMs(failures, fraction, askedMs, untilExpiryMs);
+          expect(pauseMs).toBeGreaterThanOrEqual(500);
+          expect(pauseMs).toBeLessThanOrEqual(
+            askedMs === undefined ? 10_000 : Math.max(10_000, untilExpiryMs / 2),
+          );
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,139 @@
+/** Protected tasks: a service is not disturbed while one is held, whatever becomes of the manager or the API. */
+import { expect, test } from 'vitest';
+import { ControlPlane, isMutation } from './support/control-plane.ts';
+import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import { eventually, temporaryFolder } from './support/processes.ts';
+
+async function world() {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = new FleetFolder(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  return { plane, fleet };
+}
+
+function task(name: string, spec: object = {}): object {
+  return {
+    apiVersion: 'fleetkeeper.dev/v1alpha1',
+    kind: 'ProtectedTask',
+    metadata: { name },
+    spec: { serviceRef: { name: 'web' }, ...spec },
+  };
+}
+
+const activitiesOf = async (plane: ControlPlane, name = 'web') => {
+  const { id } = await plane.service(name);
+  return (await plane.call('GET', `/api/services/${id}/activity`)).activities;
+};
+
+test('a task is held while its document says so, and released when it says so', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web'), task('epoch', { taskName: 'epoch 7' })]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await activitiesOf(plane)).toMatchObject([{ name: 'epoch 7', fresh: true }]);
+  await fleet.write('web.yaml', [service('web'), task('epoch', { taskName: 'epoch 7', released: true })]);
+  const { plan } = await fleet.plan();
+  expect(plan.changes).toMatchObject([{ kind: 'ProtectedTask', action: 'release' }]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await activitiesOf(plane)).toEqual([]);
+  expect((await fleet.plan()).code).toBe(0);
+});
+
+test('the end of its document releases a task, too, and the same name may be used again', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web'), task('epoch')]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('web.yaml', [service('web')]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await activitiesOf(plane)).toEqual([]);
+  await fleet.write('web.yaml', [service('web'), task('epoch')]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await activitiesOf(plane)).toHaveLength(1);
+});
+
+const changes: [string, object][] = [
+  ['stop', { desiredState: 'Stopped' }],
+  ['restart', { restartToken: '2' }],
+  ['resize', { resources: { cpu: 2, memoryGb: 1 } }],
+  ['update', { image: 'ghcr.io/acme/app:2' }],
+  ['replace', { region: 'economy', replacement: 'Recreate' }],
+];
+
+test.each(changes)('a %s is planned under a task, sent only after its release', async (action, change) => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('task.yaml', [task('epoch')]);
+  fleet.run();
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  const before = (await plane.requests())
+    .filter(isMutation)
+    .filter(({ path }) => !path.endsWith('/activity'));
+  await fleet.write('web.yaml', [service('web', change)]);
+  const waiting = await fleet.until('ContainerService/web', 'Protected', 'True');
+  expect(waiting.message).toContain('epoch');
+  const { plan } = await fleet.plan();
+  expect(plan.held[0]).toMatchObject({ reason: 'Protected', actions: expect.arrayContaining([action]) });
+  const meanwhile = (await plane.requests())
+    .filter(isMutation)
+    .filter(({ path }) => !path.endsWith('/activity'));
+  expect(meanwhile).toEqual(before);
+  await fleet.write('task.yaml', [task('epoch', { released: true })]);
+  await fleet.until('ContainerService/web', 'Protected', 'False');
+  await eventually('the change', async () => {
+    const { requests } = { requests: await plane.requests() };
+    return (
+      requests.filter(isMutation).filter(({ path }) => !path.endsWith('/activity')).length > before.length
+    );
+  });
+});
+
+test('neither a volume grows nor a service goes while a task is held', async () => {
+  const { plane, fleet } = await world();
+  const web = service('web', { storage: { volumeRef: { name: 'data' } } });
+  const data = (sizeGb: number) => volume('data', { sizeGb, expansion: 'PauseService' });
+  await fleet.write('web.yaml', [web]);
+  await fleet.write('data.yaml', [data(10)]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('task.yaml', [task('epoch')]);
+  fleet.run();
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  await fleet.write('data.yaml', [data(20)]);
+  await fleet.until('ContainerService/web', 'Protected', 'True');
+  expect(await plane.service('web')).toMatchObject({ state: 'running' });
+  await fleet.remove('web.yaml');
+  await fleet.until('ContainerService/web', 'Protected', 'True');
+  await fleet.remove('task.yaml');
+  await eventually('the service is gone', async () => (await plane.account()).services.length === 0);
+});
+
+// COVERAGE 74, 75
+test('a manager that is killed goes on with the same activity, and stopping releases nothing', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web'), task('epoch')]);
+  const first = fleet.run();
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  const [before] = await activitiesOf(plane);
+  await first.kill('SIGKILL');
+  const startedAt = Date.now();
+  const second = fleet.run();
+  await eventually('another heartbeat', async () => {
+    const [now] = await activitiesOf(plane);
+    return now?.lastHeartbeatAt > before.lastHeartbeatAt;
+  });
+  expect(Date.now() - startedAt).toBeLessThan(15_000);
+  await second.kill('SIGTERM');
+  expect(await activitiesOf(plane)).toMatchObject([{ id: before.id }]);
+});
+
+test('a task whose service is gone does not wait for a release that nobody can answer', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web', { disruption: 'Always' })]);
+  await fleet.write('task.yaml', [task('epoch')]);
+  fleet.run();
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  await fleet.remove('web.yaml');
+  await eventually('the service is gone', async () => (await plane.account()).services.length === 0);
+  await fleet.remove('task.yaml');
+  await eventually('the task is gone', async () => !fleet.records().has('ProtectedTask/epoch'));
+});

@@ -1,0 +1,89 @@
+/** What the manager does by itself for services that run: remediation, windows, readiness, replacement. */
+import { expect, test } from 'vitest';
+import { ControlPlane, isMutation } from './support/control-plane.ts';
+import { FleetFolder, account, service } from './support/fleet.ts';
+import { eventually, temporaryFolder } from './support/processes.ts';
+
+async function world() {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = new FleetFolder(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  return { plane, fleet };
+}
+
+const unpullable = 'registry.invalid/app:1';
+
+test('a service in error is restarted at once, and then only after a pause', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web', { image: unpullable, onError: { restarts: 3 } })]);
+  fleet.run();
+  await fleet.until('ContainerService/web', 'Reconciling', 'True', 'RemediationBackoff');
+  const sent = (await plane.requests()).filter(isMutation).map(({ path }) => path.split('/').at(-1));
+  expect(sent).toEqual(['services', 'actions']);
+});
+
+test('of ten services that fail together, two are restarted at a time', async () => {
+  const { plane, fleet } = await world();
+  const names = Array.from({ length: 10 }, (_, index) => `web-${index}`);
+  await fleet.write(
+    'web.yaml',
+    names.map((name) => service(name, { image: unpullable, onError: { restarts: 1 } })),
+  );
+  fleet.run();
+  await eventually('the brake', async () =>
+    names.some(
+      (name) => fleet.condition(`ContainerService/${name}`, 'Reconciling')?.reason === 'RemediationBrake',
+    ),
+  );
+  const restarts = (await plane.requests()).filter(({ path }) => path.endsWith('/actions'));
+  expect(restarts.length).toBeLessThanOrEqual(2);
+});
+
+test('a running service is patched only in its window', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  expect((await fleet.apply()).code).toBe(0);
+  const closed = { cron: '0 0 29 2 *', durationMinutes: 1 };
+  await fleet.write('web.yaml', [
+    service('web', { image: 'ghcr.io/acme/app:2', disruptionWindows: [closed] }),
+  ]);
+  const { code, plan } = await fleet.plan();
+  expect(code).toBe(2);
+  expect(plan.held[0]).toMatchObject({ reason: 'OutsideWindow', actions: ['update'] });
+  const open = { cron: '* * * * *', durationMinutes: 5 };
+  await fleet.write('web.yaml', [
+    service('web', { image: 'ghcr.io/acme/app:2', disruptionWindows: [closed, open] }),
+  ]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await plane.service('web')).toMatchObject({ image: 'ghcr.io/acme/app:2' });
+});
+
+// COVERAGE 55
+test('a service whose endpoint does not answer runs, and is not Ready', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web', { httpPort: 80, readiness: { path: '/healthz' } })]);
+  fleet.run();
+  const ready = await fleet.until('ContainerService/web', 'Ready', 'False', 'ProbeFailed');
+  // The endpoints of the simulated runtime are names that nobody has.
+  expect(ready.message).toMatch(/^https:\/\/.*\/healthz: /);
+  expect(await plane.service('web')).toMatchObject({ state: 'running' });
+});
+
+test('a replaced service is attached to its independent storage again', async () => {
+  const { plane, fleet } = await world();
+  const storage = { volumeGb: 10, volumeMode: 'independent' };
+  await fleet.write('web.yaml', [service('web', { storage, replacement: 'Recreate' })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const before = await plane.service('web');
+  await fleet.write('web.yaml', [
+    service('web', { storage, replacement: 'Recreate', serviceName: 'renamed' }),
+  ]);
+  const { plan } = await fleet.plan();
+  expect(plan.changes.map(({ action }: { action: string }) => action)).toEqual(['replace']);
+  expect((await fleet.apply()).code).toBe(0);
+  const after = await plane.service('renamed');
+  expect(after.id).not.toBe(before.id);
+  expect(after.volumeId).toBe(before.volumeId);
+  expect((await plane.call('GET', '/api/volumes')).volumes).toHaveLength(1);
+});

@@ -1,0 +1,136 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { Outcome, wire } from '../../src/api/index.ts';
+import { Sensitive } from '../../src/base/index.ts';
+import { IdentityWatch } from '../../src/manager/identity-watch.ts';
+import { MemoryStore } from '../../src/state/index.ts';
+import { createLogger } from '../../src/telemetry/index.ts';
+import { owner } from '../support/plan.ts';
+
+const { signal } = new AbortController();
+const account = 'default/default';
+let store: MemoryStore;
+let key: string | undefined;
+let accepted: string[];
+/** What the API says of each key. */
+let identities: Map<string, Outcome<wire.Identity>>;
+let asked: string[];
+/** Runs while the API is being asked. */
+let meanwhile: () => void;
+let watch: IdentityWatch;
+
+const shows = (value: wire.Identity): Outcome<wire.Identity> => ({ kind: 'applied', status: 200, value });
+const refused = (status: number): Outcome<wire.Identity> => ({
+  kind: 'refused',
+  status,
+  code: 'no',
+  message: 'no',
+  retryAfterMs: undefined,
+});
+
+beforeEach(() => {
+  store = new MemoryStore({ digestKey: owner.digestKey, ownerName: 'lab' }, [], []);
+  key = 'first';
+  accepted = [];
+  asked = [];
+  meanwhile = () => undefined;
+  identities = new Map([
+    ['first', shows({ id: 'acme', emailVerified: true })],
+    ['rotated', shows({ id: 'acme' })],
+    ['foreign', shows({ id: 'other' })],
+  ]);
+  watch = new IdentityWatch({
+    account,
+    store,
+    credential: () => (key === undefined ? undefined : new Sensitive(key)),
+    me: async (credential) => {
+      asked.push(credential.reveal());
+      meanwhile();
+      return identities.get(credential.reveal()) ?? refused(401);
+    },
+    accepted: () => accepted,
+    isDocument: true,
+    logger: createLogger('silent'),
+  });
+});
+
+test('a key is trusted once it is known whose it is, and only that key', async () => {
+  expect(watch.current).toBe(false);
+  expect(await watch.check(signal)).toBeUndefined();
+  expect([watch.current, watch.name, watch.emailVerified]).toEqual([true, 'acme', true]);
+  key = 'rotated';
+  expect(watch.current).toBe(false);
+  expect(await watch.check(signal)).toBeUndefined();
+  expect(watch.trusts(new Sensitive('rotated'))).toBe(true);
+  expect(watch.trusts(new Sensitive('first'))).toBe(false);
+});
+
+test("another account's key is not trusted, and the message says whose it was, whose it is and how to accept it", async () => {
+  await watch.check(signal);
+  key = 'foreign';
+  const problem = await watch.check(signal);
+  expect(problem?.reason).toBe('IdentityChanged');
+  expect(problem?.message).toMatch(/belonged to the account acme, and now belongs to other/);
+  expect(problem?.message).toContain('fleetkeeper.dev/accept-identity: "other"');
+  expect(watch.current).toBe(false);
+  expect(store.identityPin(account)).toMatchObject({ id: 'acme' });
+  key = 'first';
+  expect(await watch.check(signal)).toBeUndefined();
+});
+
+test('an identity that a person accepts is the one from then on', async () => {
+  await watch.check(signal);
+  key = 'foreign';
+  accepted = ['other'];
+  expect(await watch.check(signal)).toBeUndefined();
+  expect(watch.name).toBe('other');
+  key = 'first';
+  expect((await watch.check(signal))?.reason).toBe('IdentityChanged');
+});
+
+test('a key that changes while it is being asked about is not taken for the one that was asked about', async () => {
+  await watch.check(signal);
+  meanwhile = () => (key = 'foreign');
+  watch.doubt();
+  await watch.check(signal);
+  expect(asked).toEqual(['first', 'first']);
+  expect(watch.current).toBe(false);
+});
+
+test.each([
+  ['that rejects the key', refused(401), 'CredentialRejected'],
+  ['that is out of order', { kind: 'unknown', reason: 'reset' } as const, 'ApiUnreachable'],
+  ['that wants to be asked later', refused(429), 'ApiUnreachable'],
+])('an API %s leaves it untrusted', async (_, outcome, reason) => {
+  identities.set('first', outcome);
+  expect((await watch.check(signal))?.reason).toBe(reason);
+  expect(watch.current).toBe(false);
+});
+
+test.each([
+  ['nothing of it', shows({})],
+  ['that it may not be asked', refused(403)],
+  ['that there is no such thing', refused(404)],
+])('an API that shows %s is used without a pin, and not after it has shown more', async (_, outcome) => {
+  identities.set('first', outcome);
+  expect(await watch.check(signal)).toBeUndefined();
+  expect([watch.current, watch.name]).toEqual([true, undefined]);
+  await store.saveIdentityPin(account, { id: 'acme', emailDigest: undefined });
+  expect((await watch.check(signal))?.reason).toBe('IdentityChanged');
+});
+
+test('without a key nobody is asked', async () => {
+  key = undefined;
+  expect(await watch.check(signal)).toMatchObject({
+    outcome: { kind: 'not-sent', reason: 'there is no API key' },
+  });
+  expect(asked).toEqual([]);
+});
+
+test('an unverified address is asked about again at each read, until it is verified', async () => {
+  identities.set('first', shows({ id: 'acme', emailVerified: false }));
+  await watch.check(signal);
+  expect([watch.current, watch.trusts(new Sensitive('first'))]).toEqual([false, true]);
+  identities.set('first', shows({ id: 'acme', emailVerified: true }));
+  await watch.check(signal);
+  expect([watch.current, watch.emailVerified]).toEqual([true, true]);
+});

@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest';
+import { inSync, waitFor, type Plan } from '../../src/plan/index.ts';
+import type { ConditionType } from '../../src/resources/index.ts';
+import type { Intent, ObjectRecord, ObjectStatus } from '../../src/state/index.ts';
+import { buildStatus } from '../../src/status/index.ts';
+import { intentOf } from '../state/support.ts';
+import { aRecord, aService, aSpec, now, serviceId, serviceKey, servicePlan } from '../support/plan.ts';
+
+const minuteMs = 60_000;
+const drifted = servicePlan({ spec: aSpec({ driftPolicy: 'Report' }), service: aService({ image: 'b:1' }) });
+
+function statusAt(
+  wallMs: number,
+  plan: Plan,
+  previous?: ObjectStatus,
+  more: Partial<ObjectRecord> = {},
+  lastIntent?: Intent,
+): ObjectStatus {
+  return buildStatus({
+    record: aRecord(serviceKey, { externalId: serviceId, status: previous, ...more }),
+    plan,
+    health: { ready: 'True', reason: 'Running', message: '' },
+    lastIntent,
+    observed: {},
+    revision: 5,
+    reconcileAt: undefined,
+    wallMs,
+  });
+}
+
+const condition = (status: ObjectStatus, type: ConditionType) =>
+  status.conditions.find((one) => one.type === type);
+
+test('drift keeps the time and the cause of its first sight', () => {
+  const caused = { ...drifted, differences: drifted.differences.map((one) => ({ ...one, cause: 'bob' })) };
+  const first = statusAt(now, caused);
+  expect(first.drift).toEqual([
+    {
+      path: 'image',
+      kind: 'Changed',
+      desired: 'ghcr.io/acme/trainer:1.4',
+      observed: 'b:1',
+      since: '2026-11-21T12:00:00Z',
+      cause: 'bob',
+    },
+  ]);
+  expect(statusAt(now + minuteMs, drifted, first).drift).toEqual(first.drift);
+});
+
+test('drift is not forgotten while nobody can look, and is gone when a look shows none', () => {
+  const first = statusAt(now, drifted);
+  for (const reason of ['ApiUnreachable', 'OutcomeUnknown', 'AwaitingObservation']) {
+    const blind = statusAt(now + minuteMs, waitFor(reason, ''), first);
+    expect(blind.drift).toEqual(first.drift);
+    expect(condition(blind, 'Drifted')?.status).toBe('True');
+  }
+  const healed = statusAt(now + minuteMs, waitFor('Provisioning', ''), first);
+  expect(healed.drift).toBeUndefined();
+  expect(condition(healed, 'Drifted')?.status).toBe('False');
+});
+
+test('accepted drift is still drift, and says until when it is accepted', () => {
+  const status = statusAt(now, { ...drifted, driftAcceptedUntil: now + minuteMs });
+  expect(condition(status, 'Drifted')).toMatchObject({
+    status: 'True',
+    reason: 'Accepted',
+    message: 'accepted until 2026-11-21T12:01:00Z: image',
+  });
+  expect(condition(status, 'Synced')).toMatchObject({ status: 'False', reason: 'DriftAccepted' });
+  expect(condition(status, 'Ready')?.status).toBe('True');
+});
+
+test('what only a moved revision tells is a kind of its own', () => {
+  const doubt = {
+    path: 'image',
+    desired: 'a',
+    observed: '?',
+    drift: true,
+    hidden: true,
+    doubt: true,
+  } as const;
+  const status = statusAt(now, inSync([doubt]));
+  expect(status.drift?.[0]?.kind).toBe('RevisionMoved');
+  expect(condition(status, 'Drifted')).toMatchObject({
+    reason: 'RevisionMoved',
+    message: 'somebody changed it, nothing visible; it may be: image',
+  });
+});
+
+const seen = { id: serviceId, revision: 5, state: 'provisioning', since: now };
+
+// COVERAGE 46, 56
+test.each([
+  ['Provisioning', 30, 'ProgressDeadlineExceeded'],
+  ['Expanding', 30, 'ProgressDeadlineExceeded'],
+  ['Deleting', 30, 'ProgressDeadlineExceeded'],
+  ['UnknownState', 10, 'UnknownState'],
+])('%s for %d minutes is stalled as %s, and not before', (waiting, minutes, reason) => {
+  const plan = waitFor(waiting, 'the service is somewhere');
+  const before = statusAt(now + minutes * minuteMs - 1, plan, undefined, { seen });
+  expect(condition(before, 'Stalled')?.status).toBe('False');
+  expect(condition(before, 'Reconciling')).toMatchObject({ status: 'True', reason: waiting });
+  const after = statusAt(now + minutes * minuteMs, plan, before, { seen });
+  expect(condition(after, 'Stalled')).toMatchObject({
+    status: 'True',
+    reason,
+    message: 'the service is somewhere, since 2026-11-21T12:00:00Z',
+  });
+  expect(condition(after, 'Reconciling')?.status).toBe('False');
+});
+
+test('an outcome that no evidence tells is stalled at once, and one that takes long after ten minutes', () => {
+  const needsPerson = waitFor('OutcomeUnknown', 'say: …', { stalled: true });
+  expect(condition(statusAt(now, needsPerson), 'Stalled')).toMatchObject({
+    status: 'True',
+    message: 'say: …',
+  });
+  const plan = waitFor('OutcomeUnknown', 'looking');
+  const intent = intentOf(serviceKey, 'key', { outcome: 'unknown', createdAt: now });
+  expect(condition(statusAt(now + 1, plan, undefined, { seen }, intent), 'Stalled')?.status).toBe('False');
+  const late = statusAt(now + 10 * minuteMs, plan, undefined, {}, intent);
+  expect(condition(late, 'Stalled')).toMatchObject({ status: 'True', reason: 'OutcomeUnknown' });
+});
