@@ -10,8 +10,10 @@ function stop(): void {
   stopping.abort();
 }
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
-const passedSignals = [...stopSignals, 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
+const passedSignals = [...stopSignals, 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 for (const signal of stopSignals) process.on(signal, stop);
+// Without somebody who takes it, Node opens its debugger, through which anybody on this machine reads every secret.
+process.on('SIGUSR1', () => undefined);
 
 function takeSignals(handle: (signal: NodeJS.Signals) => void): () => void {
   for (const signal of stopSignals) process.off(signal, stop);

@@ -60,7 +60,7 @@ async function protect(
     id: flags.taskId ?? context.random.uuid(),
     name: flags.name ?? command.join(' ').slice(0, longestName),
   };
-  const protection = new Protection(context, service, flags, activity);
+  const protection = new Protection(context, service, flags, activity, flags.taskId !== undefined);
   try {
     await awaitProtection(context, protection, flags);
   } catch (error) {

@@ -4,10 +4,11 @@
  *     looking for the service ──> registering ──> held ──(the command has ended)──> releasing ──> over
  *          └── not reached: again ──┘
  *
- * An API that can't be reached is tried again until the command ends, and after it for `releaseMs`; what says for
- * certain that there can be no protection (no such service, a key that is not accepted) is told once, by `held`.
+ * An API that can't be reached is tried again until the command ends, and after it for `releaseMs`, unless nothing that
+ * was sent can have registered anything; what says for certain that there can be no protection (no such service, a key
+ * that is not accepted) is told once, by `held`.
  */
-import { Keeper, type LeaseState } from '../activities/index.ts';
+import { Keeper, type LeaseRequest, type LeaseState } from '../activities/index.ts';
 import { UserError, sleep } from '../base/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { RequestFailed } from './answers.ts';
@@ -18,6 +19,8 @@ export interface Activity {
   readonly id: string;
   readonly name: string;
 }
+
+type ActivityApi = LeaseRequest['api'];
 
 /** How long the release is tried after the command has ended. */
 const releaseMs = 30_000;
@@ -34,14 +37,24 @@ export class Protection {
   readonly #held = Promise.withResolvers<void>();
   readonly #done: Promise<void>;
   #state: LeaseState | undefined;
+  /** There may be a record of it, which is to be released. */
+  #mayExist: boolean;
   /** It was refused for good, and so never was. */
   #refused = false;
 
-  constructor(context: Context, service: string | undefined, flags: ServiceFlags, activity: Activity) {
+  /** `takesUp`: somebody may have registered the activity before. */
+  constructor(
+    context: Context,
+    service: string | undefined,
+    flags: ServiceFlags,
+    activity: Activity,
+    takesUp: boolean,
+  ) {
     this.#context = context;
     this.#service = service;
     this.#flags = flags;
     this.#activity = activity;
+    this.#mayExist = takesUp;
     this.#held.promise.catch(() => undefined);
     this.#done = this.#run();
   }
@@ -68,7 +81,7 @@ export class Protection {
     const timer = clock.after(releaseMs, () => this.#givingUp.abort());
     await this.#done;
     timer.cancel();
-    if (this.#refused || this.#state === undefined || this.#state.phase === 'released') return;
+    if (this.#refused || !this.#mayExist || this.#state?.phase === 'released') return;
     const why = this.failure === undefined ? '' : `: ${this.failure}`;
     complain(
       this.#context,
@@ -96,10 +109,25 @@ export class Protection {
     }
   }
 
+  /** Notices whether a request may have registered the activity. */
+  #watched(api: ActivityApi): ActivityApi {
+    return {
+      activities: (...request) => api.activities(...request),
+      recordActivity: async (...request) => {
+        const before = this.#mayExist;
+        this.#mayExist = true;
+        const outcome = await api.recordActivity(...request);
+        if (outcome.kind === 'not-sent' || outcome.kind === 'refused') this.#mayExist = before;
+        return outcome;
+      },
+    };
+  }
+
   async #protect({ account, id: serviceId }: FoundService): Promise<void> {
     const { clock, random } = this.#context;
     const over = Promise.withResolvers<void>();
     const releaseKey = random.uuid();
+    const api = this.#watched(account.api);
     const keeper = new Keeper<'task'>({
       clock,
       random,
@@ -116,9 +144,10 @@ export class Protection {
       look();
     };
     const look = (): void => {
+      if (this.#ending.signal.aborted && !this.#mayExist) return over.resolve();
       const state = keeper.keep('task', {
         account: account.key,
-        api: account.api,
+        api,
         serviceId,
         activityId: this.#activity.id,
         name: this.#activity.name,

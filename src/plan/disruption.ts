@@ -15,10 +15,13 @@ import type { wire } from '../api/index.ts';
 import { rfc3339 } from '../base/index.ts';
 import { windowState } from '../resources/index.ts';
 import type { ServiceInputs } from './inputs.ts';
+import { toldText } from './told-text.ts';
 import { holdFor, recheckMs, waitFor, type Difference, type Hold, type Step, type Wait } from './types.ts';
 
 export const protectedReason = 'Protected';
 const hourMs = 3_600_000;
+/** The last millisecond that a `Date` can be. */
+const latestTimeMs = 8.64e15;
 
 export function disruptionObstacle(
   inputs: ServiceInputs,
@@ -73,8 +76,18 @@ function closedWindow(
 
 function describeActivities(activities: readonly wire.Activity[]): string {
   const [first] = activities;
-  const name = first?.name ?? 'an activity';
-  const freshness = first?.fresh === false ? ', stale' : first?.fresh === true ? ', fresh' : '';
+  const name = first?.name === undefined ? 'an activity' : `the activity "${toldText(first.name)}"`;
+  const details = [
+    first?.id === undefined ? 'no id' : toldText(first.id),
+    ...(first?.fresh === undefined ? [] : [first.fresh ? 'fresh' : 'stale']),
+    ...since(first?.['registeredAt']),
+  ];
   const more = activities.length > 1 ? ` and ${activities.length - 1} more` : '';
-  return `the activity "${name}" (${first?.id ?? 'no id'}${freshness})${more}`;
+  return `${name} (${details.join(', ')})${more}`;
+}
+
+/** A stamp of the server is only shown: an age would be arithmetic with it. */
+function since(registeredAt: unknown): string[] {
+  const isTime = typeof registeredAt === 'number' && registeredAt > 0 && registeredAt <= latestTimeMs;
+  return isTime ? [`since ${rfc3339(registeredAt)}`] : [];
 }

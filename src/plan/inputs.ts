@@ -91,7 +91,7 @@ export interface ServiceInputs {
   /** Deleting the service destroys storage (§3 rule 3). */
   readonly ownsStorage: boolean;
   readonly gates: Gates;
-  /** The names of ProtectedTasks that protect it and are not over, registered or not. */
+  /** The ProtectedTasks that protect it and are not over, for people; registered or not. */
   readonly declaredTasks: readonly string[];
   /** Undefined until they have been read for this pass. */
   readonly activities: readonly wire.Activity[] | undefined;

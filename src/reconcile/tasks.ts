@@ -17,7 +17,7 @@ export function serviceKeyOf(record: ObjectRecord, { serviceRef }: ProtectedTask
 }
 
 /**
- * The names of declared tasks that protect a service and are not over, whether their activities are registered yet or
+ * The declared tasks that protect a service and are not over, for people, whether their activities are registered yet or
  * not: what is declared together with a change must not be overtaken by it.
  */
 export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): string[] {
@@ -26,8 +26,25 @@ export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): 
     if (!record || record.releasedAt !== undefined) return [];
     const object = fleet.planned<'ProtectedTask'>(record);
     const isOver = taskEnd(object, 'running', nowMs) !== undefined;
-    return isOver && !record.lease ? [] : [remoteName('ProtectedTask', object.name, object.spec)];
+    if (isOver && !record.lease) return [];
+    return [describeTask(remoteName('ProtectedTask', object.name, object.spec), record)];
   });
+}
+
+/** As far as the task's own condition tells. */
+const freshness: Readonly<Record<string, string>> = {
+  Held: 'fresh, held since',
+  HeartbeatsFail: 'heartbeats fail since',
+  Expired: 'stale, heartbeats fail since',
+};
+
+function describeTask(name: string, { lease, status }: ObjectRecord): string {
+  if (!lease) return name;
+  const ready = status?.conditions.find(({ type }) => type === 'Ready');
+  const told = ready && freshness[ready.reason];
+  return told === undefined
+    ? `${name} (${lease.activityId})`
+    : `${name} (${lease.activityId}, ${told} ${ready.lastTransitionTime})`;
 }
 
 const indexes = new WeakMap<DesiredSnapshot, ReadonlyMap<ObjectKey, readonly ObjectKey[]>>();

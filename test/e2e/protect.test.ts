@@ -130,7 +130,16 @@ test('with --require, an API that is down keeps the command from starting', asyn
     .finished();
   expect(code).toBe(125);
   expect(stderr).toContain('the command was not started');
+  expect(stderr).not.toContain('could not be released');
   expect(existsSync(path.join(around.folder, 'started'))).toBe(false);
+});
+
+test('an API that is never there: nothing is left to be released, and nothing is waited for', async () => {
+  const around = await world();
+  await around.plane.kill();
+  const { code, stderr } = await around.protect('exit 3', '--patience', '200ms').finished();
+  expect(code).toBe(3);
+  expect(stderr).not.toContain('could not be released');
 });
 
 test('an API that is down in the middle: the release is sent when it is back', async () => {

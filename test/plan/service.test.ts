@@ -661,6 +661,17 @@ describe('disruption', () => {
     });
     expect(plan).toMatchObject({ message: expect.stringContaining('"epoch 7" (abc, stale) and 1 more') });
   });
+
+  test.each([
+    [{ registeredAt: Date.UTC(2026, 4, 1) }, '"epoch 7" (abc, fresh, since 2026-05-01T00:00:00Z)'],
+    [{ registeredAt: 1e300 }, '"epoch 7" (abc, fresh)'],
+    [{ registeredAt: 'yesterday' }, '"epoch 7" (abc, fresh)'],
+    [{ name: 'a\u001b[31m\nb' }, '"a [31m b" (abc, fresh)'],
+  ])('and since when it is there, where the API shows that: %j', (shown, expected) => {
+    const activities = [anActivity({ id: 'abc', ...shown })];
+    const plan = servicePlan({ spec: aSpec({ image: 'b:2' }), before: aSpec(), activities });
+    expect(plan).toMatchObject({ message: `patch-service waits for the activity ${expected}` });
+  });
 });
 
 describe('a volume that grows', () => {

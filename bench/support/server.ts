@@ -1,0 +1,54 @@
+/** The server process: started with its settings as an argument; tells its address, and its usage when asked. */
+import fastify from 'fastify';
+import pino from 'pino';
+import { systemClock } from '../../src/base/clock.ts';
+import { systemEventLoop, type EventLoop } from '../../src/base/process.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { startControlPlane } from '../../src/control-plane/main.ts';
+import { accountCount, apiKeyOf, type ServerSettings, type Usage } from './world.ts';
+
+const listen = { host: '127.0.0.1', port: 0 };
+/** As long as the body of an account with 20 services. */
+const bareBody = Buffer.alloc(12_000, 'x');
+
+const commitAtOnce: EventLoop = { ...systemEventLoop, endOfTurn: (run) => queueMicrotask(run) };
+
+async function startServer({ variant, database }: ServerSettings): Promise<string> {
+  if (variant === 'bare HTTP') return startBare();
+  const accounts = Array.from({ length: accountCount }, (_, account) => ({
+    name: `account-${account}`,
+    email: `account-${account}@example.com`,
+    emailVerified: true,
+    balanceMicros: 1_000_000_000_000,
+    apiKeys: [apiKeyOf(account)],
+  }));
+  const { url } = await startControlPlane({
+    listen,
+    database,
+    accounts: { accounts },
+    clock: systemClock,
+    random: systemRandom,
+    eventLoop: variant === 'control plane' ? systemEventLoop : commitAtOnce,
+    logger: pino({ level: 'warn' }),
+  });
+  return url;
+}
+
+async function startBare(): Promise<string> {
+  const app = fastify();
+  app.get('/api/account', (_request, reply) => reply.type('application/json').send(bareBody));
+  app.post('/api/services', (_request, reply) => reply.code(201).send({ id: 'none' }));
+  return app.listen(listen);
+}
+
+function usage(): Usage {
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+  return {
+    memoryBytes: process.memoryUsage.rss(),
+    peakBytes: maxRSS * 1024,
+    cpuSeconds: (userCPUTime + systemCPUTime) / 1e6,
+  };
+}
+
+process.on('message', () => process.send?.(usage()));
+process.send?.(await startServer(JSON.parse(process.argv[2] ?? '') as ServerSettings));
