@@ -42,9 +42,8 @@ function describeTask(name: string, { lease, status }: ObjectRecord): string {
   if (!lease) return name;
   const ready = status?.conditions.find(({ type }) => type === 'Ready');
   const told = ready && freshness[ready.reason];
-  return told === undefined
-    ? `${name} (${lease.activityId})`
-    : `${name} (${lease.activityId}, ${told} ${ready.lastTransitionTime})`;
+  const details = ready && told ? `, ${told} ${ready.lastTransitionTime}` : '';
+  return `${name} (${lease.activityId}${details})`;
 }
 
 const indexes = new WeakMap<DesiredSnapshot, ReadonlyMap<ObjectKey, readonly ObjectKey[]>>();
