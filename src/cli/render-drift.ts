@@ -2,6 +2,7 @@
 import { parseObjectKey } from '../resources/index.ts';
 import type { DriftEntry, ObjectRecord } from '../state/index.ts';
 import { show, type Palette } from './render.ts';
+import { oneLine } from './terminal-text.ts';
 
 /** Empty when there is none. */
 export function renderDrift(records: readonly ObjectRecord[], { busy, dim }: Palette): string {
@@ -19,5 +20,5 @@ function renderEntry(
   dim: (text: string) => string,
 ): string {
   const why = cause === undefined ? '' : `: ${cause}`;
-  return `${path}: ${show(desired)} → ${show(observed)}  ${dim(`since ${since}${why}`)}`;
+  return `${oneLine(`${path}: ${show(desired)} → ${show(observed)}`)}  ${dim(`since ${since}${why}`)}`;
 }

@@ -2,6 +2,7 @@
 import { Ansis } from 'ansis';
 import Table from 'cli-table3';
 import type { Change, ChangeAction, FleetPlan, Held, ShownDifference } from '../manager/index.ts';
+import { oneLine } from './terminal-text.ts';
 
 export interface Palette {
   readonly good: (text: string) => string;
@@ -67,16 +68,15 @@ function renderHeld(held: Held, { bad, strong, dim }: Palette): string[] {
   const would = held.actions.length > 0 ? dim(`  would ${held.actions.join(', ')}`) : '';
   return [
     `${bad('  !')} ${strong(identity(held))}  ${bad(held.reason)}${would}`,
-    `      ${held.message}`,
+    `      ${oneLine(held.message)}`,
     ...held.differences.map((difference) => renderDifference(difference, 'update')),
   ];
 }
 
 function renderDifference({ path, desired, observed, cause }: ShownDifference, action: ChangeAction): string {
   const why = cause === undefined ? '' : `  (${cause})`;
-  return action === 'create'
-    ? `      ${path}: ${show(desired)}`
-    : `      ${path}: ${show(observed)} → ${show(desired)}${why}`;
+  const values = action === 'create' ? show(desired) : `${show(observed)} → ${show(desired)}${why}`;
+  return `      ${oneLine(`${path}: ${values}`)}`;
 }
 
 function renderSummary({ summary }: FleetPlan): string {

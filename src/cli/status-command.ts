@@ -8,6 +8,7 @@ import { outputOption, ownerChoice, stateFile, withFleetFlags, type FleetFlags }
 import { structured, type OutputFormat } from './output.ts';
 import { palette, renderTable, type Palette } from './render.ts';
 import { renderDrift } from './render-drift.ts';
+import { oneLine } from './terminal-text.ts';
 
 interface StatusFlags extends FleetFlags {
   readonly output: OutputFormat;
@@ -94,10 +95,10 @@ function statusRow(record: ObjectRecord, { good, bad, busy, dim }: Palette): str
     text(status?.['endpoint']),
     ready?.status === 'True'
       ? dim(ready.reason)
-      : `${ready?.reason ?? 'NotLookedAt'}${ready?.message ? `: ${ready.message}` : ''}`,
+      : `${ready?.reason ?? 'NotLookedAt'}${ready?.message ? `: ${oneLine(ready.message)}` : ''}`,
   ];
 }
 
 function text(value: unknown): string {
-  return typeof value === 'string' ? value : '-';
+  return typeof value === 'string' ? oneLine(value) : '-';
 }

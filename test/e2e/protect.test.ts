@@ -88,13 +88,17 @@ test('the service is protected before the command starts, and as long as it runs
   expect(await around.activities()).toEqual([]);
 });
 
-test('TERM is passed on to the command, whose end is waited for', async () => {
-  const around = await world();
-  const program = around.protect(`trap 'exit 9' TERM; ${work}`);
-  await around.started();
-  expect((await program.kill('SIGTERM')).code).toBe(9);
-  expect(await around.activities()).toEqual([]);
-});
+test.each(['TERM', 'HUP', 'USR1'] as const)(
+  '%s is passed on to the command, whose end is waited for',
+  async (signal) => {
+    const around = await world();
+    const program = around.protect(`trap 'exit 9' ${signal}; ${work}`);
+    await around.started();
+    expect((await program.kill(`SIG${signal}`)).code).toBe(9);
+    expect(program.stderr).not.toContain('Debugger');
+    expect(await around.activities()).toEqual([]);
+  },
+);
 
 test('killed with -9 it leaves an activity, which the next one with its id takes up and releases', async () => {
   const around = await world();

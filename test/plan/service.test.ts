@@ -668,8 +668,9 @@ describe('disruption', () => {
     [{ registeredAt: 'yesterday' }, '"epoch 7" (abc, fresh)'],
     [{ name: 'a\u001b[31m\nb' }, '"a [31m b" (abc, fresh)'],
   ])('and since when it is there, where the API shows that: %j', (shown, expected) => {
-    const activities = [anActivity({ id: 'abc', ...shown })];
-    const plan = servicePlan({ spec: aSpec({ image: 'b:2' }), before: aSpec(), activities });
+    const unreleased = [anActivity({ id: 'abc', ...shown })];
+    const change = { spec: aSpec({ image: 'b:2' }), before: aSpec() };
+    const plan = servicePlan({ ...change, activities: unreleased });
     expect(plan).toMatchObject({ message: `patch-service waits for the activity ${expected}` });
   });
 });

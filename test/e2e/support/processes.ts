@@ -82,11 +82,12 @@ export class Program {
     return { code: this.#child.exitCode, stdout: this.stdout, stderr: this.stderr };
   }
 
-  async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<Finished> {
+  async kill(signal: NodeJS.Signals): Promise<Finished> {
     if (this.running) {
-      const closed = once(this.#child, 'close');
+      // What a killed process had started may live on, and keep its streams open.
+      const ended = once(this.#child, signal === 'SIGKILL' ? 'exit' : 'close');
       this.#child.kill(signal);
-      await closed;
+      await ended;
     }
     return { code: this.#child.exitCode, stdout: this.stdout, stderr: this.stderr };
   }

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { palette, renderPlan } from '../../src/cli/render.ts';
+import type { FleetPlan } from '../../src/manager/index.ts';
+
+const plain = palette({}, {});
+const hostile = 'A\u001b]0;title\u0007\u009b2J\nB';
+
+test('names and texts that others wrote stay on their line, and a terminal obeys nothing of them', () => {
+  const differences = [{ path: `env.${hostile}`, desired: null, observed: hostile, cause: hostile }];
+  const object = { kind: 'ContainerService', namespace: 'default', name: 'web', drift: true, differences };
+  const plan: FleetPlan = {
+    changes: [{ ...object, action: 'update', reason: 'Drift' }],
+    held: [{ ...object, reason: 'Protected', message: `waits for ${hostile}`, actions: ['update'] }],
+    summary: {
+      create: 0,
+      update: 1,
+      replace: 0,
+      delete: 0,
+      held: 1,
+      drift: 2,
+      unchanged: 0,
+      waiting: 0,
+      problems: 0,
+    },
+  };
+  const text = renderPlan(plan, plain);
+  expect(text).not.toMatch(/(?!\n)\p{Cc}/u);
+  expect(text.split('\n')).toHaveLength(7);
+});
