@@ -1,5 +1,5 @@
 /**
- * The reference control plane under load: three phases on one server (creates, reads, both), what its memory came to, a
+ * The reference control plane under load: after a warm-up three phases on one server (creates, reads, both), its memory, a
  * kill -9 under load and whether everything that was answered is there afterwards; and on another server the account
  * read of a large account. Beside it, in the same minute: a commit per request, and HTTP with nothing behind it.
  *
@@ -105,6 +105,7 @@ async function underLoad() {
   const database = path.join(folder, `${databases++}.db`);
   const server = await start('control plane', database);
   const load = new LoadProcess();
+  const warmUp = await phase(server, load, onlyCreates, { requests: creates / 5 });
   const create = await phase(server, load, onlyCreates, { requests: creates });
   const unsettled = await server.usage();
   await delay(lifecycleMs);
@@ -121,7 +122,7 @@ async function underLoad() {
   });
   await delay(seconds * 300);
   await server.kill();
-  const all = [create, mix, await killed].flatMap(({ created }) => created);
+  const all = [warmUp, create, mix, await killed].flatMap(({ created }) => created);
   load.end();
   const restarted = await start('control plane', database);
   const present = await servicesAt(restarted.url);
@@ -144,10 +145,12 @@ async function servicesAt(url: string): Promise<Set<string>> {
 async function compared() {
   const single = await start('a commit per request');
   const load = new LoadProcess();
+  await phase(single, load, onlyCreates, { requests: creates / 5 });
   const commitPerRequest = await phase(single, load, onlyCreates, { requests: creates / 2 });
   await single.kill();
   const bare = await start('bare HTTP');
   const length = { seconds: Math.min(seconds, 3) };
+  await phase(bare, load, onlyCreates, { requests: creates / 5 });
   const bareReads = await phase(bare, load, { ...onlyReads, serviceReads: 0 }, length);
   const bareCreates = await phase(bare, load, onlyCreates, length);
   await bare.kill();

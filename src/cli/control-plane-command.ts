@@ -1,13 +1,5 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { withoutMadeUpGpus } from '../control-plane/docker/config.ts';
-import {
-  defaultConfig,
-  parseAccounts,
-  parseConfig,
-  startControlPlane,
-  type ControlPlaneConfig,
-} from '../control-plane/main.ts';
 import type { RuntimeFactory } from '../control-plane/runtime.ts';
 import { createLogger, createProcessRegistry, type LogLevel } from '../telemetry/index.ts';
 import { print, untilStopped, type Context } from './context.ts';
@@ -71,7 +63,13 @@ export function addControlPlaneCommand(program: Command, context: Context): void
 }
 
 async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> {
-  const config = flags.config === undefined ? defaultConfig : readConfig(flags.config);
+  // A server of its own, with its libraries: no other command waits for them.
+  const { defaultConfig, parseAccounts, parseConfig, startControlPlane } =
+    await import('../control-plane/main.ts');
+  const { withoutMadeUpGpus } = await import('../control-plane/docker/config.ts');
+  const { config: file } = flags;
+  const config =
+    file === undefined ? defaultConfig : parseConfig(readTextFile(file, 'the configuration'), file);
   const accounts = readTextFile(flags.accounts, 'the accounts file');
   const credentials = config.identity ? 'keys and tokens' : 'keys';
   const runtime = await runtimeOf(flags, context);
@@ -91,10 +89,6 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   if (server.adminUrl) print(context, `admin on ${server.adminUrl}`);
   await untilStopped(context);
   await server.close();
-}
-
-function readConfig(file: string): ControlPlaneConfig {
-  return parseConfig(readTextFile(file, 'the configuration'), file);
 }
 
 /** It is bound, and shown in endpoints. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { complain, exitCodes, untilStopped, type Context } from './context.ts';
 import { DemoFleet } from './demo-fleet.ts';
 import { isLive, openScreen, type DemoScreen } from './demo-screen.ts';
-import { openStage, type DemoStage } from './demo-stage.ts';
+import type { DemoStage } from './demo-stage.ts';
 import { DemoStory } from './demo-story.ts';
 import { watchProblems } from './watch-problems.ts';
 
@@ -18,6 +18,8 @@ export function addDemoCommand(program: Command, context: Context, exit: (code: 
 }
 
 async function demo(context: Context): Promise<number> {
+  // With its control plane, which no other command waits for.
+  const { openStage } = await import('./demo-stage.ts');
   const live = isLive(context);
   const fleet: DemoFleet = new DemoFleet(context.clock, (event) => screen.tell(event));
   const stage: DemoStage = await openStage(context, {

@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
+/** Hundreds of processes start: each would compile the same files anew. */
+const compileCache = path.join(tmpdir(), 'fleetkeeper-compile-cache');
 const main = path.resolve(import.meta.dirname, '../../../src/main.ts');
 
 export interface Finished {
@@ -32,7 +34,7 @@ export class Program {
 
   constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
     this.#child = spawn(process.execPath, [main, ...args], {
-      env: { PATH: process.env['PATH'] ?? '', ...environment },
+      env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: compileCache, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#child.stdout?.on('data', (part: Buffer) => {
