@@ -1,5 +1,6 @@
-/** Fields that several kinds have alike. */
+/** Fields that several kinds have alike. Descriptions are what `kubectl explain` shows. */
 import { z } from 'zod';
+import { listOf, type Constraint } from './constraints.ts';
 import { apiVersion } from './keys.ts';
 
 const dnsLabel = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
@@ -8,8 +9,10 @@ export const objectName = z
   .min(1)
   .max(253)
   .regex(dnsLabel, 'must be lower-case letters, digits, "-" and ".", as a Kubernetes name');
-export const nameRef = z.strictObject({ name: objectName });
-export const uuid = z.guid('must be a UUID');
+export const nameRef = z.strictObject({ name: objectName.describe('Its name, in the same namespace.') });
+export const uuid = z.guid('must be a UUID').max(36);
+/** A key of a Secret or a ConfigMap. */
+export const dataKey = z.string().min(1).max(253);
 
 /** Kubernetes' own bookkeeping is accepted, so that an exported object can be put in a folder. */
 const metadata = z.strictObject({
@@ -26,31 +29,77 @@ const metadata = z.strictObject({
   ownerReferences: z.unknown().optional(),
 });
 
-export function kindSchema<Kind extends string, Spec extends z.ZodType>(kind: Kind, spec: Spec) {
-  return z.strictObject({
-    apiVersion: z.literal(apiVersion),
-    kind: z.literal(kind),
-    metadata,
-    spec,
-    status: z.unknown().optional(),
-  });
+export function kindSchema<Kind extends string, Spec extends z.ZodType>(
+  kind: Kind,
+  spec: Spec,
+  description: string,
+) {
+  return z
+    .strictObject({
+      apiVersion: z.literal(apiVersion),
+      kind: z.literal(kind),
+      metadata,
+      spec: spec.describe('What is wanted. A field that is not given and has no default is not managed.'),
+      status: z.unknown().optional(),
+    })
+    .describe(description);
 }
 
-export const accountRef = nameRef.prefault({ name: 'default' });
+export const accountRef = nameRef
+  .prefault({ name: 'default' })
+  .describe('The Account that it lives in; fixed once it exists at the provider.');
 export const deletionPolicy = z.enum(['Delete', 'Retain']);
-export const driftPolicy = z.enum(['Correct', 'Report']).default('Correct');
-export const adopt = z.strictObject({ id: uuid }).optional();
+export const driftPolicy = z
+  .enum(['Correct', 'Report'])
+  .default('Correct')
+  .describe('What somebody else changed is put back (Correct), or only shown (Report).');
+export const adopt = z
+  .strictObject({ id: uuid.describe('Its id at the provider.') })
+  .optional()
+  .describe('Takes over what exists at the provider, instead of creating it.');
+
+/** Region and geography of what is created; both are fixed once it exists. */
+export const region = z
+  .string()
+  .min(1)
+  .max(253)
+  .describe('The tier, by a name that the catalog has, such as standard; fixed once it exists.');
+export const geography = z
+  .string()
+  .min(1)
+  .max(253)
+  .optional()
+  .describe(
+    "A group of regions that the catalog has, or auto; default the API's choice; fixed once it exists.",
+  );
 
 /** What a service runs with; a template may give the same fields. */
+export const image = z.string().min(1).max(1024);
+export const command = z.array(z.string()).max(1024).meta(listOf.whole);
 export const resources = z.strictObject({
-  gpuCount: z.number().nonnegative().default(0),
-  cpu: z.number().positive(),
-  memoryGb: z.number().positive(),
+  gpuCount: z.number().nonnegative().default(0).describe('GPUs.'),
+  cpu: z.number().positive().describe('Processors; parts of one are possible.'),
+  memoryGb: z.number().positive().describe('Memory in GB.'),
 });
 export const httpPort = z.int().min(1).max(65_535);
-/** 0 and null: never sleep. */
+/** 0 and null: never sleep. A cluster drops nulls, and 0 is for both. */
 export const sleepAfterMinutes = z.int().min(0).max(1440).nullable();
 export const variableName = z
   .string()
   .max(256)
   .regex(/^[A-Za-z_.-][A-Za-z0-9_.-]*$/, 'must be a name of an environment variable');
+
+/** Where the object's own name is the one at the provider, it must not be longer than that may be. */
+export function fittingName(
+  longest: number,
+  field: string,
+  noun: string,
+): Constraint<{ readonly metadata: { readonly name: string }; readonly spec: object }> {
+  return {
+    holds: ({ metadata: { name }, spec }) =>
+      (spec as Record<string, unknown>)[field] !== undefined || name.length <= longest,
+    rule: `has(self.spec.${field}) || self.metadata.name.size() <= ${longest}`,
+    message: `at most ${longest} characters, unless \`spec.${field}\` gives the ${noun} a shorter name`,
+    field: 'metadata.name',
+  };
+}

@@ -1,4 +1,8 @@
+export { baseAddressProblem, isLoopback, type AccountSpec } from './account.ts';
 export * from './conditions.ts';
+export { listOf, rulesKeyword, type CelRule } from './constraints.ts';
+export { beaconPrefix, type ContainerServiceSpec, type EnvironmentEntry } from './container-service.ts';
+export { objectName } from './fields.ts';
 export * from './keys.ts';
 export * from './kinds.ts';
 export * from './windows.ts';
@@ -6,3 +10,4 @@ export type { ImageRegistrySpec } from './image-registry.ts';
 export type { ProtectedTaskSpec } from './protected-task.ts';
 export * from './repository.ts';
 export { templateMarkLength, type ServiceTemplateSpec, type TemplateValues } from './service-template.ts';
+export { volumeMarkLength, type StorageVolumeSpec } from './storage-volume.ts';

@@ -1,6 +1,7 @@
 /** Names that the whole project agrees on. */
 export const group = 'fleetkeeper.dev';
-export const apiVersion = `${group}/v1alpha1`;
+export const version = 'v1alpha1';
+export const apiVersion = `${group}/${version}`;
 
 export const annotations = {
   /** "true": observe and report, mutate nothing. */
@@ -17,6 +18,10 @@ export const annotations = {
   acceptRevisionsUntil: `${group}/accept-revisions-until`,
   /** On an Account: an RFC 3339 time until which a mass change is wanted. */
   allowMassChangeUntil: `${group}/allow-mass-change-until`,
+  /** In a cluster: a person's word on a request whose outcome is unknown, as `fleetkeeper resolve` leaves it. */
+  resolve: `${group}/resolve`,
+  /** On a Job or a Pod of the cluster: the ContainerService that must not be disturbed while it runs. */
+  protects: `${group}/protects`,
   /** On an Account: the identity that its key may belong to from now on. */
   acceptIdentity: `${group}/accept-identity`,
 } as const;
@@ -40,6 +45,23 @@ export const managedKinds = [
 export type ManagedKind = (typeof managedKinds)[number];
 /** Those that stand for something at the provider. */
 export type RemoteKind = Exclude<ManagedKind, 'Account' | 'ProtectedTask'>;
+
+/** How the kinds are served by a cluster. */
+export const resourceTypes = {
+  Account: resourceType('Account', 'accounts'),
+  ContainerService: resourceType('ContainerService', 'containerservices'),
+  StorageVolume: resourceType('StorageVolume', 'storagevolumes'),
+  ServiceTemplate: resourceType('ServiceTemplate', 'servicetemplates'),
+  ImageRegistry: resourceType('ImageRegistry', 'imageregistries'),
+  ProtectedTask: resourceType('ProtectedTask', 'protectedtasks'),
+} as const;
+
+function resourceType(kind: ManagedKind, plural: string) {
+  return { group, version, plural, kind, namespaced: true } as const;
+}
+
+/** Keeps an object in the cluster until what it stands for has been seen to. */
+export const cleanupFinalizer = `${group}/cleanup`;
 
 /** `Kind/namespace/name`: what the workqueue carries. */
 export type ObjectKey = `${ManagedKind}/${string}/${string}`;

@@ -1,33 +1,51 @@
 import { z } from 'zod';
-import { kindSchema, nameRef } from './fields.ts';
+import { constrained } from './constraints.ts';
+import { fittingName, kindSchema, nameRef } from './fields.ts';
 
 /** §8: of an activity. */
 const longestTaskName = 128;
 
-const until = z
-  .strictObject({
-    /** A Job in the same namespace of the cluster. */
-    jobRef: nameRef.optional(),
-    deadline: z.iso.datetime({ offset: true, error: 'must be a time as in RFC 3339' }).optional(),
-  })
-  .refine(
-    ({ jobRef, deadline }) => (jobRef === undefined) !== (deadline === undefined),
-    'needs exactly one of jobRef and deadline',
-  );
+const until = constrained(
+  z.strictObject({
+    jobRef: nameRef
+      .optional()
+      .describe('A Job of the same namespace: over when it has ended. In a cluster only.'),
+    deadline: z.iso
+      .datetime({ offset: true, error: 'must be a time as in RFC 3339' })
+      .optional()
+      .describe('A time as in RFC 3339: over then.'),
+  }),
+  {
+    holds: ({ jobRef, deadline }) => (jobRef === undefined) !== (deadline === undefined),
+    rule: 'has(self.jobRef) != has(self.deadline)',
+    message: 'needs exactly one of jobRef and deadline',
+  },
+);
 
 const protectedTaskSpec = z.strictObject({
-  serviceRef: nameRef,
-  taskName: z.string().min(1).max(longestTaskName).optional(),
-  released: z.boolean().default(false),
-  until: until.optional(),
+  serviceRef: nameRef.describe('The ContainerService in which the task goes on; fixed.'),
+  taskName: z
+    .string()
+    .min(1)
+    .max(longestTaskName)
+    .optional()
+    .describe('Name of the activity at the provider (§2); default metadata.name.'),
+  released: z
+    .boolean()
+    .default(false)
+    .describe(
+      'The task is over, and its service may be disturbed again. A task that was released is over for good.',
+    ),
+  until: until.optional().describe('When the task is over by itself; default: when it is released.'),
 });
 export type ProtectedTaskSpec = z.infer<typeof protectedTaskSpec>;
 
 /** Without a `taskName`, the object's own name is the activity's. */
-export const protectedTask = kindSchema('ProtectedTask', protectedTaskSpec).superRefine(
-  ({ metadata: { name }, spec }, context) => {
-    if (spec.taskName !== undefined || name.length <= longestTaskName) return;
-    const message = `at most ${longestTaskName} characters, unless \`spec.taskName\` gives the activity a shorter name`;
-    context.addIssue({ code: 'custom', path: ['metadata', 'name'], message });
-  },
+export const protectedTask = constrained(
+  kindSchema(
+    'ProtectedTask',
+    protectedTaskSpec,
+    'Work in a service that must not be disturbed: an activity that is registered, kept fresh and released (§4 rule 6).',
+  ),
+  fittingName(longestTaskName, 'taskName', 'activity'),
 );

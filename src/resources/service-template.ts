@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { constrained, listOf } from './constraints.ts';
 import {
   accountRef,
   adopt,
+  command,
   deletionPolicy,
   driftPolicy,
+  fittingName,
   httpPort,
+  image,
   kindSchema,
   resources,
   sleepAfterMinutes,
@@ -24,28 +28,56 @@ const requiredEnvironment = z
       if (names.indexOf(name) === index) continue;
       context.addIssue({ code: 'custom', path: [index], message: `the variable ${name} is named twice` });
     }
-  });
+  })
+  .meta(listOf.values);
 
 const serviceTemplateSpec = z.strictObject({
   accountRef,
-  templateName: z.string().min(1).max(longestName).optional(),
+  templateName: z
+    .string()
+    .min(1)
+    .max(longestName)
+    .optional()
+    .describe('Its name at the provider; default metadata.name.'),
   description: z
     .string()
     .max(
       longestDescription,
       `at most ${longestDescription} characters: the ownership mark needs ${templateMarkLength} of 4096; shorten it`,
     )
-    .optional(),
-  image: z.string().min(1).max(1024),
-  command: z.array(z.string()).max(1024).optional(),
-  resources: resources.optional(),
-  httpPort: httpPort.optional(),
-  containerDiskGb: z.int().min(1).max(4096).optional(),
-  workspaceGb: z.int().min(10).max(4096).optional(),
-  sleepAfterMinutes: sleepAfterMinutes.optional(),
-  requiredEnvironment: requiredEnvironment.optional(),
+    .optional()
+    .describe('For people. A line with an ownership mark is put behind it.'),
+  image: image.describe('Image reference.'),
+  command: command.optional().describe('Command and arguments; default not managed.'),
+  resources: resources.optional().describe('What services run with; default not managed.'),
+  httpPort: httpPort.optional().describe('The port that services serve; default not managed.'),
+  containerDiskGb: z
+    .int()
+    .min(1)
+    .max(4096)
+    .optional()
+    .describe('Disk of the container in GB; default not managed.'),
+  workspaceGb: z
+    .int()
+    .min(10)
+    .max(4096)
+    .optional()
+    .describe('Storage of the workspace in GB; default not managed.'),
+  sleepAfterMinutes: sleepAfterMinutes
+    .optional()
+    .describe(
+      'Idle minutes after which services sleep, 1 to 1440; 0: never; default not managed. ' +
+        'A null means never in a folder only: a cluster drops it, as if the field were not given.',
+    ),
+  requiredEnvironment: requiredEnvironment
+    .optional()
+    .describe('Names of variables that services with this template have to be given; default not managed.'),
   driftPolicy,
-  deletionPolicy: deletionPolicy.default('Delete'),
+  deletionPolicy: deletionPolicy
+    .default('Delete')
+    .describe(
+      'What becomes of the template when this object is deleted: it is deleted, or stays, unmanaged. Services are not touched (§4 rule 4).',
+    ),
   adopt,
 });
 export type ServiceTemplateSpec = z.infer<typeof serviceTemplateSpec>;
@@ -58,10 +90,11 @@ export interface TemplateValues extends Partial<
 }
 
 /** Without a `templateName`, the object's own name is the template's. */
-export const serviceTemplate = kindSchema('ServiceTemplate', serviceTemplateSpec).superRefine(
-  ({ metadata: { name }, spec }, context) => {
-    if (spec.templateName !== undefined || name.length <= longestName) return;
-    const message = `at most ${longestName} characters, unless \`spec.templateName\` gives the template a shorter name`;
-    context.addIssue({ code: 'custom', path: ['metadata', 'name'], message });
-  },
+export const serviceTemplate = constrained(
+  kindSchema(
+    'ServiceTemplate',
+    serviceTemplateSpec,
+    'A reusable configuration, kept at the provider, too. It gives services what their own specs leave out.',
+  ),
+  fittingName(longestName, 'templateName', 'template'),
 );

@@ -10,11 +10,18 @@ const minuteMs = 60_000;
 
 export const disruptionWindow = z
   .strictObject({
-    /** Five fields: minute, hour, day of month, month, day of week. */
-    cron: z.string().max(256),
-    durationMinutes: z.int().min(1).max(10_080),
-    /** A name of the IANA time zone database. */
-    timeZone: z.string().max(64).default('UTC'),
+    cron: z
+      .string()
+      .max(256)
+      .describe(
+        'When a window opens: minute, hour, day of month, month, day of week, such as "0 2 * * sat".',
+      ),
+    durationMinutes: z.int().min(1).max(10_080).describe('How long it stays open, in minutes.'),
+    timeZone: z
+      .string()
+      .max(64)
+      .default('UTC')
+      .describe('In which it is reckoned, such as Europe/Berlin (IANA time zone database).'),
   })
   .superRefine(({ cron, timeZone }, context) => {
     const path = isTimeZone(timeZone) ? 'cron' : 'timeZone';

@@ -91,9 +91,17 @@ function withTransition(
   return {
     type,
     ...statement,
+    message: shortened(statement.message),
     lastTransitionTime: unmoved ? before.lastTransitionTime : now,
     observedGeneration: generation,
   };
+}
+
+/** Of a `metav1.Condition`, in characters. */
+const longestMessage = 32_768;
+
+function shortened(message: string): string {
+  return message.length <= longestMessage ? message : `${message.slice(0, longestMessage - 1)}…`;
 }
 
 /** Reasons for which nothing can be said of the object at all. */

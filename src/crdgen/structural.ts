@@ -1,0 +1,123 @@
+/**
+ * A zod schema to a structural schema, which is what an API server takes in a CustomResourceDefinition: OpenAPI 3.0
+ * without references, every list with the way in which it is merged, unknown fields left out by pruning
+ * and not by the schema.
+ *
+ * No field is nullable: whoever applies a null means "not there", and the API server drops it then. The
+ * exception is a value of any shape, which has to be kept as it is.
+ */
+import { z } from 'zod';
+import { invariant } from '../base/index.ts';
+import type { CelRule } from '../resources/index.ts';
+
+export interface StructuralSchema {
+  readonly description?: string;
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+  readonly format?: string;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly nullable?: true;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: boolean;
+  readonly maximum?: number;
+  readonly exclusiveMaximum?: boolean;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly items?: StructuralSchema;
+  readonly additionalProperties?: StructuralSchema;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, StructuralSchema>>;
+  readonly 'x-kubernetes-list-type'?: 'atomic' | 'map' | 'set';
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-preserve-unknown-fields'?: true;
+  readonly 'x-kubernetes-validations'?: readonly CelRule[];
+}
+
+/** Those that are taken over as they are, in the order in which they are written. */
+const plainKeywords = [
+  'description',
+  'type',
+  'format',
+  'enum',
+  'default',
+  'minimum',
+  'exclusiveMinimum',
+  'maximum',
+  'exclusiveMaximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minItems',
+  'maxItems',
+  'required',
+  'x-kubernetes-list-type',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-preserve-unknown-fields',
+  'x-kubernetes-validations',
+] as const;
+const nestedKeywords = ['properties', 'items', 'additionalProperties'] as const;
+const leftOut = ['$schema', 'nullable'] as const;
+const known = new Set<string>([...plainKeywords, ...nestedKeywords, ...leftOut]);
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What may be written: a field with a default may be left out. */
+export function structuralSchema(schema: z.ZodType): StructuralSchema {
+  const json = z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', unrepresentable: 'any' });
+  return structural(json, []);
+}
+
+function structural(json: JsonSchema, path: readonly string[]): StructuralSchema {
+  const where = path.join('.') || '(root)';
+  for (const keyword of Object.keys(json)) {
+    invariant(known.has(keyword), `${keyword} of ${where} has no place in a structural schema`);
+  }
+  if (json['type'] === undefined) return anything(json, where);
+  invariant(
+    json['type'] !== 'array' || json['x-kubernetes-list-type'] !== undefined,
+    `nobody said how the list ${where} is merged`,
+  );
+  const adapted: JsonSchema = { ...json, ...formatOf(json) };
+  const plain = plainKeywords
+    .map((keyword) => [keyword, adapted[keyword]] as const)
+    .filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(plain), ...nested(json, path) };
+}
+
+/** Any value, null included. */
+function anything(json: JsonSchema, where: string): StructuralSchema {
+  const { description } = json;
+  invariant(typeof description === 'string', `nobody said what ${where} is`);
+  return { description, nullable: true, 'x-kubernetes-preserve-unknown-fields': true };
+}
+
+/**
+ * 64 bits for whole numbers, whose bounds in zod, unless somebody gave them, are only those of JavaScript. A time is
+ * known by its format; the pattern that zod adds says no more.
+ */
+function formatOf({ type, format, pattern, minimum, maximum }: JsonSchema): JsonSchema {
+  if (type === 'integer') {
+    return {
+      format: 'int64',
+      minimum: minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum,
+      maximum: maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum,
+    };
+  }
+  if (typeof pattern !== 'string') return {};
+  return { pattern: format === 'date-time' ? undefined : pattern.replaceAll(String.raw`\/`, '/') };
+}
+
+function nested(json: JsonSchema, path: readonly string[]): StructuralSchema {
+  const { properties, items, additionalProperties: others } = json;
+  const fields = Object.entries((properties ?? {}) as Record<string, JsonSchema>).map(
+    ([name, field]) => [name, structural(field, [...path, name])] as const,
+  );
+  if (fields.length > 0) return { properties: Object.fromEntries(fields) };
+  if (items !== undefined) return { items: structural(items as JsonSchema, [...path, '[]']) };
+  if (json['type'] !== 'object' || json['x-kubernetes-preserve-unknown-fields'] !== undefined) return {};
+  invariant(typeof others === 'object', `the object ${path.join('.')} has no fields`);
+  return { additionalProperties: structural(others as JsonSchema, [...path, '*']) };
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { withRules } from './constraints.ts';
+import { dataKey, kindSchema, objectName } from './fields.ts';
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Whether the address is one of this machine. */
+export function isLoopback(url: string): boolean {
+  return URL.canParse(url) && loopback.test(new URL(url).hostname);
+}
+
+const problems = {
+  noAddress: 'must be an address such as https://api.example.com',
+  otherScheme: 'must start with https://',
+  user: 'must not hold a user name or password',
+  query: 'must not have a query or a fragment',
+  withApi: 'is the base address, without /api',
+  plain:
+    'must be https; plain http is for loopback only, unless `insecure: true` says that the network is trusted',
+} as const;
+
+/** Why `url` can't be a base address, or undefined when it can. */
+export function baseAddressProblem(url: string, insecure: boolean): string | undefined {
+  if (!URL.canParse(url)) return problems.noAddress;
+  const parsed = new URL(url);
+  if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') return problems.otherScheme;
+  if (parsed.username || parsed.password) return problems.user;
+  if (parsed.search || parsed.hash) return problems.query;
+  if (/\/api\/?$/.test(parsed.pathname)) return problems.withApi;
+  if (parsed.protocol === 'http:' && !insecure && !loopback.test(parsed.hostname)) return problems.plain;
+  return undefined;
+}
+
+/** The same in CEL, a little stricter where the parser is generous. */
+const addressRules = [
+  { message: problems.noAddress, rule: `self.url.matches('^[A-Za-z][A-Za-z0-9+.-]*://[^ /?#]')` },
+  { message: problems.otherScheme, rule: `!self.url.contains('://') || self.url.matches('^(?i:https?)://')` },
+  { message: problems.user, rule: `!self.url.matches('^[^/]*//[^/?#]*@')` },
+  { message: problems.query, rule: `!self.url.contains('?') && !self.url.contains('#')` },
+  { message: problems.withApi, rule: `!self.url.matches('^[^/]*//[^/]*/(.*/)?api/?$')` },
+  {
+    message: problems.plain,
+    rule: String.raw`self.insecure || !self.url.matches('^(?i:http)://') || self.url.matches('^(?i:http)://(localhost|127([.][0-9]{1,3}){3}|\\[::1\\])(:[0-9]*)?([/?#]|$)')`,
+  },
+].map(({ message, rule }) => ({ rule, message, fieldPath: '.url' }));
+
+const accountSpec = withRules(
+  z
+    .strictObject({
+      url: z
+        .string()
+        .max(2048)
+        .describe('Base address of the control API, without /api: https, or http for this machine only.'),
+      insecure: z
+        .boolean()
+        .default(false)
+        .describe('Allows plain http to other machines: the key can then be read on the way.'),
+      credentialsSecretRef: z
+        .strictObject({
+          name: objectName.describe('A Secret of the same namespace.'),
+          key: dataKey.describe('The key in it that holds the API key.'),
+        })
+        .optional()
+        .describe('Where the API key is; default the key that the manager was given in its environment.'),
+      requests: z
+        .strictObject({
+          perSecond: z.number().positive().max(1000).default(5).describe('The most requests per second.'),
+          burst: z.int().min(1).max(10_000).default(10).describe('How many may start at once after a rest.'),
+          concurrency: z.int().min(1).max(256).default(4).describe('How many may be under way.'),
+        })
+        .prefault({})
+        .describe('The pace of requests to the API. A 429 makes it slower by itself.'),
+      pollSeconds: z
+        .number()
+        .min(0.2)
+        .max(3600)
+        .default(15)
+        .describe('How often the account is read, in seconds. One read serves everything in it.'),
+      minimumBalanceMicros: z
+        .int()
+        .optional()
+        .describe(
+          'Below this balance, in micro-USD, nothing that costs more is created, started or grown; default: it must be more than 0. ' +
+            'Negative for an account that may be overdrawn.',
+        ),
+    })
+    .superRefine((spec, context) => {
+      const problem = baseAddressProblem(spec.url, spec.insecure);
+      if (problem) context.addIssue({ code: 'custom', path: ['url'], message: problem });
+    }),
+  addressRules,
+);
+export type AccountSpec = z.infer<typeof accountSpec>;
+
+export const account = kindSchema(
+  'Account',
+  accountSpec,
+  'Where the control API is, and as whom it is used. Other objects of the namespace refer to it with accountRef.',
+);

@@ -1,0 +1,87 @@
+/** What the server fills in or refuses in objects of built-in kinds. */
+import { fieldError, type FieldError } from './errors.ts';
+import { fieldsOf, without, type StoredObject } from './objects.ts';
+
+/** Until its content is gone, a namespace is kept by its own kind of finalizer. */
+export function completeNamespace(object: StoredObject): StoredObject {
+  const { metadata } = object;
+  const labels = { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name };
+  return {
+    ...object,
+    metadata: { ...metadata, labels },
+    spec: { finalizers: ['kubernetes'], ...fieldsOf(object['spec']) },
+    status: { ...fieldsOf(object['status']), phase: metadata.deletionTimestamp ? 'Terminating' : 'Active' },
+  };
+}
+
+/** `stringData` is only ever written. */
+export function completeSecret(object: StoredObject): StoredObject {
+  const data: Record<string, unknown> = { ...fieldsOf(object['data']) };
+  for (const [key, value] of Object.entries(fieldsOf(object['stringData']))) {
+    data[key] = Buffer.from(String(value)).toString('base64');
+  }
+  return {
+    ...(without(object, 'stringData', 'data') as unknown as StoredObject),
+    ...(Object.keys(data).length > 0 && { data }),
+    type: object['type'] ?? 'Opaque',
+  };
+}
+
+export function checkSecret(object: StoredObject): readonly FieldError[] {
+  return Object.entries(fieldsOf(object['data']))
+    .filter(([, value]) => typeof value !== 'string' || !base64.test(value) || value.length % 4 !== 0)
+    .map(([key]) =>
+      fieldError('FieldValueInvalid', `data[${key}]`, 'illegal base64 data', '<value omitted>'),
+    );
+}
+
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+export function completePod(object: StoredObject): StoredObject {
+  return { ...object, status: { phase: 'Pending', ...fieldsOf(object['status']) } };
+}
+
+export function checkEvent(object: StoredObject): readonly FieldError[] {
+  const regarding = fieldsOf(object['involvedObject'])['namespace'] ?? '';
+  const { namespace = '' } = object.metadata;
+  const matches = regarding === '' ? namespace === 'default' : regarding === namespace;
+  return matches
+    ? []
+    : [
+        fieldError(
+          'FieldValueInvalid',
+          'involvedObject.namespace',
+          'does not match event.namespace',
+          regarding,
+        ),
+      ];
+}
+
+export function checkLease(object: StoredObject): readonly FieldError[] {
+  const { holderIdentity, leaseDurationSeconds, leaseTransitions } = fieldsOf(object['spec']);
+  const errors: FieldError[] = [];
+  if (leaseDurationSeconds !== undefined && Number(leaseDurationSeconds) <= 0) {
+    errors.push(
+      fieldError(
+        'FieldValueInvalid',
+        'spec.leaseDurationSeconds',
+        'must be greater than 0',
+        leaseDurationSeconds,
+      ),
+    );
+  }
+  if (leaseTransitions !== undefined && Number(leaseTransitions) < 0) {
+    errors.push(
+      fieldError(
+        'FieldValueInvalid',
+        'spec.leaseTransitions',
+        'must be greater than or equal to 0',
+        leaseTransitions,
+      ),
+    );
+  }
+  if (holderIdentity === null) {
+    errors.push(fieldError('FieldValueInvalid', 'spec.holderIdentity', 'must not be empty', ''));
+  }
+  return errors;
+}
