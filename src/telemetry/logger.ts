@@ -1,8 +1,7 @@
 import { destination, pino, type DestinationStream, type Logger } from 'pino';
 
 export type { Logger } from 'pino';
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** Members that hold secrets by their name, wherever a caller may have put them. */
 const secretMembers = ['authorization', 'apiKey', 'password', 'environment', 'env', 'value', 'token'];

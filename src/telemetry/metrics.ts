@@ -19,6 +19,7 @@ export function createMetrics() {
     ...fleetMetrics(registers),
     ...taskMetrics(registers),
     ...accountMetrics(registers),
+    ...kubernetesMetrics(registers),
   };
 }
 
@@ -292,6 +293,41 @@ function taskMetrics(registers: Registry[]) {
       name: 'fleetkeeper_activity_beat_lateness_seconds',
       help: 'How much later than due heartbeats of held activities are sent.',
       buckets: [0.01, 0.1, 0.5, 1, 3, 10, 30, 120],
+      registers,
+    }),
+  };
+}
+
+function kubernetesMetrics(registers: Registry[]) {
+  return {
+    kubernetesRequests: new Counter({
+      name: 'rest_client_requests_total',
+      help: 'Requests to the Kubernetes API by method and status code; <error> when no answer came.',
+      labelNames: ['method', 'code'],
+      registers,
+    }),
+    leading: new Gauge({
+      name: 'leader_election_master_status',
+      help: '1 while this process holds the Lease of this name, 0 while another one does.',
+      labelNames: ['name'],
+      registers,
+    }),
+    watchSilenceSeconds: new Gauge({
+      name: 'fleetkeeper_watch_silence_seconds',
+      help: 'Seconds since the Kubernetes API last showed something of this resource, bookmarks included.',
+      labelNames: ['resource'],
+      registers,
+    }),
+    watchFailures: new Counter({
+      name: 'fleetkeeper_watch_failures_total',
+      help: 'Lists and watches of this resource that failed; each is taken up again.',
+      labelNames: ['resource'],
+      registers,
+    }),
+    kubernetesEvents: new Counter({
+      name: 'fleetkeeper_kubernetes_events_total',
+      help: 'Kubernetes Events by what became of them: written, dropped (too many of them), failed.',
+      labelNames: ['outcome'],
       registers,
     }),
   };

@@ -26,6 +26,11 @@ const groups: readonly (readonly [string, RegExp, string])[] = [
     'Requests to the control API, and the door in front of it.',
   ],
   ['Accounts', /^fleetkeeper_account_/, '`account` is `namespace/name` of the Account.'],
+  [
+    'Kubernetes',
+    /^(rest_client_|leader_election_|fleetkeeper_(kubernetes|watch)_)/,
+    'In a cluster only. What client-go has, too, is named as there.',
+  ],
   ['Fleet', /^fleetkeeper_/, 'No label holds the name of an object.'],
 ];
 

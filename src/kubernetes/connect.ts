@@ -1,0 +1,76 @@
+/**
+ * Finds the Kubernetes API to talk to: `--kubeconfig`, `KUBECONFIG`, the ServiceAccount of the pod that this runs in,
+ * `~/.kube/config`. The library for kubeconfigs is big, and loaded only for one.
+ */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { UserError, type Clock } from '../base/index.ts';
+import type { Metrics } from '../telemetry/index.ts';
+import type { ClusterAccess } from './access.ts';
+import { createClient } from './client.ts';
+import { inClusterAccess, isInCluster, serviceAccountFolder } from './in-cluster.ts';
+import type { KubernetesApi } from './types.ts';
+
+export interface ConnectOptions {
+  /** A file; it wins over everything that the environment says. */
+  readonly kubeconfig?: string | undefined;
+  /** Of the kubeconfig; default: its current one. */
+  readonly context?: string | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+/** Nothing is sent yet. Rejects with a `UserError`, which says where it has looked. */
+export async function connect(options: ConnectOptions): Promise<KubernetesApi> {
+  const access = await findAccess(options);
+  refuseOpenHttp(access);
+  return createClient({ access, clock: options.clock, metrics: options.metrics });
+}
+
+async function findAccess({
+  kubeconfig,
+  context,
+  environment,
+  clock,
+}: ConnectOptions): Promise<ClusterAccess> {
+  const folder = serviceAccountFolder;
+  const named = kubeconfig ? [kubeconfig] : listed(environment['KUBECONFIG']);
+  if (named.length === 0 && context === undefined && isInCluster({ environment, folder })) {
+    return inClusterAccess({ environment, clock, folder });
+  }
+  const files = named.length > 0 ? named : inHome(environment['HOME']);
+  if (files.length === 0) {
+    throw new UserError(
+      'no Kubernetes API to talk to: no --kubeconfig, no KUBECONFIG in the environment, no ~/.kube/config, and this is no pod',
+      'give a kubeconfig with --kubeconfig FILE',
+    );
+  }
+  const { kubeconfigAccess } = await import('./kubeconfig.ts');
+  return kubeconfigAccess({ files, context, clock });
+}
+
+/** As kubectl does: files that are missing in a list are passed over, unless all are. */
+function listed(value: string | undefined): string[] {
+  const files = (value ?? '').split(path.delimiter).filter((file) => file !== '');
+  const present = files.filter((file) => existsSync(file));
+  return present.length > 0 ? present : files;
+}
+
+function inHome(home: string | undefined): string[] {
+  const file = path.join(home ?? '', '.kube', 'config');
+  return home && existsSync(file) ? [file] : [];
+}
+
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+function refuseOpenHttp({ server, description }: ClusterAccess): void {
+  if (!URL.canParse(server))
+    throw new UserError(`${description}: ${server} is no address`, 'mend the kubeconfig');
+  const { protocol, hostname } = new URL(server);
+  if (protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))) return;
+  throw new UserError(
+    `${description}: credentials are not sent over ${protocol}// to ${hostname}`,
+    'use https; plain http is for this machine itself only',
+  );
+}

@@ -1,0 +1,8 @@
+/** All but `connect.ts`, which is loaded only by who talks to a cluster, with all that it takes. */
+export * from './election.ts';
+export * from './errors.ts';
+export * from './object-store.ts';
+export * from './recorder.ts';
+export * from './reflector.ts';
+export * from './resource-version.ts';
+export type * from './types.ts';

@@ -1,0 +1,170 @@
+/** The Lease of an election, as this process has seen it last, and the writes that take, renew and give it back. */
+import type { Clock } from '../base/index.ts';
+import { KubernetesError } from './errors.ts';
+import type { KubernetesApi, KubernetesObject, ResourceType, Target } from './types.ts';
+
+export interface LeaseOptions {
+  readonly api: Pick<KubernetesApi, 'get' | 'create' | 'replace'>;
+  readonly namespace: string;
+  readonly name: string;
+  readonly identity: string;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+}
+
+export type Attempted =
+  | { readonly outcome: 'held' }
+  /** Somebody was faster, and it is not known yet who. */
+  | { readonly outcome: 'conflict' }
+  /** It is not ours, and not free. */
+  | { readonly outcome: 'taken'; readonly reason: string };
+
+interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+export const leaseType: ResourceType = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+
+/** A holder that claims more is not waited for: somebody has mistyped. */
+const longestClaimMs = 60_000;
+
+export class LeaseRecord {
+  readonly #options: LeaseOptions;
+  readonly #target: Target;
+  #object: KubernetesObject | undefined;
+  /** When its spec was seen to differ from the one before. */
+  #changedAtMs = 0;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#target = { type: leaseType, namespace: options.namespace, name: options.name };
+  }
+
+  /** Undefined when nobody holds it. */
+  get holder(): string | undefined {
+    return this.#spec.holderIdentity || undefined;
+  }
+
+  /** When it may be taken unless its holder renews it, on the monotonic clock; in the past for one without a holder. */
+  get freeAtMs(): number {
+    if (this.holder === undefined) return -Infinity;
+    const claimedMs = Math.min((this.#spec.leaseDurationSeconds ?? 0) * 1000, longestClaimMs);
+    return this.#changedAtMs + Math.max(claimedMs, this.#options.leaseMs);
+  }
+
+  /** Takes it if it is free. */
+  async acquire(signal: AbortSignal): Promise<Attempted> {
+    await this.#read(signal);
+    if (this.#object === undefined) return this.#create(signal);
+    const isFree = this.#isOurs || this.#options.clock.monotonicMs() >= this.freeAtMs;
+    return isFree ? this.#write(this.#held(), signal) : this.#taken();
+  }
+
+  /** For who holds it: one request, unless somebody else has written to it. */
+  async renew(signal: AbortSignal): Promise<Attempted> {
+    const attempted = await this.#write(this.#held(), signal);
+    if (attempted.outcome !== 'conflict') return attempted;
+    await this.#read(signal);
+    return this.#isOurs ? this.#write(this.#held(), signal) : this.#taken();
+  }
+
+  /** For who holds it: lets the next one take it at once. */
+  async release(signal: AbortSignal): Promise<void> {
+    const attempted = await this.#write(this.#released(), signal);
+    if (attempted.outcome !== 'conflict') return;
+    await this.#read(signal);
+    if (this.#isOurs) await this.#write(this.#released(), signal);
+  }
+
+  get #spec(): LeaseSpec {
+    return specOf(this.#object);
+  }
+
+  get #isOurs(): boolean {
+    return this.holder === this.#options.identity;
+  }
+
+  #taken(): Attempted {
+    const reason =
+      this.holder === undefined ? 'nobody holds the Lease any more' : `${this.holder} holds the Lease`;
+    return { outcome: 'taken', reason: this.#object === undefined ? 'the Lease was deleted' : reason };
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    this.#see(await this.#options.api.get(this.#target, signal));
+  }
+
+  #see(object: KubernetesObject | undefined): void {
+    const changed = JSON.stringify(specOf(object)) !== JSON.stringify(this.#spec);
+    if (changed || !this.#object) this.#changedAtMs = this.#options.clock.monotonicMs();
+    this.#object = object;
+  }
+
+  async #create(signal: AbortSignal): Promise<Attempted> {
+    const { api, name, namespace } = this.#options;
+    const lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name, namespace },
+      spec: this.#held(),
+    };
+    return this.#written(() => api.create(leaseType, lease, signal));
+  }
+
+  async #write(spec: LeaseSpec, signal: AbortSignal): Promise<Attempted> {
+    const object = this.#object;
+    if (object === undefined) return { outcome: 'conflict' };
+    return this.#written(() => this.#options.api.replace(leaseType, { ...object, spec }, signal));
+  }
+
+  async #written(write: () => Promise<KubernetesObject>): Promise<Attempted> {
+    try {
+      this.#see(await write());
+      return { outcome: 'held' };
+    } catch (error) {
+      if (!(error instanceof KubernetesError) || !(error.status === 409 || error.status === 404)) throw error;
+      // A namespace that is not there, or one that is terminating, is told as it is.
+      if (this.#object === undefined && error.status === 404) throw error;
+      return { outcome: 'conflict' };
+    }
+  }
+
+  #held(): LeaseSpec {
+    const { clock, identity, leaseMs } = this.#options;
+    const now = microTime(clock.wallMs());
+    const { acquireTime = now, leaseTransitions = 0 } = this.#spec;
+    const isNew = this.#object === undefined;
+    return {
+      ...this.#spec,
+      holderIdentity: identity,
+      leaseDurationSeconds: leaseMs / 1000,
+      acquireTime: this.#isOurs ? acquireTime : now,
+      renewTime: now,
+      leaseTransitions: this.#isOurs || isNew ? leaseTransitions : leaseTransitions + 1,
+    };
+  }
+
+  #released(): LeaseSpec {
+    const renewTime = microTime(this.#options.clock.wallMs());
+    return { ...this.#spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime };
+  }
+}
+
+function specOf(object: KubernetesObject | undefined): LeaseSpec {
+  return object?.spec ?? {};
+}
+
+/** RFC 3339 with exactly six digits behind the second, as the API demands it. */
+function microTime(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace('Z', '000Z');
+}
