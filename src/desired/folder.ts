@@ -4,8 +4,8 @@ import { sameValue } from '../base/index.ts';
 import { limits } from './limits.ts';
 import type { SecretData } from './data-documents.ts';
 import type { DataDocument, ParsedDocument, ParsedFile } from './parse.ts';
-import { compareProblems, compareText } from './problem.ts';
-import type { DesiredObject, DesiredSnapshot, Problem } from './source.ts';
+import { compareProblems, compareText, placeText } from './problem.ts';
+import type { ClusterFacts, DesiredObject, DesiredSnapshot, Problem } from './source.ts';
 
 export interface SourceFile extends ParsedFile {
   /**
@@ -65,13 +65,20 @@ export function sameContent(left: DesiredSnapshot, right: DesiredSnapshot): bool
     sameMembers(left.objects, right.objects) &&
     sameMembers(left.secrets, right.secrets) &&
     sameMembers(left.configMaps, right.configMaps) &&
+    sameMembers(left.cluster ?? noFacts, right.cluster ?? noFacts) &&
     sameValue([...left.unusable.keys()].sort(compareText), [...right.unusable.keys()].sort(compareText)) &&
     sameValue(left.problems, right.problems)
   );
 }
 
+const noFacts: ReadonlyMap<ObjectKey, ClusterFacts> = new Map();
+
 function sameMembers<Key, Value>(left: ReadonlyMap<Key, Value>, right: ReadonlyMap<Key, Value>): boolean {
-  return left.size === right.size && [...left].every(([key, value]) => right.get(key) === value);
+  if (left.size !== right.size) return false;
+  for (const [key, value] of left) {
+    if (right.get(key) !== value) return false;
+  }
+  return true;
 }
 
 function mapFor<Value>({ kind }: DataDocument, secrets: Value, configMaps: Value): Value {
@@ -121,9 +128,7 @@ const placesTold = 5;
 
 function duplicateProblem(written: Written): Problem {
   const [{ id, is, location }] = written;
-  const places = written
-    .slice(0, placesTold)
-    .map((document) => `${document.location.file}:${document.location.line}`);
+  const places = written.slice(0, placesTold).map((document) => placeText(document.location));
   const more = written.length > placesTold ? ` and ${written.length - placesTold} more` : '';
   return {
     file: location.file,

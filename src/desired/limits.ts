@@ -14,4 +14,5 @@ export const limits = {
   /** Problems told about one document. */
   problemsPerDocument: 20,
   problemsPerFile: 200,
+  problemsPerCluster: 1000,
 } as const;

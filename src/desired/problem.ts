@@ -1,4 +1,4 @@
-import type { Problem } from './source.ts';
+import type { Location, Problem } from './source.ts';
 
 /** E.g. `['spec', 'env', 1, 'name']` as `spec.env[1].name`. */
 export function pathText(path: readonly (string | number)[]): string {
@@ -13,11 +13,15 @@ export function printable(text: string, longest = 200): string {
   return clean.length > longest ? `${clean.slice(0, longest - 1)}…` : clean;
 }
 
+/** `fleet/web.yaml:14`, or `containerservices/default/web`, which has no lines. */
+export function placeText({ file, line }: Location): string {
+  return line === undefined ? file : `${file}:${line}`;
+}
+
 /** `fleet/web.yaml:14: spec.env[1].name: what is wrong; what to do`: one line. */
 export function formatProblem(problem: Problem): string {
-  const place = problem.line === undefined ? problem.file : `${problem.file}:${problem.line}`;
   const path = problem.path === undefined ? '' : `${problem.path}: `;
-  return printable(`${place}: ${path}${problem.message}; ${problem.remedy}`, 2000);
+  return printable(`${placeText(problem)}: ${path}${problem.message}; ${problem.remedy}`, 2000);
 }
 
 /** For a stable order, whatever the order in which files were read. */

@@ -1,15 +1,30 @@
 /**
  * Where desired state comes from. A source keeps one immutable snapshot and tells when there is a new one;
- * it never decides anything. Two sources exist by design: a folder (here) and a Kubernetes API.
+ * it never decides anything. There are two: a folder (`file-source.ts`) and a Kubernetes API (`cluster-source.ts`).
  */
 import type { Sensitive } from '../base/sensitive.ts';
 import type { ManagedKind, ObjectKey, Specs } from '../resources/index.ts';
 
 export interface Location {
-  /** Path relative to the source's root, for people. */
+  /** For people: a path relative to the folder; in a cluster `containerservices/NAMESPACE/NAME`. */
   readonly file: string;
-  /** From 1. */
-  readonly line: number;
+  /** From 1; undefined in a cluster, which knows of no lines. */
+  readonly line: number | undefined;
+}
+
+/**
+ * What only a cluster tells of an object. It is live: `resourceVersion` and `status` move, as the watch shows them, without a
+ * new snapshot and without another `DesiredObject`, since it is the manager itself that writes them. Whatever else changes
+ * comes with both.
+ */
+export interface ClusterFacts {
+  readonly uid: string;
+  readonly generation: number;
+  readonly resourceVersion: string;
+  /** Unix milliseconds: somebody deleted it, and it stays until its finalizers are gone. */
+  readonly deletionRequestedAt: number | undefined;
+  readonly finalizers: readonly string[];
+  readonly status: unknown;
 }
 
 export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
@@ -23,6 +38,8 @@ export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
   readonly location: Location;
   /** The line of a field, e.g. `['spec', 'env', 1]`; the nearest enclosing one when it is not written. */
   locate(path: readonly (string | number)[]): Location;
+  /** In a cluster only. */
+  readonly cluster?: ClusterFacts;
 }
 
 /** One thing wrong with the source, told so that a person can mend it. */
@@ -50,10 +67,18 @@ export interface DesiredSnapshot {
   readonly secrets: ReadonlyMap<string, ReadonlyMap<string, Sensitive<string>>>;
   readonly configMaps: ReadonlyMap<string, ReadonlyMap<string, Sensitive<string>>>;
   readonly problems: readonly Problem[];
-  /** Every file was read and every document identified. Only then does absence mean anything. */
+  /**
+   * Every file was read and every document identified; in a cluster: every kind was listed, and no watch of one has been
+   * silent for too long. Only then does absence mean anything.
+   */
   readonly complete: boolean;
-  /** There is not one document of any kind: far more often a wrong folder than a wish. */
+  /**
+   * There is not one document of any kind: for a folder far more often a wrong one than a wish. In a cluster it only says that
+   * there is no object of our kinds, which is how every one begins; there an object is deleted by its deletion timestamp.
+   */
   readonly empty: boolean;
+  /** In a cluster only: of all objects, unusable ones, too. */
+  readonly cluster?: ReadonlyMap<ObjectKey, ClusterFacts>;
 }
 
 export interface DesiredSource {

@@ -7,6 +7,7 @@
  * | held                                      | none         | Wait for the service, or Hold when nobody has written it |
  * | held                                      | registering  | Wait                                             |
  * | held                                      | held         | InSync, until the deadline                       |
+ * | held, until a Job is over that nobody knows | none       | Wait: nothing is registered for it, and nothing disturbs the service meanwhile |
  * | held, after it was released               | any          | Hold: a released activity does not protect again |
  * | released: by `released`, a deadline, a Job, or the end of the object | none | InSync: nothing was registered |
  * |                                           | registered   | Wait until the release is acknowledged           |
@@ -32,8 +33,29 @@ export interface LeaseView {
   readonly expiresInMs: number | undefined;
 }
 
-/** `unknown`: it can't be told whether it has ended. */
-export type JobState = 'running' | 'over' | 'unknown' | 'no-cluster';
+/** What a cluster tells of a Job. `gone`: it was looked for, and is not there; `unknown`: nobody could look yet. */
+export type JobAnswer = 'running' | 'finished' | 'gone' | 'unknown';
+
+/** What that means for a task. `missing`: the Job has not been there yet; `no-cluster`: a folder has no Jobs. */
+export type JobState = 'running' | 'over' | 'missing' | 'unknown' | 'no-cluster';
+
+/**
+ * A Job that is not there is over only if it was there: an activity is registered for one that was seen, never before. A task
+ * may be written down before its Job.
+ */
+export function jobState(answer: JobAnswer | undefined, { lease }: Pick<ObjectRecord, 'lease'>): JobState {
+  switch (answer) {
+    case undefined:
+      return 'no-cluster';
+    case 'finished':
+      return 'over';
+    case 'gone':
+      return lease ? 'over' : 'missing';
+    case 'running':
+    case 'unknown':
+      return answer;
+  }
+}
 
 export interface TaskInputs {
   readonly object: PlannedObject<ProtectedTaskSpec>;
@@ -81,7 +103,20 @@ export function planTask(inputs: TaskInputs): Plan {
       { path: ['spec', 'until', 'jobRef'] },
     );
   }
+  if (!record.lease && (job === 'missing' || job === 'unknown')) {
+    return waitForJob(object.spec.until?.jobRef?.name ?? '', job);
+  }
   return planHolding(inputs);
+}
+
+function waitForJob(name: string, job: 'missing' | 'unknown'): Plan {
+  return job === 'missing'
+    ? waitFor(
+        'JobNotThere',
+        `there is no Job ${name} in this namespace yet; the service is protected until it has come and gone. If it will not come, set \`released: true\`, or delete the task`,
+        { recheckAfterMs: longestRecheckMs },
+      )
+    : waitFor('JobUnknown', `the Job ${name} has not been read yet`, { recheckAfterMs: retryMs });
 }
 
 function planHolding({ object, service, lease, nowMs }: TaskInputs): Plan {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { planTask, taskEnd, type TaskInputs } from '../../src/plan/index.ts';
+import { jobState, planTask, taskEnd, type TaskInputs } from '../../src/plan/index.ts';
 import { apiVersion, documents, objectKey, type ProtectedTaskSpec } from '../../src/resources/index.ts';
 import { taskHealth } from '../../src/status/index.ts';
 import { aRecord, anActivity, aSpec, now, said, serviceId, servicePlan, stepsOf } from '../support/plan.ts';
@@ -95,6 +95,29 @@ describe('a protected task', () => {
     expect(taskEnd(inputs({ spec }).object, 'running', now)).toBeUndefined();
     expect(taskEnd(inputs({ spec }).object, 'unknown', now)).toBeUndefined();
     expect(taskEnd(inputs({ spec }).object, 'over', now)).toBe('JobFinished');
+  });
+
+  test('waits for a Job that nobody has seen yet, and goes on while it cannot be read', () => {
+    const spec = { until: { jobRef: { name: 'train' } } };
+    expect(plan({ spec, job: 'missing' })).toMatchObject({
+      kind: 'wait',
+      reason: 'JobNotThere',
+      message: expect.stringContaining('there is no Job train in this namespace yet'),
+    });
+    expect(said(plan({ spec, job: 'unknown' }))).toBe('wait JobUnknown');
+    expect(said(plan({ spec, job: 'unknown', record: { lease }, lease: held }))).toBe('in-sync');
+    expect(said(plan({ spec, job: 'over', record: { lease }, lease: held }))).toBe('wait Releasing');
+  });
+
+  test.each([
+    ['running', 'running', 'running'],
+    ['finished', 'over', 'over'],
+    ['gone', 'missing', 'over'],
+    ['unknown', 'unknown', 'unknown'],
+    [undefined, 'no-cluster', 'no-cluster'],
+  ] as const)('whose Job is %s: %s without an activity, %s with one', (answer, without, withOne) => {
+    expect(jobState(answer, { lease: undefined })).toBe(without);
+    expect(jobState(answer, { lease })).toBe(withOne);
   });
 
   // COVERAGE 76

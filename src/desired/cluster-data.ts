@@ -1,0 +1,310 @@
+/**
+ * The Secrets and ConfigMaps that objects of a cluster refer to: each by `get`, so that nobody has to be allowed to list
+ * them. One is
+ *
+ *     unread ── get ──> there | absent | failing
+ *
+ * It is **asked for** when it is first referred to, and when an object that refers to it is edited; what was asked for is read
+ * at once, four at a time. Besides, each is read again within a minute: at times spread over that minute, and at most ten
+ * a second, however many there are. What is absent or can't be read is looked for sooner: after a second, then ever more
+ * seldom.
+ *
+ * - When a read fails, the last known value stays, and a problem tells of it.
+ * - What is gone is gone, unless an object that refers to it is being deleted: then this process keeps the last known value until
+ *   that object is gone, too. A namespace that is terminated loses its Secrets first, and what stands at the provider
+ *   could not be deleted without them.
+ * - A value that did not change keeps its identity. What nobody refers to any more is forgotten.
+ */
+import { backoffMs, messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
+import type { KubernetesApi, KubernetesObject } from '../kubernetes/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import type { DataId, DataKind, Referred } from './cluster-references.ts';
+import { configMapData, secretData, type SecretData } from './data-documents.ts';
+import type { Finding } from './explain.ts';
+import { pathText } from './problem.ts';
+import type { Problem } from './source.ts';
+
+export interface ClusterDataOptions {
+  readonly api: Pick<KubernetesApi, 'get'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Something is another than it was. */
+  readonly onChange: () => void;
+}
+
+interface Item {
+  referred: Referred;
+  state: 'unread' | 'there' | 'absent' | 'failing';
+  /** As last read; kept while it is absent, in case that a deletion needs it. */
+  data: SecretData | undefined;
+  /** Of the object and of the keys that `data` was taken from. */
+  version: string;
+  /** What is wrong with what was read. */
+  findings: readonly Problem[];
+  /** Why it can't be read. */
+  failure: Problem | undefined;
+  /** Reads in a row after which it was not there. */
+  misses: number;
+  /** Monotonic. */
+  dueAtMs: number;
+  asked: boolean;
+  reading: boolean;
+  toldKept: boolean;
+}
+
+const concurrency = 4;
+const periodMs = 60_000;
+/** Between reads that nobody asked for. */
+const paceMs = 100;
+const missBackoff = { firstMs: 2000, longestMs: periodMs };
+
+const types = {
+  Secret: { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true },
+  ConfigMap: { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true },
+} as const;
+
+export class ClusterData {
+  readonly #options: ClusterDataOptions;
+  readonly #items = new Map<DataId, Item>();
+  readonly #asked = new Set<DataId>();
+  readonly #stopping = new AbortController();
+  readonly #waiting = new Set<() => void>();
+  #reading = 0;
+  #pacer: Timer | undefined;
+
+  constructor(options: ClusterDataOptions) {
+    this.#options = options;
+  }
+
+  /** From now on these are kept, and no others. */
+  refer(referred: ReadonlyMap<DataId, Referred>): void {
+    for (const id of this.#items.keys()) {
+      if (!referred.has(id)) this.#forget(id);
+    }
+    for (const [id, now] of referred) {
+      const known = this.#items.get(id);
+      if (known) known.referred = now;
+      else this.#items.set(id, unread(now));
+      if (!known || now.edited) this.#ask(id);
+      this.#tellKept(id);
+    }
+    this.#pump();
+    this.#schedule();
+  }
+
+  /** Something that was asked for has not been answered yet. */
+  get pending(): boolean {
+    return this.#asked.size > 0;
+  }
+
+  /** Resolves when nothing is pending, after `limitMs`, or with `stop`. */
+  answered(limitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (!this.pending || this.#stopping.signal.aborted) return resolve();
+      const done = () => {
+        timer.cancel();
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = this.#options.clock.after(limitMs, done);
+      this.#waiting.add(done);
+    });
+  }
+
+  /** By `namespace/name`. */
+  values(kind: DataKind): ReadonlyMap<string, SecretData> {
+    const values = new Map<string, SecretData>();
+    for (const { referred, data, state } of this.#items.values()) {
+      const isShown = state !== 'absent' || referred.deleting;
+      if (referred.kind === kind && data && isShown)
+        values.set(`${referred.namespace}/${referred.name}`, data);
+    }
+    return values;
+  }
+
+  problems(): Problem[] {
+    return [...this.#items.values()].flatMap(({ state, findings, failure, referred }) => {
+      if (failure) return [failure];
+      if (state === 'unread')
+        return [problemOf(referred, 'has not been read yet', 'wait for the API server')];
+      return state === 'there' ? findings : [];
+    });
+  }
+
+  stop(): void {
+    this.#pacer?.cancel();
+    this.#stopping.abort();
+    this.#tellAnswered();
+  }
+
+  #forget(id: DataId): void {
+    this.#items.delete(id);
+    this.#asked.delete(id);
+  }
+
+  #ask(id: DataId): void {
+    const item = this.#items.get(id);
+    if (!item) return;
+    item.asked = true;
+    this.#asked.add(id);
+  }
+
+  /** Starts what was asked for, as far as there is room. */
+  #pump(): void {
+    for (const id of this.#asked) {
+      if (this.#reading >= concurrency) return;
+      this.#read(id);
+    }
+  }
+
+  /** Wakes up when the next read is due that nobody asked for. */
+  #schedule(): void {
+    this.#pacer?.cancel();
+    const next = this.#earliest();
+    if (!next || this.#stopping.signal.aborted) return;
+    const { clock } = this.#options;
+    this.#pacer = clock.after(Math.max(paceMs, next.item.dueAtMs - clock.monotonicMs()), () => {
+      const due = this.#earliest();
+      if (due && due.item.dueAtMs <= clock.monotonicMs() && this.#reading < concurrency) this.#read(due.id);
+      this.#schedule();
+    });
+  }
+
+  #earliest(): { readonly id: DataId; readonly item: Item } | undefined {
+    let earliest: { id: DataId; item: Item } | undefined;
+    for (const [id, item] of this.#items) {
+      if (item.reading || item.asked) continue;
+      if (!earliest || item.dueAtMs < earliest.item.dueAtMs) earliest = { id, item };
+    }
+    return earliest;
+  }
+
+  #read(id: DataId): void {
+    const item = this.#items.get(id);
+    if (!item || item.reading || this.#stopping.signal.aborted) return;
+    item.reading = true;
+    item.asked = false;
+    this.#reading += 1;
+    void this.#conclude(id, item);
+  }
+
+  /** Never rejects. */
+  async #conclude(id: DataId, item: Item): Promise<void> {
+    const changed = await this.#get(item);
+    this.#reading -= 1;
+    item.reading = false;
+    if (this.#items.get(id) === item) {
+      // Asked for again meanwhile: the answer may be older than the edit.
+      if (!item.asked) this.#asked.delete(id);
+      this.#tellKept(id);
+      if (changed) this.#options.onChange();
+    }
+    this.#pump();
+    if (this.pending) return;
+    this.#schedule();
+    this.#tellAnswered();
+  }
+
+  #tellAnswered(): void {
+    for (const done of this.#waiting) done();
+  }
+
+  /** Whether something is another than it was. Never rejects. */
+  async #get(item: Item): Promise<boolean> {
+    const { api } = this.#options;
+    const { kind, namespace, name } = item.referred;
+    try {
+      const object = await api.get({ type: types[kind], namespace, name }, this.#stopping.signal);
+      return object ? this.#found(item, object) : this.#missed(item, undefined);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return false;
+      const remedy = `check that fleetkeeper may \`get\` ${types[kind].plural} in the namespace ${namespace}`;
+      const problem = problemOf(item.referred, `can't be read: ${messageOf(error)}`, remedy);
+      if (item.state !== 'failing') this.#options.logger.warn({ note: problem.message }, 'data not readable');
+      return this.#missed(item, problem);
+    }
+  }
+
+  #found(item: Item, object: KubernetesObject): boolean {
+    const { clock, random } = this.#options;
+    const { uid, resourceVersion } = object.metadata;
+    const version = [uid, resourceVersion, ...[...item.referred.keys].sort()].join(' ');
+    const changed = item.version !== version || item.state !== 'there';
+    const isFirst = item.state === 'unread';
+    if (item.version !== version) Object.assign(item, dataOf(item.referred, object), { version });
+    item.state = 'there';
+    item.failure = undefined;
+    item.misses = 0;
+    // The first reads come together; the second ones are spread over the whole period.
+    const share = isFirst ? random.fraction() : 0.75 + 0.25 * random.fraction();
+    item.dueAtMs = clock.monotonicMs() + Math.max(periodMs, this.#items.size * paceMs) * share;
+    return changed;
+  }
+
+  #missed(item: Item, failure: Problem | undefined): boolean {
+    const { clock, random } = this.#options;
+    const state = failure ? 'failing' : 'absent';
+    const changed = item.state !== state || item.failure?.message !== failure?.message;
+    item.state = state;
+    item.failure = failure;
+    item.dueAtMs = clock.monotonicMs() + backoffMs(item.misses, missBackoff, random);
+    item.misses += 1;
+    return changed;
+  }
+
+  #tellKept(id: DataId): void {
+    const item = this.#items.get(id);
+    if (!item) return;
+    const isKept = item.state === 'absent' && item.data !== undefined && item.referred.deleting;
+    if (isKept && !item.toldKept) {
+      const note =
+        'objects that refer to it are being deleted; its last known value serves until they are gone';
+      this.#options.logger.warn({ data: id, note }, 'data gone before its users');
+    }
+    item.toldKept = isKept;
+  }
+}
+
+function unread(referred: Referred): Item {
+  return {
+    referred,
+    state: 'unread',
+    data: undefined,
+    version: '',
+    findings: [],
+    failure: undefined,
+    misses: 0,
+    dueAtMs: 0,
+    asked: false,
+    reading: false,
+    toldKept: false,
+  };
+}
+
+/** Only the keys that are referred to: the others are nobody's business, nor is what may be wrong with them. */
+function dataOf(referred: Referred, object: KubernetesObject): Pick<Item, 'data' | 'findings'> {
+  const found: Finding[] = [];
+  const data = Object.fromEntries(
+    Object.entries((object['data'] ?? {}) as Record<string, unknown>).filter(([key]) =>
+      referred.keys.has(key),
+    ),
+  );
+  const { apiVersion, kind, metadata } = object;
+  const document = { apiVersion, kind, metadata, data };
+  const values = kind === 'Secret' ? secretData(document, found) : configMapData(document, found);
+  const findings = found.map(({ path, message, remedy }) =>
+    problemOf(referred, message, remedy, pathText(path)),
+  );
+  return { data: values, findings };
+}
+
+function problemOf(
+  { kind, namespace, name }: Referred,
+  message: string,
+  remedy: string,
+  path?: string,
+): Problem {
+  const file = `${types[kind].plural}/${namespace}/${name}`;
+  return { file, line: undefined, path, message, remedy, key: undefined };
+}

@@ -1,0 +1,169 @@
+/**
+ * One object of a cluster to what the engine reads of it. Pure, but for the facts, which are live by design (`ClusterFacts`).
+ *
+ * | what moved since the object was read last        | what follows                                      |
+ * |--------------------------------------------------|---------------------------------------------------|
+ * | status, managed fields, what kubectl last applied | nothing: the entry stays, its facts move          |
+ * | labels, annotations, finalizers, deletion         | another entry with the same spec, not parsed again |
+ * | generation or uid, or it is new                   | it is parsed                                      |
+ *
+ * What the schema refuses (written by a later version, or before an upgrade made it stricter) is unusable: it exists, and
+ * is left alone. A value is never told.
+ */
+import { parseRfc3339, sameValue } from '../base/index.ts';
+import type { KubernetesObject } from '../kubernetes/index.ts';
+import {
+  annotations as ours,
+  apiVersion,
+  documents as schemas,
+  objectKey,
+  resourceTypes,
+  type ManagedKind,
+} from '../resources/index.ts';
+import { referencesOf, type Referring } from './cluster-references.ts';
+import { explain, plainWords, type Finding } from './explain.ts';
+import { pathText, printable } from './problem.ts';
+import type { ClusterFacts, DesiredObject, Location, Problem } from './source.ts';
+
+export interface ClusterEntry extends Referring {
+  readonly kind: ManagedKind;
+  readonly facts: LiveFacts;
+  /** Also of what is unusable: where it belongs may be readable all the same. */
+  readonly spec: unknown;
+  readonly read:
+    | { readonly is: 'object'; readonly object: DesiredObject }
+    | { readonly is: 'unusable'; readonly problems: readonly Problem[] };
+}
+
+/** A copy of the whole object, environment included, that kubectl leaves behind: nothing that anybody here reads. */
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+export class LiveFacts implements ClusterFacts {
+  #object: KubernetesObject;
+
+  constructor(object: KubernetesObject) {
+    this.#object = object;
+  }
+
+  get uid(): string {
+    return this.#object.metadata.uid;
+  }
+
+  get generation(): number {
+    return this.#object.metadata.generation ?? 0;
+  }
+
+  get resourceVersion(): string {
+    return this.#object.metadata.resourceVersion;
+  }
+
+  get deletionRequestedAt(): number | undefined {
+    const { deletionTimestamp } = this.#object.metadata;
+    return deletionTimestamp === undefined ? undefined : parseRfc3339(deletionTimestamp);
+  }
+
+  get finalizers(): readonly string[] {
+    return this.#object.metadata.finalizers ?? [];
+  }
+
+  get status(): unknown {
+    return this.#object.status;
+  }
+
+  get object(): KubernetesObject {
+    return this.#object;
+  }
+
+  /** To a newer state of the same object, of which nothing but the status is another. */
+  move(object: KubernetesObject): void {
+    this.#object = object;
+  }
+}
+
+/** `previous` itself when nothing has changed that a pass would look at. */
+export function readClusterObject(
+  kind: ManagedKind,
+  object: KubernetesObject,
+  previous: ClusterEntry | undefined,
+): ClusterEntry {
+  const before = previous?.facts.object;
+  const sameSpec = before !== undefined && isSameSpec(before, object);
+  if (previous && sameSpec && isSameMetadata(before, object)) {
+    previous.facts.move(object);
+    return previous;
+  }
+  const facts = new LiveFacts(object);
+  const { namespace = 'default', name } = object.metadata;
+  const key = objectKey(kind, namespace, name);
+  const isDeleting = facts.deletionRequestedAt !== undefined;
+  const entry = { key, kind, facts, spec: object.spec, references: [], isDeleting };
+  if (previous?.read.is === 'unusable' && sameSpec) return { ...entry, read: previous.read };
+  if (previous?.read.is === 'object' && sameSpec) return usable(entry, previous.read.object.spec);
+  const value = documentOf(kind, object);
+  const checked = schemas[kind].safeParse(value, { error: plainWords });
+  if (checked.success) return usable(entry, checked.data.spec);
+  const findings = explain(checked.error.issues, schemas[kind], value);
+  return { ...entry, read: { is: 'unusable', problems: findings.map((finding) => told(entry, finding)) } };
+}
+
+function told({ key, kind, facts }: Omit<ClusterEntry, 'read'>, finding: Finding): Problem {
+  const { path, message, remedy } = finding;
+  const shown = path.length === 0 ? undefined : printable(pathText(path));
+  return { ...locationOf(kind, facts.object), path: shown, message, remedy, key };
+}
+
+/** Whether somebody has changed what it wants, or asked to look at it: then what it refers to is read again, too. */
+export function isEdit(entry: ClusterEntry, previous: ClusterEntry | undefined): boolean {
+  if (!previous || !isSameSpec(previous.facts.object, entry.facts.object)) return true;
+  const asked = ({ facts }: ClusterEntry) => facts.object.metadata.annotations?.[ours.reconcileAt];
+  return asked(entry) !== asked(previous);
+}
+
+function usable(entry: Omit<ClusterEntry, 'read'>, spec: DesiredObject['spec']): ClusterEntry {
+  const { key, kind, facts } = entry;
+  const { namespace = 'default', name, labels = {} } = facts.object.metadata;
+  const location = locationOf(kind, facts.object);
+  const object: DesiredObject = {
+    key,
+    kind,
+    namespace,
+    name,
+    annotations: annotationsOf(facts.object),
+    labels,
+    spec,
+    location,
+    locate: () => location,
+    cluster: facts,
+  };
+  return { ...entry, references: referencesOf(object), read: { is: 'object', object } };
+}
+
+/** As a person would write it: without what the API server adds. */
+function documentOf(kind: ManagedKind, object: KubernetesObject): unknown {
+  const { namespace, name } = object.metadata;
+  return { apiVersion, kind, metadata: { namespace, name }, spec: object.spec };
+}
+
+function locationOf(kind: ManagedKind, { metadata }: KubernetesObject): Location {
+  const { namespace = 'default', name } = metadata;
+  return { file: `${resourceTypes[kind].plural}/${namespace}/${name}`, line: undefined };
+}
+
+function isSameSpec(before: KubernetesObject, now: KubernetesObject): boolean {
+  const { uid, generation } = now.metadata;
+  return uid === before.metadata.uid && generation !== undefined && generation === before.metadata.generation;
+}
+
+function isSameMetadata(before: KubernetesObject, now: KubernetesObject): boolean {
+  return sameValue(lookedAt(before), lookedAt(now));
+}
+
+function lookedAt(object: KubernetesObject): unknown[] {
+  const { labels = {}, finalizers = [], deletionTimestamp } = object.metadata;
+  return [annotationsOf(object), labels, finalizers, deletionTimestamp ?? ''];
+}
+
+function annotationsOf({ metadata }: KubernetesObject): Readonly<Record<string, string>> {
+  const { [lastApplied]: _copy, ...annotations } = metadata.annotations ?? {};
+  return annotations;
+}

@@ -1,0 +1,258 @@
+/**
+ * A Kubernetes API as the source of desired state: one reflector for each kind and namespace, and `get` for the Secrets and
+ * ConfigMaps that objects refer to.
+ *
+ * States: **new** → `start`: reflectors list → **syncing**: every kind was listed, what is referred to is being read →
+ * **watching** → `stop` → **stopped**. The first snapshot is made when everything is there (what is referred to has 30 s for that).
+ * While watching, a change of an object, of a Secret, or of how long a watch has been silent makes a new snapshot 50 ms
+ * later, with all that came meanwhile; if it refers to something that has to be read first, after that (or 5 s). A
+ * snapshot is delivered when it says something that the last one did not.
+ *
+ * An object that did not change is the same one in the next snapshot, and only what changed is parsed (`cluster-object.ts`).
+ * Objects that are being deleted stay in the snapshot until they are gone.
+ */
+import { UserError, invariant, sleep, type Clock, type Random, type Timer } from '../base/index.ts';
+import { Reflector, type Change, type KubernetesApi } from '../kubernetes/index.ts';
+import {
+  managedKinds,
+  objectKey,
+  resourceTypes,
+  type ManagedKind,
+  type ObjectKey,
+} from '../resources/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
+import { ClusterData } from './cluster-data.ts';
+import { isEdit, readClusterObject, type ClusterEntry } from './cluster-object.ts';
+import { referredData } from './cluster-references.ts';
+import { entriesOfShard, type Shard } from './cluster-shard.ts';
+import { sameContent } from './folder.ts';
+import { limits } from './limits.ts';
+import { compareProblems } from './problem.ts';
+import type { ClusterFacts, DesiredObject, DesiredSnapshot, DesiredSource, Problem } from './source.ts';
+
+export interface ClusterSourceOptions {
+  readonly api: KubernetesApi;
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  readonly shard: Shard | undefined;
+  /** Only the status of an object has moved: there is no snapshot for that. Its facts show it already. */
+  readonly onStatus?: (key: ObjectKey) => void;
+  /** After so long without a first list of every kind, `start` rejects with a `UserError`; undefined: never. */
+  readonly giveUpAfterMs?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+const coalesceMs = 50;
+const firstReadsMs = 30_000;
+const laterReadsMs = 5000;
+/** How often it is looked whether a watch has become silent, or is no more. */
+const reviewMs = 10_000;
+
+export function createClusterSource(options: ClusterSourceOptions): DesiredSource {
+  return new ClusterSource(options);
+}
+
+interface Watched {
+  readonly kind: ManagedKind;
+  readonly namespace: string | undefined;
+  readonly reflector: Reflector;
+}
+
+class ClusterSource implements DesiredSource {
+  readonly description: string;
+  readonly #options: ClusterSourceOptions;
+  readonly #watched: readonly Watched[];
+  readonly #data: ClusterData;
+  readonly #stopping = new AbortController();
+  readonly #entries = new Map<ObjectKey, ClusterEntry>();
+  /** Since what they refer to was looked up last: whether anything changed at all, and what a person changed. */
+  #moved = true;
+  #edited = new Set<ObjectKey>();
+  #state: 'new' | 'syncing' | 'watching' | 'stopped' = 'new';
+  #snapshot: DesiredSnapshot | undefined;
+  #onChange: (snapshot: DesiredSnapshot) => void = () => {};
+  /** A snapshot is on its way. */
+  #making = false;
+  #review: Timer | undefined;
+
+  constructor(options: ClusterSourceOptions) {
+    const { api, namespaces, clock, random, logger } = options;
+    const where = namespaces.length === 0 ? 'all namespaces' : `the namespaces ${namespaces.join(', ')}`;
+    this.description = `${where} of ${api.description}`;
+    this.#options = options;
+    this.#data = new ClusterData({ api, clock, random, logger, onChange: () => this.#touch() });
+    const scopes = namespaces.length === 0 ? [undefined] : namespaces;
+    this.#watched = managedKinds.flatMap((kind) => scopes.map((scope) => this.#watch(kind, scope)));
+  }
+
+  async start(onChange: (snapshot: DesiredSnapshot) => void): Promise<DesiredSnapshot> {
+    invariant(this.#state === 'new', 'a source is started once');
+    this.#state = 'syncing';
+    this.#onChange = onChange;
+    for (const { reflector } of this.#watched) reflector.start();
+    await this.#untilListed();
+    await this.#untilRead(firstReadsMs);
+    const snapshot = this.#assemble();
+    this.#snapshot = snapshot;
+    if (this.#state === 'syncing') {
+      this.#state = 'watching';
+      this.#reviewLater();
+    }
+    return snapshot;
+  }
+
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    this.#review?.cancel();
+    this.#stopping.abort();
+    this.#data.stop();
+    await Promise.all(this.#watched.map(({ reflector }) => reflector.stop()));
+  }
+
+  async #untilListed(): Promise<void> {
+    const { clock, giveUpAfterMs, api } = this.#options;
+    const listed = Promise.all(this.#watched.map(({ reflector }) => reflector.whenSynced()));
+    if (giveUpAfterMs === undefined) {
+      await listed;
+      return;
+    }
+    await Promise.race([listed, sleep(clock, giveUpAfterMs, this.#stopping.signal)]);
+    const missing = this.#watched.find(({ reflector }) => !reflector.hasSynced);
+    if (!missing || this.#stopping.signal.aborted) return;
+    const { plural } = resourceTypes[missing.kind];
+    const why = missing.reflector.problem ?? 'no answer';
+    await this.stop();
+    throw new UserError(
+      `${plural} could not be listed in ${this.description} within ${giveUpAfterMs / 1000} s: ${why}`,
+      `check that ${api.description} is the right cluster, that the CRDs are installed (\`fleetkeeper crds\`), and that you may list and watch them`,
+    );
+  }
+
+  #watch(kind: ManagedKind, namespace: string | undefined): Watched {
+    const { api, clock, random, logger, metrics } = this.#options;
+    const onChange = (change: Change) => this.#take(kind, change);
+    const type = resourceTypes[kind];
+    const scope = { namespace };
+    const reflector = new Reflector({ api, type, scope, clock, random, logger, metrics, onChange });
+    return { kind, namespace, reflector };
+  }
+
+  #take(kind: ManagedKind, { kind: what, object }: Change): void {
+    const { namespace = 'default', name } = object.metadata;
+    const key = objectKey(kind, namespace, name);
+    if (what === 'deleted') this.#entries.delete(key);
+    else {
+      const previous = this.#entries.get(key);
+      const entry = readClusterObject(kind, object, previous);
+      if (entry === previous) {
+        this.#options.onStatus?.(key);
+        return;
+      }
+      this.#entries.set(key, entry);
+      if (isEdit(entry, previous)) this.#edited.add(key);
+    }
+    this.#moved = true;
+    this.#touch();
+  }
+
+  /** Asks for a snapshot. */
+  #touch(): void {
+    if (this.#state !== 'watching' || this.#making) return;
+    this.#making = true;
+    void this.#make();
+  }
+
+  async #make(): Promise<void> {
+    await sleep(this.#options.clock, coalesceMs, this.#stopping.signal);
+    await this.#untilRead(laterReadsMs);
+    this.#making = false;
+    if (this.#state !== 'watching') return;
+    const snapshot = this.#assemble();
+    if (this.#snapshot && sameContent(this.#snapshot, snapshot)) return;
+    this.#snapshot = snapshot;
+    this.#onChange(snapshot);
+  }
+
+  /** What objects refer to has been read, or `limitMs` have passed. */
+  async #untilRead(limitMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + limitMs;
+    for (;;) {
+      this.#refer();
+      const leftMs = untilMs - clock.monotonicMs();
+      if (!this.#data.pending || leftMs <= 0 || this.#stopping.signal.aborted) return;
+      await this.#data.answered(leftMs);
+    }
+  }
+
+  #refer(): void {
+    if (!this.#moved) return;
+    this.#data.refer(referredData(entriesOfShard(this.#entries, this.#options.shard), this.#edited));
+    this.#edited = new Set();
+    this.#moved = false;
+  }
+
+  #assemble(): DesiredSnapshot {
+    const objects = new Map<ObjectKey, DesiredObject>();
+    const unusable = new Map<ObjectKey, readonly Problem[]>();
+    const cluster = new Map<ObjectKey, ClusterFacts>();
+    for (const { key, read, facts } of entriesOfShard(this.#entries, this.#options.shard)) {
+      cluster.set(key, facts);
+      if (read.is === 'object') objects.set(key, read.object);
+      else unusable.set(key, read.problems);
+    }
+    const blind = this.#watched.flatMap((watched) => blindProblem(watched) ?? []);
+    const problems = [...[...unusable.values()].flat(), ...this.#data.problems(), ...blind];
+    return {
+      sequence: (this.#snapshot?.sequence ?? 0) + 1,
+      objects,
+      unusable,
+      cluster,
+      secrets: this.#data.values('Secret'),
+      configMaps: this.#data.values('ConfigMap'),
+      problems: bounded(problems.sort(compareProblems), this.description),
+      complete: blind.length === 0,
+      empty: cluster.size === 0,
+    };
+  }
+
+  /** Silence makes no event. */
+  #reviewLater(): void {
+    this.#review = this.#options.clock.after(reviewMs, () => {
+      this.#reviewLater();
+      this.#touch();
+    });
+  }
+}
+
+/** A watch that was silent for too long may have missed anything; what has not been listed is not known at all. */
+function blindProblem({ kind, namespace, reflector }: Watched): Problem | undefined {
+  if (reflector.hasSynced && reflector.problem === undefined) return undefined;
+  const { plural } = resourceTypes[kind];
+  return {
+    file: namespace === undefined ? plural : `${plural}/${namespace}`,
+    line: undefined,
+    path: undefined,
+    message: 'the Kubernetes API has shown nothing of them for minutes; they count as they were last seen',
+    remedy: 'check that it answers, and that fleetkeeper may list and watch them',
+    key: undefined,
+  };
+}
+
+/** The first ones, and how many there are beside them. */
+function bounded(problems: readonly Problem[], description: string): readonly Problem[] {
+  const untold = problems.length - limits.problemsPerCluster;
+  if (untold <= 0) return problems;
+  const more: Problem = {
+    file: description,
+    line: undefined,
+    path: undefined,
+    message: `${untold} more problems`,
+    remedy: 'mend the first ones first',
+    key: undefined,
+  };
+  return [...problems.slice(0, limits.problemsPerCluster), more];
+}

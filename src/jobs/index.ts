@@ -1,0 +1,1 @@
+export { JobProtection, type JobProtectionOptions } from './job-protection.ts';
