@@ -33,6 +33,8 @@ export interface AccountRegistryOptions {
   readonly store: StateStore;
   /** The name of an identity that a person has said to be right, for any account. */
   readonly acceptedIdentity: string | undefined;
+  /** Whether this process may change anything; undefined: always. */
+  readonly mayAct: (() => boolean) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -137,7 +139,7 @@ export class AccountRegistry implements Accounts {
   }
 
   #make(name: string, spec: AccountSpec, shared: boolean, before: Entry | undefined): Entry {
-    const { clock, random, logger, metrics, onSnapshot, onFailure } = this.#options;
+    const { clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
     const { perSecond, burst, concurrency } = spec.requests;
     const transport = createTransport(clock);
     const limits = { account: name, perSecond, burst, concurrency };
@@ -155,6 +157,7 @@ export class AccountRegistry implements Accounts {
       clock,
       metrics,
       trust: identity,
+      ...(mayAct ? { mayAct } : {}),
     });
     let ledger: AccountSnapshot['ledger'] = [];
     const told = logger.child({ account: name });

@@ -11,7 +11,15 @@ import type { Clock, Random } from '../base/index.ts';
 import type { DesiredObject, DesiredSnapshot, DesiredSource } from '../desired/index.ts';
 import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
 import { ownerId } from '../plan/index.ts';
-import { Admission, Controller, Fleet, Reconciler, listsOf, type PassResult } from '../reconcile/index.ts';
+import {
+  Admission,
+  Controller,
+  Fleet,
+  Reconciler,
+  listsOf,
+  type Jobs,
+  type PassResult,
+} from '../reconcile/index.ts';
 import { annotations, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
@@ -35,6 +43,10 @@ export interface ManagerOptions {
   readonly allowMassChange: boolean;
   /** The identity that a person has said to be right for whichever account shows it. */
   readonly acceptedIdentity?: string;
+  /** Whether this process may change anything at the provider now; without it, always. */
+  readonly mayAct?: () => boolean;
+  /** How Jobs of the cluster stand; none in a folder. */
+  readonly jobs?: Jobs;
   /** `preview`: plan only. */
   readonly mode: 'manage' | 'preview';
   /** How this state is named on the command line, for messages that advise a command. */
@@ -71,6 +83,7 @@ export class Manager {
       environment,
       store: options.store,
       acceptedIdentity: options.acceptedIdentity,
+      mayAct: options.mayAct,
       clock,
       random,
       logger,
@@ -108,6 +121,11 @@ export class Manager {
   /** What has to be so for it to be of use. */
   get readiness(): readonly HealthCheck[] {
     return readinessChecks(this.#controller, this.#accounts.handles());
+  }
+
+  /** Something outside of accounts and source has changed for it. */
+  lookAt(key: ObjectKey): void {
+    this.#controller?.lookAt(key);
   }
 
   /** Sets the metrics of the work that is under way. */
@@ -156,6 +174,9 @@ export class Manager {
       () => clock.wallMs(),
     );
     this.#fleet = fleet;
+    const { jobs } = this.#options;
+    fleet.jobs = jobs && ((namespace, name) => jobs.answer(namespace, name));
+    jobs?.listen((namespace, name) => this.#controller?.onJobChanged(namespace, name));
     const readiness = mode === 'preview' ? noReadiness : this.#readiness;
     const parts = { accounts: this.#accounts, readiness, leases: this.#keeper, mode };
     const shared = { store, fleet, clock, random, logger, metrics, ...parts };

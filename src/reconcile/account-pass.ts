@@ -8,6 +8,7 @@ import {
   type Health,
   type StatusInputs,
 } from '../status/index.ts';
+import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { KindPass } from './kind-pass.ts';
 import { LocalPass } from './local-pass.ts';
 
@@ -16,7 +17,7 @@ export class AccountPass extends LocalPass implements KindPass {
   readonly kind = 'Account';
 
   account() {
-    if (this.record().deletionRequestedAt !== undefined) return { handle: undefined, problem: undefined };
+    if (this.record().deletionRequestedAt !== undefined) return { handle: undefined, problem: this.#inUse() };
     const { namespace, name } = parseObjectKey(this.key);
     const resolved = this.options.accounts.resolve(namespace, name);
     if (resolved.kind === 'usable') return { handle: resolved.handle, problem: undefined };
@@ -24,7 +25,24 @@ export class AccountPass extends LocalPass implements KindPass {
   }
 
   released(): boolean {
-    return this.record().deletionRequestedAt !== undefined;
+    return this.record().deletionRequestedAt !== undefined && !this.#inUse();
+  }
+
+  /** In a cluster an Account stays until nothing in it needs its key any more; out of a folder it is simply gone. */
+  #inUse(): Plan | undefined {
+    const { fleet, store } = this.options;
+    if (!fleet.snapshot.objects.has(this.key)) return undefined;
+    const { namespace, name } = parseObjectKey(this.key);
+    const users = [...store.records()].filter(
+      (record) => record.account === `${namespace}/${name}` && needsAccount(record, store),
+    );
+    const [first] = users;
+    if (!first) return undefined;
+    const shown = users.slice(0, 3).map(({ key }) => key);
+    const message =
+      `${users.length} objects still stand for something in this account: ${shown.join(', ')}${users.length > 3 ? ', …' : ''}. ` +
+      'The Account goes when they are gone: delete them, or say `deletionPolicy: Retain` and delete them to leave what they stand for as it is';
+    return holdFor('InUse', message);
   }
 
   async observe(): Promise<void> {
@@ -63,6 +81,12 @@ export class AccountPass extends LocalPass implements KindPass {
       ...(read ? { more: [['SpendingAllowed', spendingStatement(gate)]] } : {}),
     };
   }
+}
+
+/** Something of it exists, or may exist, at the provider. */
+function needsAccount({ key, externalId, lease, releasedAt }: ObjectRecord, store: StateStore): boolean {
+  const isLeased = lease !== undefined && releasedAt === undefined;
+  return externalId !== undefined || isLeased || store.openIntent(key) !== undefined;
 }
 
 function health({ read, identity }: AccountFacts): Health {

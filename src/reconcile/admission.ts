@@ -10,7 +10,7 @@ import type { Clock } from '../base/index.ts';
 import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
 import { brakeWindowMs, derivedUid, isMassChange, massChangeLimit, type Gate } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
-import { newRecord, type ObjectRecord, type StateStore } from '../state/index.ts';
+import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../state/index.ts';
 
 export interface Admitted {
   /** New, changed, coming or going: to be looked at first. */
@@ -38,6 +38,8 @@ export class Admission {
   #deletions: number[] = [];
   /** The brake is on, and stays on until the objects are back or a person says go. */
   #braked = false;
+  readonly #digested = new WeakMap<DesiredObject, { specDigest: string; metadataDigest: string }>();
+  readonly #metadataDigests = new WeakMap<object, string>();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -47,9 +49,9 @@ export class Admission {
     const { store } = this.#options;
     const updates: ObjectRecord[] = [];
     for (const object of snapshot.objects.values()) {
-      const update = updatedRecord(object, store);
+      const update = this.#updatedRecord(object);
       if (update) updates.push(update);
-      this.#missingSinceMs.delete(object.key);
+      if (!isLeaving(object.key, snapshot)) this.#missingSinceMs.delete(object.key);
     }
     for (const key of snapshot.unusable.keys()) this.#missingSinceMs.delete(key);
     const gone = this.#admitDeletions(snapshot);
@@ -67,7 +69,7 @@ export class Admission {
     const { store, clock, graceMs, massChangeAllowed } = this.#options;
     const nowMs = clock.monotonicMs();
     const live = [...store.records()].filter((record) => record.deletionRequestedAt === undefined);
-    const missing = live.filter(({ key }) => !snapshot.objects.has(key) && !snapshot.unusable.has(key));
+    const missing = live.filter(({ key }) => isLeaving(key, snapshot));
     const lingering = new Map<ObjectKey, Gate>();
     const linger = (gate: Gate) => {
       for (const { key } of missing) lingering.set(key, gate);
@@ -105,10 +107,63 @@ export class Admission {
       }
       this.#missingSinceMs.delete(record.key);
       this.#deletions.push(nowMs);
-      result.records.push({ ...record, deletionRequestedAt: clock.wallMs() });
+      const askedAt = snapshot.objects.get(record.key)?.cluster?.deletionRequestedAt;
+      result.records.push({ ...record, deletionRequestedAt: askedAt ?? clock.wallMs() });
     }
     return { ...result, againAfterMs };
   }
+
+  /** The record that the document calls for, or undefined when the one there is as it should be. */
+  #updatedRecord(object: DesiredObject): ObjectRecord | undefined {
+    const { store } = this.#options;
+    const { key, annotations, labels, location, cluster } = object;
+    const { specDigest, metadataDigest } = this.#digests(object);
+    const record = store.record(key);
+    const manifest = () => ({ annotations, labels, spec: withoutValues(object.spec) });
+    const { file, line = 0 } = location;
+    if (!record) {
+      // In a cluster the store knows all objects but those that go without us.
+      if (cluster) return undefined;
+      const uid = derivedUid(store.ownerName, key);
+      return { ...newRecord(key, uid), specDigest, manifest: manifest(), file, line };
+    }
+    const changed = record.specDigest !== specDigest;
+    const generation = cluster?.generation ?? record.generation + (changed ? 1 : 0);
+    const deletionRequestedAt =
+      cluster?.deletionRequestedAt === undefined ? undefined : record.deletionRequestedAt;
+    const isAsKept =
+      !changed &&
+      metadataDigest === this.#metadataDigest(record.manifest) &&
+      record.generation === generation &&
+      record.deletionRequestedAt === deletionRequestedAt &&
+      record.file === file;
+    if (isAsKept) return undefined;
+    return { ...record, generation, specDigest, manifest: manifest(), file, line, deletionRequestedAt };
+  }
+
+  /** Thousands of objects come again with every snapshot, most of them as they were. */
+  #digests(object: DesiredObject): { readonly specDigest: string; readonly metadataDigest: string } {
+    const known = this.#digested.get(object);
+    if (known) return known;
+    const specDigest = this.#options.store.digestKey.digest(object.spec);
+    const digests = { specDigest, metadataDigest: this.#metadataDigest(object) };
+    this.#digested.set(object, digests);
+    return digests;
+  }
+
+  #metadataDigest(manifest: Pick<StoredManifest, 'annotations' | 'labels'>): string {
+    const known = this.#metadataDigests.get(manifest);
+    if (known !== undefined) return known;
+    const digest = this.#options.store.digestKey.digest([manifest.annotations, manifest.labels]);
+    this.#metadataDigests.set(manifest, digest);
+    return digest;
+  }
+}
+
+/** Gone from a folder, or deleted in a cluster, where it stays to be seen until it has been cleaned up after. */
+function isLeaving(key: ObjectKey, { objects, unusable }: DesiredSnapshot): boolean {
+  const object = objects.get(key);
+  return object ? object.cluster?.deletionRequestedAt !== undefined : !unusable.has(key);
 }
 
 const leaving: Gate = {
@@ -137,39 +192,6 @@ function massChangeGate(missing: number, total: number, empty: boolean): Gate {
       `${what} have left the source within a minute (the limit is ${massChangeLimit(total)}): creations and deletions are stopped. ` +
       'If a folder or mount is wrong, put it right. If it is meant, annotate the Account with ' +
       'fleetkeeper.dev/allow-mass-change-until: "<time, RFC 3339>", or run `fleetkeeper apply --allow-mass-change`',
-  };
-}
-
-/** The record that the document calls for, or undefined when the one there is as it should be. */
-function updatedRecord(object: DesiredObject, store: StateStore): ObjectRecord | undefined {
-  const { key, annotations, labels, location } = object;
-  const specDigest = store.digestKey.digest(object.spec);
-  const record = store.record(key);
-  const manifest = { annotations, labels, spec: withoutValues(object.spec) };
-  if (!record) {
-    return {
-      ...newRecord(key, derivedUid(store.ownerName, key)),
-      specDigest,
-      manifest,
-      file: location.file,
-      line: location.line,
-    };
-  }
-  const sameMetadata =
-    store.digestKey.digest([annotations, labels]) ===
-    store.digestKey.digest([record.manifest.annotations, record.manifest.labels]);
-  const changed = record.specDigest !== specDigest;
-  if (!changed && sameMetadata && record.deletionRequestedAt === undefined && record.file === location.file) {
-    return undefined;
-  }
-  return {
-    ...record,
-    generation: record.generation + (changed ? 1 : 0),
-    specDigest,
-    manifest,
-    file: location.file,
-    line: location.line,
-    deletionRequestedAt: undefined,
   };
 }
 

@@ -14,6 +14,7 @@ import type { Admission } from './admission.ts';
 import type { Fleet } from './fleet.ts';
 import type { PassResult, Reconciler } from './reconciler.ts';
 import { referredKeys } from './references.ts';
+import { tasksOfJob } from './tasks.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
 
 export interface ControllerOptions {
@@ -139,6 +140,13 @@ export class Controller {
   /** Something outside of accounts and source has changed for it. */
   lookAt(key: ObjectKey): void {
     this.#enqueue(key, 'resync');
+  }
+
+  /** A Job of the cluster has begun, ended or gone. */
+  onJobChanged(namespace: string, name: string): void {
+    for (const key of tasksOfJob(this.#options.fleet.snapshot, namespace, name)) {
+      if (this.#options.store.record(key)) this.#enqueue(key, 'edit');
+    }
   }
 
   /** Looks at everything in an account again: its address, credential or limits have changed. */

@@ -4,6 +4,7 @@
  */
 import { parseRfc3339 } from '../base/index.ts';
 import {
+  placeText,
   resolveCredentials,
   resolveEnvironment,
   type DesiredObject,
@@ -19,6 +20,7 @@ import {
   type DesiredEnvironment,
   type Gate,
   type Gates,
+  type JobAnswer,
   type Owner,
   type PlannedObject,
   type VolumeInputs,
@@ -47,6 +49,8 @@ export class Fleet {
   snapshot: DesiredSnapshot;
   brake: Gate | undefined;
   lingering: ReadonlyMap<ObjectKey, Gate> = new Map();
+  /** How a Job of the cluster stands; undefined where there is no cluster. */
+  jobs: ((namespace: string, name: string) => JobAnswer) | undefined;
   readonly #readBrakes = new WeakMap<AccountSnapshot, Gate | 'none'>();
 
   constructor(
@@ -140,12 +144,11 @@ export class Fleet {
     return resolved.credentials ? { kind: 'given', values: resolved.credentials } : { kind: 'unmanaged' };
   }
 
-  /** `file:line: path: ` for the start of a message about a field; empty when the document is gone. */
+  /** `file:line: path: ` (in a cluster `plural/namespace/name: path: `) for the start of a message about a field; empty when the document is gone. */
   whereIs(key: ObjectKey, path: readonly (string | number)[]): string {
     const desired = this.snapshot.objects.get(key);
     if (!desired) return '';
-    const { file, line } = desired.locate(path);
-    return `${file}:${line}: ${formatPath(path)}: `;
+    return `${placeText(desired.locate(path))}: ${formatPath(path)}: `;
   }
 
   /** The volume object that a service refers to, or that stands for the volume attached to it. */

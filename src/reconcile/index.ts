@@ -7,4 +7,5 @@ export { serviceMarks, templateMarks, volumeMarks, type Marks } from './observe.
 export * from './funds.ts';
 export * from './reconciler.ts';
 export { isBuiltIn, listsOf } from './references.ts';
+export type { Jobs } from './tasks.ts';
 export * from './workqueue.ts';

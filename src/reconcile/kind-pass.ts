@@ -32,6 +32,8 @@ export interface KindPass {
   account(): { readonly handle: AccountHandle | undefined; readonly problem: Plan | undefined };
   /** It is wanted no more, and there is nothing at the provider to be looked at for it. */
   released(): boolean;
+  /** It is wanted no more, and what it stands for is to stay: that needs no look at the provider. */
+  isGivenUp(): boolean;
   /** Looks the object up in a snapshot that began after `notBeforeMs`. */
   observe(account: AccountHandle, notBeforeMs: number): Promise<void>;
   observation(): Observation<wire.Service | wire.Volume | wire.Template | wire.Registry>;

@@ -6,7 +6,7 @@ import type { ObjectKey } from '../resources/index.ts';
 export interface WantedLease {
   /** `namespace/name`: leases of one account share its pace. */
   readonly account: string;
-  readonly api: Pick<ControlApi, 'recordActivity' | 'activities'>;
+  readonly api: Pick<ControlApi, 'recordActivity' | 'activities' | 'heartbeatWaits'>;
   readonly serviceId: string;
   /** The same for register, beats and release (§4 rule 6). */
   readonly activityId: string;

@@ -21,6 +21,10 @@ export abstract class LocalPass {
     return record;
   }
 
+  isGivenUp(): boolean {
+    return false;
+  }
+
   observation(): Observation<never> {
     return notObserved;
   }

@@ -9,6 +9,7 @@
  */
 import type { Refused } from '../api/index.ts';
 import { invariant, sameValue, type Clock, type Random } from '../base/index.ts';
+import { placeText } from '../desired/index.ts';
 import { classifyRefusal, execute, type Target } from '../execute/index.ts';
 import type { Readiness } from '../observed/index.ts';
 import {
@@ -117,10 +118,9 @@ export class Reconciler {
     const { fleet } = this.#options;
     const problem = fleet.snapshot.unusable.get(record.key)?.[0];
     if (problem) {
-      const where = `${problem.file}${problem.line === undefined ? '' : `:${problem.line}`}`;
       return holdFor(
         'InvalidSpec',
-        `${where}: ${problem.path ? `${problem.path}: ` : ''}${problem.message}; ${problem.remedy}`,
+        `${placeText(problem)}: ${problem.path ? `${problem.path}: ` : ''}${problem.message}; ${problem.remedy}`,
       );
     }
     const annotation = fleet.annotationProblem(record.key);
@@ -135,6 +135,7 @@ export class Reconciler {
     const failure = account.handle?.informer.failure;
     // A lease asks nothing of the account read: it must not end with it.
     if (!failure || kind.kind === 'ProtectedTask') return undefined;
+    if (kind.isGivenUp()) return inSync();
     const { reason, message } = failure;
     return reason === 'IdentityChanged' ? holdFor(reason, message) : waitFor(reason, message);
   }
@@ -246,6 +247,8 @@ export class Reconciler {
     if (changed) {
       await store.save(next);
       metrics.statusWrites.inc({ kind: kind.kind });
+    } else {
+      await store.flush(key);
     }
     return { plan, wake: wakeAfter(plan, account, clock.wallMs()), statusChanged: changed, removed: false };
   }

@@ -22,6 +22,8 @@ import { usableSnapshot, type Absences, type Observed } from './observe.ts';
 
 export const noGates: Gates = { creation: undefined, deletion: undefined, spending: undefined };
 
+const giveUpAdvice = '; to let the object go without it, say `deletionPolicy: Retain`';
+
 type AnyRemote = wire.Service | wire.Volume | wire.Template | wire.Registry;
 
 export abstract class RemotePass<Remote extends AnyRemote> {
@@ -76,7 +78,8 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     if (resolved.kind === 'problem') {
       const left =
         record.externalId === undefined ? '' : `; ${record.externalId} is left as it is until then`;
-      const message = `${resolved.message}${left}`;
+      const giveUp = record.deletionRequestedAt === undefined ? '' : giveUpAdvice;
+      const message = `${resolved.message}${left}${giveUp}`;
       return { handle: undefined, problem: holdFor(resolved.reason, message, { path }) };
     }
     const { handle } = resolved;
@@ -88,10 +91,15 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   }
 
   released(): boolean {
+    const { deletionRequestedAt, externalId } = this.record();
+    if (deletionRequestedAt === undefined || this.store.openIntent(this.key)) return false;
+    return externalId === undefined || this.isGivenUp();
+  }
+
+  isGivenUp(): boolean {
     const record = this.record();
     if (record.deletionRequestedAt === undefined || this.store.openIntent(this.key)) return false;
-    const { deletionPolicy } = this.fleet.planned(record).spec;
-    return record.externalId === undefined || deletionPolicy === 'Retain';
+    return this.fleet.planned(record).spec.deletionPolicy === 'Retain';
   }
 
   async observe(account: AccountHandle, notBeforeMs: number): Promise<void> {

@@ -20,7 +20,7 @@ import type { AccountHandle } from './accounts.ts';
 import type { KindPass } from './kind-pass.ts';
 import { LocalPass } from './local-pass.ts';
 import type { KeptLease } from './leases.ts';
-import { serviceKeyOf } from './tasks.ts';
+import { jobOf, serviceKeyOf } from './tasks.ts';
 
 export class TaskPass extends LocalPass implements KindPass {
   readonly kind = 'ProtectedTask';
@@ -48,8 +48,9 @@ export class TaskPass extends LocalPass implements KindPass {
     const { store, leases, mode, clock, random } = this.options;
     const object = this.#object();
     if (this.record().releasedAt !== undefined || mode === 'preview') return;
-    const ends = taskEnd(object, 'running', clock.wallMs()) !== undefined;
-    if (!ends && object.spec.until?.jobRef === undefined) await this.#prepare(handle);
+    const job = this.#job();
+    const ends = taskEnd(object, job, clock.wallMs()) !== undefined;
+    if (!ends && job === 'running') await this.#prepare(handle);
     const kept = this.#keep(handle, ends);
     if (kept?.phase === 'released' || (ends && this.#isServiceGone(handle))) {
       await store.save({ ...this.record(), releasedAt: clock.wallMs() });
@@ -125,13 +126,17 @@ export class TaskPass extends LocalPass implements KindPass {
     return this.options.fleet.planned<'ProtectedTask'>(this.record());
   }
 
+  #job() {
+    return jobOf(this.options.fleet, this.record());
+  }
+
   #inputs(): TaskInputs {
     return {
       object: this.#object(),
       record: this.record(),
       service: this.#service(),
       lease: this.#lease,
-      job: this.#object().spec.until?.jobRef === undefined ? 'running' : 'no-cluster',
+      job: this.#job(),
       nowMs: this.options.clock.wallMs(),
     };
   }

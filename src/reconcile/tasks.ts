@@ -1,6 +1,6 @@
 /** What the fleet knows of protected tasks: which services they protect, and which of them go on. */
 import type { DesiredSnapshot } from '../desired/index.ts';
-import { taskEnd } from '../plan/index.ts';
+import { jobState, taskEnd, type JobAnswer, type JobState } from '../plan/index.ts';
 import {
   objectKey,
   parseObjectKey,
@@ -10,6 +10,13 @@ import {
 } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { Fleet } from './fleet.ts';
+
+/** What is asked about Jobs of a cluster. */
+export interface Jobs {
+  answer(namespace: string, name: string): JobAnswer;
+  /** From now on, who asked for an answer is told when it is another one. */
+  listen(listener: (namespace: string, name: string) => void): void;
+}
 
 /** The ContainerService that a task protects. */
 export function serviceKeyOf(record: ObjectRecord, { serviceRef }: ProtectedTaskSpec): ObjectKey {
@@ -25,9 +32,24 @@ export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): 
     const record = fleet.store.record(key);
     if (!record || record.releasedAt !== undefined) return [];
     const object = fleet.planned<'ProtectedTask'>(record);
-    const isOver = taskEnd(object, 'running', nowMs) !== undefined;
+    const isOver = taskEnd(object, jobOf(fleet, record), nowMs) !== undefined;
     if (isOver && !record.lease) return [];
     return [describeTask(remoteName('ProtectedTask', object.name, object.spec), record)];
+  });
+}
+
+/** How the Job stands that the task lasts as long as; `running` for a task without one. */
+export function jobOf(fleet: Fleet, record: ObjectRecord): JobState {
+  const name = fleet.planned<'ProtectedTask'>(record).spec.until?.jobRef?.name;
+  if (name === undefined) return 'running';
+  return jobState(fleet.jobs?.(parseObjectKey(record.key).namespace, name), record);
+}
+
+/** The tasks that last as long as a Job. */
+export function tasksOfJob(snapshot: DesiredSnapshot, namespace: string, job: string): ObjectKey[] {
+  return [...tasksIn(snapshot).values()].flat().filter((key) => {
+    const spec = snapshot.objects.get(key)?.spec as ProtectedTaskSpec | undefined;
+    return parseObjectKey(key).namespace === namespace && spec?.until?.jobRef?.name === job;
   });
 }
 

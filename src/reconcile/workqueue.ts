@@ -14,12 +14,10 @@ import type { Metrics } from '../telemetry/index.ts';
 export type QueueLane = 'edit' | 'resync';
 
 const fairness = 4;
-/** There is one queue for all kinds. */
-const labels = { name: 'fleetkeeper' };
-
 export class Workqueue<Key extends string> {
   readonly #clock: Clock;
   readonly #metrics: Metrics;
+  readonly #labels: { readonly name: string };
   /** With the monotonic times since when they wait, and since when they are worked on. */
   readonly #ready: Record<QueueLane, Map<Key, number>> = { edit: new Map(), resync: new Map() };
   readonly #working = new Map<Key, number>();
@@ -30,9 +28,11 @@ export class Workqueue<Key extends string> {
   #taken = 0;
   #stopped = false;
 
-  constructor(clock: Clock, metrics: Metrics) {
+  /** `name`: in metrics. There is one queue for all of our kinds. */
+  constructor(clock: Clock, metrics: Metrics, name = 'fleetkeeper') {
     this.#clock = clock;
     this.#metrics = metrics;
+    this.#labels = { name };
   }
 
   /** Keys that are ready or being worked on. */
@@ -49,7 +49,7 @@ export class Workqueue<Key extends string> {
     }
     if (this.#ready.edit.has(key)) return;
     const sinceMs = this.#ready.resync.get(key);
-    if (sinceMs === undefined) this.#metrics.queueAdds.inc(labels);
+    if (sinceMs === undefined) this.#metrics.queueAdds.inc(this.#labels);
     if (lane === 'edit') this.#ready.resync.delete(key);
     this.#ready[lane].set(key, sinceMs ?? this.#clock.monotonicMs());
     this.#tellDepth();
@@ -63,7 +63,7 @@ export class Workqueue<Key extends string> {
     const known = this.#delayed.get(key);
     if (known && known.dueAtMs <= dueAtMs) return;
     this.#cancelDelay(key);
-    this.#metrics.queueRetries.inc(labels);
+    this.#metrics.queueRetries.inc(this.#labels);
     const timer = this.#clock.after(delayMs, () => {
       this.#delayed.delete(key);
       this.add(key, 'resync');
@@ -82,7 +82,7 @@ export class Workqueue<Key extends string> {
   done(key: Key): void {
     const sinceMs = this.#working.get(key);
     if (sinceMs !== undefined) {
-      this.#metrics.workSeconds.observe(labels, (this.#clock.monotonicMs() - sinceMs) / 1000);
+      this.#metrics.workSeconds.observe(this.#labels, (this.#clock.monotonicMs() - sinceMs) / 1000);
     }
     this.#working.delete(key);
     const lane = this.#again.get(key);
@@ -96,10 +96,10 @@ export class Workqueue<Key extends string> {
     const nowMs = this.#clock.monotonicMs();
     const seconds = [...this.#working.values()].map((sinceMs) => (nowMs - sinceMs) / 1000);
     this.#metrics.unfinishedSeconds.set(
-      labels,
+      this.#labels,
       seconds.reduce((sum, each) => sum + each, 0),
     );
-    this.#metrics.longestRunningSeconds.set(labels, Math.max(0, ...seconds));
+    this.#metrics.longestRunningSeconds.set(this.#labels, Math.max(0, ...seconds));
   }
 
   /** Resolves once nothing is ready or being worked on; what is delayed does not count. */
@@ -147,7 +147,7 @@ export class Workqueue<Key extends string> {
       for (const [key, sinceMs] of lane) {
         lane.delete(key);
         this.#taken += 1;
-        this.#metrics.queueSeconds.observe(labels, (this.#clock.monotonicMs() - sinceMs) / 1000);
+        this.#metrics.queueSeconds.observe(this.#labels, (this.#clock.monotonicMs() - sinceMs) / 1000);
         return key;
       }
     }
@@ -155,7 +155,7 @@ export class Workqueue<Key extends string> {
   }
 
   #tellDepth(): void {
-    this.#metrics.queueDepth.set(labels, this.#ready.edit.size + this.#ready.resync.size);
+    this.#metrics.queueDepth.set(this.#labels, this.#ready.edit.size + this.#ready.resync.size);
   }
 
   #tellIdle(): void {

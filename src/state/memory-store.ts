@@ -68,6 +68,10 @@ export class MemoryStore implements StateStore {
     this.#intents.set(intent.object, intent);
   }
 
+  async flush(_key: ObjectKey): Promise<void> {
+    // What is saved is as durable as it gets.
+  }
+
   async remove(key: ObjectKey): Promise<void> {
     const id = this.#records.get(key)?.externalId;
     if (id !== undefined && this.#byExternalId.get(id) === key) this.#byExternalId.delete(id);

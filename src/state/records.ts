@@ -25,7 +25,8 @@ export interface ObjectRecord {
   readonly specDigest: string;
   readonly manifest: StoredManifest;
   readonly file: string;
-  readonly line: number;
+  /** Undefined in a cluster. */
+  readonly line: number | undefined;
   /** Unix milliseconds at which it was seen to be gone from the source; undefined while it is wanted. */
   readonly deletionRequestedAt: number | undefined;
   /** The account (`namespace/name`) in which `externalId` lives. */
@@ -281,6 +282,8 @@ export interface StateStore {
   saveAll(records: readonly ObjectRecord[]): Promise<void>;
   /** Writes the intent and the record in one step. */
   saveIntent(intent: Intent, record: ObjectRecord): Promise<void>;
+  /** Resolves when everything that was saved of the object is durable; an intent's outcome may not be before. */
+  flush(key: ObjectKey): Promise<void>;
   /** Forgets the object and its intents. */
   remove(key: ObjectKey): Promise<void>;
   /** Another process may have left it since the start. */

@@ -1,0 +1,39 @@
+/** Tells what passes do as Events of their objects. */
+import type { Clock } from '../base/index.ts';
+import type { EventRecorder } from '../kubernetes/index.ts';
+import type { PassResult } from '../reconcile/index.ts';
+import { apiVersion, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { StateStore } from '../state/index.ts';
+import { happenings, nothingTold, type ToldNews } from '../status/index.ts';
+
+export interface ClusterEventsOptions {
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  readonly store: StateStore;
+  readonly clock: Clock;
+}
+
+export class ClusterEvents {
+  readonly #options: ClusterEventsOptions;
+  readonly #told = new Map<ObjectKey, ToldNews>();
+  readonly #sinceMs: number;
+
+  constructor(options: ClusterEventsOptions) {
+    this.#options = options;
+    this.#sinceMs = options.clock.wallMs();
+  }
+
+  passed(key: ObjectKey, { plan, removed }: PassResult): void {
+    if (removed) {
+      this.#told.delete(key);
+      return;
+    }
+    const { store, recorder } = this.#options;
+    const record = store.record(key);
+    if (!record) return;
+    const view = { plan, lastIntent: store.lastIntent(key), drift: record.status?.drift ?? [] };
+    const { told, news } = happenings(view, this.#told.get(key) ?? nothingTold, this.#sinceMs);
+    this.#told.set(key, told);
+    const about = { apiVersion, ...parseObjectKey(key), uid: record.uid };
+    for (const { type, reason, message } of news) recorder.record({ about, type, reason, message });
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * The source of a cluster, with the store looking on: the objects themselves hold the state, so the store takes in each
+ * snapshot before anybody decides anything on it. Snapshots are passed on in their order.
+ */
+import type { DesiredSnapshot, DesiredSource } from '../desired/index.ts';
+import type { ClusterStore, Noticed, StoredObject } from '../state/index.ts';
+
+export interface WatchedByStore {
+  readonly source: DesiredSource;
+  readonly store: Pick<ClusterStore, 'observe'>;
+  readonly onNoticed: (noticed: Noticed) => void;
+}
+
+export function watchedByStore({ source, store, onNoticed }: WatchedByStore): DesiredSource {
+  let passing: Promise<void> = Promise.resolve();
+  const take = async (snapshot: DesiredSnapshot) => {
+    onNoticed(await store.observe(storedObjects(snapshot), new Set(snapshot.unusable.keys())));
+  };
+  return {
+    description: source.description,
+    async start(onChange) {
+      const early: DesiredSnapshot[] = [];
+      let isStarted = false;
+      const first = await source.start((snapshot) => {
+        if (!isStarted) {
+          early.push(snapshot);
+          return;
+        }
+        passing = passing.then(() => take(snapshot)).then(() => onChange(snapshot));
+      });
+      const latest = early.at(-1) ?? first;
+      isStarted = true;
+      await take(latest);
+      return latest;
+    },
+    async stop() {
+      await source.stop();
+      await passing;
+    },
+  };
+}
+
+function* storedObjects({ objects }: DesiredSnapshot): Iterable<StoredObject> {
+  for (const { key, cluster } of objects.values()) {
+    if (!cluster) continue;
+    const { uid, resourceVersion, finalizers, deletionRequestedAt, status } = cluster;
+    yield { key, uid, resourceVersion, finalizers, deletionRequestedAt, status };
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Who this operator is, kept in a Secret in its own namespace: the owner's name that its marks carry, and the key of its
+ * digests. All replicas and shards share it. When the Secret is lost, the name is the same again (it comes from the cluster's
+ * own identity, the uid of kube-system, unless it was given): what the marks prove is found again; old digests then prove
+ * nothing, and are no drift.
+ */
+import { UserError, digestKey, type DigestKey, type Random } from '../base/index.ts';
+import { KubernetesError, type KubernetesApi, type KubernetesObject } from '../kubernetes/index.ts';
+
+export interface ClusterIdentity {
+  readonly ownerName: string;
+  readonly digestKey: DigestKey;
+}
+
+export const identitySecretName = 'fleetkeeper-state';
+
+const secrets = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true } as const;
+const namespaces = {
+  group: '',
+  version: 'v1',
+  plural: 'namespaces',
+  kind: 'Namespace',
+  namespaced: false,
+} as const;
+
+export interface IdentityOptions {
+  readonly api: Pick<KubernetesApi, 'get' | 'create' | 'namespace'>;
+  readonly random: Random;
+  /** The owner's name, when it was given. */
+  readonly owner: string | undefined;
+}
+
+/** Reads the identity, and makes it at the first start. */
+export async function openClusterIdentity(options: IdentityOptions): Promise<ClusterIdentity> {
+  const { api, random, owner } = options;
+  const found = await readClusterIdentity(options);
+  if (found) return found;
+  const key = random.bytes(32);
+  const ownerName = owner ?? (await defaultOwner(api));
+  try {
+    await api.create(secrets, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        name: identitySecretName,
+        namespace: api.namespace,
+        labels: { 'app.kubernetes.io/managed-by': 'fleetkeeper' },
+      },
+      type: 'Opaque',
+      data: { owner: encode(ownerName), digestKey: encode(key.toString('hex')) },
+    });
+    return { ownerName, digestKey: digestKey(key) };
+  } catch (error) {
+    // Another replica was faster: its one counts.
+    const made =
+      error instanceof KubernetesError && error.status === 409 && (await readClusterIdentity(options));
+    if (made) return made;
+    throw error;
+  }
+}
+
+/** Undefined before the operator has run for the first time. */
+export async function readClusterIdentity({
+  api,
+  owner,
+}: Pick<IdentityOptions, 'api' | 'owner'>): Promise<ClusterIdentity | undefined> {
+  const secret = await api.get({ type: secrets, namespace: api.namespace, name: identitySecretName });
+  if (!secret) return undefined;
+  const where = `the Secret ${api.namespace}/${identitySecretName}`;
+  const ownerName = decode(secret, 'owner');
+  const key = decode(secret, 'digestKey');
+  if (!ownerName || !key || !/^[0-9a-f]{64}$/.test(key)) {
+    throw new UserError(
+      `${where} holds no owner or no digest key`,
+      'it was edited, or not written by fleetkeeper: restore it, or delete it and let a new one be made',
+    );
+  }
+  if (owner !== undefined && owner !== ownerName) {
+    throw new UserError(
+      `${where} was made for the owner "${ownerName}", not "${owner}"`,
+      'leave --owner out; to change the owner, delete the Secret, and take over what carries the old mark with adopt and adopt-from',
+    );
+  }
+  return { ownerName, digestKey: digestKey(Buffer.from(key, 'hex')) };
+}
+
+async function defaultOwner(api: IdentityOptions['api']): Promise<string> {
+  const target = { type: namespaces, namespace: undefined, name: 'kube-system' };
+  const uid = (await api.get(target))?.metadata.uid;
+  if (uid !== undefined) return `cluster-${uid}`;
+  throw new UserError(
+    'the cluster shows no namespace kube-system to tell its identity by',
+    'name the owner of what is made here with --owner',
+  );
+}
+
+const encode = (text: string) => Buffer.from(text).toString('base64');
+
+function decode(secret: KubernetesObject, name: string): string | undefined {
+  const data = secret['data'] as Readonly<Record<string, unknown>> | undefined;
+  const value = data?.[name];
+  return typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : undefined;
+}

@@ -1,0 +1,337 @@
+/**
+ * The state of operator mode: in the objects themselves. What the engine has learned of an object lies in its status
+ * (`bookkeeping.ts`), so that it lives and dies with it, and is there after a crash, a move to another node, a new leader.
+ *
+ *     source ── observe ──> in memory ── save, saveIntent(pending) ──> status patched ── resolves
+ *                              └── saveIntent(finished): in memory, and with the next save or flush
+ *
+ * - An intent is on the API server's disk before it is sent. Its outcome is written together with the status that the pass
+ *   ends with: a crash between the two leaves it pending, which is settled by evidence like any other.
+ * - A patch carries uid and resourceVersion. On a conflict the object is read again: an edit by a person is no
+ *   obstacle, and the patch is made anew; bookkeeping with a higher sequence than ours is another manager's, and then its word
+ *   counts, not ours: the record is taken over from there, and the write fails.
+ * - A wiped status is written again from memory.
+ * - The finalizer is put on before anything is written down that a cleanup will be needed for, and taken off when the
+ *   object is removed. An object that vanished all the same (somebody took the finalizer off) is forgotten: what it stood
+ *   for stays as it is.
+ */
+import {
+  backoffMs,
+  invariant,
+  mergePatch,
+  sleep,
+  type Clock,
+  type DigestKey,
+  type Random,
+} from '../base/index.ts';
+import {
+  KubernetesError,
+  newerVersion,
+  type KubernetesApi,
+  type KubernetesObject,
+  type Patch,
+} from '../kubernetes/index.ts';
+import { cleanupFinalizer, parseObjectKey, resourceTypes, type ObjectKey } from '../resources/index.ts';
+import { bookkeepingOf, readBookkeeping } from './bookkeeping.ts';
+import type { IdentityPin } from './identity-pin.ts';
+import { MemoryStore } from './memory-store.ts';
+import { withEngineFields, type Intent, type ObjectRecord, type Resolution } from './records.ts';
+import { readResolution } from './resolution-annotation.ts';
+
+export interface ClusterStoreOptions {
+  /** Undefined: nothing is written, for whoever only looks. */
+  readonly api: Pick<KubernetesApi, 'get' | 'patch'> | undefined;
+  readonly identity: { readonly digestKey: DigestKey; readonly ownerName: string };
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** What the source tells of an object's existence. */
+export interface StoredObject {
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly finalizers: readonly string[];
+  /** Unix milliseconds at which somebody deleted it. */
+  readonly deletionRequestedAt: number | undefined;
+  readonly status: unknown;
+}
+
+export interface Noticed {
+  /** Somebody has edited or wiped their bookkeeping; it is written again with the next flush. */
+  readonly tampered: readonly ObjectKey[];
+  /** Those that were known and are no more, or are others of the same name now. They have been forgotten. */
+  readonly vanished: readonly ObjectRecord[];
+}
+
+interface Known extends StoredObject {
+  /** Of the bookkeeping, as we wrote or read it last. */
+  readonly sequence: number;
+}
+
+const conflictBackoff = { firstMs: 50, longestMs: 2000 };
+const attempts = 8;
+
+export class ClusterStore extends MemoryStore {
+  readonly #options: ClusterStoreOptions;
+  readonly #known = new Map<ObjectKey, Known>();
+  readonly #identities = new Map<ObjectKey, IdentityPin>();
+  /** Writes of one object follow each other. */
+  readonly #writing = new Map<ObjectKey, Promise<void>>();
+  readonly #unwritten = new Set<ObjectKey>();
+  readonly #vanished: ObjectRecord[] = [];
+
+  constructor(options: ClusterStoreOptions) {
+    super({ ...options.identity, ownerConfirmed: true }, [], []);
+    this.#options = options;
+  }
+
+  /** Takes in what the source shows: all objects that there are, `unusable` ones (of which no more is known) beside them. */
+  async observe(objects: Iterable<StoredObject>, unusable: ReadonlySet<ObjectKey>): Promise<Noticed> {
+    const seen = new Set<ObjectKey>();
+    const tampered: ObjectKey[] = [];
+    for (const object of objects) {
+      // It goes, and needs nothing of us: it never did, or has been cleaned up after, or somebody took our finalizer off.
+      if (object.deletionRequestedAt !== undefined && !object.finalizers.includes(cleanupFinalizer)) continue;
+      seen.add(object.key);
+      const known = this.#known.get(object.key);
+      if (known?.uid === object.uid) {
+        if (!newerVersion(object.resourceVersion, known.resourceVersion)) continue;
+        if (this.#follow(known, object)) tampered.push(object.key);
+        continue;
+      }
+      if (known) await this.#forget(object.key);
+      await this.#load(object);
+    }
+    for (const key of this.#known.keys()) {
+      if (!seen.has(key) && !unusable.has(key)) await this.#forget(key);
+    }
+    return { tampered, vanished: this.#vanished.splice(0) };
+  }
+
+  /** Only what the source says: nothing that would have to be written there. */
+  override async saveAll(records: readonly ObjectRecord[]): Promise<void> {
+    await super.saveAll(records);
+  }
+
+  override async save(record: ObjectRecord): Promise<void> {
+    await this.#remember(record);
+    await this.#write(record.key);
+  }
+
+  override async flush(key: ObjectKey): Promise<void> {
+    if (this.#unwritten.has(key)) await this.#write(key);
+  }
+
+  override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
+    const { key } = record;
+    if (intent.outcome === 'pending') await this.#write(key, { intent, record });
+    await super.saveIntent(intent, this.#current(record));
+    if (intent.outcome !== 'pending') this.#unwritten.add(key);
+  }
+
+  /** Takes the finalizer off: the object goes, or, when it is only no business of ours any more, stays without us. */
+  override async remove(key: ObjectKey): Promise<void> {
+    if (this.#options.api) await this.#inTurn(key, () => this.#unfinalize(key));
+    await this.#drop(key);
+  }
+
+  /** Left by a person as an annotation. */
+  override resolution(key: ObjectKey): Resolution | undefined {
+    return readResolution(this.record(key)?.manifest.annotations ?? {});
+  }
+
+  override async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
+    await super.saveIdentityPin(account, pin);
+    const key: ObjectKey = `Account/${account as `${string}/${string}`}`;
+    if (pin) this.#identities.set(key, pin);
+    else this.#identities.delete(key);
+    // The account of the environment has no object: its pin lasts as long as this process.
+    if (this.#known.has(key)) await this.#write(key);
+  }
+
+  async #load(object: StoredObject): Promise<void> {
+    const { key, uid, status } = object;
+    const kept = readBookkeeping(key, uid, status, this.digestKey.id);
+    this.#known.set(key, { ...object, sequence: kept.sequence });
+    await super.saveAll([kept.record]);
+    if (kept.intent) await super.saveIntent(kept.intent, kept.record);
+    if (!kept.identity) return;
+    this.#identities.set(key, kept.identity);
+    const { namespace, name } = parseObjectKey(key);
+    await super.saveIdentityPin(`${namespace}/${name}`, kept.identity);
+  }
+
+  /** Takes the object as it is now; true when our bookkeeping is not in it as we wrote it. */
+  #follow({ sequence }: Known, object: StoredObject): boolean {
+    const { key, uid, status } = object;
+    this.#known.set(key, { ...object, sequence });
+    const isTampered =
+      sequence > 0 && readBookkeeping(key, uid, status, this.digestKey.id).sequence < sequence;
+    if (isTampered) this.#unwritten.add(key);
+    return isTampered;
+  }
+
+  /** It went by itself: not by `remove`. */
+  async #forget(key: ObjectKey): Promise<void> {
+    const record = this.record(key);
+    if (record) this.#vanished.push(record);
+    await this.#drop(key);
+  }
+
+  async #drop(key: ObjectKey): Promise<void> {
+    this.#known.delete(key);
+    this.#unwritten.delete(key);
+    this.#identities.delete(key);
+    await super.remove(key);
+  }
+
+  async #remember(record: ObjectRecord): Promise<void> {
+    await super.save(this.#current(record));
+  }
+
+  /** The document may have been edited while the pass was under way. */
+  #current(record: ObjectRecord): ObjectRecord {
+    const current = this.record(record.key);
+    return current ? withEngineFields(current, record) : record;
+  }
+
+  /** Makes what is in memory durable, or, given an intent, that instead. */
+  async #write(
+    key: ObjectKey,
+    planned?: { readonly intent: Intent; readonly record: ObjectRecord },
+  ): Promise<void> {
+    if (!this.#options.api) return;
+    await this.#inTurn(key, () =>
+      this.#untilAccepted(key, async (known) => {
+        const record = planned?.record ?? this.record(key);
+        if (!record) return;
+        const intent = planned?.intent ?? this.lastIntent(key);
+        const protectedObject = needsCleanup(record, intent) ? await this.#withFinalizer(known) : known;
+        const statusAt = (sequence: number) => {
+          const kept = { record, intent, identity: this.#identities.get(key), sequence };
+          const bookkeeping = bookkeepingOf(kept, this.digestKey.id);
+          return mergePatch(protectedObject.status ?? {}, { ...record.status, bookkeeping });
+        };
+        // What the server can't keep apart (null, and nothing) is no reason to write.
+        if (statusAt(known.sequence) !== undefined) {
+          const sequence = known.sequence + 1;
+          const answer = await this.#patch(protectedObject, { status: statusAt(sequence) }, 'status');
+          this.#known.set(key, { ...factsOf(key, answer), sequence });
+        }
+        this.#unwritten.delete(key);
+      }),
+    );
+  }
+
+  async #unfinalize(key: ObjectKey): Promise<void> {
+    try {
+      await this.#untilAccepted(key, async (known) => {
+        const finalizers = known.finalizers.filter((name) => name !== cleanupFinalizer);
+        if (finalizers.length < known.finalizers.length) await this.#setFinalizers(known, finalizers);
+      });
+    } catch (error) {
+      if (!(error instanceof ObjectGone)) throw error;
+    }
+  }
+
+  async #withFinalizer(known: Known): Promise<Known> {
+    if (known.finalizers.includes(cleanupFinalizer)) return known;
+    return this.#setFinalizers(known, [...known.finalizers, cleanupFinalizer]);
+  }
+
+  async #setFinalizers(known: Known, finalizers: readonly string[]): Promise<Known> {
+    const answer = await this.#patch(known, { metadata: { finalizers } });
+    const after = { ...factsOf(known.key, answer), sequence: known.sequence };
+    this.#known.set(known.key, after);
+    return after;
+  }
+
+  #patch(known: Known, change: { metadata?: object; status?: unknown }, subresource?: 'status') {
+    const { uid, resourceVersion, key } = known;
+    const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
+    const patch: Patch = { kind: 'merge', body, ...(subresource ? { subresource } : {}) };
+    return this.#api().patch(targetOf(key), patch);
+  }
+
+  /** Runs `work` with the object as it is, again when somebody was faster. */
+  async #untilAccepted(key: ObjectKey, work: (known: Known) => Promise<void>): Promise<void> {
+    const { clock, random } = this.#options;
+    for (let attempt = 0; ; attempt += 1) {
+      const known = this.#known.get(key);
+      if (!known) throw new ObjectGone(key);
+      try {
+        await work(known);
+        return;
+      } catch (error) {
+        const isConflict = error instanceof KubernetesError && (error.status === 409 || error.status === 404);
+        if (!isConflict || attempt === attempts - 1) throw error;
+        await this.#readAgain(known);
+        if (attempt > 0) await sleep(clock, backoffMs(attempt, conflictBackoff, random));
+      }
+    }
+  }
+
+  async #readAgain(known: Known): Promise<void> {
+    const { key, uid } = known;
+    const object = await this.#api().get(targetOf(key));
+    if (!object || object.metadata.uid !== uid) {
+      await this.#forget(key);
+      throw new ObjectGone(key);
+    }
+    const facts = factsOf(key, object);
+    const { sequence } = readBookkeeping(key, uid, facts.status, this.digestKey.id);
+    if (sequence <= known.sequence) {
+      this.#follow(known, facts);
+      return;
+    }
+    const before = this.record(key);
+    await this.#load(facts);
+    const loaded = this.record(key);
+    invariant(loaded, `the record of ${key} was just read`);
+    if (before) await super.saveAll([withEngineFields(before, loaded)]);
+    throw new Error(
+      `${key}: another manager has written to it (${sequence} follows ${known.sequence}); only one may act for an object: is a second operator running?`,
+    );
+  }
+
+  #api(): NonNullable<ClusterStoreOptions['api']> {
+    const { api } = this.#options;
+    invariant(api, 'a store without an API writes nothing');
+    return api;
+  }
+
+  #inTurn(key: ObjectKey, work: () => Promise<void>): Promise<void> {
+    const before = this.#writing.get(key) ?? Promise.resolve();
+    const turn = before.catch(() => undefined).then(work);
+    this.#writing.set(key, turn);
+    return turn.finally(() => {
+      if (this.#writing.get(key) === turn) this.#writing.delete(key);
+    });
+  }
+}
+
+/** The object is no more, or another one has its name. */
+class ObjectGone extends Error {
+  constructor(key: ObjectKey) {
+    super(`${key} is not in the cluster any more`);
+  }
+}
+
+/** There is, or may be, something at the provider that has to be seen to before the object may go. */
+function needsCleanup(record: ObjectRecord, intent: Intent | undefined): boolean {
+  const isOpen = intent?.outcome === 'pending' || intent?.outcome === 'unknown';
+  const isLeased = record.lease !== undefined && record.releasedAt === undefined;
+  return isOpen || isLeased || record.externalId !== undefined || record.key.startsWith('Account/');
+}
+
+function factsOf(key: ObjectKey, { metadata, status }: KubernetesObject): StoredObject {
+  const { uid, resourceVersion, finalizers = [], deletionTimestamp } = metadata;
+  const deletionRequestedAt = deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp);
+  return { key, uid, resourceVersion, finalizers, deletionRequestedAt, status };
+}
+
+function targetOf(key: ObjectKey) {
+  const { kind, namespace, name } = parseObjectKey(key);
+  return { type: resourceTypes[kind], namespace, name };
+}

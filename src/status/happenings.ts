@@ -1,0 +1,120 @@
+/**
+ * What of a pass is worth an Event in a cluster: each mutation with its outcome, each hold, each drift; once, when it is
+ * new. Pure. What is being waited for is in the conditions, except for a wait that a person may want to end: somebody's task.
+ */
+import { protectedReason, type Plan, type Step } from '../plan/index.ts';
+import type { DriftEntry, Intent } from '../state/index.ts';
+
+export interface Happening {
+  readonly type: 'Normal' | 'Warning';
+  /** A constant in CamelCase. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface PassView {
+  readonly plan: Plan;
+  readonly lastIntent: Intent | undefined;
+  readonly drift: readonly DriftEntry[];
+}
+
+/** What has been told of an object so far. */
+export interface ToldNews {
+  readonly intent: string;
+  readonly obstacle: string;
+  readonly drift: readonly string[];
+}
+
+export const nothingTold: ToldNews = { intent: '', obstacle: '', drift: [] };
+
+const done: Readonly<Record<Step['action']['do'], string>> = {
+  'create-service': 'Created',
+  'patch-service': 'Patched',
+  'resize-service': 'Resized',
+  'start-service': 'Started',
+  'stop-service': 'Stopped',
+  'restart-service': 'Restarted',
+  'delete-service': 'Deleted',
+  'set-sleep-policy': 'SleepPolicySet',
+  'create-volume': 'Created',
+  'update-volume': 'Updated',
+  'delete-volume': 'Deleted',
+  'create-template': 'Created',
+  'replace-template': 'Replaced',
+  'delete-template': 'Deleted',
+  'create-registry': 'Created',
+  'rotate-registry': 'CredentialsRotated',
+  'delete-registry': 'Deleted',
+};
+
+/** What is new in `view`. `sinceMs`: intents that ended before (Unix milliseconds) are an earlier process's to tell. */
+export function happenings(
+  view: PassView,
+  before: ToldNews,
+  sinceMs: number,
+): { readonly told: ToldNews; readonly news: readonly Happening[] } {
+  const told: ToldNews = {
+    intent: intentMark(view.lastIntent),
+    obstacle: obstacleOf(view.plan)?.reason ?? '',
+    drift: view.drift.map(driftMark),
+  };
+  const news = [
+    ...(told.intent === before.intent ? [] : intentNews(view.lastIntent, sinceMs)),
+    ...(told.obstacle === before.obstacle ? [] : obstacleNews(view.plan)),
+    ...driftNews(view.drift.filter((entry) => !before.drift.includes(driftMark(entry)))),
+  ];
+  return { told, news };
+}
+
+function intentMark(intent: Intent | undefined): string {
+  return intent ? `${intent.idempotencyKey} ${intent.createdAt} ${intent.outcome}` : '';
+}
+
+function intentNews(intent: Intent | undefined, sinceMs: number): Happening[] {
+  if (!intent || (intent.finishedAt ?? intent.createdAt) < sinceMs) return [];
+  const { action, outcome, note, targetId } = intent;
+  const what = `${action}${targetId === undefined ? '' : ` ${targetId}`}`;
+  switch (outcome) {
+    case 'applied':
+      return [{ type: 'Normal', reason: done[action as Step['action']['do']] ?? 'Changed', message: what }];
+    case 'refused':
+      return [{ type: 'Warning', reason: 'Refused', message: `${what}: ${note ?? 'refused'}` }];
+    case 'unknown':
+      return [
+        { type: 'Warning', reason: 'OutcomeUnknown', message: `${what}: ${note ?? 'there was no answer'}` },
+      ];
+    case 'not-applied':
+      return [{ type: 'Normal', reason: 'NotApplied', message: `${what} is shown not to have happened` }];
+    case 'pending':
+    case 'not-sent':
+      return [];
+  }
+}
+
+/** Waits that somebody's work causes; the reasons of `plan/disruption.ts`. */
+const toldWaits: ReadonlySet<string> = new Set([protectedReason, 'DisruptionForbidden', 'OutsideWindow']);
+
+function obstacleOf(plan: Plan): { readonly reason: string; readonly message: string } | undefined {
+  if (plan.kind === 'hold') return plan;
+  return plan.kind === 'wait' && (plan.stalled || toldWaits.has(plan.reason)) ? plan : undefined;
+}
+
+function obstacleNews(plan: Plan): Happening[] {
+  const obstacle = obstacleOf(plan);
+  if (!obstacle) return [];
+  const { reason, message } = obstacle;
+  return [{ type: plan.kind === 'hold' ? 'Warning' : 'Normal', reason, message }];
+}
+
+function driftMark({ path, kind, since }: DriftEntry): string {
+  return `${path} ${kind} ${since}`;
+}
+
+function driftNews(entries: readonly DriftEntry[]): Happening[] {
+  if (entries.length === 0) return [];
+  const what = entries.map(({ path, observed, desired, cause }) => {
+    const shown = `${path} is ${JSON.stringify(observed)}, declared ${JSON.stringify(desired)}`;
+    return cause === undefined ? shown : `${shown} (${cause})`;
+  });
+  return [{ type: 'Warning', reason: 'Drifted', message: what.join('; ') }];
+}

@@ -1,0 +1,68 @@
+import { stringify } from 'yaml';
+import { describe, expect, test } from 'vitest';
+import type { JobAnswer } from '../../src/plan/index.ts';
+import { Fleet } from '../../src/reconcile/fleet.ts';
+import { declaredTasks, tasksOfJob } from '../../src/reconcile/tasks.ts';
+import { apiVersion, type ObjectKey } from '../../src/resources/index.ts';
+import { MemoryStore, type ObjectRecord } from '../../src/state/index.ts';
+import { desiredOf, serviceDocument } from '../support/desired.ts';
+import { aRecord, owner } from '../support/plan.ts';
+
+const task: ObjectKey = 'ProtectedTask/default/epoch';
+const lease = { serviceId: 'id', activityId: 'activity', releaseKey: 'key' };
+
+function taskDocument(name: string, until?: object): string {
+  const spec = { serviceRef: { name: 'trainer' }, ...(until ? { until } : {}) };
+  return stringify({ apiVersion, kind: 'ProtectedTask', metadata: { name }, spec });
+}
+
+/** A service with a task that lasts as long as the Job `train`, which the cluster shows like this. */
+function fleetWith(answer: JobAnswer | undefined, record: Partial<ObjectRecord> = {}): Fleet {
+  const snapshot = desiredOf({
+    'trainer.yaml': serviceDocument('trainer'),
+    'epoch.yaml': taskDocument('epoch', { jobRef: { name: 'train' } }),
+    'other.yaml': taskDocument('other', { jobRef: { name: 'elsewhere' } }),
+  });
+  const store = new MemoryStore(
+    { digestKey: owner.digestKey, ownerName: 'lab' },
+    [aRecord(task, record)],
+    [],
+  );
+  const fleet = new Fleet(
+    store,
+    owner,
+    snapshot,
+    () => false,
+    () => 0,
+  );
+  if (answer)
+    fleet.jobs = (namespace, name) => (`${namespace}/${name}` === 'default/train' ? answer : 'unknown');
+  return fleet;
+}
+
+describe('a task that lasts as long as a Job', () => {
+  test.each([
+    ['running', ['epoch']],
+    ['unknown', ['epoch']],
+    ['gone', ['epoch']],
+    ['finished', []],
+    [undefined, ['epoch']],
+  ] as const)(
+    'protects its service before it is registered, unless the Job is over: %s',
+    (answer, declared) => {
+      expect(declaredTasks(fleetWith(answer), 'ContainerService/default/trainer', 0)).toEqual(declared);
+    },
+  );
+
+  test('protects until its release is acknowledged, whatever has become of the Job', () => {
+    const service = 'ContainerService/default/trainer';
+    expect(declaredTasks(fleetWith('gone', { lease }), service, 0)).toEqual(['epoch (activity)']);
+    expect(declaredTasks(fleetWith('gone', { lease, releasedAt: 1 }), service, 0)).toEqual([]);
+  });
+
+  test('is found by the Job', () => {
+    const { snapshot } = fleetWith('running');
+    expect(tasksOfJob(snapshot, 'default', 'train')).toEqual([task]);
+    expect(tasksOfJob(snapshot, 'other', 'train')).toEqual([]);
+  });
+});

@@ -1,0 +1,259 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { digestKey, sameValue, systemRandom } from '../../src/base/index.ts';
+import { KubernetesError } from '../../src/kubernetes/index.ts';
+import { annotations, cleanupFinalizer } from '../../src/resources/index.ts';
+import {
+  ClusterStore,
+  writeResolution,
+  type ObjectRecord,
+  type StoredObject,
+} from '../../src/state/index.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { ObjectCluster } from '../support/object-cluster.ts';
+import { intentOf, trainer } from './support.ts';
+
+let cluster: ObjectCluster;
+let store: ClusterStore;
+let clock: ManualClock;
+
+/** As another process of the same operator, which knows nothing yet. */
+function another(keyByte = 7): ClusterStore {
+  const identity = { digestKey: digestKey(Buffer.alloc(32, keyByte)), ownerName: 'cluster' };
+  return new ClusterStore({ api: cluster, identity, clock, random: systemRandom });
+}
+
+beforeEach(() => {
+  cluster = new ObjectCluster();
+  clock = new ManualClock();
+  store = another();
+});
+
+const nothing = new Set<never>();
+const observe = (objects: readonly StoredObject[], by = store) => by.observe(objects, nothing);
+
+async function known(by = store): Promise<ObjectRecord> {
+  await observe([cluster.has(trainer) ? cluster.shown(trainer) : cluster.add(trainer, 'uid-1')], by);
+  const record = by.record(trainer);
+  if (!record) throw new Error('the store does not know it');
+  return record;
+}
+
+/** What a process that starts now would take the object for. */
+async function afterRestart(keyByte?: number) {
+  const next = another(keyByte);
+  await observe([cluster.shown(trainer)], next);
+  return { record: next.record(trainer), intent: next.lastIntent(trainer), open: next.openIntent(trainer) };
+}
+
+describe('an object of a cluster', () => {
+  test('is known by its own uid, and nothing is written for having been seen', async () => {
+    expect((await known()).uid).toBe('uid-1');
+    expect(cluster.patches).toEqual([]);
+  });
+
+  test('holds everything that was learned of it, for the next process', async () => {
+    const record = {
+      ...(await known()),
+      externalId: 'id-1',
+      account: 'default/default',
+      applied: { image: 'd' },
+    };
+    const status = { observedGeneration: 2, conditions: [], state: 'running' };
+    await store.save({ ...record, status });
+    const { record: later } = await afterRestart();
+    expect(sameValue(later, { ...record, status })).toBe(true);
+  });
+
+  test('is written when something has changed only', async () => {
+    const drift = [{ path: 'a', kind: 'Changed' as const, desired: null, observed: 1, since: 'now' }];
+    const status = { observedGeneration: 1, conditions: [], drift };
+    const record = { ...(await known()), externalId: 'id-1', status };
+    await store.save(record);
+    const written = cluster.patches.length;
+    await store.flush(trainer);
+    await store.save(record);
+    cluster.edit(trainer, (object) => {
+      // A server may keep no nulls.
+      object.status = JSON.parse(JSON.stringify(object.status).replace('"desired":null,', ''));
+    });
+    await observe([cluster.shown(trainer)]);
+    await store.save(record);
+    expect(cluster.patches).toHaveLength(written);
+  });
+
+  test('loses in its status what is not said of it any more', async () => {
+    const record = { ...(await known()), externalId: 'id-1' };
+    const drift = [{ path: 'image', kind: 'Changed' as const, desired: 'a', observed: 'b', since: 'now' }];
+    await store.save({
+      ...record,
+      applied: { a: '1', b: '2' },
+      status: { observedGeneration: 1, conditions: [], drift },
+    });
+    await store.save({ ...record, applied: { a: '1' }, status: { observedGeneration: 1, conditions: [] } });
+    const { record: later } = await afterRestart();
+    expect([later?.applied, later?.status]).toEqual([{ a: '1' }, { observedGeneration: 1, conditions: [] }]);
+  });
+
+  test('gets the finalizer before anything is written down that needs a cleanup, and no sooner', async () => {
+    const record = await known();
+    await store.save({ ...record, status: { observedGeneration: 1, conditions: [] } });
+    expect(cluster.shown(trainer).finalizers).toEqual([]);
+    await store.saveIntent(intentOf(trainer, 'key-1'), record);
+    expect(cluster.shown(trainer).finalizers).toEqual([cleanupFinalizer]);
+    const [, finalizer, intent] = cluster.patches;
+    expect([finalizer?.patch.subresource, intent?.patch.subresource]).toEqual([undefined, 'status']);
+  });
+
+  test('goes when its cleanup is done, and is not taken up again while others keep it', async () => {
+    const record = await known();
+    await store.saveIntent(intentOf(trainer, 'key-1'), record);
+    cluster.edit(trainer, ({ metadata }) => {
+      metadata.finalizers.push('example.com/other');
+      metadata.deletionTimestamp = '2026-11-21T12:00:00Z';
+    });
+    await observe([cluster.shown(trainer)]);
+    await store.remove(trainer);
+    expect(cluster.shown(trainer).finalizers).toEqual(['example.com/other']);
+    expect(await observe([cluster.shown(trainer)])).toEqual({ tampered: [], vanished: [] });
+    expect(store.record(trainer)).toBeUndefined();
+  });
+
+  test('that goes without us is forgotten, and told with what it stood for', async () => {
+    await store.save({ ...(await known()), externalId: 'id-1' });
+    const { vanished } = await observe([]);
+    expect(vanished.map(({ externalId }) => externalId)).toEqual(['id-1']);
+    expect(store.recordOf('id-1')).toBeUndefined();
+  });
+
+  test('that was deleted and made anew under its name is another one', async () => {
+    await store.save({ ...(await known()), externalId: 'id-1' });
+    cluster.remove(trainer);
+    const { vanished } = await observe([cluster.add(trainer, 'uid-2')]);
+    expect(vanished.map(({ uid }) => uid)).toEqual(['uid-1']);
+    expect(store.record(trainer)).toMatchObject({ uid: 'uid-2', externalId: undefined });
+  });
+
+  test('that can not be read right now is not taken for gone', async () => {
+    await store.save({ ...(await known()), externalId: 'id-1' });
+    const { vanished } = await store.observe([], new Set([trainer]));
+    expect([vanished, store.recordOf('id-1')?.key]).toEqual([[], trainer]);
+  });
+});
+
+describe('an intent', () => {
+  test('is in the cluster before it is sent, and its outcome with the next flush', async () => {
+    const record = await known();
+    const intent = intentOf(trainer, 'key-1');
+    await store.saveIntent(intent, record);
+    expect((await afterRestart()).open).toEqual(intent);
+    await store.saveIntent(
+      { ...intent, outcome: 'applied', finishedAt: 2 },
+      { ...record, externalId: 'id-1' },
+    );
+    expect((await afterRestart()).open).toEqual(intent);
+    await store.flush(trainer);
+    const { record: later, intent: last, open } = await afterRestart();
+    expect([later?.externalId, last?.outcome, open]).toEqual(['id-1', 'applied', undefined]);
+  });
+
+  test('that could not be written is not taken for written', async () => {
+    const record = await known();
+    cluster.beforePatch = () => {
+      throw new KubernetesError('the API is not there', { status: 503 });
+    };
+    await expect(store.saveIntent(intentOf(trainer, 'key-1'), record)).rejects.toThrow('not there');
+    expect(store.openIntent(trainer)).toBeUndefined();
+  });
+
+  test('of an object that is no more is refused', async () => {
+    const record = await known();
+    cluster.remove(trainer);
+    await expect(store.saveIntent(intentOf(trainer, 'key-1'), record)).rejects.toThrow('not in the cluster');
+  });
+});
+
+describe('a status', () => {
+  test('that somebody copied from another object says nothing', async () => {
+    await store.save({ ...(await known()), externalId: 'id-1' });
+    const { status } = cluster.shown(trainer);
+    cluster.remove(trainer);
+    cluster.add(trainer, 'uid-2', status as Record<string, unknown>);
+    expect((await afterRestart()).record?.externalId).toBeUndefined();
+  });
+
+  test('that was made with another digest key keeps the id, and forgets the digests', async () => {
+    await store.save({ ...(await known()), externalId: 'id-1', applied: { image: 'digest' } });
+    expect((await afterRestart(8)).record).toMatchObject({ externalId: 'id-1', applied: {} });
+  });
+
+  test('that somebody wiped is noticed, and written again', async () => {
+    await store.save({ ...(await known()), externalId: 'id-1' });
+    cluster.edit(trainer, (object) => {
+      object.status = {};
+    });
+    expect((await observe([cluster.shown(trainer)])).tampered).toEqual([trainer]);
+    await store.flush(trainer);
+    expect((await afterRestart()).record?.externalId).toBe('id-1');
+  });
+
+  test.each(['nonsense', { uid: 'uid-1' }, { uid: 'uid-1', digestKey: 1, sequence: 'x', record: [] }, null])(
+    'whose bookkeeping is %j is one that says nothing',
+    async (bookkeeping) => {
+      cluster.add(trainer, 'uid-1', { bookkeeping });
+      expect((await afterRestart()).record).toMatchObject({ uid: 'uid-1', externalId: undefined });
+    },
+  );
+});
+
+describe('somebody who is faster', () => {
+  test('and edits the document is no obstacle', async () => {
+    const record = await known();
+    let edits = 0;
+    cluster.beforePatch = (key) => {
+      edits += 1;
+      if (edits === 1) cluster.edit(key, ({ metadata }) => Object.assign(metadata, { labels: { a: 'b' } }));
+    };
+    await store.save({ ...record, externalId: 'id-1' });
+    expect((await afterRestart()).record?.externalId).toBe('id-1');
+  });
+
+  test('and is another manager has the last word', async () => {
+    const record = await known();
+    const other = another();
+    await other.save({ ...(await known(other)), externalId: 'theirs' });
+    await expect(store.saveIntent(intentOf(trainer, 'key-1'), record)).rejects.toThrow('another manager');
+    expect(store.record(trainer)?.externalId).toBe('theirs');
+    expect((await afterRestart()).open).toBeUndefined();
+  });
+
+  test('and deletes the object ends the write', async () => {
+    const record = await known();
+    cluster.beforePatch = (key) => cluster.remove(key);
+    await expect(store.save({ ...record, externalId: 'id-1' })).rejects.toThrow('not in the cluster');
+  });
+});
+
+test('what only looks writes nothing', async () => {
+  const identity = { digestKey: digestKey(Buffer.alloc(32, 7)), ownerName: 'cluster' };
+  const looking = new ClusterStore({ api: undefined, identity, clock, random: systemRandom });
+  await looking.save({ ...(await known(looking)), externalId: 'id-1' });
+  await looking.remove(trainer);
+  expect(cluster.patches).toEqual([]);
+});
+
+test('the pin of an account lies in its object, and is there for the next process', async () => {
+  const account = 'Account/default/main';
+  await observe([cluster.add(account, 'uid-a')]);
+  await store.saveIdentityPin('default/main', { id: 'who', emailDigest: undefined });
+  const next = another();
+  await observe([cluster.shown(account)], next);
+  expect(next.identityPin('default/main')).toEqual({ id: 'who' });
+});
+
+test('a word that a person left on the object is found', async () => {
+  const word = { idempotencyKey: 'key-1', applied: true, id: 'id-1' };
+  const record = await known();
+  const given = { [annotations.resolve]: writeResolution(word) };
+  await store.saveAll([{ ...record, manifest: { ...record.manifest, annotations: given } }]);
+  expect(store.resolution(trainer)).toEqual(word);
+});

@@ -1,0 +1,111 @@
+/** The part of a Kubernetes API that keeps objects: get and merge patches with their preconditions, in memory. */
+import {
+  KubernetesError,
+  type KubernetesObject,
+  type Patch,
+  type Target,
+} from '../../src/kubernetes/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
+import type { StoredObject } from '../../src/state/index.ts';
+
+type Body = Record<string, unknown>;
+
+interface Stored {
+  readonly kind: string;
+  metadata: Body & { uid: string; resourceVersion: string; finalizers: string[]; deletionTimestamp?: string };
+  status: Body;
+}
+
+export class ObjectCluster {
+  readonly #objects = new Map<ObjectKey, Stored>();
+  readonly patches: { readonly key: ObjectKey; readonly patch: Patch }[] = [];
+  #version = 0;
+  /** Called before a patch is looked at, e.g. to be faster than it; or throws, as an API that can't be reached. */
+  beforePatch: (key: ObjectKey) => void = () => undefined;
+
+  add(key: ObjectKey, uid: string, status: Body = {}): StoredObject {
+    const { kind, namespace, name } = parseObjectKey(key);
+    const metadata = { namespace, name, uid, resourceVersion: this.#next(), finalizers: [] };
+    this.#objects.set(key, { kind, metadata, status });
+    return this.shown(key);
+  }
+
+  /** As somebody else. */
+  edit(key: ObjectKey, change: (object: Stored) => void): void {
+    const object = this.#at(key);
+    change(object);
+    object.metadata.resourceVersion = this.#next();
+    this.#collect(key);
+  }
+
+  /** As a source shows it. */
+  shown(key: ObjectKey): StoredObject {
+    const { metadata, status } = this.#at(key);
+    const { uid, resourceVersion, finalizers, deletionTimestamp } = metadata;
+    const deletionRequestedAt = deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp);
+    return { key, uid, resourceVersion, finalizers: [...finalizers], deletionRequestedAt, status };
+  }
+
+  has(key: ObjectKey): boolean {
+    return this.#objects.has(key);
+  }
+
+  remove(key: ObjectKey): void {
+    this.#objects.delete(key);
+  }
+
+  async get({ type, namespace, name }: Target): Promise<KubernetesObject | undefined> {
+    const object = this.#objects.get(`${type.kind}/${namespace}/${name}` as ObjectKey);
+    return object && this.#answer(object);
+  }
+
+  async patch({ type, namespace, name }: Target, patch: Patch): Promise<KubernetesObject> {
+    const key = `${type.kind}/${namespace}/${name}` as ObjectKey;
+    this.beforePatch(key);
+    const object = this.#objects.get(key);
+    if (!object) throw new KubernetesError('not found', { status: 404, reason: 'NotFound' });
+    const { metadata = {}, status } = patch.body as { metadata?: Body; status?: Body };
+    const { uid, resourceVersion, ...rest } = metadata;
+    const isCurrent = uid === object.metadata.uid && resourceVersion === object.metadata.resourceVersion;
+    if (!isCurrent) throw new KubernetesError('somebody was faster', { status: 409, reason: 'Conflict' });
+    this.patches.push({ key, patch });
+    if (patch.subresource === 'status') object.status = merged(object.status, status) as Body;
+    else Object.assign(object.metadata, rest);
+    object.metadata.resourceVersion = this.#next();
+    const answer = this.#answer(object);
+    this.#collect(key);
+    return answer;
+  }
+
+  #at(key: ObjectKey): Stored {
+    const object = this.#objects.get(key);
+    if (!object) throw new Error(`there is no ${key}`);
+    return object;
+  }
+
+  #collect(key: ObjectKey): void {
+    const { deletionTimestamp, finalizers } = this.#at(key).metadata;
+    if (deletionTimestamp !== undefined && finalizers.length === 0) this.#objects.delete(key);
+  }
+
+  #answer({ kind, metadata, status }: Stored): KubernetesObject {
+    const text = JSON.stringify({ apiVersion: 'fleetkeeper.dev/v1alpha1', kind, metadata, status });
+    return JSON.parse(text) as KubernetesObject;
+  }
+
+  #next(): string {
+    this.#version += 1;
+    return String(this.#version);
+  }
+}
+
+function merged(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const isMap = typeof target === 'object' && target !== null && !Array.isArray(target);
+  const result: Body = isMap ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name];
+    else result[name] = merged(result[name], value);
+  }
+  return result;
+}
