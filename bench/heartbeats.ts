@@ -3,181 +3,135 @@
  * real time at the contract's period (§2: 30 s). The control plane's journal of requests tells when each beat came.
  *
  *     npm run bench:heartbeats -- [--tasks 2000] [--minutes 10]
+ *     npm run bench:heartbeats -- --outage 429|503|cut|silent [--tasks 2000] [--seconds 200]
+ *
+ * The second is an outage of that length: every request is answered 429 (with `Retry-After: 30`) or 503, its connection is
+ * cut, or it is read and never answered.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
-import path from 'node:path';
-import { createInterface } from 'node:readline';
+import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { stringify } from 'yaml';
+import type { Fault } from '../src/control-plane/faults.ts';
+import { HeartbeatWorld, type Beat } from './support/heartbeat-world.ts';
 
-const { values } = parseArgs({
-  options: { tasks: { type: 'string', default: '2000' }, minutes: { type: 'string', default: '10' } },
+const { values: flags } = parseArgs({
+  options: {
+    tasks: { type: 'string', default: '2000' },
+    minutes: { type: 'string', default: '10' },
+    outage: { type: 'string' },
+    seconds: { type: 'string', default: '200' },
+  },
 });
-const tasks = Number(values.tasks);
-const minutes = Number(values.minutes);
-/** The control plane takes at most 1,000 unreleased activities per service. */
-const tasksPerService = 500;
+const tasks = Number(flags.tasks);
+const minutes = Number(flags.minutes);
+const seconds = Number(flags.seconds);
 const periodSeconds = 30;
-const apiKey = 'key-of-the-benchmark';
-const apiVersion = 'fleetkeeper.dev/v1alpha1';
-const main = path.resolve(import.meta.dirname, '../src/main.ts');
+const expirySeconds = 300;
+/** Of beats, per second. */
+const mean = tasks / periodSeconds;
+const machine = { measured: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`, target: '' };
 
-interface Beat {
-  readonly atMs: number;
-  readonly status: number | null;
-}
+const faults: Readonly<Record<string, Fault>> = {
+  429: { fault: 'status', status: 429, code: 'rate_limited', retryAfter: 30 },
+  503: { fault: 'status', status: 503, code: 'unavailable' },
+  cut: { fault: 'drop-request' },
+  silent: { fault: 'delay', delayMs: 24 * 3_600_000 },
+};
 
-function start(args: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  process.once('exit', () => child.kill('SIGKILL'));
-  return child;
-}
-
-async function lineOf(child: ChildProcess, pattern: RegExp): Promise<string> {
-  if (child.stdout) {
-    for await (const line of createInterface({ input: child.stdout })) {
-      const match = pattern.exec(line);
-      if (match?.[1] !== undefined) return match[1];
-    }
+/** The most beats within one second, wherever it begins, as a multiple of the mean. */
+function busiest(beats: readonly Beat[]): number {
+  const times = beats.map(({ atMs }) => atMs).toSorted((left, right) => left - right);
+  let [most, first] = [0, 0];
+  for (const [last, atMs] of times.entries()) {
+    while (atMs - (times[first] ?? atMs) >= 1000) first += 1;
+    most = Math.max(most, last - first + 1);
   }
-  throw new Error(`ended without printing ${pattern}`);
+  return most / mean;
 }
 
-/** Of the process so far, user and system, in seconds. */
-async function cpuSeconds({ pid }: ChildProcess): Promise<number> {
-  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
+/** The longest time between two accepted beats of one task, from many looks at the activities. */
+class Gaps {
+  readonly #newest = new Map<string, number>();
+  longestMs = 0;
+  expired = 0;
+  /** Of the task that was renewed longest ago. */
+  oldestMs = 0;
+
+  async look(world: HeartbeatWorld): Promise<void> {
+    const listed = await world.activities();
+    for (const { id, lastHeartbeatAt } of listed) {
+      const gapMs = lastHeartbeatAt - (this.#newest.get(id) ?? lastHeartbeatAt);
+      this.longestMs = Math.max(this.longestMs, gapMs);
+      if (gapMs > expirySeconds * 1000) this.expired += 1;
+      this.#newest.set(id, lastHeartbeatAt);
+    }
+    this.oldestMs = Math.min(...this.#newest.values());
+  }
 }
 
-function documents(url: string): object[] {
-  const services = Array.from({ length: Math.ceil(tasks / tasksPerService) }, (_, index) => ({
-    apiVersion,
-    kind: 'ContainerService',
-    metadata: { name: `service-${index}` },
-    spec: { region: 'standard', image: 'app:1', resources: { cpu: 1, memoryGb: 1 } },
-  }));
-  return [
-    {
-      apiVersion,
-      kind: 'Account',
-      metadata: { name: 'default' },
-      spec: {
-        url,
-        credentialsSecretRef: { name: 'key', key: 'key' },
-        requests: { perSecond: 1000, burst: 100, concurrency: 8 },
-      },
+async function measureCost(world: HeartbeatWorld): Promise<object> {
+  const [fromMs, fromCpu] = [Date.now(), await world.cpuSeconds()];
+  const oldest: number[] = [];
+  for (let minute = 0; minute < minutes; minute += 1) {
+    await delay(60_000);
+    const now = Date.now();
+    const listed = await world.activities();
+    oldest.push(Math.max(...listed.map(({ lastHeartbeatAt }) => now - lastHeartbeatAt)));
+    if (listed.some(({ fresh }) => !fresh)) throw new Error('a record has expired');
+  }
+  const cpuSeconds = (await world.cpuSeconds()) - fromCpu;
+  const beats = await world.beats(fromMs, Date.now());
+  return {
+    'tasks, minutes': { measured: `${tasks}, ${minutes}`, target: '2000, 10' },
+    'beats (all accepted)': {
+      measured: `${beats.length} (${beats.every(({ status }) => status === 200)})`,
+      target: `${Math.round(mean * minutes * 60)} (true)`,
     },
-    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key' }, stringData: { key: apiKey } },
-    ...services,
-    ...Array.from({ length: tasks }, (_, index) => ({
-      apiVersion,
-      kind: 'ProtectedTask',
-      metadata: { name: `task-${index}` },
-      spec: { serviceRef: { name: `service-${Math.floor(index / tasksPerService)}` } },
-    })),
-  ];
-}
-
-async function beatsAt(adminUrl: string): Promise<Beat[]> {
-  const response = await fetch(`${adminUrl}/requests`);
-  const { requests } = (await response.json()) as {
-    requests: { at: string; method: string; path: string; status: number | null }[];
+    'oldest heartbeat at any look': { measured: `${Math.max(...oldest) / 1000} s`, target: '≤ 33 s' },
+    'busiest second / mean': { measured: busiest(beats).toFixed(2), target: '≤ 2' },
+    'CPU of the manager per 1,000 beats': {
+      measured: `${((cpuSeconds / beats.length) * 1000).toFixed(2)} s`,
+      target: '≤ 1 s',
+    },
   };
-  return requests
-    .filter(({ method, path: where }) => method === 'POST' && where.endsWith('/activity'))
-    .map(({ at, status }) => ({ atMs: Date.parse(at), status }));
 }
 
-interface Listed {
-  readonly lastHeartbeatAt: number;
-  readonly registeredAt: number;
-  readonly fresh: boolean;
-}
-
-async function activitiesAt(url: string): Promise<Listed[]> {
-  const read = async (where: string) => {
-    const response = await fetch(`${url}${where}`, { headers: { authorization: `Bearer ${apiKey}` } });
-    return response.json();
+async function measureOutage(world: HeartbeatWorld, kind: string): Promise<object> {
+  const fault = faults[kind];
+  if (!fault) throw new Error(`--outage is one of ${Object.keys(faults).join(', ')}, not ${kind}`);
+  const gaps = new Gaps();
+  await gaps.look(world);
+  const startedMs = Date.now();
+  await world.setFaults([fault]);
+  await delay(seconds * 1000);
+  await world.setFaults([]);
+  const endedMs = Date.now();
+  while (gaps.oldestMs < endedMs) {
+    await delay(500);
+    await gaps.look(world);
+  }
+  const renewedMs = Date.now();
+  await delay(2 * periodSeconds * 1000);
+  const meanwhile = await world.beats(startedMs, endedMs);
+  const afterwards = await world.beats(endedMs, Date.now());
+  return {
+    'tasks, outage': { measured: `${tasks}, ${kind} for ${seconds} s`, target: '' },
+    'beats meanwhile, accepted of them': {
+      measured: `${meanwhile.length}, ${meanwhile.filter(({ status }) => status === 200).length}`,
+      target: '',
+    },
+    'busiest second / mean, meanwhile': { measured: busiest(meanwhile).toFixed(2), target: '≤ 2' },
+    'busiest second / mean, afterwards': { measured: busiest(afterwards).toFixed(2), target: '≤ 2' },
+    'all renewed after': { measured: `${(renewedMs - endedMs) / 1000} s`, target: '' },
+    'longest between two accepted beats': { measured: `${gaps.longestMs / 1000} s`, target: '≤ 300 s' },
+    'records that expired': { measured: `${gaps.expired}`, target: '0' },
   };
-  const { services } = (await read('/api/account')) as { services: { id: string }[] };
-  const lists = await Promise.all(services.map(({ id }) => read(`/api/services/${id}/activity`)));
-  return lists.flatMap((list) => (list as { activities: Listed[] }).activities);
 }
 
-const folder = await mkdtemp(path.join(tmpdir(), 'fleetkeeper-heartbeats-'));
-const accounts = path.join(folder, 'accounts.yaml');
-await writeFile(
-  accounts,
-  stringify({ accounts: [{ name: 'bench', email: 'b@example.com', apiKeys: [apiKey] }] }),
-);
-const plane = start(
-  [
-    'control-plane',
-    '--listen',
-    '127.0.0.1:0',
-    '--admin-listen',
-    '127.0.0.1:0',
-    '--database',
-    ':memory:',
-  ].concat(['--accounts', accounts]),
-);
-const lines = createInterface({ input: plane.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
-const url = /^listening on (.*)$/.exec(String((await lines.next()).value))?.[1] ?? '';
-const adminUrl = /^admin on (.*)$/.exec(String((await lines.next()).value))?.[1] ?? '';
-await mkdir(path.join(folder, 'fleet'));
-const text = documents(url)
-  .map((document) => stringify(document))
-  .join('---\n');
-await writeFile(path.join(folder, 'fleet', 'fleet.yaml'), text);
-const manager = start([
-  'run',
-  '--source',
-  path.join(folder, 'fleet'),
-  '--log-level',
-  'warn',
-  '--listen',
-  '127.0.0.1:0',
-]);
-await lineOf(manager, /^(listening on .*)$/);
-while ((await activitiesAt(url)).length < tasks) await delay(500);
+const world = await HeartbeatWorld.start(tasks);
 await delay(2 * periodSeconds * 1000);
-
-const [fromMs, fromCpu] = [Date.now(), await cpuSeconds(manager)];
-const worst: number[] = [];
-for (let minute = 0; minute < minutes; minute += 1) {
-  await delay(60_000);
-  const now = Date.now();
-  const listed = await activitiesAt(url);
-  worst.push(Math.max(...listed.map(({ lastHeartbeatAt }) => now - lastHeartbeatAt)));
-  if (listed.some(({ fresh }) => !fresh)) throw new Error('a record has expired');
-}
-const [untilMs, untilCpu] = [Date.now(), await cpuSeconds(manager)];
-const beats = (await beatsAt(adminUrl)).filter(({ atMs }) => atMs >= fromMs && atMs < untilMs);
-const perSecond = new Map<number, number>();
-for (const { atMs } of beats) {
-  const second = Math.floor((atMs - fromMs) / 1000);
-  perSecond.set(second, (perSecond.get(second) ?? 0) + 1);
-}
-const mean = (beats.length / (untilMs - fromMs)) * 1000;
-const peak = Math.max(...perSecond.values());
+const { outage } = flags;
+const measured = outage === undefined ? await measureCost(world) : await measureOutage(world, outage);
 // oxlint-disable-next-line no-console
-console.table({
-  'tasks, minutes': { measured: `${tasks}, ${minutes}`, target: '2000, 10' },
-  'beats (all accepted)': {
-    measured: `${beats.length} (${beats.every(({ status }) => status === 200)})`,
-    target: `${Math.round((tasks * minutes * 60) / periodSeconds)} (true)`,
-  },
-  'oldest heartbeat at any look': { measured: `${Math.max(...worst) / 1000} s`, target: '≤ 33 s' },
-  'busiest second / mean': { measured: (peak / mean).toFixed(2), target: '≤ 2' },
-  'CPU of the manager per 1,000 beats': {
-    measured: `${(((untilCpu - fromCpu) / beats.length) * 1000).toFixed(2)} s`,
-    target: '≤ 1 s',
-  },
-  machine: { measured: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`, target: '' },
-});
-manager.kill('SIGTERM');
-plane.kill('SIGTERM');
-await rm(folder, { recursive: true });
+console.table({ ...measured, machine });
+await world.end();

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { hostname } from 'node:os';
-import { holdProcess, systemClock, systemRandom } from './base/index.ts';
-import { runCommandLine } from './cli/program.ts';
+import { holdProcess, keepCompiledCode, systemClock, systemRandom } from './base/index.ts';
 
 const stopping = new AbortController();
 function stop(): void {
@@ -30,6 +29,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 const release = holdProcess();
+keepCompiledCode(process.env);
+// Only now, so that it is kept.
+const { runCommandLine } = await import('./cli/program.ts');
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment: process.env,
   stdin: process.stdin,

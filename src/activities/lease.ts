@@ -21,7 +21,7 @@ import type { ControlApi } from '../api/index.ts';
 export interface LeaseRequest {
   /** `namespace/name`: leases of one account share its pace. */
   readonly account: string;
-  readonly api: Pick<ControlApi, 'recordActivity' | 'activities'>;
+  readonly api: Pick<ControlApi, 'recordActivity' | 'activities' | 'heartbeatWaits'>;
   readonly serviceId: string;
   /** The same for register, beats and release; saved by the caller before the first call. */
   readonly activityId: string;

@@ -1,7 +1,7 @@
 /** What one answer of the API tells; the table of outcomes is in outcome.ts. */
 import type { z } from 'zod';
-import type { Sensitive } from '../base/index.ts';
-import { parseRetryAfter, type Outcome } from './outcome.ts';
+import { parseRetryAfter, type Sensitive } from '../base/index.ts';
+import type { Outcome } from './outcome.ts';
 import { presentable, secretsOf } from './presentable.ts';
 import type { HttpReply } from './transport.ts';
 import * as wire from './wire.ts';

@@ -25,6 +25,11 @@ export interface ClientOptions {
   readonly metrics: Metrics;
   /** Without one, every credential is used as it comes. */
   readonly trust?: CredentialTrust;
+  /**
+   * Whether this process may change anything, asked just before a request is sent: a leader that has lost its lease may
+   * not. Without one it may.
+   */
+  readonly mayAct?: () => boolean;
 }
 
 /** Whose credential it is has to be known before anything but `GET /api/me` is asked, or told, with it. */
@@ -124,6 +129,11 @@ export class ControlApi {
       { method: 'POST', endpoint, id: serviceId, body, idempotencyKey, answer, lane: 'heartbeat' },
       signal,
     );
+  }
+
+  /** Whether one that `recordActivity` was called for still waits for its turn. */
+  heartbeatWaits(): boolean {
+    return this.#options.limiter.waiting('heartbeat') > 0;
   }
 
   createService(body: wire.ServiceCreate, idempotencyKey: string): Promise<Outcome<wire.Service>> {
@@ -330,7 +340,10 @@ export class ControlApi {
     call: Call<Schema>,
     signal: AbortSignal | undefined,
   ): Promise<Outcome<z.infer<Schema>>> {
-    const { trust } = this.#options;
+    const { trust, mayAct } = this.#options;
+    if (call.method !== 'GET' && mayAct?.() === false) {
+      return { kind: 'not-sent', reason: 'this process is not the leader any more' };
+    }
     const credential = call.credential ?? this.#options.credential();
     if (!call.public && !credential) return { kind: 'not-sent', reason: 'there is no API key' };
     const checks = trust && credential && !call.public && !call.credential;

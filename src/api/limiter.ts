@@ -84,6 +84,11 @@ export class Limiter {
     return Math.max(0, this.#shutUntilMs - this.#clock.monotonicMs());
   }
 
+  /** How many wait for their turn. */
+  waiting(lane: Lane): number {
+    return this.#lanes[lane].size;
+  }
+
   /** Runs `work` when it is its turn. Rejects if aborted or closed while waiting. */
   async run<T>(lane: Lane, priority: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#shutUntilMs === Number.POSITIVE_INFINITY) throw new Error('the limiter is closed');

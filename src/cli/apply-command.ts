@@ -5,15 +5,14 @@ import type { DesiredSource } from '../desired/index.ts';
 import { Manager } from '../manager/index.ts';
 import type { PassResult } from '../reconcile/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
-import { lockState, openState, type ObjectRecord, type StateStore } from '../state/index.ts';
+import { lockState, openState, readState, type ObjectRecord, type StateStore } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
+import { isCluster, refuseForeignFlags } from './cluster.ts';
 import { complain, exitCodes, print, type Context } from './context.ts';
 import { lookAtFleet, problemLines, type FleetLook } from './fleet-plan.ts';
 import {
   acceptIdentityOption,
   acceptance,
-  environmentAccount,
-  openSource,
   outputOption,
   ownerChoice,
   parseDuration,
@@ -22,6 +21,7 @@ import {
   withFleetFlags,
   type FleetFlags,
 } from './options.ts';
+import { environmentAccount, openSource } from './source.ts';
 import type { OutputFormat } from './output.ts';
 import { palette, renderPlan } from './render.ts';
 import { printStatus } from './status-command.ts';
@@ -35,9 +35,8 @@ interface ApplyFlags extends FleetFlags {
 }
 
 /** `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. */
-export function addApplyCommand(program: Command, context: Context, exit: (code: number) => void): void {
-  withFleetFlags(program.command('apply'), 'silent')
-    .description('plan, ask, converge and report; exit 0 only when all objects are Ready')
+export function defineApply(command: Command, context: Context, exit: (code: number) => void): void {
+  withFleetFlags(command, 'silent')
     .addOption(outputOption())
     .option('--yes', 'do not ask')
     .option('--timeout <duration>', 'how long to wait for the fleet', parseDuration, 600_000)
@@ -50,6 +49,13 @@ export function addApplyCommand(program: Command, context: Context, exit: (code:
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'the many creations and deletions in the plan are meant')
     .action(async (flags: ApplyFlags) => {
+      refuseForeignFlags(flags.source, flags);
+      if (isCluster(flags.source)) {
+        throw new UserError(
+          'what is in a cluster is applied by the manager that runs there',
+          'write documents with `kubectl apply`, look with `fleetkeeper plan`, and wait with `kubectl wait --for=condition=Ready`',
+        );
+      }
       const file = stateFile(flags);
       const lock = lockState(
         file,
@@ -72,7 +78,9 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
     start: async () => snapshot,
     stop: async () => undefined,
   };
-  const look = await lookAtFleet(context, { ...flags, timeout: Math.min(flags.timeout, 60_000) }, source);
+  const store = readState(file, context.random, ownerChoice(flags));
+  const timeout = Math.min(flags.timeout, 60_000);
+  const look = await lookAtFleet(context, { ...flags, timeout }, { source, store });
   for (const line of problemLines(look.snapshot)) complain(context, line);
   if (look.unreadable.length > 0) {
     throw new UserError(

@@ -5,15 +5,17 @@
 import { Option, type Command } from 'commander';
 import { ControlApi, Limiter, createTransport, defaultTransportLimits } from '../api/index.ts';
 import { UserError } from '../base/index.ts';
-import { formatProblem, nearest, readFolder, type DesiredSnapshot } from '../desired/index.ts';
+import { formatProblem, nearest, type DesiredSnapshot } from '../desired/index.ts';
 import { accountSpecs, credentialOf, type WantedAccount } from '../manager/index.ts';
 import { parseObjectKey, type AccountSpec } from '../resources/index.ts';
-import { readState, type StateStore } from '../state/index.ts';
+import type { StateStore } from '../state/index.ts';
 import { createMetrics } from '../telemetry/index.ts';
+import { withClusterFlags, type ClusterFlags } from './cluster.ts';
 import type { Context } from './context.ts';
-import { environmentAccount, ownerChoice, stateFile } from './options.ts';
+import { lookOnce } from './fleet-access.ts';
+import { environmentAccount } from './source.ts';
 
-export interface ConnectionFlags {
+export interface ConnectionFlags extends ClusterFlags {
   readonly source?: string;
   readonly state?: string;
   readonly owner?: string;
@@ -22,8 +24,8 @@ export interface ConnectionFlags {
 }
 
 export function withConnectionFlags(command: Command): Command {
-  return command
-    .option('--source <dir>', 'folder (or file) whose Accounts, objects and state are used')
+  return withClusterFlags(command)
+    .option('--source <dir>', 'folder (or file), or `kubernetes`, whose Accounts, objects and state are used')
     .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
     .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
     .option('--account <name>', 'the Account; without a folder the one of FLEETKEEPER_API_URL')
@@ -90,9 +92,7 @@ async function fleetView(context: Context, flags: ConnectionFlags): Promise<Flee
       'name the folder that the state belongs to, too',
     );
   }
-  const fleet = { ...flags, source };
-  const store = readState(stateFile(fleet), context.random, ownerChoice(fleet));
-  return { snapshot: await readFolder(source), store };
+  return lookOnce(context, { ...flags, source });
 }
 
 function chooseAccounts(

@@ -20,10 +20,8 @@ interface ControlPlaneFlags {
 }
 
 /** `control-plane`: a real server for the contract, on this machine. */
-export function addControlPlaneCommand(program: Command, context: Context): void {
-  program
-    .command('control-plane')
-    .description('serve the Container Compute Control API on this machine')
+export function defineControlPlane(command: Command, context: Context): void {
+  command
     .requiredOption('--listen <address>', 'HOST:PORT of the API; port 0 picks a free one', parseAddress)
     .requiredOption('--database <file>', 'SQLite file, or :memory:')
     .requiredOption(

@@ -10,11 +10,8 @@ import { watchProblems } from './watch-problems.ts';
 const pauseMs = { live: 2500, plain: 300 };
 
 /** `demo`: control plane, manager and a sample fleet, watched live. */
-export function addDemoCommand(program: Command, context: Context, exit: (code: number) => void): void {
-  program
-    .command('demo')
-    .description('watch a sample fleet come up, drift, heal, change and shrink on a control plane of its own')
-    .action(async () => exit(await demo(context)));
+export function defineDemo(command: Command, context: Context, exit: (code: number) => void): void {
+  command.action(async () => exit(await demo(context)));
 }
 
 async function demo(context: Context): Promise<number> {

@@ -24,7 +24,8 @@ import { lockState, openState } from '../state/index.ts';
 import { createLogger, createMetrics, type Metrics } from '../telemetry/index.ts';
 import type { Context } from './context.ts';
 import { openColleague, type Colleague } from './demo-colleague.ts';
-import { openSource, ownerChoice, readTextFile, stateFile } from './options.ts';
+import { ownerChoice, readTextFile, stateFile } from './options.ts';
+import { openSource } from './source.ts';
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
 /** Lifecycle goes this much faster than in earnest: provisioning takes about a second. */

@@ -14,9 +14,8 @@ interface EventsFlags extends ServiceFlags {
 }
 
 /** `events`: what the provider says has happened to a service, the newest last. */
-export function addEventsCommand(program: Command, context: Context): void {
-  withServiceFlags(program.command('events [name]'))
-    .description('show what has happened to a service, newest last')
+export function defineEvents(command: Command, context: Context): void {
+  withServiceFlags(command.arguments('[name]'))
     .addOption(outputOption())
     .action((name: string | undefined, flags: EventsFlags) =>
       withService(context, name, flags, async ({ account, id, label }) => {

@@ -20,10 +20,9 @@ const longestSeconds = 60;
 const extraSeconds = 15;
 
 /** `exec`: one command in the container; its output and its exit code. */
-export function addExecCommand(program: Command, context: Context, exit: (code: number) => void): void {
-  withServiceFlags(program.command('exec [name] [command...]'))
+export function defineExec(command: Command, context: Context, exit: (code: number) => void): void {
+  withServiceFlags(command.arguments('[name] [command...]'))
     .usage('[options] NAME -- COMMAND [ARGUMENT...]')
-    .description('run a command in a service; exits with its exit code, or 125 if it did not run')
     .option('--timeout <duration>', `for the command, 1s to ${longestSeconds}s`, parseTimeout)
     .action(async (name: string | undefined, rest: string[], flags: ExecFlags) => {
       const named = flags.id === undefined;

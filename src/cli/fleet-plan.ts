@@ -1,13 +1,14 @@
 /** One look at a fleet without changing anything: what `plan` prints, and what `apply` asks consent for. */
 import { UserError } from '../base/index.ts';
-import { formatProblem, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
+import { formatProblem, type DesiredSnapshot } from '../desired/index.ts';
 import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
 import type { PassResult } from '../reconcile/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
-import { readState } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { untilStopped, type Context } from './context.ts';
-import { acceptance, environmentAccount, ownerChoice, stateFile, type FleetFlags } from './options.ts';
+import type { FleetAccess } from './fleet-access.ts';
+import { acceptance, type FleetFlags } from './options.ts';
+import { environmentAccount } from './source.ts';
 import { withProgress } from './progress.ts';
 
 export interface FleetLook {
@@ -20,10 +21,9 @@ export interface FleetLook {
 export async function lookAtFleet(
   context: Context,
   flags: FleetFlags & { allowMassChange?: boolean; timeout: number },
-  source: DesiredSource,
+  { source, store }: Pick<FleetAccess, 'source' | 'store'>,
 ): Promise<FleetLook> {
   const { clock, random } = context;
-  const store = readState(stateFile(flags), random, ownerChoice(flags));
   const results = new Map<ObjectKey, PassResult>();
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
   const count = () => [...store.records()].length;

@@ -17,9 +17,8 @@ interface ImportFlags extends ConnectionFlags {
 }
 
 /** `import`: documents for what is in an account already, such that a plan of them finds nothing to do. */
-export function addImportCommand(program: Command, context: Context): void {
-  withConnectionFlags(program.command('import'))
-    .description('write documents that adopt what is in an account, and that nobody manages')
+export function defineImport(command: Command, context: Context): void {
+  withConnectionFlags(command)
     .requiredOption('--output <dir>', 'folder to put them in; nothing in it is overwritten')
     .option('--all', 'also what another owner manages (see docs/command-line.md for what that means)')
     .action(async (flags: ImportFlags) => {

@@ -13,9 +13,8 @@ interface InventoryFlags extends ConnectionFlags {
 }
 
 /** `inventory`: what nobody manages, and what it costs. */
-export function addInventoryCommand(program: Command, context: Context): void {
-  withConnectionFlags(program.command('inventory'))
-    .description('list what nobody manages, with its cost per hour')
+export function defineInventory(command: Command, context: Context): void {
+  withConnectionFlags(command)
     .option('--all', 'everything, and who manages it')
     .addOption(outputOption())
     .action(async (flags: InventoryFlags) => {

@@ -16,9 +16,8 @@ interface LogsFlags extends ServiceFlags {
 const followMs = 2000;
 
 /** `logs`: what the container wrote; raw for programs, harmless on a terminal. */
-export function addLogsCommand(program: Command, context: Context): void {
-  withServiceFlags(program.command('logs [name]'))
-    .description('print the logs of a service')
+export function defineLogs(command: Command, context: Context): void {
+  withServiceFlags(command.arguments('[name]'))
     .option('--tail <lines>', 'only the last so many lines', parseCount)
     .option('--follow', 'go on with what is new, until stopped')
     .action((name: string | undefined, flags: LogsFlags) =>

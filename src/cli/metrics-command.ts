@@ -14,9 +14,8 @@ interface MetricsFlags extends ServiceFlags {
 }
 
 /** `metrics`: what the provider measured in a service; `json` and `yaml` give it as the API does. */
-export function addMetricsCommand(program: Command, context: Context): void {
-  withServiceFlags(program.command('metrics [name]'))
-    .description('show what a service used lately')
+export function defineMetrics(command: Command, context: Context): void {
+  withServiceFlags(command.arguments('[name]'))
     .addOption(
       new Option('--minutes <window>', 'how far back').choices(metricsMinutes).default(metricsMinutes[0]),
     )

@@ -10,9 +10,8 @@ interface OpenFlags extends ServiceFlags {
 }
 
 /** `open`: where a service can be reached. A browser session's URL is private (§4 rule 7): it goes to a terminal, and nowhere else. */
-export function addOpenCommand(program: Command, context: Context): void {
-  withServiceFlags(program.command('open [name]'))
-    .description('print the address of a service')
+export function defineOpen(command: Command, context: Context): void {
+  withServiceFlags(command.arguments('[name]'))
     .option('--browser', 'open a browser session and print its private address, on a terminal only')
     .action((name: string | undefined, flags: OpenFlags) =>
       withService(context, name, flags, (service) =>

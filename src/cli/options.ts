@@ -2,16 +2,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { Sensitive, UserError, messageOf } from '../base/index.ts';
-import { createFileSource, readFolder, type DesiredSource } from '../desired/index.ts';
-import { baseAddressProblem } from '../resources/index.ts';
-import { logLevels, type LogLevel } from '../telemetry/index.ts';
-import type { EnvironmentAccount } from '../manager/index.ts';
+import { UserError, messageOf } from '../base/index.ts';
+import type { LogLevel } from '../telemetry/index.ts';
 import type { OwnerChoice } from '../state/index.ts';
-import type { Context } from './context.ts';
+import { withClusterFlags, type ClusterFlags } from './cluster.ts';
 import { outputFormats } from './output.ts';
 
-export interface FleetFlags {
+export interface FleetFlags extends ClusterFlags {
   readonly source: string;
   readonly state?: string;
   readonly owner?: string;
@@ -20,8 +17,8 @@ export interface FleetFlags {
 }
 
 export function withFleetFlags(command: Command, defaultLevel: LogLevel): Command {
-  return command
-    .requiredOption('--source <dir>', 'folder (or file) of YAML documents')
+  return withClusterFlags(command)
+    .requiredOption('--source <dir>', 'folder (or file) of YAML documents, or `kubernetes`')
     .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
     .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
     .addOption(logLevelOption(defaultLevel));
@@ -38,6 +35,8 @@ export function acceptIdentityOption(): Option {
 export function acceptance({ acceptIdentity }: FleetFlags): { acceptedIdentity?: string } {
   return acceptIdentity === undefined ? {} : { acceptedIdentity: acceptIdentity };
 }
+
+const logLevels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent'];
 
 export function logLevelOption(defaultLevel: LogLevel): Option {
   return new Option('--log-level <level>', 'of the JSON lines on stderr')
@@ -107,59 +106,11 @@ export function ownerChoice({ source, owner }: Pick<FleetFlags, 'source' | 'owne
   return { default: path.basename(path.resolve(source)) || 'fleet', explicit: owner };
 }
 
-/** `watch`: goes on reading; otherwise the folder is read once. */
-export function openSource(
-  { source }: Pick<FleetFlags, 'source'>,
-  context: Context,
-  watch: boolean,
-): DesiredSource {
-  if (source === 'kubernetes') {
-    throw new UserError(
-      '--source kubernetes is not served by this version yet',
-      'use a folder of YAML documents: --source DIR',
-    );
-  }
-  if (watch) return createFileSource({ directory: source, clock: context.clock });
-  return {
-    description: source,
-    start: () => readFolder(source),
-    stop: async () => undefined,
-  };
-}
-
 function isFile(file: string): boolean {
   try {
     return statSync(file).isFile();
   } catch {
     return false;
-  }
-}
-
-/** FLEETKEEPER_API_URL, and FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE; never an argument. */
-export function environmentAccount({ environment }: Context): EnvironmentAccount {
-  const url = environment['FLEETKEEPER_API_URL'] || undefined;
-  if (url !== undefined) {
-    const problem = baseAddressProblem(url, false);
-    if (problem)
-      throw new UserError(`FLEETKEEPER_API_URL ${problem}`, 'set it to the base address of the API');
-  }
-  const key = environment['FLEETKEEPER_API_KEY'];
-  const keyFile = environment['FLEETKEEPER_API_KEY_FILE'];
-  return {
-    url,
-    apiKey: () => {
-      if (key) return new Sensitive(key);
-      return keyFile ? readKeyFile(keyFile) : undefined;
-    },
-  };
-}
-
-/** A key file that can't be read now is as good as none: requests are not sent, and it is read again. */
-function readKeyFile(file: string): Sensitive<string> | undefined {
-  try {
-    return new Sensitive(readFileSync(file, 'utf8').trim());
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { hasNews } from '../manager/index.ts';
 import { complain, exitCodes, print, type Context } from './context.ts';
-import { hasInputErrors, lookAtFleet, problemLines } from './fleet-plan.ts';
+import { readFleet } from './fleet-access.ts';
+import { hasInputErrors, lookAtFleet, problemLines, type FleetLook } from './fleet-plan.ts';
 import {
   acceptIdentityOption,
-  openSource,
   outputOption,
   parseDuration,
   withFleetFlags,
@@ -20,17 +20,14 @@ interface PlanFlags extends FleetFlags {
 }
 
 /** `plan`: exit 0 nothing to do, 2 changes or drift, 1 something could not be read. */
-export function addPlanCommand(program: Command, context: Context, exit: (code: number) => void): void {
-  withFleetFlags(program.command('plan'), 'silent')
-    .description(
-      'show what would be changed, without changing anything (exit 0: nothing, 2: changes or drift, 1: error)',
-    )
+export function definePlan(command: Command, context: Context, exit: (code: number) => void): void {
+  withFleetFlags(command, 'silent')
     .addOption(outputOption())
     .option('--timeout <duration>', 'how long to wait for the API', parseDuration, 60_000)
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'plan also what the mass-change brake would stop')
     .action(async (flags: PlanFlags) => {
-      const look = await lookAtFleet(context, flags, openSource(flags, context, false));
+      const look = await planOf(context, flags);
       for (const line of problemLines(look.snapshot)) complain(context, line);
       for (const message of look.unreadable) complain(context, `the account can't be read: ${message}`);
       if (flags.output !== 'text') print(context, structured(flags.output, look.plan));
@@ -41,4 +38,13 @@ export function addPlanCommand(program: Command, context: Context, exit: (code: 
       if (hasInputErrors(look) || look.unreadable.length > 0) return exit(exitCodes.failed);
       return exit(hasNews(look.plan) ? exitCodes.changes : exitCodes.ok);
     });
+}
+
+async function planOf(context: Context, flags: PlanFlags): Promise<FleetLook> {
+  const access = await readFleet(context, flags);
+  try {
+    return await lookAtFleet(context, flags, access);
+  } finally {
+    await access.close();
+  }
 }

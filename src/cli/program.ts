@@ -1,63 +1,29 @@
 import { Command, CommanderError } from 'commander';
 import { UserError } from '../base/index.ts';
-import { addApplyCommand } from './apply-command.ts';
-import { addCompletionCommands } from './completion-command.ts';
+import { commandGroups } from './commands.ts';
 import { exitCodes, explainError, type Context } from './context.ts';
-import { addControlPlaneCommand } from './control-plane-command.ts';
-import { addDemoCommand } from './demo-command.ts';
-import { addEventsCommand } from './events-command.ts';
-import { addExecCommand } from './exec-command.ts';
-import { addImportCommand } from './import-command.ts';
-import { addInventoryCommand } from './inventory-command.ts';
-import { addLogsCommand } from './logs-command.ts';
-import { addMetricsCommand } from './metrics-command.ts';
-import { addOpenCommand } from './open-command.ts';
-import { addPlanCommand } from './plan-command.ts';
-import { addProtectCommand } from './protect-command.ts';
-import { addResolveCommand } from './resolve-command.ts';
-import { addRunCommand } from './run-command.ts';
-import { addStatusCommand } from './status-command.ts';
 import { version } from './version.ts';
+
+const entries = new Map(
+  Object.values(commandGroups).flatMap((group) => group.map((entry) => [entry.name, entry])),
+);
 
 /** Runs one command line (without program name); resolves with the exit code. */
 export async function runCommandLine(argv: readonly string[], context: Context): Promise<number> {
   let code: number = exitCodes.ok;
-  const exit = (next: number) => {
-    code = next;
-  };
-  const program = new Command('fleetkeeper')
-    .description(
-      'Keeps container services and volumes of the Container Compute Control API as their owners declared them.',
-    )
-    .version(version())
-    .showHelpAfterError('(see --help)')
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
+  const define = async (command: Command): Promise<void> => {
+    const definition = await entries.get(command.name())?.load();
+    definition?.(command, context, (next) => {
+      code = next;
     });
-  program.commandsGroup('A fleet:');
-  addPlanCommand(program, context, exit);
-  addApplyCommand(program, context, exit);
-  addRunCommand(program, context);
-  addStatusCommand(program, context);
-  addResolveCommand(program, context);
-  program.commandsGroup('One service:');
-  addLogsCommand(program, context);
-  addExecCommand(program, context, exit);
-  addProtectCommand(program, context, exit);
-  addEventsCommand(program, context);
-  addMetricsCommand(program, context);
-  addOpenCommand(program, context);
-  program.commandsGroup('An account:');
-  addInventoryCommand(program, context);
-  addImportCommand(program, context);
-  program.commandsGroup('This machine:');
-  addDemoCommand(program, context, exit);
-  addControlPlaneCommand(program, context);
-  addCompletionCommands(program, context);
-  program.helpCommand(true);
-  for (const command of program.commands) command.copyInheritedSettings(program);
+  };
+  const program = createProgram(context).hook('preSubcommand', (_program, command) => define(command));
+  for (const [heading, group] of Object.entries(commandGroups)) {
+    program.commandsGroup(heading);
+    for (const { name, description } of group) program.command(name).description(description);
+  }
+  addHelp(program, define);
+  addCompleting(program, context, define);
   try {
     await program.parseAsync(argv, { from: 'user' });
     return code;
@@ -67,4 +33,48 @@ export async function runCommandLine(argv: readonly string[], context: Context):
     explainError(context, error);
     return exitCodes.failed;
   }
+}
+
+function createProgram({ stdout, stderr }: Context): Command {
+  return new Command('fleetkeeper')
+    .description(
+      'Keeps container services and volumes of the Container Compute Control API as their owners declared them.',
+    )
+    .version(version)
+    .showHelpAfterError('(see --help)')
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .helpCommand(false);
+}
+
+/** Commander's own would show a command before it is defined. */
+function addHelp(program: Command, define: (command: Command) => Promise<void>): void {
+  program
+    .command('help [command]')
+    .description('display help for a command')
+    .action(async (name: string | undefined) => {
+      const command = commandCalled(program, name);
+      if (!command) return program.help({ error: name !== undefined });
+      await define(command);
+      command.help();
+    });
+}
+
+/** The hidden command that the completion script of a shell asks. */
+function addCompleting(
+  program: Command,
+  context: Context,
+  define: (command: Command) => Promise<void>,
+): void {
+  program.command('__complete [words...]', { hidden: true }).action(async (words: readonly string[]) => {
+    const command = commandCalled(program, words[0]);
+    if (command) await define(command);
+    const { complete } = await import('./completion-command.ts');
+    await complete(program, words, context);
+  });
+}
+
+function commandCalled(program: Command, name: string | undefined): Command | undefined {
+  return program.commands.find((command) => command.name() === name);
 }

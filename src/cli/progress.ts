@@ -1,5 +1,4 @@
 /** A line on stderr for what takes longer than two seconds, on a terminal only; it is gone when the work is done. */
-import { createLogUpdate } from 'log-update';
 import type { Timer } from '../base/index.ts';
 import type { Context } from './context.ts';
 
@@ -8,25 +7,34 @@ const everyMs = 500;
 
 /** `describe` is asked for each line: what is under way, and how far it is. */
 export async function withProgress<Result>(
-  context: Pick<Context, 'clock' | 'stderr'>,
+  { clock, stderr }: Pick<Context, 'clock' | 'stderr'>,
   describe: () => string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { clock, stderr } = context;
   if (!stderr.isTTY) return work();
-  const line = createLogUpdate(stderr);
   const startedAtMs = clock.monotonicMs();
+  const done = new AbortController();
+  let erase = (): void => undefined;
   let timer: Timer;
-  const show = () => {
-    const seconds = Math.round((clock.monotonicMs() - startedAtMs) / 1000);
-    line(`${describe()} (${seconds} s)`);
-    timer = clock.after(everyMs, show);
+  const start = async () => {
+    // Most work is done before.
+    const { createLogUpdate } = await import('log-update');
+    if (done.signal.aborted) return;
+    const line = createLogUpdate(stderr);
+    erase = () => line.clear();
+    const show = () => {
+      const seconds = Math.round((clock.monotonicMs() - startedAtMs) / 1000);
+      line(`${describe()} (${seconds} s)`);
+      timer = clock.after(everyMs, show);
+    };
+    show();
   };
-  timer = clock.after(silentMs, show);
+  timer = clock.after(silentMs, () => void start());
   try {
     return await work();
   } finally {
+    done.abort();
     timer.cancel();
-    line.clear();
+    erase();
   }
 }

@@ -21,10 +21,9 @@ const longestName = 128;
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** `protect`: the service is not disturbed while a command runs. */
-export function addProtectCommand(program: Command, context: Context, exit: (code: number) => void): void {
-  withServiceFlags(program.command('protect [service] [command...]'))
+export function defineProtect(command: Command, context: Context, exit: (code: number) => void): void {
+  withServiceFlags(command.arguments('[service] [command...]'))
     .usage('[options] SERVICE -- COMMAND [ARGUMENT...]')
-    .description('run a command here, and let nobody disturb the service meanwhile; exits with its exit code')
     .option('--name <text>', 'of the activity; default the command', parseName)
     .option('--task-id <uuid>', 'take up the activity of a `protect` that was killed', parseTaskId)
     .option('--require', 'do not start the command unless the service is protected')

@@ -113,6 +113,7 @@ export class Protection {
   #watched(api: ActivityApi): ActivityApi {
     return {
       activities: (...request) => api.activities(...request),
+      heartbeatWaits: () => api.heartbeatWaits(),
       recordActivity: async (...request) => {
         const before = this.#mayExist;
         this.#mayExist = true;

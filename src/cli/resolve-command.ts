@@ -1,8 +1,24 @@
 import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { UserError } from '../base/index.ts';
-import { managedKinds, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
-import { leaveResolution, readState, type Intent, type StateStore } from '../state/index.ts';
+import {
+  annotations,
+  managedKinds,
+  objectKey,
+  parseObjectKey,
+  resourceTypes,
+  type ObjectKey,
+} from '../resources/index.ts';
+import {
+  leaveResolution,
+  readState,
+  writeResolution,
+  type Intent,
+  type Resolution,
+  type StateStore,
+} from '../state/index.ts';
+import { createMetrics } from '../telemetry/index.ts';
+import { connectCluster, isCluster, refuseForeignFlags } from './cluster.ts';
 import { didYouMean } from './connection.ts';
 import { print, type Context } from './context.ts';
 import { ownerChoice, stateFile, withFleetFlags, type FleetFlags } from './options.ts';
@@ -17,12 +33,11 @@ interface ResolveFlags extends FleetFlags {
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * `resolve`: a person's word on a mutation whose outcome no evidence tells. It is left in the state file, where the manager
- * finds it, the one that runs now or the next one; so it works beside a running one.
+ * `resolve`: a person's word on a mutation whose outcome no evidence tells. It is left in the state file, or on the object in
+ * a cluster, where the manager finds it, the one that runs now or the next one; so it works beside a running one.
  */
-export function addResolveCommand(program: Command, context: Context): void {
-  withFleetFlags(program.command('resolve'), 'silent')
-    .description('say what became of a request whose outcome nobody can tell (OutcomeUnknown)')
+export function defineResolve(command: Command, context: Context): void {
+  withFleetFlags(command, 'silent')
     .argument('<kind/name>', 'the object, for example ContainerService/web')
     .option('--namespace <name>', 'of the object', 'default')
     .addOption(new Option('--applied', 'it did happen').conflicts('notApplied'))
@@ -30,29 +45,61 @@ export function addResolveCommand(program: Command, context: Context): void {
     .addOption(
       new Option('--id <uuid>', 'what a creation made, by its id at the provider').conflicts('notApplied'),
     )
-    .action((object: string, flags: ResolveFlags) => {
+    .action(async (object: string, flags: ResolveFlags) => {
+      refuseForeignFlags(flags.source, flags);
       const applied = flags.applied === true;
       if (!applied && flags.notApplied !== true) {
         throw new UserError('did it happen?', 'look at the provider, and say --applied or --not-applied');
       }
-      const file = stateFile(flags);
-      if (!existsSync(file)) {
-        throw new UserError(
-          `there is no state file ${file}`,
-          'if it is kept elsewhere, name it with --state',
-        );
-      }
-      const store = readState(file, context.random, ownerChoice(flags));
+      const place = isCluster(flags.source) ? await inCluster(context, flags) : inFile(context, flags);
+      const { store } = place;
       const key = parseObject(object, flags.namespace);
       const intent = openIntent(store, key, object);
       const id = madeId(store, key, intent, flags);
-      leaveResolution(file, key, { idempotencyKey: intent.idempotencyKey, applied, id });
+      await place.leave(key, { idempotencyKey: intent.idempotencyKey, applied, id });
       const word = applied ? `was applied${id === undefined ? '' : ` and made ${id}`}` : 'was not applied';
       print(
         context,
         `Noted: ${intent.action} of ${object} ${word}. The manager takes it with its next look, or when it is started.`,
       );
     });
+}
+
+/** Where the word is left for the manager, and what it has written there. */
+interface Place {
+  readonly store: StateStore;
+  leave(key: ObjectKey, resolution: Resolution): Promise<void>;
+}
+
+function inFile(context: Context, flags: ResolveFlags): Place {
+  const file = stateFile(flags);
+  if (!existsSync(file)) {
+    throw new UserError(`there is no state file ${file}`, 'if it is kept elsewhere, name it with --state');
+  }
+  return {
+    store: readState(file, context.random, ownerChoice(flags)),
+    leave: async (key, resolution) => leaveResolution(file, key, resolution),
+  };
+}
+
+/** As an annotation of the object. */
+async function inCluster(context: Context, flags: ResolveFlags): Promise<Place> {
+  const { lookOnce } = await import('./fleet-access.ts');
+  const { store } = await lookOnce(context, flags);
+  return {
+    store,
+    async leave(key, resolution) {
+      const api = await connectCluster(context, flags, createMetrics());
+      const { kind, namespace, name } = parseObjectKey(key);
+      const target = { type: resourceTypes[kind], namespace, name };
+      const given = { [annotations.resolve]: writeResolution(resolution) };
+      try {
+        await api.patch(target, { kind: 'merge', body: { metadata: { annotations: given } } });
+      } finally {
+        await api.close();
+      }
+    },
+  };
 }
 
 function parseObject(text: string, namespace: string): ObjectKey {

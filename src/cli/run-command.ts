@@ -3,12 +3,11 @@ import { createHealthServer } from '../http/index.ts';
 import { Manager, collectFleetMetrics } from '../manager/index.ts';
 import { lockState, openState } from '../state/index.ts';
 import { collectProcessMetrics, createLogger, createMetrics } from '../telemetry/index.ts';
+import { isCluster, refuseForeignFlags } from './cluster.ts';
 import { print, untilStopped, type Context } from './context.ts';
 import {
   acceptIdentityOption,
   acceptance,
-  environmentAccount,
-  openSource,
   ownerChoice,
   parseAddress,
   parseDuration,
@@ -17,18 +16,19 @@ import {
   withFleetFlags,
   type FleetFlags,
 } from './options.ts';
+import { environmentAccount, openSource } from './source.ts';
 import { version } from './version.ts';
 import { watchProblems } from './watch-problems.ts';
 
-interface RunFlags extends FleetFlags {
+export interface RunFlags extends FleetFlags {
   readonly listen?: { host: string; port: number };
   readonly settle: number;
+  readonly lease: number;
 }
 
 /** `run`: the manager, until it is told to stop. */
-export function addRunCommand(program: Command, context: Context): void {
-  withFleetFlags(program.command('run'), 'info')
-    .description('keep the fleet as the documents say, until stopped')
+export function defineRun(command: Command, context: Context, exit: (code: number) => void): void {
+  withFleetFlags(command, 'info')
     .option('--listen <address>', 'HOST:PORT for /healthz, /readyz and /metrics', parseAddress)
     .addOption(acceptIdentityOption())
     .option(
@@ -37,7 +37,18 @@ export function addRunCommand(program: Command, context: Context): void {
       parseDuration,
       5000,
     )
+    .option(
+      '--lease <duration>',
+      'with --source kubernetes: how long after the last sign of life of its leader another replica takes over',
+      parseDuration,
+      15_000,
+    )
     .action(async (flags: RunFlags) => {
+      refuseForeignFlags(flags.source, flags);
+      if (isCluster(flags.source)) {
+        const { runOperator } = await import('./run-operator.ts');
+        return exit(await runOperator(context, flags));
+      }
       const file = stateFile(flags);
       const lock = lockState(
         file,
@@ -55,7 +66,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const { clock, random } = context;
   const logger = createLogger(flags.logLevel);
   const metrics = createMetrics();
-  metrics.buildInfo.set({ version: version() }, 1);
+  metrics.buildInfo.set({ version }, 1);
   collectProcessMetrics(metrics.registry);
   const source = openSource(flags, context, true);
   const state = openState(file, random, ownerChoice(flags));

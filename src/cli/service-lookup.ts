@@ -130,7 +130,7 @@ async function findMarked(
 ): Promise<wire.Service | undefined> {
   const { services } = answerTo('read the account', await api.account(stopped), stopped);
   const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
-  const uid = derivedUid(store.ownerName, key);
+  const uid = store.record(key)?.uid ?? derivedUid(store.ownerName, key);
   return services.find(({ environmentNames }) => readMark(environmentNames, owner, uid).ours);
 }
 

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { UserError, rfc3339 } from '../base/index.ts';
 import { apiVersion, parseObjectKey } from '../resources/index.ts';
-import { readState, type ObjectRecord } from '../state/index.ts';
+import { readState, type ObjectRecord, type StateStore } from '../state/index.ts';
+import { isCluster, refuseForeignFlags } from './cluster.ts';
 import { print, type Context } from './context.ts';
 import { outputOption, ownerChoice, stateFile, withFleetFlags, type FleetFlags } from './options.ts';
 import { structured, type OutputFormat } from './output.ts';
@@ -15,22 +16,33 @@ interface StatusFlags extends FleetFlags {
 }
 
 /** `status`: what the manager last wrote down; works beside a running one and without the API. */
-export function addStatusCommand(program: Command, context: Context): void {
-  withFleetFlags(program.command('status'), 'silent')
-    .description('show the objects and their status as the manager last wrote them')
+export function defineStatus(command: Command, context: Context): void {
+  withFleetFlags(command, 'silent')
     .addOption(outputOption())
-    .action((flags: StatusFlags) => {
-      const file = stateFile(flags);
-      if (!existsSync(file)) {
-        throw new UserError(
-          `there is no state file ${file}`,
-          'it is made by `fleetkeeper run` or `fleetkeeper apply`; if it is kept elsewhere, name it with --state',
-        );
-      }
-      const store = readState(file, context.random, ownerChoice(flags));
+    .action(async (flags: StatusFlags) => {
+      const store = isCluster(flags.source)
+        ? await clusterState(context, flags)
+        : folderState(context, flags);
       const records = [...store.records()].sort((left, right) => (left.key < right.key ? -1 : 1));
       printStatus(context, flags.output, records);
     });
+}
+
+function folderState(context: Context, flags: StatusFlags): StateStore {
+  refuseForeignFlags(flags.source, flags);
+  const file = stateFile(flags);
+  if (!existsSync(file)) {
+    throw new UserError(
+      `there is no state file ${file}`,
+      'it is made by `fleetkeeper run` or `fleetkeeper apply`; if it is kept elsewhere, name it with --state',
+    );
+  }
+  return readState(file, context.random, ownerChoice(flags));
+}
+
+async function clusterState(context: Context, flags: StatusFlags): Promise<StateStore> {
+  const { lookOnce } = await import('./fleet-access.ts');
+  return (await lookOnce(context, flags)).store;
 }
 
 export function printStatus(context: Context, output: OutputFormat, records: readonly ObjectRecord[]): void {

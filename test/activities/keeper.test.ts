@@ -3,8 +3,8 @@ import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { Keeper, type LeaseRequest } from '../../src/activities/index.ts';
 import { nextSlotMs, phaseOf, retryMs } from '../../src/activities/lease.ts';
-import type { Outcome, wire } from '../../src/api/index.ts';
-import { systemRandom } from '../../src/base/index.ts';
+import { ControlApi, Limiter, type Outcome, type wire } from '../../src/api/index.ts';
+import { Sensitive, sleep, systemRandom } from '../../src/base/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -50,6 +50,7 @@ class World {
         signal.addEventListener('abort', () => resolve({ kind: 'unknown', reason: 'no answer' }));
       });
     },
+    heartbeatWaits: () => false,
     activities: () => Promise.resolve({ kind: 'applied', status: 200, value: this.listed }),
   };
 
@@ -79,6 +80,40 @@ class World {
   async keepMany(count: number): Promise<void> {
     for (let index = 0; index < count; index += 1) this.keep(`task-${index}`);
     await this.clock.advance(0);
+  }
+
+  /** An API behind a limiter, which takes `answerMs`; `status` says with what it answers a request sent now. */
+  limitedApi(perSecond: number, answerMs: number, status: (atMs: number) => 200 | 429): ControlApi {
+    const { clock } = this;
+    const metrics = createMetrics();
+    const answers = {
+      200: JSON.stringify({ heartbeatSeconds: 30, expiresInSeconds: 300 }),
+      429: JSON.stringify({ error: { code: 'rate_limited', message: 'later' } }),
+    };
+    return new ControlApi({
+      baseUrl: 'http://localhost',
+      credential: () => new Sensitive('key'),
+      limiter: new Limiter(
+        { account: 'default/default', perSecond, burst: 10, concurrency: 8 },
+        clock,
+        metrics,
+      ),
+      clock,
+      metrics,
+      transport: {
+        exchange: async ({ headers, body }) => {
+          const { id, release } = JSON.parse(body ?? '') as wire.ActivityRequest;
+          const key = headers['idempotency-key'] ?? '';
+          const atMs = clock.monotonicMs();
+          this.sent.push({ atMs, serviceId: '', id, release, key });
+          const answer = status(atMs);
+          await sleep(clock, answerMs);
+          const retryAfter = answer === 429 ? '30' : undefined;
+          return { kind: 'reply', status: answer, retryAfter, body: answers[answer] };
+        },
+        close: () => Promise.resolve(),
+      },
+    });
   }
 
   /** The longest time between two requests that were accepted for one task. */
@@ -284,6 +319,35 @@ describe('five hundred leases of one account', () => {
     },
   );
 });
+
+// COVERAGE 78
+test.each([100, 500, 2000])(
+  'the limiter, slowed down by 200 s of 429, lets out no burst of %i heartbeats afterwards',
+  async (count) => {
+    const world = new World();
+    const isOut = (atMs: number) => atMs >= seconds(60) && atMs < seconds(260);
+    const api = world.limitedApi(1000, 10, (atMs) => (isOut(atMs) ? 429 : 200));
+    const serviceId = systemRandom.uuid();
+    for (let index = 0; index < count; index += 1) world.keep(`task-${index}`, { api, serviceId });
+    await world.clock.advance(seconds(320));
+    const renewed = world.sent.filter(({ atMs }) => atMs >= seconds(260));
+    expect(new Set(renewed.map(({ id }) => id)).size).toBe(count);
+    expect(world.peakPerSecond(seconds(60))).toBeLessThanOrEqual((count / 30) * 2);
+  },
+);
+
+test.each([50, 5000])(
+  'an account that allows hardly more requests than there are heartbeats, and answers after %i ms, gets each of them',
+  async (answerMs) => {
+    const world = new World();
+    const api = world.limitedApi(5, answerMs, () => 200);
+    const serviceId = systemRandom.uuid();
+    for (let index = 0; index < 120; index += 1) world.keep(`task-${index}`, { api, serviceId });
+    await world.clock.advance(seconds(300));
+    expect(new Set(world.sent.map(({ id }) => id)).size).toBe(120);
+    expect(world.longestGapMs(seconds(60))).toBeLessThanOrEqual(40_000);
+  },
+);
 
 describe('times', () => {
   test('law: the next slot is more than a second and at most a period and a second away, at the lease’s place', () => {

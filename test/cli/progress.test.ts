@@ -26,7 +26,7 @@ test('what takes longer than two seconds says how far it is, and leaves nothing 
   await clock.advance(1900);
   expect(shown()).toBe('');
   await clock.advance(200);
-  expect(shown()).toContain('reading 0 of 3 (2 s)');
+  await expect.poll(shown).toContain('reading 0 of 3 (2 s)');
   goOn();
   await clock.advance(1000);
   expect(shown()).toContain('reading 1 of 3 (3 s)');

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { ControlPlane, apiKey, isMutation, type RecordedRequest } from './support/control-plane.ts';
-import { FleetFolder, account, service } from './support/fleet.ts';
+import { account, createFleet, service } from './support/fleet.ts';
 import { Front } from './support/front.ts';
 import { Program, eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
@@ -15,7 +15,7 @@ async function world() {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder, { accounts }).start();
   const front = await new Front(() => plane.url).start();
-  return { folder, plane, front, fleet: new FleetFolder(folder) };
+  return { folder, plane, front, fleet: await createFleet(folder) };
 }
 
 function secret(key: string): object {
@@ -55,7 +55,7 @@ test('a key of another account stops everything while it runs, says why, and the
   await fleet.untilReady(2);
   await fleet.until('Account/default', 'Ready', 'True', 'Connected');
   const [mine, theirs] = [await identityOf(plane, apiKey), await identityOf(plane, otherKey)];
-  expect(fleet.records().get('Account/default')?.status).toMatchObject({
+  expect((await fleet.records()).get('Account/default')?.status).toMatchObject({
     identityPinned: true,
     identity: mine,
   });
@@ -102,7 +102,7 @@ test('a new key of the same account is no other account', async () => {
   const folder = await temporaryFolder();
   const keys = `accounts: [{name: acme, email: a@b.example, apiKeys: [${apiKey}, ${otherKey}]}]`;
   const plane = await new ControlPlane(folder, { accounts: keys }).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write('account.yaml', documents(plane.url, apiKey));
   await fleet.write('web.yaml', [service('a')]);
   fleet.run();
@@ -110,7 +110,7 @@ test('a new key of the same account is no other account', async () => {
   await fleet.write('account.yaml', documents(plane.url, otherKey));
   await fleet.write('web.yaml', [service('a', { image: 'ghcr.io/acme/app:2' })]);
   await eventually('the new image', async () => (await plane.service('a')).image === 'ghcr.io/acme/app:2');
-  expect(fleet.condition('Account/default', 'Stalled')?.status).toBe('False');
+  expect((await fleet.condition('Account/default', 'Stalled'))?.status).toBe('False');
 });
 
 test('an identity that a person accepts is used, and nothing of the old account is touched', async () => {

@@ -2,13 +2,13 @@ import { rename, rm } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import { account, createFleet, folderOf, service, testInFolder, volume } from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder, type Program } from './support/processes.ts';
 
 async function world() {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
   await fleet.write('good.yaml', [service('good')]);
   return { plane, fleet };
@@ -101,16 +101,16 @@ test('a manager started on a folder that it can read only in part deletes nothin
   expect((await plane.account()).services.length).toBe(2);
 });
 
-test('a folder that vanishes and comes back changes nothing', async () => {
+testInFolder('a folder that vanishes and comes back changes nothing', async () => {
   const { plane, fleet } = await world();
   const manager = fleet.run();
   await fleet.untilReady(1);
   await plane.forgetRequests();
-  await rename(fleet.folder, `${fleet.folder}-away`);
+  await rename(folderOf(fleet).folder, `${folderOf(fleet).folder}-away`);
   await problem(manager, /can't be read/);
   const { code, stderr } = await fleet.plan();
-  expect([code, stderr]).toEqual([1, expect.stringContaining(fleet.folder)]);
-  await rename(`${fleet.folder}-away`, fleet.folder);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(folderOf(fleet).folder)]);
+  await rename(`${folderOf(fleet).folder}-away`, folderOf(fleet).folder);
   await eventually('a mended source', async () =>
     manager.stderr.includes('all problems in the source are mended'),
   );
@@ -118,11 +118,11 @@ test('a folder that vanishes and comes back changes nothing', async () => {
 });
 
 // COVERAGE 60
-test('an emptied folder pulls the brake: one clear sentence, and nothing is deleted', async () => {
+testInFolder('an emptied folder pulls the brake: one clear sentence, and nothing is deleted', async () => {
   const { plane, fleet } = await world();
   const manager = fleet.run();
   await fleet.untilReady(1);
-  await rm(fleet.folder, { recursive: true });
+  await rm(folderOf(fleet).folder, { recursive: true });
   await fleet.write('README.txt', 'nothing here');
   await eventually('the brake', async () => manager.stderr.includes('mass-change brake engaged'));
   const { code, stderr } = await fleet.plan();
@@ -159,7 +159,7 @@ test('half of the account gone at once is not believed', async () => {
   );
   fleet.run();
   await fleet.untilReady(12);
-  await plane.kill();
+  await plane.stop();
   const database = new DatabaseSync(plane.database);
   database.exec('DELETE FROM services');
   database.close();

@@ -11,7 +11,7 @@ test('bash completes commands, choices and names of objects with the script', as
   const folder = await temporaryFolder();
   const fleet = ['web', 'worker', 'db'].map((name) => stringify(service(name))).join('---\n');
   await writeFile(path.join(folder, 'fleet.yaml'), fleet);
-  const main = path.resolve(import.meta.dirname, '../../src/main.ts');
+  const main = path.resolve(import.meta.dirname, '../../dist/main.mjs');
   const asked = (line: readonly string[]) => `
     COMP_WORDS=(fleetkeeper ${line.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${line.length}
     _fleetkeeper; printf '%s,' "\${COMPREPLY[@]}"; echo`;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { objectKey, type ManagedKind } from '../../src/resources/index.ts';
 import type { DriftEntry } from '../../src/state/index.ts';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service } from './support/fleet.ts';
+import { account, createFleet, service } from './support/fleet.ts';
 import { Lab } from './support/lab.ts';
 import { temporaryFolder } from './support/processes.ts';
 
@@ -259,7 +259,7 @@ test('drift that a person accepts is told and left, and healed when the time is 
 test('`plan` tells of drift with its cause; what is accepted is no news, and a date that is none is an error', async () => {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
   await fleet.write('web.yaml', [service('web')]);
   expect((await fleet.apply()).code).toBe(0);

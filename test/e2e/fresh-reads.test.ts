@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { ControlPlane } from './support/control-plane.ts';
-import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import { account, createFleet, service, volume } from './support/fleet.ts';
 import { temporaryFolder } from './support/processes.ts';
 
 // COVERAGE 9, 11, 17, 26, 43
 test('a mutation rests on a read made for it, and a disruptive one on the activities of that moment, too', async () => {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   const documents = (image: string, sizeGb: number) => [
     ...account(plane.url),
     service('web', { image, sleepAfterMinutes: sizeGb }),

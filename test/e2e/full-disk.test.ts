@@ -6,12 +6,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { apiKey, ControlPlane } from './support/control-plane.ts';
+import { apiKey, ControlPlaneProcess } from './support/control-plane.ts';
 import { eventually, temporaryFolder } from './support/processes.ts';
 
 const canLimit = spawnSync('prlimit', ['--version']).status === 0;
 
-function limitFileSize(plane: ControlPlane, bytes: number | 'unlimited'): void {
+function limitFileSize(plane: ControlPlaneProcess, bytes: number | 'unlimited'): void {
   execFileSync('prlimit', ['--pid', String(plane.pid), `--fsize=${bytes}:unlimited`]);
 }
 
@@ -22,7 +22,7 @@ interface Created {
   readonly code: string | undefined;
 }
 
-async function create(plane: ControlPlane, key: string): Promise<Created> {
+async function create(plane: ControlPlaneProcess, key: string): Promise<Created> {
   const response = await fetch(`${plane.url}/api/services`, {
     method: 'POST',
     headers: {
@@ -48,7 +48,7 @@ async function create(plane: ControlPlane, key: string): Promise<Created> {
 }
 
 /** `id state`, sorted. */
-async function services(plane: ControlPlane): Promise<string[]> {
+async function services(plane: ControlPlaneProcess): Promise<string[]> {
   const { services: list } = (await plane.account()) as { services: { id: string; state: string }[] };
   return list.map(({ id, state }) => `${id} ${state}`).sort();
 }
@@ -56,7 +56,7 @@ async function services(plane: ControlPlane): Promise<string[]> {
 test.skipIf(!canLimit)(
   'on a full disk changes are answered 503 and have no effect, and all is well once there is room',
   async () => {
-    const plane = await new ControlPlane(await temporaryFolder()).start();
+    const plane = await new ControlPlaneProcess(await temporaryFolder()).start();
     const created: (string | undefined)[] = [];
     const running = () => created.map((id) => `${id} running`).sort();
     created.push((await create(plane, randomUUID())).id);

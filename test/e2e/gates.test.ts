@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { ControlPlane, apiKey, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import { createFleet, account, service, volume } from './support/fleet.ts';
 import { Front } from './support/front.ts';
 import { eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
@@ -10,7 +10,7 @@ async function world(entry = 'balanceMicros: 1000000000') {
   const accounts = `accounts: [{name: acme, email: a@b.example, ${entry}, apiKeys: [${apiKey}]}]`;
   const plane = await new ControlPlane(folder, { accounts }).start();
   const front = await new Front(() => plane.url).start();
-  return { folder, plane, front, fleet: new FleetFolder(folder) };
+  return { folder, plane, front, fleet: await createFleet(folder) };
 }
 
 const catalogReads = (front: Front) => front.seen.filter(({ path }) => path === '/api/catalog').length;
@@ -221,7 +221,7 @@ test('capacity that is not there is not hammered by edits and restarts', async (
     await fleet.write('web.yaml', [service('web', { image })]);
     await eventually(
       'the edit taken in',
-      async () => fleet.records().get('ContainerService/web')?.manifest.spec['image'] === image,
+      async () => (await fleet.records()).get('ContainerService/web')?.manifest.spec['image'] === image,
     );
     await manager.kill('SIGKILL');
     manager = fleet.run();
@@ -251,7 +251,7 @@ test('the status of an Account says what is left, what it costs, how long it las
   await fleet.untilReady(3);
   const expected = (await plane.service('web')).hourlyMicros + (await plane.volume('data')).hourlyMicros;
   const status = await eventually('the burn', async () => {
-    const found = fleet.records().get('Account/default')?.status;
+    const found = (await fleet.records()).get('Account/default')?.status;
     return found?.['burnMicrosPerHour'] === expected && found;
   });
   expect(status).toMatchObject({

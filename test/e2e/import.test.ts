@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { ControlPlane, apiKey, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service } from './support/fleet.ts';
+import { account, createFleet, service } from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
 const resources = { gpuCount: 0, cpu: 1, memoryGb: 1 };
@@ -73,7 +73,7 @@ test('an import into the folder that it came from adds only what is new', async 
 
 test('what another fleet manages is imported only on request, and found in order', async () => {
   const { folder, plane, source, fk } = await world();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write('fleet.yaml', [
     ...account(plane.url),
     service('web', { env: [{ name: 'MODE', value: 'x' }] }),

@@ -2,13 +2,13 @@ import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import { account, createFleet, folderOf, service, testInFolder, volume } from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
 async function world(timeScale = 60) {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder, { timeScale }).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
   return { plane, fleet };
 }
@@ -88,7 +88,7 @@ test('apply off a terminal wants --yes', async () => {
   expect((await plane.account()).services).toEqual([]);
 });
 
-test('an edit is followed at once, also when the editor replaces the file', async () => {
+testInFolder('an edit is followed at once, also when the editor replaces the file', async () => {
   const { plane, fleet } = await world();
   await fleet.write('web.yaml', [service('web')]);
   fleet.run();
@@ -96,7 +96,10 @@ test('an edit is followed at once, also when the editor replaces the file', asyn
   await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' })]);
   await eventually('the new image', async () => (await plane.service('web')).image === 'ghcr.io/acme/app:2');
   await fleet.write('.web.yaml.swp', [service('web', { image: 'ghcr.io/acme/app:3' })]);
-  await rename(path.join(fleet.folder, '.web.yaml.swp'), path.join(fleet.folder, 'web.yaml'));
+  await rename(
+    path.join(folderOf(fleet).folder, '.web.yaml.swp'),
+    path.join(folderOf(fleet).folder, 'web.yaml'),
+  );
   await eventually(
     'the newest image',
     async () => (await plane.service('web')).image === 'ghcr.io/acme/app:3',
@@ -170,7 +173,7 @@ test('under driftPolicy Report drift is told, with since, and nothing is sent', 
     patch: { image: 'other:1' },
   });
   await fleet.until('ContainerService/web', 'Drifted', 'True');
-  const entry = fleet.records().get('ContainerService/web')?.status?.drift?.[0];
+  const entry = (await fleet.records()).get('ContainerService/web')?.status?.drift?.[0];
   expect(entry).toMatchObject({ path: 'image', desired: 'ghcr.io/acme/app:1', observed: 'other:1' });
   expect(await mutationsSince(plane)).toEqual(['PATCH /api/services/ID']);
   const { code, plan } = await fleet.plan();
@@ -253,7 +256,7 @@ test('what leaves the folder is deleted or kept, as its policy says', async () =
   expect(await plane.volume('kept-')).toMatchObject({ status: 'ready' });
   await eventually(
     'one record',
-    async () => [...fleet.records().keys()].filter((key) => !key.startsWith('Account/')).length === 1,
+    async () => [...(await fleet.records()).keys()].filter((key) => !key.startsWith('Account/')).length === 1,
   );
 });
 
@@ -297,24 +300,27 @@ test('an existing service is adopted as it is, and Retain gives it back', async 
   expect((await plane.service('legacy')).id).toBe(made.id);
 });
 
-test('with the state file lost, the same folder finds its fleet again and changes nothing', async () => {
-  const { plane, fleet } = await world();
-  await fleet.write('web.yaml', [
-    volume('data'),
-    service('web', {
-      env: [{ name: 'A', value: '1' }],
-      storage: { volumeRef: { name: 'data' } },
-      restartToken: '7',
-    }),
-    service('plain'),
-  ]);
-  expect((await fleet.apply()).code).toBe(0);
-  await plane.forgetRequests();
-  await rm(path.dirname(fleet.state), { recursive: true });
-  expect((await fleet.plan()).code).toBe(0);
-  expect((await fleet.apply()).code).toBe(0);
-  expect(await mutationsSince(plane)).toEqual([]);
-});
+testInFolder(
+  'with the state file lost, the same folder finds its fleet again and changes nothing',
+  async () => {
+    const { plane, fleet } = await world();
+    await fleet.write('web.yaml', [
+      volume('data'),
+      service('web', {
+        env: [{ name: 'A', value: '1' }],
+        storage: { volumeRef: { name: 'data' } },
+        restartToken: '7',
+      }),
+      service('plain'),
+    ]);
+    expect((await fleet.apply()).code).toBe(0);
+    await plane.forgetRequests();
+    await rm(path.dirname(folderOf(fleet).state), { recursive: true });
+    expect((await fleet.plan()).code).toBe(0);
+    expect((await fleet.apply()).code).toBe(0);
+    expect(await mutationsSince(plane)).toEqual([]);
+  },
+);
 
 test('a service that somebody deleted is created again, a volume only with the word that it may be empty', async () => {
   const { plane, fleet } = await world();

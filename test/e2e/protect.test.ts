@@ -116,7 +116,7 @@ test('killed with -9 it leaves an activity, which the next one with its id takes
 
 test('an API that is down at the start: the command runs, and is protected once the API is there', async () => {
   const around = await world();
-  await around.plane.kill();
+  await around.plane.stop();
   const program = around.protect(work, '--patience', '200ms');
   await around.started();
   await around.plane.start();
@@ -128,7 +128,7 @@ test('an API that is down at the start: the command runs, and is protected once 
 
 test('with --require, an API that is down keeps the command from starting', async () => {
   const around = await world();
-  await around.plane.kill();
+  await around.plane.stop();
   const { code, stderr } = await around
     .protect('touch "$FOLDER/started"', '--require', '--patience', '200ms')
     .finished();
@@ -140,7 +140,7 @@ test('with --require, an API that is down keeps the command from starting', asyn
 
 test('an API that is never there: nothing is left to be released, and nothing is waited for', async () => {
   const around = await world();
-  await around.plane.kill();
+  await around.plane.stop();
   const { code, stderr } = await around.protect('exit 3', '--patience', '200ms').finished();
   expect(code).toBe(3);
   expect(stderr).not.toContain('could not be released');
@@ -150,7 +150,7 @@ test('an API that is down in the middle: the release is sent when it is back', a
   const around = await world();
   const program = around.protect(work);
   await around.started();
-  await around.plane.kill();
+  await around.plane.stop();
   await around.finish();
   await around.plane.start();
   expect((await program.finished()).code).toBe(7);
@@ -161,7 +161,7 @@ test('an API that stays down at the end: the exit code is the command’s, and t
   const around = await world();
   const program = around.protect(work);
   await around.started();
-  await around.plane.kill();
+  await around.plane.stop();
   await around.finish();
   const { code, stderr } = await program.finished();
   expect(code).toBe(7);

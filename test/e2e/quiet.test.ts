@@ -2,13 +2,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { ControlPlane, apiKey, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service } from './support/fleet.ts';
+import { account, createFleet, folderOf, service, testInFolder } from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
-test('secrets of the manifests appear in no log, state, status, plan or journal', async () => {
+testInFolder('secrets of the manifests appear in no log, state, status, plan or journal', async () => {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   const canaries = { secret: 'CANARY-secret-77f1', literal: 'CANARY-literal-90ab', map: 'CANARY-map-1c2d' };
   await fleet.write('fleet.yaml', [
     ...account(plane.url),
@@ -43,7 +43,7 @@ test('secrets of the manifests appear in no log, state, status, plan or journal'
     await fleetkeeper(['status', ...fleet.flags, '--output', 'json']),
   );
   outputs.push(await manager.kill('SIGTERM'));
-  const state = path.dirname(fleet.state);
+  const state = path.dirname(folderOf(fleet).state);
   const files = await Promise.all(
     (await readdir(state)).map((file) => readFile(path.join(state, file), 'latin1')),
   );
@@ -69,7 +69,7 @@ test('secrets of the manifests appear in no log, state, status, plan or journal'
 test('with 1,000 Ready services a poll costs one GET, and no status is written', async () => {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder, { timeScale: 600 }).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write(
     'account.yaml',
     account(plane.url, { requests: { perSecond: 1000, burst: 1000, concurrency: 32 } }),

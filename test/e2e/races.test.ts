@@ -2,13 +2,21 @@ import { mkdir, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import {
+  account,
+  createFleet,
+  FleetFolder,
+  folderOf,
+  service,
+  testInFolder,
+  volume,
+} from './support/fleet.ts';
 import { Program, eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
 async function world() {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
   return { folder, plane, fleet };
 }
@@ -40,7 +48,7 @@ test('an edit that is saved while a patch is under way is not lost', async () =>
     async () => (await plane.service('web')).image === 'ghcr.io/acme/app:3',
   );
   await fleet.untilReady(1);
-  const record = fleet.records().get('ContainerService/web');
+  const record = (await fleet.records()).get('ContainerService/web');
   expect(record).toMatchObject({ generation: 3, status: { observedGeneration: 3 } });
   expect(record?.manifest.spec['image']).toBe('ghcr.io/acme/app:3');
 });
@@ -77,12 +85,12 @@ test('two folders of one name on one account do not touch each other', async () 
   expect(images.sort()).toEqual(['a/a:1', 'b/b:1']);
 });
 
-test('a fleet whose state was lost goes on when a person names its owner', async () => {
+testInFolder('a fleet whose state was lost goes on when a person names its owner', async () => {
   const { plane, fleet } = await world();
   await fleet.write('web.yaml', [service('web'), volume('data')]);
   expect((await fleet.apply()).code).toBe(0);
   const before = await plane.service('web');
-  await rm(path.dirname(fleet.state), { recursive: true });
+  await rm(path.dirname(folderOf(fleet).state), { recursive: true });
   await fleet.write('web.yaml', [
     service('web', { image: 'ghcr.io/acme/app:2' }),
     volume('data', { sizeGb: 20 }),
@@ -173,29 +181,29 @@ test('a mass change in the account is accepted by an annotation with a time', as
   await fleet.untilReady(3);
 });
 
-test('a state file by another name is the same state', async () => {
+testInFolder('a state file by another name is the same state', async () => {
   const { folder, fleet } = await world();
   await fleet.write('web.yaml', [service('web')]);
   const first = fleet.run('--listen', '127.0.0.1:0');
   await first.line(/^listening on /);
   await mkdir(`${folder}/elsewhere`);
-  await symlink(fleet.state, `${folder}/elsewhere/state.db`);
+  await symlink(folderOf(fleet).state, `${folder}/elsewhere/state.db`);
   const second = await new Program([
     'run',
     '--source',
-    fleet.folder,
+    folderOf(fleet).folder,
     '--state',
     `${folder}/elsewhere/state.db`,
   ]).finished();
   expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('is in use by process')]);
 });
 
-test('with its state file taken away a manager sends nothing more', async () => {
+testInFolder('with its state file taken away a manager sends nothing more', async () => {
   const { plane, fleet } = await world();
   await fleet.write('web.yaml', [service('web')]);
   const manager = fleet.run();
   await fleet.untilReady(1);
-  await rm(path.dirname(fleet.state), { recursive: true });
+  await rm(path.dirname(folderOf(fleet).state), { recursive: true });
   await plane.forgetRequests();
   await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' })]);
   await eventually('a complaint', async () => manager.stderr.includes('has been taken away while in use'));
@@ -249,7 +257,9 @@ test('a broken file does not release the brake', async () => {
   await eventually('the problem told', async () => manager.stderr.includes('broken.yaml'));
   await fleet.until('ContainerService/a-0', 'Stalled', 'True', 'SourceIncomplete');
   expect((await plane.account()).services.length).toBe(8);
-  expect(fleet.condition('ContainerService/b-0', 'Stalled')).toMatchObject({ reason: 'MassChangeBrake' });
+  expect(await fleet.condition('ContainerService/b-0', 'Stalled')).toMatchObject({
+    reason: 'MassChangeBrake',
+  });
 });
 
 test('an edit that is saved while the outcome of a create is unknown is a change, not drift', async () => {
@@ -263,16 +273,19 @@ test('an edit that is saved while the outcome of a create is unknown is a change
   await eventually('the newer image', async () => (await plane.service('web')).image === 'a/a:2');
 });
 
-test('a state file that is yet to be made is the same state by the name of a link to it', async () => {
-  const { folder, fleet } = await world();
-  await mkdir(path.dirname(fleet.state));
-  await symlink(fleet.state, `${folder}/link.db`);
-  const flags = ['--source', fleet.folder, '--state', `${folder}/link.db`];
-  const first = new Program(['run', ...flags, '--listen', '127.0.0.1:0']);
-  await first.line(/^listening on /);
-  const second = await new Program(['run', ...fleet.flags]).finished();
-  expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('is in use by process')]);
-});
+testInFolder(
+  'a state file that is yet to be made is the same state by the name of a link to it',
+  async () => {
+    const { folder, fleet } = await world();
+    await mkdir(path.dirname(folderOf(fleet).state));
+    await symlink(folderOf(fleet).state, `${folder}/link.db`);
+    const flags = ['--source', folderOf(fleet).folder, '--state', `${folder}/link.db`];
+    const first = new Program(['run', ...flags, '--listen', '127.0.0.1:0']);
+    await first.line(/^listening on /);
+    const second = await new Program(['run', ...fleet.flags]).finished();
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('is in use by process')]);
+  },
+);
 
 test('one service is not adopted by two documents', async () => {
   const { plane, fleet } = await world();

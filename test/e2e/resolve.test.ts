@@ -2,25 +2,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation, keysWithTwoBodies } from './support/control-plane.ts';
-import { FleetFolder, account, service } from './support/fleet.ts';
+import { account, createFleet, type Fleet, service } from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 import { Proxy } from './support/proxy.ts';
 
 const env = [{ name: 'MODE', value: 'train' }];
 
 /** Names of variables are hidden, and with them the beacon. */
-async function nameless(): Promise<{ plane: ControlPlane; proxy: Proxy; fleet: FleetFolder }> {
+async function nameless(): Promise<{ plane: ControlPlane; proxy: Proxy; fleet: Fleet }> {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
   const proxy = await new Proxy(plane.url).start();
   proxy.edit = ({ environmentNames: _hidden, ...shown }) => shown;
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(proxy.url));
   return { plane, proxy, fleet };
 }
 
 const lostAnswer = { method: 'POST', path: '^/api/services$', fault: 'drop-response', times: 1 };
-const resolve = (fleet: FleetFolder, ...args: string[]) => fleetkeeper(['resolve', ...args, ...fleet.flags]);
+const resolve = (fleet: Fleet, ...args: string[]) => fleetkeeper(['resolve', ...args, ...fleet.flags]);
 
 test('a creation that nobody can find waits for a person, who says what it made', async () => {
   const { plane, fleet } = await nameless();
@@ -38,7 +38,7 @@ test('a creation that nobody can find waits for a person, who says what it made'
   expect(answer).toMatchObject({ code: 0, stderr: '' });
   expect(answer.stdout).toMatch(/^Noted: create-service of ContainerService\/web was applied and made /);
   await fleet.untilReady(1);
-  expect(fleet.records().get('ContainerService/web')?.externalId).toBe(id);
+  expect((await fleet.records()).get('ContainerService/web')?.externalId).toBe(id);
   expect((await plane.requests()).filter(isMutation)).toHaveLength(1);
 });
 
@@ -100,7 +100,9 @@ test('a word that can not be right is refused, with the reason', async () => {
   const nowhere = '00000000-0000-4000-8000-000000000000';
   expect((await third('--applied', '--id', nowhere)).code).toBe(0);
   await eventually('the manager says what is wrong with it', async () =>
-    fleet.condition('ContainerService/third', 'Stalled')?.message.includes('there is nothing with the id'),
+    (await fleet.condition('ContainerService/third', 'Stalled'))?.message.includes(
+      'there is nothing with the id',
+    ),
   );
   const { id } = await plane.service('third');
   expect((await third('--applied', '--id', id)).code).toBe(0);

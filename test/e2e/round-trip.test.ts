@@ -2,10 +2,10 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { readFolder } from '../../src/desired/index.ts';
 import { ControlPlane, apiKey, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import { account, createFleet, folderOf, service, testInFolder, volume } from './support/fleet.ts';
 import { fleetkeeper, temporaryFolder, type Finished } from './support/processes.ts';
 
 const apiVersion = 'fleetkeeper.dev/v1alpha1';
@@ -117,33 +117,36 @@ function randomFleet(): object[] {
   ];
 }
 
-test('200 random objects are imported so that nothing is to be done, and are found again without a state', async () => {
-  const folder = await temporaryFolder();
-  const plane = await new ControlPlane(folder).start();
-  const fleet = new FleetFolder(folder);
-  const fast = { pollSeconds: 0.2, requests: { perSecond: 1000, burst: 1000, concurrency: 16 } };
-  await fleet.write('account.yaml', account(plane.url, fast));
-  await fleet.write('fleet.yaml', randomFleet());
-  expect(objectCount).toBe(200);
-  expectDone(await fleet.apply());
+testInFolder(
+  '200 random objects are imported so that nothing is to be done, and are found again without a state',
+  async () => {
+    const folder = await temporaryFolder();
+    const plane = await new ControlPlane(folder).start();
+    const fleet = await createFleet(folder);
+    const fast = { pollSeconds: 0.2, requests: { perSecond: 1000, burst: 1000, concurrency: 16 } };
+    await fleet.write('account.yaml', account(plane.url, fast));
+    await fleet.write('fleet.yaml', randomFleet());
+    expect(objectCount).toBe(200);
+    expectDone(await fleet.apply());
 
-  const environment = { FLEETKEEPER_API_URL: plane.url, FLEETKEEPER_API_KEY: apiKey };
-  const imported = path.join(folder, 'imported');
-  await plane.forgetRequests();
-  expectDone(await fleetkeeper(['import', '--all', '--output', imported], environment));
-  const snapshot = await readFolder(imported);
-  expect(snapshot.problems).toEqual([]);
-  // With the Account, and the five volumes that services have made and that outlive them.
-  expect(snapshot.objects.size).toBe(objectCount + 1 + 5);
-  const planned = await fleetkeeper(['plan', '--source', imported], environment);
-  expectDone(planned);
-  expect(planned.stdout).toContain('Nothing to do');
-  expectDone(await fleetkeeper(['apply', '--source', imported, '--yes'], environment));
+    const environment = { FLEETKEEPER_API_URL: plane.url, FLEETKEEPER_API_KEY: apiKey };
+    const imported = path.join(folder, 'imported');
+    await plane.forgetRequests();
+    expectDone(await fleetkeeper(['import', '--all', '--output', imported], environment));
+    const snapshot = await readFolder(imported);
+    expect(snapshot.problems).toEqual([]);
+    // With the Account, and the five volumes that services have made and that outlive them.
+    expect(snapshot.objects.size).toBe(objectCount + 1 + 5);
+    const planned = await fleetkeeper(['plan', '--source', imported], environment);
+    expectDone(planned);
+    expect(planned.stdout).toContain('Nothing to do');
+    expectDone(await fleetkeeper(['apply', '--source', imported, '--yes'], environment));
 
-  await rm(path.dirname(fleet.state), { recursive: true });
-  expectDone(await fleet.apply());
-  expect((await plane.requests()).filter(isMutation)).toEqual([]);
-});
+    await rm(path.dirname(folderOf(fleet).state), { recursive: true });
+    expectDone(await fleet.apply());
+    expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  },
+);
 
 function expectDone({ code, stdout, stderr }: Finished): void {
   expect(code, `${stdout.slice(-4000)}\n${stderr.slice(-4000)}`).toBe(0);

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { ControlPlane, isMutation, keysWithTwoBodies } from './support/control-plane.ts';
-import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import {
+  account,
+  createFleet,
+  FleetFolder,
+  folderOf,
+  service,
+  testInFolder,
+  volume,
+} from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
 const apiVersion = 'fleetkeeper.dev/v1alpha1';
@@ -38,7 +46,7 @@ function fromTemplate(name: string, spec: object = {}): object {
 async function world(timeScale = 60) {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder, { timeScale }).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
   return { plane, fleet };
 }
@@ -128,7 +136,7 @@ describe('a template', () => {
     );
     expect((await fleet.apply()).code).toBe(1);
     expect(await templates(plane)).toHaveLength(1);
-    expect(fleet.records().get('ServiceTemplate/web')?.status).toMatchObject({
+    expect((await fleet.records()).get('ServiceTemplate/web')?.status).toMatchObject({
       services: ['app'],
       missingEnvironment: [{ service: 'app', variables: ['TOKEN'] }],
     });
@@ -155,12 +163,12 @@ describe('a template', () => {
     expect(plan.held[0].message).toContain(`${name} (built-in)`);
   });
 
-  test('is found again by its mark after the state was lost, and nothing is sent', async () => {
+  testInFolder('is found again by its mark after the state was lost, and nothing is sent', async () => {
     const { plane, fleet } = await world();
     await fleet.write('web.yaml', [template('web', { description: 'For the web.' }), fromTemplate('app')]);
     expect((await fleet.apply()).code).toBe(0);
     await plane.forgetRequests();
-    const other = new FleetFolder(fleet.folder.replace(/\/fleet$/, ''));
+    const other = new FleetFolder(folderOf(fleet).folder.replace(/\/fleet$/, ''));
     const again = await fleetkeeper([
       'apply',
       '--source',
@@ -182,32 +190,32 @@ describe('a registry', () => {
     const manager = fleet.run();
     await fleet.untilReady(2);
     expect((await mutations(plane)).slice(0, 2)).toEqual(['POST /api/registries', 'POST /api/services']);
-    expect(fleet.records().get('ContainerService/app')?.status).toMatchObject({ registry: 'ghcr' });
-    const status = () => fleet.records().get('ImageRegistry/ghcr')?.status;
+    expect((await fleet.records()).get('ContainerService/app')?.status).toMatchObject({ registry: 'ghcr' });
+    const status = async () => (await fleet.records()).get('ImageRegistry/ghcr')?.status;
     await eventually('the link is told', async () =>
-      JSON.stringify(status()?.['linkedServices'] ?? '').includes('"Current"'),
+      JSON.stringify((await status())?.['linkedServices'] ?? '').includes('"Current"'),
     );
 
     await plane.forgetRequests();
     await fleet.write('ghcr.yaml', [registry('ghcr'), secret('ghcr', 'second-password')]);
     await eventually('rotated', async () => (await registries(plane))[0]?.['revision'] === 2);
     const ready = await eventually('the lag is told', async () => {
-      const found = fleet.condition('ImageRegistry/ghcr', 'Ready');
+      const found = await fleet.condition('ImageRegistry/ghcr', 'Ready');
       return found?.status === 'True' && found.message !== '' && found;
     });
     expect(ready.message).toBe(
       'launched with the credentials before the last rotation: app; their next launch takes the present ones',
     );
-    expect(status()).toMatchObject({
+    expect(await status()).toMatchObject({
       repository,
       linkedServices: [{ name: 'app', credentials: 'Outdated' }],
     });
-    expect(typeof status()?.['rotatedAt']).toBe('string');
+    expect(typeof (await status())?.['rotatedAt']).toBe('string');
     expect(await mutations(plane)).toEqual(['PUT /api/registries/ID']);
 
     await fleet.write('app.yaml', [service('app', { image: `${repository}:1`, restartToken: 'now' })]);
     await eventually('the restart took the new ones', async () =>
-      JSON.stringify(status()?.['linkedServices'] ?? '').includes('"Current"'),
+      JSON.stringify((await status())?.['linkedServices'] ?? '').includes('"Current"'),
     );
 
     await fleet.remove('ghcr.yaml');
@@ -217,10 +225,10 @@ describe('a registry', () => {
       sleepAfterMinutes: 1,
     });
     await eventually('asleep, and then gone', async () => (await registries(plane)).length === 0, 60_000);
-    await eventually('forgotten', async () => !fleet.records().has('ImageRegistry/ghcr'));
+    await eventually('forgotten', async () => !(await fleet.records()).has('ImageRegistry/ghcr'));
 
     const { stdout, stderr } = await manager.kill('SIGTERM');
-    const everything = [stdout, stderr, JSON.stringify([...fleet.records()])].join('\n');
+    const everything = [stdout, stderr, JSON.stringify([...(await fleet.records())])].join('\n');
     expect(everything).not.toMatch(/first-password|second-password|acme-bot/);
   });
 
@@ -253,7 +261,7 @@ describe('a registry', () => {
     const [{ id, revision } = {}] = await registries(plane);
     await eventually(
       'its revision is known',
-      async () => fleet.records().get('ImageRegistry/ghcr')?.baseline !== undefined,
+      async () => (await fleet.records()).get('ImageRegistry/ghcr')?.baseline !== undefined,
     );
     await plane.forgetRequests();
     await plane.call('PUT', `/api/registries/${String(id)}`, {
@@ -315,7 +323,7 @@ describe.each([
       'both are gone',
       async () => (await templates(plane)).length + (await registries(plane)).length === 0,
     );
-    await eventually('and forgotten', async () => fleet.records().size === 2);
+    await eventually('and forgotten', async () => (await fleet.records()).size === 2);
     expect(await plane.faultHits()).toBe(shared.length);
     expect(keysWithTwoBodies(await plane.requests())).toEqual([]);
   });

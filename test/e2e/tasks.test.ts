@@ -1,13 +1,13 @@
 /** Protected tasks: a service is not disturbed while one is held, whatever becomes of the manager or the API. */
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import { account, createFleet, service, volume } from './support/fleet.ts';
 import { eventually, temporaryFolder } from './support/processes.ts';
 
 async function world() {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
   return { plane, fleet };
 }
@@ -135,5 +135,5 @@ test('a task whose service is gone does not wait for a release that nobody can a
   await fleet.remove('web.yaml');
   await eventually('the service is gone', async () => (await plane.account()).services.length === 0);
   await fleet.remove('task.yaml');
-  await eventually('the task is gone', async () => !fleet.records().has('ProtectedTask/epoch'));
+  await eventually('the task is gone', async () => !(await fleet.records()).has('ProtectedTask/epoch'));
 });

@@ -1,13 +1,13 @@
 /** What the manager does by itself for services that run: remediation, windows, readiness, replacement. */
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service } from './support/fleet.ts';
+import { account, createFleet, service } from './support/fleet.ts';
 import { eventually, temporaryFolder } from './support/processes.ts';
 
 async function world() {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
-  const fleet = new FleetFolder(folder);
+  const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
   return { plane, fleet };
 }
@@ -31,11 +31,12 @@ test('of ten services that fail together, two are restarted at a time', async ()
     names.map((name) => service(name, { image: unpullable, onError: { restarts: 1 } })),
   );
   fleet.run();
-  await eventually('the brake', async () =>
-    names.some(
-      (name) => fleet.condition(`ContainerService/${name}`, 'Reconciling')?.reason === 'RemediationBrake',
-    ),
-  );
+  await eventually('the brake', async () => {
+    const conditions = [...(await fleet.records()).values()].flatMap(
+      ({ status }) => status?.conditions ?? [],
+    );
+    return conditions.some(({ type, reason }) => type === 'Reconciling' && reason === 'RemediationBrake');
+  });
   const restarts = (await plane.requests()).filter(({ path }) => path.endsWith('/actions'));
   expect(restarts.length).toBeLessThanOrEqual(2);
 });

@@ -1,13 +1,13 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { ControlPlane, apiKey, isMutation } from './support/control-plane.ts';
-import { FleetFolder, account, service, volume } from './support/fleet.ts';
+import { createFleet, account, service, volume } from './support/fleet.ts';
 import { Program, eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
 async function world() {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
-  return { folder, plane, fleet: new FleetFolder(folder) };
+  return { folder, plane, fleet: await createFleet(folder) };
 }
 
 // COVERAGE 79, 84
@@ -34,7 +34,7 @@ test('a rejected key stops everything, says so, and a corrected Secret sets it g
 test('an API that can not be reached is waited for', async () => {
   const { plane, fleet } = await world();
   await fleet.write('fleet.yaml', [...account(plane.url), service('web')]);
-  await plane.kill();
+  await plane.stop();
   const manager = fleet.run('--listen', '127.0.0.1:0');
   const [, url = ''] = await manager.line(/^listening on (.*)$/);
   await fleet.until('ContainerService/web', 'Ready', 'Unknown', 'ApiUnreachable');
@@ -119,7 +119,7 @@ test('the annotations paused and reconcile-at do what they say', async () => {
     'the foreign image replaced',
     async () => (await plane.service('web')).image === 'ghcr.io/acme/app:1',
   );
-  expect(fleet.records().get('ContainerService/web')?.status).toMatchObject({
+  expect((await fleet.records()).get('ContainerService/web')?.status).toMatchObject({
     lastHandledReconcileAt: 'now',
   });
 });
@@ -161,7 +161,9 @@ test('a stop signal lets requests finish and leaves everything as it is', async 
   await eventually('a request', async () => (await plane.requests()).some(isMutation));
   expect((await manager.kill('SIGTERM')).code).toBe(0);
   const live = (await plane.account()).services.length;
-  const recorded = [...fleet.records().values()].filter(({ externalId }) => externalId !== undefined).length;
+  const recorded = [...(await fleet.records()).values()].filter(
+    ({ externalId }) => externalId !== undefined,
+  ).length;
   expect(recorded).toBe(live);
   fleet.run();
   await fleet.untilReady(20);

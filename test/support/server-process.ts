@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 
-const main = path.resolve(import.meta.dirname, '../../src/main.ts');
+const main = path.resolve(import.meta.dirname, '../../dist/main.mjs');
 
 export interface ServerOptions {
   /** The accounts file. */

@@ -1,7 +1,15 @@
-/** The reference control plane as a process of its own, with its admin address. */
+/** The reference control plane, with its admin address. */
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import pino from 'pino';
+import { onTestFinished } from 'vitest';
+import { systemClock, systemRandom } from '../../../src/base/index.ts';
+import {
+  parseAccounts,
+  startControlPlane,
+  type ControlPlane as RunningPlane,
+} from '../../../src/control-plane/main.ts';
 import { Program } from './processes.ts';
 
 /** Whatever the API answers. */
@@ -22,19 +30,18 @@ export interface RecordedRequest {
 
 export interface ControlPlaneFlags {
   readonly timeScale?: number;
-  readonly rateLimit?: string;
   readonly accounts?: string;
-  /** Further ones, as they are written. */
-  readonly more?: readonly string[];
 }
 
+const oneAccount = `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`;
+
+/** In this process, until the test ends. */
 export class ControlPlane {
   readonly #folder: string;
   readonly #flags: ControlPlaneFlags;
-  #program: Program | undefined;
-  #listen = '127.0.0.1:0';
-  url = '';
+  #plane: RunningPlane | undefined;
   #adminUrl = '';
+  url = '';
 
   constructor(folder: string, flags: ControlPlaneFlags = {}) {
     this.#folder = folder;
@@ -43,42 +50,49 @@ export class ControlPlane {
 
   /** Starts it, the second time at the same address and on the same database. */
   async start(): Promise<this> {
-    const accounts = path.join(this.#folder, 'accounts.yaml');
-    await writeFile(
-      accounts,
-      this.#flags.accounts ??
-        `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`,
-    );
-    const { timeScale = 60, rateLimit, more = [] } = this.#flags;
-    this.#program = new Program(
-      [
-        ['control-plane', '--listen', this.#listen, '--admin-listen', '127.0.0.1:0'],
-        ['--database', this.database, '--accounts', accounts, '--time-scale', String(timeScale)],
-        rateLimit ? ['--rate-limit', rateLimit] : [],
-        more,
-      ].flat(),
-    );
-    this.url = (await this.#program.line(/^listening on (.*)$/))[1] ?? '';
-    this.#adminUrl = (await this.#program.line(/^admin on (.*)$/))[1] ?? '';
-    this.#listen = new URL(this.url).host;
+    const { timeScale, accounts } = this.settings;
+    const plane = await startControlPlane({
+      listen: { host: '127.0.0.1', port: this.port },
+      adminListen: { host: '127.0.0.1', port: 0 },
+      database: this.database,
+      accounts: parseAccounts(accounts, 'accounts.yaml'),
+      timeScale,
+      clock: systemClock,
+      random: systemRandom,
+      logger: pino({ level: 'silent' }),
+    });
+    this.#plane = plane;
+    onTestFinished(() => this.stop());
+    this.reachedAt(plane.url, plane.adminUrl ?? '');
     return this;
+  }
+
+  async stop(): Promise<void> {
+    const plane = this.#plane;
+    this.#plane = undefined;
+    await plane?.close();
+  }
+
+  protected reachedAt(url: string, adminUrl: string): void {
+    this.url = url;
+    this.#adminUrl = adminUrl;
+  }
+
+  /** 0 picks a free one. */
+  protected get port(): number {
+    return this.url === '' ? 0 : Number(new URL(this.url).port);
+  }
+
+  protected get settings(): Required<ControlPlaneFlags> {
+    return { timeScale: 60, accounts: oneAccount, ...this.#flags };
+  }
+
+  protected get folder(): string {
+    return this.#folder;
   }
 
   get database(): string {
     return path.join(this.#folder, 'control-plane.db');
-  }
-
-  get pid(): number | undefined {
-    return this.#program?.pid;
-  }
-
-  async kill(): Promise<void> {
-    await this.#program?.kill('SIGKILL');
-  }
-
-  /** Asks it to end, and waits until it has; its exit code. */
-  async end(): Promise<number | null | undefined> {
-    return (await this.#program?.kill('SIGTERM'))?.code;
   }
 
   /** As somebody with the same key, but not the manager. */
@@ -141,6 +155,46 @@ export class ControlPlane {
     if (!response.ok) throw new Error(`${method} ${adminPath}: ${response.status} ${await response.text()}`);
     const text = await response.text();
     return text ? JSON.parse(text) : undefined;
+  }
+}
+
+/** As a process of its own, which can be killed. */
+export class ControlPlaneProcess extends ControlPlane {
+  readonly #more: readonly string[];
+  #program: Program | undefined;
+
+  /** `more`: further flags, as they are written. */
+  constructor(folder: string, flags: ControlPlaneFlags = {}, more: readonly string[] = []) {
+    super(folder, flags);
+    this.#more = more;
+  }
+
+  override async start(): Promise<this> {
+    const accounts = path.join(this.folder, 'accounts.yaml');
+    await writeFile(accounts, this.settings.accounts);
+    const program = new Program([
+      ...['control-plane', '--listen', `127.0.0.1:${this.port}`, '--admin-listen', '127.0.0.1:0'],
+      ...['--database', this.database, '--accounts', accounts],
+      ...['--time-scale', String(this.settings.timeScale), ...this.#more],
+    ]);
+    const [, url = ''] = await program.line(/^listening on (.*)$/);
+    const [, adminUrl = ''] = await program.line(/^admin on (.*)$/);
+    this.reachedAt(url, adminUrl);
+    this.#program = program;
+    return this;
+  }
+
+  get pid(): number | undefined {
+    return this.#program?.pid;
+  }
+
+  async kill(): Promise<void> {
+    await this.#program?.kill('SIGKILL');
+  }
+
+  /** Asks it to end, and waits until it has; its exit code. */
+  async end(): Promise<number | null | undefined> {
+    return (await this.#program?.kill('SIGTERM'))?.code;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Control planes with real containers, on a podman of their own. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, onTestFinished } from 'vitest';
-import { ControlPlane } from './control-plane.ts';
+import { ControlPlaneProcess } from './control-plane.ts';
 import { fixtureImage, Podman, whatPodmanNeeds } from './podman.ts';
 import { eventually, temporaryFolder } from './processes.ts';
 import { Registry } from './registry.ts';
@@ -78,16 +78,16 @@ export const idler = {
 
 export class World {
   readonly podman: Podman;
-  readonly plane: ControlPlane;
+  readonly plane: ControlPlaneProcess;
 
-  private constructor(podman: Podman, plane: ControlPlane) {
+  private constructor(podman: Podman, plane: ControlPlaneProcess) {
     this.podman = podman;
     this.plane = plane;
   }
 
   static async start({ podman }: Engine, { timeScale = 1 } = {}): Promise<World> {
     const more = ['--runtime', 'docker', '--docker-socket', podman.socket];
-    const plane = new ControlPlane(await temporaryFolder(), { timeScale, accounts, more });
+    const plane = new ControlPlaneProcess(await temporaryFolder(), { timeScale, accounts }, more);
     await plane.start();
     return new World(podman, plane);
   }

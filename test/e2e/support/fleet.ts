@@ -1,16 +1,20 @@
-/** Folders of manifests, and what the command line says of them. */
+/**
+ * Fleets as people declare them, in a folder or in a cluster, and what the command line says of them. The same tests run on both:
+ * `createFleet` makes the one that the project of the run asks for (vitest.config.ts).
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { test } from 'vitest';
 import { stringify } from 'yaml';
 import { systemRandom } from '../../../src/base/index.ts';
 import { parseObjectKey, type Condition } from '../../../src/resources/index.ts';
 import { readState, type ObjectRecord } from '../../../src/state/index.ts';
 import { apiKey } from './control-plane.ts';
-import { Program, eventually, fleetkeeper } from './processes.ts';
+import { Program, eventually, fleetkeeper, type Finished } from './processes.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any
-type Json = any;
+export type Json = any;
 
 const apiVersion = 'fleetkeeper.dev/v1alpha1';
 
@@ -59,16 +63,90 @@ function isReady({ status }: ObjectRecord): boolean {
   return status?.conditions.some((item) => item.type === 'Ready' && item.status === 'True') === true;
 }
 
-export class FleetFolder {
+/** What tests do with a fleet, wherever it is declared. */
+export abstract class Fleet {
+  /** That name it on the command line. */
+  abstract readonly flags: string[];
+
+  /** One file of documents; a string is written as it is. What the file held before, and does not now, goes. */
+  abstract write(file: string, documents: readonly object[] | string): Promise<void>;
+  /** A file or a folder of files. */
+  abstract remove(file: string): Promise<void>;
+  abstract run(...flags: string[]): Program;
+  /** Until there is nothing left to be done; the code is 0 when everything is Ready. */
+  abstract apply(...flags: string[]): Promise<Finished>;
+  /** The records as any reader of the state sees them, by `Kind/name`. */
+  abstract records(): Promise<Map<string, ObjectRecord>>;
+
+  async plan(...flags: string[]): Promise<{ code: number | null; plan: Json; stderr: string }> {
+    const { code, stdout, stderr } = await fleetkeeper(['plan', ...this.flags, '--output', 'json', ...flags]);
+    return { code, plan: stdout ? JSON.parse(stdout) : undefined, stderr };
+  }
+
+  async condition(object: string, type: string): Promise<Condition | undefined> {
+    const record = (await this.records()).get(object);
+    return record?.status?.conditions.find((condition) => condition.type === type);
+  }
+
+  /** Waits until the condition has the status (and reason, if one is given). */
+  until(object: string, type: string, status: string, reason?: string): Promise<Condition> {
+    return eventually(`${object} ${type}=${status} ${reason ?? ''}`, async () => {
+      const found = await this.condition(object, type);
+      return found?.status === status && (reason === undefined || found.reason === reason) && found;
+    });
+  }
+
+  /** Waits until there are `count` objects (accounts not counted), all of them Ready. */
+  async untilReady(count: number, timeoutMs = 60_000): Promise<void> {
+    let missing = '';
+    await eventually(
+      `${count} objects Ready`,
+      async () => {
+        const objects = [...(await this.records())].filter(([name]) => !name.startsWith('Account/'));
+        missing = objects
+          .filter(([, record]) => !isReady(record))
+          .map(
+            ([name, { status }]) =>
+              `${name} ${status?.conditions[0]?.reason}: ${status?.conditions[0]?.message}`,
+          )
+          .join('\n');
+        return objects.length === count && missing === '';
+      },
+      timeoutMs,
+    ).catch((error: Error) => {
+      throw new Error(`${error.message}; not Ready:\n${missing.slice(0, 2000)}`);
+    });
+  }
+}
+
+/** Where fleets of this run are declared. */
+export const isInCluster = process.env['FLEETKEEPER_TEST_SOURCE'] === 'kubernetes';
+
+/** For what only folders have: files, a state file, its lock. */
+export const testInFolder = test.skipIf(isInCluster);
+
+export function folderOf(fleet: Fleet): FleetFolder {
+  if (fleet instanceof FleetFolder) return fleet;
+  throw new Error('this test needs a folder: declare it with testInFolder');
+}
+
+/** Ends with the test. */
+export async function createFleet(folder: string): Promise<Fleet> {
+  if (!isInCluster) return new FleetFolder(folder);
+  const { createClusterFleet } = await import('./cluster-fleet.ts');
+  return createClusterFleet(folder);
+}
+
+export class FleetFolder extends Fleet {
   readonly folder: string;
   readonly state: string;
 
   constructor(folder: string) {
+    super();
     this.folder = path.join(folder, 'fleet');
     this.state = path.join(folder, 'state', 'state.db');
   }
 
-  /** One file of documents; a string is written as it is. */
   async write(file: string, documents: readonly object[] | string): Promise<void> {
     const target = path.join(this.folder, file);
     await mkdir(path.dirname(target), { recursive: true });
@@ -95,13 +173,7 @@ export class FleetFolder {
     return fleetkeeper(['apply', ...this.flags, '--yes', '--settle', '1s', ...flags]);
   }
 
-  async plan(...flags: string[]): Promise<{ code: number | null; plan: Json; stderr: string }> {
-    const { code, stdout, stderr } = await fleetkeeper(['plan', ...this.flags, '--output', 'json', ...flags]);
-    return { code, plan: stdout ? JSON.parse(stdout) : undefined, stderr };
-  }
-
-  /** The records as any reader of the state sees them, by `Kind/name`. */
-  records(): Map<string, ObjectRecord> {
+  async records(): Promise<Map<string, ObjectRecord>> {
     if (!existsSync(this.state)) return new Map();
     const store = readState(this.state, systemRandom, { default: 'fleet', explicit: undefined });
     return new Map(
@@ -110,41 +182,5 @@ export class FleetFolder {
         return [`${kind}/${name}`, record];
       }),
     );
-  }
-
-  condition(object: string, type: string): Condition | undefined {
-    return this.records()
-      .get(object)
-      ?.status?.conditions.find((condition) => condition.type === type);
-  }
-
-  /** Waits until the condition has the status (and reason, if one is given). */
-  until(object: string, type: string, status: string, reason?: string): Promise<Condition> {
-    return eventually(`${object} ${type}=${status} ${reason ?? ''}`, async () => {
-      const found = this.condition(object, type);
-      return found?.status === status && (reason === undefined || found.reason === reason) && found;
-    });
-  }
-
-  /** Waits until there are `count` objects (accounts not counted), all of them Ready. */
-  async untilReady(count: number, timeoutMs = 60_000): Promise<void> {
-    let missing = '';
-    await eventually(
-      `${count} objects Ready`,
-      async () => {
-        const objects = [...this.records()].filter(([name]) => !name.startsWith('Account/'));
-        missing = objects
-          .filter(([, record]) => !isReady(record))
-          .map(
-            ([name, { status }]) =>
-              `${name} ${status?.conditions[0]?.reason}: ${status?.conditions[0]?.message}`,
-          )
-          .join('\n');
-        return objects.length === count && missing === '';
-      },
-      timeoutMs,
-    ).catch((error: Error) => {
-      throw new Error(`${error.message}; not Ready:\n${missing.slice(0, 2000)}`);
-    });
   }
 }

@@ -10,7 +10,7 @@ import { onTestFinished } from 'vitest';
 
 /** Hundreds of processes start: each would compile the same files anew. */
 const compileCache = path.join(tmpdir(), 'fleetkeeper-compile-cache');
-const main = path.resolve(import.meta.dirname, '../../../src/main.ts');
+const main = path.resolve(import.meta.dirname, '../../../dist/main.mjs');
 
 export interface Finished {
   readonly code: number | null;

@@ -1,0 +1,73 @@
+/** `--source kubernetes`: which API, which part of it. The modules that talk to it are loaded only then. */
+import { InvalidArgumentError, type Command } from 'commander';
+import { UserError } from '../base/index.ts';
+import type { Shard } from '../desired/index.ts';
+import type { KubernetesApi } from '../kubernetes/index.ts';
+import type { Metrics } from '../telemetry/index.ts';
+import type { Context } from './context.ts';
+
+export interface ClusterFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly watchNamespaces?: readonly string[];
+  readonly shard?: Shard;
+}
+
+/** The word that stands for a cluster where a folder is expected; a folder of that name is `./kubernetes`. */
+export const clusterSource = 'kubernetes';
+
+export function isCluster(source: string | undefined): boolean {
+  return source === clusterSource;
+}
+
+export function withClusterFlags(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'with --source kubernetes: default KUBECONFIG, the pod, ~/.kube/config')
+    .option('--context <name>', 'of the kubeconfig; default its current one')
+    .option('--watch-namespaces <names>', 'with commas; default all namespaces', parseNamespaces)
+    .option('--shard <i/n>', 'only the accounts of part i of n, from 0', parseShard);
+}
+
+/** Nothing has been sent yet when it resolves. */
+export async function connectCluster(
+  { environment, clock }: Context,
+  { kubeconfig, context }: ClusterFlags,
+  metrics: Metrics,
+): Promise<KubernetesApi> {
+  const { connect } = await import('../kubernetes/connect.ts');
+  return connect({ kubeconfig, context, environment, clock, metrics });
+}
+
+/** Flags that mean nothing without a cluster, or nothing in one. */
+export function refuseForeignFlags(source: string, flags: ClusterFlags & { readonly state?: string }): void {
+  if (isCluster(source)) {
+    if (flags.state === undefined) return;
+    throw new UserError('--state is for folders', 'in a cluster the state lies in the objects: leave it out');
+  }
+  const given = (['kubeconfig', 'context', 'watchNamespaces', 'shard'] as const).find(
+    (name) => flags[name] !== undefined,
+  );
+  if (given === undefined) return;
+  const name = given === 'watchNamespaces' ? 'watch-namespaces' : given;
+  throw new UserError(`--${name} is for clusters`, 'leave it out, or say --source kubernetes');
+}
+
+function parseNamespaces(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  const wrong = names.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
+  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is no name of a namespace`);
+  return [...new Set(names)];
+}
+
+const mostShards = 1000;
+
+function parseShard(text: string): Shard {
+  const match = /^(\d{1,3})\/(\d{1,4})$/.exec(text);
+  const [index, count] = [Number(match?.[1]), Number(match?.[2])];
+  if (!match || count < 1 || count > mostShards || index >= count) {
+    throw new InvalidArgumentError(
+      `expected I/N, for example 0/3 for the first of three (N up to ${mostShards})`,
+    );
+  }
+  return { index, count };
+}

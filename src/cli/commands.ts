@@ -1,0 +1,122 @@
+/** All commands. Each is loaded, with its libraries, only when it is the one that was called. */
+import type { Command } from 'commander';
+import type { Context } from './context.ts';
+
+/** Gives a command its arguments, its options and what it does. `exit` says its exit code, unless that is 0. */
+export type Define = (command: Command, context: Context, exit: (code: number) => void) => void;
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly description: string;
+  readonly load: () => Promise<Define>;
+}
+
+const ofAFleet: readonly CommandEntry[] = [
+  {
+    name: 'plan',
+    description:
+      'show what would be changed, without changing anything (exit 0: nothing, 2: changes or drift, 1: error)',
+    load: async () => (await import('./plan-command.ts')).definePlan,
+  },
+  {
+    name: 'apply',
+    description: 'plan, ask, converge and report; exit 0 only when all objects are Ready',
+    load: async () => (await import('./apply-command.ts')).defineApply,
+  },
+  {
+    name: 'run',
+    description: 'keep the fleet as the documents say, until stopped',
+    load: async () => (await import('./run-command.ts')).defineRun,
+  },
+  {
+    name: 'status',
+    description: 'show the objects and their status as the manager last wrote them',
+    load: async () => (await import('./status-command.ts')).defineStatus,
+  },
+  {
+    name: 'resolve',
+    description: 'say what became of a request whose outcome nobody can tell (OutcomeUnknown)',
+    load: async () => (await import('./resolve-command.ts')).defineResolve,
+  },
+];
+
+const ofOneService: readonly CommandEntry[] = [
+  {
+    name: 'logs',
+    description: 'print the logs of a service',
+    load: async () => (await import('./logs-command.ts')).defineLogs,
+  },
+  {
+    name: 'exec',
+    description: 'run a command in a service; exits with its exit code, or 125 if it did not run',
+    load: async () => (await import('./exec-command.ts')).defineExec,
+  },
+  {
+    name: 'protect',
+    description: 'run a command here, and let nobody disturb the service meanwhile; exits with its exit code',
+    load: async () => (await import('./protect-command.ts')).defineProtect,
+  },
+  {
+    name: 'events',
+    description: 'show what has happened to a service, newest last',
+    load: async () => (await import('./events-command.ts')).defineEvents,
+  },
+  {
+    name: 'metrics',
+    description: 'show what a service used lately',
+    load: async () => (await import('./metrics-command.ts')).defineMetrics,
+  },
+  {
+    name: 'open',
+    description: 'print the address of a service',
+    load: async () => (await import('./open-command.ts')).defineOpen,
+  },
+];
+
+const ofAnAccount: readonly CommandEntry[] = [
+  {
+    name: 'inventory',
+    description: 'list what nobody manages, with its cost per hour',
+    load: async () => (await import('./inventory-command.ts')).defineInventory,
+  },
+  {
+    name: 'import',
+    description: 'write documents that adopt what is in an account, and that nobody manages',
+    load: async () => (await import('./import-command.ts')).defineImport,
+  },
+];
+
+const ofThisMachine: readonly CommandEntry[] = [
+  {
+    name: 'demo',
+    description: 'watch a sample fleet come up, drift, heal, change and shrink on a control plane of its own',
+    load: async () => (await import('./demo-command.ts')).defineDemo,
+  },
+  {
+    name: 'control-plane',
+    description: 'serve the Container Compute Control API on this machine',
+    load: async () => (await import('./control-plane-command.ts')).defineControlPlane,
+  },
+  {
+    name: 'completion',
+    description: 'print the completion script of a shell',
+    load: async () => (await import('./completion-command.ts')).defineCompletion,
+  },
+];
+
+const ofACluster: readonly CommandEntry[] = [
+  {
+    name: 'crds',
+    description: 'print the CustomResourceDefinitions of our kinds, for `kubectl apply -f -`',
+    load: async () => (await import('./crds-command.ts')).defineCrds,
+  },
+];
+
+/** By the headings of the help. */
+export const commandGroups: Readonly<Record<string, readonly CommandEntry[]>> = {
+  'A fleet:': ofAFleet,
+  'One service:': ofOneService,
+  'An account:': ofAnAccount,
+  'A cluster:': ofACluster,
+  'This machine:': ofThisMachine,
+};

@@ -1,0 +1,50 @@
+/** What a fleet is made from: the documents, and the account of the environment. */
+import { readFileSync } from 'node:fs';
+import { Sensitive, UserError } from '../base/index.ts';
+import { createFileSource, readFolder, type DesiredSource } from '../desired/index.ts';
+import type { EnvironmentAccount } from '../manager/index.ts';
+import { baseAddressProblem } from '../resources/index.ts';
+import type { Context } from './context.ts';
+import type { FleetFlags } from './options.ts';
+
+/** `watch`: goes on reading; otherwise the folder is read once. */
+export function openSource(
+  { source }: Pick<FleetFlags, 'source'>,
+  context: Context,
+  watch: boolean,
+): DesiredSource {
+  if (watch) return createFileSource({ directory: source, clock: context.clock });
+  return {
+    description: source,
+    start: () => readFolder(source),
+    stop: async () => undefined,
+  };
+}
+
+/** FLEETKEEPER_API_URL, and FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE; never an argument. */
+export function environmentAccount({ environment }: Context): EnvironmentAccount {
+  const url = environment['FLEETKEEPER_API_URL'] || undefined;
+  if (url !== undefined) {
+    const problem = baseAddressProblem(url, false);
+    if (problem)
+      throw new UserError(`FLEETKEEPER_API_URL ${problem}`, 'set it to the base address of the API');
+  }
+  const key = environment['FLEETKEEPER_API_KEY'];
+  const keyFile = environment['FLEETKEEPER_API_KEY_FILE'];
+  return {
+    url,
+    apiKey: () => {
+      if (key) return new Sensitive(key);
+      return keyFile ? readKeyFile(keyFile) : undefined;
+    },
+  };
+}
+
+/** A key file that can't be read now is as good as none: requests are not sent, and it is read again. */
+function readKeyFile(file: string): Sensitive<string> | undefined {
+  try {
+    return new Sensitive(readFileSync(file, 'utf8').trim());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * A fleet that is declared in a cluster, with the words of `FleetFolder`: what a file held becomes objects, what it holds no
+ * more is deleted, and the manager is the operator.
+ */
+import { parseAllDocuments } from 'yaml';
+import { KubernetesError, type KubernetesApi, type KubernetesObject } from '../../../src/kubernetes/index.ts';
+import {
+  managedKinds,
+  objectKey,
+  resourceTypes,
+  type Condition,
+  type ManagedKind,
+} from '../../../src/resources/index.ts';
+import { readBookkeeping } from '../../../src/state/bookkeeping.ts';
+import type { ObjectRecord } from '../../../src/state/index.ts';
+import { Fleet, type Json } from './fleet.ts';
+import { createCluster, type TestCluster } from './kubernetes.ts';
+import { Program, eventually, type Finished } from './processes.ts';
+
+interface Document {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+const coreTypes = {
+  Secret: { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true },
+  ConfigMap: { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true },
+} as const;
+
+/** So that a manager that was killed is followed soon. */
+const lease = '3s';
+
+/** In a cluster of its own, or a namespace of its own of a real one. Ends with the test. */
+export async function createClusterFleet(folder: string): Promise<ClusterFleet> {
+  return new ClusterFleet(await createCluster(folder));
+}
+
+export class ClusterFleet extends Fleet {
+  readonly cluster: TestCluster;
+  readonly #api: KubernetesApi;
+  readonly #files = new Map<string, Document[]>();
+
+  constructor(cluster: TestCluster) {
+    super();
+    this.cluster = cluster;
+    this.#api = cluster.api;
+  }
+
+  get namespace(): string {
+    return this.#api.namespace;
+  }
+
+  get flags(): string[] {
+    const { kubeconfig } = this.cluster;
+    return ['--source', 'kubernetes', '--kubeconfig', kubeconfig, '--watch-namespaces', this.namespace];
+  }
+
+  async write(file: string, documents: readonly object[] | string): Promise<void> {
+    const list =
+      typeof documents === 'string'
+        ? parseAllDocuments(documents).map((document) => document.toJS() as Document)
+        : (documents as readonly Document[]);
+    const before = this.#files.get(file) ?? [];
+    this.#files.set(file, [...list]);
+    for (const document of list) await this.#apply(document);
+    for (const document of before) if (!this.#isWritten(document)) await this.#delete(document);
+  }
+
+  async remove(file: string): Promise<void> {
+    const folder = [...this.#files.keys()].filter((name) => name === file || name.startsWith(`${file}/`));
+    const before = folder.flatMap((name) => this.#files.get(name) ?? []);
+    for (const name of folder) this.#files.delete(name);
+    for (const document of before) if (!this.#isWritten(document)) await this.#delete(document);
+  }
+
+  run(...flags: string[]): Program {
+    return new Program(['run', ...this.flags, '--settle', '1s', '--lease', lease, ...flags]);
+  }
+
+  /** What `apply` does with a folder: runs the manager until there is nothing left for it to do. */
+  async apply(): Promise<Finished> {
+    const program = this.run('--log-level', 'warn');
+    let verdict = '';
+    await eventually('the fleet at rest', async () => {
+      verdict = restOf(await this.#objects());
+      return verdict !== '';
+    });
+    await program.kill('SIGTERM');
+    return { code: verdict === 'ready' ? 0 : 1, stdout: program.stdout, stderr: program.stderr };
+  }
+
+  async records(): Promise<Map<string, ObjectRecord>> {
+    const objects = await this.#objects();
+    return new Map(objects.map((object) => [`${object.kind}/${object.metadata.name}`, recordOf(object)]));
+  }
+
+  async #objects(): Promise<KubernetesObject[]> {
+    const lists = managedKinds.map((kind) =>
+      this.#api.list(resourceTypes[kind], { namespace: this.namespace }),
+    );
+    return (await Promise.all(lists)).flatMap(({ items }) => items);
+  }
+
+  #isWritten(document: Document): boolean {
+    const name = identity(document);
+    return [...this.#files.values()].flat().some((other) => identity(other) === name);
+  }
+
+  async #apply(document: Document): Promise<void> {
+    const body = { ...document, metadata: { ...document.metadata, namespace: this.#namespaceOf(document) } };
+    await this.#api.patch(this.#target(document), { kind: 'apply', body, force: true });
+  }
+
+  async #delete(document: Document): Promise<void> {
+    try {
+      await this.#api.remove(this.#target(document));
+    } catch (error) {
+      if (!(error instanceof KubernetesError && error.status === 404)) throw error;
+    }
+  }
+
+  #target(document: Document) {
+    const { kind, metadata } = document;
+    const type = { ...resourceTypes, ...coreTypes }[kind as ManagedKind | 'Secret' | 'ConfigMap'];
+    return { type, namespace: this.#namespaceOf(document), name: metadata.name };
+  }
+
+  #namespaceOf({ metadata }: Document): string {
+    return metadata.namespace ?? this.namespace;
+  }
+}
+
+function identity({ kind, metadata: { namespace = '', name } }: Document): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+function recordOf({ kind, metadata, spec, status }: KubernetesObject): ObjectRecord {
+  const { namespace = 'default', name, uid, generation = 1, annotations = {}, labels = {} } = metadata;
+  const key = objectKey(kind as ManagedKind, namespace, name);
+  const digestKey = (status as Json)?.bookkeeping?.digestKey ?? '';
+  const { record } = readBookkeeping(key, uid, status, digestKey);
+  const deletionRequestedAt = metadata.deletionTimestamp && Date.parse(metadata.deletionTimestamp);
+  const manifest = { annotations, labels, spec: spec as Json };
+  return { ...record, generation, manifest, deletionRequestedAt: deletionRequestedAt || undefined };
+}
+
+/** `ready`, or which objects need a person; empty while something may still happen by itself. */
+function restOf(objects: readonly KubernetesObject[]): string {
+  const stalled: string[] = [];
+  for (const { kind, metadata, status } of objects) {
+    const { observedGeneration, conditions = [] } = (status ?? {}) as Json;
+    const isTrue = (type: string) =>
+      (conditions as Condition[]).some((each) => each.type === type && each.status === 'True');
+    if (observedGeneration !== metadata.generation) return '';
+    if (isTrue('Stalled')) stalled.push(`${kind}/${metadata.name}`);
+    else if (metadata.deletionTimestamp !== undefined || !isTrue('Ready')) return '';
+  }
+  return stalled.length === 0 ? 'ready' : stalled.join(', ');
+}
