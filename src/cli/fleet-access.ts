@@ -1,6 +1,7 @@
 /** A fleet to be looked at, out of a folder and its state file, or out of a cluster. Nothing is written to either. */
 import { digestKey } from '../base/index.ts';
-import type { DesiredSnapshot, DesiredSource } from '../desired/index.ts';
+import { createClusterSource, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
+import { watchedByStore } from '../manager/index.ts';
 import { Admission } from '../reconcile/index.ts';
 import { ClusterStore, readClusterIdentity, readState, type StateStore } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
@@ -8,6 +9,9 @@ import { connectCluster, isCluster, refuseForeignFlags, type ClusterFlags } from
 import type { Context } from './context.ts';
 import { ownerChoice, stateFile } from './options.ts';
 import { openSource } from './source.ts';
+
+/** A cluster that can't be listed within that time is told as an error. */
+const answerMs = 30_000;
 
 export interface FleetFlagsOf extends ClusterFlags {
   readonly source: string;
@@ -59,14 +63,21 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
   const { clock, random } = context;
   const metrics = createMetrics();
   const api = await connectCluster(context, flags, metrics);
-  const { createClusterSource } = await import('../desired/cluster-source.ts');
-  const { watchedByStore } = await import('../manager/cluster-objects.ts');
   const known = await readClusterIdentity({ api, owner: flags.owner });
   const identity = known ?? { ownerName: flags.owner ?? '', digestKey: digestKey(random.bytes(32)) };
   const store = new ClusterStore({ api: undefined, identity, clock, random });
   const { watchNamespaces: namespaces = [], shard } = flags;
   const logger = createLogger('silent');
-  const source = createClusterSource({ api, namespaces, shard, clock, random, logger, metrics });
+  const source = createClusterSource({
+    api,
+    namespaces,
+    shard,
+    giveUpAfterMs: answerMs,
+    clock,
+    random,
+    logger,
+    metrics,
+  });
   return {
     source: watchedByStore({ source, store, onNoticed: () => undefined }),
     store,

@@ -8,18 +8,20 @@
  * A leader that has lost its Lease sends nothing that changes anything from that moment on, whether it has noticed or not:
  * the door to the API asks for the Lease before each such request (`mayAct`).
  */
-import { createClusterSource } from '../desired/index.ts';
+import { createClusterSource, type DesiredSource } from '../desired/index.ts';
 import { createHealthServer } from '../http/index.ts';
 import { JobProtection } from '../jobs/index.ts';
 import { Election, EventRecorder, type KubernetesApi } from '../kubernetes/index.ts';
 import {
   ClusterEvents,
   Manager,
+  UnusableObjects,
   collectFleetMetrics,
+  storedObject,
   watchedByStore,
   type HealthCheck,
 } from '../manager/index.ts';
-import { ClusterStore, openClusterIdentity } from '../state/index.ts';
+import { ClusterStore, openClusterIdentity, type ObjectRecord } from '../state/index.ts';
 import {
   collectProcessMetrics,
   createLogger,
@@ -64,6 +66,14 @@ interface Parts {
   readonly api: KubernetesApi;
   readonly logger: Logger;
   readonly metrics: Metrics;
+}
+
+/** What a leader has beside its manager. */
+interface Leading {
+  readonly store: ClusterStore;
+  readonly events: ClusterEvents;
+  readonly jobs: JobProtection;
+  readonly unusable: UnusableObjects;
 }
 
 class Operator {
@@ -138,7 +148,15 @@ class Operator {
       namespaces: this.#namespaces(),
       protect: (this.#flags.shard?.index ?? 0) === 0,
     });
-    const manager = this.#createManager(store, new ClusterEvents({ recorder, store, clock }), jobs);
+    const unusable = new UnusableObjects({
+      api,
+      store,
+      mayAct: () => this.#election.mayAct(),
+      clock,
+      logger,
+    });
+    const events = new ClusterEvents({ recorder, store, clock });
+    const manager = this.#createManager({ store, events, jobs, unusable });
     this.#manager = manager;
     try {
       jobs.start();
@@ -157,37 +175,21 @@ class Operator {
     } finally {
       await jobs.stop();
       await manager.stop();
+      await unusable.stop();
       await recorder.stop(eventsMs);
     }
   }
 
-  #createManager(store: ClusterStore, events: ClusterEvents, jobs: JobProtection): Manager {
+  #createManager({ store, events, jobs, unusable }: Leading): Manager {
     const { clock, random } = this.#context;
     const { logger } = this.#parts;
     const flags = this.#flags;
-    const source = createClusterSource({
-      ...this.#parts,
-      namespaces: this.#namespaces(),
-      shard: flags.shard,
-      clock,
-      random,
-    });
+    const problems = watchProblems(
+      (problem) => logger.error({ problem }, 'problem in the source'),
+      () => logger.info('all problems in the source are mended'),
+    );
     return new Manager({
-      source: watchedByStore({
-        source,
-        store,
-        onNoticed: ({ tampered, vanished }) => {
-          for (const key of tampered) this.#manager?.lookAt(key);
-          for (const record of vanished) {
-            if (record.externalId === undefined) continue;
-            const { key, externalId } = record;
-            logger.warn(
-              { object: key, id: externalId },
-              'the object went without its cleanup (its finalizer was taken off): what it stood for stays, and nobody manages it',
-            );
-          }
-        },
-      }),
+      source: this.#createSource(store),
       store,
       environment: environmentAccount(this.#context),
       clock,
@@ -203,11 +205,43 @@ class Operator {
       mode: 'manage',
       commandFlags: '--source kubernetes',
       onPass: (key, result) => events.passed(key, result),
-      onSource: watchProblems(
-        (problem) => logger.error({ problem }, 'problem in the source'),
-        () => logger.info('all problems in the source are mended'),
-      ),
+      onSource: (snapshot) => {
+        problems(snapshot);
+        unusable.tell(snapshot);
+      },
     });
+  }
+
+  #createSource(store: ClusterStore): DesiredSource {
+    const { clock, random } = this.#context;
+    const source = createClusterSource({
+      ...this.#parts,
+      namespaces: this.#namespaces(),
+      shard: this.#flags.shard,
+      onStatus: (key) => {
+        const facts = this.#manager?.snapshot?.objects.get(key)?.cluster;
+        if (facts && store.notice(storedObject(key, facts))) this.#manager?.lookAt(key);
+      },
+      clock,
+      random,
+    });
+    return watchedByStore({
+      source,
+      store,
+      onNoticed: ({ tampered, vanished }) => {
+        for (const key of tampered) this.#manager?.lookAt(key);
+        for (const record of vanished) this.#tellOrphan(record);
+      },
+    });
+  }
+
+  /** Its finalizer was taken off by hand, or it is another shard's from now on. */
+  #tellOrphan({ key, externalId }: ObjectRecord): void {
+    if (externalId === undefined) return;
+    this.#parts.logger.warn(
+      { object: key, id: externalId },
+      'the object went without its cleanup: what it stands for stays as it is',
+    );
   }
 
   #namespaces(): readonly string[] {

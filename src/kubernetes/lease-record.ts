@@ -147,7 +147,7 @@ export class LeaseRecord {
     return {
       ...this.#spec,
       holderIdentity: identity,
-      leaseDurationSeconds: leaseMs / 1000,
+      leaseDurationSeconds: Math.ceil(leaseMs / 1000),
       acquireTime: this.#isOurs ? acquireTime : now,
       renewTime: now,
       leaseTransitions: this.#isOurs || isNew ? leaseTransitions : leaseTransitions + 1,

@@ -5,7 +5,7 @@
  *        ^                     │   ^                                                   │
  *        │                     │   └──────── from the last version seen ───────────────┤
  *        └─── every 10 min ────┘                                                       │
- *        ^─────── version expired, error in the stream, refused 3 times ───────────────┘
+ *        ^─────── version expired, error in the stream, refused 3 times, long silence ─┘
  *
  * - **listing**: page by page, as of now. The pages replace the copy when they are complete, not before; until then
  *   the old copy stands. A page that fails is asked for again; when the list has expired meanwhile (410), it begins anew. A
@@ -43,6 +43,8 @@ export interface ReflectorOptions {
 const pageSize = 500;
 /** The API server sends a bookmark about every minute. */
 const silenceMs = 70_000;
+/** So long that it may be the version from which nothing comes. */
+const longSilenceMs = 3 * silenceMs;
 const relistMs = 600_000;
 const backoff = { firstMs: 200, longestMs: 30_000 };
 const refusalsBeforeList = 3;
@@ -105,7 +107,7 @@ export class Reflector {
    * of use without.
    */
   get problem(): string | undefined {
-    if (this.silentMs < 3 * silenceMs) return this.#hasSynced ? undefined : this.#failure;
+    if (this.silentMs < longSilenceMs) return this.#hasSynced ? undefined : this.#failure;
     const seconds = Math.round(this.silentMs / 1000);
     return `${resourceName(this.#options.type)}: nothing was heard for ${seconds} s: ${this.#failure ?? 'no answer'}`;
   }
@@ -271,8 +273,11 @@ export class Reflector {
     this.#failure = messageOf(error);
     if (reason === 'TooLarge') this.#pageSize = Math.max(1, Math.floor(this.#pageSize / 4));
     const refused = status !== undefined && status !== 429 && this.#failures >= refusalsBeforeList;
-    if (status === 410 || refused) this.#listing = undefined;
-    if (status === 410 || refused) this.#state = 'listing';
+    const anew = status === 410 || refused || this.silentMs >= longSilenceMs;
+    if (anew) {
+      this.#listing = undefined;
+      this.#state = 'listing';
+    }
     return pauseMs;
   }
 

@@ -2,7 +2,8 @@
  * The source of a cluster, with the store looking on: the objects themselves hold the state, so the store takes in each
  * snapshot before anybody decides anything on it. Snapshots are passed on in their order.
  */
-import type { DesiredSnapshot, DesiredSource } from '../desired/index.ts';
+import type { ClusterFacts, DesiredSnapshot, DesiredSource } from '../desired/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
 import type { ClusterStore, Noticed, StoredObject } from '../state/index.ts';
 
 export interface WatchedByStore {
@@ -41,9 +42,11 @@ export function watchedByStore({ source, store, onNoticed }: WatchedByStore): De
 }
 
 function* storedObjects({ objects }: DesiredSnapshot): Iterable<StoredObject> {
-  for (const { key, cluster } of objects.values()) {
-    if (!cluster) continue;
-    const { uid, resourceVersion, finalizers, deletionRequestedAt, status } = cluster;
-    yield { key, uid, resourceVersion, finalizers, deletionRequestedAt, status };
-  }
+  for (const { key, cluster } of objects.values()) if (cluster) yield storedObject(key, cluster);
+}
+
+/** As it is now: the facts of a cluster are live. */
+export function storedObject(key: ObjectKey, facts: ClusterFacts): StoredObject {
+  const { uid, resourceVersion, finalizers, deletionRequestedAt, status } = facts;
+  return { key, uid, resourceVersion, finalizers, deletionRequestedAt, status };
 }

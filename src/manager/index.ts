@@ -6,3 +6,4 @@ export * from './preview.ts';
 export * from './health.ts';
 export * from './cluster-events.ts';
 export * from './cluster-objects.ts';
+export * from './unusable-objects.ts';

@@ -49,6 +49,7 @@ export class Controller {
   /** Why nothing is spent in an account, as of its last read. */
   readonly #spendingStops = new Map<string, string | undefined>();
   #dependents = new Map<ObjectKey, ObjectKey[]>();
+  #values: readonly unknown[] = [];
   #valuesDigest = '';
   #readmission: Timer | undefined;
   #admitting: Promise<void> = Promise.resolve();
@@ -273,6 +274,10 @@ export class Controller {
 
   /** Values that services take their environment from have no record of their own. */
   #valuesMoved(snapshot: DesiredSnapshot): boolean {
+    const [secrets, configMaps] = this.#values;
+    // A cluster has many snapshots, and the same values in most of them.
+    if (secrets === snapshot.secrets && configMaps === snapshot.configMaps) return false;
+    this.#values = [snapshot.secrets, snapshot.configMaps];
     const plain = [snapshot.secrets, snapshot.configMaps].map((maps) =>
       [...maps].map(([name, values]) => [name, [...values].map(([key, value]) => [key, value.reveal()])]),
     );

@@ -109,6 +109,14 @@ export class ClusterStore extends MemoryStore {
     return { tampered, vanished: this.#vanished.splice(0) };
   }
 
+  /** Only its status has moved, as a source tells that makes no snapshot of it; true when somebody else has edited ours. */
+  notice(object: StoredObject): boolean {
+    const known = this.#known.get(object.key);
+    if (known?.uid !== object.uid || !newerVersion(object.resourceVersion, known.resourceVersion))
+      return false;
+    return this.#follow(known, object);
+  }
+
   /** Only what the source says: nothing that would have to be written there. */
   override async saveAll(records: readonly ObjectRecord[]): Promise<void> {
     await super.saveAll(records);

@@ -3,15 +3,20 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { version } from '../../src/cli/version.ts';
 import { definitionStream } from '../../src/crdgen/index.ts';
+import { containerOf } from '../support/manifests/pod-security.ts';
+import { ofKind, plainFiles } from '../support/manifests/render.ts';
 import { isWithoutContainers } from './support/docker-world.ts';
 import { Image } from './support/image.ts';
-
-const image = new Image();
+import { eventually } from './support/processes.ts';
 
 describe.skipIf(isWithoutContainers)(
   'the image, as nobody, without capabilities, network or a file to write to',
   () => {
-    beforeAll(() => image.build());
+    let image: Image;
+    beforeAll(async () => {
+      image = new Image();
+      await image.build();
+    });
     afterAll(() => image[Symbol.asyncDispose]());
 
     test('runs the command', async () => {
@@ -24,6 +29,20 @@ describe.skipIf(isWithoutContainers)(
         'no Kubernetes API to talk to',
       );
     });
+
+    test.each(ofKind(plainFiles(), 'Deployment').map(containerOf))(
+      'runs as its Deployment says, answers its probes, and stops when it is told to',
+      async ({ args = [], env = [], livenessProbe, readinessProbe }) => {
+        const environment = env.map(({ name, value = 'mine' }) => `${name}=${value}`);
+        const pod = await image.startInPod(args, environment);
+        for (const probe of [livenessProbe, readinessProbe]) {
+          const path = probe?.httpGet.path;
+          const address = `http://127.0.0.1:8080${path}`;
+          await eventually(`an answer at ${path}`, async () => (await pod.probe(address)) === 'ok');
+        }
+        expect(await pod.stop(10)).toBe(0);
+      },
+    );
 
     test('hardens Node, gives no file of its own to who runs in it, and has no shell', async () => {
       const report = `

@@ -64,6 +64,25 @@ describe('a service account', () => {
     expect((await account.get(configMaps)).status).toBe(403);
   });
 
+  test('can be impersonated by the administrator, and by nobody else', async () => {
+    const { admin, account } = await accountWith({
+      apiGroups: [''],
+      resources: ['configmaps'],
+      verbs: ['list'],
+    });
+    const as = async (token: string | undefined, user: string) => {
+      const headers = {
+        'impersonate-user': user,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      };
+      return (await fetch(`${admin.server.url}/api/v1/namespaces/default/configmaps`, { headers })).status;
+    };
+    expect(await as(undefined, 'system:serviceaccount:default:robot')).toBe(200);
+    expect(await as(undefined, 'system:serviceaccount:default:stranger')).toBe(403);
+    expect(await as(admin.server.tokenOf('default', 'stranger'), 'kubernetes-admin')).toBe(403);
+    expect((await account.get(configMaps)).status).toBe(200);
+  });
+
   test('is known in the journal', async () => {
     const { admin, account } = await accountWith({
       apiGroups: [''],

@@ -97,6 +97,11 @@ describe('a definition', () => {
       'compilation failed: No such key: b',
     ],
     [
+      'a rule asks whether it has a field that can never be there',
+      object({ a: text }, { 'x-kubernetes-validations': [{ rule: '!has(self.b)' }] }),
+      'compilation failed: No such key: b',
+    ],
+    [
       'a rule is no yes or no',
       object({ a: text }, { 'x-kubernetes-validations': [{ rule: 'self.a' }] }),
       'must evaluate to a bool',

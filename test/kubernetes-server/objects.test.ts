@@ -198,6 +198,40 @@ describe('an object that is deleted', () => {
   });
 });
 
+test('times of Leases and Events have microseconds, no more and no less', async () => {
+  const client = await startServer();
+  const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+  const lease = (renewTime: string) => ({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { generateName: 'l-' },
+    spec: { holderIdentity: 'me', leaseDurationSeconds: 15, renewTime },
+  });
+  expect((await client.post(path, lease('2026-01-01T00:00:00.123Z'))).body).toMatchObject({ code: 400 });
+  expect((await client.post(path, lease('2026-01-01T00:00:00.123000Z'))).status).toBe(201);
+});
+
+test('an Event of events.k8s.io says who did what and when', async () => {
+  const client = await startServer();
+  const event = {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: { name: 'e' },
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    reportingController: 'example.dev/robot',
+    reportingInstance: 'robot-0',
+    action: 'Create',
+    reason: 'Created',
+    regarding: { kind: 'Pod', name: 'p', namespace: 'default' },
+    type: 'Normal',
+  };
+  const path = '/apis/events.k8s.io/v1/namespaces/default/events';
+  expect((await client.post(path, { ...event, action: '', type: 'Odd' })).body.message).toBe(
+    'Event.events.k8s.io "e" is invalid: [action: Required value, type: Invalid value: "Odd": has invalid value: Odd]',
+  );
+  expect((await client.post(path, event)).status).toBe(201);
+});
+
 test('an object over the limits is refused', async () => {
   const client = await startServer();
   const large = (size: number) => configMap('large', { data: { a: 'x'.repeat(size) } });

@@ -251,6 +251,18 @@ describe('a watch', () => {
     expect(world.api.openWatches).toBe(1);
   });
 
+  test('from a version from which nothing ever comes is followed by a list', async () => {
+    const world = new World();
+    await world.start();
+    world.api.silent = true;
+    world.api.remembers = false;
+    world.api.put('a');
+    await world.clock.advance(minutes(3));
+    expect(world.names).toEqual([]);
+    await world.clock.advance(minutes(2));
+    expect(world.names).toEqual(['default/a']);
+  });
+
   test('that ends at once each time is asked for ever more seldom', async () => {
     const world = new World();
     await world.start();

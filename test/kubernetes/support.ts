@@ -74,6 +74,8 @@ export class FakeApi implements KubernetesApi {
   always: Partial<Record<Verb, Error | 'hang'>> = {};
   /** Watches deliver nothing any more, and don't say so. */
   silent = false;
+  /** Whether a watch shows what happened since its version, before it was opened. */
+  remembers = true;
   /** Called before an object is written. */
   beforeWrite: () => void = () => {};
   revision = 100;
@@ -165,7 +167,7 @@ export class FakeApi implements KubernetesApi {
   ): AsyncGenerator<WatchEvent> {
     await this.#answer({ verb: 'watch', resourceVersion }, signal);
     if (Number(resourceVersion) < this.oldest) throw failure(410, 'Expired');
-    const queue = this.#history
+    const queue = (this.remembers ? this.#history : [])
       .filter(({ revision }) => revision > Number(resourceVersion))
       .map(({ event }) => event);
     let ended: { readonly error: Error | undefined } | undefined;

@@ -43,7 +43,7 @@ function expectLeast(manifests: readonly Manifest[], operator: Operator): void {
 /** As kustomize does it to what names no namespace. */
 function inNamespace(manifests: readonly Manifest[], namespace: string): Manifest[] {
   return manifests.map((manifest) =>
-    Object.assign(manifest, { metadata: { namespace, ...manifest.metadata } }),
+    Object.assign({}, manifest, { metadata: { namespace, ...manifest.metadata } }),
   );
 }
 

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { version } from '../../src/cli/version.ts';
-import { violations, type Container, type PodSpec } from '../support/manifests/pod-security.ts';
+import {
+  containerOf,
+  podOf,
+  violations,
+  type Container,
+  type PodSpec,
+} from '../support/manifests/pod-security.ts';
 import {
   kustomized,
   ofKind,
@@ -24,16 +30,6 @@ const overlays: Readonly<Record<string, readonly (readonly string[])[]>> = {
 const rendered: readonly (readonly [string, () => readonly Manifest[]])[] = need
   ? [['the files', () => plainFiles()]]
   : Object.keys(overlays).map((folder) => [folder, () => kustomized(folder)]);
-
-function podOf(deployment: Manifest): PodSpec {
-  return (deployment['spec'] as { template: { spec: PodSpec } }).template.spec;
-}
-
-function containerOf(deployment: Manifest): Container {
-  const [container, ...others] = podOf(deployment).containers;
-  if (!container || others.length > 0) throw new Error('a pod has one container here');
-  return container;
-}
 
 describe.each(rendered)('the pods of %s', (_folder, render) => {
   const manifests = render();

@@ -29,7 +29,7 @@ const tag = 'localhost/fleetkeeper:test';
 
 /** As a cluster with the Pod Security profile "restricted" runs it, and without a network. */
 const confined = [
-  ['--rm', '--read-only', '--read-only-tmpfs=false', '--cap-drop', 'ALL'],
+  ['--read-only', '--read-only-tmpfs=false', '--cap-drop', 'ALL'],
   ['--security-opt', 'no-new-privileges', '--network', 'none'],
 ].flat();
 
@@ -58,6 +58,18 @@ export class Image implements AsyncDisposable {
   /** With another program of the image instead; rejects unless it exits with 0. */
   program(name: string, ...args: string[]): Promise<string> {
     return this.#podman.run('run', ...confined, '--entrypoint', name, tag, ...args);
+  }
+
+  /** As a pod of a cluster whose API does not answer. */
+  async startInPod(args: readonly string[], environment: readonly string[]): Promise<Pod> {
+    const account = this.#path('serviceaccount');
+    mkdirSync(account);
+    for (const name of ['token', 'ca.crt', 'namespace']) writeFileSync(path.join(account, name), `a-${name}`);
+    const variables = ['KUBERNETES_SERVICE_HOST=127.0.0.1', 'KUBERNETES_SERVICE_PORT=1', ...environment];
+    const volume = `${account}:/var/run/secrets/kubernetes.io/serviceaccount:ro`;
+    const options = [...variables.flatMap((each) => ['--env', each]), '--volume', volume, '--tmpfs', '/tmp'];
+    const id = await this.#podman.run('run', '--detach', ...confined, ...options, tag, ...args);
+    return new Pod(this.#podman, id);
   }
 
   async inspect(): Promise<unknown> {
@@ -102,6 +114,28 @@ export class Image implements AsyncDisposable {
 
   #path(name: string): string {
     return path.join(this.#folder, name);
+  }
+}
+
+export class Pod {
+  readonly #podman: Podman;
+  readonly #id: string;
+
+  constructor(podman: Podman, id: string) {
+    this.#podman = podman;
+    this.#id = id;
+  }
+
+  /** What it answers to a probe; empty while it does not. */
+  probe(address: string): Promise<string> {
+    const ask = `fetch(${JSON.stringify(address)}).then((answer) => answer.text()).then(console.log, () => undefined)`;
+    return this.#podman.run('exec', this.#id, '/usr/local/bin/node', '-e', ask);
+  }
+
+  /** SIGTERM, and after `graceSeconds` SIGKILL; its exit code. */
+  async stop(graceSeconds: number): Promise<number> {
+    await this.#podman.run('stop', '--time', String(graceSeconds), this.#id);
+    return Number(await this.#podman.run('wait', this.#id));
   }
 }
 

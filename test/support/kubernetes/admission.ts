@@ -2,7 +2,15 @@
 import { badRequest, conflict, fieldError, invalid, type ApiError } from './errors.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
 import { finalizerUpdateErrors, metadataErrors, sentMetadata } from './metadata.ts';
-import { isFields, without, type Fields, type Metadata, type StoredObject } from './objects.ts';
+import {
+  isFields,
+  textOf,
+  valueAt,
+  without,
+  type Fields,
+  type Metadata,
+  type StoredObject,
+} from './objects.ts';
 
 /** One write, apart from its body. */
 export interface Write {
@@ -38,8 +46,19 @@ export function decode(kind: Kind, body: unknown): Fields {
   } catch (error) {
     throw cannotBeHandled(kind, (error as Error).message);
   }
+  refuseOtherTimes(kind, body);
   const content = without(body, 'apiVersion', 'kind');
   return kind.form ? kind.form.toStored(content) : content;
+}
+
+const microTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}(Z|[+-]\d{2}:\d{2})$/;
+
+function refuseOtherTimes(kind: Kind, body: Fields): void {
+  for (const path of kind.microTimes) {
+    const time = valueAt(body, path.split('.'));
+    if (time === undefined || time === null || microTime.test(textOf(time))) continue;
+    throw cannotBeHandled(kind, `parsing time ${JSON.stringify(time)} as "2006-01-02T15:04:05.000000Z07:00"`);
+  }
 }
 
 /** With defaults; fields that the schema does not know are gone, warned of or refused. */
@@ -82,13 +101,15 @@ function withStatus(object: StoredObject, status: unknown): StoredObject {
 }
 
 function replacedMetadata(old: Metadata, given: Partial<Metadata>): Metadata {
-  const { labels, annotations, finalizers, ownerReferences, ...own } = old;
-  const replacements = {
-    labels: given.labels,
-    annotations: given.annotations,
-    finalizers: given.finalizers,
-    ownerReferences: given.ownerReferences,
-  };
+  const {
+    labels: _labels,
+    annotations: _annotations,
+    finalizers: _finalizers,
+    ownerReferences: _owners,
+    ...own
+  } = old;
+  const { labels, annotations, finalizers, ownerReferences } = given;
+  const replacements = { labels, annotations, finalizers, ownerReferences };
   const present = Object.entries(replacements).filter(([, value]) => value !== undefined);
   return { ...own, ...Object.fromEntries(present) };
 }

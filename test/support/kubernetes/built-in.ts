@@ -6,6 +6,7 @@ import type { Column, Kind } from './kinds.ts';
 import {
   checkEvent,
   checkLease,
+  checkNewEvent,
   checkSecret,
   completeNamespace,
   completePod,
@@ -26,6 +27,7 @@ const cluster = { namespaced: false } as const;
 
 const involvedObject = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 const eventFields = [...involvedObject.map((field) => `involvedObject.${field}`), 'reason', 'type', 'source'];
+const eventTimes = ['eventTime', 'series.lastObservedTime'];
 const eventColumns = [
   'Last Seen date: .lastTimestamp',
   'Type: .type',
@@ -63,6 +65,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       shortNames: ['ev'],
       columns: eventColumns,
       selectable: eventFields,
+      microTimes: eventTimes,
       check: checkEvent,
     },
     { kind: 'ServiceAccount', plural: 'serviceaccounts', shortNames: ['sa'] },
@@ -123,6 +126,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       plural: 'leases',
       columns: ['Holder: .spec.holderIdentity'],
       unconditionalUpdate: false,
+      microTimes: ['spec.acquireTime', 'spec.renewTime'],
       check: checkLease,
     },
   ],
@@ -139,7 +143,8 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
         'reportingController',
         ...involvedObject.map((field) => `regarding.${field}`),
       ],
-      check: checkEvent,
+      microTimes: eventTimes,
+      check: checkNewEvent,
       form: { toStored: storedEvent, toServed: servedEvent },
     },
   ],
@@ -195,6 +200,7 @@ function completed(apiVersion: string, row: Row): Kind {
     hasGeneration: false,
     unconditionalUpdate: true,
     selectable: [],
+    microTimes: [],
     ...row,
     columns: [...(row.columns ?? []).map(columnOf), age],
   };

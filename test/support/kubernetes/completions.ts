@@ -1,6 +1,6 @@
 /** What the server fills in or refuses in objects of built-in kinds. */
 import { fieldError, type FieldError } from './errors.ts';
-import { fieldsOf, without, type StoredObject } from './objects.ts';
+import { fieldsOf, textOf, without, type StoredObject } from './objects.ts';
 
 /** Until its content is gone, a namespace is kept by its own kind of finalizer. */
 export function completeNamespace(object: StoredObject): StoredObject {
@@ -55,6 +55,33 @@ export function checkEvent(object: StoredObject): readonly FieldError[] {
           regarding,
         ),
       ];
+}
+
+/** What events.k8s.io asks of an Event, in its stored form. */
+export function checkNewEvent(object: StoredObject): readonly FieldError[] {
+  const errors: FieldError[] = [...checkEvent(object)];
+  const required = {
+    eventTime: 'eventTime',
+    reportingController: 'reportingComponent',
+    reportingInstance: 'reportingInstance',
+    action: 'action',
+    reason: 'reason',
+  };
+  for (const [served, stored] of Object.entries(required)) {
+    const value = textOf(object[stored]);
+    if (value === '') errors.push(fieldError('FieldValueRequired', served, ''));
+    else if (value.length > 128) {
+      errors.push(fieldError('FieldValueInvalid', served, 'can have at most 128 characters', value));
+    }
+  }
+  if (object['type'] !== 'Normal' && object['type'] !== 'Warning') {
+    const type = textOf(object['type']);
+    errors.push(fieldError('FieldValueInvalid', 'type', `has invalid value: ${type}`, type));
+  }
+  if (textOf(object['message']).length > 1024) {
+    errors.push(fieldError('FieldValueInvalid', 'message', 'can have at most 1024 characters', ''));
+  }
+  return errors;
 }
 
 export function checkLease(object: StoredObject): readonly FieldError[] {

@@ -193,6 +193,7 @@ function kindOf(storage: string, { group, scope, names }: Spec, version: Version
     hasGeneration: true,
     unconditionalUpdate: false,
     columns: version.additionalPrinterColumns ?? [age],
+    microTimes: [],
     selectable: (version.selectableFields ?? []).map(({ jsonPath }) => jsonPath.slice(1)),
     schema: new CustomSchema(version.schema?.openAPIV3Schema ?? {}),
   };

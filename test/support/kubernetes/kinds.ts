@@ -40,6 +40,8 @@ export interface Kind {
   /** Of a built-in kind: what the server fills in. */
   readonly complete?: (object: StoredObject) => StoredObject;
   readonly check?: (object: StoredObject) => readonly FieldError[];
+  /** Fields that hold a time with exactly six digits after the point. */
+  readonly microTimes: readonly string[];
   /** Of a version with another form than the stored one. */
   readonly form?: {
     readonly toStored: (object: Fields) => Fields;

@@ -2,7 +2,7 @@
  * A Kubernetes API server in this process: for tests, and to see how small one can be.
  *
  *   request ─> http.ts ─> faults.ts, access.ts ─> resources.ts ─┬─> reads.ts ──────────┐
- *                                                               ├─> writes.ts ─────────┼─> store.ts ─> watches.ts
+ *                                                 admission.ts <─├─> writes.ts ─────────┼─> store.ts ─> watches.ts
  *                                                               └─> removals.ts ───────┘        └────> housekeeping.ts
  *   which kinds there are: kinds.ts, built-in.ts, definitions.ts (schema/: validation, defaults, CEL)
  *   how objects are shown: forms.ts, table.ts, discovery.ts, openapi.ts
@@ -15,13 +15,14 @@
  *   - finalizers, propagation policies, owner references, namespaces that terminate
  *   - CustomResourceDefinitions: structural schemas, pruning, defaults, validation, CEL rules with ratcheting, selectable
  *     fields, printer columns, several versions without conversion
- *   - bearer tokens of service accounts, RBAC from the Roles and bindings that are stored
+ *   - bearer tokens of service accounts, impersonation, RBAC from the Roles and bindings that are stored
  *
  * Not like the real one:
  *   - everything is lost when the process ends
  *   - objects of built-in kinds are not validated against a schema, and get few defaults; no controller but the end of
  *     namespaces and garbage collection runs, so a Deployment never gets a Pod
- *   - no admission webhooks, no conversion, no TLS, no protobuf but in one document, no scale, eviction, exec or logs
+ *   - no admission webhooks, no conversion, no TLS (kubectl sends no token without, but it does send --as), no bodies in
+ *     protobuf (recent kubectl sends them in `create` and `auth can-i`), no scale, eviction, exec or logs
  *   - costs of CEL rules are not estimated; quantities, IP addresses and formats are missing from its library
  *   - patterns are JavaScript's regular expressions, not RE2
  *   - writes of roles are not checked for escalation; non-resource paths are open to everybody
@@ -95,7 +96,7 @@ export class KubernetesServer {
     void new Housekeeping(this.#store, kinds, controllers);
   }
 
-  /** Also after `stop`: on the same port, with what was stored. */
+  /** Also after `stop`: on the same port, with what was stored; with `compact` in between, as one that lost its watch cache. */
   async start(): Promise<void> {
     this.#server = createServer((incoming, response) => void this.#http.handle(incoming, response));
     this.#server.keepAliveTimeout = 180_000;

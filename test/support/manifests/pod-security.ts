@@ -1,4 +1,5 @@
 /** The profile "restricted" of the Pod Security Standards: what a pod does against it. */
+import type { Manifest } from './render.ts';
 
 export interface PodSpec {
   readonly serviceAccountName?: string;
@@ -44,6 +45,17 @@ export interface Container {
     readonly procMount?: string;
     readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] };
   };
+}
+
+export function podOf({ spec }: Manifest): PodSpec {
+  return (spec as { template: { spec: PodSpec } }).template.spec;
+}
+
+/** Of a pod that has no other. */
+export function containerOf(deployment: Manifest): Container {
+  const [container, ...others] = podOf(deployment).containers;
+  if (!container || others.length > 0) throw new Error('a pod has one container here');
+  return container;
 }
 
 const volumeTypes = new Set([

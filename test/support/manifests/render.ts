@@ -29,13 +29,20 @@ export function whatKustomizeNeeds(): string | undefined {
   return major >= 5 ? undefined : `it needs ${remedy}; the one here has kustomize ${kustomizeVersion}`;
 }
 
-const rendered = new Map<string, Manifest[]>();
+/** What `kubectl kustomize` makes of a folder below `manifests/`. */
+export const kustomized = once(kustomize);
 
-/** What `kubectl kustomize` makes of a folder below `manifests/`, once. */
-export function kustomized(folder: string): readonly Manifest[] {
-  const manifests = rendered.get(folder) ?? kustomize(folder);
-  rendered.set(folder, manifests);
-  return manifests;
+/** The files that a kustomization names, those of others included, without what it changes in them. */
+export const plainFiles = once(readFiles);
+
+/** Folders do not change while tests run. */
+function once(read: (folder: string) => Manifest[]): (folder?: string) => readonly Manifest[] {
+  const known = new Map<string, Manifest[]>();
+  return (folder = '.') => {
+    const manifests = known.get(folder) ?? read(folder);
+    known.set(folder, manifests);
+    return manifests;
+  };
 }
 
 function kustomize(folder: string): Manifest[] {
@@ -47,8 +54,7 @@ function kustomize(folder: string): Manifest[] {
   return documentsOf(stdout);
 }
 
-/** The files that a kustomization names, those of others included, without what it changes in them. */
-export function plainFiles(folder = '.'): Manifest[] {
+function readFiles(folder: string): Manifest[] {
   const root = path.join(manifestsFolder, folder);
   const { resources = [], components = [] } = parse(
     readFileSync(path.join(root, 'kustomization.yaml'), 'utf8'),
@@ -56,7 +62,7 @@ export function plainFiles(folder = '.'): Manifest[] {
   return [...resources, ...components].flatMap((name) => {
     const file = path.join(root, name);
     return statSync(file).isDirectory()
-      ? plainFiles(path.relative(manifestsFolder, file))
+      ? readFiles(path.relative(manifestsFolder, file))
       : documentsOf(readFileSync(file, 'utf8'));
   });
 }
