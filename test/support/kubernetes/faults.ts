@@ -31,17 +31,19 @@ interface Planned {
 }
 
 export class Faults {
-  readonly #planned: Planned[] = [];
+  #planned: readonly Planned[] = [];
 
   /** The first that matches is the one that happens. Returns what takes it back. */
   add(fault: Fault): () => void {
     const planned = { fault, left: fault.times ?? Infinity };
-    this.#planned.push(planned);
-    return () => void this.#planned.splice(this.#planned.indexOf(planned), 1);
+    this.#planned = [...this.#planned, planned];
+    return () => {
+      this.#planned = this.#planned.filter((one) => one !== planned);
+    };
   }
 
   clear(): void {
-    this.#planned.length = 0;
+    this.#planned = [];
   }
 
   /** For this request; counts as one time. */

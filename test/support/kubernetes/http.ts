@@ -26,6 +26,7 @@ export interface Request {
 }
 
 const bodyLimitBytes = 3 * 1024 * 1024;
+/** What comes after is not recorded. */
 const journalLimit = 200_000;
 /** `@` is not allowed in a media type: what is asked for by this name is answered under another. */
 const askedProtobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';

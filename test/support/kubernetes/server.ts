@@ -1,9 +1,10 @@
 /**
  * A Kubernetes API server in this process: for tests, and to see how small one can be.
  *
- *   request ─> http.ts ─> faults.ts, access.ts ─> resources.ts ─┬─> reads.ts ──────────┐
- *                                                 admission.ts <─├─> writes.ts ─────────┼─> store.ts ─> watches.ts
- *                                                               └─> removals.ts ───────┘        └────> housekeeping.ts
+ *   request ─> http.ts ─> faults.ts, access.ts ─> resources.ts ─┬─> reads.ts ─────┐
+ *                                                               ├─> writes.ts ────┼─> store.ts ─┬─> watches.ts
+ *                                                               └─> removals.ts ──┘             └─> housekeeping.ts
+ *   what a write goes through: admission.ts, patches.ts, managed-fields.ts, metadata.ts
  *   which kinds there are: kinds.ts, built-in.ts, definitions.ts (schema/: validation, defaults, CEL)
  *   how objects are shown: forms.ts, table.ts, discovery.ts, openapi.ts
  *

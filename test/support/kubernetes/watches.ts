@@ -110,11 +110,15 @@ class Watch {
     }
     this.#unsubscribe = this.#store.subscribe(kind.storage, (change) => this.#tell(change));
     const timeoutSeconds = Number(query.get('timeoutSeconds') ?? 0) || defaultTimeoutSeconds;
-    this.#timers.push(setTimeout(() => this.end(), timeoutSeconds * 1000));
+    this.#timers.push(setTimeout(() => this.#timeOut(), timeoutSeconds * 1000));
     if (query.get('allowWatchBookmarks') === 'true') {
       const bookmark = () => this.#send(bookmarkLine(kind, this.#store.revision, form, false));
       this.#timers.push(setInterval(bookmark, this.#bookmarkIntervalMs));
     }
+  }
+
+  #timeOut(): void {
+    if (!this.isSilent) this.end();
   }
 
   end(): void {
