@@ -208,7 +208,7 @@ describe('whatever members do, and however commits end,', () => {
       }
       twin.store.close();
     });
-    await fc.assert(law, { numRuns: 300 });
+    await fc.assert(law, { numRuns: 150 });
   });
 
   test('what a kill -9 leaves is what was told', async () => {

@@ -23,11 +23,14 @@ async function start(engine: EngineStub): Promise<World> {
 async function settled(world: World, id: string): Promise<Json> {
   let service: Json;
   await expect
-    .poll(async () => {
-      await world.clock.advance(500);
-      service = await world.service(id);
-      return service.operation;
-    })
+    .poll(
+      async () => {
+        await world.clock.advance(500);
+        service = await world.service(id);
+        return service.operation;
+      },
+      { interval: 1, timeout: 10_000 },
+    )
     .toBe(null);
   return service;
 }
