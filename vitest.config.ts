@@ -1,13 +1,26 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * Two projects: `unit` (pure code and in-process servers, under 15 s together) and `e2e`
  * (real processes, real sockets, real folders). The third, `conformance`, needs a server to be pointed at, and is
  * started by test/conformance/run.ts.
  */
+/** Real containers take longest, and can't be divided among workers: they come first. Then the large files. */
+class ContainersFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const { first = [], then = [] } = Object.groupBy(sorted, ({ moduleId }) =>
+      moduleId.endsWith('docker.test.ts') ? 'first' : 'then',
+    );
+    return [...first, ...then];
+  }
+}
+
 export default defineConfig({
   test: {
     reporters: ['default'],
+    sequence: { sequencer: ContainersFirst },
     projects: [
       {
         test: {
@@ -18,6 +31,7 @@ export default defineConfig({
           // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
           isolate: false,
           maxWorkers: 2,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -27,7 +41,10 @@ export default defineConfig({
           globalSetup: 'test/e2e/support/build.ts',
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          maxWorkers: 2,
+          isolate: false,
+          // Most of the time they wait for processes, containers and clocks.
+          maxWorkers: 4,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -1,18 +1,17 @@
 /** A real manager over a folder with many protected tasks, before a real control plane of its own. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import type { Fault } from '../../src/control-plane/faults.ts';
+import { addressIn, cpuSecondsOf, linesOf, start } from './program.ts';
 
 /** The control plane takes at most 1,000 unreleased activities per service. */
 const tasksPerService = 500;
 const apiKey = 'key-of-the-benchmark';
 const apiVersion = 'fleetkeeper.dev/v1alpha1';
-const main = path.resolve(import.meta.dirname, '../../src/main.ts');
 
 /** As the control plane saw it come. */
 export interface Beat {
@@ -78,10 +77,8 @@ export class HeartbeatWorld {
   }
 
   /** Of the manager so far, user and system. */
-  async cpuSeconds(): Promise<number> {
-    const stat = await readFile(`/proc/${this.#manager.pid}/stat`, 'utf8');
-    const fields = stat.split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) / 100;
+  cpuSeconds(): Promise<number> {
+    return cpuSecondsOf(this.#manager);
   }
 
   async beats(fromMs: number, untilMs: number): Promise<Beat[]> {
@@ -118,23 +115,6 @@ export class HeartbeatWorld {
     const response = await fetch(`${this.#url}${where}`, { headers: { authorization: `Bearer ${apiKey}` } });
     return response.json();
   }
-}
-
-function start(args: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  process.once('exit', () => child.kill('SIGKILL'));
-  return child;
-}
-
-function linesOf({ stdout }: ChildProcess): AsyncIterator<string> {
-  return createInterface({ input: stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
-}
-
-async function addressIn(lines: AsyncIterator<string>, pattern: RegExp): Promise<string> {
-  const { value } = await lines.next();
-  const address = pattern.exec(String(value))?.[1];
-  if (address === undefined) throw new Error(`instead of ${pattern} it printed: ${value}`);
-  return address;
 }
 
 function documentsOf(tasks: number, url: string): object[] {

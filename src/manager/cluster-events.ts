@@ -30,10 +30,11 @@ export class ClusterEvents {
     const { store, recorder } = this.#options;
     const record = store.record(key);
     if (!record) return;
-    const view = { plan, lastIntent: store.lastIntent(key), drift: record.status?.drift ?? [] };
+    const { externalId: id, status, uid } = record;
+    const view = { plan, id, lastIntent: store.lastIntent(key), drift: status?.drift ?? [] };
     const { told, news } = happenings(view, this.#told.get(key) ?? nothingTold, this.#sinceMs);
     this.#told.set(key, told);
-    const about = { apiVersion, ...parseObjectKey(key), uid: record.uid };
+    const about = { apiVersion, ...parseObjectKey(key), uid };
     for (const { type, reason, message } of news) recorder.record({ about, type, reason, message });
   }
 }

@@ -15,6 +15,8 @@ export interface Happening {
 export interface PassView {
   readonly plan: Plan;
   readonly lastIntent: Intent | undefined;
+  /** What the object stands for at the provider; what a creation made. */
+  readonly id: string | undefined;
   readonly drift: readonly DriftEntry[];
 }
 
@@ -59,7 +61,7 @@ export function happenings(
     drift: view.drift.map(driftMark),
   };
   const news = [
-    ...(told.intent === before.intent ? [] : intentNews(view.lastIntent, sinceMs)),
+    ...(told.intent === before.intent ? [] : intentNews(view, sinceMs)),
     ...(told.obstacle === before.obstacle ? [] : obstacleNews(view.plan)),
     ...driftNews(view.drift.filter((entry) => !before.drift.includes(driftMark(entry)))),
   ];
@@ -70,9 +72,9 @@ function intentMark(intent: Intent | undefined): string {
   return intent ? `${intent.idempotencyKey} ${intent.createdAt} ${intent.outcome}` : '';
 }
 
-function intentNews(intent: Intent | undefined, sinceMs: number): Happening[] {
+function intentNews({ lastIntent: intent, id }: PassView, sinceMs: number): Happening[] {
   if (!intent || (intent.finishedAt ?? intent.createdAt) < sinceMs) return [];
-  const { action, outcome, note, targetId } = intent;
+  const { action, outcome, note, targetId = outcome === 'applied' ? id : undefined } = intent;
   const what = `${action}${targetId === undefined ? '' : ` ${targetId}`}`;
   switch (outcome) {
     case 'applied':

@@ -3,7 +3,7 @@ import { holdFor, inSync, waitFor, type Plan } from '../../src/plan/index.ts';
 import { happenings, nothingTold, type PassView } from '../../src/status/index.ts';
 import { intentOf, trainer } from '../state/support.ts';
 
-const quiet: PassView = { plan: inSync(), lastIntent: undefined, drift: [] };
+const quiet: PassView = { plan: inSync(), lastIntent: undefined, id: undefined, drift: [] };
 const entry = { path: 'image', kind: 'Changed', desired: 'app:1', observed: 'app:2', since: 'noon' } as const;
 
 /** The news of each view, one after the other. */
@@ -27,6 +27,18 @@ describe('what becomes an Event', () => {
       [],
       ['Normal Patched patch-service id'],
       [],
+    ]);
+  });
+
+  test('is a creation with what it made', () => {
+    const made = {
+      action: 'create-service',
+      targetId: undefined,
+      outcome: 'applied',
+      finishedAt: 2000,
+    } as const;
+    expect(newsOf({ lastIntent: intentOf(trainer, 'key', made), id: 'id-1' })).toEqual([
+      ['Normal Created create-service id-1'],
     ]);
   });
 

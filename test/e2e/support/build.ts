@@ -3,5 +3,6 @@ import { build } from 'rolldown';
 import options from '../../../rolldown.config.ts';
 
 export default async function setup(): Promise<void> {
-  await build({ ...options, logLevel: 'warn' });
+  // Another run may be at work beside this one; its processes still load what was built for them.
+  await build({ ...options, output: { ...options.output, cleanDir: false } });
 }
