@@ -5,7 +5,7 @@
  *     npm run bench:operator -- [--services 5000] [--edits 1000] [--polls 20] [--poll-seconds 15] [--repetitions 3]
  *                               [--main FILE] [--profile DIR]
  *
- * FILE is what is run, by default the bundle; `--main src/main.ts` is the source. With `--profile` the last cold start is
+ * FILE is what is run, by default the bundle; `--main src/main.ts` is the source. With `--profile` each operator is
  * recorded (`node --cpu-prof`). The targets of a cold start are for 5,000 services, those of writes for 1,000.
  *
  * A cold start ends when every service has had a pass and no key waits for one. Memory is the most that the process
@@ -82,9 +82,9 @@ async function measureWrites() {
   return { creates, quiet, light, heavy };
 }
 
-async function coldStart(nodeFlags: readonly string[]): Promise<ColdStart> {
+async function coldStart(): Promise<ColdStart> {
   await Promise.all([world.asked(), world.planeAsked()]);
-  const operator = await world.startOperator(nodeFlags);
+  const operator = await world.startOperator();
   const lookedAt = await operator.whenLookedAt(services);
   await delay(settleMs);
   const settled = await operator.usage();
@@ -144,13 +144,13 @@ function rowsOfColdStarts(starts: readonly ColdStart[]): Row[] {
   ];
 }
 
-const world = await OperatorWorld.start({ services, pollSeconds, main: flags.main });
+const nodeFlags = flags.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`];
+const world = await OperatorWorld.start({ services, pollSeconds, main: flags.main, nodeFlags });
 try {
   const { creates, quiet, light, heavy } = await measureWrites();
   const starts: ColdStart[] = [];
   for (let count = 1; count <= repetitions; count += 1) {
-    const profiled = flags.profile !== undefined && count === repetitions;
-    starts.push(await coldStart(profiled ? ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`] : []));
+    starts.push(await coldStart());
   }
   const rows: Row[] = [
     ...rowsOfPhase('creates', services, creates, 3.2),

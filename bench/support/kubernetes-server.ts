@@ -17,15 +17,22 @@ export interface Asked {
   readonly conflicts: number;
 }
 
+const nothing = {
+  reads: 0,
+  statusWrites: 0,
+  finalizerWrites: 0,
+  accountWrites: 0,
+  eventWrites: 0,
+  otherWrites: 0,
+  conflicts: 0,
+};
+
 type Count = Exclude<keyof Asked, 'reads' | 'conflicts'>;
 
 const writing = new Set(['create', 'update', 'patch', 'delete']);
 
 function ask(): Asked {
-  const asked = {
-    ...{ reads: 0, statusWrites: 0, finalizerWrites: 0, accountWrites: 0 },
-    ...{ eventWrites: 0, otherWrites: 0, conflicts: 0 },
-  };
+  const asked = { ...nothing };
   for (const { verb, resource, status } of server.requests()) {
     if (!writing.has(verb)) {
       asked.reads += 1;

@@ -41,6 +41,8 @@ export interface OperatorWorldOptions {
   readonly pollSeconds: number;
   /** The file to run: the bundle or the source. */
   readonly main: string;
+  /** Of the operator. */
+  readonly nodeFlags: readonly string[];
 }
 
 /** What the control plane was asked for since the last question. */
@@ -62,6 +64,8 @@ export class OperatorWorld {
   readonly #adminUrl: string;
   readonly #kubeconfig: string;
   readonly #api: KubernetesApi;
+  /** Of this process, since the last question. */
+  #edits = 0;
 
   static async start(options: OperatorWorldOptions): Promise<OperatorWorld> {
     const folder = await mkdtemp(path.join(tmpdir(), 'fleetkeeper-operator-'));
@@ -69,10 +73,8 @@ export class OperatorWorld {
     const account = { name: 'bench', email: 'b@example.com', balanceMicros: 10 ** 15, apiKeys: [apiKey] };
     await writeFile(accounts, stringify({ accounts: [account] }));
     const listeners = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
-    const plane = start([
-      ...['control-plane', ...listeners, '--database', ':memory:', '--accounts', accounts],
-      ...['--time-scale', timeScale],
-    ]);
+    const stored = ['--database', ':memory:', '--accounts', accounts];
+    const plane = start(['control-plane', ...listeners, ...stored, '--time-scale', timeScale]);
     const lines = linesOf(plane);
     const url = await addressIn(lines, /^listening on (.*)$/);
     const adminUrl = await addressIn(lines, /^admin on (.*)$/);
@@ -105,11 +107,11 @@ export class OperatorWorld {
     this.#api = parts.api;
   }
 
-  startOperator(nodeFlags: readonly string[] = []): Promise<OperatorProcess> {
+  startOperator(): Promise<OperatorProcess> {
     const args = ['run', '--source', 'kubernetes', '--kubeconfig', this.#kubeconfig];
     return OperatorProcess.start([...args, '--log-level', 'warn', '--listen', '127.0.0.1:0'], {
       main: this.#options.main,
-      nodeFlags,
+      nodeFlags: this.#options.nodeFlags,
     });
   }
 
@@ -118,6 +120,7 @@ export class OperatorWorld {
     await this.#forEach(count, async (name) => {
       const target = { type: resourceTypes.ContainerService, namespace, name };
       await this.#api.patch(target, { kind: 'merge', body: { spec } });
+      this.#edits += 1;
     });
   }
 
@@ -130,11 +133,13 @@ export class OperatorWorld {
     }
   }
 
-  /** Of the Kubernetes API, since the last question. */
+  /** Of the Kubernetes API by the operator, since the last question. */
   async asked(): Promise<Asked> {
     this.#server.send('ask');
     const [answer] = (await once(this.#server, 'message')) as [Asked];
-    return answer;
+    const finalizerWrites = answer.finalizerWrites - this.#edits;
+    this.#edits = 0;
+    return { ...answer, finalizerWrites };
   }
 
   /** Of the control plane, since the last question. */
@@ -260,9 +265,9 @@ export class OperatorProcess {
 }
 
 /** Of all series whose line starts so. */
-function sumOf(metrics: string, start: string): number {
+function sumOf(metrics: string, series: string): number {
   return metrics
     .split('\n')
-    .filter((line) => line.startsWith(start))
+    .filter((line) => line.startsWith(series))
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }

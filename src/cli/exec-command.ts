@@ -20,8 +20,8 @@ const longestSeconds = 60;
 const extraSeconds = 15;
 
 /** `exec`: one command in the container; its output and its exit code. */
-export function defineExec(command: Command, context: Context, exit: (code: number) => void): void {
-  withServiceFlags(command.arguments('[name] [command...]'))
+export function defineExec(definition: Command, context: Context, exit: (code: number) => void): void {
+  withServiceFlags(definition.arguments('[name] [command...]'))
     .usage('[options] NAME -- COMMAND [ARGUMENT...]')
     .option('--timeout <duration>', `for the command, 1s to ${longestSeconds}s`, parseTimeout)
     .action(async (name: string | undefined, rest: string[], flags: ExecFlags) => {

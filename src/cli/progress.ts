@@ -14,7 +14,7 @@ export async function withProgress<Result>(
   if (!stderr.isTTY) return work();
   const startedAtMs = clock.monotonicMs();
   const done = new AbortController();
-  let erase = (): void => undefined;
+  let erase: (() => void) | undefined;
   let timer: Timer;
   const start = async () => {
     // Most work is done before.
@@ -35,6 +35,6 @@ export async function withProgress<Result>(
   } finally {
     done.abort();
     timer.cancel();
-    erase();
+    erase?.();
   }
 }

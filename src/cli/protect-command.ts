@@ -21,8 +21,8 @@ const longestName = 128;
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** `protect`: the service is not disturbed while a command runs. */
-export function defineProtect(command: Command, context: Context, exit: (code: number) => void): void {
-  withServiceFlags(command.arguments('[service] [command...]'))
+export function defineProtect(definition: Command, context: Context, exit: (code: number) => void): void {
+  withServiceFlags(definition.arguments('[service] [command...]'))
     .usage('[options] SERVICE -- COMMAND [ARGUMENT...]')
     .option('--name <text>', 'of the activity; default the command', parseName)
     .option('--task-id <uuid>', 'take up the activity of a `protect` that was killed', parseTaskId)

@@ -37,6 +37,8 @@ import { environmentAccount } from './source.ts';
 import { version } from './version.ts';
 import { watchProblems } from './watch-problems.ts';
 
+/** Who deletes many objects does it one after the other: so long none of it is carried out, so that the brake sees them all. */
+const goneAfterMs = 1000;
 /** How long Events that are still to be written may hold up the end. */
 const eventsMs = 2000;
 
@@ -197,7 +199,7 @@ class Operator {
       logger,
       metrics: this.#parts.metrics,
       settleMs: flags.settle,
-      graceMs: 0,
+      graceMs: goneAfterMs,
       allowMassChange: false,
       ...acceptance(flags),
       mayAct: () => this.#election.mayAct(),

@@ -2,7 +2,15 @@ import { rename, rm } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import { account, createFleet, folderOf, service, testInFolder, volume } from './support/fleet.ts';
+import {
+  account,
+  createFleet,
+  folderOf,
+  isInCluster,
+  service,
+  testInFolder,
+  volume,
+} from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder, type Program } from './support/processes.ts';
 
 async function world() {
@@ -14,7 +22,10 @@ async function world() {
   return { plane, fleet };
 }
 
-const broken: [string, readonly object[] | string, RegExp][] = [
+type Broken = [string, readonly object[] | string, RegExp];
+
+/** What an API server would not have let in. */
+const brokenFiles: Broken[] = [
   [
     'an unknown field',
     `apiVersion: fleetkeeper.dev/v1alpha1
@@ -35,41 +46,48 @@ spec:
   ],
   ['two documents of one name', [service('bad'), service('bad')], /bad\.yaml:1.*bad\.yaml:\d+/s],
   ['broken YAML', 'kind: [unclosed\nmetadata: {', /bad\.yaml:\d+: /],
+];
+
+/** Where a document is, for people. */
+const place = isInCluster ? 'containerservices/[a-z0-9-]+/bad' : 'bad\\.yaml:\\d+';
+
+const brokenReferences: Broken[] = [
   [
     'a missing Secret',
     [service('bad', { env: [{ name: 'T', valueFrom: { secretKeyRef: { name: 'gone', key: 'k' } } }] })],
-    /bad\.yaml:\d+: spec\.env\[0\]\.valueFrom\.secretKeyRef.*gone/,
+    new RegExp(`${place}: spec\\.env\\[0\\]\\.valueFrom\\.secretKeyRef.*gone`),
   ],
   [
     'a dangling reference',
     [service('bad', { storage: { volumeRef: { name: 'nowhere' } } })],
-    /bad\.yaml:\d+: spec\.storage\.volumeRef\.name: .*nowhere/,
+    new RegExp(`${place}: spec\\.storage\\.volumeRef\\.name: .*nowhere`),
   ],
   [
     'an unknown account',
     [service('bad', { accountRef: { name: 'other' } })],
-    /bad\.yaml:\d+: spec\.accountRef\.name: .*other/,
+    new RegExp(`${place}: spec\\.accountRef\\.name: .*other`),
   ],
   [
     'a template that is nowhere',
     [service('bad', { templateRef: { name: 'nowhere' } })],
-    /bad\.yaml:\d+: spec\.templateRef\.name: there is no ServiceTemplate nowhere .*\(built-in\)/,
+    new RegExp(`${place}: spec\\.templateRef\\.name: there is no ServiceTemplate nowhere .*\\(built-in\\)`),
   ],
 ];
 
-test.for(broken)(
-  '%s is named with file, line and path, and the healthy rest goes on',
-  async ([, content, message]) => {
-    const { plane, fleet } = await world();
-    await fleet.write('bad.yaml', content);
-    const { code, stdout, stderr } = await fleetkeeper(['plan', ...fleet.flags]);
-    expect([code, stdout + stderr]).toEqual([1, expect.stringMatching(message)]);
-    expect((await fleet.apply()).code).toBe(1);
-    expect((await plane.account()).services.map(({ name }: { name: string }) => name)).toEqual(['good']);
-  },
-);
+async function isNamed([, content, message]: Broken): Promise<void> {
+  const { plane, fleet } = await world();
+  await fleet.write('bad.yaml', content);
+  const { code, stdout, stderr } = await fleetkeeper(['plan', ...fleet.flags]);
+  expect([code, stdout + stderr]).toEqual([1, expect.stringMatching(message)]);
+  expect((await fleet.apply()).code).toBe(1);
+  expect((await plane.account()).services.map(({ name }: { name: string }) => name)).toEqual(['good']);
+}
 
-test('a document that breaks while the fleet runs stops nothing and deletes nothing', async () => {
+testInFolder.for(brokenFiles)('%s is named with file, line and path, and the healthy rest goes on', isNamed);
+
+test.for(brokenReferences)('%s is named with place and path, and the healthy rest goes on', isNamed);
+
+testInFolder('a document that breaks while the fleet runs stops nothing and deletes nothing', async () => {
   const { plane, fleet } = await world();
   await fleet.write('other.yaml', [service('other'), volume('data', { deletionPolicy: 'Delete' })]);
   const manager = fleet.run();
@@ -89,7 +107,7 @@ test('a document that breaks while the fleet runs stops nothing and deletes noth
   await fleet.untilReady(3);
 });
 
-test('a manager started on a folder that it can read only in part deletes nothing', async () => {
+testInFolder('a manager started on a folder that it can read only in part deletes nothing', async () => {
   const { plane, fleet } = await world();
   await fleet.write('other.yaml', [service('other')]);
   expect((await fleet.apply()).code).toBe(0);

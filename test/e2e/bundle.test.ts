@@ -21,7 +21,7 @@ test('dist/ needs nothing else: no package, no sources, no file beside it', asyn
   const commands = [...stdout.matchAll(/^ {2}(?<name>[a-z-]+) {2,}/gm)].map((match) => match[1] ?? '');
   expect(commands.length).toBeGreaterThan(15);
   for (const command of commands) {
-    expect((await start(folder, ['help', command])).stdout, command).toContain(`fleetkeeper ${command}`);
+    expect((await start(folder, ['help', command])).stdout).toContain(`fleetkeeper ${command}`);
   }
 });
 

@@ -2,7 +2,15 @@ import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import { account, createFleet, folderOf, isInCluster, service, testInFolder, volume } from './support/fleet.ts';
+import {
+  account,
+  createFleet,
+  folderOf,
+  isInCluster,
+  service,
+  testInFolder,
+  volume,
+} from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
 async function world(timeScale = 60) {

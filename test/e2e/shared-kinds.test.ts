@@ -273,7 +273,7 @@ describe('a registry', () => {
     expect(await mutations(plane)).toEqual(['PUT /api/registries/ID', 'PUT /api/registries/ID']);
   });
 
-  test('without its Secret is held at the line that names it', async () => {
+  testInFolder('without its Secret is held at the line that names it', async () => {
     const { fleet } = await world();
     await fleet.write('ghcr.yaml', [registry('ghcr')]);
     const { code, plan } = await fleet.plan();

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { allowedBy, describeCall, grantsOf, neededRules, unusedRights } from '../support/manifests/access.ts';
+import {
+  allowedBy,
+  callsOf,
+  describeCall,
+  grantsOf,
+  neededRules,
+  unusedRights,
+} from '../support/manifests/access.ts';
 import { operatorCalls, type Operator } from '../support/manifests/operator-calls.ts';
 import {
   kustomized,
@@ -111,6 +118,12 @@ describe('the comparison of rights with calls', () => {
     ['a creation, whose name the authorizer does not see', { ...get, verb: 'create' }, false],
   ] as const)('knows %s', (_what, call, isAllowed) => {
     expect(allowedBy(grants, call)).toBe(isAllowed);
+  });
+
+  test('counts the server-side apply of what was not there as a creation, too', () => {
+    const patch = { ...get, version: 'v1', verb: 'patch' } as const;
+    expect(callsOf(patch, 201).map(({ verb }) => verb)).toEqual(['patch', 'create']);
+    expect(callsOf(patch, 200).map(({ verb }) => verb)).toEqual(['patch']);
   });
 
   test('tells each right that was not used', () => {

@@ -5,6 +5,7 @@
 import { parseAllDocuments } from 'yaml';
 import { KubernetesError, type KubernetesApi, type KubernetesObject } from '../../../src/kubernetes/index.ts';
 import {
+  annotations,
   managedKinds,
   objectKey,
   resourceTypes,
@@ -14,7 +15,7 @@ import {
 import { readBookkeeping } from '../../../src/state/bookkeeping.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import { Fleet, type Json } from './fleet.ts';
-import { createCluster, type TestCluster } from './kubernetes.ts';
+import { createCluster, namespaceType, type TestCluster } from './kubernetes.ts';
 import { Program, eventually, type Finished } from './processes.ts';
 
 interface Document {
@@ -52,8 +53,10 @@ export class ClusterFleet extends Fleet {
   }
 
   get flags(): string[] {
-    const { kubeconfig } = this.cluster;
-    return ['--source', 'kubernetes', '--kubeconfig', kubeconfig, '--watch-namespaces', this.namespace];
+    const { kubeconfig, server } = this.cluster;
+    // A real cluster has objects of others, too.
+    const watched = server ? [] : ['--watch-namespaces', this.namespace];
+    return ['--source', 'kubernetes', '--kubeconfig', kubeconfig, ...watched];
   }
 
   async write(file: string, documents: readonly object[] | string): Promise<void> {
@@ -79,7 +82,8 @@ export class ClusterFleet extends Fleet {
   }
 
   /** What `apply` does with a folder: runs the manager until there is nothing left for it to do. */
-  async apply(): Promise<Finished> {
+  async apply(...flags: string[]): Promise<Finished> {
+    if (flags.includes('--allow-mass-change')) await this.#allowMassChange();
     const program = this.run('--log-level', 'warn');
     let verdict = '';
     await eventually('the fleet at rest', async () => {
@@ -96,9 +100,8 @@ export class ClusterFleet extends Fleet {
   }
 
   async #objects(): Promise<KubernetesObject[]> {
-    const lists = managedKinds.map((kind) =>
-      this.#api.list(resourceTypes[kind], { namespace: this.namespace }),
-    );
+    const namespace = this.cluster.server ? undefined : this.namespace;
+    const lists = managedKinds.map((kind) => this.#api.list(resourceTypes[kind], { namespace }));
     return (await Promise.all(lists)).flatMap(({ items }) => items);
   }
 
@@ -108,8 +111,26 @@ export class ClusterFleet extends Fleet {
   }
 
   async #apply(document: Document): Promise<void> {
+    if (this.#namespaceOf(document) !== this.namespace)
+      await this.#createNamespace(this.#namespaceOf(document));
     const body = { ...document, metadata: { ...document.metadata, namespace: this.#namespaceOf(document) } };
     await this.#api.patch(this.#target(document), { kind: 'apply', body, force: true });
+  }
+
+  /** As a person does it where no flag can be given. */
+  async #allowMassChange(): Promise<void> {
+    const { items } = await this.#api.list(resourceTypes.Account, { namespace: this.namespace });
+    const until = new Date(Date.now() + 600_000).toISOString();
+    const body = { metadata: { annotations: { [annotations.allowMassChangeUntil]: until } } };
+    for (const { metadata } of items) {
+      const target = { type: resourceTypes.Account, namespace: this.namespace, name: metadata.name };
+      await this.#api.patch(target, { kind: 'merge', body });
+    }
+  }
+
+  async #createNamespace(name: string): Promise<void> {
+    const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+    await this.#api.patch({ type: namespaceType, namespace: undefined, name }, { kind: 'apply', body });
   }
 
   async #delete(document: Document): Promise<void> {

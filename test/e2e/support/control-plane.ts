@@ -172,11 +172,14 @@ export class ControlPlaneProcess extends ControlPlane {
   override async start(): Promise<this> {
     const accounts = path.join(this.folder, 'accounts.yaml');
     await writeFile(accounts, this.settings.accounts);
-    const program = new Program([
-      ...['control-plane', '--listen', `127.0.0.1:${this.port}`, '--admin-listen', '127.0.0.1:0'],
-      ...['--database', this.database, '--accounts', accounts],
-      ...['--time-scale', String(this.settings.timeScale), ...this.#more],
-    ]);
+    const { timeScale } = this.settings;
+    const program = new Program(
+      [
+        ['control-plane', '--listen', `127.0.0.1:${this.port}`, '--admin-listen', '127.0.0.1:0'],
+        ['--database', this.database, '--accounts', accounts, '--time-scale', String(timeScale)],
+        this.#more,
+      ].flat(),
+    );
     const [, url = ''] = await program.line(/^listening on (.*)$/);
     const [, adminUrl = ''] = await program.line(/^admin on (.*)$/);
     this.reachedAt(url, adminUrl);

@@ -29,7 +29,7 @@ const definitions: ResourceType = {
   kind: 'CustomResourceDefinition',
   namespaced: false,
 };
-const namespaces: ResourceType = {
+export const namespaceType: ResourceType = {
   group: '',
   version: 'v1',
   plural: 'namespaces',
@@ -61,8 +61,8 @@ async function createInReal(folder: string, real: string): Promise<TestCluster> 
   await writeFile(kubeconfig, stringify(config), { mode: 0o600 });
   const api = await open(kubeconfig);
   await applyDefinitions(api);
-  await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-  onTestFinished(() => api.remove({ type: namespaces, namespace: undefined, name: namespace }));
+  await api.create(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  onTestFinished(() => api.remove({ type: namespaceType, namespace: undefined, name: namespace }));
   return { api, kubeconfig, server: undefined };
 }
 

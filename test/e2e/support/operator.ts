@@ -49,7 +49,8 @@ const isReal = (await realCluster()) !== undefined;
 
 /** A test that makes the API server fail; a real one can't be asked to. */
 export function testWithFaults(name: string, work: () => Promise<void>, timeoutMs?: number): void {
-  if (isReal) process.stderr.write(`NOT tested on a real cluster, for it needs faults of the API server: ${name}\n`);
+  if (isReal)
+    process.stderr.write(`NOT tested on a real cluster, for it needs faults of the API server: ${name}\n`);
   test.skipIf(isReal)(name, work, timeoutMs);
 }
 
@@ -60,10 +61,7 @@ export interface World {
 }
 
 /** A control plane and a cluster with an Account for it. */
-export async function createWorld(
-  accountSpec: object = {},
-  flags: ControlPlaneFlags = {},
-): Promise<World> {
+export async function createWorld(accountSpec: object = {}, flags: ControlPlaneFlags = {}): Promise<World> {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder, flags).start();
   const fleet = await createClusterFleet(folder);
@@ -146,7 +144,10 @@ export async function remove(
 }
 
 /** `Reason: message` of the Events of an object, in the order of their creation. */
-export async function eventsOf({ cluster: { api }, namespace }: ClusterFleet, name: string): Promise<string[]> {
+export async function eventsOf(
+  { cluster: { api }, namespace }: ClusterFleet,
+  name: string,
+): Promise<string[]> {
   const [kind, own] = name.split('/');
   const { items } = await api.list(events, { namespace });
   return (items as Json[])
@@ -156,7 +157,9 @@ export async function eventsOf({ cluster: { api }, namespace }: ClusterFleet, na
 
 /** What the manager has written to its log, as objects. */
 export function logOf({ stdout, stderr }: Program): Json[] {
-  return `${stdout}\n${stderr}`.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  return `${stdout}\n${stderr}`
+    .split('\n')
+    .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
 }
 
 export async function mutations(plane: ControlPlane): Promise<RecordedRequest[]> {

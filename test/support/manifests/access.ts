@@ -58,6 +58,12 @@ function rulesOf(
   return role['rules'] as PolicyRule[];
 }
 
+/** What a request has to be allowed: server-side apply of what was not there is a creation, too (answered 201). */
+export function callsOf(request: ResourceRequest, status: number): Call[] {
+  const isApplied = request.verb === 'patch' && status === 201;
+  return isApplied ? [request, { ...request, verb: 'create' }] : [request];
+}
+
 export function allowedBy(grants: readonly Grant[], call: Call): boolean {
   return grants.some((grant) => isCovered(grant, call));
 }

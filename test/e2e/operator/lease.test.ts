@@ -1,0 +1,125 @@
+/** Nothing is changed at the provider without the Lease, however it was lost; and it is given away as soon as it is not needed. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { ControlPlane } from '../support/control-plane.ts';
+import { createClusterFleet } from '../support/cluster-fleet.ts';
+import { apiKey } from '../support/control-plane.ts';
+import { service } from '../support/fleet.ts';
+import { Front } from '../support/front.ts';
+import {
+  createWorld,
+  holderOf,
+  logOf,
+  mutations,
+  replica,
+  serverOf,
+  steal,
+  testWithFaults,
+  untilLed,
+} from '../support/operator.ts';
+import { eventually, temporaryFolder } from '../support/processes.ts';
+
+const services = (count: number) => Array.from({ length: count }, (_, index) => service(`app-${index}`));
+/** So slow that there is something to be sent all the time. */
+const slowly = { requests: { perSecond: 10, burst: 2, concurrency: 4 } };
+
+test('a leader whose Lease was stolen ends with code 1, and sends nothing more', async () => {
+  const { plane, fleet } = await createWorld(slowly);
+  await fleet.write('services.yaml', services(100));
+  const leader = fleet.run();
+  await eventually('some mutations', async () => (await mutations(plane)).length >= 10);
+  await steal(fleet, 'somebody-else');
+  const stolenAtMs = Date.now();
+  const { code } = await leader.finished();
+  const sent = await mutations(plane);
+  expect(code).toBe(1);
+  expect(sent.length).toBeLessThan(100);
+  // With a lease of 3 s it may act for 2 s after its last renewal.
+  expect(Date.parse(sent.at(-1)?.at ?? '') - stolenAtMs).toBeLessThan(2000);
+  expect(await holderOf(fleet)).toBe('somebody-else');
+  expect(logOf(leader)).toContainEqual(
+    expect.objectContaining({ level: 'fatal', note: 'somebody-else holds the Lease' }),
+  );
+});
+
+testWithFaults('a leader that can not renew its Lease sends nothing when another may take it', async () => {
+  const { plane, fleet } = await createWorld(slowly);
+  await fleet.write('services.yaml', services(100));
+  const leader = fleet.run();
+  await eventually('some mutations', async () => (await mutations(plane)).length >= 10);
+  const server = serverOf(fleet);
+  server.faults.add({ match: { resource: 'leases' }, reset: 'before' });
+  expect((await leader.finished()).code).toBe(1);
+  const renewals = server
+    .requests()
+    .filter(({ resource, status }) => resource?.plural === 'leases' && status === 200);
+  const renewedAtMs = renewals.at(-1)?.at.getTime() ?? 0;
+  const sentAtMs = (await mutations(plane)).map(({ at }) => Date.parse(at));
+  // It went on for as long as it might, and not until another one might have begun.
+  expect(sentAtMs.some((atMs) => atMs > renewedAtMs + 500)).toBe(true);
+  expect(Math.max(...sentAtMs) - renewedAtMs).toBeLessThan(3000);
+});
+
+test('a leader that slept while another took over changes nothing when it wakes up', async () => {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = await createClusterFleet(folder);
+  const fronts = [
+    await new Front(() => plane.url).start(),
+    await new Front(() => plane.url).start(),
+  ] as const;
+  const slept = () => fronts[0].seen.filter(({ method }) => method !== 'GET').length;
+  const awake = () => fronts[1].seen.filter(({ method }) => method !== 'GET').length;
+  const [first, second] = fronts.map(({ url }) =>
+    replica(fleet, ['--log-level', 'warn'], { FLEETKEEPER_API_URL: url, FLEETKEEPER_API_KEY: apiKey }),
+  ) as [ReturnType<typeof replica>, ReturnType<typeof replica>];
+  process.kill(second.pid ?? 0, 'SIGSTOP');
+  await untilLed(fleet, [first]);
+  process.kill(second.pid ?? 0, 'SIGCONT');
+  await fleet.write('services.yaml', services(60));
+  await eventually('mutations of the first', async () => slept() >= 5);
+  process.kill(first.pid ?? 0, 'SIGSTOP');
+  await untilLed(fleet, [second]);
+  await eventually('mutations of the second', async () => awake() >= 5);
+  const before = slept();
+  process.kill(first.pid ?? 0, 'SIGCONT');
+  expect((await first.finished()).code).toBe(1);
+  expect(slept()).toBe(before);
+  await fleet.untilReady(60);
+  expect((await plane.account()).services).toHaveLength(60);
+});
+
+test('a leader that is asked to end finishes what is under way, and hands over at once', async () => {
+  const { plane, fleet } = await createWorld();
+  const lease = ['--lease', '15s'];
+  const leader = replica(fleet, lease);
+  await untilLed(fleet, [leader]);
+  await plane.faults([{ method: 'POST', path: '/api/services$', fault: 'delay', delayMs: 1500 }]);
+  await fleet.write('web.yaml', [service('web')]);
+  await eventually('a creation under way', async () => (await plane.faultHits()) > 0);
+  const ended = await leader.kill('SIGTERM');
+  expect(ended.code).toBe(0);
+  expect(await holderOf(fleet)).toBe('');
+  const { id } = await plane.service('web');
+  expect((await fleet.records()).get('ContainerService/web')?.externalId).toBe(id);
+  const startedAtMs = performance.now();
+  const next = replica(fleet, lease);
+  await untilLed(fleet, [next]);
+  await fleet.untilReady(1);
+  expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+  expect((await mutations(plane)).length).toBe(1);
+});
+
+test('a replica that waits reads nothing but the Lease, and ends with code 0', async () => {
+  const { fleet } = await createWorld();
+  const leader = fleet.run();
+  await untilLed(fleet, [leader]);
+  const waiting = fleet.run('--listen', '127.0.0.1:0');
+  const [, url = ''] = await waiting.line(/^listening on (.*)$/);
+  await delay(1000);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toMatch(/fleetkeeper_leading\{name="fleetkeeper"\} 0/);
+  expect((await waiting.kill('SIGTERM')).code).toBe(0);
+  expect(await holderOf(fleet)).toContain(`_${leader.pid}_`);
+});

@@ -1,0 +1,58 @@
+/** Replicas that are killed, and those that take over. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { keysWithTwoBodies, type ControlPlane } from '../support/control-plane.ts';
+import { service } from '../support/fleet.ts';
+import { createWorld, mutations, namesAt, replica, untilLed } from '../support/operator.ts';
+import { eventually, type Program } from '../support/processes.ts';
+
+const kills = 20;
+const leaseMs = 2000;
+const names = Array.from({ length: 100 }, (_, index) => `app-${index}`);
+
+function rollout(image: string): object[] {
+  return names.map((name) => service(name, { image, env: [{ name: 'NAME', value: name }] }));
+}
+
+/** Answered 409, and not because of a lost answer that was asked for again. */
+async function conflicts(plane: ControlPlane): Promise<number> {
+  return (await mutations(plane)).filter(({ status }) => status === 409).length;
+}
+
+test('of 100 services none is made twice though the leader is killed twenty times', async () => {
+  const pace = { requests: { perSecond: 20, burst: 4, concurrency: 4 } };
+  const { plane, fleet } = await createWorld(pace, { timeScale: 600 });
+  await fleet.write('services.yaml', rollout('ghcr.io/acme/app:1'));
+  const start = () => replica(fleet, ['--lease', `${leaseMs}ms`, '--log-level', 'warn']);
+  let replicas = [start(), start()];
+  const waits: number[] = [];
+  let leader = await untilLed(fleet, replicas);
+  for (let killed = 0; killed < kills; killed += 1) {
+    const before = (await mutations(plane)).length;
+    // Half of the kills hit creations, half changes of what was created.
+    if (killed === kills / 2) await fleet.write('services.yaml', rollout('ghcr.io/acme/app:2'));
+    await eventually(
+      'some work of the leader',
+      async () => !leader.running || (await mutations(plane)).length >= before + 6,
+    );
+    await delay(Math.random() * 100);
+    await leader.kill('SIGKILL');
+    const killedAtMs = performance.now();
+    replicas = [...replicas.filter(({ running }: Program) => running), start()];
+    leader = await untilLed(fleet, replicas);
+    waits.push(performance.now() - killedAtMs);
+  }
+  await fleet.untilReady(100);
+  expect(await namesAt(plane)).toEqual([...names].sort());
+  expect(new Set((await plane.account()).services.map(({ image }: { image: string }) => image))).toEqual(
+    new Set(['ghcr.io/acme/app:2']),
+  );
+  const sent = await mutations(plane);
+  const created = sent.filter(({ path, status }) => path === '/api/services' && status === 201);
+  // A creation that is sent again with its key is answered as it was, and made once.
+  expect(new Set(created.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(100);
+  expect(keysWithTwoBodies(sent)).toEqual([]);
+  expect(await conflicts(plane)).toBeLessThanOrEqual(kills);
+  // 15 s, the default, and as much on top as here, are less than 20 s.
+  expect(Math.max(...waits) - leaseMs).toBeLessThan(5000);
+});
