@@ -76,7 +76,7 @@ async function measureWrites() {
     await world.edit(edits, spec);
     await world.whenReady();
   };
-  const light = await phase(usage, edit({ sleepAfterMinutes: 30 }));
+  const light = await phase(usage, edit({ sleepAfterMinutes: 1440 }));
   const heavy = await phase(usage, edit({ image: 'ghcr.io/acme/trainer:1.5' }));
   await operator.stop();
   return { creates, quiet, light, heavy };

@@ -1,9 +1,7 @@
 /** Nothing is changed at the provider without the Lease, however it was lost; and it is given away as soon as it is not needed. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { ControlPlane } from '../support/control-plane.ts';
 import { createClusterFleet } from '../support/cluster-fleet.ts';
-import { apiKey } from '../support/control-plane.ts';
+import { ControlPlane, apiKey } from '../support/control-plane.ts';
 import { service } from '../support/fleet.ts';
 import { Front } from '../support/front.ts';
 import {
@@ -110,16 +108,23 @@ test('a leader that is asked to end finishes what is under way, and hands over a
   expect((await mutations(plane)).length).toBe(1);
 });
 
-test('a replica that waits reads nothing but the Lease, and ends with code 0', async () => {
+testWithFaults('a replica that waits reads nothing but the Lease, is well, and ends with code 0', async () => {
   const { fleet } = await createWorld();
+  const server = serverOf(fleet);
   const leader = fleet.run();
   await untilLed(fleet, [leader]);
+  await fleet.until('Account/default', 'Ready', 'True');
+  const watches = server.openWatches;
   const waiting = fleet.run('--listen', '127.0.0.1:0');
   const [, url = ''] = await waiting.line(/^listening on (.*)$/);
-  await delay(1000);
+  server.forgetRequests();
+  const reads = () => server.requests().filter(({ verb }) => verb === 'get');
+  await eventually('reads of the Lease', async () => reads().length >= 2);
+  expect(new Set(reads().map(({ resource }) => resource?.plural))).toEqual(new Set(['leases']));
+  expect(server.openWatches).toBe(watches);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
   const metrics = await (await fetch(`${url}/metrics`)).text();
-  expect(metrics).toMatch(/fleetkeeper_leading\{name="fleetkeeper"\} 0/);
+  expect(metrics).toMatch(/leader_election_master_status\{name="fleetkeeper"\} 0/);
   expect((await waiting.kill('SIGTERM')).code).toBe(0);
   expect(await holderOf(fleet)).toContain(`_${leader.pid}_`);
 });
