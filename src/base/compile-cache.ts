@@ -1,3 +1,4 @@
+import { existsSync, mkdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -8,16 +9,18 @@ import path from 'node:path';
  * such folder, or nothing can be written, nothing is kept. NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE go first.
  */
 export function keepCompiledCode(environment: Readonly<Record<string, string | undefined>>): void {
-  const caches = userCaches(environment['XDG_CACHE_HOME']);
-  if (caches !== undefined) enableCompileCache(path.join(caches, 'fleetkeeper', 'compiled'));
+  const folder = ownCache(environment['XDG_CACHE_HOME']);
+  if (folder !== undefined) enableCompileCache(path.join(folder, 'compiled'));
 }
 
-function userCaches(named: string | undefined): string | undefined {
-  if (named !== undefined && path.isAbsolute(named)) return named;
+/** Made where it is missing, but never together with a home: a user without one has no cache. */
+function ownCache(named: string | undefined): string | undefined {
   try {
-    return path.join(homedir(), '.cache');
+    const caches = named !== undefined && path.isAbsolute(named) ? named : path.join(homedir(), '.cache');
+    const folder = path.join(caches, 'fleetkeeper');
+    for (const each of [caches, folder]) if (!existsSync(each)) mkdirSync(each, { mode: 0o700 });
+    return folder;
   } catch {
-    // A user without an entry and without HOME, as in a container.
     return undefined;
   }
 }

@@ -114,7 +114,7 @@ class Operator {
   }
 
   get readiness(): readonly HealthCheck[] {
-    return this.#manager?.readiness ?? [{ name: 'standby', problem: undefined }];
+    return this.#manager?.sourceReadiness ?? [{ name: 'standby', problem: undefined }];
   }
 
   metrics(): Promise<string> {

@@ -4,7 +4,8 @@
  * | what moved since the object was read last        | what follows                                      |
  * |--------------------------------------------------|---------------------------------------------------|
  * | status, managed fields, what kubectl last applied | nothing: the entry stays, its facts move          |
- * | labels, annotations, finalizers, deletion         | another entry with the same spec, not parsed again |
+ * | finalizers                                       | the same, until it is being deleted               |
+ * | labels, annotations, deletion                    | another entry with the same spec, not parsed again |
  * | generation or uid, or it is new                   | it is parsed                                      |
  *
  * What the schema refuses (written by a later version, or before an upgrade made it stricter) is unusable: it exists, and
@@ -74,7 +75,7 @@ export class LiveFacts implements ClusterFacts {
     return this.#object;
   }
 
-  /** To a newer state of the same object, of which nothing but the status is another. */
+  /** To a newer state of the same object, in which nothing has changed that a pass would look at. */
   move(object: KubernetesObject): void {
     this.#object = object;
   }
@@ -160,7 +161,8 @@ function isSameMetadata(before: KubernetesObject, now: KubernetesObject): boolea
 
 function lookedAt(object: KubernetesObject): unknown[] {
   const { labels = {}, finalizers = [], deletionTimestamp } = object.metadata;
-  return [annotationsOf(object), labels, finalizers, deletionTimestamp ?? ''];
+  const deletion = deletionTimestamp === undefined ? [] : [deletionTimestamp, finalizers];
+  return [annotationsOf(object), labels, deletion];
 }
 
 function annotationsOf({ metadata }: KubernetesObject): Readonly<Record<string, string>> {

@@ -79,10 +79,15 @@ class Client implements KubernetesApi {
       accept: scope.metadataOnly ? metadataOnly.list : plain,
     };
     const answer = this.#parse(question, await this.#connection.exchange(question, signal)) as RawList;
-    if (!Array.isArray(answer.items)) throw this.#senseless(question, 'the answer is no list');
+    // An empty list of metadata comes as null.
+    const items = answer.items === null ? [] : answer.items;
+    if (!Array.isArray(items)) throw this.#senseless(question, 'the answer is no list');
     const { resourceVersion = '', continue: token = '' } = answer.metadata ?? {};
-    const items = answer.items.map((item) => readObject(item, type));
-    return { items, resourceVersion, continueToken: token === '' ? undefined : token };
+    return {
+      items: items.map((item: RawObject) => readObject(item, type)),
+      resourceVersion,
+      continueToken: token === '' ? undefined : token,
+    };
   }
 
   async *watch(
@@ -218,7 +223,7 @@ interface RawObject {
 
 interface RawList {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items?: readonly RawObject[];
+  readonly items?: readonly RawObject[] | null;
 }
 
 /** Items of a list lack their type, and PartialObjectMetadata has another one. */

@@ -50,6 +50,13 @@ export function credentialOf(
   return value && new Sensitive(value.reveal().trim());
 }
 
+/** What a person is to do when there is no key for the account `namespace/name`. */
+export function keyRemedy(name: string, { credentialsSecretRef: ref }: AccountSpec): string {
+  if (!ref) return 'set FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE';
+  const [namespace = ''] = name.split('/');
+  return `the Secret ${ref.name} in the namespace ${namespace} has to hold it under \`${ref.key}\``;
+}
+
 function environmentSpec(url: string): AccountSpec {
   return {
     url,

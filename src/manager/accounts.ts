@@ -24,6 +24,7 @@ import {
   credentialOf,
   defaultAccount,
   environmentKey,
+  keyRemedy,
   type EnvironmentAccount,
 } from './account-specs.ts';
 import { IdentityWatch, type IdentityWatchOptions } from './identity-watch.ts';
@@ -199,6 +200,7 @@ export class AccountRegistry implements Accounts {
       account: name,
       store,
       credential: () => this.#credential(name, spec),
+      keyRemedy: keyRemedy(name, spec),
       me,
       accepted: () => [this.#accepted(name), acceptedIdentity].filter((text) => text !== undefined),
       isDocument: !shared,

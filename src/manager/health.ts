@@ -16,19 +16,17 @@ export function livenessChecks(controller: Controller | undefined): HealthCheck[
   ];
 }
 
+/** The source has been read. */
+export function sourceChecks(controller: Controller | undefined): HealthCheck[] {
+  return [{ name: 'source', problem: controller ? undefined : 'has not been read yet' }];
+}
+
 /**
- * The source has been read, and each account, with a key that is accepted. An API that can't be reached later leaves
- * the manager ready: it knows what it last saw, and waits.
+ * Each account has been read, with a key that is accepted. An API that can't be reached later leaves the manager ready: it
+ * knows what it last saw, and waits.
  */
-export function readinessChecks(
-  controller: Controller | undefined,
-  handles: Iterable<AccountHandle>,
-): HealthCheck[] {
-  const source = controller ? undefined : 'has not been read yet';
-  return [
-    { name: 'source', problem: source },
-    ...[...handles].map((handle) => ({ name: `account ${handle.name}`, problem: accountProblem(handle) })),
-  ];
+export function accountChecks(handles: Iterable<AccountHandle>): HealthCheck[] {
+  return [...handles].map((handle) => ({ name: `account ${handle.name}`, problem: accountProblem(handle) }));
 }
 
 function accountProblem({ informer }: AccountHandle): string | undefined {

@@ -21,6 +21,8 @@ export interface IdentityWatchOptions {
   readonly account: string;
   readonly store: StateStore;
   readonly credential: () => Sensitive<string> | undefined;
+  /** What a person is to do when there is no key. */
+  readonly keyRemedy: string;
   readonly me: (credential: Sensitive<string>, signal: AbortSignal) => Promise<Outcome<wire.Identity>>;
   /** Names of identities that a person has said to be right. */
   readonly accepted: () => readonly string[];
@@ -67,10 +69,10 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
   }
 
   async check(signal: AbortSignal): Promise<ReadProblem | undefined> {
-    const { account, store, me, accepted, logger } = this.#options;
+    const { account, store, me, accepted, logger, keyRemedy } = this.#options;
     this.doubt();
     const credential = this.#options.credential();
-    if (!credential) return readProblem({ kind: 'not-sent', reason: 'there is no API key' });
+    if (!credential) return readProblem({ kind: 'not-sent', reason: `there is no API key; ${keyRemedy}` });
     const outcome = await me(credential, signal);
     const identity = outcome.kind === 'applied' ? outcome.value : hidden(outcome);
     if (!identity) return readProblem(outcome as ReadProblem['outcome']);

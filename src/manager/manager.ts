@@ -25,7 +25,7 @@ import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-specs.ts';
 import { AccountRegistry } from './accounts.ts';
-import { livenessChecks, readinessChecks, type HealthCheck } from './health.ts';
+import { accountChecks, livenessChecks, sourceChecks, type HealthCheck } from './health.ts';
 
 export interface ManagerOptions {
   readonly source: DesiredSource;
@@ -120,7 +120,12 @@ export class Manager {
 
   /** What has to be so for it to be of use. */
   get readiness(): readonly HealthCheck[] {
-    return readinessChecks(this.#controller, this.#accounts.handles());
+    return [...this.sourceReadiness, ...accountChecks(this.#accounts.handles())];
+  }
+
+  /** Without the accounts, which in a cluster are many people's: the mistake of one is told in the conditions of his. */
+  get sourceReadiness(): readonly HealthCheck[] {
+    return sourceChecks(this.#controller);
   }
 
   /** Something outside of accounts and source has changed for it. */
@@ -170,7 +175,7 @@ export class Manager {
       store,
       owner,
       snapshot,
-      (account) => this.#massChangeAllowed(account),
+      (account) => this.#massChangeAllowed((name) => name === account),
       () => clock.wallMs(),
     );
     this.#fleet = fleet;
@@ -184,7 +189,7 @@ export class Manager {
       store,
       clock,
       graceMs,
-      massChangeAllowed: (next) => this.#massChangeAllowed(undefined, next),
+      massChangeAllowed: (next, namespace) => this.#massChangeAllowed(ofNamespace(namespace), next),
     });
     return new Controller({
       ...shared,
@@ -212,12 +217,12 @@ export class Manager {
       : { templates: false, registries: false };
   }
 
-  /** By a flag, or by the annotation on the Account (on any one, when the source as a whole is meant). */
-  #massChangeAllowed(account: string | undefined, snapshot = this.#fleet?.snapshot): boolean {
+  /** By a flag, or by the annotation on one of the Accounts that are meant. */
+  #massChangeAllowed(isMeant: (account: string) => boolean, snapshot = this.#fleet?.snapshot): boolean {
     if (this.#options.allowMassChange) return true;
     const nowMs = this.#options.clock.wallMs();
     return this.#accountObjects(snapshot).some(({ namespace, name, annotations: given }) => {
-      if (account !== undefined && account !== `${namespace}/${name}`) return false;
+      if (!isMeant(`${namespace}/${name}`)) return false;
       return Date.parse(given[annotations.allowMassChangeUntil] ?? '') > nowMs;
     });
   }
@@ -231,4 +236,9 @@ export class Manager {
     this.#accountsOf.set(snapshot, known);
     return known;
   }
+}
+
+/** Undefined: the source as a whole, for which any Account speaks. */
+function ofNamespace(namespace: string | undefined): (account: string) => boolean {
+  return (account) => namespace === undefined || account.startsWith(`${namespace}/`);
 }

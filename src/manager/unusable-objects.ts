@@ -4,7 +4,7 @@
  * status is touched, and nothing is done at the provider. One that was in use before is held by the engine itself.
  */
 import { mergePatch, messageOf, rfc3339, type Clock } from '../base/index.ts';
-import { placeText, type ClusterFacts, type DesiredSnapshot, type Problem } from '../desired/index.ts';
+import { formatProblem, type ClusterFacts, type DesiredSnapshot, type Problem } from '../desired/index.ts';
 import type { KubernetesApi } from '../kubernetes/index.ts';
 import { holdFor } from '../plan/index.ts';
 import { parseObjectKey, resourceTypes, type Condition, type ObjectKey } from '../resources/index.ts';
@@ -54,7 +54,7 @@ export class UnusableObjects {
     const { api, clock } = this.#options;
     const { uid, resourceVersion, generation } = facts;
     const before = (facts.status ?? {}) as { readonly conditions?: readonly Condition[] };
-    const message = `${placeText(problem)}: ${problem.message}; ${problem.remedy}`;
+    const message = formatProblem(problem);
     const conditions = buildConditions({
       plan: holdFor('InvalidSpec', message),
       health: { ready: 'False', reason: 'InvalidSpec', message },

@@ -30,11 +30,13 @@ export class AccountPass extends LocalPass implements KindPass {
 
   /** In a cluster an Account stays until nothing in it needs its key any more; out of a folder it is simply gone. */
   #inUse(): Plan | undefined {
-    const { fleet, store } = this.options;
+    const { fleet, store, accounts } = this.options;
     if (!fleet.snapshot.objects.has(this.key)) return undefined;
     const { namespace, name } = parseObjectKey(this.key);
+    const resolved = accounts.resolve(namespace, name);
+    const services = resolved.kind === 'usable' ? resolved.handle.informer.current?.services : undefined;
     const users = [...store.records()].filter(
-      (record) => record.account === `${namespace}/${name}` && needsAccount(record, store),
+      (record) => record.account === `${namespace}/${name}` && needsAccount(record, store, services),
     );
     const [first] = users;
     if (!first) return undefined;
@@ -83,9 +85,14 @@ export class AccountPass extends LocalPass implements KindPass {
   }
 }
 
-/** Something of it exists, or may exist, at the provider. */
-function needsAccount({ key, externalId, lease, releasedAt }: ObjectRecord, store: StateStore): boolean {
-  const isLeased = lease !== undefined && releasedAt === undefined;
+/** Something of it exists, or may exist, at the provider. With its service an activity is gone, too. */
+function needsAccount(
+  { key, externalId, lease, releasedAt }: ObjectRecord,
+  store: StateStore,
+  services: ReadonlyMap<string, unknown> | undefined,
+): boolean {
+  const isThere = lease !== undefined && (services?.has(lease.serviceId) ?? true);
+  const isLeased = isThere && releasedAt === undefined;
   return externalId !== undefined || isLeased || store.openIntent(key) !== undefined;
 }
 

@@ -1,22 +1,20 @@
 /**
  * Takes a snapshot of the source into the records: new objects get a record, changed ones a new generation, and
  * those that are gone are marked for deletion; unless too many are gone at once, or the source can't vouch for what
- * it does not show.
- *
- * An object is taken as gone only when every file could be read, it was missing for `graceMs` (files that are
- * moved or replaced are missing for a moment), and the mass-change brake allows it.
+ * it does not show (departures.ts).
  */
 import type { Clock } from '../base/index.ts';
 import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
-import { brakeWindowMs, derivedUid, isMassChange, massChangeLimit, type Gate } from '../plan/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
+import { derivedUid, type Gate } from '../plan/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../state/index.ts';
+import { Departures, type Judged } from './departures.ts';
 
 export interface Admitted {
   /** New, changed, coming or going: to be looked at first. */
   readonly changed: readonly ObjectKey[];
-  /** Set while the brake is on. */
-  readonly brake: Gate | undefined;
+  /** The brakes that are on, by the part of the source: `wholeSource`, or a namespace of a cluster. */
+  readonly brakes: ReadonlyMap<string, Gate>;
   /** Wanted no more, but not yet taken as gone: why. */
   readonly lingering: ReadonlyMap<ObjectKey, Gate>;
   /** Milliseconds after which to admit the same snapshot again; undefined when nothing waits for time. */
@@ -28,16 +26,12 @@ export interface AdmissionOptions {
   readonly clock: Clock;
   readonly graceMs: number;
   /** A person has said that a mass change is wanted now. */
-  readonly massChangeAllowed: (snapshot: DesiredSnapshot) => boolean;
+  readonly massChangeAllowed: (snapshot: DesiredSnapshot, namespace: string | undefined) => boolean;
 }
 
 export class Admission {
   readonly #options: AdmissionOptions;
-  readonly #missingSinceMs = new Map<ObjectKey, number>();
-  /** Monotonic times of deletions admitted in the window. */
-  #deletions: number[] = [];
-  /** The brake is on, and stays on until the objects are back or a person says go. */
-  #braked = false;
+  readonly #departures = new Map<string, Departures>();
   readonly #digested = new WeakMap<DesiredObject, { specDigest: string; metadataDigest: string }>();
   readonly #metadataDigests = new WeakMap<object, string>();
 
@@ -46,71 +40,50 @@ export class Admission {
   }
 
   async admit(snapshot: DesiredSnapshot): Promise<Admitted> {
-    const { store } = this.#options;
+    const { store, clock } = this.#options;
     const updates: ObjectRecord[] = [];
     for (const object of snapshot.objects.values()) {
       const update = this.#updatedRecord(object);
       if (update) updates.push(update);
-      if (!isLeaving(object.key, snapshot)) this.#missingSinceMs.delete(object.key);
     }
-    for (const key of snapshot.unusable.keys()) this.#missingSinceMs.delete(key);
-    const gone = this.#admitDeletions(snapshot);
-    updates.push(...gone.records);
+    const { judged, harmless } = this.#admitDepartures(snapshot);
+    for (const record of [...harmless, ...[...judged.values()].flatMap(({ gone }) => gone)]) {
+      const askedAt = snapshot.objects.get(record.key)?.cluster?.deletionRequestedAt;
+      updates.push({ ...record, deletionRequestedAt: askedAt ?? clock.wallMs() });
+    }
     if (updates.length > 0) await store.saveAll(updates);
     return {
       changed: updates.map((record) => record.key),
-      brake: gone.brake,
-      lingering: gone.lingering,
-      againAfterMs: gone.againAfterMs,
+      brakes: new Map([...judged].flatMap(([name, { brake }]) => (brake ? [[name, brake] as const] : []))),
+      lingering: new Map([...judged.values()].flatMap(({ lingering }) => [...lingering])),
+      againAfterMs: longest([...judged.values()].map(({ againAfterMs }) => againAfterMs)),
     };
   }
 
-  #admitDeletions(snapshot: DesiredSnapshot) {
+  #admitDepartures(snapshot: DesiredSnapshot): { judged: Map<string, Judged>; harmless: ObjectRecord[] } {
     const { store, clock, graceMs, massChangeAllowed } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const live = [...store.records()].filter((record) => record.deletionRequestedAt === undefined);
-    const missing = live.filter(({ key }) => isLeaving(key, snapshot));
-    const lingering = new Map<ObjectKey, Gate>();
-    const linger = (gate: Gate) => {
-      for (const { key } of missing) lingering.set(key, gate);
-    };
-    const result = { records: [] as ObjectRecord[], lingering, brake: undefined as Gate | undefined };
-    if (missing.length === 0) {
-      this.#braked = false;
-      return { ...result, againAfterMs: undefined };
-    }
-    this.#deletions = this.#deletions.filter((atMs) => atMs > nowMs - brakeWindowMs);
-    const recently = this.#deletions.length;
-    const total = live.length + recently;
-    const tooMany = this.#braked || snapshot.empty || isMassChange(total, missing.length, recently);
-    if (tooMany && !massChangeAllowed(snapshot)) {
-      // What could not be read may be why: then the brake holds no longer than that lasts.
-      this.#braked ||= snapshot.complete;
-      result.brake = massChangeGate(missing.length + recently, total, snapshot.empty);
-      linger(snapshot.complete ? result.brake : sourceIncomplete(snapshot));
-      return { ...result, againAfterMs: undefined };
-    }
-    this.#braked = false;
-    if (!snapshot.complete) {
-      linger(sourceIncomplete(snapshot));
-      return { ...result, againAfterMs: undefined };
-    }
-    let againAfterMs: number | undefined;
-    for (const record of missing) {
-      const sinceMs = this.#missingSinceMs.get(record.key) ?? nowMs;
-      this.#missingSinceMs.set(record.key, sinceMs);
-      const leftMs = sinceMs + graceMs - nowMs;
-      if (leftMs > 0) {
-        lingering.set(record.key, leaving);
-        againAfterMs = Math.max(againAfterMs ?? 0, leftMs);
+    const harmless: ObjectRecord[] = [];
+    const parts = new Map<string, { live: ObjectRecord[]; missing: ObjectRecord[] }>();
+    for (const record of store.records()) {
+      if (record.deletionRequestedAt !== undefined) continue;
+      if (snapshot.cluster && isLeaving(record.key, snapshot) && isHarmless(record)) {
+        harmless.push(record);
         continue;
       }
-      this.#missingSinceMs.delete(record.key);
-      this.#deletions.push(nowMs);
-      const askedAt = snapshot.objects.get(record.key)?.cluster?.deletionRequestedAt;
-      result.records.push({ ...record, deletionRequestedAt: askedAt ?? clock.wallMs() });
+      const name = partOf(record.key, snapshot);
+      const part = parts.get(name) ?? { live: [], missing: [] };
+      parts.set(name, part);
+      part.live.push(record);
+      if (isLeaving(record.key, snapshot)) part.missing.push(record);
     }
-    return { ...result, againAfterMs };
+    const judged = new Map<string, Judged>();
+    for (const [name, part] of parts) {
+      const departures = this.#departures.get(name) ?? new Departures(graceMs);
+      this.#departures.set(name, departures);
+      const isAllowed = () => massChangeAllowed(snapshot, name === wholeSource ? undefined : name);
+      judged.set(name, departures.judge(part, snapshot, clock.monotonicMs(), isAllowed));
+    }
+    return { judged, harmless };
   }
 
   /** The record that the document calls for, or undefined when the one there is as it should be. */
@@ -160,39 +133,32 @@ export class Admission {
   }
 }
 
+/** The part of a source that a folder is. */
+export const wholeSource = '';
+
+/** What can be lost by itself: one team's namespace says nothing of another's. */
+function partOf(key: ObjectKey, { cluster }: DesiredSnapshot): string {
+  return cluster ? parseObjectKey(key).namespace : wholeSource;
+}
+
+/**
+ * Whoever deletes it in a cluster destroys nothing by that: a task (many come and go with their Jobs), an Account (it stays while it is
+ * needed), something whose deletion was admitted by the process before this one.
+ */
+function isHarmless({ key, deletedByUs }: ObjectRecord): boolean {
+  const { kind } = parseObjectKey(key);
+  return kind === 'ProtectedTask' || kind === 'Account' || deletedByUs;
+}
+
+function longest(delaysMs: readonly (number | undefined)[]): number | undefined {
+  const known = delaysMs.filter((delayMs) => delayMs !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
 /** Gone from a folder, or deleted in a cluster, where it stays to be seen until it has been cleaned up after. */
 function isLeaving(key: ObjectKey, { objects, unusable }: DesiredSnapshot): boolean {
   const object = objects.get(key);
   return object ? object.cluster?.deletionRequestedAt !== undefined : !unusable.has(key);
-}
-
-const leaving: Gate = {
-  kind: 'wait',
-  reason: 'Leaving',
-  message: 'the object has just left the source; it is deleted if it stays away',
-};
-
-function sourceIncomplete(snapshot: DesiredSnapshot): Gate {
-  const files = [...new Set(snapshot.problems.map(({ file }) => file))];
-  const where =
-    files.length > 0 ? ` (see ${files.slice(0, 3).join(', ')}${files.length > 3 ? ', …' : ''})` : '';
-  return {
-    kind: 'hold',
-    reason: 'SourceIncomplete',
-    message: `the object is not in what could be read of the source, but not everything could be read${where}; nothing is deleted until it can`,
-  };
-}
-
-function massChangeGate(missing: number, total: number, empty: boolean): Gate {
-  const what = empty ? `the source is empty; all ${missing} objects` : `${missing} of ${total} objects`;
-  return {
-    kind: 'hold',
-    reason: 'MassChangeBrake',
-    message:
-      `${what} have left the source within a minute (the limit is ${massChangeLimit(total)}): creations and deletions are stopped. ` +
-      'If a folder or mount is wrong, put it right. If it is meant, annotate the Account with ' +
-      'fleetkeeper.dev/allow-mass-change-until: "<time, RFC 3339>", or run `fleetkeeper apply --allow-mass-change`',
-  };
 }
 
 /** A spec that may be stored: the values of the environment are left out, their names and references stay. */

@@ -2,7 +2,7 @@
  * Turns events into keys, and keys into passes. Events are: the source has changed, an account has been read (or
  * could not be), time has passed. None of them carries a decision; each only says which objects to look at.
  */
-import { backoffMs, messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
+import { backoffMs, messageOf, sameValue, type Clock, type Random, type Timer } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import type { ReadFailure, SnapshotChange } from '../observed/index.ts';
 import type { Plan } from '../plan/index.ts';
@@ -10,7 +10,7 @@ import { annotations, managedKinds, objectKey, parseObjectKey, type ObjectKey } 
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
-import type { Admission } from './admission.ts';
+import { wholeSource, type Admission } from './admission.ts';
 import type { Fleet } from './fleet.ts';
 import type { PassResult, Reconciler } from './reconciler.ts';
 import { referredKeys } from './references.ts';
@@ -158,16 +158,18 @@ export class Controller {
   async #admit(snapshot: DesiredSnapshot): Promise<void> {
     const { admission, fleet, metrics, logger, clock } = this.#options;
     const admitted = await admission.admit(snapshot);
-    const brakeMoved = admitted.brake?.message !== fleet.brake?.message;
+    const brakeMoved = !sameValue([...admitted.brakes], [...fleet.brakes]);
     const lingeringMoved = new Set([...admitted.lingering.keys(), ...fleet.lingering.keys()]);
     const wasUnusable = fleet.snapshot.unusable;
     fleet.snapshot = snapshot;
-    fleet.brake = admitted.brake;
+    fleet.brakes = admitted.brakes;
     fleet.lingering = admitted.lingering;
     this.#indexDependents(snapshot);
-    metrics.brakeEngaged.set({ cause: 'source' }, admitted.brake ? 1 : 0);
-    if (brakeMoved && admitted.brake)
-      logger.error({ note: admitted.brake.message }, 'mass-change brake engaged');
+    metrics.brakeEngaged.set({ cause: 'source' }, admitted.brakes.size > 0 ? 1 : 0);
+    for (const [namespace, { message }] of brakeMoved ? admitted.brakes : []) {
+      const where = namespace === wholeSource ? {} : { namespace };
+      logger.error({ ...where, note: message }, 'mass-change brake engaged');
+    }
     for (const key of admitted.changed) this.#edited(key);
     for (const key of [...lingeringMoved, ...snapshot.unusable.keys(), ...wasUnusable.keys()]) {
       this.#enqueue(key, 'edit');
@@ -241,7 +243,9 @@ export class Controller {
     this.#dependents = new Map();
     for (const object of snapshot.objects.values()) {
       for (const referred of referredKeys(object)) {
-        this.#dependents.set(referred, [...(this.#dependents.get(referred) ?? []), object.key]);
+        const dependents = this.#dependents.get(referred);
+        if (dependents) dependents.push(object.key);
+        else this.#dependents.set(referred, [object.key]);
       }
     }
   }

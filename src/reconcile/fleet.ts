@@ -37,6 +37,7 @@ import {
 } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import { wholeSource } from './admission.ts';
 import { serviceKeyOf } from './tasks.ts';
 import { identify, volumeMarks, type Observed } from './observe.ts';
 import type { wire } from '../api/index.ts';
@@ -47,7 +48,8 @@ export class Fleet {
   readonly #massChangeAllowed: (account: string) => boolean;
   readonly #wallMs: () => number;
   snapshot: DesiredSnapshot;
-  brake: Gate | undefined;
+  /** By the part of the source: all of a folder, or a namespace of a cluster. */
+  brakes: ReadonlyMap<string, Gate> = new Map();
   lingering: ReadonlyMap<ObjectKey, Gate> = new Map();
   /** How a Job of the cluster stands; undefined where there is no cluster. */
   jobs: ((namespace: string, name: string) => JobAnswer) | undefined;
@@ -87,8 +89,9 @@ export class Fleet {
   accountOf(record: ObjectRecord): { readonly namespace: string; readonly name: string } | undefined {
     const { kind, namespace, name } = parseObjectKey(record.key);
     if (kind === 'Account') return { namespace, name };
-    if (kind !== 'ProtectedTask') return { namespace, name: this.planned(record).spec.accountRef.name };
-    const service = this.store.record(serviceKeyOf(record, this.planned<'ProtectedTask'>(record).spec));
+    const spec = this.snapshot.objects.get(record.key)?.spec ?? record.manifest.spec;
+    if (kind !== 'ProtectedTask') return { namespace, name: (spec as Specs[RemoteKind]).accountRef.name };
+    const service = this.store.record(serviceKeyOf(record, spec as Specs['ProtectedTask']));
     if (service) return this.accountOf(service);
     const [where, which] = record.account?.split('/') ?? [];
     return where !== undefined && which !== undefined ? { namespace: where, name: which } : undefined;
@@ -224,7 +227,9 @@ export class Fleet {
   }
 
   gates(handle: AccountHandle, snapshot: AccountSnapshot): Gates {
-    const brake = this.brake ?? this.#readBrake(handle, snapshot);
+    const [namespace = ''] = handle.name.split('/');
+    const ofSource = this.brakes.get(wholeSource) ?? this.brakes.get(namespace);
+    const brake = ofSource ?? this.#readBrake(handle, snapshot);
     const { spec, name, identity, funds } = handle;
     const spending = spendingGate(name, {
       balanceMicros: snapshot.balanceMicros,

@@ -57,3 +57,10 @@ export interface KindPass {
 
 /** Before anything has been looked at. */
 export const notObserved: Observation<never> = { kind: 'pending', message: 'not looked at yet' };
+
+/** For messages about what stands in the way of an object that is to go. */
+export function giveUpAdvice({ deletionRequestedAt }: ObjectRecord): string {
+  return deletionRequestedAt === undefined
+    ? ''
+    : '; to let the object go without it, say `deletionPolicy: Retain`';
+}

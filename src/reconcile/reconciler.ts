@@ -30,7 +30,7 @@ import { buildStatus } from '../status/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
-import type { KindPass } from './kind-pass.ts';
+import { giveUpAdvice, type KindPass } from './kind-pass.ts';
 import { kindOf } from './kinds.ts';
 import { causeOfNewDrift } from './drift-cause.ts';
 import { Absences } from './observe.ts';
@@ -137,7 +137,8 @@ export class Reconciler {
     if (!failure || kind.kind === 'ProtectedTask') return undefined;
     if (kind.isGivenUp()) return inSync();
     const { reason, message } = failure;
-    return reason === 'IdentityChanged' ? holdFor(reason, message) : waitFor(reason, message);
+    const told = `${message}${giveUpAdvice(record)}`;
+    return reason === 'IdentityChanged' ? holdFor(reason, told) : waitFor(reason, told);
   }
 
   async #planAndAct(record: ObjectRecord, kind: KindPass, account: AccountHandle | undefined): Promise<Plan> {

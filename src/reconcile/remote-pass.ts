@@ -17,12 +17,10 @@ import { annotations, parseObjectKey, type ObjectKey, type RemoteKind } from '..
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
-import { notObserved, type KindOptions } from './kind-pass.ts';
+import { giveUpAdvice, notObserved, type KindOptions } from './kind-pass.ts';
 import { usableSnapshot, type Absences, type Observed } from './observe.ts';
 
 export const noGates: Gates = { creation: undefined, deletion: undefined, spending: undefined };
-
-const giveUpAdvice = '; to let the object go without it, say `deletionPolicy: Retain`';
 
 type AnyRemote = wire.Service | wire.Volume | wire.Template | wire.Registry;
 
@@ -78,8 +76,7 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     if (resolved.kind === 'problem') {
       const left =
         record.externalId === undefined ? '' : `; ${record.externalId} is left as it is until then`;
-      const giveUp = record.deletionRequestedAt === undefined ? '' : giveUpAdvice;
-      const message = `${resolved.message}${left}${giveUp}`;
+      const message = `${resolved.message}${left}${giveUpAdvice(record)}`;
       return { handle: undefined, problem: holdFor(resolved.reason, message, { path }) };
     }
     const { handle } = resolved;

@@ -49,6 +49,7 @@ beforeEach(() => {
     },
     accepted: () => accepted,
     isDocument: true,
+    keyRemedy: 'put one there',
     logger: createLogger('silent'),
   });
 });
@@ -121,7 +122,7 @@ test.each([
 test('without a key nobody is asked', async () => {
   key = undefined;
   expect(await watch.check(signal)).toMatchObject({
-    outcome: { kind: 'not-sent', reason: 'there is no API key' },
+    outcome: { kind: 'not-sent', reason: 'there is no API key; put one there' },
   });
   expect(asked).toEqual([]);
 });

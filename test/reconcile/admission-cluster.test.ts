@@ -26,14 +26,24 @@ interface Shown {
   readonly image?: string;
 }
 
+/** `name`, or `namespace/name`. */
+function documentOf(where: string): string {
+  const [name = '', namespace] = where.split('/').toReversed();
+  const document = serviceDocument(name);
+  return namespace === undefined
+    ? document
+    : document.replace('metadata: {', `metadata: {namespace: ${namespace}, `);
+}
+
 /** A snapshot of a cluster with these services; each has our finalizer. */
 function snapshotOf(services: Readonly<Record<string, Shown>>): DesiredSnapshot {
   const folder = desiredOf(
-    Object.fromEntries(Object.keys(services).map((name) => [`${name}.yaml`, serviceDocument(name)])),
+    Object.fromEntries(Object.keys(services).map((name) => [`${name}.yaml`, documentOf(name)])),
   );
   const objects = new Map<ObjectKey, DesiredObject>();
   for (const [key, object] of folder.objects) {
-    const { generation = 1, deleted, image } = services[object.name] ?? {};
+    const name = object.namespace === 'default' ? object.name : `${object.namespace}/${object.name}`;
+    const { generation = 1, deleted, image } = services[name] ?? {};
     const spec = image === undefined ? object.spec : { ...object.spec, image };
     const cluster = {
       uid: `uid of ${object.name}`,
@@ -45,7 +55,7 @@ function snapshotOf(services: Readonly<Record<string, Shown>>): DesiredSnapshot 
     };
     objects.set(key, { ...object, spec, cluster });
   }
-  return { ...folder, objects };
+  return { ...folder, objects, cluster: new Map() };
 }
 
 async function admit(services: Readonly<Record<string, Shown>>) {
@@ -84,8 +94,8 @@ describe('an object of a cluster', () => {
 
   test('that is shown no more is forgotten, and not taken for deleted', async () => {
     await admit({ web: {}, other: {} });
-    const { changed, brake } = await admit({ other: {} });
-    expect([changed, brake, store.record(keyOf('web'))]).toEqual([[], undefined, undefined]);
+    const { changed, brakes } = await admit({ other: {} });
+    expect([changed, brakes.size, store.record(keyOf('web'))]).toEqual([[], 0, undefined]);
   });
 });
 
@@ -94,14 +104,29 @@ describe('the brake', () => {
     await admit(many(20));
     const deleted = { ...many(20), ...many(6, { deleted: true }) };
     const stopped = await admit(deleted);
-    expect([stopped.brake?.reason, stopped.changed]).toEqual(['MassChangeBrake', []]);
+    expect([stopped.brakes.get('default')?.reason, stopped.changed]).toEqual(['MassChangeBrake', []]);
     admission = new Admission({ store, clock, graceMs: 0, massChangeAllowed: () => true });
     expect((await admit(deleted)).changed).toHaveLength(6);
   });
 
+  test('of one namespace is none of the others', async () => {
+    const theirs = { ...many(20), ...many(6, { deleted: true }) };
+    const { brakes, changed } = await admit({ ...theirs, 'ours/web': {}, 'ours/db': { deleted: true } });
+    expect([...brakes.keys()]).toEqual(['default']);
+    expect(changed).toContain('ContainerService/ours/db');
+  });
+
+  test('forgets no deletion that was under way when the process before this one ended', async () => {
+    await admit(many(20));
+    const records = [...store.records()].slice(0, 6);
+    await store.saveAll(records.map((record) => ({ ...record, deletedByUs: true })));
+    const { brakes, changed } = await admit({ ...many(20), ...many(6, { deleted: true }) });
+    expect([brakes.size, changed.length]).toEqual([0, 6]);
+  });
+
   test('lets a few go', async () => {
     await admit(many(20));
-    const { brake, changed } = await admit({ ...many(20), ...many(5, { deleted: true }) });
-    expect([brake, changed.length]).toEqual([undefined, 5]);
+    const { brakes, changed } = await admit({ ...many(20), ...many(5, { deleted: true }) });
+    expect([brakes.size, changed.length]).toEqual([0, 5]);
   });
 });

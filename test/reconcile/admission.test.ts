@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { digestKey } from '../../src/base/index.ts';
 import { isMassChange, isSuspiciousRead, massChangeLimit } from '../../src/plan/index.ts';
-import { Admission, type Admitted } from '../../src/reconcile/admission.ts';
+import { Admission, wholeSource, type Admitted } from '../../src/reconcile/admission.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import { MemoryStore } from '../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../support/desired.ts';
@@ -56,7 +56,7 @@ describe('an object that is gone from the source', () => {
   test('is marked once it has been gone for the grace, and not before', async () => {
     await admit(['a', 'b']);
     const first = await admit(['a']);
-    expect(first).toMatchObject({ changed: [], againAfterMs: graceMs, brake: undefined });
+    expect(first).toMatchObject({ changed: [], againAfterMs: graceMs, brakes: new Map() });
     expect(first.lingering.get(keyOf('b'))).toMatchObject({ kind: 'wait', reason: 'Leaving' });
     await clock.advance(graceMs - 1);
     expect(await admit(['a'])).toMatchObject({ changed: [], againAfterMs: 1 });
@@ -126,7 +126,7 @@ describe('a source that could not be read whole', () => {
       reason: 'SourceIncomplete',
       message: expect.stringContaining('broken.yaml'),
     });
-    expect(admitted.brake).toBeUndefined();
+    expect(admitted.brakes.get(wholeSource)).toBeUndefined();
   });
 
   test('is believed in what it shows', async () => {
@@ -159,7 +159,7 @@ describe('the mass-change brake', () => {
     [80, 8],
   ])('of %i objects %i may go at once', async (total, going) => {
     await admit(named(total));
-    expect((await admitForGood(named(total - going))).brake).toBeUndefined();
+    expect((await admitForGood(named(total - going))).brakes.get(wholeSource)).toBeUndefined();
     expect(marked()).toHaveLength(going);
   });
 
@@ -173,15 +173,15 @@ describe('the mass-change brake', () => {
       await admit(named(total));
       const admitted = await admitForGood(named(total - going));
       expect(marked()).toEqual([]);
-      expect(admitted.brake).toMatchObject({
+      expect(admitted.brakes.get(wholeSource)).toMatchObject({
         kind: 'hold',
         reason: 'MassChangeBrake',
         message: expect.stringMatching(`^${going} of ${total} objects.*--allow-mass-change`),
       });
       expect(admitted.lingering.size).toBe(going);
-      for (const gate of admitted.lingering.values()) expect(gate).toBe(admitted.brake);
+      for (const gate of admitted.lingering.values()) expect(gate).toBe(admitted.brakes.get(wholeSource));
       await clock.advance(3_600_000);
-      expect((await admit(named(total - going))).brake).toBeDefined();
+      expect((await admit(named(total - going))).brakes.get(wholeSource)).toBeDefined();
       expect(marked()).toEqual([]);
     },
   );
@@ -190,29 +190,29 @@ describe('the mass-change brake', () => {
     await admit(named(20));
     await admitForGood(named(5));
     allowed = true;
-    expect(await admit(named(5))).toMatchObject({ brake: undefined, againAfterMs: graceMs });
+    expect(await admit(named(5))).toMatchObject({ brakes: new Map(), againAfterMs: graceMs });
     expect(marked()).toEqual([]);
     await clock.advance(graceMs);
-    expect(await admit(named(5))).toMatchObject({ brake: undefined });
+    expect(await admit(named(5))).toMatchObject({ brakes: new Map() });
     expect(marked()).toHaveLength(15);
   });
 
   test('lets go by itself when the objects are back', async () => {
     await admit(named(20));
     await admit(named(5));
-    expect(await admit(named(20))).toMatchObject({ brake: undefined, changed: [], lingering: new Map() });
+    expect(await admit(named(20))).toMatchObject({ brakes: new Map(), changed: [], lingering: new Map() });
     expect(marked()).toEqual([]);
   });
 
   test('is on for an empty source, however few the objects were', async () => {
     await admit(['a']);
     const admitted = await admitForGood([], { 'a.yaml': '# nothing\n' });
-    expect(admitted.brake?.message).toContain('the source is empty; all 1 objects');
+    expect(admitted.brakes.get(wholeSource)?.message).toContain('the source is empty; all 1 objects');
     expect(marked()).toEqual([]);
   });
 
   test('is off for an empty source that never held anything', async () => {
-    expect((await admit([])).brake).toBeUndefined();
+    expect((await admit([])).brakes.get(wholeSource)).toBeUndefined();
   });
 
   test('adds up what trickles away within a minute', async () => {
@@ -220,7 +220,7 @@ describe('the mass-change brake', () => {
     await admitForGood(named(17));
     await clock.advance(30_000);
     const admitted = await admitForGood(named(14));
-    expect(admitted.brake).toBeDefined();
+    expect(admitted.brakes.get(wholeSource)).toBeDefined();
     expect(marked()).toHaveLength(3);
   });
 
@@ -229,16 +229,18 @@ describe('the mass-change brake', () => {
     await admitForGood(named(17));
     await admitForGood(named(14));
     await clock.advance(3_600_000);
-    expect((await admit(named(14))).brake?.message).toMatch(/^3 of 17 objects have left .* within a minute/);
+    expect((await admit(named(14))).brakes.get(wholeSource)?.message).toMatch(
+      /^3 of 17 objects have left .* within a minute/,
+    );
     expect(marked()).toHaveLength(3);
-    expect((await admit(named(17))).brake).toBeUndefined();
+    expect((await admit(named(17))).brakes.get(wholeSource)).toBeUndefined();
   });
 
   test('forgets what went more than a minute ago', async () => {
     await admit(named(20));
     await admitForGood(named(17));
     await clock.advance(60_000);
-    expect((await admitForGood(named(14))).brake).toBeUndefined();
+    expect((await admitForGood(named(14))).brakes.get(wholeSource)).toBeUndefined();
     expect(marked()).toHaveLength(6);
   });
 

@@ -1,9 +1,9 @@
 /** What becomes of things at the provider when objects, their Account, their Secret or their namespace go. */
 import { expect, test } from 'vitest';
-import type { KubernetesObject } from '../../../src/kubernetes/index.ts';
 import { cleanupFinalizer, resourceTypes } from '../../../src/resources/index.ts';
 import { account, service, volume, type Json } from '../support/fleet.ts';
 import {
+  conditionOf,
   createNamespace,
   createWorld,
   logOf,
@@ -27,15 +27,15 @@ async function runningWorld(): Promise<World & { readonly program: ReturnType<ty
   return { ...world, program };
 }
 
-function conditionOf(object: KubernetesObject | undefined, type: string): Json {
-  return (object?.status as Json)?.conditions?.find((condition: Json) => condition.type === type);
-}
-
 /** A bare API server has no controller that ends namespaces. */
 async function endsNamespaces({ fleet: { cluster } }: World): Promise<boolean> {
   if (cluster.server) return true;
   const target = { type: namespaces, namespace: undefined, name: `${cluster.api.namespace}-probe` };
-  await cluster.api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: target.name } });
+  await cluster.api.create(namespaces, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: target.name },
+  });
   await cluster.api.remove(target);
   const gone = async () => (await cluster.api.get(target)) === undefined;
   return eventually('its end', gone, 15_000).catch(() => false);
@@ -97,11 +97,12 @@ test('without its Secret a deletion says what is missing, and Retain lets the ob
   await remove(fleet, 'ContainerService/web');
   await remove(fleet, 'Account/default');
   fleet.run();
-  const stuck = await eventually('a condition', async () => {
-    const found = await fleet.condition('ContainerService/web', 'Ready');
-    return found?.message.includes('compute') && found;
-  });
-  expect(stuck).toMatchObject({ status: 'Unknown', reason: 'CredentialMissing' });
+  const stuck = await fleet.until('ContainerService/web', 'Ready', 'Unknown', 'ApiUnreachable');
+  expect(stuck.message).toBe(
+    'not sent: there is no API key; the Secret compute in the namespace ' +
+      `${fleet.namespace} has to hold it under \`apiKey\`; ` +
+      'to let the object go without it, say `deletionPolicy: Retain`',
+  );
   const target = { type: resourceTypes.ContainerService, namespace: fleet.namespace, name: 'web' };
   await api.patch(target, { kind: 'merge', body: { spec: { deletionPolicy: 'Retain' } } });
   await eventually('the object gone', async () => !(await objectOf(fleet, 'ContainerService/web')));

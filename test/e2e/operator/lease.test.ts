@@ -108,23 +108,26 @@ test('a leader that is asked to end finishes what is under way, and hands over a
   expect((await mutations(plane)).length).toBe(1);
 });
 
-testWithFaults('a replica that waits reads nothing but the Lease, is well, and ends with code 0', async () => {
-  const { fleet } = await createWorld();
-  const server = serverOf(fleet);
-  const leader = fleet.run();
-  await untilLed(fleet, [leader]);
-  await fleet.until('Account/default', 'Ready', 'True');
-  const watches = server.openWatches;
-  const waiting = fleet.run('--listen', '127.0.0.1:0');
-  const [, url = ''] = await waiting.line(/^listening on (.*)$/);
-  server.forgetRequests();
-  const reads = () => server.requests().filter(({ verb }) => verb === 'get');
-  await eventually('reads of the Lease', async () => reads().length >= 2);
-  expect(new Set(reads().map(({ resource }) => resource?.plural))).toEqual(new Set(['leases']));
-  expect(server.openWatches).toBe(watches);
-  expect((await fetch(`${url}/readyz`)).status).toBe(200);
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  expect(metrics).toMatch(/leader_election_master_status\{name="fleetkeeper"\} 0/);
-  expect((await waiting.kill('SIGTERM')).code).toBe(0);
-  expect(await holderOf(fleet)).toContain(`_${leader.pid}_`);
-});
+testWithFaults(
+  'a replica that waits reads nothing but the Lease, is well, and ends with code 0',
+  async () => {
+    const { fleet } = await createWorld();
+    const server = serverOf(fleet);
+    const leader = fleet.run();
+    await untilLed(fleet, [leader]);
+    await fleet.until('Account/default', 'Ready', 'True');
+    const watches = server.openWatches;
+    const waiting = fleet.run('--listen', '127.0.0.1:0');
+    const [, url = ''] = await waiting.line(/^listening on (.*)$/);
+    server.forgetRequests();
+    const reads = () => server.requests().filter(({ verb }) => verb === 'get');
+    await eventually('reads of the Lease', async () => reads().length >= 2);
+    expect(new Set(reads().map(({ resource }) => resource?.plural))).toEqual(new Set(['leases']));
+    expect(server.openWatches).toBe(watches);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toMatch(/leader_election_master_status\{name="fleetkeeper"\} 0/);
+    expect((await waiting.kill('SIGTERM')).code).toBe(0);
+    expect(await holderOf(fleet)).toContain(`_${leader.pid}_`);
+  },
+);

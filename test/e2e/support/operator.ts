@@ -124,6 +124,11 @@ export function objectOf(
   return api.get({ type: resourceTypes[kind as ManagedKind], namespace: within, name: own });
 }
 
+/** Of an object that may have no bookkeeping; `Fleet.condition` needs it. */
+export function conditionOf(object: KubernetesObject | undefined, type: string): Json {
+  return (object?.status as Json)?.conditions?.find((condition: Json) => condition.type === type);
+}
+
 export async function annotate(
   { cluster: { api }, namespace }: ClusterFleet,
   name: string,

@@ -65,7 +65,9 @@ export function listJson(kind: Kind, entries: readonly Entry[], form: Form, meta
   const type = isPartial
     ? `"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${form.version}"`
     : `"kind":"${kind.listKind}","apiVersion":"${apiVersionOf(kind)}"`;
-  return `{${type},"metadata":${JSON.stringify(metadata)},"items":[${entries.map(item).join(',')}]}`;
+  // As the real one: its list of partial objects is a nil slice when it is empty.
+  const items = isPartial && entries.length === 0 ? 'null' : `[${entries.map(item).join(',')}]`;
+  return `{${type},"metadata":${JSON.stringify(metadata)},"items":${items}}`;
 }
 
 /** One line of a watch; kept with the change, as every watch of a kind in one form gets the same. */
