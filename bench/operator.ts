@@ -3,9 +3,10 @@
  * nothing while nothing happens, and what a cold start costs.
  *
  *     npm run bench:operator -- [--services 5000] [--edits 1000] [--polls 20] [--poll-seconds 15] [--repetitions 3]
- *                               [--main FILE] [--profile DIR]
+ *                               [--main FILE]... [--profile DIR]
  *
- * FILE is what is run, by default the bundle; `--main src/main.ts` is the source. With `--profile` each operator is
+ * FILE is what is run, by default the bundle; `--main src/main.ts` is the source. Of several files each is started cold, the
+ * first one does the rest. With `--profile` each operator is
  * recorded (`node --cpu-prof`). The targets of a cold start are for 5,000 services, those of writes for 1,000.
  *
  * A cold start ends when every service has had a pass and no key waits for one. Memory is the most that the process
@@ -25,10 +26,11 @@ const { values: flags } = parseArgs({
     polls: { type: 'string', default: '20' },
     'poll-seconds': { type: 'string', default: '15' },
     repetitions: { type: 'string', default: '3' },
-    main: { type: 'string', default: 'dist/main.mjs' },
+    main: { type: 'string', multiple: true, default: ['dist/main.mjs'] },
     profile: { type: 'string' },
   },
 });
+const mains = flags.main;
 const services = Number(flags.services);
 const edits = Math.min(services, Number(flags.edits));
 const polls = Number(flags.polls);
@@ -68,7 +70,7 @@ async function phase(usage: () => Promise<Usage>, work: () => Promise<void>): Pr
 /** Creates, quiet polls, edits that need no restart, edits that do. */
 async function measureWrites() {
   await world.asked();
-  const operator = await world.startOperator();
+  const operator = await world.startOperator(mains[0]);
   const usage = () => operator.usage();
   const creates = await phase(usage, () => world.whenReady());
   const quiet = await phase(usage, () => delay(polls * pollSeconds * 1000));
@@ -82,9 +84,9 @@ async function measureWrites() {
   return { creates, quiet, light, heavy };
 }
 
-async function coldStart(): Promise<ColdStart> {
+async function coldStart(main: string | undefined): Promise<ColdStart> {
   await Promise.all([world.asked(), world.planeAsked()]);
-  const operator = await world.startOperator();
+  const operator = await world.startOperator(main);
   const lookedAt = await operator.whenLookedAt(services);
   await delay(settleMs);
   const settled = await operator.usage();
@@ -117,12 +119,12 @@ function rowsOfPhase(
   ];
 }
 
-function rowsOfColdStarts(starts: readonly ColdStart[]): Row[] {
+function rowsOfColdStarts(main: string, starts: readonly ColdStart[]): Row[] {
   const over = (value: (one: ColdStart) => number) => starts.map(value);
   const [first] = starts;
   return [
     {
-      what: 'cold start: until all are looked at',
+      what: `cold start of ${main}: until all are looked at`,
       values: over(({ lookedAt }) => lookedAt.seconds),
       unit: 's',
       target: { atMost: 20 },
@@ -145,12 +147,12 @@ function rowsOfColdStarts(starts: readonly ColdStart[]): Row[] {
 }
 
 const nodeFlags = flags.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`];
-const world = await OperatorWorld.start({ services, pollSeconds, main: flags.main, nodeFlags });
+const world = await OperatorWorld.start({ services, pollSeconds, nodeFlags });
 try {
   const { creates, quiet, light, heavy } = await measureWrites();
-  const starts: ColdStart[] = [];
+  const starts: Record<string, ColdStart[]> = {};
   for (let count = 1; count <= repetitions; count += 1) {
-    starts.push(await coldStart());
+    for (const main of mains) (starts[main] ??= []).push(await coldStart(main));
   }
   const rows: Row[] = [
     ...rowsOfPhase('creates', services, creates, 3.2),
@@ -163,7 +165,7 @@ try {
     },
     ...rowsOfPhase('edits', edits, light, 2.1),
     ...rowsOfPhase('edits that restart', edits, heavy, 2.1),
-    ...rowsOfColdStarts(starts),
+    ...Object.entries(starts).flatMap(([main, of]) => rowsOfColdStarts(main, of)),
   ];
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, load average ${loadavg().map(shown).join(' ')}, Node ${process.version}`;
   process.stdout.write(`${services} services; ${machine}\n${tableOf(rows.map(summarize))}\n`);

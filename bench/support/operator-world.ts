@@ -39,8 +39,6 @@ const secrets: ResourceType = {
 export interface OperatorWorldOptions {
   readonly services: number;
   readonly pollSeconds: number;
-  /** The file to run: the bundle or the source. */
-  readonly main: string;
   /** Of the operator. */
   readonly nodeFlags: readonly string[];
 }
@@ -107,10 +105,11 @@ export class OperatorWorld {
     this.#api = parts.api;
   }
 
-  startOperator(): Promise<OperatorProcess> {
+  /** `main`: the file to run, the bundle or the source. */
+  startOperator(main: string | undefined): Promise<OperatorProcess> {
     const args = ['run', '--source', 'kubernetes', '--kubeconfig', this.#kubeconfig];
     return OperatorProcess.start([...args, '--log-level', 'warn', '--listen', '127.0.0.1:0'], {
-      main: this.#options.main,
+      main,
       nodeFlags: this.#options.nodeFlags,
     });
   }
@@ -226,7 +225,7 @@ export class OperatorProcess {
 
   static async start(
     args: readonly string[],
-    options: { readonly main: string; readonly nodeFlags: readonly string[] },
+    options: { readonly main: string | undefined; readonly nodeFlags: readonly string[] },
   ): Promise<OperatorProcess> {
     const startedMs = performance.now();
     const child = start(args, options);

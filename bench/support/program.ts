@@ -9,7 +9,10 @@ const source = path.resolve(import.meta.dirname, '../../src/main.ts');
 /** `main`: the file to run; by default the source. It ends with this process at the latest. */
 export function start(
   args: readonly string[],
-  { main = source, nodeFlags = [] }: { readonly main?: string; readonly nodeFlags?: readonly string[] } = {},
+  {
+    main = source,
+    nodeFlags = [],
+  }: { readonly main?: string | undefined; readonly nodeFlags?: readonly string[] } = {},
 ): ChildProcess {
   const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -83,9 +83,16 @@ export function parseRate(text: string): number {
 }
 
 /** How a command names the same fleet, for advice. */
-export function sameFleetFlags({ source, state }: Pick<FleetFlags, 'source' | 'state'>): string {
-  const named = state === undefined ? '' : ` --state ${quoted(state)}`;
-  return `--source ${quoted(source)}${named}`;
+export function sameFleetFlags({
+  source,
+  state,
+  kubeconfig,
+  context,
+}: Pick<FleetFlags, 'source' | 'state' | 'kubeconfig' | 'context'>): string {
+  const flags = Object.entries({ source, state, kubeconfig, context });
+  return flags
+    .flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${quoted(value)}`]))
+    .join(' ');
 }
 
 /** As a shell takes it for one word. */

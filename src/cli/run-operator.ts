@@ -31,7 +31,7 @@ import {
 } from '../telemetry/index.ts';
 import { connectCluster } from './cluster.ts';
 import { exitCodes, print, untilStopped, type Context } from './context.ts';
-import { acceptance } from './options.ts';
+import { acceptance, sameFleetFlags } from './options.ts';
 import type { RunFlags } from './run-command.ts';
 import { environmentAccount } from './source.ts';
 import { version } from './version.ts';
@@ -205,7 +205,7 @@ class Operator {
       mayAct: () => this.#election.mayAct(),
       jobs,
       mode: 'manage',
-      commandFlags: '--source kubernetes',
+      commandFlags: sameFleetFlags(flags),
       onPass: (key, result) => events.passed(key, result),
       onSource: (snapshot) => {
         problems(snapshot);

@@ -5,7 +5,7 @@
  *     unread ── get ──> there | absent | failing
  *
  * It is **asked for** when it is first referred to, and when an object that refers to it is edited; what was asked for is read
- * at once, four at a time. Besides, each is read again within a minute: at times spread over that minute, and at most ten
+ * at once, four at a time. Besides, each is read again within 15 s: at times spread over them, and at most ten
  * a second, however many there are. What is absent or can't be read is looked for sooner: after a second, then ever more
  * seldom.
  *
@@ -54,10 +54,10 @@ interface Item {
 }
 
 const concurrency = 4;
-const periodMs = 60_000;
+const periodMs = 15_000;
 /** Between reads that nobody asked for. */
 const paceMs = 100;
-const missBackoff = { firstMs: 2000, longestMs: periodMs };
+const missBackoff = { firstMs: 2000, longestMs: 60_000 };
 
 const types = {
   Secret: { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true },

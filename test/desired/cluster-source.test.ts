@@ -113,6 +113,22 @@ describe('a change', () => {
     expect(world.statuses).toEqual([web]);
   });
 
+  test('of finalizers alone makes none either, until the object goes', async () => {
+    const world = await WatchedCluster.with((cluster) => putService(cluster, 'web'));
+    const finalizers = ['fleetkeeper.dev/cleanup', 'example.com/other'];
+    putService(world.cluster, 'web', {}, { finalizers });
+    await world.clock.advance(1000);
+    expect(world.snapshots).toHaveLength(1);
+    expect(world.object(web).cluster?.finalizers).toEqual(finalizers);
+    expect(world.statuses).toEqual([web]);
+    const going = { deletionTimestamp: '2026-01-01T00:00:05Z' };
+    putService(world.cluster, 'web', {}, { finalizers, ...going });
+    await world.settle();
+    putService(world.cluster, 'web', {}, { finalizers: ['example.com/other'], ...going });
+    await world.settle();
+    expect(world.snapshots).toHaveLength(3);
+  });
+
   test('of an annotation makes another object with the same spec', async () => {
     const world = await WatchedCluster.with((cluster) => putService(cluster, 'web'));
     const { spec } = world.object(web);

@@ -43,8 +43,8 @@ export async function createCluster(folder: string): Promise<TestCluster> {
   return real === undefined ? createOwn(folder) : createInReal(folder, real);
 }
 
-async function createOwn(folder: string): Promise<TestCluster> {
-  const server = new KubernetesServer();
+/** In this process, whatever else there is. Ends with the test. */
+export async function createOwn(folder: string, server = new KubernetesServer()): Promise<TestCluster> {
   await server.start();
   onTestFinished(() => server.stop());
   const kubeconfig = server.kubeconfig(folder);
