@@ -1,11 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/**
- * Two projects: `unit` (pure code and in-process servers, under 15 s together) and `e2e`
- * (real processes, real sockets, real folders). The third, `conformance`, needs a server to be pointed at, and is
- * started by test/conformance/run.ts.
- */
 /** Real containers take longest, and can't be divided among workers: they come first. Then the large files. */
 class ContainersFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -17,6 +12,11 @@ class ContainersFirst extends BaseSequencer {
   }
 }
 
+/**
+ * Two projects: `unit` (pure code and in-process servers, under 15 s together) and `e2e`
+ * (real processes, real sockets, real folders), one after the other. A third, `conformance`, needs a server to be pointed at, and is
+ * started by test/conformance/run.ts.
+ */
 export default defineConfig({
   test: {
     reporters: ['default'],
@@ -38,7 +38,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          globalSetup: 'test/e2e/support/build.ts',
+          globalSetup: ['test/e2e/support/build.ts', 'test/e2e/support/kubebuilder.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           isolate: false,

@@ -80,8 +80,9 @@ async function measureWrites() {
   };
   const light = await phase(usage, edit({ sleepAfterMinutes: 1440 }));
   const heavy = await phase(usage, edit({ image: 'ghcr.io/acme/trainer:1.5' }));
+  const { peakBytes } = await usage();
   await operator.stop();
-  return { creates, quiet, light, heavy };
+  return { creates, quiet, light, heavy, peakBytes };
 }
 
 async function coldStart(main: string | undefined): Promise<ColdStart> {
@@ -146,10 +147,12 @@ function rowsOfColdStarts(main: string, starts: readonly ColdStart[]): Row[] {
   ];
 }
 
-const nodeFlags = flags.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`];
+const profiling = flags.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`];
+/** As manifests/ has it. */
+const nodeFlags = ['--max-old-space-size=384', ...profiling];
 const world = await OperatorWorld.start({ services, pollSeconds, nodeFlags });
 try {
-  const { creates, quiet, light, heavy } = await measureWrites();
+  const { creates, quiet, light, heavy, peakBytes } = await measureWrites();
   const starts: Record<string, ColdStart[]> = {};
   for (let count = 1; count <= repetitions; count += 1) {
     for (const main of mains) (starts[main] ??= []).push(await coldStart(main));
@@ -165,6 +168,7 @@ try {
     },
     ...rowsOfPhase('edits', edits, light, 2.1),
     ...rowsOfPhase('edits that restart', edits, heavy, 2.1),
+    { what: 'memory through all of this, at most', values: [peakBytes / 1e6], unit: 'MB' },
     ...Object.entries(starts).flatMap(([main, of]) => rowsOfColdStarts(main, of)),
   ];
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, load average ${loadavg().map(shown).join(' ')}, Node ${process.version}`;

@@ -19,7 +19,7 @@ import { defaultConfig, parseConfig } from './config-file.ts';
 import { chargeIntervalMs, journalEntries, type ControlPlaneConfig } from './config.ts';
 import { EventLog } from './events.ts';
 import { Faults } from './faults.ts';
-import { defaultHttpLimits, listen, type HttpLimits, type Listener } from './http.ts';
+import { defaultHttpLimits, listen, type App, type HttpLimits, type Listener } from './http.ts';
 import { IdTokens } from './id-tokens.ts';
 import { keepHouse } from './housekeeping.ts';
 import { Idempotency } from './idempotency.ts';
@@ -80,8 +80,27 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
+interface OpenControlPlane extends Pick<ControlPlane, 'close'> {
+  readonly api: App;
+  readonly admin?: App;
+  readonly store: Store;
+}
+
 /** Resolves when both listeners answer. Throws a `UserError` when the database can't be had. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { api, admin, close } = await openControlPlane(options);
+  try {
+    const url = await listen(api, options.listen);
+    if (!admin || !options.adminListen) return { url, close };
+    return { url, adminUrl: await listen(admin, options.adminListen), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** All of it but the sockets: the applications answer requests that are handed to them. */
+export async function openControlPlane(options: ControlPlaneOptions): Promise<OpenControlPlane> {
   const store = new Store(options.database, options.eventLoop);
   const closing = new AbortController();
   const listeners: Listener[] = [];
@@ -114,11 +133,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       closing: closing.signal,
     });
     listeners.push(api);
-    const url = await listen(api.app, options.listen);
-    if (!options.adminListen || !journal || !metrics) return { url, close };
+    const open = { api: api.app, store, close };
+    if (!journal || !metrics) return open;
     const admin = createAdminServer({ ...common, faults, journal, metrics });
     listeners.push(admin);
-    return { url, adminUrl: await listen(admin.app, options.adminListen), close };
+    return { ...open, admin: admin.app };
   } catch (error) {
     await close();
     throw error;

@@ -3,7 +3,7 @@
  * for the account `default` from flags and environment. A changed document replaces its handle; a changed
  * credential is used with the next request.
  */
-import { ControlApi, Limiter, createTransport, type Transport } from '../api/index.ts';
+import { ControlApi, Limiter, type Transport } from '../api/index.ts';
 import { messageOf, sameValue, type Clock, type Random, type Sensitive } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import {
@@ -36,6 +36,7 @@ export interface AccountRegistryOptions {
   readonly acceptedIdentity: string | undefined;
   /** Whether this process may change anything; undefined: always. */
   readonly mayAct: (() => boolean) | undefined;
+  readonly createTransport: (clock: Clock) => Transport;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -140,7 +141,7 @@ export class AccountRegistry implements Accounts {
   }
 
   #make(name: string, spec: AccountSpec, shared: boolean, before: Entry | undefined): Entry {
-    const { clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
+    const { createTransport, clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
     const { perSecond, burst, concurrency } = spec.requests;
     const transport = createTransport(clock);
     const limits = { account: name, perSecond, burst, concurrency };

@@ -6,7 +6,7 @@
  * connections close. Nothing is deleted or released by stopping.
  */
 import { Keeper } from '../activities/index.ts';
-import { createEndpointProbe } from '../api/index.ts';
+import { createEndpointProbe, createTransport, type EndpointProbe, type Transport } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import type { DesiredObject, DesiredSnapshot, DesiredSource } from '../desired/index.ts';
 import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
@@ -35,6 +35,9 @@ export interface ManagerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** The network, of which a simulation has its own: to the control API, and to the endpoints of services. */
+  readonly createTransport?: (clock: Clock) => Transport;
+  readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
   /** How long a request with an unknown outcome may still take effect. */
   readonly settleMs: number;
   /** How long an object must be missing from the source before it is taken as gone. */
@@ -74,7 +77,7 @@ export class Manager {
     const onChange = (key: ObjectKey) => this.#controller?.lookAt(key);
     this.#keeper = new Keeper({ clock, random, logger, metrics, onChange });
     this.#readiness = new ReadinessWatch({
-      probe: createEndpointProbe(clock),
+      probe: (options.createEndpointProbe ?? createEndpointProbe)(clock),
       clock,
       random,
       onChange,
@@ -84,6 +87,7 @@ export class Manager {
       store: options.store,
       acceptedIdentity: options.acceptedIdentity,
       mayAct: options.mayAct,
+      createTransport: options.createTransport ?? createTransport,
       clock,
       random,
       logger,

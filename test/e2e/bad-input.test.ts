@@ -2,15 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import {
-  account,
-  createFleet,
-  folderOf,
-  isInCluster,
-  service,
-  testInFolder,
-  volume,
-} from './support/fleet.ts';
+import { account, createFleet, folderOf, placeOf, service, testInFolder, volume } from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder, type Program } from './support/processes.ts';
 
 async function world() {
@@ -49,7 +41,7 @@ spec:
 ];
 
 /** Where a document is, for people. */
-const place = isInCluster ? 'containerservices/[a-z0-9-]+/bad' : 'bad\\.yaml:\\d+';
+const place = placeOf('ContainerService', 'bad', 'bad.yaml');
 
 const brokenReferences: Broken[] = [
   [

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ControlPlane, ControlPlaneProcess, isMutation, keysWithTwoBodies } from './support/control-plane.ts';
-import { account, createFleet, type Fleet, service, volume } from './support/fleet.ts';
+import { account, createFleet, type Fleet, service, testInFolder, volume } from './support/fleet.ts';
 import { Program, eventually, temporaryFolder } from './support/processes.ts';
 
 /** 40 services, ten of them with a volume. */
@@ -105,7 +105,8 @@ test('after a 429 nothing is sent before Retry-After has passed, and then the fl
   await expectExactly(plane, 40, 10);
 });
 
-test('a second manager on the same state refuses to start and says who holds it', async () => {
+// In a cluster a second one waits for the Lease: test/e2e/operator/lease.test.ts.
+testInFolder('a second manager on the same state refuses to start and says who holds it', async () => {
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
   const fleet = await createFleet(folder);

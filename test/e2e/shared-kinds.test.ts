@@ -5,6 +5,7 @@ import {
   createFleet,
   FleetFolder,
   folderOf,
+  placeOf,
   service,
   testInFolder,
   volume,
@@ -131,8 +132,9 @@ describe('a template', () => {
     const { code, plan } = await fleet.plan();
     expect(code).toBe(1);
     expect(plan.held).toMatchObject([{ name: 'app', reason: 'MissingEnvironment' }]);
+    const place = placeOf('ContainerService', 'app', 'web.yaml');
     expect(plan.held[0].message).toMatch(
-      /web\.yaml:\d+: spec\.env: the template web requires TOKEN; add it to env/,
+      new RegExp(`^${place}: spec\\.env: the template web requires TOKEN; add it to env`),
     );
     expect((await fleet.apply()).code).toBe(1);
     expect(await templates(plane)).toHaveLength(1);

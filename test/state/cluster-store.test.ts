@@ -205,7 +205,57 @@ describe('a status', () => {
   );
 });
 
+describe('a write', () => {
+  const unreachable = () => {
+    throw new KubernetesError('the API is not there', { status: 503 });
+  };
+
+  test('that failed is made up for by the next flush', async () => {
+    const record = await known();
+    cluster.beforePatch = unreachable;
+    await expect(store.save({ ...record, externalId: 'id-1' })).rejects.toThrow('not there');
+    cluster.beforePatch = () => undefined;
+    await store.flush(trainer);
+    expect((await afterRestart()).record?.externalId).toBe('id-1');
+  });
+
+  test('of the pin of an account that failed is made up for, too', async () => {
+    const account = 'Account/default/main';
+    await observe([cluster.add(account, 'uid-a')]);
+    cluster.beforePatch = unreachable;
+    const pin = { id: 'who', emailDigest: undefined };
+    await expect(store.saveIdentityPin('default/main', pin)).rejects.toThrow('not there');
+    cluster.beforePatch = () => undefined;
+    await store.flush(account);
+    const next = another();
+    await observe([cluster.shown(account)], next);
+    expect(next.identityPin('default/main')).toEqual({ id: 'who' });
+  });
+
+  test.each(['seen', 'not seen'])(
+    'whose answer was lost is known for our own, whether it was %s in the meantime',
+    async (how) => {
+      const record = await known();
+      cluster.losesAnswers = true;
+      await expect(store.saveIntent(intentOf(trainer, 'key-1'), record)).rejects.toThrow('reset');
+      cluster.losesAnswers = false;
+      if (how === 'seen') store.notice(cluster.shown(trainer));
+      await store.saveIntent(intentOf(trainer, 'key-2'), record);
+      expect((await afterRestart()).open?.idempotencyKey).toBe('key-2');
+    },
+  );
+});
+
 describe('somebody who is faster', () => {
+  test('is not written over by who has only seen what they wrote', async () => {
+    const record = await known();
+    const other = another();
+    await other.save({ ...(await known(other)), externalId: 'theirs' });
+    store.notice(cluster.shown(trainer));
+    await expect(store.saveIntent(intentOf(trainer, 'key-1'), record)).rejects.toThrow('another manager');
+    expect((await afterRestart()).record?.externalId).toBe('theirs');
+  });
+
   test('and edits the document is no obstacle', async () => {
     const record = await known();
     let edits = 0;

@@ -23,6 +23,9 @@ export class ObjectCluster {
   /** Called before a patch is looked at, e.g. to be faster than it; or throws, as an API that can't be reached. */
   beforePatch: (key: ObjectKey) => void = () => undefined;
 
+  /** Patches are made, and the connection breaks before it is said so. */
+  losesAnswers = false;
+
   add(key: ObjectKey, uid: string, status: Body = {}): StoredObject {
     const { kind, namespace, name } = parseObjectKey(key);
     const metadata = { namespace, name, uid, resourceVersion: this.#next(), finalizers: [] };
@@ -74,6 +77,7 @@ export class ObjectCluster {
     object.metadata.resourceVersion = this.#next();
     const answer = this.#answer(object);
     this.#collect(key);
+    if (this.losesAnswers) throw new KubernetesError('connection reset');
     return answer;
   }
 

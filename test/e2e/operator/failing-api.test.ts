@@ -64,7 +64,7 @@ testWithFaults(
     const broken = faults.add({ reset: 'after' });
     await delay(1000);
     broken();
-    await fleet.untilReady(60);
+    await fleet.untilReady(60, 30_000).catch(async (error) => { const fs = await import('node:fs'); fs.writeFileSync('/tmp/opf.stderr', leader.stderr); fs.writeFileSync('/tmp/opf.records', JSON.stringify([...(await fleet.records())])); throw error; });
     await expectEachOnce(world, 60);
     const told = logOf(leader).filter(({ msg }) => msg.startsWith('a Kubernetes Event was not written'));
     expect(told).toHaveLength(1);

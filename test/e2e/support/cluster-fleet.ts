@@ -2,6 +2,8 @@
  * A fleet that is declared in a cluster, with the words of `FleetFolder`: what a file held becomes objects, what it holds no
  * more is deleted, and the manager is the operator.
  */
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { KubernetesError, type KubernetesApi, type KubernetesObject } from '../../../src/kubernetes/index.ts';
 import {
@@ -66,7 +68,11 @@ export class ClusterFleet extends Fleet {
         : (documents as readonly Document[]);
     const before = this.#files.get(file) ?? [];
     this.#files.set(file, [...list]);
-    for (const document of list) await this.#apply(document);
+    for (const document of list) {
+      await this.#apply(document);
+      const isNews = !before.some((old) => isDeepStrictEqual(old, document));
+      if (isNews && document.kind in coreTypes) await this.#askUsersOf(document);
+    }
     for (const document of before) if (!this.#isWritten(document)) await this.#delete(document);
   }
 
@@ -84,14 +90,14 @@ export class ClusterFleet extends Fleet {
   /** What `apply` does with a folder: runs the manager until there is nothing left for it to do. */
   async apply(...flags: string[]): Promise<Finished> {
     if (flags.includes('--allow-mass-change')) await this.#allowMassChange();
-    const program = this.run('--log-level', 'warn');
-    let verdict = '';
-    await eventually('the fleet at rest', async () => {
-      verdict = restOf(await this.#objects());
-      return verdict !== '';
-    });
+    const asked = randomUUID();
+    const objects = (await this.#objects()).filter(({ kind }) => kind !== 'Account');
+    await Promise.all(objects.map((object) => this.#ask(object, asked)));
+    const program = this.run('--log-level', 'info');
+    await eventually('a leader', async () => program.stderr.includes('"leading"'));
+    const rest = await eventually('the fleet at rest', async () => restOf(await this.#objects(), asked));
     await program.kill('SIGTERM');
-    return { code: verdict === 'ready' ? 0 : 1, stdout: program.stdout, stderr: program.stderr };
+    return { code: rest.length === 0 ? 0 : 1, stdout: program.stdout, stderr: rest.join('\n') };
   }
 
   async records(): Promise<Map<string, ObjectRecord>> {
@@ -126,6 +132,27 @@ export class ClusterFleet extends Fleet {
       const target = { type: resourceTypes.Account, namespace: this.namespace, name: metadata.name };
       await this.#api.patch(target, { kind: 'merge', body });
     }
+  }
+
+  /** As a person does who does not want to wait until data are read again by themselves. */
+  async #askUsersOf(data: Document): Promise<void> {
+    const naming = `"name":"${data.metadata.name}"`;
+    const users = (await this.#objects()).filter(
+      ({ metadata, spec }) =>
+        metadata.namespace === this.#namespaceOf(data) && JSON.stringify(spec).includes(naming),
+    );
+    await Promise.all(users.map((user) => this.#ask(user, randomUUID())));
+  }
+
+  /** To look at it now. */
+  async #ask({ kind, metadata }: KubernetesObject, word: string): Promise<void> {
+    const target = {
+      type: resourceTypes[kind as ManagedKind],
+      namespace: metadata.namespace,
+      name: metadata.name,
+    };
+    const body = { metadata: { annotations: { [annotations.reconcileAt]: word } } };
+    await this.#api.patch(target, { kind: 'merge', body });
   }
 
   async #createNamespace(name: string): Promise<void> {
@@ -166,16 +193,39 @@ function recordOf({ kind, metadata, spec, status }: KubernetesObject): ObjectRec
   return { ...record, generation, manifest, deletionRequestedAt: deletionRequestedAt || undefined };
 }
 
-/** `ready`, or which objects need a person; empty while something may still happen by itself. */
-function restOf(objects: readonly KubernetesObject[]): string {
-  const stalled: string[] = [];
-  for (const { kind, metadata, status } of objects) {
-    const { observedGeneration, conditions = [] } = (status ?? {}) as Json;
-    const isTrue = (type: string) =>
-      (conditions as Condition[]).some((each) => each.type === type && each.status === 'True');
-    if (observedGeneration !== metadata.generation) return '';
-    if (isTrue('Stalled')) stalled.push(`${kind}/${metadata.name}`);
-    else if (metadata.deletionTimestamp !== undefined || !isTrue('Ready')) return '';
+/**
+ * What is said of the objects that need a person, none when all are Ready; undefined while something may still happen by itself,
+ * or one that was asked has not been looked at.
+ */
+function restOf(objects: readonly KubernetesObject[], asked: string): string[] | undefined {
+  const all = objects.map((object) => ({ ...object, ...readStatus(object) }));
+  const stopped = all.some(({ kind, isStalled }) => kind === 'Account' && isStalled);
+  const said: string[] = [];
+  for (const { kind, metadata, status, conditions, isStalled } of all) {
+    const { observedGeneration, lastHandledReconcileAt } = (status ?? {}) as Json;
+    const isSeen = kind === 'Account' || lastHandledReconcileAt === asked;
+    if (observedGeneration !== metadata.generation || !isSeen) return undefined;
+    const ready = conditions.find(({ type }) => type === 'Ready');
+    const isReady = ready?.status === 'True' && metadata.deletionTimestamp === undefined;
+    if (isReady && !isStalled) continue;
+    // Nothing goes on in an account that can't be used.
+    if (!isStalled && !(stopped && ready?.status === 'Unknown')) return undefined;
+    const messages = conditions
+      .filter(({ type, status: is }) => isBad(type, is))
+      .map(({ message }) => message);
+    said.push(`${kind}/${metadata.name}: ${messages.join('; ')}`);
   }
-  return stalled.length === 0 ? 'ready' : stalled.join(', ');
+  return said;
+}
+
+function readStatus({ status }: KubernetesObject): { conditions: readonly Condition[]; isStalled: boolean } {
+  const { conditions = [] } = (status ?? {}) as { conditions?: readonly Condition[] };
+  return {
+    conditions,
+    isStalled: conditions.some(({ type, status: is }) => type === 'Stalled' && is === 'True'),
+  };
+}
+
+function isBad(type: string, status: string): boolean {
+  return type === 'Stalled' ? status === 'True' : type === 'Ready' && status !== 'True';
 }

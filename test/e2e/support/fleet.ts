@@ -8,7 +8,12 @@ import path from 'node:path';
 import { test } from 'vitest';
 import { stringify } from 'yaml';
 import { systemRandom } from '../../../src/base/index.ts';
-import { parseObjectKey, type Condition } from '../../../src/resources/index.ts';
+import {
+  parseObjectKey,
+  resourceTypes,
+  type Condition,
+  type ManagedKind,
+} from '../../../src/resources/index.ts';
 import { readState, type ObjectRecord } from '../../../src/state/index.ts';
 import { apiKey } from './control-plane.ts';
 import { Program, eventually, fleetkeeper, type Finished } from './processes.ts';
@@ -124,6 +129,12 @@ export const isInCluster = process.env['FLEETKEEPER_TEST_SOURCE'] === 'kubernete
 
 /** For what only folders have: files, a state file, its lock. */
 export const testInFolder = test.skipIf(isInCluster);
+
+/** How messages name the place of an object, as the source of a regular expression. */
+export function placeOf(kind: ManagedKind, name: string, file: string): string {
+  if (isInCluster) return `${resourceTypes[kind].plural}/[a-z0-9-]+/${name}`;
+  return `${file.replaceAll('.', '\\.')}:\\d+`;
+}
 
 export function folderOf(fleet: Fleet): FleetFolder {
   if (fleet instanceof FleetFolder) return fleet;
