@@ -9,8 +9,9 @@
  *   ends with: a crash between the two leaves it pending, which is settled by evidence like any other.
  * - A patch carries uid and resourceVersion. On a conflict the object is read again: an edit by a person is no
  *   obstacle, and the patch is made anew; bookkeeping with a higher sequence than ours is another manager's, and then its word
- *   counts, not ours: the record is taken over from there, and the write fails.
- * - A wiped status is written again from memory.
+ *   counts, not ours: the record is taken over from there, and the write fails. What we wrote ourselves, and were not
+ *   told of because the answer was lost, is recognised.
+ * - What could not be written is in memory, and written with the next flush; so is a status that somebody has wiped.
  * - The finalizer is put on before anything is written down that a cleanup will be needed for, and taken off when the
  *   object is removed. An object that vanished all the same (somebody took the finalizer off) is forgotten: what it stood
  *   for stays as it is.
@@ -32,7 +33,7 @@ import {
   type Patch,
 } from '../kubernetes/index.ts';
 import { cleanupFinalizer, parseObjectKey, resourceTypes, type ObjectKey } from '../resources/index.ts';
-import { bookkeepingOf, readBookkeeping } from './bookkeeping.ts';
+import { bookkeepingOf, readBookkeeping, type Bookkeeping } from './bookkeeping.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { MemoryStore } from './memory-store.ts';
 import { withEngineFields, type Intent, type ObjectRecord, type Resolution } from './records.ts';
@@ -67,6 +68,8 @@ export interface Noticed {
 interface Known extends StoredObject {
   /** Of the bookkeeping, as we wrote or read it last. */
   readonly sequence: number;
+  /** What we tried to write last, when it is not known whether it was written. */
+  readonly attempted?: Bookkeeping | undefined;
 }
 
 const conflictBackoff = { firstMs: 50, longestMs: 2000 };
@@ -123,8 +126,8 @@ export class ClusterStore extends MemoryStore {
   }
 
   override async save(record: ObjectRecord): Promise<void> {
-    await this.#remember(record);
-    await this.#write(record.key);
+    await super.save(this.#current(record));
+    await this.#writeOwn(record.key);
   }
 
   override async flush(key: ObjectKey): Promise<void> {
@@ -155,7 +158,7 @@ export class ClusterStore extends MemoryStore {
     if (pin) this.#identities.set(key, pin);
     else this.#identities.delete(key);
     // The account of the environment has no object: its pin lasts as long as this process.
-    if (this.#known.has(key)) await this.#write(key);
+    if (this.#known.has(key)) await this.#writeOwn(key);
   }
 
   async #load(object: StoredObject): Promise<void> {
@@ -171,11 +174,13 @@ export class ClusterStore extends MemoryStore {
   }
 
   /** Takes the object as it is now; true when our bookkeeping is not in it as we wrote it. */
-  #follow({ sequence }: Known, object: StoredObject): boolean {
+  #follow({ sequence, attempted }: Known, object: StoredObject): boolean {
     const { key, uid, status } = object;
-    this.#known.set(key, { ...object, sequence });
-    const isTampered =
-      sequence > 0 && readBookkeeping(key, uid, status, this.digestKey.id).sequence < sequence;
+    const found = readBookkeeping(key, uid, status, this.digestKey.id).sequence;
+    // Whose it is, a write finds out: it is in conflict with what was known before.
+    if (found > sequence) return false;
+    this.#known.set(key, { ...object, sequence, attempted });
+    const isTampered = found < sequence;
     if (isTampered) this.#unwritten.add(key);
     return isTampered;
   }
@@ -194,14 +199,16 @@ export class ClusterStore extends MemoryStore {
     await super.remove(key);
   }
 
-  async #remember(record: ObjectRecord): Promise<void> {
-    await super.save(this.#current(record));
-  }
-
   /** The document may have been edited while the pass was under way. */
   #current(record: ObjectRecord): ObjectRecord {
     const current = this.record(record.key);
     return current ? withEngineFields(current, record) : record;
+  }
+
+  /** What is in memory; as long as it could not be written, the next flush is to make up for that. */
+  async #writeOwn(key: ObjectKey): Promise<void> {
+    this.#unwritten.add(key);
+    await this.#write(key);
   }
 
   /** Makes what is in memory durable, or, given an intent, that instead. */
@@ -216,20 +223,37 @@ export class ClusterStore extends MemoryStore {
         if (!record) return;
         const intent = planned?.intent ?? this.lastIntent(key);
         const protectedObject = needsCleanup(record, intent) ? await this.#withFinalizer(known) : known;
-        const statusAt = (sequence: number) => {
-          const kept = { record, intent, identity: this.#identities.get(key), sequence };
-          const bookkeeping = bookkeepingOf(kept, this.digestKey.id);
-          return mergePatch(protectedObject.status ?? {}, { ...record.status, bookkeeping });
-        };
-        // What the server can't keep apart (null, and nothing) is no reason to write.
-        if (statusAt(known.sequence) !== undefined) {
-          const sequence = known.sequence + 1;
-          const answer = await this.#patch(protectedObject, { status: statusAt(sequence) }, 'status');
-          this.#known.set(key, { ...factsOf(key, answer), sequence });
-        }
+        await this.#writeStatus(protectedObject, (sequence) => ({
+          ...record.status,
+          bookkeeping: bookkeepingOf(
+            { record, intent, identity: this.#identities.get(key), sequence },
+            this.digestKey.id,
+          ),
+        }));
         this.#unwritten.delete(key);
       }),
     );
+  }
+
+  async #writeStatus(
+    known: Known,
+    statusAt: (sequence: number) => { readonly bookkeeping: Bookkeeping },
+  ): Promise<void> {
+    const before = known.status ?? {};
+    // What the server can't keep apart (null, and nothing) is no reason to write.
+    if (mergePatch(before, statusAt(known.sequence)) === undefined) return;
+    const sequence = known.sequence + 1;
+    const after = statusAt(sequence);
+    try {
+      const answer = await this.#patch(known, { status: mergePatch(before, after) }, 'status');
+      this.#known.set(known.key, { ...factsOf(known.key, answer), sequence });
+    } catch (error) {
+      const current = this.#known.get(known.key);
+      if (current && mayHaveHappened(error)) {
+        this.#known.set(known.key, { ...current, attempted: after.bookkeeping });
+      }
+      throw error;
+    }
   }
 
   async #unfinalize(key: ObjectKey): Promise<void> {
@@ -289,8 +313,9 @@ export class ClusterStore extends MemoryStore {
     }
     const facts = factsOf(key, object);
     const { sequence } = readBookkeeping(key, uid, facts.status, this.digestKey.id);
-    if (sequence <= known.sequence) {
-      this.#follow(known, facts);
+    const { attempted } = this.#known.get(key) ?? known;
+    if (sequence <= known.sequence || isWritten(attempted, facts.status)) {
+      this.#follow({ ...known, attempted, sequence: Math.max(sequence, known.sequence) }, facts);
       return;
     }
     const before = this.record(key);
@@ -317,6 +342,17 @@ export class ClusterStore extends MemoryStore {
       if (this.#writing.get(key) === turn) this.#writing.delete(key);
     });
   }
+}
+
+function mayHaveHappened(error: unknown): boolean {
+  const { status } = error instanceof KubernetesError ? error : { status: undefined };
+  return status === undefined || status >= 500;
+}
+
+/** What was `attempted` is in the status. */
+function isWritten(attempted: Bookkeeping | undefined, status: unknown): boolean {
+  const { bookkeeping } = (status ?? {}) as { readonly bookkeeping?: unknown };
+  return attempted !== undefined && mergePatch(bookkeeping, attempted) === undefined;
 }
 
 /** The object is no more, or another one has its name. */

@@ -235,7 +235,8 @@ describe('a write', () => {
   test.each(['seen', 'not seen'])(
     'whose answer was lost is known for our own, whether it was %s in the meantime',
     async (how) => {
-      const record = await known();
+      const record = { ...(await known()), externalId: 'id-1' };
+      await store.save(record);
       cluster.losesAnswers = true;
       await expect(store.saveIntent(intentOf(trainer, 'key-1'), record)).rejects.toThrow('reset');
       cluster.losesAnswers = false;

@@ -77,7 +77,7 @@ export class ObjectCluster {
     object.metadata.resourceVersion = this.#next();
     const answer = this.#answer(object);
     this.#collect(key);
-    if (this.losesAnswers) throw new KubernetesError('connection reset');
+    if (this.losesAnswers) throw new KubernetesError('connection reset', {});
     return answer;
   }
 
