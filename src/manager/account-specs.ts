@@ -1,7 +1,7 @@
 /** Which accounts there are, and with which key: from the documents and, for the account `default`, the environment. */
 import { Sensitive } from '../base/index.ts';
 import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
-import type { AccountSpec } from '../resources/index.ts';
+import { objectKey, type AccountSpec } from '../resources/index.ts';
 
 /** What the environment says: used where no document does. */
 export interface EnvironmentAccount {
@@ -36,7 +36,7 @@ export function accountSpecs(
   return wanted;
 }
 
-/** The key of the account `namespace/name`: from its Secret when it names one, else the environment's. */
+/** The key of the account `namespace/name`: from its Secret when it names one, else (in a folder) the environment's. */
 export function credentialOf(
   name: string,
   spec: AccountSpec,
@@ -44,17 +44,31 @@ export function credentialOf(
   environment: EnvironmentAccount,
 ): Sensitive<string> | undefined {
   const ref = spec.credentialsSecretRef;
-  if (!ref) return environment.apiKey();
+  if (!ref) return isOfCluster(name, snapshot) ? undefined : environment.apiKey();
   const [namespace = ''] = name.split('/');
   const value = snapshot?.secrets.get(`${namespace}/${ref.name}`)?.get(ref.key);
   return value && new Sensitive(value.reveal().trim());
 }
 
 /** What a person is to do when there is no key for the account `namespace/name`. */
-export function keyRemedy(name: string, { credentialsSecretRef: ref }: AccountSpec): string {
+export function keyRemedy(
+  name: string,
+  { credentialsSecretRef: ref }: AccountSpec,
+  snapshot: DesiredSnapshot | undefined,
+): string {
+  if (!ref && isOfCluster(name, snapshot)) return 'name the Secret that holds it in `credentialsSecretRef`';
   if (!ref) return 'set FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE';
   const [namespace = ''] = name.split('/');
   return `the Secret ${ref.name} in the namespace ${namespace} has to hold it under \`${ref.key}\``;
+}
+
+/**
+ * An object of a cluster. It gets no key of the environment: whoever may write one would be sent the operator's own, at the
+ * address that he says.
+ */
+function isOfCluster(name: string, snapshot: DesiredSnapshot | undefined): boolean {
+  const [namespace = '', own = ''] = name.split('/');
+  return snapshot?.cluster?.has(objectKey('Account', namespace, own)) ?? false;
 }
 
 function environmentSpec(url: string): AccountSpec {

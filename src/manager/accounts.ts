@@ -201,7 +201,7 @@ export class AccountRegistry implements Accounts {
       account: name,
       store,
       credential: () => this.#credential(name, spec),
-      keyRemedy: keyRemedy(name, spec),
+      keyRemedy: keyRemedy(name, spec, this.#snapshot),
       me,
       accepted: () => [this.#accepted(name), acceptedIdentity].filter((text) => text !== undefined),
       isDocument: !shared,
