@@ -12,9 +12,38 @@ class ContainersFirst extends BaseSequencer {
   }
 }
 
+/** What is said of fleets wherever they are declared (test/e2e/support/fleet.ts). */
+const ofFleets = [
+  [
+    'account',
+    'bad-input',
+    'drift-plan',
+    'faults',
+    'fresh-reads',
+    'gates',
+    'import',
+    'life',
+    'quiet',
+    'races',
+  ],
+  ['resolve', 'round-trip', 'shared-kinds', 'tasks', 'tending', 'trouble'],
+]
+  .flat()
+  .map((name) => `test/e2e/${name}.test.ts`);
+
+const e2e = {
+  globalSetup: ['test/e2e/support/build.ts', 'test/e2e/support/kubebuilder.ts'],
+  testTimeout: 120_000,
+  hookTimeout: 60_000,
+  isolate: false,
+  // Most of the time they wait for processes, containers and clocks.
+  maxWorkers: 4,
+  sequence: { groupOrder: 1 },
+};
+
 /**
- * Two projects: `unit` (pure code and in-process servers, under 15 s together) and `e2e`
- * (real processes, real sockets, real folders), one after the other. A third, `conformance`, needs a server to be pointed at, and is
+ * First `unit` (pure code and in-process servers, under 15 s together), then `e2e` (real processes, real sockets, real folders) and
+ * `e2e-kubernetes` (the same tests with the fleets in a cluster). A fourth, `conformance`, needs a server to be pointed at, and is
  * started by test/conformance/run.ts.
  */
 export default defineConfig({
@@ -34,17 +63,13 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
+      { test: { ...e2e, name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
       {
         test: {
-          name: 'e2e',
-          include: ['test/e2e/**/*.test.ts'],
-          globalSetup: ['test/e2e/support/build.ts', 'test/e2e/support/kubebuilder.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-          isolate: false,
-          // Most of the time they wait for processes, containers and clocks.
-          maxWorkers: 4,
-          sequence: { groupOrder: 1 },
+          ...e2e,
+          name: 'e2e-kubernetes',
+          include: ofFleets,
+          env: { FLEETKEEPER_TEST_SOURCE: 'kubernetes' },
         },
       },
     ],

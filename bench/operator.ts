@@ -149,7 +149,7 @@ function rowsOfColdStarts(main: string, starts: readonly ColdStart[]): Row[] {
 
 const profiling = flags.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`];
 /** As manifests/ has it. */
-const nodeFlags = ['--max-old-space-size=384', ...profiling];
+const nodeFlags = ['--max-old-space-size=384', '--max-semi-space-size=16', ...profiling];
 const world = await OperatorWorld.start({ services, pollSeconds, nodeFlags });
 try {
   const { creates, quiet, light, heavy, peakBytes } = await measureWrites();

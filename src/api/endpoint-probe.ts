@@ -1,14 +1,13 @@
 /**
  * One look at the endpoint of a service (`readiness` of a ContainerService): GET, no credentials, no redirects followed,
  * the body thrown away. The address comes from the API and the path from a document, so a host inside
- * of our own network that was never meant (cloud metadata, ourselves) is not asked: each address that the
- * name resolves to is checked, and the connection goes to a checked one.
+ * of our own network that was never meant (cloud metadata, ourselves) is not asked (addresses.ts).
  */
-import { lookup as systemLookup, type LookupAddress } from 'node:dns';
-import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+import type { BlockList } from 'node:net';
 import PQueue from 'p-queue';
 import { Agent, request } from 'undici';
 import { messageOf, type Clock } from '../base/index.ts';
+import { checkedLookup, forbiddenAddress, neverConnected, neverConnectedFromOutside } from './addresses.ts';
 
 export type ProbeResult = { readonly ready: true } | { readonly ready: false; readonly message: string };
 
@@ -29,8 +28,8 @@ const probesAtOnce = 32;
 const bodyBytes = 1024 * 1024;
 
 export function createEndpointProbe(clock: Clock): EndpointProbe {
-  const local = door(forbiddenAddresses(true));
-  const remote = door(forbiddenAddresses(false));
+  const local = door(neverConnected);
+  const remote = door(neverConnectedFromOutside);
   const queue = new PQueue({ concurrency: probesAtOnce });
   const look: EndpointProbe['look'] = async ({ url, timeoutMs, loopback }, signal) => {
     const { agent, forbidden } = loopback ? local : remote;
@@ -63,54 +62,20 @@ export function createEndpointProbe(clock: Clock): EndpointProbe {
 }
 
 function door(forbidden: BlockList) {
-  const connect = { lookup: checkedLookup(forbidden) };
+  const connect = { lookup: checkedLookup(forbidden, notAsked) };
   const agent = new Agent({ connections: 1, pipelining: 1, maxResponseSize: bodyBytes, connect });
   return { agent, forbidden };
 }
 
-/** Link-local (cloud metadata), unspecified, multicast, and this machine unless it is meant. */
-function forbiddenAddresses(loopback: boolean): BlockList {
-  const list = new BlockList();
-  list.addSubnet('169.254.0.0', 16, 'ipv4');
-  list.addSubnet('0.0.0.0', 8, 'ipv4');
-  list.addSubnet('224.0.0.0', 3, 'ipv4');
-  list.addSubnet('fe80::', 10, 'ipv6');
-  list.addSubnet('ff00::', 8, 'ipv6');
-  list.addAddress('::', 'ipv6');
-  list.addAddress('fd00:ec2::254', 'ipv6');
-  if (loopback) return list;
-  list.addSubnet('127.0.0.0', 8, 'ipv4');
-  list.addAddress('::1', 'ipv6');
-  return list;
-}
-
 function addressProblem(url: string, forbidden: BlockList): string | undefined {
   if (!URL.canParse(url)) return 'the endpoint is not an address that can be asked';
-  const { protocol, hostname, username, password } = new URL(url);
+  const { protocol, username, password } = new URL(url);
   if (protocol !== 'http:' && protocol !== 'https:') return `the endpoint is not http or https: ${protocol}`;
   if (username || password) return 'the endpoint holds a user name or password, and is not asked';
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return isIP(host) && isForbidden(host, forbidden) ? notAsked(host) : undefined;
-}
-
-function isForbidden(address: string, forbidden: BlockList): boolean {
-  return forbidden.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  const address = forbiddenAddress(url, forbidden);
+  return address === undefined ? undefined : notAsked(address);
 }
 
 function notAsked(address: string): string {
   return `the endpoint leads to ${address}, which is never asked`;
-}
-
-/** Resolves as the system does, and gives only addresses that may be asked. */
-function checkedLookup(forbidden: BlockList): LookupFunction {
-  return (hostname, options, callback) => {
-    systemLookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
-      if (error) return callback(error, '', undefined);
-      const bad = found.find(({ address }) => isForbidden(address, forbidden));
-      const [first] = found;
-      if (bad || !first) return callback(new Error(notAsked(bad?.address ?? hostname)), '', undefined);
-      if (options.all) callback(null, found);
-      else callback(null, first.address, first.family);
-    });
-  };
 }

@@ -1,5 +1,6 @@
-/** Texts of the server go into status and logs: bounded, on one line, and without what we sent in secret. */
-const longestErrorText = 500;
+/** What the API says of a refusal goes into status and logs: without what the request carried in secret. */
+import { foreignText } from '../base/index.ts';
+
 /** Shorter values would blot out ordinary words. */
 const shortestSecret = 4;
 
@@ -21,11 +22,5 @@ export function secretsOf(body: unknown): string[] {
 }
 
 export function presentable(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  // The longest first: a shorter one may be the beginning of a longer one.
-  for (const secret of [...secrets].sort((left, right) => right.length - left.length)) {
-    if (secret.length >= shortestSecret) clean = clean.replaceAll(secret, '[redacted]');
-  }
-  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
-  return clean.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, longestErrorText);
+  return foreignText(text, { secrets, shortestSecret });
 }

@@ -4,6 +4,7 @@
  */
 import { Agent, errors, request } from 'undici';
 import { messageOf, type Clock } from '../base/index.ts';
+import { checkedLookup, forbiddenAddress, neverConnected } from './addresses.ts';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -50,7 +51,7 @@ export function createTransport(clock: Clock, limits: TransportLimits = defaultT
   const agent = new Agent({
     connections: limits.connections,
     pipelining: 1,
-    connect: { timeout: limits.connectMs },
+    connect: { timeout: limits.connectMs, lookup: checkedLookup(neverConnected, refusal) },
     headersTimeout: limits.totalMs,
     bodyTimeout: limits.totalMs,
     maxResponseSize: limits.bodyBytes,
@@ -60,6 +61,8 @@ export function createTransport(clock: Clock, limits: TransportLimits = defaultT
   agent.on('connectionError', (_origin, _targets, error) => connectErrors.add(error));
   return {
     async exchange(exchange, signal) {
+      const address = forbiddenAddress(exchange.url, neverConnected);
+      if (address !== undefined) return { kind: 'not-sent', reason: refusal(address) };
       const deadline = new AbortController();
       const timer = clock.after(limits.totalMs, () => deadline.abort());
       try {
@@ -92,6 +95,10 @@ export function createTransport(clock: Clock, limits: TransportLimits = defaultT
     },
     close: () => agent.close(),
   };
+}
+
+function refusal(address: string): string {
+  return `the API's address leads to ${address}, which is never connected to: it is no place for a control API`;
 }
 
 function reasonOf(error: unknown): string {

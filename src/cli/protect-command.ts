@@ -96,11 +96,12 @@ async function awaitProtection(
 
 /** Its exit code; as shells have it, 128 and the number of the signal that killed it. */
 async function run(context: Context, [file = '', ...args]: readonly string[]): Promise<number> {
-  const child = spawn(file, args, { stdio: 'inherit', env: context.environment });
+  // Before the child is there, so that there is no moment at which a signal ends us and leaves it.
   const release = context.takeSignals((signal) => {
     // A terminal has sent it to the child, too.
     if (signal !== 'SIGINT' || !context.stdin.isTTY) child.kill(signal);
   });
+  const child = spawn(file, args, { stdio: 'inherit', env: context.environment });
   try {
     return await new Promise<number>((resolve) => {
       child.once('error', (error: NodeJS.ErrnoException) => {

@@ -1,7 +1,6 @@
 /** What went wrong with a request to the Kubernetes API, in words that help. */
-import { UserError, messageOf, parseRetryAfter } from '../base/index.ts';
+import { UserError, messageOf, oneLine, parseRetryAfter } from '../base/index.ts';
 import { KubernetesError } from './errors.ts';
-import { oneLine } from './one-line.ts';
 
 /** What was attempted: `list`, and `jobs.batch in all namespaces`. */
 export interface Attempt {

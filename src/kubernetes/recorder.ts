@@ -6,10 +6,9 @@
  * more. What can't reach the API is tried again a few times; what is refused (no right, a namespace that is terminating) or is too
  * much is dropped and counted. The log tells of the first failure in a row.
  */
-import { backoffMs, messageOf, rfc3339, sleep, type Clock, type Random } from '../base/index.ts';
+import { backoffMs, messageOf, oneLine, rfc3339, sleep, type Clock, type Random } from '../base/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { KubernetesError } from './errors.ts';
-import { oneLine } from './one-line.ts';
 import { TokenBucket, type Rate } from './token-bucket.ts';
 import type { KubernetesApi, ResourceType } from './types.ts';
 

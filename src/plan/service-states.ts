@@ -1,4 +1,5 @@
 /** The states of a service that the contract and its reference name; in any other one nothing is done (§3 "Gaps"). */
+import { toldText } from './told-text.ts';
 import { recheckMs, waitFor, type Difference, type Wait } from './types.ts';
 
 export const settledStates: ReadonlySet<string> = new Set(['running', 'sleeping', 'paused', 'error']);
@@ -7,7 +8,7 @@ export const passingStates: ReadonlySet<string> = new Set(['provisioning', 'dele
 export function waitInUnknownState(state: string, differences: readonly Difference[]): Wait {
   return waitFor(
     'UnknownState',
-    `the API reports the state "${state}", which is not known; nothing is done in it`,
+    `the API reports the state "${toldText(state, [], 100)}", which is not known; nothing is done in it`,
     { recheckAfterMs: recheckMs.protection, differences },
   );
 }

@@ -51,6 +51,8 @@ export class Fleet {
   /** By the part of the source: all of a folder, or a namespace of a cluster. */
   brakes: ReadonlyMap<string, Gate> = new Map();
   lingering: ReadonlyMap<ObjectKey, Gate> = new Map();
+  /** Services whose restart by remediation is being written down and sent: their records may not tell of it yet. */
+  readonly remediating = new Set<ObjectKey>();
   /** How a Job of the cluster stands; undefined where there is no cluster. */
   jobs: ((namespace: string, name: string) => JobAnswer) | undefined;
   readonly #readBrakes = new WeakMap<AccountSnapshot, Gate | 'none'>();
@@ -220,9 +222,10 @@ export class Fleet {
       (record) => record.account === name && parseObjectKey(record.key).kind === 'ContainerService',
     );
     const isUnderWay = (record: ObjectRecord) =>
-      record.remediation !== undefined &&
-      (justRemediated(record, nowMs) ||
-        snapshot.services.get(record.externalId ?? '')?.state === 'provisioning');
+      this.remediating.has(record.key) ||
+      (record.remediation !== undefined &&
+        (justRemediated(record, nowMs) ||
+          snapshot.services.get(record.externalId ?? '')?.state === 'provisioning'));
     return { services: records.length, underWay: records.filter(isUnderWay).length };
   }
 

@@ -17,6 +17,7 @@ import {
   holdFor,
   inSync,
   look,
+  remediationReason,
   waitFor,
   withCauses,
   type Act,
@@ -168,7 +169,10 @@ export class Reconciler {
     if (unread) return unread;
     const distrusted = this.#trust.doubt(kind, account);
     if (distrusted) return distrusted;
-    const second = await this.#planWithActivities(kind, account);
+    const activitiesUnread = await this.#readActivities(kind, account);
+    if (activitiesUnread) return activitiesUnread;
+    // From here to the intent nothing is awaited: what is counted across objects can't change in between.
+    const second = kind.plan();
     if (second.kind !== 'act') return second;
     const obstacle = unverified(account, second) ?? this.#obstacles.find(kind.record(), second.step);
     if (obstacle || preview) return obstacle ?? second;
@@ -176,21 +180,21 @@ export class Reconciler {
   }
 
   /** Activities are read only when the plan would disrupt something, and then just before it does. */
-  async #planWithActivities(kind: KindPass, account: AccountHandle): Promise<Plan> {
+  async #readActivities(kind: KindPass, account: AccountHandle): Promise<Plan | undefined> {
     const plan = kind.plan();
-    if (plan.kind !== 'act' || !plan.step.disruptive) return plan;
-    const unread = await kind.readActivities(account);
-    return unread ?? kind.plan();
+    return plan.kind === 'act' && plan.step.disruptive ? kind.readActivities(account) : undefined;
   }
 
   async #execute(kind: KindPass, account: AccountHandle, plan: Act): Promise<Plan> {
-    const { clock } = this.#options;
+    const { clock, fleet } = this.#options;
     const record = kind.record();
     const target = withDoubts(kind.target(), plan.differences);
+    if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
     const outcome = await execute(this.#options, account.api, plan.step, target).finally(() => {
       // Also when the outcome could not be written down: what was read before says nothing any more.
       this.#notBeforeMs.set(record.key, clock.monotonicMs());
       this.#settlement.begin(record.key);
+      fleet.remediating.delete(record.key);
     });
     if (outcome.kind !== 'unknown') this.#settlement.end(record.key);
     this.#absences.forget(record.key);

@@ -7,6 +7,9 @@
  *
  * There are two lanes: what a person changed is taken before what is only looked at again, so that an edit never
  * waits behind a resync. Each fourth key is taken from the slow lane all the same, so that nothing starves.
+ *
+ * Passes that wait for nothing would follow each other without end, thousands of them after a start. So keys are given out for
+ * 20 ms of one turn of the event loop; then timers and sockets have theirs: the Lease, heartbeats, health.
  */
 import type { Clock, Timer } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
@@ -14,6 +17,8 @@ import type { Metrics } from '../telemetry/index.ts';
 export type QueueLane = 'edit' | 'resync';
 
 const fairness = 4;
+const longestTurnMs = 20;
+
 export class Workqueue<Key extends string> {
   readonly #clock: Clock;
   readonly #metrics: Metrics;
@@ -27,6 +32,8 @@ export class Workqueue<Key extends string> {
   readonly #idleWaiters: (() => void)[] = [];
   #taken = 0;
   #stopped = false;
+  /** When the first key was given out in this turn of the event loop; undefined: none was. */
+  #turnSinceMs: number | undefined;
 
   /** `name`: in metrics. There is one queue for all of our kinds. */
   constructor(clock: Clock, metrics: Metrics, name = 'fleetkeeper') {
@@ -37,7 +44,11 @@ export class Workqueue<Key extends string> {
 
   /** Keys that are ready or being worked on. */
   get busy(): number {
-    return this.#ready.edit.size + this.#ready.resync.size + this.#working.size;
+    return this.#depth + this.#working.size;
+  }
+
+  get #depth(): number {
+    return this.#ready.edit.size + this.#ready.resync.size;
   }
 
   add(key: Key, lane: QueueLane): void {
@@ -131,13 +142,26 @@ export class Workqueue<Key extends string> {
       for (const taker of this.#takers.splice(0)) taker(undefined);
       return;
     }
-    while (this.#takers.length > 0) {
+    while (this.#takers.length > 0 && this.#depth > 0 && !this.#isTurnOver()) {
       const key = this.#next();
       if (key === undefined) return;
       this.#working.set(key, this.#clock.monotonicMs());
       this.#tellDepth();
       this.#takers.shift()?.(key);
     }
+  }
+
+  /** The timer fires in the next turn. */
+  #isTurnOver(): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#turnSinceMs === undefined) {
+      this.#turnSinceMs = nowMs;
+      this.#clock.after(0, () => {
+        this.#turnSinceMs = undefined;
+        this.#serve();
+      });
+    }
+    return nowMs - this.#turnSinceMs >= longestTurnMs;
   }
 
   #next(): Key | undefined {
@@ -155,7 +179,7 @@ export class Workqueue<Key extends string> {
   }
 
   #tellDepth(): void {
-    this.#metrics.queueDepth.set(this.#labels, this.#ready.edit.size + this.#ready.resync.size);
+    this.#metrics.queueDepth.set(this.#labels, this.#depth);
   }
 
   #tellIdle(): void {

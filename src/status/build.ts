@@ -91,7 +91,7 @@ export function serviceHealth(
       return notReady('ServiceError', error ? toldText(error, secrets) : 'the service is in error');
     case undefined:
     default:
-      return notReady('NotRunning', `the service is ${state ?? 'in no known state'}`);
+      return notReady('NotRunning', `the service is ${state === undefined ? 'in no known state' : toldText(state, [], 100)}`);
   }
 }
 
@@ -124,7 +124,7 @@ export function volumeHealth(observation: Observation<wire.Volume>): Health {
   if (status === 'ready') return { ready: 'True', reason: 'Provisioned', message: '' };
   return notReady(
     status === 'error' ? 'VolumeError' : 'NotReady',
-    error ? toldText(error) : `the volume is ${status ?? 'in no status'}`,
+    error ? toldText(error) : `the volume is ${status === undefined ? 'in no status' : toldText(status, [], 100)}`,
   );
 }
 
@@ -140,6 +140,8 @@ function notReady(reason: string, message: string): Health {
 
 function present(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined && value !== null),
+    Object.entries(values)
+      .filter(([, value]) => value !== undefined && value !== null)
+      .map(([name, value]) => [name, typeof value === 'string' ? toldText(value) : value]),
   );
 }

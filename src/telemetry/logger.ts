@@ -25,6 +25,16 @@ export function createLogger(
         censor: '[redacted]',
       },
     },
-    stream,
+    { write: (line) => stream.write(escaped(line)) },
+  );
+}
+
+/** JSON escapes only the first 32 control characters; a terminal that shows the line would obey the others, and those that turn the direction of writing. */
+function escaped(line: string): string {
+  return line.replaceAll(/[\u007f-\u009f\u2028\u2029]|\p{Cf}/gu, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
   );
 }

@@ -136,33 +136,39 @@ test('an identity that a person accepts is used, and nothing of the old account 
 
 // The account of the environment has no object in a cluster, and so no pin that outlives a restart.
 // COVERAGE 79, 83
-testInFolder('a key file that is swapped is checked before the next request is sent with it, and a flag accepts its account', async () => {
-  const { folder, plane, fleet } = await world();
-  const file = `${folder}/key`;
-  const environment = { FLEETKEEPER_API_URL: plane.url, FLEETKEEPER_API_KEY_FILE: file };
-  await writeFile(file, apiKey);
-  await fleet.write('web.yaml', [service('a')]);
-  const run = new Program(['run', ...fleet.flags], environment);
-  await fleet.untilReady(1);
-  await plane.forgetRequests();
-  await writeFile(file, otherKey);
-  // Looked at before a poll (each 15 s) has asked whose key it is.
-  await fleet.write('web.yaml', [service('a', { image: 'ghcr.io/acme/app:2' }), service('b')]);
-  await fleet.until('ContainerService/a', 'Ready', 'Unknown', 'IdentityChanged');
-  await fleet.until('ContainerService/b', 'Ready', 'Unknown', 'IdentityChanged');
-  expect((await plane.requests()).filter(isMutation)).toEqual([]);
-  expect(new Set(await asOther(plane))).toEqual(new Set(['GET /api/me']));
-  await run.kill('SIGTERM');
-  const theirs = await identityOf(plane, otherKey);
-  const refused = await fleetkeeper(['plan', ...fleet.flags], environment);
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`--accept-identity ${theirs}`)]);
-  const flags = [...fleet.flags, '--accept-identity', theirs];
-  const planned = await fleetkeeper(['plan', ...flags, '--output', 'json'], environment);
-  expect(planned.code).toBe(2);
-  expect(
-    (JSON.parse(planned.stdout) as { changes: { action: string }[] }).changes.map(({ action }) => action),
-  ).toEqual(['create', 'create']);
-});
+testInFolder(
+  'a key file that is swapped is checked before the next request is sent with it, and a flag accepts its account',
+  async () => {
+    const { folder, plane, fleet } = await world();
+    const file = `${folder}/key`;
+    const environment = { FLEETKEEPER_API_URL: plane.url, FLEETKEEPER_API_KEY_FILE: file };
+    await writeFile(file, apiKey);
+    await fleet.write('web.yaml', [service('a')]);
+    const run = new Program(['run', ...fleet.flags], environment);
+    await fleet.untilReady(1);
+    await plane.forgetRequests();
+    await writeFile(file, otherKey);
+    // Looked at before a poll (each 15 s) has asked whose key it is.
+    await fleet.write('web.yaml', [service('a', { image: 'ghcr.io/acme/app:2' }), service('b')]);
+    await fleet.until('ContainerService/a', 'Ready', 'Unknown', 'IdentityChanged');
+    await fleet.until('ContainerService/b', 'Ready', 'Unknown', 'IdentityChanged');
+    expect((await plane.requests()).filter(isMutation)).toEqual([]);
+    expect(new Set(await asOther(plane))).toEqual(new Set(['GET /api/me']));
+    await run.kill('SIGTERM');
+    const theirs = await identityOf(plane, otherKey);
+    const refused = await fleetkeeper(['plan', ...fleet.flags], environment);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining(`--accept-identity ${theirs}`),
+    ]);
+    const flags = [...fleet.flags, '--accept-identity', theirs];
+    const planned = await fleetkeeper(['plan', ...flags, '--output', 'json'], environment);
+    expect(planned.code).toBe(2);
+    expect(
+      (JSON.parse(planned.stdout) as { changes: { action: string }[] }).changes.map(({ action }) => action),
+    ).toEqual(['create', 'create']);
+  },
+);
 
 test('a key that the provider hands to another account is found out by what has vanished', async () => {
   const { plane, front, fleet } = await world();

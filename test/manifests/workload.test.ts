@@ -102,7 +102,11 @@ describe.each(rendered)('the pods of %s', (_folder, render) => {
       const { image, env = [] } = containerOf(deployment);
       expect(image).toBe(`fleetkeeper:${version}`);
       const options = env.find(({ name }) => name === 'NODE_OPTIONS')?.value?.split(' ');
-      expect(options).toEqual([...ofImage.split(' '), '--max-old-space-size=384']);
+      expect(options).toEqual([
+        ...ofImage.split(' '),
+        '--max-old-space-size=384',
+        '--max-semi-space-size=16',
+      ]);
     }
   });
 });

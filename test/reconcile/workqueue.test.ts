@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/index.ts';
 import { Workqueue, type QueueLane } from '../../src/reconcile/workqueue.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { ManualClock, settle } from '../support/manual-clock.ts';
@@ -251,4 +252,25 @@ describe('idle', () => {
     await drain();
     await waiting;
   });
+});
+
+test('thousands of keys whose passes wait for nothing leave timers their turn', async () => {
+  const busy = new Workqueue(systemClock, metrics);
+  const until = (ms: number) => {
+    const endMs = systemClock.monotonicMs() + ms;
+    while (systemClock.monotonicMs() < endMs);
+  };
+  for (let index = 0; index < 200; index += 1) busy.add(`key-${index}`, 'resync');
+  let left = busy.busy;
+  let leftAtTimer = 0;
+  systemClock.after(1, () => {
+    leftAtTimer = left;
+  });
+  while (left > 0) {
+    const taken = (await busy.take()) ?? '';
+    until(1);
+    busy.done(taken);
+    left = busy.busy;
+  }
+  expect(leftAtTimer).toBeGreaterThan(100);
 });

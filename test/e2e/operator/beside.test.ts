@@ -32,7 +32,7 @@ test('a mutation, a drift and a hold are told as Events of the object, once each
   const { fleet, plane } = world;
   const { id, revision } = await plane.service('web');
   await untilEvent(world, `Created: create-service ${id}`);
-  await plane.call('PATCH', `/api/services/${id}`, { revision, image: 'ghcr.io/acme/app:9' });
+  await plane.call('PATCH', `/api/services/${id}`, { revision, patch: { image: 'ghcr.io/acme/app:9' } });
   await untilEvent(world, 'Drifted: ');
   await untilEvent(world, `Patched: patch-service ${id}`);
   await fleet.write('web.yaml', [
@@ -46,7 +46,7 @@ test('a mutation, a drift and a hold are told as Events of the object, once each
     return record?.status?.lastHandledReconcileAt === 'now';
   });
   const reasons = (await eventsOf(fleet, 'ContainerService/web')).map((text) => text.split(':')[0]);
-  expect(reasons.sort()).toEqual(['Created', 'Drifted', 'InvalidReference', 'Patched']);
+  expect(reasons.toSorted()).toEqual(['Created', 'Drifted', 'InvalidReference', 'Patched']);
 });
 
 test('a status that a person wipes is written again, and nothing is made twice', async () => {
@@ -55,7 +55,7 @@ test('a status that a person wipes is written again, and nothing is made twice',
   const { id } = await plane.service('web');
   const { api } = fleet.cluster;
   const target = { type: resourceTypes.ContainerService, namespace: fleet.namespace, name: 'web' };
-  const wiped = Object.keys(((await objectOf(fleet, 'ContainerService/web'))?.status ?? {}) as object);
+  const wiped = Object.keys((await objectOf(fleet, 'ContainerService/web'))?.status ?? {});
   const body = { status: Object.fromEntries(wiped.map((name) => [name, null])) };
   await api.patch(target, { kind: 'merge', body, subresource: 'status' });
   await fleet.untilReady(1);

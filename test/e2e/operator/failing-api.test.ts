@@ -1,6 +1,6 @@
 /** An API server that fails in every way that is known of one: nothing is made twice, nothing stays behind. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { KubernetesServer } from '../../support/kubernetes/server.ts';
 import { keysWithTwoBodies } from '../support/control-plane.ts';
 import { service } from '../support/fleet.ts';
@@ -11,8 +11,8 @@ import {
   mutations,
   replica,
   serverOf,
-  testWithFaults,
   untilLed,
+  withoutFaults,
   type World,
 } from '../support/operator.ts';
 import { eventually } from '../support/processes.ts';
@@ -30,21 +30,24 @@ async function expectEachOnce({ plane }: World, count: number): Promise<void> {
   expect(keysWithTwoBodies(await mutations(plane))).toEqual([]);
 }
 
-testWithFaults('a thousand conflicts of status delay a rollout, and repeat nothing of it', async () => {
-  const world = await createWorld({}, { timeScale: 600 });
-  const { fleet, plane } = world;
-  const server = serverOf(fleet);
-  server.faults.add({ match: { verbs: ['patch'], subresource: 'status' }, times: 1000, status: 409 });
-  await fleet.write('services.yaml', services(100));
-  fleet.run('--log-level', 'silent');
-  await fleet.untilReady(100);
-  const conflicts = server.requests().filter(({ status }) => status === 409);
-  expect(conflicts.length).toBeGreaterThanOrEqual(1000);
-  await expectEachOnce(world, 100);
-  expect(await mutations(plane)).toHaveLength(100);
-});
+test.skipIf(withoutFaults)(
+  'a thousand conflicts of status delay a rollout, and repeat nothing of it',
+  async () => {
+    const world = await createWorld({}, { timeScale: 600 });
+    const { fleet, plane } = world;
+    const server = serverOf(fleet);
+    server.faults.add({ match: { verbs: ['patch'], subresource: 'status' }, times: 1000, status: 409 });
+    await fleet.write('services.yaml', services(100));
+    fleet.run('--log-level', 'silent');
+    await fleet.untilReady(100);
+    const conflicts = server.requests().filter(({ status }) => status === 409);
+    expect(conflicts.length).toBeGreaterThanOrEqual(1000);
+    await expectEachOnce(world, 100);
+    expect(await mutations(plane)).toHaveLength(100);
+  },
+);
 
-testWithFaults(
+test.skipIf(withoutFaults)(
   'an API server that refuses Events, and then everything for seconds, holds nothing up for good',
   async () => {
     const world = await createWorld({ requests: { perSecond: 20, burst: 4, concurrency: 4 } });
@@ -72,7 +75,7 @@ testWithFaults(
   },
 );
 
-testWithFaults(
+test.skipIf(withoutFaults)(
   'an API server that ends and comes back is followed on, with or without its memory of changes',
   async () => {
     const world = await createWorld();
@@ -101,31 +104,34 @@ testWithFaults(
   },
 );
 
-testWithFaults('a watch that says nothing more misses nothing once its connection breaks', async () => {
-  const world = await createWorld();
-  const { fleet, plane } = world;
-  const server = serverOf(fleet);
-  await fleet.write('services.yaml', services(1));
-  replica(fleet, patient);
-  await fleet.untilReady(1);
-  server.silenceWatches();
-  server.faults.add({ match: { verbs: ['list'] }, times: 8, status: 410 });
-  await fleet.write('services.yaml', services(2));
-  await delay(500);
-  expect(await mutations(plane)).toHaveLength(1);
-  server.compact();
-  server.resetConnections();
-  await eventually('an answer on a new connection', () =>
-    fleet.records().then(
-      () => true,
-      () => false,
-    ),
-  );
-  await fleet.untilReady(2);
-  await expectEachOnce(world, 2);
-});
+test.skipIf(withoutFaults)(
+  'a watch that says nothing more misses nothing once its connection breaks',
+  async () => {
+    const world = await createWorld();
+    const { fleet, plane } = world;
+    const server = serverOf(fleet);
+    await fleet.write('services.yaml', services(1));
+    replica(fleet, patient);
+    await fleet.untilReady(1);
+    server.silenceWatches();
+    server.faults.add({ match: { verbs: ['list'] }, times: 8, status: 410 });
+    await fleet.write('services.yaml', services(2));
+    await delay(500);
+    expect(await mutations(plane)).toHaveLength(1);
+    server.compact();
+    server.resetConnections();
+    await eventually('an answer on a new connection', () =>
+      fleet.records().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await fleet.untilReady(2);
+    await expectEachOnce(world, 2);
+  },
+);
 
-testWithFaults(
+test.skipIf(withoutFaults)(
   'an API server that comes back empty is another cluster: nothing at the provider is touched',
   async () => {
     const { fleet, plane, folder } = await createWorld();

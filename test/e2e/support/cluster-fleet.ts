@@ -33,6 +33,8 @@ const coreTypes = {
 
 /** So that a manager that was killed is followed soon. */
 const lease = '3s';
+/** An API that hangs is waited for. */
+const restMs = 60_000;
 
 /** In a cluster of its own, or a namespace of its own of a real one. Ends with the test. */
 export async function createClusterFleet(folder: string): Promise<ClusterFleet> {
@@ -95,7 +97,11 @@ export class ClusterFleet extends Fleet {
     await Promise.all(objects.map((object) => this.#ask(object, asked)));
     const program = this.run('--log-level', 'info');
     await eventually('a leader', async () => program.stderr.includes('"leading"'));
-    const rest = await eventually('the fleet at rest', async () => restOf(await this.#objects(), asked));
+    const rest = await eventually(
+      'the fleet at rest',
+      async () => restOf(await this.#objects(), asked),
+      restMs,
+    );
     await program.kill('SIGTERM');
     return { code: rest.length === 0 ? 0 : 1, stdout: program.stdout, stderr: rest.join('\n') };
   }
@@ -184,12 +190,12 @@ function identity({ kind, metadata: { namespace = '', name } }: Document): strin
 }
 
 function recordOf({ kind, metadata, spec, status }: KubernetesObject): ObjectRecord {
-  const { namespace = 'default', name, uid, generation = 1, annotations = {}, labels = {} } = metadata;
+  const { namespace = 'default', name, uid, generation = 1, labels = {} } = metadata;
   const key = objectKey(kind as ManagedKind, namespace, name);
   const digestKey = (status as Json)?.bookkeeping?.digestKey ?? '';
   const { record } = readBookkeeping(key, uid, status, digestKey);
   const deletionRequestedAt = metadata.deletionTimestamp && Date.parse(metadata.deletionTimestamp);
-  const manifest = { annotations, labels, spec: spec as Json };
+  const manifest = { annotations: metadata.annotations ?? {}, labels, spec: spec as Json };
   return { ...record, generation, manifest, deletionRequestedAt: deletionRequestedAt || undefined };
 }
 

@@ -56,7 +56,7 @@ export async function createOwn(folder: string, server = new KubernetesServer())
 async function createInReal(folder: string, real: string): Promise<TestCluster> {
   const namespace = `fleetkeeper-test-${randomUUID().slice(0, 8)}`;
   const kubeconfig = path.join(folder, 'kubeconfig');
-  const config = parse(await readFile(real, 'utf8')) as Json;
+  const config: Json = parse(await readFile(real, 'utf8'));
   for (const { context } of config.contexts) context.namespace = namespace;
   await writeFile(kubeconfig, stringify(config), { mode: 0o600 });
   const api = await open(kubeconfig);
@@ -81,7 +81,7 @@ async function applyDefinitions(api: KubernetesApi): Promise<void> {
   const crds = path.resolve(import.meta.dirname, '../../../crds');
   const files = (await readdir(crds)).filter((file) => file !== 'kustomization.yaml');
   for (const file of files) {
-    const body = parse(await readFile(path.join(crds, file), 'utf8')) as Json;
+    const body: Json = parse(await readFile(path.join(crds, file), 'utf8'));
     const target = { type: definitions, namespace: undefined, name: body.metadata.name };
     await api.patch(target, { kind: 'apply', body, force: true });
   }

@@ -1,5 +1,5 @@
 /** What tests of the operator look at beside a fleet: its Lease, its Events, what it told its log, and who sent what. */
-import { onTestFinished, test } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { KubernetesObject, ResourceType } from '../../../src/kubernetes/index.ts';
 import { resourceTypes, type ManagedKind } from '../../../src/resources/index.ts';
 import type { KubernetesServer } from '../../support/kubernetes/server.ts';
@@ -45,14 +45,12 @@ export const jobs: ResourceType = {
   namespaced: true,
 };
 
-const isReal = (await realCluster()) !== undefined;
+/** A real API server can't be asked to fail, and has no journal of its requests. */
+export const withoutFaults = (await realCluster()) !== undefined;
 
-if (isReal) {
+if (withoutFaults) {
   process.stderr.write('tests that make the API server fail are NOT run: a real one can not be asked to\n');
 }
-
-/** Makes the API server fail, or reads its journal. */
-export const testWithFaults = test.skipIf(isReal);
 
 export interface World {
   readonly folder: string;
@@ -69,15 +67,15 @@ export async function createWorld(accountSpec: object = {}, flags: ControlPlaneF
   return { folder, plane, fleet };
 }
 
-/** Of a fleet in a test declared by `testWithFaults`. */
+/** Of a fleet in a test that is skipped `withoutFaults`. */
 export function serverOf({ cluster }: ClusterFleet): KubernetesServer {
-  if (!cluster.server) throw new Error('this test needs faults: declare it with testWithFaults');
+  if (!cluster.server) throw new Error('this test needs faults: skip it withoutFaults');
   return cluster.server;
 }
 
 /** One more replica, with an environment of its own. */
 export function replica(
-  fleet: ClusterFleet,
+  fleet: Pick<ClusterFleet, 'flags'>,
   flags: readonly string[] = [],
   environment: Readonly<Record<string, string>> = {},
 ): Program {

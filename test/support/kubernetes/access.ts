@@ -40,7 +40,7 @@ const rbac = 'rbac.authorization.k8s.io';
 export class Access {
   readonly #store: Store;
   readonly #users = new Map<string, User>();
-  readonly adminToken = randomUUID();
+  readonly adminToken: string = randomUUID();
   readonly #requireToken: boolean;
 
   constructor(store: Store, requireToken: boolean) {

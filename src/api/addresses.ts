@@ -1,0 +1,64 @@
+/**
+ * Which addresses are never connected to, because who names one wants what is in our place of the network, and not a control API
+ * or a service: the metadata services of clouds, link-local, unspecified and multicast addresses, and forms of IPv6 that stand
+ * for them. An Account may be written by whoever may write into one namespace, and the endpoint of a service is the API's word.
+ *
+ * An address in the text of a URL is checked as it is; a name when it is resolved for a connection, which then goes to an
+ * address that was checked. IPv4 written as IPv6 (`::ffff:…`) is matched by the rules for IPv4.
+ */
+import { lookup as systemLookup, type LookupAddress } from 'node:dns';
+import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+
+/** Not for anybody. */
+export const neverConnected = addresses({ loopback: true });
+/** The same, and not this machine either. */
+export const neverConnectedFromOutside = addresses({ loopback: false });
+
+function addresses({ loopback }: { readonly loopback: boolean }): BlockList {
+  const list = new BlockList();
+  list.addSubnet('0.0.0.0', 8, 'ipv4');
+  list.addSubnet('169.254.0.0', 16, 'ipv4');
+  list.addSubnet('224.0.0.0', 3, 'ipv4');
+  list.addAddress('::', 'ipv6');
+  list.addSubnet('fe80::', 10, 'ipv6');
+  list.addSubnet('ff00::', 8, 'ipv6');
+  // IPv4 within IPv6, as 6to4 and NAT64 have it: the address that it leads to would not be seen.
+  list.addSubnet('2002::', 16, 'ipv6');
+  list.addSubnet('64:ff9b::', 96, 'ipv6');
+  list.addSubnet('64:ff9b:1::', 48, 'ipv6');
+  // Metadata services that are not link-local: Alibaba, Azure, Oracle; Amazon and Google by IPv6.
+  list.addAddress('100.100.100.200', 'ipv4');
+  list.addAddress('168.63.129.16', 'ipv4');
+  list.addAddress('192.0.0.192', 'ipv4');
+  list.addAddress('fd00:ec2::254', 'ipv6');
+  list.addAddress('fd20:ce::254', 'ipv6');
+  if (loopback) return list;
+  list.addSubnet('127.0.0.0', 8, 'ipv4');
+  list.addAddress('::1', 'ipv6');
+  return list;
+}
+
+/** The address in the URL `url`, if it has one in the place of a name and it is among `never`. */
+export function forbiddenAddress(url: string, never: BlockList): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) !== 0 && isForbidden(host, never) ? host : undefined;
+}
+
+function isForbidden(address: string, never: BlockList): boolean {
+  return never.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** Resolves as the system does, and fails with `refusal` when one of the addresses is among `never`. */
+export function checkedLookup(never: BlockList, refusal: (address: string) => string): LookupFunction {
+  return (hostname, options, callback) => {
+    systemLookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+      if (error) return callback(error, '', undefined);
+      const bad = found.find(({ address }) => isForbidden(address, never));
+      const [first] = found;
+      if (bad || !first) return callback(new Error(refusal(bad?.address ?? hostname)), '', undefined);
+      if (options.all) callback(null, found);
+      else callback(null, first.address, first.family);
+    });
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * Texts that others wrote (the API in an error, an event, a state) go into status, logs and Events: without our secrets, on
+ * one line, bounded, and without anything that a terminal would obey.
+ */
+
+const longestText = 500;
+/** What is looked at of a text at all. */
+const longestLook = 16_384;
+/** A piece of a secret of this length is taken out, too; a shorter one occurs in any text. */
+const pieceLength = 8;
+const redacted = '[redacted]';
+
+/** Control characters, and those that are not seen: marks that turn the direction of writing, tags, line separators. */
+const unprintable = /[\p{Cc}\p{Cf}\u2028\u2029]+/gu;
+
+export interface Confidence {
+  /** Values that must not be repeated. */
+  readonly secrets?: readonly string[];
+  /** A value that is shorter may be an ordinary word, and stays. */
+  readonly shortestSecret?: number;
+  readonly longest?: number;
+}
+
+/** As much of `text` as may be told. */
+export function foreignText(text: string, confidence: Confidence = {}): string {
+  const { secrets = [], shortestSecret = pieceLength, longest = longestText } = confidence;
+  const forms = secrets.filter((secret) => secret.length >= shortestSecret).flatMap(formsOf);
+  const looked = text.slice(0, longestLook);
+  const clean = oneLine(forms.length === 0 ? looked : withoutPieces(withoutWhole(looked, forms), forms));
+  return clean.length > longest ? `${clean.slice(0, longest - 1)}…` : clean;
+}
+
+/** Without line breaks and whatever else steers a terminal. */
+export function oneLine(text: string): string {
+  return text.replaceAll(unprintable, ' ').trim();
+}
+
+/** How programs write a text when they repeat it: as it is, and in JSON, an address, base64 or hex. */
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  return [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret.toWellFormed()),
+    bytes.toString('base64').replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+  ];
+}
+
+/** The longest first: a shorter one may be the beginning of a longer one. */
+function withoutWhole(text: string, forms: readonly string[]): string {
+  return [...new Set(forms)]
+    .sort((left, right) => right.length - left.length)
+    .reduce((clean, form) => clean.replaceAll(form, redacted), text);
+}
+
+/** Without what is left of a secret that was cut or changed. */
+function withoutPieces(text: string, forms: readonly string[]): string {
+  const places = new Map<string, number[]>();
+  for (let at = 0; at + pieceLength <= text.length; at += 1) {
+    const piece = text.slice(at, at + pieceLength);
+    const known = places.get(piece);
+    if (known) known.push(at);
+    else places.set(piece, [at]);
+  }
+  const isSecret = new Uint8Array(text.length);
+  for (const form of forms) {
+    for (let at = 0; at + pieceLength <= form.length; at += 1) {
+      const piece = form.slice(at, at + pieceLength);
+      for (const place of places.get(piece) ?? []) isSecret.fill(1, place, place + pieceLength);
+      places.delete(piece);
+    }
+  }
+  let clean = '';
+  for (let at = 0; at < text.length; at += 1) {
+    if (!isSecret[at]) clean += text[at];
+    else if (!isSecret[at - 1]) clean += redacted;
+  }
+  return clean;
+}

@@ -1,0 +1,43 @@
+/**
+ * The signals that end a program, unless somebody takes them meanwhile.
+ *
+ *     ours: the first one stops, the second one ends at once ── take ──> the taker's, with HUP, QUIT, USR1 and USR2 ── release ──> ours
+ */
+export type SignalTaker = (signal: NodeJS.Signals) => void;
+
+const stopSignals = ['SIGINT', 'SIGTERM'] as const;
+const passedSignals = ['SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+/** As shells tell of a program that was interrupted. */
+const interruptedCode = 130;
+
+export class ProcessSignals {
+  readonly #stopping = new AbortController();
+  #taker: SignalTaker | undefined;
+
+  constructor() {
+    // Never taken off again: Node forgets a signal that has come, and was not told yet, with the listener of that time.
+    for (const signal of stopSignals) process.on(signal, () => (this.#taker ?? this.#stop)(signal));
+    // Without somebody who takes it, Node opens its debugger, through which anybody on this machine reads every secret.
+    process.on('SIGUSR1', () => undefined);
+  }
+
+  /** Aborted by the first one that nobody takes. */
+  get stopped(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** Until the returned function is called. */
+  take(taker: SignalTaker): () => void {
+    this.#taker = taker;
+    for (const signal of passedSignals) process.on(signal, taker);
+    return () => {
+      this.#taker = undefined;
+      for (const signal of passedSignals) process.off(signal, taker);
+    };
+  }
+
+  readonly #stop = (): void => {
+    if (this.#stopping.signal.aborted) process.exit(interruptedCode);
+    this.#stopping.abort();
+  };
+}

@@ -1,0 +1,166 @@
+/**
+ * The state file of folder mode, simulated. Writes become durable in their order, each a moment after it was asked for, and are
+ * acknowledged then; each of them is atomic, as a transaction of SQLite is. A crash keeps some of the writes that were on
+ * their way, from the first on, and loses the others. What is on the disk is text: nothing survives a crash by being shared.
+ */
+import { MemoryStore, readRecord, type IdentityPin, type Intent, type ObjectRecord, type StateStore } from '../../src/state/index.ts';
+import type { DigestKey } from '../../src/base/index.ts';
+import type { ObjectKey } from '../../src/resources/index.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
+import type { Life } from './scheduler.ts';
+
+/** One durable write. */
+export type Write =
+  | { readonly kind: 'save'; readonly records: readonly ObjectRecord[]; readonly intent?: Intent; readonly text: string }
+  | { readonly kind: 'remove'; readonly key: ObjectKey }
+  | { readonly kind: 'pin'; readonly account: string; readonly pin: IdentityPin | undefined };
+
+export interface DiskOwner {
+  readonly digestKey: DigestKey;
+  readonly ownerName: string;
+  readonly ownerConfirmed: boolean;
+}
+
+/** What survives. `onDurable` is called before a write is made: it still sees what was there before. */
+export class Disk {
+  readonly owner: DiskOwner;
+  readonly #records = new Map<ObjectKey, ObjectRecord>();
+  readonly #intents = new Map<ObjectKey, Intent>();
+  readonly #pins = new Map<string, IdentityPin>();
+  onDurable: (write: Write) => void = () => {};
+  /** Until then there is no room for another write. */
+  fullUntilMs = 0;
+
+  constructor(owner: DiskOwner) {
+    this.owner = owner;
+  }
+
+  record(key: ObjectKey): ObjectRecord | undefined {
+    return this.#records.get(key);
+  }
+
+  records(): ObjectRecord[] {
+    return [...this.#records.values()];
+  }
+
+  intents(): Intent[] {
+    return [...this.#intents.values()];
+  }
+
+  intent(key: ObjectKey): Intent | undefined {
+    return this.#intents.get(key);
+  }
+
+  pins(): ReadonlyMap<string, IdentityPin> {
+    return new Map(this.#pins);
+  }
+
+  /** Tests of the checker change what a process finds when it starts. */
+  replace(record: ObjectRecord): void {
+    this.#records.set(record.key, record);
+  }
+
+  write(write: Write): void {
+    this.onDurable(write);
+    if (write.kind === 'remove') {
+      this.#records.delete(write.key);
+      this.#intents.delete(write.key);
+    } else if (write.kind === 'pin') {
+      if (write.pin) this.#pins.set(write.account, write.pin);
+      else this.#pins.delete(write.account);
+    } else {
+      const { records, intent } = JSON.parse(write.text) as { records: ObjectRecord[]; intent?: Intent };
+      for (const record of records) this.#records.set(record.key, readRecord(record));
+      if (intent) this.#intents.set(intent.object, { ...emptyIntent, ...intent });
+    }
+  }
+}
+
+/** JSON drops what is undefined. */
+const emptyIntent = {
+  targetId: undefined,
+  baseRevision: undefined,
+  baseState: undefined,
+  restartToken: undefined,
+  finishedAt: undefined,
+  note: undefined,
+};
+
+interface Pending {
+  readonly write: Write;
+  readonly done: () => void;
+}
+
+export interface DiskAccess {
+  readonly disk: Disk;
+  readonly life: Life;
+  readonly random: SeededRandom;
+  readonly nowMs: () => number;
+}
+
+const longestWriteMs = 12;
+
+/** The store of one life of the manager. */
+export class SimulatedStore extends MemoryStore implements StateStore {
+  readonly #access: DiskAccess;
+  readonly #pending: Pending[] = [];
+
+  constructor(access: DiskAccess) {
+    const { disk } = access;
+    super(disk.owner, disk.records(), disk.intents(), disk.pins());
+    this.#access = access;
+  }
+
+  override async saveAll(records: readonly ObjectRecord[]): Promise<void> {
+    this.#requireRoom();
+    await super.saveAll(records);
+    await this.#enqueue({ kind: 'save', records, text: JSON.stringify({ records }) });
+  }
+
+  override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
+    this.#requireRoom();
+    await super.saveIntent(intent, record);
+    const text = JSON.stringify({ records: [record], intent });
+    await this.#enqueue({ kind: 'save', records: [record], intent, text });
+  }
+
+  override async remove(key: ObjectKey): Promise<void> {
+    this.#requireRoom();
+    await super.remove(key);
+    await this.#enqueue({ kind: 'remove', key });
+  }
+
+  override async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
+    this.#requireRoom();
+    await super.saveIdentityPin(account, pin);
+    await this.#enqueue({ kind: 'pin', account, pin });
+  }
+
+  /** The process is no more: what was on its way is written as far as the seed says. */
+  crash(): void {
+    const { disk, random } = this.#access;
+    const kept = random.between(0, this.#pending.length);
+    for (const { write } of this.#pending.splice(0).slice(0, kept)) disk.write(write);
+  }
+
+  #requireRoom(): void {
+    const { disk, nowMs } = this.#access;
+    if (nowMs() < disk.fullUntilMs) throw new Error('database or disk is full');
+  }
+
+  #enqueue(write: Write): Promise<void> {
+    const { life, random } = this.#access;
+    return new Promise((resolve) => {
+      this.#pending.push({ write, done: resolve });
+      life.after(random.between(0, longestWriteMs), () => this.#finishOne());
+    });
+  }
+
+  /** Each write has a moment at which one more is done: the first one that is not. */
+  #finishOne(): void {
+    const first = this.#pending.shift();
+    if (!first) return;
+    this.#access.disk.write(first.write);
+    first.done();
+  }
+}

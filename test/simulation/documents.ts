@@ -1,0 +1,106 @@
+/** What users write: documents of all kinds, and changes of them, drawn from a seed. */
+import { annotations, apiVersion, type RemoteKind } from '../../src/resources/index.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
+import type { Json } from './watch.ts';
+
+/** In every value that is secret; nothing that is told or kept may hold it. */
+export const canary = 'canary-7f3e';
+
+export type UserKind = RemoteKind | 'ProtectedTask';
+
+export interface Document {
+  readonly kind: UserKind;
+  readonly name: string;
+  readonly annotations: Record<string, string>;
+  readonly spec: Json;
+}
+
+const images = ['ghcr.io/acme/app:1', 'ghcr.io/acme/app:2', 'ghcr.io/acme/app:3'];
+const sizes = [
+  { cpu: 1, memoryGb: 1 },
+  { cpu: 2, memoryGb: 4 },
+  { gpuCount: 1, cpu: 4, memoryGb: 16 },
+];
+
+export function newDocument(kind: UserKind, name: string, random: SeededRandom, volumes: readonly string[]): Document {
+  switch (kind) {
+    case 'ContainerService':
+      return newService(name, random, volumes);
+    case 'StorageVolume': {
+      const deletionPolicy = random.chance(0.8) ? 'Delete' : 'Retain';
+      const expansion = random.pick(['Never', 'PauseService']);
+      return { kind, name, annotations: {}, spec: { region: 'standard', sizeGb: 10, deletionPolicy, expansion } };
+    }
+    case 'ServiceTemplate':
+      return { kind, name, annotations: {}, spec: { image: random.pick(images), resources: random.pick(sizes) } };
+    case 'ImageRegistry': {
+      const credentialsSecretRef = { name: random.pick(['robot-1', 'robot-2']) };
+      return { kind, name, annotations: {}, spec: { repository: `ghcr.io/secret/${name}`, credentialsSecretRef } };
+    }
+    case 'ProtectedTask':
+      return { kind, name, annotations: {}, spec: { serviceRef: { name: name.split('.')[0] } } };
+  }
+}
+
+function newService(name: string, random: SeededRandom, volumes: readonly string[]): Document {
+  const spec: Json = { region: 'standard', image: random.pick(images), resources: random.pick(sizes), httpPort: 8080 };
+  if (random.chance(0.7)) spec.env = environment(random);
+  if (random.chance(0.2)) spec.desiredState = 'Stopped';
+  if (random.chance(0.2)) spec.replacement = 'Recreate';
+  if (random.chance(0.2)) spec.disruption = 'Always';
+  if (random.chance(0.1)) spec.deletionPolicy = 'Retain';
+  const volume = random.chance(0.3) && volumes.length > 0 ? random.pick(volumes) : undefined;
+  if (volume !== undefined) spec.storage = { volumeRef: { name: volume } };
+  else if (random.chance(0.2)) spec.storage = { volumeGb: 10 };
+  // Whoever declares it is ready to lose what the service keeps for itself.
+  return { kind: 'ContainerService', name, annotations: { [annotations.confirmDataLoss]: name }, spec };
+}
+
+function environment(random: SeededRandom): object[] {
+  const plain = { name: 'MODE', value: `${canary}-${random.between(1, 3)}` };
+  return random.chance(0.5) ? [plain] : [plain, { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'robot-1', key: 'password' } } }];
+}
+
+const serviceEdits: readonly ((spec: Json, random: SeededRandom) => void)[] = [
+  (spec, random) => (spec.image = random.pick(images)),
+  (spec, random) => (spec.env = environment(random)),
+  (spec, random) => (spec.resources = random.pick(sizes)),
+  (spec) => (spec.desiredState = spec.desiredState === 'Stopped' ? 'Running' : 'Stopped'),
+  (spec, random) => (spec.sleepAfterMinutes = random.pick([0, 60, 1440])),
+  (spec, random) => (spec.restartToken = String(random.between(1, 9))),
+  (spec, random) => (spec.httpPort = random.pick([80, 8080])),
+  (spec, random) => (spec.command = ['run', String(random.between(1, 3))]),
+];
+
+export function edited(document: Document, random: SeededRandom): Document {
+  const spec: Json = structuredClone(document.spec);
+  switch (document.kind) {
+    case 'ContainerService':
+      random.pick(serviceEdits)(spec, random);
+      break;
+    case 'StorageVolume':
+      if (random.chance(0.7)) spec.sizeGb += 5;
+      else spec.volumeName = `${document.name}-${random.between(1, 3)}`;
+      break;
+    case 'ServiceTemplate':
+      spec.image = random.pick(images);
+      break;
+    case 'ImageRegistry':
+      spec.credentialsSecretRef = { name: random.pick(['robot-1', 'robot-2']) };
+      break;
+    case 'ProtectedTask':
+      spec.released = true;
+  }
+  return { ...document, spec };
+}
+
+export function manifestOf({ kind, name, annotations: given, spec }: Document): object {
+  return { apiVersion, kind, metadata: { name, annotations: given }, spec };
+}
+
+export const secrets = ['robot-1', 'robot-2'].map((name) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name },
+  stringData: { username: 'robot', password: `${canary}-${name}` },
+}));

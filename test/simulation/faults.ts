@@ -1,0 +1,66 @@
+/**
+ * What can go wrong, and how much of it goes wrong in one run. Each seed enables some kinds only (swarm testing): a
+ * fault that hides another one would otherwise always be there to hide it.
+ *
+ * How late is too late? A request whose outcome is unknown takes effect within `lateMs`, and a read is behind by at most `lagMs`; together they are
+ * shorter than the settle window, since that is what the window is for (docs/safety-of-mutations.md).
+ */
+import type { SeededRandom } from '../support/seeded-random.ts';
+
+/** Of single requests: drawn for each. */
+export const networkFaults = [
+  'refuse',
+  'lose-request',
+  'lose-reply',
+  'reset',
+  'late',
+  'slow',
+  'duplicate',
+  'throttle',
+  'unavailable',
+  'broken',
+  'unauthorized',
+  'scarce',
+  'stale-reads',
+  'truncated-reads',
+] as const;
+export type NetworkFault = (typeof networkFaults)[number];
+
+/** Of processes, accounts and people: each is an action at a moment of its own. */
+export const worldFaults = [
+  'crash-manager',
+  'stop-manager',
+  'stall-manager',
+  'crash-plane',
+  'jump-clock',
+  'fill-disk',
+  'lose-source',
+  'odd-state',
+  'poor',
+  'foreign-change',
+  'foreign-delete',
+  'foreign-create',
+  'foreign-activity',
+  'foreign-probe',
+] as const;
+export type WorldFault = (typeof worldFaults)[number];
+export type FaultKind = NetworkFault | WorldFault;
+
+export const allFaults: readonly FaultKind[] = [...networkFaults, ...worldFaults];
+
+export const settleMs = 5000;
+export const lateMs = 2400;
+export const lagMs = 2400;
+/** The client's own patience with one exchange. */
+export const exchangeMs = 30_000;
+
+export function drawFaults(random: SeededRandom): Map<FaultKind, number> {
+  const density = random.pick([0.15, 0.3, 0.6]);
+  const chosen = new Map<FaultKind, number>();
+  for (const kind of allFaults) {
+    const isChosen = random.chance(density);
+    const probability = random.pick([0.01, 0.04, 0.12]);
+    if (isChosen) chosen.set(kind, probability);
+  }
+  return chosen;
+}

@@ -1,0 +1,101 @@
+/** S5, S13, S20: what may be destroyed, and when something may be forgotten. */
+import { massChangeLimit } from '../../../src/plan/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
+import { marked } from '../truth.ts';
+import { idIn, isActivity, isMutation, type Exchange, type Invariant, type Json } from '../watch.ts';
+
+function destroys({ method, body }: Exchange): boolean {
+  return method === 'DELETE' || body?.action === 'delete';
+}
+
+/** Only what is ours is deleted, when its people want that, and nobody's work is going on in it. */
+const s5DeleteOnlyOurs: Invariant = (view) => {
+  const activities = new Map<string, { readonly startedMs: number }>();
+  return {
+    received({ method, path, sentAtMs }, { verdict }) {
+      const id = idIn(path);
+      if (method === 'GET' && id !== undefined && isActivity({ path }) && verdict === 'done') {
+        activities.set(id, { startedMs: sentAtMs });
+      }
+    },
+    sent(exchange) {
+      const id = idIn(exchange.path);
+      if (!isMutation(exchange) || !destroys(exchange) || id === undefined) return;
+      const told = `the deletion of ${id} (${exchange.path})`;
+      const record = view.disk.records().find(({ externalId }) => externalId === id);
+      if (!record) return view.violated('S5', `${told}: no object has it`);
+      const { key, deletionRequestedAt, manifest } = record;
+      const isReplaced = (manifest.spec as Json).replacement === 'Recreate' || view.history(key).some(({ spec }) => spec.replacement === 'Recreate');
+      if (deletionRequestedAt === undefined && !isReplaced) view.violated('S5', `${told}: ${key} is to stay`);
+      if (view.wanted.has(key) && !isReplaced && !wasRemoved(key)) view.violated('S5', `${told}: ${key} was never removed by anybody`);
+      const isService = parseObjectKey(key).kind === 'ContainerService';
+      const isForced = view.history(key).some(({ spec }) => spec.disruption === 'Always');
+      if (!isService || isForced) return;
+      const read = activities.get(id);
+      if (!read) return view.violated('S5', `${told}: nobody looked for activities in it`);
+      const unreleased = unreleasedSince(view, id, read.startedMs);
+      if (unreleased !== undefined) view.violated('S5', `${told}: the activity ${unreleased} goes on in it`);
+    },
+    delivered() {},
+  };
+
+  /** Edited, removed and written again in one moment: then the people wanted it gone, for that moment. */
+  function wasRemoved(key: ObjectKey): boolean {
+    return view.wasRemoved(key);
+  }
+};
+
+/** An activity that had been registered when the activities were read, and is not released yet. */
+function unreleasedSince({ plane, epochMs }: Parameters<Invariant>[0], serviceId: string, sinceMs: number): string | undefined {
+  const row = plane.store?.database.get(
+    'SELECT id FROM activities WHERE service_id = $serviceId AND released_at_ms IS NULL AND registered_at_ms < $atMs',
+    { serviceId, atMs: epochMs + sinceMs },
+  );
+  return row === undefined ? undefined : String(row['id']);
+}
+
+/** An object is forgotten only when nothing of it is left, or it is to be left. */
+const s13NothingIsLeftBehind: Invariant = (view) => ({
+  durable(write) {
+    if (write.kind !== 'remove' || !view.plane.isUp) return;
+    const { key } = write;
+    const record = view.disk.record(key);
+    const spec: Json = record?.manifest.spec;
+    const isKept = [spec, ...view.history(key).map((each) => each.spec)].some((each) => each?.deletionPolicy === 'Retain');
+    const left = isKept ? [] : marked(view, key, 'any');
+    if (left.length > 0) view.violated('S13', `${key} is forgotten, and ${left.join(', ')} is still there`);
+    const intent = view.disk.intent(key);
+    if (intent?.outcome === 'pending' || intent?.outcome === 'unknown') {
+      view.violated('S13', `${key} is forgotten, and what became of ${intent.action} is not known`);
+    }
+  },
+});
+
+const windowMs = 60_000;
+
+/** A source that loses much at once deletes nothing. */
+const s20PruneGuard: Invariant = (view) => {
+  let marks: number[] = [];
+  return {
+    started: () => {
+      marks = [];
+    },
+    durable(write) {
+      if (write.kind !== 'save' || view.massChangeAllowed) return;
+      const gone = write.records.filter(
+        ({ key, deletionRequestedAt }) =>
+          deletionRequestedAt !== undefined && view.disk.record(key)?.deletionRequestedAt === undefined,
+      );
+      for (const { key } of gone) {
+        if (view.wanted.has(key) && !view.wasRemoved(key)) view.violated('S20', `${key} is taken as gone, and nobody removed it`);
+        marks.push(view.nowMs);
+      }
+      if (gone.length === 0) return;
+      marks = marks.filter((atMs) => atMs > view.nowMs - windowMs);
+      const total = view.disk.records().filter(({ deletionRequestedAt }) => deletionRequestedAt === undefined).length + marks.length;
+      if (marks.length > massChangeLimit(total)) view.violated('S20', `${marks.length} of ${total} objects are taken as gone within a minute`);
+    },
+  };
+};
+
+export const deletionInvariants: readonly Invariant[] = [s5DeleteOnlyOurs, s13NothingIsLeftBehind, s20PruneGuard];

@@ -1,0 +1,180 @@
+/** S1 to S4, S6, S7, S9: what may be sent, and when. */
+import type { ObjectKey } from '../../../src/resources/index.ts';
+import { marked } from '../truth.ts';
+import { idIn, isActivity, isMutation, type Exchange, type Invariant, type Json } from '../watch.ts';
+
+/** At most one thing at the provider for each object. */
+const s1AtMostOne: Invariant = (view) => ({
+  delivered({ method, path, reply }) {
+    if (method !== 'POST' || reply.status !== 201) return;
+    const creates = ['/api/services', '/api/volumes', '/api/templates'].includes(path);
+    for (const key of creates ? keysEver(view) : []) {
+      const alive = marked(view, key, 'alive');
+      if (alive.length > 1) view.violated('S1', `${alive.length} things carry the mark of ${key}: ${alive.join(', ')}`);
+    }
+  },
+});
+
+function keysEver({ disk, wanted }: Parameters<Invariant>[0]): Iterable<ObjectKey> {
+  return new Set([...disk.records().map(({ key }) => key), ...wanted.keys()]);
+}
+
+/** The intent is on the disk before its request is sent; so is the id under which an activity is registered. */
+const s2IntentBeforeEffect: Invariant = (view) => ({
+  sent(exchange) {
+    const { disk } = view;
+    const { method, path, key, body } = exchange;
+    const told = `${method} ${path} with the key ${key}`;
+    if (isActivity(exchange) && method === 'POST') {
+      const lease = disk.records().find(({ lease: kept }) => kept?.activityId === body.id)?.lease;
+      if (!lease) view.violated('S2', `${told}: the activity ${body.id} is not on the disk`);
+      else if (body.release && lease.releaseKey !== key) view.violated('S2', `${told}: the key of the release is not on the disk`);
+      return;
+    }
+    if (!isMutation(exchange)) return;
+    const intent = disk.intents().find(({ idempotencyKey }) => idempotencyKey === key);
+    if (!intent) view.violated('S2', `${told}: there is no such intent on the disk`);
+    else if (intent.outcome !== 'pending') view.violated('S2', `${told}: its intent is ${intent.outcome} already`);
+  },
+});
+
+/** A key has one request, and is not sent again once its outcome is written down. */
+const s3KeyDiscipline: Invariant = (view) => {
+  const requests = new Map<string, string>();
+  const closed = new Set<string>();
+  return {
+    sent({ method, path, key, text }) {
+      if (key === undefined) return;
+      const request = `${method} ${path} ${text ?? ''}`;
+      const before = requests.get(key) ?? request;
+      requests.set(key, request);
+      if (before !== request) view.violated('S3', `the key ${key} was used for\n${before}\nand then for\n${request}`);
+      if (closed.has(key)) view.violated('S3', `the key ${key} is sent again, after its outcome was known: ${request}`);
+    },
+    durable(write) {
+      if (write.kind !== 'save' || !write.intent) return;
+      const { outcome, idempotencyKey } = write.intent;
+      if (outcome === 'applied' || outcome === 'refused') closed.add(idempotencyKey);
+    },
+  };
+};
+
+interface Doubt {
+  readonly sinceMs: number;
+  isSettled: boolean;
+}
+
+/** After an uncertain outcome nothing is sent for the object before a read that began a settle window later. */
+const s4NoBlindRepeat: Invariant = (view) => {
+  const doubts = new Map<ObjectKey, Doubt>();
+  const open = new Map<number, ObjectKey>();
+  return {
+    sent(exchange) {
+      const { object, method, path } = exchange;
+      if (!isMutation(exchange) || object === undefined) return;
+      const doubt = doubts.get(object);
+      if (doubt && !doubt.isSettled) {
+        view.violated('S4', `${method} ${path} for ${object}, whose last outcome is uncertain since ${view.nowMs - doubt.sinceMs} ms and was not looked into`);
+      }
+      doubts.delete(object);
+      open.set(exchange.number, object);
+    },
+    received(exchange, { verdict }) {
+      const object = open.get(exchange.number);
+      open.delete(exchange.number);
+      if (object !== undefined && verdict === 'uncertain') doubts.set(object, { sinceMs: view.nowMs, isSettled: false });
+      if (exchange.method !== 'GET' || verdict !== 'done') return;
+      for (const doubt of doubts.values()) {
+        if (exchange.sentAtMs >= doubt.sinceMs + view.settleMs) doubt.isSettled = true;
+      }
+    },
+    /** Whatever was under way when the process died is uncertain for the next one. */
+    started() {
+      for (const object of open.values()) doubts.set(object, { sinceMs: view.nowMs, isSettled: false });
+      open.clear();
+    },
+  };
+};
+
+const knownStates = new Set(['running', 'sleeping', 'paused', 'error', 'provisioning', 'deleting', 'ready', 'expanding']);
+
+/** Nothing is done in a state that is not known, or on a read that is older than one before it. */
+const s6UnknownMeansHandsOff: Invariant = (view) => {
+  const latest = new Map<string, { state: string; revision: number }>();
+  const highest = new Map<string, number>();
+  return {
+    started() {
+      latest.clear();
+      highest.clear();
+    },
+    received({ method, path }, { verdict, body }) {
+      if (method !== 'GET' || verdict !== 'done') return;
+      const one: Json = body.service ?? body.volume;
+      for (const seen of path === '/api/account' ? [...body.services, ...body.volumes] : one ? [one] : []) {
+        const { id, revision } = seen;
+        latest.set(id, { state: seen.state ?? seen.status, revision });
+        highest.set(id, Math.max(highest.get(id) ?? 0, revision));
+      }
+    },
+    sent(exchange) {
+      const id = idIn(exchange.path);
+      const seen = isMutation(exchange) && id !== undefined ? latest.get(id) : undefined;
+      if (!seen || id === undefined) return;
+      const told = `${exchange.method} ${exchange.path}`;
+      if (!knownStates.has(seen.state)) view.violated('S6', `${told} in the state ${seen.state}`);
+      // The planner rests on one read, and another may have come in since: only what both show is held against it.
+      const newest = highest.get(id) ?? 0;
+      if (exchange.body?.revision !== undefined && exchange.body.revision < newest) {
+        view.violated('S6', `${told} rests on revision ${exchange.body.revision}, and ${newest} was seen before`);
+      }
+    },
+  };
+};
+
+/** A revision that is sent is not older than our own last accepted change, and never lower than one sent before. */
+const s7FreshRevision: Invariant = (view) => {
+  const acknowledged = new Map<string, number>();
+  const used = new Map<string, number>();
+  return {
+    received(exchange, { verdict, body }) {
+      if (!isMutation(exchange) || verdict !== 'done' || typeof body.revision !== 'number') return;
+      acknowledged.set(body.id, Math.max(acknowledged.get(body.id) ?? 0, body.revision));
+    },
+    sent({ method, path, body }) {
+      const id = idIn(path);
+      const revision: unknown = body?.revision;
+      if (id === undefined || typeof revision !== 'number') return;
+      const lowest = Math.max(acknowledged.get(id) ?? 0, used.get(id) ?? 0);
+      if (revision < lowest) view.violated('S7', `${method} ${path} with the revision ${revision}, after ${lowest}`);
+      used.set(id, revision);
+    },
+  };
+};
+
+/** One request at a time for each object. */
+const s9OneWriter: Invariant = (view) => {
+  const flying = new Map<ObjectKey, Exchange>();
+  return {
+    started: () => flying.clear(),
+    sent(exchange) {
+      const { object, method, path } = exchange;
+      if (!isMutation(exchange) || object === undefined) return;
+      const other = flying.get(object);
+      if (other) view.violated('S9', `${method} ${path} for ${object} while ${other.method} ${other.path} is under way`);
+      flying.set(object, exchange);
+    },
+    received({ object }) {
+      if (object !== undefined) flying.delete(object);
+    },
+  };
+};
+
+export const mutationInvariants: readonly Invariant[] = [
+  s1AtMostOne,
+  s2IntentBeforeEffect,
+  s3KeyDiscipline,
+  s4NoBlindRepeat,
+  s6UnknownMeansHandsOff,
+  s7FreshRevision,
+  s9OneWriter,
+];

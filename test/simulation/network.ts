@@ -1,0 +1,254 @@
+/**
+ * The network between the manager and the control plane. A request takes its time, may be refused, lost, delivered twice or late, and its
+ * answer may be lost, late, broken, or not come from the control plane at all.
+ *
+ * A second delivery of a request happens before the answer to the first has reached the client, as when a proxy tries again.
+ * What a killed manager has sent still arrives within `lateMs`.
+ */
+import type { HttpReply, HttpRequest, Transport } from '../../src/api/index.ts';
+import type { Timer } from '../../src/base/index.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
+import { exchangeMs, lagMs, lateMs, type FaultKind, type NetworkFault } from './faults.ts';
+import type { Plane, PlaneReply } from './plane.ts';
+import type { Life, Scheduler } from './scheduler.ts';
+import { isActivity, type Delivery, type Exchange, type Json, type Received } from './watch.ts';
+
+export interface NetworkOptions {
+  readonly scheduler: Scheduler;
+  readonly random: SeededRandom;
+  readonly plane: Plane;
+  readonly faults: ReadonlyMap<FaultKind, number>;
+  /** Faults happen until then. */
+  readonly healAtMs: () => number;
+  readonly onSent: (request: HttpRequest, life: number) => Exchange;
+  readonly onReceived: (exchange: Exchange, answer: Received) => void;
+  readonly onDelivered: (delivery: Delivery) => void;
+  readonly onFault: (kind: string, exchange: Exchange) => void;
+  /** What the account shows beside the truth, e.g. a state that nobody knows. */
+  readonly disguise: (path: string, body: Json) => boolean;
+}
+
+interface Travelling {
+  timer: Timer;
+  readonly arriveAtMs: number;
+  readonly arrive: () => void;
+}
+
+interface Past {
+  readonly untilMs: number;
+  readonly account: string;
+}
+
+export class Network {
+  readonly #options: NetworkOptions;
+  readonly #travelling = new Set<Travelling>();
+  /** What the account was like before each of the latest changes. */
+  #past: Past[] = [];
+
+  constructor(options: NetworkOptions) {
+    this.#options = options;
+  }
+
+  transport(life: Life, lifeNumber: number): Transport {
+    return {
+      exchange: (request, signal) => this.#exchange(request, signal, life, lifeNumber),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  /** The sender is gone: what is on its way arrives soon. */
+  cutOff(): void {
+    const { scheduler } = this.#options;
+    for (const travelling of this.#travelling) {
+      if (travelling.arriveAtMs <= scheduler.nowMs + lateMs) continue;
+      travelling.timer.cancel();
+      travelling.timer = scheduler.after(lateMs, travelling.arrive);
+    }
+  }
+
+  /** A request that arrives now, by whomever. */
+  async deliver(request: Omit<Delivery, 'reply'>, headers: Readonly<Record<string, string>>): Promise<PlaneReply | undefined> {
+    const { plane, scheduler, onDelivered, faults } = this.#options;
+    if (request.method !== 'GET' && faults.has('stale-reads') && !isActivity(request)) await this.#remember();
+    const { method, path, text: body } = request;
+    const reply = await scheduler.busy(plane.request({ method, path, headers, body }));
+    if (!reply) return undefined;
+    scheduler.trace(`server ${method} ${path} ${request.key ?? ''} -> ${reply.status}`);
+    onDelivered({ ...request, reply });
+    return reply;
+  }
+
+  #exchange(request: HttpRequest, signal: AbortSignal | undefined, life: Life, lifeNumber: number): Promise<HttpReply> {
+    const { scheduler, random, plane, onSent, onReceived } = this.#options;
+    return new Promise((resolve) => {
+      if (life.isOver) return;
+      const exchange = onSent(request, lifeNumber);
+      scheduler.trace(`send #${exchange.number} ${exchange.method} ${exchange.path} ${exchange.key ?? ''}`);
+      let isOver = false;
+      const finish = (reply: HttpReply) => {
+        if (isOver || life.isOver) return;
+        isOver = true;
+        deadline.cancel();
+        const answer = received(reply);
+        scheduler.trace(`receive #${exchange.number} ${reply.kind} ${answer.status ?? ''} ${answer.verdict}`);
+        onReceived(exchange, answer);
+        resolve(reply);
+      };
+      const deadline = life.after(exchangeMs, () => finish(unknown('no complete answer within 30 s')));
+      signal?.addEventListener('abort', () => finish(unknown('aborted')), { once: true });
+      const fault = (kind: NetworkFault) => this.#draws(kind, exchange);
+      const soonMs = () => random.between(1, random.chance(0.1) ? 800 : 60);
+      if (!plane.isUp || fault('refuse')) {
+        life.after(soonMs(), () => finish({ kind: 'not-sent', reason: 'connect ECONNREFUSED' }));
+        return;
+      }
+      const made = this.#madeUp(exchange);
+      if (made) {
+        life.after(soonMs(), () => finish(made));
+        return;
+      }
+      const giveUpMs = fault('reset') ? soonMs() : exchangeMs;
+      if (giveUpMs < exchangeMs) life.after(giveUpMs, () => finish(unknown('read ECONNRESET')));
+      if (fault('lose-request')) return;
+      const lateByMs = fault('late') ? giveUpMs + random.between(0, lateMs - 900) : 0;
+      const arriveMs = soonMs() + lateByMs;
+      const losesReply = fault('lose-reply');
+      const answerMs = fault('slow') ? random.between(5000, exchangeMs - 3500) : soonMs();
+      const arrived = (reply: PlaneReply | undefined) => {
+        if (!reply) life.after(soonMs(), () => finish(unknown('socket hang up')));
+        else if (!losesReply) life.after(answerMs, () => finish(this.#onTheWayBack(exchange, reply)));
+      };
+      this.#send(exchange, request, arriveMs, arrived);
+      const latestMs = Math.min(arriveMs + answerMs - 1, giveUpMs + lateMs);
+      if (fault('duplicate')) this.#send(exchange, request, random.between(Math.min(arriveMs, latestMs), latestMs), () => undefined);
+    });
+  }
+
+  #send(exchange: Exchange, request: HttpRequest, delayMs: number, then: (reply: PlaneReply | undefined) => void): void {
+    const { scheduler } = this.#options;
+    const { method, path, key, text } = exchange;
+    const arrive = () => {
+      this.#travelling.delete(travelling);
+      void scheduler.busy(this.deliver({ method, path, key, text, isForeign: false }, request.headers).then(then));
+    };
+    const timer = scheduler.after(delayMs, arrive);
+    const travelling = { timer, arrive, arriveAtMs: scheduler.nowMs + delayMs };
+    this.#travelling.add(travelling);
+  }
+
+  /** Whether `kind` hits this exchange. */
+  #draws(kind: NetworkFault, exchange: Exchange): boolean {
+    const { faults, random, scheduler, healAtMs, onFault } = this.#options;
+    const probability = faults.get(kind);
+    if (probability === undefined || !random.chance(probability) || scheduler.nowMs >= healAtMs()) return false;
+    scheduler.trace(`fault ${kind} #${exchange.number}`);
+    onFault(kind, exchange);
+    return true;
+  }
+
+  /** An answer that the request did not get from the control plane, which never saw it. */
+  #madeUp(exchange: Exchange): HttpReply | undefined {
+    const { random } = this.#options;
+    if (this.#draws('throttle', exchange)) {
+      const retryAfter = random.pick(['1', '3', '20', undefined, 'soon']);
+      return reply(429, errorText('rate_limited'), retryAfter);
+    }
+    if (this.#draws('unavailable', exchange)) return reply(503, errorText('unavailable'));
+    if (this.#draws('unauthorized', exchange)) return reply(401, errorText('unauthorized'));
+    const isCostly = exchange.method === 'POST' && /^\/api\/(services|volumes)(\/[^/]+\/actions)?$/.test(exchange.path);
+    const frees = /"(stop|delete)"/.test(exchange.text ?? '');
+    if (!isCostly || frees || !this.#draws('scarce', exchange)) return undefined;
+    return reply(409, errorText(random.pick(['capacity_unavailable', 'insufficient_funds'])));
+  }
+
+  #onTheWayBack(exchange: Exchange, { status, body, retryAfter }: PlaneReply): HttpReply {
+    const { random } = this.#options;
+    if (this.#draws('broken', exchange)) {
+      const broken = [
+        reply(502, '<h1>Bad Gateway</h1>'),
+        reply(500, errorText('internal')),
+        reply(504, ''),
+        reply(200, '<html>welcome</html>'),
+        reply(status, body.slice(0, Math.floor(body.length / 2))),
+        reply(408, errorText('timeout')),
+      ];
+      return random.pick(broken);
+    }
+    const shown = exchange.method === 'GET' && status === 200 ? this.#shown(exchange, body) : body;
+    return reply(shown === undefined ? 404 : status, shown ?? errorText('not_found'), retryAfter);
+  }
+
+  /** What a read shows in place of `text`; undefined: that there is no such thing. */
+  #shown(exchange: Exchange, text: string): string | undefined {
+    const { path } = exchange;
+    const { random, disguise } = this.#options;
+    const isAccount = path === '/api/account';
+    const id = /^\/api\/services\/([^/]+)$/.exec(path)?.[1];
+    if (!isAccount && id === undefined) return text;
+    let shown = text;
+    const past = this.#past.find(({ untilMs }) => untilMs >= exchange.sentAtMs - lagMs);
+    if (past && this.#draws('stale-reads', exchange)) {
+      if (isAccount) shown = past.account;
+      else {
+        const account: Json = JSON.parse(past.account);
+        const service: Json = account.services.find((each: Json) => each.id === id);
+        if (!service) return undefined;
+        shown = JSON.stringify({ service });
+      }
+    }
+    const body: Json = JSON.parse(shown);
+    const isDisguised = disguise(path, body);
+    const lists = isAccount ? [body.services, body.volumes].filter((list: Json[]) => list.length > 0) : [];
+    const isTruncated = lists.length > 0 && this.#draws('truncated-reads', exchange);
+    if (isTruncated) {
+      const list = random.pick(lists) as Json[];
+      list.splice(random.between(0, list.length - 1), random.chance(0.3) ? list.length : 1);
+    }
+    return isDisguised || isTruncated ? JSON.stringify(body) : shown;
+  }
+
+  async #remember(): Promise<void> {
+    const { scheduler, plane } = this.#options;
+    const headers = { authorization: `Bearer ${this.ourKey}` };
+    const now = await scheduler.busy(plane.request({ method: 'GET', path: '/api/account', headers, body: undefined }));
+    if (now?.status !== 200) return;
+    this.#past = [...this.#past.filter(({ untilMs }) => untilMs >= scheduler.nowMs - 2 * exchangeMs), { untilMs: scheduler.nowMs, account: now.body }];
+  }
+
+  ourKey = '';
+}
+
+function reply(status: number, body: string, retryAfter?: string): HttpReply {
+  return { kind: 'reply', status, body, retryAfter };
+}
+
+function unknown(reason: string): HttpReply {
+  return { kind: 'unknown', reason };
+}
+
+function errorText(code: string): string {
+  return JSON.stringify({ error: { code, message: `made up by the network: ${code}` } });
+}
+
+/** What may be concluded from an answer, told by the table of FAULTS and not by the client's own code. */
+function received(answer: HttpReply): Received {
+  const nothing = { status: undefined, retryAfter: undefined, body: undefined };
+  if (answer.kind === 'not-sent') return { ...nothing, verdict: 'not-sent' };
+  if (answer.kind === 'unknown') return { ...nothing, verdict: 'uncertain' };
+  const { status, retryAfter } = answer;
+  const body = parsed(answer.body);
+  if (status >= 200 && status < 300) {
+    return { verdict: body === undefined ? 'uncertain' : 'done', status, retryAfter, body };
+  }
+  const isRefusal = (status >= 400 && status < 500 && status !== 408) || status === 503;
+  const isTold = typeof body?.error?.code === 'string';
+  return { verdict: isRefusal && isTold ? 'rejected' : 'uncertain', status, retryAfter, body: undefined };
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

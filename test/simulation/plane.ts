@@ -1,0 +1,149 @@
+/**
+ * The reference control plane in this process: its real domain and its real HTTP application, without a socket. A crash
+ * rolls back what is not committed and forgets the process; the next start opens the same database.
+ */
+import { rmSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pino from 'pino';
+import { openControlPlane } from '../../src/control-plane/main.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
+import { randomPort } from './random-port.ts';
+import { Life, type Scheduler } from './scheduler.ts';
+
+export interface PlaneRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+export interface PlaneReply {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly body: string;
+}
+
+export interface PlaneOptions {
+  readonly scheduler: Scheduler;
+  readonly random: SeededRandom;
+  readonly wallMs: () => number;
+  /** Its own request limit. */
+  readonly rateLimitPerSecond: number | undefined;
+  /** It has to survive crashes, so its database is a file. */
+  readonly crashes: boolean;
+}
+
+type Open = Awaited<ReturnType<typeof openControlPlane>>;
+
+const logger = pino({ level: 'silent' });
+export const ourKey = 'key-of-acme';
+export const strangersKey = 'key-of-a-stranger';
+const wealth = 1_000_000_000_000;
+
+export class Plane {
+  readonly #options: PlaneOptions;
+  readonly #folder: string | undefined;
+  #open: { readonly parts: Open; readonly life: Life } | undefined;
+  /** Requests that a crash leaves without an answer. */
+  readonly #waiting = new Set<() => void>();
+  /** The next commit does not come about: the process is killed before it. */
+  #diesAtCommit = false;
+  onCrash: () => void = () => {};
+
+  constructor(options: PlaneOptions) {
+    this.#options = options;
+    this.#folder = options.crashes ? mkdtempSync(path.join(tmpdir(), 'fleetkeeper-simulation-')) : undefined;
+  }
+
+  get isUp(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** What it holds; as nobody sees it from outside. */
+  get store() {
+    return this.#open?.parts.store;
+  }
+
+  async start(): Promise<void> {
+    const { scheduler, random, wallMs, rateLimitPerSecond } = this.#options;
+    const life = new Life(scheduler, wallMs, random.between(0, 1_000_000));
+    const parts = await openControlPlane({
+      listen: { host: 'nowhere', port: 0 },
+      database: this.#folder === undefined ? ':memory:' : path.join(this.#folder, 'plane.db'),
+      accounts: {
+        accounts: [
+          { name: 'acme', email: 'ops@acme.example', emailVerified: true, balanceMicros: wealth, apiKeys: [ourKey] },
+          { name: 'stranger', email: 's@other.example', emailVerified: true, balanceMicros: wealth, apiKeys: [strangersKey] },
+        ],
+      },
+      ...(rateLimitPerSecond === undefined ? {} : { rateLimitPerSecond }),
+      clock: life.clock,
+      random: randomPort(random),
+      eventLoop: {
+        endOfTurn: (run) => void setImmediate(() => this.#commit(life, run)),
+        crash: () => this.crash(),
+      },
+      logger,
+    });
+    await parts.api.ready();
+    this.#open = { parts, life };
+  }
+
+  /** Undefined when it was not up, or was killed before it answered. */
+  async request({ method, path: url, headers, body }: PlaneRequest): Promise<PlaneReply | undefined> {
+    const open = this.#open;
+    if (!open) return undefined;
+    const killed = Promise.withResolvers<undefined>();
+    const onKill = () => killed.resolve(undefined);
+    this.#waiting.add(onKill);
+    const answered = open.parts.api.inject({
+      method: method as 'GET',
+      url,
+      headers: { ...headers, host: 'control.example' },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    const reply = await Promise.race([answered, killed.promise]);
+    this.#waiting.delete(onKill);
+    if (!reply || open.life.isOver) return undefined;
+    const retryAfter = reply.headers['retry-after'];
+    return { status: reply.statusCode, retryAfter: retryAfter === undefined ? undefined : String(retryAfter), body: reply.body };
+  }
+
+  crash(): void {
+    const open = this.#open;
+    if (!open || this.#folder === undefined) return;
+    this.#open = undefined;
+    this.#diesAtCommit = false;
+    open.life.end();
+    open.parts.store.database.rollback();
+    open.parts.store.close();
+    for (const onKill of this.#waiting) onKill();
+    this.#waiting.clear();
+    this.onCrash();
+  }
+
+  /** In the middle of the next request that changes something. */
+  crashAtCommit(): void {
+    this.#diesAtCommit = true;
+  }
+
+  /** It does not, after all. */
+  spare(): void {
+    this.#diesAtCommit = false;
+  }
+
+  async stop(): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    await open?.parts.close();
+    open?.life.end();
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true });
+  }
+
+  #commit(life: Life, run: () => void): void {
+    if (life.isOver) return;
+    if (this.#diesAtCommit && this.#folder !== undefined) this.crash();
+    else run();
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * The folder, as it is read: each document is a file. It may lose its documents for a while (a bad mount), or be
+ * readable in part only; then what it shows is not what its users want.
+ */
+import { stringify } from 'yaml';
+import type { DesiredSnapshot, DesiredSource } from '../../src/desired/index.ts';
+import { desiredOf } from '../support/desired.ts';
+import type { Json } from './watch.ts';
+
+export type Loss = 'none' | 'empty' | 'half';
+
+export class SimulatedFolder {
+  readonly #files = new Map<string, string>();
+  readonly #listeners = new Set<(snapshot: DesiredSnapshot) => void>();
+  #loss: Loss = 'none';
+  #shown: DesiredSnapshot = desiredOf({});
+
+  write(file: string, document: Json): void {
+    this.#files.set(file, stringify(document));
+  }
+
+  remove(file: string): void {
+    this.#files.delete(file);
+  }
+
+  /** Who reads it is told. */
+  publish(): void {
+    this.#shown = desiredOf(this.#visible());
+    for (const listener of this.#listeners) listener(this.#shown);
+  }
+
+  lose(loss: Loss): void {
+    this.#loss = loss;
+    this.publish();
+  }
+
+  /** For one life of the manager; `isOver` tells when that is no more. */
+  source(isOver: () => boolean): DesiredSource {
+    let listener: ((snapshot: DesiredSnapshot) => void) | undefined;
+    return {
+      description: 'the simulated folder',
+      start: async (onChange) => {
+        listener = (snapshot) => {
+          if (!isOver()) onChange(snapshot);
+        };
+        this.#listeners.add(listener);
+        return this.#shown;
+      },
+      stop: async () => {
+        if (listener) this.#listeners.delete(listener);
+      },
+    };
+  }
+
+  #visible(): Record<string, string> {
+    const files = [...this.#files];
+    if (this.#loss === 'empty') return {};
+    const visible = this.#loss === 'half' ? files.filter((_, index) => index % 2 === 0) : files;
+    return Object.fromEntries(visible);
+  }
+}

@@ -1,0 +1,112 @@
+/** The people who write, edit and remove documents, and what they want at each moment. */
+import { objectKey, type ObjectKey } from '../../src/resources/index.ts';
+import { SeededRandom } from '../support/seeded-random.ts';
+import { edited, manifestOf, newDocument, secrets, type Document } from './documents.ts';
+import type { Action, Slot } from './script.ts';
+import type { SimulatedFolder } from './source.ts';
+import type { Wanted } from './watch.ts';
+
+export const accountName = 'default';
+
+export interface UsersOptions {
+  readonly folder: SimulatedFolder;
+  readonly slots: readonly Slot[];
+  readonly accountSpec: object;
+}
+
+export class Users {
+  readonly #options: UsersOptions;
+  readonly #documents = new Map<ObjectKey, Document>();
+  readonly #histories = new Map<ObjectKey, Wanted[]>();
+  readonly wanted = new Map<ObjectKey, Wanted>();
+  /** Objects that have been declared, the same name counted again after it was removed. */
+  lives = 0;
+
+  constructor(options: UsersOptions) {
+    this.#options = options;
+    for (const secret of secrets) options.folder.write(`secret-${secret.metadata.name}`, secret);
+    this.writeAccount({});
+  }
+
+  writeAccount(annotations: Readonly<Record<string, string>>): void {
+    const { folder, accountSpec } = this.#options;
+    folder.write('secret-key', {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'compute' },
+      stringData: { apiKey: (accountSpec as { apiKey: string }).apiKey },
+    });
+    const { apiKey: _apiKey, ...spec } = accountSpec as { apiKey: string };
+    folder.write('account', {
+      apiVersion: 'fleetkeeper.dev/v1alpha1',
+      kind: 'Account',
+      metadata: { name: accountName, annotations },
+      spec,
+    });
+    folder.publish();
+  }
+
+  history(key: ObjectKey): readonly Wanted[] {
+    return this.#histories.get(key) ?? [];
+  }
+
+  write({ slot, seed }: Action): void {
+    const random = new SeededRandom(seed);
+    const { kind, name } = this.#slot(slot);
+    const key = objectKey(kind, 'default', name);
+    const present = this.#documents.get(key);
+    if (present) {
+      this.#put(key, edited(present, random));
+      return;
+    }
+    const service = objectKey('ContainerService', 'default', name.split('.')[0] ?? '');
+    if (kind === 'ProtectedTask' && !this.#documents.has(service)) return;
+    const volumes = [...this.#documents.values()].filter((each) => each.kind === 'StorageVolume').map((each) => each.name);
+    this.lives += 1;
+    this.#put(key, newDocument(kind, name, random, volumes));
+  }
+
+  /** A volume that a service refers to stays. */
+  remove({ slot }: Action): void {
+    const { kind, name } = this.#slot(slot);
+    const key = objectKey(kind, 'default', name);
+    const isUsed = [...this.#documents.values()].some(({ spec }) => spec.storage?.volumeRef?.name === name);
+    if (!this.#documents.has(key) || (kind === 'StorageVolume' && isUsed)) return;
+    this.#drop(key);
+  }
+
+  /** At the end people see to what only people can: tasks without a service go, and losses of data are consented to. */
+  tidyUp(annotate: (document: Document) => Readonly<Record<string, string>>): void {
+    for (const [key, document] of this.#documents) {
+      const service = objectKey('ContainerService', 'default', document.name.split('.')[0] ?? '');
+      if (document.kind === 'ProtectedTask' && !this.#documents.has(service)) this.#drop(key);
+      else this.#put(key, { ...document, annotations: { ...document.annotations, ...annotate(document) } });
+    }
+  }
+
+  documents(): Iterable<[ObjectKey, Document]> {
+    return this.#documents;
+  }
+
+  #put(key: ObjectKey, document: Document): void {
+    this.#documents.set(key, document);
+    const wanted = { key, name: document.name, spec: document.spec };
+    this.wanted.set(key, wanted);
+    this.#histories.set(key, [...this.history(key), wanted]);
+    this.#options.folder.write(key, manifestOf(document));
+    this.#options.folder.publish();
+  }
+
+  #drop(key: ObjectKey): void {
+    this.#documents.delete(key);
+    this.wanted.delete(key);
+    this.#options.folder.remove(key);
+    this.#options.folder.publish();
+  }
+
+  #slot(index: number): Slot {
+    const slot = this.#options.slots[index];
+    if (!slot) throw new Error(`there is no slot ${index}`);
+    return slot;
+  }
+}

@@ -1,0 +1,95 @@
+/** What the checker is shown, as it happens. Every invariant is a function that returns a watcher of what it needs. */
+import type { ObjectKey } from '../../src/resources/index.ts';
+import type { Disk, Write } from './disk.ts';
+import type { Plane, PlaneReply } from './plane.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = any;
+
+/** One request of the manager, from the moment it was handed to the network. */
+export interface Exchange {
+  readonly number: number;
+  /** Counts the lives of the manager. */
+  readonly life: number;
+  readonly method: string;
+  readonly path: string;
+  readonly key: string | undefined;
+  readonly text: string | undefined;
+  readonly body: Json;
+  readonly sentAtMs: number;
+  /** For whom it is, as the disk tells; of a mutation, activities not counted. */
+  readonly object: ObjectKey | undefined;
+}
+
+/** `uncertain`: anything that leaves open what became of it. */
+export type Verdict = 'done' | 'rejected' | 'not-sent' | 'uncertain';
+
+export interface Received {
+  readonly verdict: Verdict;
+  readonly status: number | undefined;
+  readonly retryAfter: string | undefined;
+  /** Undefined unless it was read. */
+  readonly body: Json;
+}
+
+/** A request at the server, whoever sent it, and what it was answered. */
+export interface Delivery {
+  readonly method: string;
+  readonly path: string;
+  readonly key: string | undefined;
+  readonly text: string | undefined;
+  readonly reply: PlaneReply;
+  readonly isForeign: boolean;
+}
+
+export interface Watcher {
+  sent?(exchange: Exchange): void;
+  received?(exchange: Exchange, answer: Received): void;
+  delivered?(delivery: Delivery): void;
+  /** Just before it is on the disk. */
+  durable?(write: Write): void;
+  /** The manager was started, for the first time or anew. */
+  started?(life: number): void;
+  /** The control plane is back after a crash. */
+  recovered?(): void;
+  /** Somebody else changed what the manager keeps. */
+  meddled?(id: string): void;
+  finished?(): void;
+}
+
+/** A document as the users want it now. */
+export interface Wanted {
+  readonly key: ObjectKey;
+  readonly name: string;
+  readonly spec: Json;
+}
+
+/** What an invariant may look at. */
+export interface View {
+  readonly disk: Disk;
+  readonly plane: Plane;
+  readonly settleMs: number;
+  readonly nowMs: number;
+  /** Monotonic time at which the present life of the manager began. */
+  readonly lifeStartedMs: number;
+  readonly requests: { readonly perSecond: number; readonly burst: number; readonly concurrency: number };
+  readonly minimumBalanceMicros: number;
+  readonly massChangeAllowed: boolean;
+  /** By key; what the users have written, whatever the source shows. */
+  readonly wanted: ReadonlyMap<ObjectKey, Wanted>;
+  /** Everything that was ever asked for the key, the latest last. */
+  history(key: ObjectKey): readonly Wanted[];
+  /** Tells a violation. The run ends with the first one. */
+  violated(invariant: string, message: string): void;
+}
+
+export type Invariant = (view: View) => Watcher;
+
+export const isActivity = ({ path }: { readonly path: string }) => path.endsWith('/activity');
+export const isMutation = ({ method, path }: { readonly method: string; readonly path: string }) =>
+  method !== 'GET' && !isActivity({ path });
+
+/** The id in the path of a request. */
+export function idIn(path: string): string | undefined {
+  return /^\/api\/[a-z]+\/([0-9a-f-]{36})/.exec(path)?.[1];
+}
