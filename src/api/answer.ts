@@ -20,6 +20,13 @@ export function readAnswer<Schema extends z.ZodType>(
   wallMs: number,
 ): Outcome<z.infer<Schema>> {
   if (reply.kind !== 'reply') return reply;
+  const isJson = !question.text || reply.status >= 300;
+  if (isJson && hasTooMany(reply.body)) {
+    return {
+      kind: 'unknown',
+      reason: `a ${reply.status} with more than ${mostMembers} maps and lists in it`,
+    };
+  }
   const body = parseJson(reply.body);
   if (reply.status >= 200 && reply.status < 300) {
     const parsed = question.answer.safeParse(question.text ? reply.body : body);
@@ -51,6 +58,22 @@ export function readAnswer<Schema extends z.ZodType>(
     retryAfterMs: parseRetryAfter(reply.retryAfter, wallMs),
   };
 }
+
+/** An account of 10,000 services has a fifth of it. Each takes a hundred times the memory that it takes on the wire. */
+const mostMembers = 250_000;
+
+/** Counted before anything is made of it; brackets within texts count, too. */
+function hasTooMany(text: string): boolean {
+  let members = 0;
+  for (let at = 0; at < text.length && members <= mostMembers; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === openingBrace || code === openingBracket) members += 1;
+  }
+  return members > mostMembers;
+}
+
+const openingBrace = 0x7b;
+const openingBracket = 0x5b;
 
 /** Undefined, which no schema accepts, when it is not JSON. */
 function parseJson(text: string): unknown {

@@ -26,8 +26,8 @@ export interface ClientOptions {
   /** Without one, every credential is used as it comes. */
   readonly trust?: CredentialTrust;
   /**
-   * Whether this process may change anything, asked just before a request is sent: a leader that has lost its lease may
-   * not. Without one it may.
+   * Whether this process may change anything, asked before a request is sent and again when its first byte is about to leave: a
+   * leader that has lost its lease may not. Without one it may.
    */
   readonly mayAct?: () => boolean;
 }
@@ -361,6 +361,7 @@ export class ControlApi {
           ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
         },
         body: call.body === undefined ? undefined : JSON.stringify(call.body),
+        mayLeave: call.method === 'GET' ? undefined : mayAct,
       },
       signal,
     );

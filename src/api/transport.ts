@@ -2,7 +2,7 @@
  * One HTTP exchange over keep-alive connections, with a bound on everything. It knows nothing of the
  * contract; it only tells "not one byte was sent" from "sent, and then nobody knows".
  */
-import { Agent, errors, request } from 'undici';
+import { Agent, errors, request, type Dispatcher } from 'undici';
 import { messageOf, type Clock } from '../base/index.ts';
 import { checkedLookup, forbiddenAddress, neverConnected } from './addresses.ts';
 
@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
+  /** Asked when the first byte is about to be written: to connect, or a sleep of the process, may have taken long. */
+  readonly mayLeave?: (() => boolean) | undefined;
 }
 
 export type HttpReply =
@@ -44,7 +46,8 @@ export const defaultTransportLimits: TransportLimits = {
   connections: 300,
   connectMs: 10_000,
   totalMs: 30_000,
-  bodyBytes: 64 * 1024 * 1024,
+  // An account of 10,000 services. All accounts share the memory of one process.
+  bodyBytes: 16 * 1024 * 1024,
 };
 
 export function createTransport(clock: Clock, limits: TransportLimits = defaultTransportLimits): Transport {
@@ -70,7 +73,7 @@ export function createTransport(clock: Clock, limits: TransportLimits = defaultT
           method: exchange.method,
           headers: exchange.headers,
           body: exchange.body ?? null,
-          dispatcher: agent,
+          dispatcher: exchange.mayLeave ? gated(agent, exchange.mayLeave) : agent,
           signal: signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal,
         });
         const retryAfter = response.headers['retry-after'];
@@ -85,6 +88,7 @@ export function createTransport(clock: Clock, limits: TransportLimits = defaultT
           return { kind: 'unknown', reason: `no complete answer within ${limits.totalMs / 1000} s` };
         }
         const unsent =
+          error instanceof HeldBack ||
           error instanceof errors.InvalidArgumentError ||
           error instanceof errors.ClientClosedError ||
           connectErrors.has(error as Error);
@@ -95,6 +99,29 @@ export function createTransport(clock: Clock, limits: TransportLimits = defaultT
     },
     close: () => agent.close(),
   };
+}
+
+class HeldBack extends Error {
+  constructor() {
+    super('it was not to be sent any more when it could be');
+  }
+}
+
+/** undici calls `onRequestStart` in the turn of the event loop in which it writes the head of the request. */
+function gated(agent: Agent, mayLeave: () => boolean): Dispatcher {
+  return agent.compose(
+    (dispatch) => (options, handler) =>
+      dispatch(options, {
+        onRequestStart(controller, context) {
+          if (!mayLeave()) throw new HeldBack();
+          handler.onRequestStart?.(controller, context);
+        },
+        onResponseStart: (...given) => handler.onResponseStart?.(...given),
+        onResponseData: (...given) => handler.onResponseData?.(...given),
+        onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
+        onResponseError: (...given) => handler.onResponseError?.(...given),
+      }),
+  );
 }
 
 function refusal(address: string): string {

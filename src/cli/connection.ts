@@ -54,6 +54,9 @@ export interface Connections {
   readonly fleet: FleetView | undefined;
 }
 
+/** Logs come whole. */
+const longestLogBytes = 64 * 1024 * 1024;
+
 /** Connects while `work` is done. `answerMs`: how long one answer may take. */
 export async function connected<Result>(
   context: Context,
@@ -64,7 +67,8 @@ export async function connected<Result>(
   const fleet = await fleetView(context, flags);
   const environment = environmentAccount(context);
   const chosen = chooseAccounts(accountSpecs(fleet?.snapshot, environment), flags, fleet?.snapshot);
-  const transport = createTransport(context.clock, { ...defaultTransportLimits, totalMs: answerMs });
+  const limits = { ...defaultTransportLimits, totalMs: answerMs, bodyBytes: longestLogBytes };
+  const transport = createTransport(context.clock, limits);
   const accounts = chosen.map(([key, { spec }]) => {
     const [namespace = '', name = ''] = key.split('/');
     const credential = () => credentialOf(key, spec, fleet?.snapshot, environment);

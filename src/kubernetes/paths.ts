@@ -1,15 +1,22 @@
 /** Addresses of the Kubernetes API, and the words for what is done there. */
+import { invariant } from '../base/index.ts';
 import type { ResourceType, Scope, Target } from './types.ts';
 
 export function collectionPath(type: ResourceType, namespace: string | undefined): string {
   const group = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
-  const within = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  const within = namespace === undefined ? '' : `/namespaces/${segment(namespace)}`;
   return `${group}${within}/${type.plural}`;
 }
 
 export function objectPath({ type, namespace, name }: Target, subresource?: string): string {
   const beneath = subresource === undefined ? '' : `/${subresource}`;
-  return `${collectionPath(type, namespace)}/${encodeURIComponent(name)}${beneath}`;
+  return `${collectionPath(type, namespace)}/${segment(name)}${beneath}`;
+}
+
+/** Names come from objects that others have written. A dot or two would lead elsewhere, encoded or not. */
+function segment(name: string): string {
+  invariant(!/^\.{0,2}$/.test(name), `a name in a path must not be ${JSON.stringify(name)}`);
+  return encodeURIComponent(name);
 }
 
 /** With a question mark, or empty. */

@@ -22,6 +22,7 @@ import { hasVanished, planCourse, proceed } from './course.ts';
 import { compareFields, fieldDigests, hidden, type Field } from './differences.ts';
 import type { LinkedService, RegistryInputs } from './inputs.ts';
 import { isOnlyTold } from './revision-drift.ts';
+import { toldText } from './told-text.ts';
 import {
   holdFor,
   inSync,
@@ -239,9 +240,9 @@ export function linkedServices(
         typeof entry === 'string' ? { id: entry } : { ...entry };
       const service = services.get(id);
       return {
-        id,
-        name: name ?? service?.name,
-        state: state ?? service?.state,
+        id: toldText(id, [], longestWord),
+        name: told(name ?? service?.name),
+        state: told(state ?? service?.state),
         credentials:
           typeof usesCurrentCredentials === 'boolean'
             ? usesCurrentCredentials
@@ -253,5 +254,11 @@ export function linkedServices(
   }
   return [...services.values()]
     .filter(({ image }) => image && repositoryOf(image) === repository)
-    .map(({ id, name, state }) => ({ id, name, state, credentials: 'Unknown' }));
+    .map(({ id, name, state }) => ({ id, name: told(name), state: told(state), credentials: 'Unknown' }));
+}
+
+const longestWord = 100;
+
+function told(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : toldText(text, [], longestWord);
 }

@@ -124,7 +124,7 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
 }
 
 function waitInUnknownStatus(status: string, differences: readonly Difference[]): Wait {
-  const message = `the API reports the status "${status}", which is not known; nothing is done in it`;
+  const message = `the API reports the status "${toldText(status, [], 100)}", which is not known; nothing is done in it`;
   return waitFor('UnknownState', message, { recheckAfterMs: recheckMs.protection, differences });
 }
 
@@ -203,7 +203,9 @@ function planRemoval({ object, gates, attachedTo }: VolumeInputs, volume: wire.V
   const step: Step = { action, reason: 'Deleted', disruptive: false, differences };
   if (attachedTo.kind !== 'none' || volume.serviceId) {
     const name =
-      attachedTo.kind === 'ours' ? `ContainerService ${attachedTo.name}` : `service ${volume.serviceId}`;
+      attachedTo.kind === 'ours'
+        ? `ContainerService ${attachedTo.name}`
+        : `service ${toldText(volume.serviceId ?? 'of another account', [], 100)}`;
     return waitFor(
       'Attached',
       `the volume is attached to ${name}; it is deleted when nothing uses it (§4 rule 9)`,

@@ -52,11 +52,12 @@ export class Admission {
       updates.push({ ...record, deletionRequestedAt: askedAt ?? clock.wallMs() });
     }
     if (updates.length > 0) await store.saveAll(updates);
+    const parts = [...judged.values()];
     return {
       changed: updates.map((record) => record.key),
       brakes: new Map([...judged].flatMap(([name, { brake }]) => (brake ? [[name, brake] as const] : []))),
-      lingering: new Map([...judged.values()].flatMap(({ lingering }) => [...lingering])),
-      againAfterMs: longest([...judged.values()].map(({ againAfterMs }) => againAfterMs)),
+      lingering: new Map(parts.flatMap(({ lingering }) => Array.from(lingering))),
+      againAfterMs: longest(parts.map(({ againAfterMs }) => againAfterMs)),
     };
   }
 

@@ -52,6 +52,7 @@ export class Controller {
   #values: readonly unknown[] = [];
   #valuesDigest = '';
   #readmission: Timer | undefined;
+  #failedAdmissions = 0;
   #admitting: Promise<void> = Promise.resolve();
   #workers: Promise<void>[] = [];
   #lostWorkers = 0;
@@ -92,8 +93,7 @@ export class Controller {
 
   /** Takes in a snapshot of the source. Snapshots are taken in one after the other. */
   acceptDesired(snapshot: DesiredSnapshot): Promise<void> {
-    this.#admitting = this.#admitting.then(() => this.#admit(snapshot));
-    return this.#admitting;
+    return (this.#admitting = this.#admitting.then(() => this.#tryToAdmit(snapshot)));
   }
 
   /** An account was read: look at what changed, and at what waited for it. */
@@ -155,8 +155,25 @@ export class Controller {
     this.#synced.delete(handle.name);
   }
 
+  /** What can't be written down (the disk is full) changes nothing, and is tried again. */
+  async #tryToAdmit(snapshot: DesiredSnapshot): Promise<void> {
+    try {
+      await this.#admit(snapshot);
+      this.#failedAdmissions = 0;
+    } catch (error) {
+      const delayMs = backoffMs(this.#failedAdmissions++, crashBackoff, this.#options.random);
+      this.#options.logger.error({ delayMs, note: messageOf(error) }, 'source could not be taken in; trying again');
+      this.#admitAfter(delayMs, snapshot);
+    }
+  }
+
+  #admitAfter(delayMs: number, snapshot: DesiredSnapshot): void {
+    this.#readmission?.cancel();
+    this.#readmission = this.#options.clock.after(delayMs, () => void this.acceptDesired(snapshot));
+  }
+
   async #admit(snapshot: DesiredSnapshot): Promise<void> {
-    const { admission, fleet, metrics, logger, clock } = this.#options;
+    const { admission, fleet, metrics, logger } = this.#options;
     const admitted = await admission.admit(snapshot);
     const brakeMoved = !sameValue([...admitted.brakes], [...fleet.brakes]);
     const lingeringMoved = new Set([...admitted.lingering.keys(), ...fleet.lingering.keys()]);
@@ -177,12 +194,7 @@ export class Controller {
     if (brakeMoved || this.#valuesMoved(snapshot)) this.#lookAtAll(undefined);
     this.#lookAtHomeless();
     this.#readmission?.cancel();
-    if (admitted.againAfterMs !== undefined) {
-      this.#readmission = clock.after(
-        admitted.againAfterMs,
-        () => void this.acceptDesired(this.#options.fleet.snapshot),
-      );
-    }
+    if (admitted.againAfterMs !== undefined) this.#admitAfter(admitted.againAfterMs, snapshot);
   }
 
   #edited(key: ObjectKey): void {
@@ -370,7 +382,7 @@ export class Controller {
   }
 }
 
-/** The words of controller-runtime for what comes out of a pass. */
+/** As controller-runtime calls what comes out of a pass. */
 const results = {
   'in-sync': 'success',
   hold: 'success',

@@ -76,7 +76,8 @@ export class TaskPass extends LocalPass implements KindPass {
     const service = this.#service();
     const { lease } = this.record();
     if (service.kind === 'there' && lease?.serviceId !== service.id) {
-      await this.#saveLease(handle, { serviceId: service.id });
+      // A release may have been sent to the service that it was registered in before: its key is used up.
+      await this.#saveLease(handle, { serviceId: service.id, releaseKey: this.options.random.uuid() });
     }
   }
 

@@ -1,5 +1,5 @@
 /** `status.drift`: what somebody else changed, since when, and what the provider's events say of it. */
-import type { Difference, Plan } from '../plan/index.ts';
+import { toldText, type Difference, type Plan } from '../plan/index.ts';
 import type { DriftEntry } from '../state/index.ts';
 
 /** Plans that were made without a look at the object: they neither find drift nor see it gone. */
@@ -36,9 +36,19 @@ export function driftEntries(
 function entryOf(difference: Difference, previous: readonly DriftEntry[], now: string): DriftEntry {
   const { path, desired, observed } = difference;
   const before = previous.find((entry) => entry.path === path);
-  const entry = { path, kind: kindOf(difference), desired, observed, since: before?.since ?? now };
+  const since = before?.since ?? now;
+  const entry = { path, kind: kindOf(difference), desired, observed: shown(observed), since };
   const cause = difference.cause ?? before?.cause;
   return cause === undefined ? entry : { ...entry, cause };
+}
+
+const longest = { text: 1024, list: 100 } as const;
+
+/** What the API shows is whatever it likes: as much of it as may stand in a status. */
+function shown(observed: unknown): unknown {
+  if (typeof observed === 'string') return toldText(observed, [], longest.text);
+  if (Array.isArray(observed)) return observed.slice(0, longest.list).map(shown);
+  return observed;
 }
 
 /** The thing as a whole is named by what it is. */

@@ -51,6 +51,26 @@ describe('what was certainly not sent', () => {
   });
 });
 
+describe('a request that may leave only while something holds', () => {
+  const unled = { ...post('', '{}'), mayLeave: () => false };
+
+  test('is not sent when that has ended by the time at which it could be, and others are', async () => {
+    await using server = await serve(reply(200, {}));
+    const answer = await transport.exchange({ ...unled, url: server.url });
+    expect(answer).toMatchObject({ kind: 'not-sent', reason: expect.stringContaining('any more') });
+    expect((await transport.exchange(post(server.url, '{"a":1}'))).kind).toBe('reply');
+    expect(server.only.body).toBe('{"a":1}');
+  });
+
+  test('is asked for after the connection has come about', async () => {
+    await using server = await serve(reply(200, {}));
+    const connections: number[] = [];
+    const mayLeave = () => connections.push(server.sockets.length) > 0;
+    expect((await transport.exchange({ ...unled, url: server.url, mayLeave })).kind).toBe('reply');
+    expect(connections).toEqual([1]);
+  });
+});
+
 describe('what was sent, and then nobody knows', () => {
   test('a connection reset once the request was read, and the request is not sent again', async () => {
     await using server = await serve((_response, _request, socket) => socket.resetAndDestroy());

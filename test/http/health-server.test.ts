@@ -38,3 +38,12 @@ test('metrics are in the text format of Prometheus', async () => {
     type: 'text/plain; version=0.0.4; charset=utf-8',
   });
 });
+
+test('nothing can be done there: no other address, no other method', async () => {
+  const app = createHealthServer({ live: () => [], ready: () => [], metrics: async () => '' });
+  const paths = ['/healthz', '/readyz', '/metrics', '/', '/debug/pprof', '/api/account', '/../etc/passwd'];
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+    for (const url of paths) expect((await app.inject({ method, url })).statusCode).toBe(404);
+  }
+  for (const url of paths.slice(3)) expect((await app.inject({ method: 'GET', url })).statusCode).toBe(404);
+});

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Sensitive } from '../../src/base/index.ts';
-import type { DesiredObject, DesiredSnapshot } from '../../src/desired/index.ts';
+import type { DesiredSnapshot } from '../../src/desired/index.ts';
 import { accountSpecs, credentialOf } from '../../src/manager/index.ts';
 import { desiredOf } from '../support/desired.ts';
 
@@ -27,9 +27,7 @@ function keyOf(snapshot: DesiredSnapshot): string | undefined {
 function inCluster(folder: DesiredSnapshot): DesiredSnapshot {
   const facts = { uid: 'uid', generation: 1, resourceVersion: '1', finalizers: [], status: undefined };
   const cluster = { ...facts, deletionRequestedAt: undefined };
-  const objects = [...folder.objects].map(
-    ([key, object]) => [key, { ...object, cluster } as DesiredObject] as const,
-  );
+  const objects = [...folder.objects].map(([key, object]) => [key, { ...object, cluster }] as const);
   return { ...folder, objects: new Map(objects), cluster: new Map(objects.map(([key]) => [key, cluster])) };
 }
 

@@ -22,10 +22,10 @@ const sizes = [
   { gpuCount: 1, cpu: 4, memoryGb: 16 },
 ];
 
-export function newDocument(kind: UserKind, name: string, random: SeededRandom, volumes: readonly string[]): Document {
+export function newDocument(kind: UserKind, name: string, random: SeededRandom, freeVolumes: readonly string[]): Document {
   switch (kind) {
     case 'ContainerService':
-      return newService(name, random, volumes);
+      return newService(name, random, freeVolumes);
     case 'StorageVolume': {
       const deletionPolicy = random.chance(0.8) ? 'Delete' : 'Retain';
       const expansion = random.pick(['Never', 'PauseService']);
@@ -48,10 +48,11 @@ function newService(name: string, random: SeededRandom, volumes: readonly string
   if (random.chance(0.2)) spec.desiredState = 'Stopped';
   if (random.chance(0.2)) spec.replacement = 'Recreate';
   if (random.chance(0.2)) spec.disruption = 'Always';
-  if (random.chance(0.1)) spec.deletionPolicy = 'Retain';
   const volume = random.chance(0.3) && volumes.length > 0 ? random.pick(volumes) : undefined;
   if (volume !== undefined) spec.storage = { volumeRef: { name: volume } };
   else if (random.chance(0.2)) spec.storage = { volumeGb: 10 };
+  // One that stays keeps what is attached to it.
+  if (spec.storage === undefined && random.chance(0.1)) spec.deletionPolicy = 'Retain';
   // Whoever declares it is ready to lose what the service keeps for itself.
   return { kind: 'ContainerService', name, annotations: { [annotations.confirmDataLoss]: name }, spec };
 }

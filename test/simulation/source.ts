@@ -7,6 +7,7 @@ import type { DesiredSnapshot, DesiredSource } from '../../src/desired/index.ts'
 import { desiredOf } from '../support/desired.ts';
 import type { Json } from './watch.ts';
 
+/** `half`: of the rest it is known that it could not be read. */
 export type Loss = 'none' | 'empty' | 'half';
 
 export class SimulatedFolder {
@@ -25,7 +26,8 @@ export class SimulatedFolder {
 
   /** Who reads it is told. */
   publish(): void {
-    this.#shown = desiredOf(this.#visible());
+    const read = desiredOf(this.#visible());
+    this.#shown = this.#loss === 'half' ? { ...read, complete: false } : read;
     for (const listener of this.#listeners) listener(this.#shown);
   }
 

@@ -12,11 +12,16 @@ export interface UsersOptions {
   readonly folder: SimulatedFolder;
   readonly slots: readonly Slot[];
   readonly accountSpec: object;
+  readonly nowMs: () => number;
 }
+
+/** What was on its way when a document was written again may still be done. */
+const shortWhileMs = 120_000;
 
 export class Users {
   readonly #options: UsersOptions;
   readonly #documents = new Map<ObjectKey, Document>();
+  readonly #removedAtMs = new Map<ObjectKey, number>();
   readonly #histories = new Map<ObjectKey, Wanted[]>();
   readonly wanted = new Map<ObjectKey, Wanted>();
   /** Objects that have been declared, the same name counted again after it was removed. */
@@ -50,6 +55,10 @@ export class Users {
     return this.#histories.get(key) ?? [];
   }
 
+  wasRemoved(key: ObjectKey): boolean {
+    return (this.#removedAtMs.get(key) ?? -shortWhileMs) > this.#options.nowMs() - shortWhileMs;
+  }
+
   write({ slot, seed }: Action): void {
     const random = new SeededRandom(seed);
     const { kind, name } = this.#slot(slot);
@@ -61,7 +70,9 @@ export class Users {
     }
     const service = objectKey('ContainerService', 'default', name.split('.')[0] ?? '');
     if (kind === 'ProtectedTask' && !this.#documents.has(service)) return;
-    const volumes = [...this.#documents.values()].filter((each) => each.kind === 'StorageVolume').map((each) => each.name);
+    const documents = [...this.#documents.values()];
+    const used = new Set(documents.map(({ spec }) => spec.storage?.volumeRef?.name));
+    const volumes = documents.filter((each) => each.kind === 'StorageVolume' && !used.has(each.name)).map((each) => each.name);
     this.lives += 1;
     this.#put(key, newDocument(kind, name, random, volumes));
   }
@@ -75,12 +86,12 @@ export class Users {
     this.#drop(key);
   }
 
-  /** At the end people see to what only people can: tasks without a service go, and losses of data are consented to. */
-  tidyUp(annotate: (document: Document) => Readonly<Record<string, string>>): void {
+  /** At the end people see to what only people can: tasks without a service go, and each document says what can be had. */
+  tidyUp(mend: (document: Document) => Document): void {
     for (const [key, document] of this.#documents) {
       const service = objectKey('ContainerService', 'default', document.name.split('.')[0] ?? '');
       if (document.kind === 'ProtectedTask' && !this.#documents.has(service)) this.#drop(key);
-      else this.#put(key, { ...document, annotations: { ...document.annotations, ...annotate(document) } });
+      else this.#put(key, mend(document));
     }
   }
 
@@ -100,6 +111,7 @@ export class Users {
   #drop(key: ObjectKey): void {
     this.#documents.delete(key);
     this.wanted.delete(key);
+    this.#removedAtMs.set(key, this.#options.nowMs());
     this.#options.folder.remove(key);
     this.#options.folder.publish();
   }

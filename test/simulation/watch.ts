@@ -79,6 +79,10 @@ export interface View {
   readonly wanted: ReadonlyMap<ObjectKey, Wanted>;
   /** Everything that was ever asked for the key, the latest last. */
   history(key: ObjectKey): readonly Wanted[];
+  /** Somebody removed its document a short while ago, whether or not it was written again. */
+  wasRemoved(key: ObjectKey): boolean;
+  /** Unix milliseconds of the beginning of the run. */
+  readonly epochMs: number;
   /** Tells a violation. The run ends with the first one. */
   violated(invariant: string, message: string): void;
 }

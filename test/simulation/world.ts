@@ -11,12 +11,13 @@ import pino from 'pino';
 import type { HttpRequest } from '../../src/api/index.ts';
 import { digestKey, rfc3339 } from '../../src/base/index.ts';
 import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
-import { annotations, remoteName, type ObjectKey } from '../../src/resources/index.ts';
+import { annotations, objectKey, remoteName, type ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { Checker } from './checker.ts';
 import { Disk, SimulatedStore } from './disk.ts';
 import { settleMs } from './faults.ts';
+import type { Document } from './documents.ts';
 import { ForeignHands } from './foreign.ts';
 import { unsettled } from './liveness.ts';
 import { Network } from './network.ts';
@@ -109,7 +110,7 @@ class World {
       minimumBalanceMicros,
       apiKey: ourKey,
     };
-    this.#users = new Users({ folder: this.#folder, slots, accountSpec });
+    this.#users = new Users({ folder: this.#folder, slots, accountSpec, nowMs: () => scheduler.nowMs });
     const crashes = faults.has('crash-plane');
     const wallMs = () => epochMs + scheduler.nowMs;
     this.#plane = new Plane({ scheduler, random: stream(seed, 'plane'), wallMs, rateLimitPerSecond, crashes });
@@ -316,12 +317,22 @@ class World {
     this.#massChangeAllowed = true;
     const until = { [annotations.allowMassChangeUntil]: rfc3339(epochMs + scheduler.nowMs + 10 * 86_400_000) };
     this.#users.writeAccount(until);
-    this.#users.tidyUp(({ kind, name, spec }) => {
-      const isData = kind === 'ContainerService' || kind === 'StorageVolume';
-      return isData ? { [annotations.confirmDataLoss]: remoteName(kind, name, spec) } : {};
-    });
+    this.#users.tidyUp((document) => this.#mended(document));
     this.#folder.lose('none');
     await this.#foreign.releaseAll();
+  }
+
+  /** With the word that data may be lost, a size that the volume can have, and tasks that have ended. */
+  #mended(document: Document): Document {
+    const { kind, name, spec } = document;
+    if (kind === 'ProtectedTask') return { ...document, spec: { ...spec, released: true } };
+    if (kind !== 'ContainerService' && kind !== 'StorageVolume') return document;
+    const consent = { ...document.annotations, [annotations.confirmDataLoss]: remoteName(kind, name, spec) };
+    // One that was kept when its document went may not be as a new document wants it.
+    if (kind === 'ContainerService') return { ...document, annotations: consent, spec: { ...spec, replacement: 'Recreate' } };
+    const id = this.#disk.record(objectKey(kind, 'default', name))?.externalId ?? '';
+    const sizeGb = Math.max(spec.sizeGb, this.#plane.store?.volumes.get(id)?.requestedSizeGb ?? 0);
+    return { ...document, annotations: consent, spec: { ...spec, sizeGb, expansion: 'PauseService' } };
   }
 
   #sent(request: HttpRequest, life: number): Exchange {
@@ -380,7 +391,9 @@ class World {
       get massChangeAllowed() {
         return massChangeAllowed();
       },
+      epochMs,
       history: (key: ObjectKey) => users.history(key),
+      wasRemoved: (key: ObjectKey) => users.wasRemoved(key),
       violated: (invariant: string, message: string) => this.#violated(invariant, message),
     };
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { inSync, waitFor, type Plan } from '../../src/plan/index.ts';
 import type { ConditionType } from '../../src/resources/index.ts';
 import type { Intent, ObjectRecord, ObjectStatus } from '../../src/state/index.ts';
-import { buildStatus } from '../../src/status/index.ts';
+import { buildStatus, observedService, serviceHealth } from '../../src/status/index.ts';
 import { intentOf } from '../state/support.ts';
 import { aRecord, aService, aSpec, now, serviceId, serviceKey, servicePlan } from '../support/plan.ts';
 
@@ -120,4 +120,22 @@ test('an outcome that no evidence tells is stalled at once, and one that takes l
   expect(condition(statusAt(now + 1, plan, undefined, { seen }, intent), 'Stalled')?.status).toBe('False');
   const late = statusAt(now + 10 * minuteMs, plan, undefined, {}, intent);
   expect(condition(late, 'Stalled')).toMatchObject({ status: 'True', reason: 'OutcomeUnknown' });
+});
+
+test('what the API shows is told bounded, and without what a terminal obeys', () => {
+  const hostile = `b\u001b[2J\u202e${'x'.repeat(3000)}`;
+  const changed = servicePlan({
+    spec: aSpec({ driftPolicy: 'Report', command: ['run'] }),
+    service: aService({ image: hostile, command: Array.from({ length: 5000 }, () => hostile) }),
+  });
+  const [command, image] = [...(statusAt(now, changed).drift ?? [])].sort((left, right) =>
+    left.path < right.path ? -1 : 1,
+  );
+  expect([command?.path, image?.path]).toEqual(['command', 'image']);
+  expect(image?.observed).toMatch(/^b \[2J x{1000,}…$/u);
+  expect(command?.observed).toHaveLength(100);
+  const unknown = serviceHealth(aSpec(), { kind: 'present', value: aService({ state: hostile }) }, undefined);
+  expect(unknown.message).toMatch(/^the service is b \[2J x+…$/);
+  const shown = observedService({ kind: 'present', value: aService({ state: hostile, geography: hostile }) });
+  expect(JSON.stringify(shown).length).toBeLessThan(2000);
 });

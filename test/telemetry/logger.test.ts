@@ -36,6 +36,14 @@ describe('a log line', () => {
     expect(lines[0]).toMatchObject({ note: 'a\nb\u001b[31m', msg: 'two\nlines' });
   });
 
+  test('holds nothing that a terminal obeys or does not show, and says the same', () => {
+    const text = 'a\u009b2J\u007f\u202eb\u2028c\u{e0041}\u200fd';
+    const raw: string[] = [];
+    createLogger('info', { write: (line) => void raw.push(line) }).info({ note: text }, 'message');
+    expect(raw.join('').trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(JSON.parse(raw.join(''))).toMatchObject({ note: text });
+  });
+
   test('is written from its level on', () => {
     const all = (logger: Logger) => {
       logger.debug('debug');

@@ -9,14 +9,14 @@ import { account, type Json } from './fleet.ts';
 import { Program, eventually, temporaryFolder } from './processes.ts';
 import { realCluster } from './real-cluster.ts';
 
-export const coordination: ResourceType = {
+const coordination: ResourceType = {
   group: 'coordination.k8s.io',
   version: 'v1',
   plural: 'leases',
   kind: 'Lease',
   namespaced: true,
 };
-export const events: ResourceType = {
+const events: ResourceType = {
   group: '',
   version: 'v1',
   plural: 'events',

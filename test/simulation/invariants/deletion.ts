@@ -1,6 +1,6 @@
 /** S5, S13, S20: what may be destroyed, and when something may be forgotten. */
 import { massChangeLimit } from '../../../src/plan/index.ts';
-import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
+import { parseObjectKey } from '../../../src/resources/index.ts';
 import { marked } from '../truth.ts';
 import { idIn, isActivity, isMutation, type Exchange, type Invariant, type Json } from '../watch.ts';
 
@@ -26,8 +26,8 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
       if (!record) return view.violated('S5', `${told}: no object has it`);
       const { key, deletionRequestedAt, manifest } = record;
       const isReplaced = (manifest.spec as Json).replacement === 'Recreate' || view.history(key).some(({ spec }) => spec.replacement === 'Recreate');
-      if (deletionRequestedAt === undefined && !isReplaced) view.violated('S5', `${told}: ${key} is to stay`);
-      if (view.wanted.has(key) && !isReplaced && !wasRemoved(key)) view.violated('S5', `${told}: ${key} was never removed by anybody`);
+      if (deletionRequestedAt === undefined && !isReplaced && !view.wasRemoved(key)) view.violated('S5', `${told}: ${key} is to stay`);
+      if (view.wanted.has(key) && !isReplaced && !view.wasRemoved(key)) view.violated('S5', `${told}: ${key} was never removed by anybody`);
       const isService = parseObjectKey(key).kind === 'ContainerService';
       const isForced = view.history(key).some(({ spec }) => spec.disruption === 'Always');
       if (!isService || isForced) return;
@@ -36,13 +36,7 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
       const unreleased = unreleasedSince(view, id, read.startedMs);
       if (unreleased !== undefined) view.violated('S5', `${told}: the activity ${unreleased} goes on in it`);
     },
-    delivered() {},
   };
-
-  /** Edited, removed and written again in one moment: then the people wanted it gone, for that moment. */
-  function wasRemoved(key: ObjectKey): boolean {
-    return view.wasRemoved(key);
-  }
 };
 
 /** An activity that had been registered when the activities were read, and is not released yet. */

@@ -1,0 +1,179 @@
+/** S8, S14 to S18: the pace of requests, whole environments, money, activities, and changes that lead nowhere. */
+import { beaconPrefix, parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
+import { canary } from '../documents.ts';
+import { isActivity, type Exchange, type Invariant, type Json } from '../watch.ts';
+
+/** Never more than burst and rate allow; nothing but heartbeats while the door is shut. */
+const s8Rate: Invariant = (view) => {
+  let level = 0;
+  let atMs = 0;
+  let shutUntilMs = 0;
+  return {
+    started() {
+      level = 0;
+      shutUntilMs = 0;
+    },
+    sent(exchange) {
+      const { perSecond, burst } = view.requests;
+      level = Math.max(0, level - ((view.nowMs - atMs) / 1000) * perSecond) + 1;
+      atMs = view.nowMs;
+      const told = `${exchange.method} ${exchange.path}`;
+      if (level > burst + 0.5) view.violated('S8', `${told} is one of ${level.toFixed(1)} at once; the burst is ${burst}`);
+      if (isActivity(exchange) && exchange.method === 'POST') return;
+      if (view.nowMs < shutUntilMs) view.violated('S8', `${told}, ${shutUntilMs - view.nowMs} ms before Retry-After has passed`);
+    },
+    received(_exchange, { verdict, status, retryAfter }) {
+      const seconds = Number(retryAfter);
+      if (verdict !== 'rejected' || status !== 429 || !(seconds > 0)) return;
+      shutUntilMs = Math.max(shutUntilMs, view.nowMs + seconds * 1000);
+    },
+  };
+};
+
+/** A request that has an environment has all of it, as somebody wanted it. */
+const s14WholeEnvironment: Invariant = (view) => ({
+  sent({ method, path, body, object }) {
+    const environment: Json = method === 'PATCH' ? body?.patch?.environment : undefined;
+    if (environment === undefined || object === undefined) return;
+    const names = Object.keys(environment).filter((name) => !name.startsWith(beaconPrefix));
+    const isWhole = view
+      .history(object)
+      .some(({ spec }) => sameNames(names, (spec.env ?? []).map((entry: Json) => entry.name)));
+    if (!isWhole) view.violated('S14', `${path} would replace the environment by ${names.join(', ') || 'nothing'}`);
+  },
+});
+
+function sameNames(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((name) => right.includes(name));
+}
+
+const freshMs = 60_000;
+
+/** Nothing that costs more without the funds that the account was last seen to have. */
+const s15Money: Invariant = (view) => {
+  let balances: { readonly atMs: number; readonly micros: number }[] = [];
+  return {
+    started: () => {
+      balances = [];
+    },
+    received({ path }, { verdict, body }) {
+      if (path !== '/api/account' || verdict !== 'done') return;
+      const recent = balances.filter(({ atMs }) => atMs > view.nowMs - freshMs);
+      balances = [...recent, { atMs: view.nowMs, micros: body.balanceMicros }];
+    },
+    sent({ method, path, body }) {
+      const creates = method === 'POST' && (path === '/api/services' || path === '/api/volumes');
+      if (!creates && body?.action !== 'start') return;
+      const best = Math.max(...balances.map(({ micros }) => micros));
+      if (best < view.minimumBalanceMicros) {
+        view.violated('S15', `${method} ${path} with a balance of ${best} micro-USD`);
+      }
+    },
+  };
+};
+
+/** A task keeps its id until that is released, which happens once, after its end; then it is not beaten for any more. */
+const s16Activity: Invariant = (view) => {
+  const ids = new Map<ObjectKey, string>();
+  const released = new Set<string>();
+  /** Released by somebody, as the server says. */
+  const spent = new Set<string>();
+  const flying = new Map<number, boolean>();
+  return {
+    sent(exchange) {
+      if (!isActivity(exchange) || exchange.method !== 'POST') return;
+      const { id, release } = exchange.body;
+      const record = view.disk.records().find(({ lease }) => lease?.activityId === id);
+      flying.set(exchange.number, release);
+      if (!record) return;
+      const { key } = record;
+      const before = ids.get(key) ?? id;
+      ids.set(key, id);
+      if (before !== id && !released.has(before) && !spent.has(before)) view.violated('S16', `${key} takes the activity ${id}, and ${before} was not released`);
+      if (!release && released.has(id)) view.violated('S16', `a heartbeat of ${id}, whose release was acknowledged`);
+      const wanted = view.wanted.get(key);
+      const isOver = wanted === undefined || wanted.spec.released === true;
+      if (release && !isOver && !view.wasRemoved(key)) view.violated('S16', `${id} is released, and ${key} is not over`);
+    },
+    received({ number, body }, { verdict, status }) {
+      const release = flying.get(number);
+      flying.delete(number);
+      if (release && verdict === 'done') released.add(body.id);
+      if (release === false && status === 409) spent.add(body.id);
+    },
+    /** A task that is written anew under the same name begins with the same id, and takes another one when that is refused. */
+    durable(write) {
+      if (write.kind !== 'remove' || parseObjectKey(write.key).kind !== 'ProtectedTask') return;
+      const id = ids.get(write.key) ?? '';
+      released.delete(id);
+      spent.delete(id);
+      ids.delete(write.key);
+    },
+  };
+};
+
+/** Who stops a service that should run has written down why; who wants it stopped is not overruled. */
+const s17Saga: Invariant = (view) => ({
+  sent({ path, body, object }) {
+    if (object === undefined) return;
+    const record = view.disk.record(object);
+    const wanted: Json = record?.manifest.spec;
+    const isRecent = view.history(object).slice(-2).map(({ spec }) => spec.desiredState ?? 'Running');
+    if (body?.action === 'start' && !isRecent.includes('Running') && wanted?.desiredState === 'Stopped') {
+      view.violated('S17', `${path}: ${object} is started, and is to be stopped`);
+    }
+    if (body?.action === 'stop' && !isRecent.includes('Stopped') && record?.pausedFor === undefined) {
+      view.violated('S17', `${path}: ${object} is stopped, and nothing on the disk says why`);
+    }
+  },
+});
+
+const mostPatches = 3;
+
+/** The same change is not made for ever. */
+const s18DriftBound: Invariant = (view) => {
+  const counts = new Map<string, number>();
+  const bodies = new Map<number, string>();
+  const about = ({ object, path }: Exchange, patch: unknown) => `${object} ${path} ${view.history(object as ObjectKey).length} ${JSON.stringify(patch)}`;
+  return {
+    meddled: () => counts.clear(),
+    sent(exchange) {
+      if (exchange.method === 'PATCH' && exchange.object !== undefined && exchange.body.patch) {
+        bodies.set(exchange.number, about(exchange, exchange.body.patch));
+      }
+    },
+    received({ number }, { verdict }) {
+      const body = bodies.get(number);
+      bodies.delete(number);
+      if (body === undefined || verdict !== 'done') return;
+      const count = (counts.get(body) ?? 0) + 1;
+      counts.set(body, count);
+      if (count > mostPatches) view.violated('S18', `applied ${count} times: ${body.replaceAll(canary, '')}`);
+    },
+  };
+};
+
+/** What is under way at once is bounded. */
+const s19Bounded: Invariant = (view) => {
+  const flying = new Set<number>();
+  const mostHeartbeats = 32;
+  return {
+    started: () => flying.clear(),
+    sent({ number }) {
+      flying.add(number);
+      const most = view.requests.concurrency + mostHeartbeats;
+      if (flying.size > most) view.violated('S19', `${flying.size} requests are under way; at most ${most} may be`);
+    },
+    received: ({ number }) => void flying.delete(number),
+  };
+};
+
+export const accountInvariants: readonly Invariant[] = [
+  s8Rate,
+  s14WholeEnvironment,
+  s15Money,
+  s16Activity,
+  s17Saga,
+  s18DriftBound,
+  s19Bounded,
+];

@@ -1,0 +1,63 @@
+/** S10, S12: what is written down is no secret, and is true. */
+import type { Condition } from '../../../src/resources/index.ts';
+import { parseObjectKey } from '../../../src/resources/index.ts';
+import type { ObjectRecord } from '../../../src/state/index.ts';
+import { canary } from '../documents.ts';
+import type { Invariant, Json } from '../watch.ts';
+
+/** No value of a Secret or an environment is on the disk. */
+const s10Secrecy: Invariant = (view) => ({
+  durable(write) {
+    if (write.kind === 'save' && write.text.includes(canary)) {
+      view.violated('S10', `a secret is on the disk: ${write.text.slice(0, 500)}`);
+    }
+  },
+});
+
+function condition({ status }: ObjectRecord, type: string): Condition | undefined {
+  return status?.conditions.find((each) => each.type === type);
+}
+
+/** Ready is said of what a read has shown to be so; the time of a condition moves only with its status. */
+const s12HonestStatus: Invariant = (view) => {
+  const shown = new Map<string, Json>();
+  return {
+    started: () => shown.clear(),
+    received({ method, path }, { verdict, body }) {
+      if (method !== 'GET' || verdict !== 'done') return;
+      const one: Json = body.service;
+      for (const service of path === '/api/account' ? body.services : one ? [one] : []) {
+        const before: Json[] = shown.get(service.id) ?? [];
+        shown.set(service.id, [...before.slice(-9), service]);
+      }
+    },
+    durable(write) {
+      for (const record of write.kind === 'save' ? write.records : []) {
+        const before = view.disk.record(record.key);
+        for (const each of record.status?.conditions ?? []) {
+          const earlier = before && condition(before, each.type);
+          if (!earlier || earlier.status !== each.status || earlier.lastTransitionTime === each.lastTransitionTime) continue;
+          view.violated('S12', `${record.key}: the time of ${each.type} moved, and its status did not`);
+        }
+        const isNew = JSON.stringify(before?.status) !== JSON.stringify(record.status);
+        if (isNew) checkReady(record);
+      }
+    },
+  };
+
+  function checkReady(record: ObjectRecord): void {
+    const { key, status, generation, externalId = '' } = record;
+    const isService = parseObjectKey(key).kind === 'ContainerService';
+    if (!isService || condition(record, 'Ready')?.status !== 'True' || status?.observedGeneration !== generation) return;
+    const spec: Json = record.manifest.spec;
+    const states = spec.desiredState === 'Stopped' ? ['paused'] : ['running', 'sleeping'];
+    const reads: Json[] = shown.get(externalId) ?? [];
+    const isTrue = reads.some(({ state, image }) => states.includes(state) && image === spec.image);
+    if (!isTrue) {
+      const seen = reads.map(({ state, image }) => `${state} with ${image}`).join(', ') || 'nothing';
+      view.violated('S12', `${key} is said to be Ready as ${spec.desiredState} with ${spec.image}; what was read is ${seen}`);
+    }
+  }
+};
+
+export const recordInvariants: readonly Invariant[] = [s10Secrecy, s12HonestStatus];

@@ -1,0 +1,94 @@
+/** What is left to be done once the faults have stopped: nothing may be, within a bounded time. */
+import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
+import type { Document } from './documents.ts';
+import type { Users } from './users.ts';
+import type { Json, View } from './watch.ts';
+
+export interface Unsettled {
+  readonly invariant: 'L1' | 'L2' | 'L3' | 'L6';
+  readonly message: string;
+}
+
+/** Undefined when the account is as everybody wants it, and the records say so. */
+export function unsettled(view: View, users: Users): Unsettled | undefined {
+  const { disk, plane } = view;
+  if (!plane.isUp) return { invariant: 'L1', message: 'the control plane is down' };
+  for (const { object, outcome, action } of disk.intents()) {
+    if (outcome === 'unknown' || outcome === 'pending') {
+      return { invariant: 'L3', message: `what became of ${action} for ${object} is not known: ${told(view, object)}` };
+    }
+  }
+  for (const { key } of disk.records()) {
+    const isWanted = view.wanted.has(key) || parseObjectKey(key).kind === 'Account';
+    if (!isWanted) return { invariant: 'L2', message: `${key} is still there: ${told(view, key)}` };
+  }
+  for (const [key, document] of users.documents()) {
+    const problem = document.kind === 'ProtectedTask' ? taskProblem(view, key, document) : problemOf(view, key, document);
+    if (problem) return problem;
+  }
+  return undefined;
+}
+
+function taskProblem(view: View, key: ObjectKey, { spec }: Document): Unsettled | undefined {
+  const record = view.disk.record(key);
+  const isDone = spec.released ? record?.lease === undefined || record.releasedAt !== undefined : isReady(view, key) || record?.releasedAt !== undefined;
+  if (record && isDone) return undefined;
+  return { invariant: 'L6', message: `${key} is not ${spec.released ? 'released' : 'held'}: ${told(view, key)}` };
+}
+
+function problemOf(view: View, key: ObjectKey, document: Document): Unsettled | undefined {
+  const record = view.disk.record(key);
+  const unlike = record && differenceOf(view, record.externalId, document);
+  if (record && isReady(view, key) && unlike === undefined) return undefined;
+  return { invariant: 'L1', message: `${key} is not as wanted (${unlike ?? 'not Ready'}): ${told(view, key)}` };
+}
+
+/** Between the document and what really exists. */
+function differenceOf({ plane }: View, id: string | undefined, { kind, spec }: Document): string | undefined {
+  if (id === undefined || !plane.store) return 'not made';
+  const { services, volumes, templates, registries } = plane.store;
+  switch (kind) {
+    case 'ContainerService': {
+      const service = services.get(id);
+      if (!service) return 'gone';
+      const states = spec.desiredState === 'Stopped' ? ['paused'] : ['running', 'sleeping'];
+      const wanted: Json = { image: spec.image, httpPort: spec.httpPort, resources: { gpuCount: 0, ...spec.resources } };
+      const is: Json = { image: service.image, httpPort: service.httpPort, resources: service.resources };
+      if (!states.includes(service.state)) return `in the state ${service.state}`;
+      return sameJson(wanted, is) ? undefined : `${JSON.stringify(is)} and not ${JSON.stringify(wanted)}`;
+    }
+    case 'StorageVolume': {
+      const volume = volumes.get(id);
+      return volume && volume.sizeGb >= spec.sizeGb ? undefined : `${volume?.sizeGb} GB and not ${spec.sizeGb}`;
+    }
+    case 'ServiceTemplate':
+      return templates.get(id)?.image === spec.image ? undefined : 'another image';
+    case 'ImageRegistry':
+      return registries.get(id) ? undefined : 'gone';
+    case 'ProtectedTask':
+      return undefined;
+  }
+}
+
+function sameJson(left: Json, right: Json): boolean {
+  const sorted = (value: Json): Json =>
+    typeof value === 'object' && value !== null
+      ? Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])]))
+      : value;
+  return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
+}
+
+function isReady({ disk }: View, key: ObjectKey): boolean {
+  const record = disk.record(key);
+  const { status, generation, deletionRequestedAt } = record ?? {};
+  const ready = status?.conditions.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True' && status?.observedGeneration === generation && deletionRequestedAt === undefined;
+}
+
+function told({ disk }: View, key: ObjectKey): string {
+  const conditions = disk.record(key)?.status?.conditions ?? [];
+  return conditions
+    .filter(({ type }) => type === 'Ready' || type === 'Stalled' || type === 'Synced')
+    .map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`)
+    .join('; ');
+}

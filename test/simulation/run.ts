@@ -1,0 +1,73 @@
+/**
+ * `npm run simulate -- [--seeds N] [--seed S] [--minutes M] [--trace]`: runs N seeds from S on (default: 100 from 1), or as many as
+ * fit into M minutes. One run in a hundred is made twice, and has to be the same to the last event. A failing seed is shrunk, and told
+ * with all that is needed to run it again; `--trace` prints every event of a run.
+ */
+import { parseArgs } from 'node:util';
+import { scriptOf } from './script.ts';
+import { describe, shrink } from './shrink.ts';
+import { run, type Result } from './world.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    minutes: { type: 'string' },
+    trace: { type: 'boolean', default: false },
+    shrink: { type: 'boolean', default: true },
+    'keep-going': { type: 'boolean', default: false },
+  },
+  allowNegative: true,
+});
+
+const first = Number(values.seed);
+const count = values.minutes === undefined ? Number(values.seeds) : Number.POSITIVE_INFINITY;
+const limitMs = values.minutes === undefined ? Number.POSITIVE_INFINITY : Number(values.minutes) * 60_000;
+const twiceEach = 100;
+
+const startedMs = performance.now();
+const total = { seeds: 0, lives: 0, simulatedMs: 0, mutations: 0, failures: 0, coverage: new Set<string>(), hash: '' };
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function add(result: Result): void {
+  total.seeds += 1;
+  total.lives += result.lives;
+  total.simulatedMs += result.simulatedMs;
+  total.mutations += result.mutations;
+  total.hash = result.traceHash;
+  for (const each of result.coverage) total.coverage.add(each);
+}
+
+async function tell(seed: number, { violation, traceHash }: Result): Promise<void> {
+  total.failures += 1;
+  say(`seed ${seed} violates ${violation?.invariant} at ${violation?.atMs} ms: ${violation?.message}`);
+  say(`trace ${traceHash}; again: npm run simulate -- --seeds 1 --seed ${seed} --trace`);
+  if (!values.shrink) return;
+  say(`shrunk: ${describe(await shrink(scriptOf(seed)))}`);
+}
+
+for (let seed = first; seed < first + count && performance.now() - startedMs < limitMs; seed += 1) {
+  const script = scriptOf(seed);
+  const result = await run(script, values.trace ? { onTrace: say } : {});
+  add(result);
+  if (result.violation) {
+    await tell(seed, result);
+    if (!values['keep-going']) break;
+  }
+  if (seed % twiceEach !== 0) continue;
+  const again = await run(script);
+  if (again.traceHash === result.traceHash) continue;
+  total.failures += 1;
+  say(`seed ${seed} ran in two ways: ${result.traceHash} and ${again.traceHash}`);
+}
+
+const seconds = (performance.now() - startedMs) / 1000;
+say(
+  `${total.seeds} seeds in ${seconds.toFixed(1)} s (${(total.seeds / seconds).toFixed(2)} seeds/s), ${total.lives} object-lives, ` +
+    `${(total.simulatedMs / 3_600_000).toFixed(1)} simulated hours, ${total.mutations} mutations, ` +
+    `${total.coverage.size} pairs of fault and request, last trace ${total.hash}, ${total.failures} failures`,
+);
+process.exitCode = total.failures > 0 ? 1 : 0;
