@@ -7,6 +7,8 @@ import type { HttpReply } from './transport.ts';
 import * as wire from './wire.ts';
 
 interface Question<Schema extends z.ZodType> {
+  /** Which object is asked for. */
+  readonly id?: string;
   readonly body?: unknown;
   readonly answer: Schema;
   /** The answer is plain text, not JSON. */
@@ -30,7 +32,7 @@ export function readAnswer<Schema extends z.ZodType>(
   const body = parseJson(reply.body);
   if (reply.status >= 200 && reply.status < 300) {
     const parsed = question.answer.safeParse(question.text ? reply.body : body);
-    if (parsed.success) return { kind: 'applied', status: reply.status, value: parsed.data };
+    if (parsed.success) return ofTheRightOne(parsed.data, question, reply.status);
     const issue = parsed.error.issues[0];
     const where = issue?.path.join('.') || 'the body';
     return {
@@ -57,6 +59,31 @@ export function readAnswer<Schema extends z.ZodType>(
     message: presentable(message, secrets),
     retryAfterMs: parseRetryAfter(reply.retryAfter, wallMs),
   };
+}
+
+/** Whose record an answer is, where it is one. */
+const subjects = new Map<z.ZodType, (answer: never) => string>([
+  [wire.service, ({ id }: wire.Service) => id],
+  [wire.wrappedService, ({ service }: z.infer<typeof wire.wrappedService>) => service.id],
+  [wire.volume, ({ id }: wire.Volume) => id],
+  [wire.wrappedVolume, ({ volume }: z.infer<typeof wire.wrappedVolume>) => volume.id],
+  [wire.volumeDeletion, ({ volumeId }: wire.VolumeDeletion) => volumeId],
+  [wire.template, ({ id }: wire.Template) => id],
+  [wire.registry, ({ id }: wire.Registry) => id],
+  [wire.deleted, ({ id }: wire.Deleted) => id],
+]);
+
+/** A record of another object, by mistake or on purpose, tells nothing of the one that was asked for. */
+function ofTheRightOne<Schema extends z.ZodType>(
+  value: z.infer<Schema>,
+  { id, answer }: Question<Schema>,
+  status: number,
+): Outcome<z.infer<Schema>> {
+  const answered = id === undefined ? undefined : subjects.get(answer)?.(value as never);
+  if (answered === undefined || answered.toLowerCase() === id?.toLowerCase()) {
+    return { kind: 'applied', status, value };
+  }
+  return { kind: 'unknown', reason: `a ${status} that is about ${presentable(answered, [])}, not ${id}` };
 }
 
 /** An account of 10,000 services has a fifth of it. Each takes a hundred times the memory that it takes on the wire. */

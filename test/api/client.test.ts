@@ -364,3 +364,21 @@ test('templates and registries are read tolerantly: odd ids, unknown fields, lin
   ];
   expect(await outcomeOf(200, { registries }, reads.registries)).toMatchObject({ value: registries });
 });
+
+describe('an answer about another object than was asked for', () => {
+  const other = '99999999-9999-4999-8999-999999999999';
+  const record = { id: other, service: { id: other }, volume: { id: other } };
+  const deletion = { volumeId: other, operationId: 'o', status: 'deleting', deleted: true };
+  const { service: readService, volume: readVolume } = reads;
+  const changes = Object.entries(mutations).filter(([name]) => !name.startsWith('create'));
+
+  test.each([['service', readService], ['volume', readVolume], ...changes] as const)(
+    'tells nothing of that one: %s',
+    async (_name, call) => {
+      expect(await outcomeOf(200, { ...record, ...deletion }, call)).toEqual({
+        kind: 'unknown',
+        reason: `a 200 that is about ${other}, not ${id}`,
+      });
+    },
+  );
+});

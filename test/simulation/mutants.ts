@@ -94,13 +94,17 @@ const wire: readonly Mutant[] = [
     }),
   },
   {
-    breaks: 'a key is used for another body',
+    breaks: 'a repetition has its key and another body',
     foundBy: ['S3'],
-    sabotage: onTheWire((request, next, send) =>
-      isMutation(request)
-        ? send({ ...request, headers: { ...request.headers, 'idempotency-key': `service-${request.url.length}` } })
-        : next(),
-    ),
+    sabotage: (options, disk) => {
+      const sent = new Set<string>();
+      return onTheWire((request, next, send) => {
+        const key = request.headers['idempotency-key'] ?? '';
+        const isRepetition = sent.has(key) && isMutation(request);
+        sent.add(key);
+        return isRepetition ? send(rewritten(request, (body) => (body.comment = 'again'))) : next();
+      })(options, disk);
+    },
   },
   {
     breaks: 'Retry-After is not heeded',
@@ -133,7 +137,10 @@ const wire: readonly Mutant[] = [
     foundBy: ['S16'],
     sabotage: onTheWire(async (request, next, send) => {
       const reply = await next();
-      if (request.body?.includes('"release":true')) await send(rewritten(request, (body) => (body.release = false)));
+      if (request.body?.includes('"release":true')) {
+        const beat = rewritten(request, (body) => (body.release = false));
+        await send({ ...beat, headers: { ...beat.headers, 'idempotency-key': newUuid() } });
+      }
       return reply;
     }),
   },
@@ -228,7 +235,7 @@ const decisions: readonly Mutant[] = [
   },
   {
     breaks: 'the wall clock is taken for the monotonic one',
-    foundBy: ['S4', 'S8'],
+    foundBy: ['S4', 'S8', 'L1', 'L2', 'L3'],
     sabotage: (options) => {
       const { clock } = options;
       return { ...options, clock: { ...clock, monotonicMs: () => clock.wallMs() } };

@@ -46,6 +46,7 @@ test('a mutation, a drift and a hold are told as Events of the object, once each
     return record?.status?.lastHandledReconcileAt === 'now';
   });
   const reasons = (await eventsOf(fleet, 'ContainerService/web')).map((text) => text.split(':')[0]);
+  expect(reasons).toHaveLength(4);
   expect(new Set(reasons)).toEqual(new Set(['Created', 'Drifted', 'InvalidReference', 'Patched']));
 });
 

@@ -71,12 +71,14 @@ test('a leader that slept while another took over changes nothing when it wakes 
   ] as const;
   const slept = () => fronts[0].seen.filter(({ method }) => method !== 'GET').length;
   const awake = () => fronts[1].seen.filter(({ method }) => method !== 'GET').length;
-  const [first, second] = fronts.map(({ url }) =>
-    replica(fleet, ['--log-level', 'warn'], { FLEETKEEPER_API_URL: url, FLEETKEEPER_API_KEY: apiKey }),
-  ) as [ReturnType<typeof replica>, ReturnType<typeof replica>];
-  process.kill(second.pid ?? 0, 'SIGSTOP');
+  const start = ({ url }: Front) =>
+    replica(fleet, ['--lease', '6s', '--log-level', 'warn'], {
+      FLEETKEEPER_API_URL: url,
+      FLEETKEEPER_API_KEY: apiKey,
+    });
+  const first = start(fronts[0]);
   await untilLed(fleet, [first]);
-  process.kill(second.pid ?? 0, 'SIGCONT');
+  const second = start(fronts[1]);
   await fleet.write('services.yaml', services(60));
   await eventually('mutations of the first', async () => slept() >= 5);
   process.kill(first.pid ?? 0, 'SIGSTOP');

@@ -8,10 +8,14 @@ function destroys({ method, body }: Exchange): boolean {
   return method === 'DELETE' || body?.action === 'delete';
 }
 
-/** Only what is ours is deleted, when its people want that, and nobody's work is going on in it. */
+/** Only what is ours is touched, and only what is ours is deleted, when its people want that, and nobody's work is going on in it. */
 const s5DeleteOnlyOurs: Invariant = (view) => {
   const activities = new Map<string, { readonly startedMs: number }>();
+  const made = new Set<string>();
   return {
+    delivered({ method, reply, isForeign }) {
+      if (method === 'POST' && reply.status === 201 && !isForeign) made.add((JSON.parse(reply.body) as Json).id);
+    },
     received({ method, path, sentAtMs }, { verdict }) {
       const id = idIn(path);
       if (method === 'GET' && id !== undefined && isActivity({ path }) && verdict === 'done') {
@@ -20,7 +24,9 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
     },
     sent(exchange) {
       const id = idIn(exchange.path);
-      if (!isMutation(exchange) || !destroys(exchange) || id === undefined) return;
+      if (!isMutation(exchange) || id === undefined) return;
+      if (!made.has(id)) return view.violated('S5', `${exchange.method} ${exchange.path}, which others have made`);
+      if (!destroys(exchange)) return;
       const told = `the deletion of ${id} (${exchange.path})`;
       const record = view.disk.records().find(({ externalId }) => externalId === id);
       if (!record) return view.violated('S5', `${told}: no object has it`);
