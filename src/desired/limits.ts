@@ -7,6 +7,8 @@ export const limits = {
   files: 10_000,
   /** Entries looked at while listing, of whatever kind. */
   entries: 100_000,
+  /** Syntax errors and directives (`%…`) of one file. */
+  oddities: 1000,
   /** Of maps and lists in one another, in a document. */
   nesting: 64,
   /** Values that aliases and merge keys add to one file when they are followed. */

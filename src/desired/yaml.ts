@@ -83,6 +83,7 @@ export function readYaml(text: string): YamlFile {
   });
   const budget = { left: limits.aliasedValues };
   const documents: YamlDocument[] = [];
+  let oddities = 0;
   const take = (composed: Iterable<Document.Parsed>) => {
     for (const document of composed) {
       const read = new Reader(lineCounter, budget).read(document);
@@ -94,7 +95,14 @@ export function readYaml(text: string): YamlFile {
     refused: { line: lineCounter.linePos(parser.offset).line || 1, path: undefined, message, remedy },
   });
   for (const lexeme of new Lexer().lex(text)) {
-    for (const token of parser.next(lexeme)) take(composer.next(token));
+    for (const token of parser.next(lexeme)) {
+      if (token.type === 'error' || token.type === 'directive') oddities += 1;
+      take(composer.next(token));
+    }
+    // Each costs the library a stack trace.
+    if (oddities > limits.oddities) {
+      return refuse('not valid YAML in very many places', 'check that this is a file of documents');
+    }
     // The stack holds the document, the collections, and the scalar being read.
     if (parser.stack.length > limits.nesting + 2) {
       return refuse(`nested deeper than ${limits.nesting} levels`, 'write it flatter, or check the brackets');

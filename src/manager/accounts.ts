@@ -97,6 +97,8 @@ export class AccountRegistry implements Accounts {
 
   /** Makes, replaces and ends handles so that they are what the snapshot says. */
   update(snapshot: DesiredSnapshot): void {
+    // A folder without one document is far more often a wrong one: activities in the accounts are kept fresh meanwhile.
+    if (snapshot.empty && !snapshot.cluster && this.#snapshot) return;
     this.#snapshot = snapshot;
     const wanted = accountSpecs(snapshot, this.#options.environment);
     for (const [name, entry] of this.#entries) {

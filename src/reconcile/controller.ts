@@ -162,7 +162,10 @@ export class Controller {
       this.#failedAdmissions = 0;
     } catch (error) {
       const delayMs = backoffMs(this.#failedAdmissions++, crashBackoff, this.#options.random);
-      this.#options.logger.error({ delayMs, note: messageOf(error) }, 'source could not be taken in; trying again');
+      this.#options.logger.error(
+        { delayMs, note: messageOf(error) },
+        'source could not be taken in; trying again',
+      );
       this.#admitAfter(delayMs, snapshot);
     }
   }

@@ -101,11 +101,12 @@ export class Reconciler {
         statusChanged: false,
         removed: true,
       };
+    const planned = { key, generation: this.#generationPlanned(record) };
     const kind = kindOf(key, this.#options, this.#absences);
     const account = kind.account();
     const blocked = this.#blocked(record, kind, account);
     const plan = this.#located(key, blocked ?? (await this.#planAndAct(record, kind, account.handle)));
-    return this.#conclude(key, kind, plan, account.handle);
+    return this.#conclude(planned, kind, plan, account.handle);
   }
 
   /** A person who has to change a field is told where it is written. */
@@ -213,8 +214,19 @@ export class Reconciler {
     return this.#obstacles.meet(kind.record(), plan, outcome);
   }
 
+  /**
+   * The generation that this pass is about to plan for. The document may be edited during the pass; and its record tells of an
+   * edit a moment before the snapshot that is planned from shows it.
+   */
+  #generationPlanned({ key, generation, specDigest }: ObjectRecord): number {
+    const { fleet, store } = this.#options;
+    const object = fleet.snapshot.objects.get(key);
+    const isShown = object === undefined || store.digestKey.digest(object.spec) === specDigest;
+    return isShown ? generation : generation - 1;
+  }
+
   async #conclude(
-    key: ObjectKey,
+    { key, generation }: Pick<ObjectRecord, 'key' | 'generation'>,
     kind: KindPass,
     plan: Plan,
     account: AccountHandle | undefined,
@@ -239,7 +251,7 @@ export class Reconciler {
       this.#transitions.saw(kind.kind, record.seen?.state, settled.seen?.state);
     }
     const status = buildStatus({
-      record: settled,
+      record: { ...settled, generation },
       plan,
       lastIntent: store.lastIntent(key),
       wallMs: clock.wallMs(),

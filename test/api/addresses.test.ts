@@ -1,9 +1,13 @@
 /** Where requests with an API key go, and what is answered there. */
 import type { LookupAddress } from 'node:dns';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { checkedLookup, neverConnected, neverConnectedFromOutside } from '../../src/api/addresses.ts';
 import { createTransport } from '../../src/api/index.ts';
 import { systemClock } from '../../src/base/index.ts';
+import { certificate, privateKey } from '../support/tls.ts';
 import { clientOf, get, reply, serve } from './support.ts';
 
 describe('the address of an API', () => {
@@ -47,6 +51,22 @@ describe('the address of an API', () => {
       false,
     ]);
   });
+});
+
+test('a server that no authority vouches for is sent no key', async () => {
+  const seen: (string | undefined)[] = [];
+  const server = createServer({ cert: certificate, key: privateKey }, ({ headers }, response) => {
+    seen.push(headers.authorization);
+    response.end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  await using client = clientOf(`https://localhost:${(server.address() as AddressInfo).port}`);
+  expect(await client.api.account()).toMatchObject({
+    kind: 'not-sent',
+    reason: expect.stringContaining('self-signed certificate'),
+  });
+  expect(seen).toEqual([]);
+  server.close();
 });
 
 describe('a name', () => {

@@ -7,7 +7,8 @@ function fieldsOf(schema: StructuralSchema, at: string): string[] {
   const members = Object.entries(schema.properties ?? {});
   const entries = [schema.items, schema.additionalProperties].filter((entry) => entry !== undefined);
   return [
-    ...members.flatMap(([name, member]) => [`${at}.${name}`, ...fieldsOf(member, `${at}.${name}`)]),
+    ...members.map(([name]) => `${at}.${name}`),
+    ...members.flatMap(([name, member]) => fieldsOf(member, `${at}.${name}`)),
     ...entries.flatMap((entry) => fieldsOf(entry, `${at}[]`)),
   ];
 }

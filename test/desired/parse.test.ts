@@ -239,6 +239,8 @@ describe('a hostile file', () => {
     ['more than 64 levels', `status: ${'['.repeat(65)}`, 'nested deeper than 64 levels'],
     ['a megabyte of brackets', '['.repeat(1024 * 1024), 'nested deeper than 64 levels'],
     ['a megabyte of dashes', '- '.repeat(512 * 1024), 'nested deeper than 64 levels'],
+    ['a megabyte of errors', '{}'.repeat(512 * 1024), 'not valid YAML in very many places'],
+    ['a megabyte of directives', '%a\n'.repeat(340 * 1024), 'not valid YAML in very many places'],
     ['more than a megabyte', `# ${'x'.repeat(1024 * 1024)}`, 'larger than 1 MiB'],
     ['too many documents', '--- a\n'.repeat(10_001), 'more than 10000 documents'],
     ['bytes that are not UTF-8', Buffer.from([0x61, 0x3a, 0x20, 0xff, 0xfe]), 'not UTF-8'],

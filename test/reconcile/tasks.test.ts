@@ -1,11 +1,16 @@
 import { stringify } from 'yaml';
 import { describe, expect, test } from 'vitest';
 import type { JobAnswer } from '../../src/plan/index.ts';
+import { systemRandom } from '../../src/base/index.ts';
+import { noReadiness } from '../../src/observed/index.ts';
+import type { AccountHandle } from '../../src/reconcile/index.ts';
 import { Fleet } from '../../src/reconcile/fleet.ts';
+import { TaskPass } from '../../src/reconcile/task-pass.ts';
 import { declaredTasks, tasksOfJob } from '../../src/reconcile/tasks.ts';
 import { apiVersion, type ObjectKey } from '../../src/resources/index.ts';
 import { MemoryStore, type ObjectRecord } from '../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../support/desired.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { aRecord, owner } from '../support/plan.ts';
 
 const task: ObjectKey = 'ProtectedTask/default/epoch';
@@ -65,4 +70,24 @@ describe('a task that lasts as long as a Job', () => {
     expect(tasksOfJob(snapshot, 'default', 'train')).toEqual([task]);
     expect(tasksOfJob(snapshot, 'other', 'train')).toEqual([]);
   });
+});
+
+test('an activity that moves to another service is released with another key: the one it had may be used up', async () => {
+  const moved = { serviceId: 'before', activityId: 'activity', releaseKey: 'used' };
+  const fleet = fleetWith('running', { lease: moved });
+  await fleet.store.save(aRecord('ContainerService/default/trainer', { externalId: 'now' }));
+  const pass = new TaskPass(task, {
+    store: fleet.store,
+    fleet,
+    accounts: { handles: () => [], resolve: () => ({ kind: 'problem', reason: '', message: '' }) },
+    clock: new ManualClock(),
+    random: systemRandom,
+    readiness: noReadiness,
+    leases: { keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined }), drop: () => {} },
+    mode: 'manage',
+  });
+  await pass.observe({ name: 'default/default' } as AccountHandle);
+  const kept = fleet.store.record(task)?.lease;
+  expect(kept).toMatchObject({ serviceId: 'now', activityId: 'activity' });
+  expect(kept?.releaseKey).not.toBe('used');
 });

@@ -3,7 +3,14 @@
  * acknowledged then; each of them is atomic, as a transaction of SQLite is. A crash keeps some of the writes that were on
  * their way, from the first on, and loses the others. What is on the disk is text: nothing survives a crash by being shared.
  */
-import { MemoryStore, readRecord, type IdentityPin, type Intent, type ObjectRecord, type StateStore } from '../../src/state/index.ts';
+import {
+  MemoryStore,
+  readRecord,
+  type IdentityPin,
+  type Intent,
+  type ObjectRecord,
+  type StateStore,
+} from '../../src/state/index.ts';
 import type { DigestKey } from '../../src/base/index.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
@@ -11,7 +18,12 @@ import type { Life } from './scheduler.ts';
 
 /** One durable write. */
 export type Write =
-  | { readonly kind: 'save'; readonly records: readonly ObjectRecord[]; readonly intent?: Intent; readonly text: string }
+  | {
+      readonly kind: 'save';
+      readonly records: readonly ObjectRecord[];
+      readonly intent?: Intent;
+      readonly text: string;
+    }
   | { readonly kind: 'remove'; readonly key: ObjectKey }
   | { readonly kind: 'pin'; readonly account: string; readonly pin: IdentityPin | undefined };
 

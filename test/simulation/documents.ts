@@ -22,20 +22,40 @@ const sizes = [
   { gpuCount: 1, cpu: 4, memoryGb: 16 },
 ];
 
-export function newDocument(kind: UserKind, name: string, random: SeededRandom, freeVolumes: readonly string[]): Document {
+export function newDocument(
+  kind: UserKind,
+  name: string,
+  random: SeededRandom,
+  freeVolumes: readonly string[],
+): Document {
   switch (kind) {
     case 'ContainerService':
       return newService(name, random, freeVolumes);
     case 'StorageVolume': {
       const deletionPolicy = random.chance(0.8) ? 'Delete' : 'Retain';
       const expansion = random.pick(['Never', 'PauseService']);
-      return { kind, name, annotations: {}, spec: { region: 'standard', sizeGb: 10, deletionPolicy, expansion } };
+      return {
+        kind,
+        name,
+        annotations: {},
+        spec: { region: 'standard', sizeGb: 10, deletionPolicy, expansion },
+      };
     }
     case 'ServiceTemplate':
-      return { kind, name, annotations: {}, spec: { image: random.pick(images), resources: random.pick(sizes) } };
+      return {
+        kind,
+        name,
+        annotations: {},
+        spec: { image: random.pick(images), resources: random.pick(sizes) },
+      };
     case 'ImageRegistry': {
       const credentialsSecretRef = { name: random.pick(['robot-1', 'robot-2']) };
-      return { kind, name, annotations: {}, spec: { repository: `ghcr.io/secret/${name}`, credentialsSecretRef } };
+      return {
+        kind,
+        name,
+        annotations: {},
+        spec: { repository: `ghcr.io/secret/${name}`, credentialsSecretRef },
+      };
     }
     case 'ProtectedTask':
       return { kind, name, annotations: {}, spec: { serviceRef: { name: name.split('.')[0] } } };
@@ -43,7 +63,12 @@ export function newDocument(kind: UserKind, name: string, random: SeededRandom, 
 }
 
 function newService(name: string, random: SeededRandom, volumes: readonly string[]): Document {
-  const spec: Json = { region: 'standard', image: random.pick(images), resources: random.pick(sizes), httpPort: 8080 };
+  const spec: Json = {
+    region: 'standard',
+    image: random.pick(images),
+    resources: random.pick(sizes),
+    httpPort: 8080,
+  };
   if (random.chance(0.7)) spec.env = environment(random);
   if (random.chance(0.2)) spec.desiredState = 'Stopped';
   if (random.chance(0.2)) spec.replacement = 'Recreate';
@@ -59,7 +84,9 @@ function newService(name: string, random: SeededRandom, volumes: readonly string
 
 function environment(random: SeededRandom): object[] {
   const plain = { name: 'MODE', value: `${canary}-${random.between(1, 3)}` };
-  return random.chance(0.5) ? [plain] : [plain, { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'robot-1', key: 'password' } } }];
+  return random.chance(0.5)
+    ? [plain]
+    : [plain, { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'robot-1', key: 'password' } } }];
 }
 
 const serviceEdits: readonly ((spec: Json, random: SeededRandom) => void)[] = [

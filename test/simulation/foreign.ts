@@ -12,7 +12,9 @@ export interface ForeignOptions {
   readonly after: (delayMs: number, run: () => void) => void;
   readonly violated: (invariant: string, message: string) => void;
   /** The latest accepted mutation of the manager. */
-  readonly lastMutation: () => { readonly method: string; readonly path: string; readonly key: string; readonly body: Json } | undefined;
+  readonly lastMutation: () =>
+    | { readonly method: string; readonly path: string; readonly key: string; readonly body: Json }
+    | undefined;
 }
 
 export class ForeignHands {
@@ -32,12 +34,17 @@ export class ForeignHands {
     const volumes = [...store.volumes.all()].filter(({ status }) => status !== 'deleting');
     const templates = [...store.templates.all()];
     const key = random.uuid();
-    const call = (method: string, path: string, body: object | undefined) => this.#call(method, path, body, key);
+    const call = (method: string, path: string, body: object | undefined) =>
+      this.#call(method, path, body, key);
     switch (deed) {
       case 'foreign-change': {
         if (templates.length > 0 && random.chance(0.2)) {
           const template = random.pick(templates);
-          const spec = { name: template.name, image: 'ghcr.io/other/app:9', description: template.description };
+          const spec = {
+            name: template.name,
+            image: 'ghcr.io/other/app:9',
+            description: template.description,
+          };
           return call('PUT', `/api/templates/${template.id}`, { revision: template.revision, spec });
         }
         if (volumes.length > 0 && random.chance(0.2)) {
@@ -50,11 +57,17 @@ export class ForeignHands {
         const action = random.pick(['stop', 'start', 'restart', 'patch', 'patch', 'sleep']);
         if (action === 'sleep') return call('PATCH', `/api/services/${id}/sleep`, { sleepAfterMinutes: 7 });
         if (action !== 'patch') return call('POST', `/api/services/${id}/actions`, { action });
-        const patch = random.pick([{ image: 'ghcr.io/other/app:9' }, { environment: { OTHER: 'x' } }, { httpPort: 99 }]);
+        const patch = random.pick([
+          { image: 'ghcr.io/other/app:9' },
+          { environment: { OTHER: 'x' } },
+          { httpPort: 99 },
+        ]);
         return call('PATCH', `/api/services/${id}`, { revision, patch });
       }
       case 'foreign-delete': {
-        const [volume] = volumes.filter(({ serviceId, mode }) => serviceId === null && mode === 'independent');
+        const [volume] = volumes.filter(
+          ({ serviceId, mode }) => serviceId === null && mode === 'independent',
+        );
         if (volume && random.chance(0.3)) return call('DELETE', `/api/volumes/${volume.id}`, undefined);
         if (services.length === 0) return;
         const { id } = random.pick(services);
@@ -65,7 +78,12 @@ export class ForeignHands {
         const resources = { gpuCount: 0, cpu: 1, memoryGb: 1 };
         const name = random.pick([...services.map((each) => each.name), 'theirs']);
         if (random.chance(0.3)) return call('POST', '/api/volumes', { name, region: 'standard', sizeGb: 10 });
-        return call('POST', '/api/services', { name, region: 'standard', image: 'ghcr.io/other/app:1', resources });
+        return call('POST', '/api/services', {
+          name,
+          region: 'standard',
+          image: 'ghcr.io/other/app:1',
+          resources,
+        });
       }
       case 'foreign-activity': {
         if (services.length === 0) return;
@@ -109,7 +127,8 @@ export class ForeignHands {
     if (!last?.body) return;
     const text = JSON.stringify({ ...last.body, image: 'ghcr.io/other/app:7', action: 'delete' });
     const reply = await network.deliver({ ...last, text, isForeign: true }, headers(last.key, text));
-    if (reply && reply.status < 300) violated('R2', `${last.method} ${last.path} was accepted with a used key and another body`);
+    if (reply && reply.status < 300)
+      violated('R2', `${last.method} ${last.path} was accepted with a used key and another body`);
   }
 
   async #call(method: string, path: string, body: object | undefined, key: string): Promise<void> {

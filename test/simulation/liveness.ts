@@ -15,7 +15,10 @@ export function unsettled(view: View, users: Users): Unsettled | undefined {
   if (!plane.isUp) return { invariant: 'L1', message: 'the control plane is down' };
   for (const { object, outcome, action } of disk.intents()) {
     if (outcome === 'unknown' || outcome === 'pending') {
-      return { invariant: 'L3', message: `what became of ${action} for ${object} is not known: ${told(view, object)}` };
+      return {
+        invariant: 'L3',
+        message: `what became of ${action} for ${object} is not known: ${told(view, object)}`,
+      };
     }
   }
   for (const { key } of disk.records()) {
@@ -23,7 +26,8 @@ export function unsettled(view: View, users: Users): Unsettled | undefined {
     if (!isWanted) return { invariant: 'L2', message: `${key} is still there: ${told(view, key)}` };
   }
   for (const [key, document] of users.documents()) {
-    const problem = document.kind === 'ProtectedTask' ? taskProblem(view, key, document) : problemOf(view, key, document);
+    const problem =
+      document.kind === 'ProtectedTask' ? taskProblem(view, key, document) : problemOf(view, key, document);
     if (problem) return problem;
   }
   return undefined;
@@ -31,16 +35,24 @@ export function unsettled(view: View, users: Users): Unsettled | undefined {
 
 function taskProblem(view: View, key: ObjectKey, { spec }: Document): Unsettled | undefined {
   const record = view.disk.record(key);
-  const isDone = spec.released ? record?.lease === undefined || record.releasedAt !== undefined : isReady(view, key) || record?.releasedAt !== undefined;
+  const isDone = spec.released
+    ? record?.lease === undefined || record.releasedAt !== undefined
+    : isReady(view, key) || record?.releasedAt !== undefined;
   if (record && isDone) return undefined;
-  return { invariant: 'L6', message: `${key} is not ${spec.released ? 'released' : 'held'}: ${told(view, key)}` };
+  return {
+    invariant: 'L6',
+    message: `${key} is not ${spec.released ? 'released' : 'held'}: ${told(view, key)}`,
+  };
 }
 
 function problemOf(view: View, key: ObjectKey, document: Document): Unsettled | undefined {
   const record = view.disk.record(key);
   const unlike = record && differenceOf(view, record.externalId, document);
   if (record && isReady(view, key) && unlike === undefined) return undefined;
-  return { invariant: 'L1', message: `${key} is not as wanted (${unlike ?? 'not Ready'}): ${told(view, key)}` };
+  return {
+    invariant: 'L1',
+    message: `${key} is not as wanted (${unlike ?? 'not Ready'}): ${told(view, key)}`,
+  };
 }
 
 /** Between the document and what really exists. */
@@ -52,14 +64,20 @@ function differenceOf({ plane }: View, id: string | undefined, { kind, spec }: D
       const service = services.get(id);
       if (!service) return 'gone';
       const states = spec.desiredState === 'Stopped' ? ['paused'] : ['running', 'sleeping'];
-      const wanted: Json = { image: spec.image, httpPort: spec.httpPort, resources: { gpuCount: 0, ...spec.resources } };
+      const wanted: Json = {
+        image: spec.image,
+        httpPort: spec.httpPort,
+        resources: { gpuCount: 0, ...spec.resources },
+      };
       const is: Json = { image: service.image, httpPort: service.httpPort, resources: service.resources };
       if (!states.includes(service.state)) return `in the state ${service.state}`;
       return sameJson(wanted, is) ? undefined : `${JSON.stringify(is)} and not ${JSON.stringify(wanted)}`;
     }
     case 'StorageVolume': {
       const volume = volumes.get(id);
-      return volume && volume.sizeGb >= spec.sizeGb ? undefined : `${volume?.sizeGb} GB and not ${spec.sizeGb}`;
+      return volume && volume.sizeGb >= spec.sizeGb
+        ? undefined
+        : `${volume?.sizeGb} GB and not ${spec.sizeGb}`;
     }
     case 'ServiceTemplate':
       return templates.get(id)?.image === spec.image ? undefined : 'another image';
@@ -73,7 +91,11 @@ function differenceOf({ plane }: View, id: string | undefined, { kind, spec }: D
 function sameJson(left: Json, right: Json): boolean {
   const sorted = (value: Json): Json =>
     typeof value === 'object' && value !== null
-      ? Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])]))
+      ? Object.fromEntries(
+          Object.keys(value)
+            .sort()
+            .map((name) => [name, sorted(value[name])]),
+        )
       : value;
   return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
 }
@@ -82,7 +104,9 @@ function isReady({ disk }: View, key: ObjectKey): boolean {
   const record = disk.record(key);
   const { status, generation, deletionRequestedAt } = record ?? {};
   const ready = status?.conditions.find(({ type }) => type === 'Ready');
-  return ready?.status === 'True' && status?.observedGeneration === generation && deletionRequestedAt === undefined;
+  return (
+    ready?.status === 'True' && status?.observedGeneration === generation && deletionRequestedAt === undefined
+  );
 }
 
 function told({ disk }: View, key: ObjectKey): string {

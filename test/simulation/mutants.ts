@@ -22,7 +22,11 @@ export interface Mutant {
   readonly patch?: () => () => void;
 }
 
-type Exchange = (request: HttpRequest, next: () => Promise<HttpReply>, send: Transport['exchange']) => Promise<HttpReply>;
+type Exchange = (
+  request: HttpRequest,
+  next: () => Promise<HttpReply>,
+  send: Transport['exchange'],
+) => Promise<HttpReply>;
 
 /** Whatever the manager sends goes through `exchange`. */
 function onTheWire(exchange: Exchange): Sabotage {
@@ -34,7 +38,11 @@ function onTheWire(exchange: Exchange): Sabotage {
       return {
         ...real,
         exchange: (request, signal) =>
-          exchange(request, () => real.exchange(request, signal), (other) => real.exchange(other, signal)),
+          exchange(
+            request,
+            () => real.exchange(request, signal),
+            (other) => real.exchange(other, signal),
+          ),
       };
     },
   });
@@ -48,14 +56,20 @@ function withStore(change: (store: StateStore) => Partial<StateStore>): Sabotage
     const proxy = new Proxy(store, {
       get: (target, name) => {
         const own: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name, target);
-        return typeof own === 'function' ? (own as () => unknown).bind(own === Reflect.get(changed, name) ? changed : target) : own;
+        return typeof own === 'function'
+          ? (own as () => unknown).bind(own === Reflect.get(changed, name) ? changed : target)
+          : own;
       },
     });
     return { ...options, store: proxy };
   };
 }
 
-function replaced<Target extends object, Name extends keyof Target>(target: Target, name: Name, value: Target[Name]): () => void {
+function replaced<Target extends object, Name extends keyof Target>(
+  target: Target,
+  name: Name,
+  value: Target[Name],
+): () => void {
   const before = target[name];
   target[name] = value;
   return () => {
@@ -214,7 +228,9 @@ const storage: readonly Mutant[] = [
     sabotage: withStore((store) => {
       const ready = (record: ObjectRecord): ObjectRecord => {
         if (!record.status) return record;
-        const conditions = record.status.conditions.map((each) => (each.type === 'Ready' ? { ...each, status: 'True' as const } : each));
+        const conditions = record.status.conditions.map((each) =>
+          each.type === 'Ready' ? { ...each, status: 'True' as const } : each,
+        );
         return { ...record, status: { ...record.status, conditions } };
       };
       return { save: (record: ObjectRecord) => store.save(ready(record)) };
@@ -273,7 +289,9 @@ const decisions: readonly Mutant[] = [
     breaks: "somebody's running work is not looked for",
     foundBy: ['S5'],
     patch: () =>
-      replaced(ControlApi.prototype, 'activities', () => Promise.resolve({ kind: 'applied', status: 200, value: [] })),
+      replaced(ControlApi.prototype, 'activities', () =>
+        Promise.resolve({ kind: 'applied', status: 200, value: [] }),
+      ),
   },
   {
     breaks: 'the balance is not looked at',
@@ -282,7 +300,9 @@ const decisions: readonly Mutant[] = [
       const original = ControlApi.prototype.account;
       return replaced(ControlApi.prototype, 'account', async function account(this: ControlApi, signal) {
         const outcome = await original.call(this, signal);
-        return outcome.kind === 'applied' ? { ...outcome, value: { ...outcome.value, balanceMicros: 1e12 } } : outcome;
+        return outcome.kind === 'applied'
+          ? { ...outcome, value: { ...outcome.value, balanceMicros: 1e12 } }
+          : outcome;
       });
     },
   },

@@ -67,7 +67,10 @@ export class Network {
   }
 
   /** A request that arrives now, by whomever. */
-  async deliver(request: Omit<Delivery, 'reply'>, headers: Readonly<Record<string, string>>): Promise<PlaneReply | undefined> {
+  async deliver(
+    request: Omit<Delivery, 'reply'>,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<PlaneReply | undefined> {
     const { plane, scheduler, onDelivered, faults } = this.#options;
     if (request.method !== 'GET' && faults.has('stale-reads') && !isActivity(request)) await this.#remember();
     const { method, path, text: body } = request;
@@ -78,7 +81,12 @@ export class Network {
     return reply;
   }
 
-  #exchange(request: HttpRequest, signal: AbortSignal | undefined, life: Life, lifeNumber: number): Promise<HttpReply> {
+  #exchange(
+    request: HttpRequest,
+    signal: AbortSignal | undefined,
+    life: Life,
+    lifeNumber: number,
+  ): Promise<HttpReply> {
     const { scheduler, random, plane, onSent, onReceived } = this.#options;
     return new Promise((resolve) => {
       if (life.isOver) return;
@@ -120,16 +128,29 @@ export class Network {
       };
       this.#send(exchange, request, arriveMs, arrived);
       const latestMs = Math.min(arriveMs + answerMs - 1, giveUpMs + lateMs);
-      if (fault('duplicate')) this.#send(exchange, request, random.between(Math.min(arriveMs, latestMs), latestMs), () => undefined);
+      if (fault('duplicate'))
+        this.#send(
+          exchange,
+          request,
+          random.between(Math.min(arriveMs, latestMs), latestMs),
+          () => undefined,
+        );
     });
   }
 
-  #send(exchange: Exchange, request: HttpRequest, delayMs: number, then: (reply: PlaneReply | undefined) => void): void {
+  #send(
+    exchange: Exchange,
+    request: HttpRequest,
+    delayMs: number,
+    then: (reply: PlaneReply | undefined) => void,
+  ): void {
     const { scheduler } = this.#options;
     const { method, path, key, text } = exchange;
     const arrive = () => {
       this.#travelling.delete(travelling);
-      void scheduler.busy(this.deliver({ method, path, key, text, isForeign: false }, request.headers).then(then));
+      void scheduler.busy(
+        this.deliver({ method, path, key, text, isForeign: false }, request.headers).then(then),
+      );
     };
     const timer = scheduler.after(delayMs, arrive);
     const travelling = { timer, arrive, arriveAtMs: scheduler.nowMs + delayMs };
@@ -140,7 +161,8 @@ export class Network {
   #draws(kind: NetworkFault, exchange: Exchange): boolean {
     const { faults, random, scheduler, healAtMs, onFault } = this.#options;
     const probability = faults.get(kind);
-    if (probability === undefined || !random.chance(probability) || scheduler.nowMs >= healAtMs()) return false;
+    if (probability === undefined || !random.chance(probability) || scheduler.nowMs >= healAtMs())
+      return false;
     scheduler.trace(`fault ${kind} #${exchange.number}`);
     onFault(kind, exchange);
     return true;
@@ -155,7 +177,8 @@ export class Network {
     }
     if (this.#draws('unavailable', exchange)) return reply(503, errorText('unavailable'));
     if (this.#draws('unauthorized', exchange)) return reply(401, errorText('unauthorized'));
-    const isCostly = exchange.method === 'POST' && /^\/api\/(services|volumes)(\/[^/]+\/actions)?$/.test(exchange.path);
+    const isCostly =
+      exchange.method === 'POST' && /^\/api\/(services|volumes)(\/[^/]+\/actions)?$/.test(exchange.path);
     const frees = /"(stop|delete)"/.test(exchange.text ?? '');
     if (!isCostly || frees || !this.#draws('scarce', exchange)) return undefined;
     return reply(409, errorText(random.pick(['capacity_unavailable', 'insufficient_funds'])));
@@ -210,9 +233,14 @@ export class Network {
   async #remember(): Promise<void> {
     const { scheduler, plane } = this.#options;
     const headers = { authorization: `Bearer ${this.ourKey}` };
-    const now = await scheduler.busy(plane.request({ method: 'GET', path: '/api/account', headers, body: undefined }));
+    const now = await scheduler.busy(
+      plane.request({ method: 'GET', path: '/api/account', headers, body: undefined }),
+    );
     if (now?.status !== 200) return;
-    this.#past = [...this.#past.filter(({ untilMs }) => untilMs >= scheduler.nowMs - 2 * exchangeMs), { untilMs: scheduler.nowMs, account: now.body }];
+    this.#past = [
+      ...this.#past.filter(({ untilMs }) => untilMs >= scheduler.nowMs - 2 * exchangeMs),
+      { untilMs: scheduler.nowMs, account: now.body },
+    ];
   }
 
   ourKey = '';

@@ -73,8 +73,20 @@ export class Plane {
       database: this.#folder === undefined ? ':memory:' : path.join(this.#folder, 'plane.db'),
       accounts: {
         accounts: [
-          { name: 'acme', email: 'ops@acme.example', emailVerified: true, balanceMicros: wealth, apiKeys: [ourKey] },
-          { name: 'stranger', email: 's@other.example', emailVerified: true, balanceMicros: wealth, apiKeys: [strangersKey] },
+          {
+            name: 'acme',
+            email: 'ops@acme.example',
+            emailVerified: true,
+            balanceMicros: wealth,
+            apiKeys: [ourKey],
+          },
+          {
+            name: 'stranger',
+            email: 's@other.example',
+            emailVerified: true,
+            balanceMicros: wealth,
+            apiKeys: [strangersKey],
+          },
         ],
       },
       ...(rateLimitPerSecond === undefined ? {} : { rateLimitPerSecond }),
@@ -107,7 +119,11 @@ export class Plane {
     this.#waiting.delete(onKill);
     if (!reply || open.life.isOver) return undefined;
     const retryAfter = reply.headers['retry-after'];
-    return { status: reply.statusCode, retryAfter: retryAfter === undefined ? undefined : String(retryAfter), body: reply.body };
+    return {
+      status: reply.statusCode,
+      retryAfter: retryAfter === undefined ? undefined : String(retryAfter),
+      body: reply.body,
+    };
   }
 
   crash(): void {

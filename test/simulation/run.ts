@@ -26,7 +26,15 @@ const limitMs = values.minutes === undefined ? Number.POSITIVE_INFINITY : Number
 const twiceEach = 100;
 
 const startedMs = performance.now();
-const total = { seeds: 0, lives: 0, simulatedMs: 0, mutations: 0, failures: 0, coverage: new Set<string>(), hash: '' };
+const total = {
+  seeds: 0,
+  lives: 0,
+  simulatedMs: 0,
+  mutations: 0,
+  failures: 0,
+  coverage: new Set<string>(),
+  hash: '',
+};
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);

@@ -20,7 +20,10 @@ interface Event {
 
 export class Scheduler {
   readonly #random: SeededRandom;
-  readonly #queue = new TinyQueue<Event>([], (left, right) => left.atMs - right.atMs || left.order - right.order);
+  readonly #queue = new TinyQueue<Event>(
+    [],
+    (left, right) => left.atMs - right.atMs || left.order - right.order,
+  );
   readonly #trace = createHash('sha256');
   readonly #onTrace: ((line: string) => void) | undefined;
   #nowMs = 0;

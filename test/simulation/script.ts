@@ -36,18 +36,29 @@ export interface Script {
 export function scriptOf(seed: number): Script {
   const random = stream(seed, 'script');
   const faults = drawFaults(random);
-  const slots = slotsOf(random.between(2, 9), random.between(0, 3), random.between(0, 2), random.between(0, 1));
+  const slots = slotsOf(
+    random.between(2, 9),
+    random.between(0, 3),
+    random.between(0, 2),
+    random.between(0, 1),
+  );
   const healAtMs = random.pick([5, 10, 20, 40]) * 60_000;
   const actions: Action[] = [];
   const add = (deed: Deed, count: number) => {
     for (let each = 0; each < count; each += 1) {
       const slot = random.between(0, slots.length - 1);
-      actions.push({ atMs: random.between(0, healAtMs - 1), do: deed, slot, seed: random.between(0, 2 ** 30) });
+      actions.push({
+        atMs: random.between(0, healAtMs - 1),
+        do: deed,
+        slot,
+        seed: random.between(0, 2 ** 30),
+      });
     }
   };
   // Most of the fleet is there from the start.
   for (const slot of slots.keys()) {
-    if (random.chance(0.8)) actions.push({ atMs: random.between(0, 20_000), do: 'write', slot, seed: random.between(0, 2 ** 30) });
+    if (random.chance(0.8))
+      actions.push({ atMs: random.between(0, 20_000), do: 'write', slot, seed: random.between(0, 2 ** 30) });
   }
   const perMinute = random.pick([1, 3, 6]);
   add('write', Math.ceil((perMinute * healAtMs) / 60_000));
@@ -70,7 +81,10 @@ function slotsOf(services: number, volumes: number, templates: number, registrie
   return [
     ...numbered(volumes, 'StorageVolume', 'data'),
     ...numbered(services, 'ContainerService', 'web'),
-    ...Array.from({ length: Math.ceil(services / 3) }, (_, index) => ({ kind: 'ProtectedTask' as const, name: `web${index}.task` })),
+    ...Array.from({ length: Math.ceil(services / 3) }, (_, index) => ({
+      kind: 'ProtectedTask' as const,
+      name: `web${index}.task`,
+    })),
     ...numbered(templates, 'ServiceTemplate', 'base'),
     ...numbered(registries, 'ImageRegistry', 'images'),
   ];

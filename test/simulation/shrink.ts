@@ -22,24 +22,41 @@ export async function shrink(failing: Script, options: RunOptions = {}): Promise
     const faults = new Map([...smallest.faults].filter(([other]) => other !== kind));
     await attempt({ ...smallest, faults, actions: smallest.actions.filter((action) => action.do !== kind) });
   }
-  for (let size = Math.ceil(smallest.actions.length / 2); size >= 1 && runs < mostRuns; size = Math.floor(size / 2)) {
+  for (
+    let size = Math.ceil(smallest.actions.length / 2);
+    size >= 1 && runs < mostRuns;
+    size = Math.floor(size / 2)
+  ) {
     let from = 0;
     while (from < smallest.actions.length && runs < mostRuns) {
       const { actions } = smallest;
-      const isLeftOut = await attempt({ ...smallest, actions: actions.filter((_, index) => index < from || index >= from + size) });
+      const isLeftOut = await attempt({
+        ...smallest,
+        actions: actions.filter((_, index) => index < from || index >= from + size),
+      });
       if (!isLeftOut) from += size;
     }
   }
   for (const share of [0.25, 0.5, 0.75]) {
     const healAtMs = Math.ceil(smallest.healAtMs * share);
-    if (await attempt({ ...smallest, healAtMs, actions: smallest.actions.filter(({ atMs }) => atMs < healAtMs) })) break;
+    if (
+      await attempt({
+        ...smallest,
+        healAtMs,
+        actions: smallest.actions.filter(({ atMs }) => atMs < healAtMs),
+      })
+    )
+      break;
   }
   return smallest;
 }
 
 /** All that is needed to see it again. */
 export function describe({ seed, faults, slots, actions, healAtMs }: Script): string {
-  const lines = actions.map(({ atMs, do: deed, slot, seed: choice }) => `  ${atMs} ${deed} ${slots[slot]?.kind}/${slots[slot]?.name} (${choice})`);
+  const lines = actions.map(
+    ({ atMs, do: deed, slot, seed: choice }) =>
+      `  ${atMs} ${deed} ${slots[slot]?.kind}/${slots[slot]?.name} (${choice})`,
+  );
   const kinds = [...faults].map(([kind, probability]) => `${kind} ${probability}`).join(', ');
   return [`seed ${seed}, faults until ${healAtMs} ms: ${kinds || 'none'}`, ...lines].join('\n');
 }

@@ -1,5 +1,14 @@
 /** What really exists at the provider, and whose mark it carries. */
-import { compactUid, derivedUid, ownerId, parseBeacon, readTemplateMark, volumeMark, volumeMarkId, readVolumeMark } from '../../src/plan/index.ts';
+import {
+  compactUid,
+  derivedUid,
+  ownerId,
+  parseBeacon,
+  readTemplateMark,
+  volumeMark,
+  volumeMarkId,
+  readVolumeMark,
+} from '../../src/plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import type { View } from './watch.ts';
 
@@ -17,7 +26,10 @@ export function marked({ plane, disk }: View, key: ObjectKey, how: 'alive' | 'an
           return beacon?.ownerId === owner.id && beacon.uid === compactUid(uid);
         });
       return [...store.services.all()]
-        .filter(({ state, environmentNames }) => (how === 'any' || state !== 'deleting') && isOurs(environmentNames))
+        .filter(
+          ({ state, environmentNames }) =>
+            (how === 'any' || state !== 'deleting') && isOurs(environmentNames),
+        )
         .map(({ id }) => id);
     }
     case 'StorageVolume': {

@@ -72,7 +72,9 @@ export class Users {
     if (kind === 'ProtectedTask' && !this.#documents.has(service)) return;
     const documents = [...this.#documents.values()];
     const used = new Set(documents.map(({ spec }) => spec.storage?.volumeRef?.name));
-    const volumes = documents.filter((each) => each.kind === 'StorageVolume' && !used.has(each.name)).map((each) => each.name);
+    const volumes = documents
+      .filter((each) => each.kind === 'StorageVolume' && !used.has(each.name))
+      .map((each) => each.name);
     this.lives += 1;
     this.#put(key, newDocument(kind, name, random, volumes));
   }

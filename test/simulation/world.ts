@@ -30,7 +30,9 @@ import { Users } from './users.ts';
 import { isActivity, type Exchange, type Json, type Verdict } from './watch.ts';
 
 export interface Result {
-  readonly violation: { readonly invariant: string; readonly message: string; readonly atMs: number } | undefined;
+  readonly violation:
+    | { readonly invariant: string; readonly message: string; readonly atMs: number }
+    | undefined;
   readonly traceHash: string;
   readonly lives: number;
   readonly simulatedMs: number;
@@ -74,7 +76,11 @@ class World {
   readonly #script: Script;
   readonly #options: RunOptions;
   readonly #scheduler: Scheduler;
-  readonly #disk = new Disk({ digestKey: digestKey(Buffer.alloc(32, 7)), ownerName: 'simulation', ownerConfirmed: true });
+  readonly #disk = new Disk({
+    digestKey: digestKey(Buffer.alloc(32, 7)),
+    ownerName: 'simulation',
+    ownerConfirmed: true,
+  });
   readonly #folder = new SimulatedFolder();
   readonly #users: Users;
   readonly #plane: Plane;
@@ -113,7 +119,13 @@ class World {
     this.#users = new Users({ folder: this.#folder, slots, accountSpec, nowMs: () => scheduler.nowMs });
     const crashes = faults.has('crash-plane');
     const wallMs = () => epochMs + scheduler.nowMs;
-    this.#plane = new Plane({ scheduler, random: stream(seed, 'plane'), wallMs, rateLimitPerSecond, crashes });
+    this.#plane = new Plane({
+      scheduler,
+      random: stream(seed, 'plane'),
+      wallMs,
+      rateLimitPerSecond,
+      crashes,
+    });
     this.#network = new Network({
       scheduler,
       random: stream(seed, 'network'),
@@ -122,14 +134,19 @@ class World {
       healAtMs: () => script.healAtMs,
       onSent: (request, life) => this.#sent(request, life),
       onReceived: (exchange, answer) => {
-        if (answer.verdict === ('done' satisfies Verdict) && exchange.key !== undefined && !isActivity(exchange)) {
+        if (
+          answer.verdict === ('done' satisfies Verdict) &&
+          exchange.key !== undefined &&
+          !isActivity(exchange)
+        ) {
           const { method, path, key, body } = exchange;
           this.#lastMutation = { method, path, key, body };
         }
         this.#checker.received(exchange, answer);
       },
       onDelivered: (delivery) => this.#checker.delivered(delivery),
-      onFault: (kind, { method, path }) => this.#coverage.add(`${kind} ${method} ${path.replaceAll(/[0-9a-f-]{36}/g, 'id')}`),
+      onFault: (kind, { method, path }) =>
+        this.#coverage.add(`${kind} ${method} ${path.replaceAll(/[0-9a-f-]{36}/g, 'id')}`),
       disguise: (path, body) => this.#disguise(path, body),
     });
     this.#network.ourKey = ourKey;
@@ -190,7 +207,10 @@ class World {
     if (failed()) return undefined;
     if (this.#mutations > before) {
       const { method, path } = this.#lastMutation ?? {};
-      this.#violated('L8', `${this.#mutations - before} mutations after all was as wanted; the last accepted one: ${method} ${path}`);
+      this.#violated(
+        'L8',
+        `${this.#mutations - before} mutations after all was as wanted; the last accepted one: ${method} ${path}`,
+      );
     }
     const after = left();
     if (after) this.#violated('L1', `all was as wanted, and is not any more: ${after.message}`);
@@ -315,7 +335,9 @@ class World {
     this.#disk.fullUntilMs = 0;
     this.#plane.spare();
     this.#massChangeAllowed = true;
-    const until = { [annotations.allowMassChangeUntil]: rfc3339(epochMs + scheduler.nowMs + 10 * 86_400_000) };
+    const until = {
+      [annotations.allowMassChangeUntil]: rfc3339(epochMs + scheduler.nowMs + 10 * 86_400_000),
+    };
     this.#users.writeAccount(until);
     this.#users.tidyUp((document) => this.#mended(document));
     this.#folder.lose('none');
@@ -329,7 +351,8 @@ class World {
     if (kind !== 'ContainerService' && kind !== 'StorageVolume') return document;
     const consent = { ...document.annotations, [annotations.confirmDataLoss]: remoteName(kind, name, spec) };
     // One that was kept when its document went may not be as a new document wants it.
-    if (kind === 'ContainerService') return { ...document, annotations: consent, spec: { ...spec, replacement: 'Recreate' } };
+    if (kind === 'ContainerService')
+      return { ...document, annotations: consent, spec: { ...spec, replacement: 'Recreate' } };
     const id = this.#disk.record(objectKey(kind, 'default', name))?.externalId ?? '';
     const sizeGb = Math.max(spec.sizeGb, this.#plane.store?.volumes.get(id)?.requestedSizeGb ?? 0);
     return { ...document, annotations: consent, spec: { ...spec, sizeGb, expansion: 'PauseService' } };
@@ -342,7 +365,17 @@ class World {
     const key = headers['idempotency-key'];
     const object = this.#disk.intents().find(({ idempotencyKey }) => idempotencyKey === key)?.object;
     const body: Json = text === undefined ? undefined : JSON.parse(text);
-    const exchange = { number: this.#exchanges, life, method, path, key, text, body, sentAtMs: this.#scheduler.nowMs, object };
+    const exchange = {
+      number: this.#exchanges,
+      life,
+      method,
+      path,
+      key,
+      text,
+      body,
+      sentAtMs: this.#scheduler.nowMs,
+      object,
+    };
     if (method !== 'GET' && !isActivity(exchange)) this.#mutations += 1;
     this.#checker.sent(exchange);
     return exchange;
@@ -398,4 +431,3 @@ class World {
     };
   }
 }
-

@@ -79,6 +79,11 @@ export class Program {
     }
   }
 
+  /** By us, so that it could leave nothing in order. */
+  get killed(): boolean {
+    return this.#child.signalCode === 'SIGKILL';
+  }
+
   async finished(): Promise<Finished> {
     if (this.running || this.#child.stdout?.readableEnded === false) await once(this.#child, 'close');
     return { code: this.#child.exitCode, stdout: this.stdout, stderr: this.stderr };
@@ -111,9 +116,11 @@ export async function eventually<Value>(
 ): Promise<Value> {
   const untilMs = Date.now() + timeoutMs;
   for (;;) {
+    const askedAtMs = Date.now();
     const answer = await ask();
     if (answer !== undefined && answer !== false) return answer;
     if (Date.now() > untilMs) throw new Error(`not within ${timeoutMs / 1000} s: ${what}`);
-    await delay(50);
+    // Asking is not to take most of the time of whoever answers.
+    await delay(Math.max(50, 2 * (Date.now() - askedAtMs)));
   }
 }

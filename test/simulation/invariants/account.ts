@@ -18,9 +18,11 @@ const s8Rate: Invariant = (view) => {
       level = Math.max(0, level - ((view.nowMs - atMs) / 1000) * perSecond) + 1;
       atMs = view.nowMs;
       const told = `${exchange.method} ${exchange.path}`;
-      if (level > burst + 0.5) view.violated('S8', `${told} is one of ${level.toFixed(1)} at once; the burst is ${burst}`);
+      if (level > burst + 0.5)
+        view.violated('S8', `${told} is one of ${level.toFixed(1)} at once; the burst is ${burst}`);
       if (isActivity(exchange) && exchange.method === 'POST') return;
-      if (view.nowMs < shutUntilMs) view.violated('S8', `${told}, ${shutUntilMs - view.nowMs} ms before Retry-After has passed`);
+      if (view.nowMs < shutUntilMs)
+        view.violated('S8', `${told}, ${shutUntilMs - view.nowMs} ms before Retry-After has passed`);
     },
     received(_exchange, { verdict, status, retryAfter }) {
       const seconds = Number(retryAfter);
@@ -36,10 +38,14 @@ const s14WholeEnvironment: Invariant = (view) => ({
     const environment: Json = method === 'PATCH' ? body?.patch?.environment : undefined;
     if (environment === undefined || object === undefined) return;
     const names = Object.keys(environment).filter((name) => !name.startsWith(beaconPrefix));
-    const isWhole = view
-      .history(object)
-      .some(({ spec }) => sameNames(names, (spec.env ?? []).map((entry: Json) => entry.name)));
-    if (!isWhole) view.violated('S14', `${path} would replace the environment by ${names.join(', ') || 'nothing'}`);
+    const isWhole = view.history(object).some(({ spec }) =>
+      sameNames(
+        names,
+        (spec.env ?? []).map((entry: Json) => entry.name),
+      ),
+    );
+    if (!isWhole)
+      view.violated('S14', `${path} would replace the environment by ${names.join(', ') || 'nothing'}`);
   },
 });
 
@@ -89,11 +95,14 @@ const s16Activity: Invariant = (view) => {
       const { key } = record;
       const before = ids.get(key) ?? id;
       ids.set(key, id);
-      if (before !== id && !released.has(before) && !spent.has(before)) view.violated('S16', `${key} takes the activity ${id}, and ${before} was not released`);
-      if (!release && released.has(id)) view.violated('S16', `a heartbeat of ${id}, whose release was acknowledged`);
+      if (before !== id && !released.has(before) && !spent.has(before))
+        view.violated('S16', `${key} takes the activity ${id}, and ${before} was not released`);
+      if (!release && released.has(id))
+        view.violated('S16', `a heartbeat of ${id}, whose release was acknowledged`);
       const wanted = view.wanted.get(key);
       const isOver = wanted === undefined || wanted.spec.released === true;
-      if (release && !isOver && !view.wasRemoved(key)) view.violated('S16', `${id} is released, and ${key} is not over`);
+      if (release && !isOver && !view.wasRemoved(key))
+        view.violated('S16', `${id} is released, and ${key} is not over`);
     },
     received({ number, body }, { verdict, status }) {
       const release = flying.get(number);
@@ -118,7 +127,10 @@ const s17Saga: Invariant = (view) => ({
     if (object === undefined) return;
     const record = view.disk.record(object);
     const wanted: Json = record?.manifest.spec;
-    const isRecent = view.history(object).slice(-2).map(({ spec }) => spec.desiredState ?? 'Running');
+    const isRecent = view
+      .history(object)
+      .slice(-2)
+      .map(({ spec }) => spec.desiredState ?? 'Running');
     if (body?.action === 'start' && !isRecent.includes('Running') && wanted?.desiredState === 'Stopped') {
       view.violated('S17', `${path}: ${object} is started, and is to be stopped`);
     }
@@ -134,7 +146,8 @@ const mostPatches = 3;
 const s18DriftBound: Invariant = (view) => {
   const counts = new Map<string, number>();
   const bodies = new Map<number, string>();
-  const about = ({ object, path }: Exchange, patch: unknown) => `${object} ${path} ${view.history(object as ObjectKey).length} ${JSON.stringify(patch)}`;
+  const about = ({ object, path }: Exchange, patch: unknown) =>
+    `${object} ${path} ${view.history(object as ObjectKey).length} ${JSON.stringify(patch)}`;
   return {
     meddled: () => counts.clear(),
     sent(exchange) {
@@ -162,7 +175,8 @@ const s19Bounded: Invariant = (view) => {
     sent({ number }) {
       flying.add(number);
       const most = view.requests.concurrency + mostHeartbeats;
-      if (flying.size > most) view.violated('S19', `${flying.size} requests are under way; at most ${most} may be`);
+      if (flying.size > most)
+        view.violated('S19', `${flying.size} requests are under way; at most ${most} may be`);
     },
     received: ({ number }) => void flying.delete(number),
   };

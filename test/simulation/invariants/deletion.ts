@@ -14,7 +14,8 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
   const made = new Set<string>();
   return {
     delivered({ method, reply, isForeign }) {
-      if (method === 'POST' && reply.status === 201 && !isForeign) made.add((JSON.parse(reply.body) as Json).id);
+      if (method === 'POST' && reply.status === 201 && !isForeign)
+        made.add((JSON.parse(reply.body) as Json).id);
     },
     received({ method, path, sentAtMs }, { verdict }) {
       const id = idIn(path);
@@ -25,15 +26,20 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
     sent(exchange) {
       const id = idIn(exchange.path);
       if (!isMutation(exchange) || id === undefined) return;
-      if (!made.has(id)) return view.violated('S5', `${exchange.method} ${exchange.path}, which others have made`);
+      if (!made.has(id))
+        return view.violated('S5', `${exchange.method} ${exchange.path}, which others have made`);
       if (!destroys(exchange)) return;
       const told = `the deletion of ${id} (${exchange.path})`;
       const record = view.disk.records().find(({ externalId }) => externalId === id);
       if (!record) return view.violated('S5', `${told}: no object has it`);
       const { key, deletionRequestedAt, manifest } = record;
-      const isReplaced = (manifest.spec as Json).replacement === 'Recreate' || view.history(key).some(({ spec }) => spec.replacement === 'Recreate');
-      if (deletionRequestedAt === undefined && !isReplaced && !view.wasRemoved(key)) view.violated('S5', `${told}: ${key} is to stay`);
-      if (view.wanted.has(key) && !isReplaced && !view.wasRemoved(key)) view.violated('S5', `${told}: ${key} was never removed by anybody`);
+      const isReplaced =
+        (manifest.spec as Json).replacement === 'Recreate' ||
+        view.history(key).some(({ spec }) => spec.replacement === 'Recreate');
+      if (deletionRequestedAt === undefined && !isReplaced && !view.wasRemoved(key))
+        view.violated('S5', `${told}: ${key} is to stay`);
+      if (view.wanted.has(key) && !isReplaced && !view.wasRemoved(key))
+        view.violated('S5', `${told}: ${key} was never removed by anybody`);
       const isService = parseObjectKey(key).kind === 'ContainerService';
       const isForced = view.history(key).some(({ spec }) => spec.disruption === 'Always');
       if (!isService || isForced) return;
@@ -46,7 +52,11 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
 };
 
 /** An activity that had been registered when the activities were read, and is not released yet. */
-function unreleasedSince({ plane, epochMs }: Parameters<Invariant>[0], serviceId: string, sinceMs: number): string | undefined {
+function unreleasedSince(
+  { plane, epochMs }: Parameters<Invariant>[0],
+  serviceId: string,
+  sinceMs: number,
+): string | undefined {
   const row = plane.store?.database.get(
     'SELECT id FROM activities WHERE service_id = $serviceId AND released_at_ms IS NULL AND registered_at_ms < $atMs',
     { serviceId, atMs: epochMs + sinceMs },
@@ -61,7 +71,9 @@ const s13NothingIsLeftBehind: Invariant = (view) => ({
     const { key } = write;
     const record = view.disk.record(key);
     const spec: Json = record?.manifest.spec;
-    const isKept = [spec, ...view.history(key).map((each) => each.spec)].some((each) => each?.deletionPolicy === 'Retain');
+    const isKept = [spec, ...view.history(key).map((each) => each.spec)].some(
+      (each) => each?.deletionPolicy === 'Retain',
+    );
     const left = isKept ? [] : marked(view, key, 'any');
     if (left.length > 0) view.violated('S13', `${key} is forgotten, and ${left.join(', ')} is still there`);
     const intent = view.disk.intent(key);
@@ -87,15 +99,23 @@ const s20PruneGuard: Invariant = (view) => {
           deletionRequestedAt !== undefined && view.disk.record(key)?.deletionRequestedAt === undefined,
       );
       for (const { key } of gone) {
-        if (view.wanted.has(key) && !view.wasRemoved(key)) view.violated('S20', `${key} is taken as gone, and nobody removed it`);
+        if (view.wanted.has(key) && !view.wasRemoved(key))
+          view.violated('S20', `${key} is taken as gone, and nobody removed it`);
         marks.push(view.nowMs);
       }
       if (gone.length === 0) return;
       marks = marks.filter((atMs) => atMs > view.nowMs - windowMs);
-      const total = view.disk.records().filter(({ deletionRequestedAt }) => deletionRequestedAt === undefined).length + marks.length;
-      if (marks.length > massChangeLimit(total)) view.violated('S20', `${marks.length} of ${total} objects are taken as gone within a minute`);
+      const total =
+        view.disk.records().filter(({ deletionRequestedAt }) => deletionRequestedAt === undefined).length +
+        marks.length;
+      if (marks.length > massChangeLimit(total))
+        view.violated('S20', `${marks.length} of ${total} objects are taken as gone within a minute`);
     },
   };
 };
 
-export const deletionInvariants: readonly Invariant[] = [s5DeleteOnlyOurs, s13NothingIsLeftBehind, s20PruneGuard];
+export const deletionInvariants: readonly Invariant[] = [
+  s5DeleteOnlyOurs,
+  s13NothingIsLeftBehind,
+  s20PruneGuard,
+];

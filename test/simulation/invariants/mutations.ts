@@ -10,7 +10,8 @@ const s1AtMostOne: Invariant = (view) => ({
     const creates = ['/api/services', '/api/volumes', '/api/templates'].includes(path);
     for (const key of creates ? keysEver(view) : []) {
       const alive = marked(view, key, 'alive');
-      if (alive.length > 1) view.violated('S1', `${alive.length} things carry the mark of ${key}: ${alive.join(', ')}`);
+      if (alive.length > 1)
+        view.violated('S1', `${alive.length} things carry the mark of ${key}: ${alive.join(', ')}`);
     }
   },
 });
@@ -28,13 +29,15 @@ const s2IntentBeforeEffect: Invariant = (view) => ({
     if (isActivity(exchange) && method === 'POST') {
       const lease = disk.records().find(({ lease: kept }) => kept?.activityId === body.id)?.lease;
       if (!lease) view.violated('S2', `${told}: the activity ${body.id} is not on the disk`);
-      else if (body.release && lease.releaseKey !== key) view.violated('S2', `${told}: the key of the release is not on the disk`);
+      else if (body.release && lease.releaseKey !== key)
+        view.violated('S2', `${told}: the key of the release is not on the disk`);
       return;
     }
     if (!isMutation(exchange)) return;
     const intent = disk.intents().find(({ idempotencyKey }) => idempotencyKey === key);
     if (!intent) view.violated('S2', `${told}: there is no such intent on the disk`);
-    else if (intent.outcome !== 'pending') view.violated('S2', `${told}: its intent is ${intent.outcome} already`);
+    else if (intent.outcome !== 'pending')
+      view.violated('S2', `${told}: its intent is ${intent.outcome} already`);
   },
 });
 
@@ -48,8 +51,10 @@ const s3KeyDiscipline: Invariant = (view) => {
       const request = `${method} ${path} ${text ?? ''}`;
       const before = requests.get(key) ?? request;
       requests.set(key, request);
-      if (before !== request) view.violated('S3', `the key ${key} was used for\n${before}\nand then for\n${request}`);
-      if (closed.has(key)) view.violated('S3', `the key ${key} is sent again, after its outcome was known: ${request}`);
+      if (before !== request)
+        view.violated('S3', `the key ${key} was used for\n${before}\nand then for\n${request}`);
+      if (closed.has(key))
+        view.violated('S3', `the key ${key} is sent again, after its outcome was known: ${request}`);
     },
     durable(write) {
       if (write.kind !== 'save' || !write.intent) return;
@@ -74,7 +79,10 @@ const s4NoBlindRepeat: Invariant = (view) => {
       if (!isMutation(exchange) || object === undefined) return;
       const doubt = doubts.get(object);
       if (doubt && !doubt.isSettled) {
-        view.violated('S4', `${method} ${path} for ${object}, whose last outcome is uncertain since ${view.nowMs - doubt.sinceMs} ms and was not looked into`);
+        view.violated(
+          'S4',
+          `${method} ${path} for ${object}, whose last outcome is uncertain since ${view.nowMs - doubt.sinceMs} ms and was not looked into`,
+        );
       }
       doubts.delete(object);
       open.set(exchange.number, object);
@@ -82,7 +90,8 @@ const s4NoBlindRepeat: Invariant = (view) => {
     received(exchange, { verdict }) {
       const object = open.get(exchange.number);
       open.delete(exchange.number);
-      if (object !== undefined && verdict === 'uncertain') doubts.set(object, { sinceMs: view.nowMs, isSettled: false });
+      if (object !== undefined && verdict === 'uncertain')
+        doubts.set(object, { sinceMs: view.nowMs, isSettled: false });
       if (exchange.method !== 'GET' || verdict !== 'done') return;
       for (const doubt of doubts.values()) {
         if (exchange.sentAtMs >= doubt.sinceMs + view.settleMs) doubt.isSettled = true;
@@ -96,36 +105,50 @@ const s4NoBlindRepeat: Invariant = (view) => {
   };
 };
 
-const knownStates = new Set(['running', 'sleeping', 'paused', 'error', 'provisioning', 'deleting', 'ready', 'expanding']);
+const knownStates = new Set([
+  'running',
+  'sleeping',
+  'paused',
+  'error',
+  'provisioning',
+  'deleting',
+  'ready',
+  'expanding',
+]);
 
-/** Nothing is done in a state that is not known, or on a read that is older than one before it. */
+/**
+ * Nothing is done in a state that is not known, or on a read that is older than one before it. What counts is the read that was
+ * made for the request: another one may come in while it waits for its turn.
+ */
 const s6UnknownMeansHandsOff: Invariant = (view) => {
-  const latest = new Map<string, { state: string; revision: number }>();
+  const read = new Map<string, { readonly state: string; readonly highest: number }>();
   const highest = new Map<string, number>();
   return {
     started() {
-      latest.clear();
+      read.clear();
       highest.clear();
     },
     received({ method, path }, { verdict, body }) {
       if (method !== 'GET' || verdict !== 'done') return;
       const one: Json = body.service ?? body.volume;
-      for (const seen of path === '/api/account' ? [...body.services, ...body.volumes] : one ? [one] : []) {
-        const { id, revision } = seen;
-        latest.set(id, { state: seen.state ?? seen.status, revision });
+      for (const { id, revision } of path === '/api/account'
+        ? [...body.services, ...body.volumes]
+        : one
+          ? [one]
+          : []) {
         highest.set(id, Math.max(highest.get(id) ?? 0, revision));
       }
+      if (one) read.set(one.id, { state: one.state ?? one.status, highest: highest.get(one.id) ?? 0 });
     },
     sent(exchange) {
       const id = idIn(exchange.path);
-      const seen = isMutation(exchange) && id !== undefined ? latest.get(id) : undefined;
-      if (!seen || id === undefined) return;
+      const seen = isMutation(exchange) && id !== undefined ? read.get(id) : undefined;
+      if (!seen) return;
       const told = `${exchange.method} ${exchange.path}`;
       if (!knownStates.has(seen.state)) view.violated('S6', `${told} in the state ${seen.state}`);
-      // The planner rests on one read, and another may have come in since: only what both show is held against it.
-      const newest = highest.get(id) ?? 0;
-      if (exchange.body?.revision !== undefined && exchange.body.revision < newest) {
-        view.violated('S6', `${told} rests on revision ${exchange.body.revision}, and ${newest} was seen before`);
+      const revision: unknown = exchange.body?.revision;
+      if (typeof revision === 'number' && revision < seen.highest) {
+        view.violated('S6', `${told} rests on revision ${revision}, and ${seen.highest} was seen before`);
       }
     },
   };
@@ -145,7 +168,8 @@ const s7FreshRevision: Invariant = (view) => {
       const revision: unknown = body?.revision;
       if (id === undefined || typeof revision !== 'number') return;
       const lowest = Math.max(acknowledged.get(id) ?? 0, used.get(id) ?? 0);
-      if (revision < lowest) view.violated('S7', `${method} ${path} with the revision ${revision}, after ${lowest}`);
+      if (revision < lowest)
+        view.violated('S7', `${method} ${path} with the revision ${revision}, after ${lowest}`);
       used.set(id, revision);
     },
   };
@@ -160,7 +184,11 @@ const s9OneWriter: Invariant = (view) => {
       const { object, method, path } = exchange;
       if (!isMutation(exchange) || object === undefined) return;
       const other = flying.get(object);
-      if (other) view.violated('S9', `${method} ${path} for ${object} while ${other.method} ${other.path} is under way`);
+      if (other)
+        view.violated(
+          'S9',
+          `${method} ${path} for ${object} while ${other.method} ${other.path} is under way`,
+        );
       flying.set(object, exchange);
     },
     received({ object }) {

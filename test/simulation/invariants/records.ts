@@ -36,7 +36,12 @@ const s12HonestStatus: Invariant = (view) => {
         const before = view.disk.record(record.key);
         for (const each of record.status?.conditions ?? []) {
           const earlier = before && condition(before, each.type);
-          if (!earlier || earlier.status !== each.status || earlier.lastTransitionTime === each.lastTransitionTime) continue;
+          if (
+            !earlier ||
+            earlier.status !== each.status ||
+            earlier.lastTransitionTime === each.lastTransitionTime
+          )
+            continue;
           view.violated('S12', `${record.key}: the time of ${each.type} moved, and its status did not`);
         }
         const isNew = JSON.stringify(before?.status) !== JSON.stringify(record.status);
@@ -48,14 +53,22 @@ const s12HonestStatus: Invariant = (view) => {
   function checkReady(record: ObjectRecord): void {
     const { key, status, generation, externalId = '' } = record;
     const isService = parseObjectKey(key).kind === 'ContainerService';
-    if (!isService || condition(record, 'Ready')?.status !== 'True' || status?.observedGeneration !== generation) return;
+    if (
+      !isService ||
+      condition(record, 'Ready')?.status !== 'True' ||
+      status?.observedGeneration !== generation
+    )
+      return;
     const spec: Json = record.manifest.spec;
     const states = spec.desiredState === 'Stopped' ? ['paused'] : ['running', 'sleeping'];
     const reads: Json[] = shown.get(externalId) ?? [];
     const isTrue = reads.some(({ state, image }) => states.includes(state) && image === spec.image);
     if (!isTrue) {
       const seen = reads.map(({ state, image }) => `${state} with ${image}`).join(', ') || 'nothing';
-      view.violated('S12', `${key} is said to be Ready as ${spec.desiredState} with ${spec.image}; what was read is ${seen}`);
+      view.violated(
+        'S12',
+        `${key} is said to be Ready as ${spec.desiredState} with ${spec.image}; what was read is ${seen}`,
+      );
     }
   }
 };

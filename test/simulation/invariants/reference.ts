@@ -41,15 +41,24 @@ const r4Durable: Invariant = (view) => {
       // A deletion that nobody was told of may have been carried out, too.
       if (id !== undefined && (method === 'DELETE' || text?.includes('"delete"'))) removed.add(id);
       const body: Json = reply.status < 300 ? JSON.parse(reply.body) : {};
-      if (typeof body.id === 'string' && typeof body.revision === 'number') answered.set(body.id, body.revision);
+      if (typeof body.id === 'string' && typeof body.revision === 'number')
+        answered.set(body.id, body.revision);
     },
     recovered() {
       const { store } = view.plane;
       if (!store) return;
       for (const [id, revision] of answered) {
         if (removed.has(id)) continue;
-        const kept = store.services.get(id) ?? store.volumes.get(id) ?? store.templates.get(id) ?? store.registries.get(id);
-        if (!kept || kept.revision < revision) view.violated('R4', `${id} was answered with revision ${revision}, and is ${kept?.revision ?? 'gone'} after a crash`);
+        const kept =
+          store.services.get(id) ??
+          store.volumes.get(id) ??
+          store.templates.get(id) ??
+          store.registries.get(id);
+        if (!kept || kept.revision < revision)
+          view.violated(
+            'R4',
+            `${id} was answered with revision ${revision}, and is ${kept?.revision ?? 'gone'} after a crash`,
+          );
       }
     },
   };
@@ -60,9 +69,15 @@ const r5Ledger: Invariant = (view) => {
   const check = () => {
     const { store } = view.plane;
     for (const account of store?.accounts.all() ?? []) {
-      const row = store?.database.get('SELECT sum(amount_micros) AS sum FROM ledger WHERE account_id = $id', { id: account.id });
+      const row = store?.database.get('SELECT sum(amount_micros) AS sum FROM ledger WHERE account_id = $id', {
+        id: account.id,
+      });
       const sum = Number(row?.['sum']);
-      if (sum !== account.balanceMicros) view.violated('R5', `the ledger of ${account.name} sums to ${sum}, and its balance is ${account.balanceMicros}`);
+      if (sum !== account.balanceMicros)
+        view.violated(
+          'R5',
+          `the ledger of ${account.name} sums to ${sum}, and its balance is ${account.balanceMicros}`,
+        );
     }
   };
   return { recovered: check, finished: check };
@@ -90,4 +105,11 @@ const r8Secrecy: Invariant = (view) => ({
   },
 });
 
-export const referenceInvariants: readonly Invariant[] = [r1SameAnswer, r3Revision, r4Durable, r5Ledger, r6Limits, r8Secrecy];
+export const referenceInvariants: readonly Invariant[] = [
+  r1SameAnswer,
+  r3Revision,
+  r4Durable,
+  r5Ledger,
+  r6Limits,
+  r8Secrecy,
+];

@@ -1,0 +1,34 @@
+/**
+ * As many seeds as fit into a few seconds (`SIMULATION_SECONDS`), from a beginning that may be given (`SEED`), and all
+ * that have found something before. `npm run simulate` runs more of them.
+ */
+import { describe, expect, test } from 'vitest';
+import { regressions } from './regressions.ts';
+import { scriptOf } from './script.ts';
+import { describe as told } from './shrink.ts';
+import { run } from './world.ts';
+
+const seconds = Number(process.env['SIMULATION_SECONDS'] ?? 10);
+const firstSeed = Number(process.env['SEED'] ?? 1000);
+const longestRunMs = 120_000;
+
+async function expectNoViolation(seed: number): Promise<void> {
+  const script = scriptOf(seed);
+  const { violation } = await run(script);
+  expect(violation, told(script)).toBeUndefined();
+}
+
+test.each(regressions)('%s', { timeout: longestRunMs }, (_what, seed) => expectNoViolation(seed));
+
+describe('any fleet, whatever goes wrong', () => {
+  test('keeps every invariant, and ends as wanted', { timeout: seconds * 1000 + longestRunMs }, async () => {
+    const untilMs = performance.now() + seconds * 1000;
+    for (let seed = firstSeed; performance.now() < untilMs; seed += 1) await expectNoViolation(seed);
+  });
+
+  test('a seed is the same run each time, to the last event', { timeout: 2 * longestRunMs }, async () => {
+    const [first, second] = [await run(scriptOf(firstSeed)), await run(scriptOf(firstSeed))];
+    expect(second.traceHash).toBe(first.traceHash);
+    expect(first.mutations).toBeGreaterThan(0);
+  });
+});
