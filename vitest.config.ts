@@ -40,12 +40,20 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**', 'test/conformance/**'],
+          exclude: ['test/e2e/**', 'test/conformance/**', 'test/simulation/mutants.test.ts'],
           testTimeout: 10_000,
           // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
+        },
+      },
+      // Minutes of computing: whether the simulation finds each broken rule.
+      {
+        test: {
+          name: 'mutants',
+          include: ['test/simulation/mutants.test.ts'],
+          sequence: { groupOrder: 2 },
         },
       },
       { test: { ...e2e, name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },

@@ -91,7 +91,10 @@ export function serviceHealth(
       return notReady('ServiceError', error ? toldText(error, secrets) : 'the service is in error');
     case undefined:
     default:
-      return notReady('NotRunning', `the service is ${state === undefined ? 'in no known state' : toldText(state, [], 100)}`);
+      return notReady(
+        'NotRunning',
+        `the service is ${state === undefined ? 'in no known state' : toldText(state, [], 100)}`,
+      );
   }
 }
 
@@ -124,7 +127,9 @@ export function volumeHealth(observation: Observation<wire.Volume>): Health {
   if (status === 'ready') return { ready: 'True', reason: 'Provisioned', message: '' };
   return notReady(
     status === 'error' ? 'VolumeError' : 'NotReady',
-    error ? toldText(error) : `the volume is ${status === undefined ? 'in no status' : toldText(status, [], 100)}`,
+    error
+      ? toldText(error)
+      : `the volume is ${status === undefined ? 'in no status' : toldText(status, [], 100)}`,
   );
 }
 

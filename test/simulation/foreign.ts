@@ -5,6 +5,8 @@ import type { Network } from './network.ts';
 import { ourKey, strangersKey, type Plane } from './plane.ts';
 import type { Json, Watcher } from './watch.ts';
 
+type ForeignDeed = Extract<WorldFault, `foreign-${string}`>;
+
 export interface ForeignOptions {
   readonly network: Network;
   readonly plane: Plane;
@@ -26,82 +28,103 @@ export class ForeignHands {
     this.#options = options;
   }
 
-  async act(deed: WorldFault, seed: number): Promise<void> {
+  async act(deed: ForeignDeed, seed: number): Promise<void> {
     const random = new SeededRandom(seed);
-    const { store } = this.#options.plane;
-    if (!store) return;
-    const services = [...store.services.all()].filter(({ state }) => state !== 'deleting');
-    const volumes = [...store.volumes.all()].filter(({ status }) => status !== 'deleting');
-    const templates = [...store.templates.all()];
-    const key = random.uuid();
-    const call = (method: string, path: string, body: object | undefined) =>
-      this.#call(method, path, body, key);
+    if (!this.#options.plane.isUp) return;
     switch (deed) {
-      case 'foreign-change': {
-        if (templates.length > 0 && random.chance(0.2)) {
-          const template = random.pick(templates);
-          const spec = {
-            name: template.name,
-            image: 'ghcr.io/other/app:9',
-            description: template.description,
-          };
-          return call('PUT', `/api/templates/${template.id}`, { revision: template.revision, spec });
-        }
-        if (volumes.length > 0 && random.chance(0.2)) {
-          const { id, revision, requestedSizeGb } = random.pick(volumes);
-          return call('PATCH', `/api/volumes/${id}`, { revision, sizeGb: requestedSizeGb + 1 });
-        }
-        if (services.length === 0) return;
-        const { id, revision } = random.pick(services);
-        this.#options.watcher().meddled(id);
-        const action = random.pick(['stop', 'start', 'restart', 'patch', 'patch', 'sleep']);
-        if (action === 'sleep') return call('PATCH', `/api/services/${id}/sleep`, { sleepAfterMinutes: 7 });
-        if (action !== 'patch') return call('POST', `/api/services/${id}/actions`, { action });
-        const patch = random.pick([
-          { image: 'ghcr.io/other/app:9' },
-          { environment: { OTHER: 'x' } },
-          { httpPort: 99 },
-        ]);
-        return call('PATCH', `/api/services/${id}`, { revision, patch });
-      }
-      case 'foreign-delete': {
-        const [volume] = volumes.filter(
-          ({ serviceId, mode }) => serviceId === null && mode === 'independent',
-        );
-        if (volume && random.chance(0.3)) return call('DELETE', `/api/volumes/${volume.id}`, undefined);
-        if (services.length === 0) return;
-        const { id } = random.pick(services);
-        this.#options.watcher().meddled(id);
-        return call('POST', `/api/services/${id}/actions`, { action: 'delete' });
-      }
-      case 'foreign-create': {
-        const resources = { gpuCount: 0, cpu: 1, memoryGb: 1 };
-        const name = random.pick([...services.map((each) => each.name), 'theirs']);
-        if (random.chance(0.3)) return call('POST', '/api/volumes', { name, region: 'standard', sizeGb: 10 });
-        return call('POST', '/api/services', {
-          name,
-          region: 'standard',
-          image: 'ghcr.io/other/app:1',
-          resources,
-        });
-      }
-      case 'foreign-activity': {
-        if (services.length === 0) return;
-        const { id } = random.pick(services);
-        const activity = random.uuid();
-        this.#activities.set(activity, id);
-        await call('POST', `/api/services/${id}/activity`, { id: activity, name: 'theirs' });
-        this.#options.after(random.between(10_000, 400_000), () => void this.#release(activity));
-        return;
-      }
+      case 'foreign-change':
+        return this.#change(random);
+      case 'foreign-delete':
+        return this.#delete(random);
+      case 'foreign-create':
+        return this.#create(random);
+      case 'foreign-activity':
+        return this.#register(random);
       case 'foreign-probe':
         return this.#probe(random);
-      default:
     }
   }
 
   async releaseAll(): Promise<void> {
     for (const activity of this.#activities.keys()) await this.#release(activity);
+  }
+
+  async #change(random: SeededRandom): Promise<void> {
+    const { services, volumes, templates } = this.#there();
+    if (templates.length > 0 && random.chance(0.2)) {
+      const { id, name, description, revision } = random.pick(templates);
+      const spec = { name, image: 'ghcr.io/other/app:9', description };
+      return this.#call('PUT', `/api/templates/${id}`, { revision, spec }, random.uuid());
+    }
+    if (volumes.length > 0 && random.chance(0.2)) {
+      const { id, revision, requestedSizeGb } = random.pick(volumes);
+      return this.#call(
+        'PATCH',
+        `/api/volumes/${id}`,
+        { revision, sizeGb: requestedSizeGb + 1 },
+        random.uuid(),
+      );
+    }
+    if (services.length === 0) return undefined;
+    const { id, revision } = random.pick(services);
+    this.#options.watcher().meddled(id);
+    const path = `/api/services/${id}`;
+    const action = random.pick(['stop', 'start', 'restart', 'patch', 'patch', 'sleep']);
+    if (action === 'sleep')
+      return this.#call('PATCH', `${path}/sleep`, { sleepAfterMinutes: 7 }, random.uuid());
+    if (action !== 'patch') return this.#call('POST', `${path}/actions`, { action }, random.uuid());
+    const patch = random.pick([
+      { image: 'ghcr.io/other/app:9' },
+      { environment: { OTHER: 'x' } },
+      { httpPort: 99 },
+    ]);
+    return this.#call('PATCH', path, { revision, patch }, random.uuid());
+  }
+
+  async #delete(random: SeededRandom): Promise<void> {
+    const { services, volumes } = this.#there();
+    const volume = volumes.find(({ serviceId, mode }) => serviceId === null && mode === 'independent');
+    if (volume && random.chance(0.3))
+      return this.#call('DELETE', `/api/volumes/${volume.id}`, undefined, random.uuid());
+    if (services.length === 0) return undefined;
+    const { id } = random.pick(services);
+    this.#options.watcher().meddled(id);
+    return this.#call('POST', `/api/services/${id}/actions`, { action: 'delete' }, random.uuid());
+  }
+
+  /** With the name of one of ours, as often as not. */
+  async #create(random: SeededRandom): Promise<void> {
+    const name = random.pick([...this.#there().services.map((each) => each.name), 'theirs']);
+    const key = random.uuid();
+    if (random.chance(0.3))
+      return this.#call('POST', '/api/volumes', { name, region: 'standard', sizeGb: 10 }, key);
+    const resources = { gpuCount: 0, cpu: 1, memoryGb: 1 };
+    return this.#call(
+      'POST',
+      '/api/services',
+      { name, region: 'standard', image: 'ghcr.io/other/app:1', resources },
+      key,
+    );
+  }
+
+  async #register(random: SeededRandom): Promise<void> {
+    const { services } = this.#there();
+    if (services.length === 0) return;
+    const { id } = random.pick(services);
+    const activity = random.uuid();
+    this.#activities.set(activity, id);
+    this.#options.after(random.between(10_000, 400_000), () => void this.#release(activity));
+    await this.#call('POST', `/api/services/${id}/activity`, { id: activity, name: 'theirs' }, random.uuid());
+  }
+
+  /** What is not being deleted. */
+  #there() {
+    const { store } = this.#options.plane;
+    return {
+      services: [...(store?.services.all() ?? [])].filter(({ state }) => state !== 'deleting'),
+      volumes: [...(store?.volumes.all() ?? [])].filter(({ status }) => status !== 'deleting'),
+      templates: [...(store?.templates.all() ?? [])],
+    };
   }
 
   async #release(activity: string): Promise<void> {

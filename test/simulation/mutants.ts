@@ -297,8 +297,9 @@ const decisions: readonly Mutant[] = [
     breaks: 'the balance is not looked at',
     foundBy: ['S15'],
     patch: () => {
-      const original = ControlApi.prototype.account;
-      return replaced(ControlApi.prototype, 'account', async function account(this: ControlApi, signal) {
+      const api: { account: ControlApi['account'] } = ControlApi.prototype;
+      const { account: original } = api;
+      return replaced(api, 'account', async function account(this: ControlApi, signal) {
         const outcome = await original.call(this, signal);
         return outcome.kind === 'applied'
           ? { ...outcome, value: { ...outcome.value, balanceMicros: 1e12 } }

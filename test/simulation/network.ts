@@ -8,6 +8,7 @@
 import type { HttpReply, HttpRequest, Transport } from '../../src/api/index.ts';
 import type { Timer } from '../../src/base/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
+import type { Disguise } from './disguise.ts';
 import { exchangeMs, lagMs, lateMs, type FaultKind, type NetworkFault } from './faults.ts';
 import type { Plane, PlaneReply } from './plane.ts';
 import type { Life, Scheduler } from './scheduler.ts';
@@ -24,8 +25,7 @@ export interface NetworkOptions {
   readonly onReceived: (exchange: Exchange, answer: Received) => void;
   readonly onDelivered: (delivery: Delivery) => void;
   readonly onFault: (kind: string, exchange: Exchange) => void;
-  /** What the account shows beside the truth, e.g. a state that nobody knows. */
-  readonly disguise: (path: string, body: Json) => boolean;
+  readonly disguise: Disguise;
 }
 
 interface Travelling {
@@ -97,9 +97,9 @@ export class Network {
         if (isOver || life.isOver) return;
         isOver = true;
         deadline.cancel();
-        const answer = received(reply);
-        scheduler.trace(`receive #${exchange.number} ${reply.kind} ${answer.status ?? ''} ${answer.verdict}`);
-        onReceived(exchange, answer);
+        const told = received(reply);
+        scheduler.trace(`receive #${exchange.number} ${reply.kind} ${told.status ?? ''} ${told.verdict}`);
+        onReceived(exchange, told);
         resolve(reply);
       };
       const deadline = life.after(exchangeMs, () => finish(unknown('no complete answer within 30 s')));
@@ -173,32 +173,32 @@ export class Network {
     const { random } = this.#options;
     if (this.#draws('throttle', exchange)) {
       const retryAfter = random.pick(['1', '3', '20', undefined, 'soon']);
-      return reply(429, errorText('rate_limited'), retryAfter);
+      return answer(429, errorText('rate_limited'), retryAfter);
     }
-    if (this.#draws('unavailable', exchange)) return reply(503, errorText('unavailable'));
-    if (this.#draws('unauthorized', exchange)) return reply(401, errorText('unauthorized'));
+    if (this.#draws('unavailable', exchange)) return answer(503, errorText('unavailable'));
+    if (this.#draws('unauthorized', exchange)) return answer(401, errorText('unauthorized'));
     const isCostly =
       exchange.method === 'POST' && /^\/api\/(services|volumes)(\/[^/]+\/actions)?$/.test(exchange.path);
     const frees = /"(stop|delete)"/.test(exchange.text ?? '');
     if (!isCostly || frees || !this.#draws('scarce', exchange)) return undefined;
-    return reply(409, errorText(random.pick(['capacity_unavailable', 'insufficient_funds'])));
+    return answer(409, errorText(random.pick(['capacity_unavailable', 'insufficient_funds'])));
   }
 
   #onTheWayBack(exchange: Exchange, { status, body, retryAfter }: PlaneReply): HttpReply {
     const { random } = this.#options;
     if (this.#draws('broken', exchange)) {
       const broken = [
-        reply(502, '<h1>Bad Gateway</h1>'),
-        reply(500, errorText('internal')),
-        reply(504, ''),
-        reply(200, '<html>welcome</html>'),
-        reply(status, body.slice(0, Math.floor(body.length / 2))),
-        reply(408, errorText('timeout')),
+        answer(502, '<h1>Bad Gateway</h1>'),
+        answer(500, errorText('internal')),
+        answer(504, ''),
+        answer(200, '<html>welcome</html>'),
+        answer(status, body.slice(0, Math.floor(body.length / 2))),
+        answer(408, errorText('timeout')),
       ];
       return random.pick(broken);
     }
     const shown = exchange.method === 'GET' && status === 200 ? this.#shown(exchange, body) : body;
-    return reply(shown === undefined ? 404 : status, shown ?? errorText('not_found'), retryAfter);
+    return answer(shown === undefined ? 404 : status, shown ?? errorText('not_found'), retryAfter);
   }
 
   /** What a read shows in place of `text`; undefined: that there is no such thing. */
@@ -220,7 +220,7 @@ export class Network {
       }
     }
     const body: Json = JSON.parse(shown);
-    const isDisguised = disguise(path, body);
+    const isDisguised = disguise.put(path, body);
     const lists = isAccount ? [body.services, body.volumes].filter((list: Json[]) => list.length > 0) : [];
     const isTruncated = lists.length > 0 && this.#draws('truncated-reads', exchange);
     if (isTruncated) {
@@ -246,7 +246,7 @@ export class Network {
   ourKey = '';
 }
 
-function reply(status: number, body: string, retryAfter?: string): HttpReply {
+function answer(status: number, body: string, retryAfter?: string): HttpReply {
   return { kind: 'reply', status, body, retryAfter };
 }
 
@@ -259,12 +259,12 @@ function errorText(code: string): string {
 }
 
 /** What may be concluded from an answer, told by the table of FAULTS and not by the client's own code. */
-function received(answer: HttpReply): Received {
+function received(reply: HttpReply): Received {
   const nothing = { status: undefined, retryAfter: undefined, body: undefined };
-  if (answer.kind === 'not-sent') return { ...nothing, verdict: 'not-sent' };
-  if (answer.kind === 'unknown') return { ...nothing, verdict: 'uncertain' };
-  const { status, retryAfter } = answer;
-  const body = parsed(answer.body);
+  if (reply.kind === 'not-sent') return { ...nothing, verdict: 'not-sent' };
+  if (reply.kind === 'unknown') return { ...nothing, verdict: 'uncertain' };
+  const { status, retryAfter } = reply;
+  const body = parsed(reply.body);
   if (status >= 200 && status < 300) {
     return { verdict: body === undefined ? 'uncertain' : 'done', status, retryAfter, body };
   }

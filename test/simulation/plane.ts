@@ -121,7 +121,7 @@ export class Plane {
     const retryAfter = reply.headers['retry-after'];
     return {
       status: reply.statusCode,
-      retryAfter: retryAfter === undefined ? undefined : String(retryAfter),
+      retryAfter: retryAfter?.toString(),
       body: reply.body,
     };
   }

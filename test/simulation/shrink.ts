@@ -10,48 +10,69 @@ const mostRuns = 150;
 
 export async function shrink(failing: Script, options: RunOptions = {}): Promise<Script> {
   const invariant = (await run(failing, options)).violation?.invariant;
-  let smallest = failing;
-  let runs = 0;
-  const attempt = async (script: Script): Promise<boolean> => {
-    runs += 1;
-    if (runs > mostRuns || (await run(script, options)).violation?.invariant !== invariant) return false;
-    smallest = script;
-    return true;
-  };
-  for (const kind of failing.faults.keys()) {
-    const faults = new Map([...smallest.faults].filter(([other]) => other !== kind));
-    await attempt({ ...smallest, faults, actions: smallest.actions.filter((action) => action.do !== kind) });
-  }
-  for (
-    let size = Math.ceil(smallest.actions.length / 2);
-    size >= 1 && runs < mostRuns;
-    size = Math.floor(size / 2)
-  ) {
-    let from = 0;
-    while (from < smallest.actions.length && runs < mostRuns) {
-      const { actions } = smallest;
-      const isLeftOut = await attempt({
-        ...smallest,
-        actions: actions.filter((_, index) => index < from || index >= from + size),
-      });
-      if (!isLeftOut) from += size;
-    }
-  }
-  for (const share of [0.25, 0.5, 0.75]) {
-    const healAtMs = Math.ceil(smallest.healAtMs * share);
-    if (
-      await attempt({
-        ...smallest,
-        healAtMs,
-        actions: smallest.actions.filter(({ atMs }) => atMs < healAtMs),
-      })
-    )
-      break;
-  }
-  return smallest;
+  const shrinker = new Shrinker(failing, async (script) => {
+    const { violation } = await run(script, options);
+    return violation?.invariant === invariant;
+  });
+  await shrinker.leaveOutFaults();
+  await shrinker.leaveOutActions();
+  await shrinker.endEarlier();
+  return shrinker.smallest;
 }
 
-/** All that is needed to see it again. */
+class Shrinker {
+  readonly #fails: (script: Script) => Promise<boolean>;
+  #runs = 0;
+  smallest: Script;
+
+  constructor(failing: Script, fails: (script: Script) => Promise<boolean>) {
+    this.smallest = failing;
+    this.#fails = fails;
+  }
+
+  async leaveOutFaults(): Promise<void> {
+    for (const kind of this.smallest.faults.keys()) {
+      const faults = new Map([...this.smallest.faults].filter(([other]) => other !== kind));
+      const actions = this.smallest.actions.filter((action) => action.do !== kind);
+      await this.#try({ ...this.smallest, faults, actions });
+    }
+  }
+
+  /** Halves first, then quarters, down to single ones. */
+  async leaveOutActions(): Promise<void> {
+    let size = Math.ceil(this.smallest.actions.length / 2);
+    while (size >= 1 && this.#isPatient()) {
+      for (let from = 0; from < this.smallest.actions.length && this.#isPatient();) {
+        const until = from + size;
+        const actions = this.smallest.actions.filter((_, index) => index < from || index >= until);
+        if (!(await this.#try({ ...this.smallest, actions }))) from = until;
+      }
+      size = Math.floor(size / 2);
+    }
+  }
+
+  async endEarlier(): Promise<void> {
+    for (const share of [0.25, 0.5, 0.75]) {
+      const healAtMs = Math.ceil(this.smallest.healAtMs * share);
+      const actions = this.smallest.actions.filter(({ atMs }) => atMs < healAtMs);
+      if (await this.#try({ ...this.smallest, healAtMs, actions })) return;
+    }
+  }
+
+  #isPatient(): boolean {
+    return this.#runs < mostRuns;
+  }
+
+  async #try(script: Script): Promise<boolean> {
+    if (!this.#isPatient()) return false;
+    this.#runs += 1;
+    if (!(await this.#fails(script))) return false;
+    this.smallest = script;
+    return true;
+  }
+}
+
+/** All that is needed to understand it. */
 export function describe({ seed, faults, slots, actions, healAtMs }: Script): string {
   const lines = actions.map(
     ({ atMs, do: deed, slot, seed: choice }) =>

@@ -15,7 +15,7 @@ const longestRunMs = 120_000;
 async function expectNoViolation(seed: number): Promise<void> {
   const script = scriptOf(seed);
   const { violation } = await run(script);
-  expect(violation, told(script)).toBeUndefined();
+  if (violation) throw new Error(`${violation.invariant}: ${violation.message}\n${told(script)}`);
 }
 
 test.each(regressions)('%s', { timeout: longestRunMs }, (_what, seed) => expectNoViolation(seed));

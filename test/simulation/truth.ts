@@ -43,7 +43,9 @@ export function marked({ plane, disk }: View, key: ObjectKey, how: 'alive' | 'an
       return [...store.templates.all()]
         .filter(({ description }) => readTemplateMark(description)?.uid === compactUid(uid))
         .map(({ id }) => id);
-    default:
+    case 'ImageRegistry':
+    case 'ProtectedTask':
+    case 'Account':
       return [];
   }
 }

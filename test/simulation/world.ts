@@ -11,14 +11,15 @@ import pino from 'pino';
 import type { HttpRequest } from '../../src/api/index.ts';
 import { digestKey, rfc3339 } from '../../src/base/index.ts';
 import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
-import { annotations, objectKey, remoteName, type ObjectKey } from '../../src/resources/index.ts';
+import { annotations, type ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { Checker } from './checker.ts';
 import { Disk, SimulatedStore } from './disk.ts';
 import { settleMs } from './faults.ts';
-import type { Document } from './documents.ts';
+import { Disguise } from './disguise.ts';
 import { ForeignHands } from './foreign.ts';
+import { mended } from './healing.ts';
 import { unsettled } from './liveness.ts';
 import { Network } from './network.ts';
 import { Plane, ourKey } from './plane.ts';
@@ -87,6 +88,7 @@ class World {
   readonly #network: Network;
   readonly #foreign: ForeignHands;
   readonly #checker: Checker;
+  readonly #disguise: Disguise;
   readonly #planeRandom: SeededRandom;
   readonly #coverage = new Set<string>();
   #running: Running | undefined;
@@ -95,9 +97,6 @@ class World {
   #mutations = 0;
   #lastMutation: { method: string; path: string; key: string; body: Json } | undefined;
   #clockOffsetMs = 0;
-  #poorUntilMs = 0;
-  #oddUntilMs = 0;
-  #oddService = '';
   #massChangeAllowed = false;
   #violation: Result['violation'];
 
@@ -108,6 +107,7 @@ class World {
     this.#scheduler = new Scheduler(stream(seed, 'scheduler'), options.onTrace);
     this.#planeRandom = stream(seed, 'restarts of the plane');
     const scheduler = this.#scheduler;
+    this.#disguise = new Disguise(() => scheduler.nowMs, minimumBalanceMicros - 1);
     const accountSpec = {
       url: 'https://control.example',
       credentialsSecretRef: { name: 'compute', key: 'apiKey' },
@@ -147,7 +147,7 @@ class World {
       onDelivered: (delivery) => this.#checker.delivered(delivery),
       onFault: (kind, { method, path }) =>
         this.#coverage.add(`${kind} ${method} ${path.replaceAll(/[0-9a-f-]{36}/g, 'id')}`),
-      disguise: (path, body) => this.#disguise(path, body),
+      disguise: this.#disguise,
     });
     this.#network.ourKey = ourKey;
     this.#checker = new Checker(this.#view());
@@ -270,10 +270,11 @@ class World {
     if (!running) return;
     this.#running = undefined;
     this.#scheduler.trace('manager is stopped');
-    void running.manager.stop().then(() => {
+    const restart = () => {
       running.life.end();
       this.#scheduler.after(restartAfterMs, () => this.#start());
-    });
+    };
+    void running.manager.stop().then(restart);
   }
 
   #restartPlane(): void {
@@ -315,14 +316,15 @@ class World {
         return;
       case 'odd-state': {
         const services = [...(this.#plane.store?.services.all() ?? [])];
-        this.#oddService = services[one(Math.max(1, services.length))]?.id ?? '';
-        this.#oddUntilMs = scheduler.nowMs + one(120_000);
-        return;
+        return this.#disguise.odd(services[one(Math.max(1, services.length))]?.id ?? '', one(120_000));
       }
       case 'poor':
-        this.#poorUntilMs = scheduler.nowMs + one(180_000);
-        return;
-      default:
+        return this.#disguise.poor(one(180_000));
+      case 'foreign-change':
+      case 'foreign-delete':
+      case 'foreign-create':
+      case 'foreign-activity':
+      case 'foreign-probe':
         return this.#foreign.act(action.do, seed);
     }
   }
@@ -330,8 +332,7 @@ class World {
   async #heal(): Promise<void> {
     const scheduler = this.#scheduler;
     scheduler.trace('healing');
-    this.#poorUntilMs = 0;
-    this.#oddUntilMs = 0;
+    this.#disguise.end();
     this.#disk.fullUntilMs = 0;
     this.#plane.spare();
     this.#massChangeAllowed = true;
@@ -339,23 +340,9 @@ class World {
       [annotations.allowMassChangeUntil]: rfc3339(epochMs + scheduler.nowMs + 10 * 86_400_000),
     };
     this.#users.writeAccount(until);
-    this.#users.tidyUp((document) => this.#mended(document));
+    this.#users.tidyUp((document) => mended(document, this.#disk, this.#plane));
     this.#folder.lose('none');
     await this.#foreign.releaseAll();
-  }
-
-  /** With the word that data may be lost, a size that the volume can have, and tasks that have ended. */
-  #mended(document: Document): Document {
-    const { kind, name, spec } = document;
-    if (kind === 'ProtectedTask') return { ...document, spec: { ...spec, released: true } };
-    if (kind !== 'ContainerService' && kind !== 'StorageVolume') return document;
-    const consent = { ...document.annotations, [annotations.confirmDataLoss]: remoteName(kind, name, spec) };
-    // One that was kept when its document went may not be as a new document wants it.
-    if (kind === 'ContainerService')
-      return { ...document, annotations: consent, spec: { ...spec, replacement: 'Recreate' } };
-    const id = this.#disk.record(objectKey(kind, 'default', name))?.externalId ?? '';
-    const sizeGb = Math.max(spec.sizeGb, this.#plane.store?.volumes.get(id)?.requestedSizeGb ?? 0);
-    return { ...document, annotations: consent, spec: { ...spec, sizeGb, expansion: 'PauseService' } };
   }
 
   #sent(request: HttpRequest, life: number): Exchange {
@@ -379,22 +366,6 @@ class World {
     if (method !== 'GET' && !isActivity(exchange)) this.#mutations += 1;
     this.#checker.sent(exchange);
     return exchange;
-  }
-
-  #disguise(path: string, body: Json): boolean {
-    const { nowMs } = this.#scheduler;
-    let changed = false;
-    if (nowMs < this.#poorUntilMs && path === '/api/account') {
-      body.balanceMicros = minimumBalanceMicros - 1;
-      changed = true;
-    }
-    const shown: Json[] = path === '/api/account' ? body.services : [body.service];
-    for (const service of nowMs < this.#oddUntilMs ? shown : []) {
-      if (service.id !== this.#oddService) continue;
-      service.state = 'migrating';
-      changed = true;
-    }
-    return changed;
   }
 
   #violated(invariant: string, message: string): void {

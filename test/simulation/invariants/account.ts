@@ -127,14 +127,16 @@ const s17Saga: Invariant = (view) => ({
     if (object === undefined) return;
     const record = view.disk.record(object);
     const wanted: Json = record?.manifest.spec;
-    const isRecent = view
-      .history(object)
-      .slice(-2)
-      .map(({ spec }) => spec.desiredState ?? 'Running');
-    if (body?.action === 'start' && !isRecent.includes('Running') && wanted?.desiredState === 'Stopped') {
+    const recent = new Set(
+      view
+        .history(object)
+        .slice(-2)
+        .map(({ spec }) => spec.desiredState ?? 'Running'),
+    );
+    if (body?.action === 'start' && !recent.has('Running') && wanted?.desiredState === 'Stopped') {
       view.violated('S17', `${path}: ${object} is started, and is to be stopped`);
     }
-    if (body?.action === 'stop' && !isRecent.includes('Stopped') && record?.pausedFor === undefined) {
+    if (body?.action === 'stop' && !recent.has('Stopped') && record?.pausedFor === undefined) {
       view.violated('S17', `${path}: ${object} is stopped, and nothing on the disk says why`);
     }
   },

@@ -14,8 +14,7 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
   const made = new Set<string>();
   return {
     delivered({ method, reply, isForeign }) {
-      if (method === 'POST' && reply.status === 201 && !isForeign)
-        made.add((JSON.parse(reply.body) as Json).id);
+      if (method === 'POST' && reply.status === 201 && !isForeign) made.add(JSON.parse(reply.body).id);
     },
     received({ method, path, sentAtMs }, { verdict }) {
       const id = idIn(path);

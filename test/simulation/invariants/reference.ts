@@ -23,8 +23,8 @@ const r1SameAnswer: Invariant = (view) => {
 const r3Revision: Invariant = (view) => ({
   delivered({ path, text, reply }) {
     if (reply.status >= 300 || text === undefined || isActivity({ path })) return;
-    const sent: unknown = (JSON.parse(text) as Json).revision;
-    const now: unknown = (JSON.parse(reply.body) as Json).revision;
+    const sent: unknown = JSON.parse(text).revision;
+    const now: unknown = JSON.parse(reply.body).revision;
     if (typeof sent !== 'number' || typeof now !== 'number') return;
     if (now !== sent + 1) view.violated('R3', `${path}: a change of revision ${sent} led to ${now}`);
   },
