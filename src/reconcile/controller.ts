@@ -10,11 +10,12 @@ import { annotations, managedKinds, objectKey, parseObjectKey, type ObjectKey } 
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
-import { wholeSource, type Admission } from './admission.ts';
+import type { Admission } from './admission.ts';
 import type { Fleet } from './fleet.ts';
 import type { PassResult, Reconciler } from './reconciler.ts';
 import { referredKeys } from './references.ts';
 import { tasksOfJob } from './tasks.ts';
+import { ValuesWatch } from './values-watch.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
 
 export interface ControllerOptions {
@@ -49,8 +50,7 @@ export class Controller {
   /** Why nothing is spent in an account, as of its last read. */
   readonly #spendingStops = new Map<string, string | undefined>();
   #dependents = new Map<ObjectKey, ObjectKey[]>();
-  #values: readonly unknown[] = [];
-  #valuesDigest = '';
+  readonly #values: ValuesWatch;
   #readmission: Timer | undefined;
   #failedAdmissions = 0;
   #admitting: Promise<void> = Promise.resolve();
@@ -59,6 +59,7 @@ export class Controller {
 
   constructor(options: ControllerOptions) {
     this.#options = options;
+    this.#values = new ValuesWatch(options.store.digestKey);
     this.#queue = new Workqueue(options.clock, options.metrics);
   }
 
@@ -80,8 +81,8 @@ export class Controller {
 
   /** Lets the passes under way finish, requests included, and starts no other. */
   async stop(): Promise<void> {
-    this.#readmission?.cancel();
     await this.#admitting;
+    this.#readmission?.cancel();
     await this.#queue.stop();
     await Promise.all(this.#workers);
   }
@@ -186,15 +187,14 @@ export class Controller {
     fleet.lingering = admitted.lingering;
     this.#indexDependents(snapshot);
     metrics.brakeEngaged.set({ cause: 'source' }, admitted.brakes.size > 0 ? 1 : 0);
-    for (const [namespace, { message }] of brakeMoved ? admitted.brakes : []) {
-      const where = namespace === wholeSource ? {} : { namespace };
-      logger.error({ ...where, note: message }, 'mass-change brake engaged');
+    for (const [part, { message }] of brakeMoved ? admitted.brakes : []) {
+      logger.error({ part: part || 'all', note: message }, 'mass-change brake engaged');
     }
     for (const key of admitted.changed) this.#edited(key);
     for (const key of [...lingeringMoved, ...snapshot.unusable.keys(), ...wasUnusable.keys()]) {
       this.#enqueue(key, 'edit');
     }
-    if (brakeMoved || this.#valuesMoved(snapshot)) this.#lookAtAll(undefined);
+    if (brakeMoved || this.#values.moved(snapshot)) this.#lookAtAll(undefined);
     this.#lookAtHomeless();
     this.#readmission?.cancel();
     if (admitted.againAfterMs !== undefined) this.#admitAfter(admitted.againAfterMs, snapshot);
@@ -289,21 +289,6 @@ export class Controller {
       if (!key.startsWith('ServiceTemplate/') || store.record(key)) continue;
       for (const service of services) this.#enqueue(service, 'resync');
     }
-  }
-
-  /** Values that services take their environment from have no record of their own. */
-  #valuesMoved(snapshot: DesiredSnapshot): boolean {
-    const [secrets, configMaps] = this.#values;
-    // A cluster has many snapshots, and the same values in most of them.
-    if (secrets === snapshot.secrets && configMaps === snapshot.configMaps) return false;
-    this.#values = [snapshot.secrets, snapshot.configMaps];
-    const plain = [snapshot.secrets, snapshot.configMaps].map((maps) =>
-      [...maps].map(([name, values]) => [name, [...values].map(([key, value]) => [key, value.reveal()])]),
-    );
-    const digest = this.#options.store.digestKey.digest(plain);
-    const moved = this.#valuesDigest !== '' && this.#valuesDigest !== digest;
-    this.#valuesDigest = digest;
-    return moved;
   }
 
   async #work(): Promise<void> {

@@ -231,7 +231,9 @@ testInFolder('a refused --owner confirms nothing, and neither does a create that
   const wrong = await fleetkeeper(['run', ...other.flags, '--owner', 'team-b']);
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('was made for the owner "fleet"')]);
   expect((await other.apply()).code).toBe(1);
-  expect(other.condition('ContainerService/web', 'Stalled')).toMatchObject({ reason: 'OwnershipUnproven' });
+  expect(await other.condition('ContainerService/web', 'Stalled')).toMatchObject({
+    reason: 'OwnershipUnproven',
+  });
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
 });
 
@@ -246,7 +248,9 @@ testInFolder("a volume that may be another fleet's is attached to nothing", asyn
     service('thief', { storage: { volumeRef: { name: 'data' } } }),
   ]);
   expect((await other.apply()).code).toBe(1);
-  expect(other.condition('ContainerService/thief', 'Stalled')).toMatchObject({ reason: 'OwnershipUnproven' });
+  expect(await other.condition('ContainerService/thief', 'Stalled')).toMatchObject({
+    reason: 'OwnershipUnproven',
+  });
   expect((await plane.account()).services).toEqual([]);
 });
 

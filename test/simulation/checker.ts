@@ -17,11 +17,8 @@ const invariants = [
 
 export class Checker implements Required<Watcher> {
   readonly #watchers: readonly Watcher[];
-  readonly #view: View;
-  startedAtMs = 0;
 
   constructor(view: View) {
-    this.#view = view;
     this.#watchers = invariants.map((invariant) => invariant(view));
   }
 
@@ -42,7 +39,6 @@ export class Checker implements Required<Watcher> {
   }
 
   started(life: number): void {
-    this.startedAtMs = this.#view.nowMs;
     for (const watcher of this.#watchers) watcher.started?.(life);
   }
 

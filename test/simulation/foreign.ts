@@ -5,6 +5,9 @@ import type { Network } from './network.ts';
 import { ourKey, strangersKey, type Plane } from './plane.ts';
 import type { Json, Watcher } from './watch.ts';
 
+/** They try again after it. */
+const patienceMs = 5000;
+
 type ForeignDeed = Extract<WorldFault, `foreign-${string}`>;
 
 export interface ForeignOptions {
@@ -28,9 +31,9 @@ export class ForeignHands {
     this.#options = options;
   }
 
-  async act(deed: ForeignDeed, seed: number): Promise<void> {
+  async act(deed: ForeignDeed, seed: number): Promise<unknown> {
     const random = new SeededRandom(seed);
-    if (!this.#options.plane.isUp) return;
+    if (!this.#options.plane.isUp) return undefined;
     switch (deed) {
       case 'foreign-change':
         return this.#change(random);
@@ -49,7 +52,7 @@ export class ForeignHands {
     for (const activity of this.#activities.keys()) await this.#release(activity);
   }
 
-  async #change(random: SeededRandom): Promise<void> {
+  async #change(random: SeededRandom): Promise<unknown> {
     const { services, volumes, templates } = this.#there();
     if (templates.length > 0 && random.chance(0.2)) {
       const { id, name, description, revision } = random.pick(templates);
@@ -81,7 +84,7 @@ export class ForeignHands {
     return this.#call('PATCH', path, { revision, patch }, random.uuid());
   }
 
-  async #delete(random: SeededRandom): Promise<void> {
+  async #delete(random: SeededRandom): Promise<unknown> {
     const { services, volumes } = this.#there();
     const volume = volumes.find(({ serviceId, mode }) => serviceId === null && mode === 'independent');
     if (volume && random.chance(0.3))
@@ -93,7 +96,7 @@ export class ForeignHands {
   }
 
   /** With the name of one of ours, as often as not. */
-  async #create(random: SeededRandom): Promise<void> {
+  async #create(random: SeededRandom): Promise<unknown> {
     const name = random.pick([...this.#there().services.map((each) => each.name), 'theirs']);
     const key = random.uuid();
     if (random.chance(0.3))
@@ -130,9 +133,10 @@ export class ForeignHands {
   async #release(activity: string): Promise<void> {
     const service = this.#activities.get(activity);
     if (service === undefined) return;
-    this.#activities.delete(activity);
     const body = { id: activity, name: 'theirs', release: true };
-    await this.#call('POST', `/api/services/${service}/activity`, body, `release-${activity}`);
+    const status = await this.#call('POST', `/api/services/${service}/activity`, body, `release-${activity}`);
+    if (status !== undefined && status < 429) this.#activities.delete(activity);
+    else this.#options.after(patienceMs, () => void this.#release(activity));
   }
 
   /** Asks for what nobody may be given: another effect of a used key (R2), or another account's things (R7). */
@@ -154,9 +158,19 @@ export class ForeignHands {
       violated('R2', `${last.method} ${last.path} was accepted with a used key and another body`);
   }
 
-  async #call(method: string, path: string, body: object | undefined, key: string): Promise<void> {
+  /** The status of the answer, if there was one. */
+  async #call(
+    method: string,
+    path: string,
+    body: object | undefined,
+    key: string,
+  ): Promise<number | undefined> {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    await this.#options.network.deliver({ method, path, key, text, isForeign: true }, headers(key, text));
+    const reply = await this.#options.network.deliver(
+      { method, path, key, text, isForeign: true },
+      headers(key, text),
+    );
+    return reply?.status;
   }
 }
 

@@ -7,23 +7,24 @@ import type { Plane } from './plane.ts';
 /** The word that data may be lost, a size that the volume can have, and tasks that have ended. */
 export function mended(document: Document, disk: Disk, plane: Plane): Document {
   const { kind, name, spec } = document;
-  const consent = () => ({
-    ...document.annotations,
-    [annotations.confirmDataLoss]: remoteName(kind, name, spec),
-  });
   switch (kind) {
     case 'ProtectedTask':
       return { ...document, spec: { ...spec, released: true } };
     // One that was kept when its document went may not be as a new document wants it.
     case 'ContainerService':
-      return { ...document, annotations: consent(), spec: { ...spec, replacement: 'Recreate' } };
+      return { ...consenting(document, kind), spec: { ...spec, replacement: 'Recreate' } };
     case 'StorageVolume': {
       const id = disk.record(objectKey(kind, 'default', name))?.externalId ?? '';
       const sizeGb = Math.max(spec.sizeGb, plane.store?.volumes.get(id)?.requestedSizeGb ?? 0);
-      return { ...document, annotations: consent(), spec: { ...spec, sizeGb, expansion: 'PauseService' } };
+      return { ...consenting(document, kind), spec: { ...spec, sizeGb, expansion: 'PauseService' } };
     }
     case 'ServiceTemplate':
     case 'ImageRegistry':
       return document;
   }
+}
+
+function consenting(document: Document, kind: 'ContainerService' | 'StorageVolume'): Document {
+  const name = remoteName(kind, document.name, document.spec);
+  return { ...document, annotations: { ...document.annotations, [annotations.confirmDataLoss]: name } };
 }

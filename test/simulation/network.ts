@@ -10,7 +10,7 @@ import type { Timer } from '../../src/base/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Disguise } from './disguise.ts';
 import { exchangeMs, lagMs, lateMs, type FaultKind, type NetworkFault } from './faults.ts';
-import type { Plane, PlaneReply } from './plane.ts';
+import { ourKey, type Plane, type PlaneReply } from './plane.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 import { isActivity, type Delivery, type Exchange, type Json, type Received } from './watch.ts';
 
@@ -20,7 +20,7 @@ export interface NetworkOptions {
   readonly plane: Plane;
   readonly faults: ReadonlyMap<FaultKind, number>;
   /** Faults happen until then. */
-  readonly healAtMs: () => number;
+  readonly healAtMs: number;
   readonly onSent: (request: HttpRequest, life: number) => Exchange;
   readonly onReceived: (exchange: Exchange, answer: Received) => void;
   readonly onDelivered: (delivery: Delivery) => void;
@@ -161,8 +161,7 @@ export class Network {
   #draws(kind: NetworkFault, exchange: Exchange): boolean {
     const { faults, random, scheduler, healAtMs, onFault } = this.#options;
     const probability = faults.get(kind);
-    if (probability === undefined || !random.chance(probability) || scheduler.nowMs >= healAtMs())
-      return false;
+    if (probability === undefined || !random.chance(probability) || scheduler.nowMs >= healAtMs) return false;
     scheduler.trace(`fault ${kind} #${exchange.number}`);
     onFault(kind, exchange);
     return true;
@@ -232,7 +231,7 @@ export class Network {
 
   async #remember(): Promise<void> {
     const { scheduler, plane } = this.#options;
-    const headers = { authorization: `Bearer ${this.ourKey}` };
+    const headers = { authorization: `Bearer ${ourKey}` };
     const now = await scheduler.busy(
       plane.request({ method: 'GET', path: '/api/account', headers, body: undefined }),
     );
@@ -242,8 +241,6 @@ export class Network {
       { untilMs: scheduler.nowMs, account: now.body },
     ];
   }
-
-  ourKey = '';
 }
 
 function answer(status: number, body: string, retryAfter?: string): HttpReply {

@@ -75,8 +75,14 @@ export class Users {
     const volumes = documents
       .filter((each) => each.kind === 'StorageVolume' && !used.has(each.name))
       .map((each) => each.name);
+    const document = newDocument(kind, name, random, volumes);
+    // What is written anew under its old name finds the old storage, until that is gone.
+    const before = this.history(key).at(-1);
+    if (before && kind === 'ContainerService') document.spec.storage = before.spec.storage;
+    const volume: string | undefined = document.spec.storage?.volumeRef?.name;
+    if (volume !== undefined && !volumes.includes(volume)) return;
     this.lives += 1;
-    this.#put(key, newDocument(kind, name, random, volumes));
+    this.#put(key, document);
   }
 
   /** A volume that a service refers to stays. */

@@ -70,8 +70,6 @@ export interface View {
   readonly plane: Plane;
   readonly settleMs: number;
   readonly nowMs: number;
-  /** Monotonic time at which the present life of the manager began. */
-  readonly lifeStartedMs: number;
   readonly requests: { readonly perSecond: number; readonly burst: number; readonly concurrency: number };
   readonly minimumBalanceMicros: number;
   readonly massChangeAllowed: boolean;

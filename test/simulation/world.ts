@@ -53,7 +53,7 @@ export interface RunOptions {
 const requests = { perSecond: 20, burst: 20, concurrency: 8 };
 const minimumBalanceMicros = 5_000_000;
 const logger = pino({ level: 'silent' });
-/** From the end of the faults until all is as wanted: the longest pauses are ten minutes. */
+/** Until all is as wanted: the longest pauses are ten minutes. */
 const longestHealingMs = 45 * 60_000;
 const quietMs = 60_000;
 const epochMs = Date.UTC(2026, 0, 1);
@@ -131,7 +131,7 @@ class World {
       random: stream(seed, 'network'),
       plane: this.#plane,
       faults,
-      healAtMs: () => script.healAtMs,
+      healAtMs: script.healAtMs,
       onSent: (request, life) => this.#sent(request, life),
       onReceived: (exchange, answer) => {
         if (
@@ -149,7 +149,6 @@ class World {
         this.#coverage.add(`${kind} ${method} ${path.replaceAll(/[0-9a-f-]{36}/g, 'id')}`),
       disguise: this.#disguise,
     });
-    this.#network.ourKey = ourKey;
     this.#checker = new Checker(this.#view());
     this.#disk.onDurable = (write) => this.#checker.durable(write);
     this.#plane.onCrash = () => this.#restartPlane();
@@ -200,11 +199,10 @@ class World {
     while (!failed() && left() !== undefined && scheduler.nowMs < untilMs) {
       await scheduler.run(scheduler.nowMs + 5000, failed);
     }
-    const problem = failed() ? undefined : left();
+    const problem = left();
     if (problem) return this.#violated(problem.invariant, problem.message);
     const before = this.#mutations;
     await scheduler.run(scheduler.nowMs + quietMs, failed);
-    if (failed()) return undefined;
     if (this.#mutations > before) {
       const { method, path } = this.#lastMutation ?? {};
       this.#violated(
@@ -252,11 +250,15 @@ class World {
     void manager.start().catch((error: unknown) => this.#violated('START', String(error)));
   }
 
-  /** kill -9, and a new process a while later. */
-  #crash(restartAfterMs: number): void {
+  #taken(): Running | undefined {
     const running = this.#running;
-    if (!running) return;
     this.#running = undefined;
+    return running;
+  }
+
+  #crash(restartAfterMs: number): void {
+    const running = this.#taken();
+    if (!running) return;
     this.#scheduler.trace('manager is killed');
     running.life.end();
     running.store.crash();
@@ -266,9 +268,8 @@ class World {
 
   /** SIGTERM: requests under way are finished. */
   #stop(restartAfterMs: number): void {
-    const running = this.#running;
+    const running = this.#taken();
     if (!running) return;
-    this.#running = undefined;
     this.#scheduler.trace('manager is stopped');
     const restart = () => {
       running.life.end();
@@ -284,11 +285,10 @@ class World {
     scheduler.after(this.#planeRandom.between(500, 20_000), () => void scheduler.busy(restarted()));
   }
 
-  async #do(action: Action): Promise<void> {
+  async #do(action: Action): Promise<unknown> {
     const { seed } = action;
     const scheduler = this.#scheduler;
     scheduler.trace(`action ${action.do} ${action.slot}`);
-    /** From 0 up to, and without, `count`. */
     const one = (count: number) => seed % count;
     switch (action.do) {
       case 'write':
@@ -302,8 +302,7 @@ class World {
       case 'stall-manager':
         return this.#running?.life.stall(one(60_000));
       case 'crash-plane':
-        this.#plane.crashAtCommit();
-        return;
+        return this.#plane.crashAtCommit();
       case 'jump-clock':
         this.#clockOffsetMs += one(7_200_000) - 3_600_000;
         return;
@@ -335,6 +334,7 @@ class World {
     this.#disguise.end();
     this.#disk.fullUntilMs = 0;
     this.#plane.spare();
+    while (!this.#plane.isUp) await scheduler.run(scheduler.nowMs + 1000, () => false);
     this.#massChangeAllowed = true;
     const until = {
       [annotations.allowMassChangeUntil]: rfc3339(epochMs + scheduler.nowMs + 10 * 86_400_000),
@@ -378,7 +378,6 @@ class World {
     const scheduler = this.#scheduler;
     const users = this.#users;
     const massChangeAllowed = () => this.#massChangeAllowed;
-    const runningSince = () => this.#checker.startedAtMs;
     return {
       disk: this.#disk,
       plane: this.#plane,
@@ -388,9 +387,6 @@ class World {
       wanted: users.wanted,
       get nowMs() {
         return scheduler.nowMs;
-      },
-      get lifeStartedMs() {
-        return runningSince();
       },
       get massChangeAllowed() {
         return massChangeAllowed();

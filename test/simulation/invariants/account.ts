@@ -86,6 +86,12 @@ const s16Activity: Invariant = (view) => {
   const spent = new Set<string>();
   const flying = new Map<number, boolean>();
   return {
+    /** An acknowledgement that a crash kept from being written down was none. */
+    started() {
+      const kept = view.disk.records().filter(({ releasedAt }) => releasedAt !== undefined);
+      const ended = new Set(kept.map(({ lease }) => lease?.activityId));
+      for (const id of released) if (!ended.has(id)) released.delete(id);
+    },
     sent(exchange) {
       if (!isActivity(exchange) || exchange.method !== 'POST') return;
       const { id, release } = exchange.body;
