@@ -15,7 +15,8 @@ export function mended(document: Document, disk: Disk, plane: Plane): Document {
       return { ...consenting(document, kind), spec: { ...spec, replacement: 'Recreate' } };
     case 'StorageVolume': {
       const id = disk.record(objectKey(kind, 'default', name))?.externalId ?? '';
-      const sizeGb = Math.max(spec.sizeGb, plane.store?.volumes.get(id)?.requestedSizeGb ?? 0);
+      // Others may have made it larger, and nobody here has seen it yet.
+      const sizeGb = Math.max(spec.sizeGb + 10, plane.store?.volumes.get(id)?.requestedSizeGb ?? 0);
       return { ...consenting(document, kind), spec: { ...spec, sizeGb, expansion: 'PauseService' } };
     }
     case 'ServiceTemplate':

@@ -76,9 +76,10 @@ export class Users {
       .filter((each) => each.kind === 'StorageVolume' && !used.has(each.name))
       .map((each) => each.name);
     const document = newDocument(kind, name, random, volumes);
-    // What is written anew under its old name finds the old storage, until that is gone.
+    // What is written anew under its old name finds what there was, until that is gone.
     const before = this.history(key).at(-1);
     if (before && kind === 'ContainerService') document.spec.storage = before.spec.storage;
+    if (before && kind === 'StorageVolume') document.spec.sizeGb = before.spec.sizeGb;
     const volume: string | undefined = document.spec.storage?.volumeRef?.name;
     if (volume !== undefined && !volumes.includes(volume)) return;
     this.lives += 1;

@@ -24,7 +24,7 @@ const slowly = { requests: { perSecond: 10, burst: 2, concurrency: 4 } };
 test('a leader whose Lease was stolen ends with code 1, and sends nothing more', async () => {
   const { plane, fleet } = await createWorld(slowly);
   await fleet.write('services.yaml', services(100));
-  const leader = fleet.run();
+  const leader = replica(fleet, ['--lease', '6s']);
   await eventually('some mutations', async () => (await mutations(plane)).length >= 10);
   await steal(fleet, 'somebody-else');
   const stolenAtMs = Date.now();
@@ -32,8 +32,8 @@ test('a leader whose Lease was stolen ends with code 1, and sends nothing more',
   const sent = await mutations(plane);
   expect(code).toBe(1);
   expect(sent.length).toBeLessThan(100);
-  // With a lease of 3 s it may act for 2 s after its last renewal.
-  expect(Date.parse(sent.at(-1)?.at ?? '') - stolenAtMs).toBeLessThan(2000);
+  // With a lease of 6 s it may act for 4 s after its last renewal.
+  expect(Date.parse(sent.at(-1)?.at ?? '') - stolenAtMs).toBeLessThan(4500);
   expect(await holderOf(fleet)).toBe('somebody-else');
   expect(logOf(leader)).toContainEqual(
     expect.objectContaining({ level: 'fatal', note: 'somebody-else holds the Lease' }),
@@ -45,7 +45,7 @@ test.skipIf(withoutFaults)(
   async () => {
     const { plane, fleet } = await createWorld(slowly);
     await fleet.write('services.yaml', services(100));
-    const leader = fleet.run();
+    const leader = replica(fleet, ['--lease', '6s']);
     await eventually('some mutations', async () => (await mutations(plane)).length >= 10);
     const server = serverOf(fleet);
     server.faults.add({ match: { resource: 'leases' }, reset: 'before' });
@@ -57,7 +57,7 @@ test.skipIf(withoutFaults)(
     const sentAtMs = (await mutations(plane)).map(({ at }) => Date.parse(at));
     // It went on for as long as it might, and not until another one might have begun.
     expect(sentAtMs.some((atMs) => atMs > renewedAtMs + 500)).toBe(true);
-    expect(Math.max(...sentAtMs) - renewedAtMs).toBeLessThan(3000);
+    expect(Math.max(...sentAtMs) - renewedAtMs).toBeLessThan(6000);
   },
 );
 

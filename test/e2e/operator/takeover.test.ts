@@ -34,6 +34,7 @@ test('of 100 services none is made twice though the leader is killed twenty time
     await eventually(
       'some work of the leader',
       async () => !leader.running || (await mutations(plane)).length >= before + 6,
+      60_000,
     );
     await delay(Math.random() * 100);
     await leader.kill('SIGKILL');
@@ -55,4 +56,4 @@ test('of 100 services none is made twice though the leader is killed twenty time
   expect(await conflicts(plane)).toBeLessThanOrEqual(kills);
   // 15 s, the default, and as much on top as here, are less than 20 s.
   expect(Math.max(...waits) - leaseMs).toBeLessThan(5000);
-});
+}, 300_000);

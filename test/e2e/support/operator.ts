@@ -4,7 +4,13 @@ import type { KubernetesObject, ResourceType } from '../../../src/kubernetes/ind
 import { resourceTypes, type ManagedKind } from '../../../src/resources/index.ts';
 import type { KubernetesServer } from '../../support/kubernetes/server.ts';
 import { createClusterFleet, type ClusterFleet } from './cluster-fleet.ts';
-import { ControlPlane, isMutation, type ControlPlaneFlags, type RecordedRequest } from './control-plane.ts';
+import {
+  ControlPlaneProcess,
+  isMutation,
+  type ControlPlane,
+  type ControlPlaneFlags,
+  type RecordedRequest,
+} from './control-plane.ts';
 import { account, type Json } from './fleet.ts';
 import { Program, eventually, temporaryFolder } from './processes.ts';
 import { realCluster } from './real-cluster.ts';
@@ -58,10 +64,10 @@ export interface World {
   readonly fleet: ClusterFleet;
 }
 
-/** A control plane and a cluster with an Account for it. */
+/** A control plane (a process of its own, so that the times in its journal are true) and a cluster with an Account for it. */
 export async function createWorld(accountSpec: object = {}, flags: ControlPlaneFlags = {}): Promise<World> {
   const folder = await temporaryFolder();
-  const plane = await new ControlPlane(folder, flags).start();
+  const plane = await new ControlPlaneProcess(folder, flags).start();
   const fleet = await createClusterFleet(folder);
   await fleet.write('account.yaml', account(plane.url, accountSpec));
   return { folder, plane, fleet };
