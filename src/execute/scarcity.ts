@@ -35,8 +35,9 @@ export function stillScarce(
 ): (Scarcity & { readonly leftMs: number }) | undefined {
   const scarcity = refusal?.scarcity;
   if (!scarcity || scarcity.demand !== digestKey.digest(demandOf(action))) return undefined;
-  // The wall clock may have been set back meanwhile.
-  const leftMs = Math.min(scarcity.retryAt - wallMs, scarceBackoff.longestMs);
+  // The wall clock was set back: how long ago it was nobody can tell, and waiting for that time to come again may take for ever.
+  if (wallMs < refusal.at) return undefined;
+  const leftMs = scarcity.retryAt - wallMs;
   return leftMs > 0 ? { ...scarcity, leftMs } : undefined;
 }
 

@@ -102,9 +102,10 @@ export class AccountRegistry implements Accounts {
     this.#snapshot = snapshot;
     const wanted = accountSpecs(snapshot, this.#options.environment);
     for (const [name, entry] of this.#entries) {
-      // An unusable document leaves its account as it was: nothing is concluded from it.
+      // Nothing is concluded from an unusable document, or from what could be read in part only.
       const [namespace = '', own = ''] = name.split('/');
-      if (wanted.has(name) || snapshot.unusable.has(objectKey('Account', namespace, own))) continue;
+      const isUnusable = snapshot.unusable.has(objectKey('Account', namespace, own));
+      if (wanted.has(name) || isUnusable || !snapshot.complete) continue;
       this.#end(entry);
       this.#entries.delete(name);
       this.#forgetIdentity(name);

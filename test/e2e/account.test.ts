@@ -276,7 +276,7 @@ test('a rejected key in one account leaves the other alone; so do its limits', a
   front.answer = () => ({ status: 429, body: limited, headers: { 'retry-after': '3600' } });
   await eventually('a 429', async () =>
     (await (await fetch(`${url}/metrics`)).text()).includes(
-      'fleetkeeper_api_throttled_total{account="default/second"} 1',
+      `fleetkeeper_api_throttled_total{account="${fleet.namespace}/second"} 1`,
     ),
   );
   await fleet.write('web.yaml', [

@@ -283,7 +283,8 @@ test('/metrics has what dashboards ask for, and promtool has nothing to say', as
   const { id, revision } = await plane.service('web');
   await plane.call('PATCH', `/api/services/${id}`, { revision, patch: { image: 'theirs:1' } });
   await fleet.until('ContainerService/web', 'Drifted', 'True');
-  const read = async () => (await fetch(`${url}/metrics`)).text();
+  const ofDefault = (text: string) => text.replaceAll(`"${fleet.namespace}/default"`, '"default/default"');
+  const read = async () => ofDefault(await (await fetch(`${url}/metrics`)).text());
   const metrics = await eventually('an age of the drift', async () => {
     const text = await read();
     return /^fleetkeeper_drift_oldest_age_seconds\{kind="ContainerService"\} [1-9]/m.test(text) && text;

@@ -36,7 +36,11 @@ test('a folder becomes a fleet, and plan then has nothing to say', async () => {
   const before = await fleet.plan();
   expect(before.code).toBe(2);
   expect(before.plan.summary).toMatchObject({ create: 3, held: 0 });
-  expect(before.plan.changes[0]).toMatchObject({ namespace: 'default', action: 'create', drift: false });
+  expect(before.plan.changes[0]).toMatchObject({
+    namespace: fleet.namespace,
+    action: 'create',
+    drift: false,
+  });
   expect((await fleet.apply()).code).toBe(0);
   const after = await fleet.plan();
   expect([after.code, after.plan.changes, after.plan.held]).toEqual([0, [], []]);

@@ -20,7 +20,8 @@ async function nameless(): Promise<{ plane: ControlPlane; proxy: Proxy; fleet: F
 }
 
 const lostAnswer = { method: 'POST', path: '^/api/services$', fault: 'drop-response', times: 1 };
-const resolve = (fleet: Fleet, ...args: string[]) => fleetkeeper(['resolve', ...args, ...fleet.flags]);
+const resolve = (fleet: Fleet, ...args: string[]) =>
+  fleetkeeper(['resolve', ...args, '--namespace', fleet.namespace, ...fleet.flags]);
 
 test('a creation that nobody can find waits for a person, who says what it made', async () => {
   const { plane, fleet } = await nameless();
@@ -28,11 +29,13 @@ test('a creation that nobody can find waits for a person, who says what it made'
   await fleet.write('web.yaml', [service('web', { env })]);
   fleet.run();
   const stalled = await fleet.until('ContainerService/web', 'Stalled', 'True', 'OutcomeUnknown');
-  const said = `fleetkeeper resolve ContainerService/web --applied --id ID ${fleet.flags.join(' ')}`;
-  expect(stalled.message).toContain(said);
-  expect(stalled.message).toContain(
-    `fleetkeeper resolve ContainerService/web --not-applied ${fleet.flags.join(' ')}`,
-  );
+  // Which namespaces the operator watches is no matter.
+  const sameFleet = fleet.flags.slice(0, 4).join(' ');
+  const place = fleet.namespace === 'default' ? '' : ` --namespace ${fleet.namespace}`;
+  for (const word of ['--applied --id ID', '--not-applied']) {
+    const said = `fleetkeeper resolve ContainerService/web ${word}${place} ${sameFleet}`;
+    expect(stalled.message).toContain(said);
+  }
   const { id } = await plane.service('web');
   const answer = await resolve(fleet, 'ContainerService/web', '--applied', '--id', id);
   expect(answer).toMatchObject({ code: 0, stderr: '' });
@@ -95,7 +98,7 @@ test('a word that can not be right is refused, with the reason', async () => {
   expect((await third('--applied', '--id', 'web')).stderr).toContain('is not a UUID');
   const other = (await plane.service('other')).id;
   expect((await third('--applied', '--id', other)).stderr).toContain(
-    'is managed as ContainerService/default/other',
+    `is managed as ContainerService/${fleet.namespace}/other`,
   );
   const nowhere = '00000000-0000-4000-8000-000000000000';
   expect((await third('--applied', '--id', nowhere)).code).toBe(0);

@@ -97,7 +97,7 @@ test('a status is of the generation that was planned for, also while an edit is 
   expect(store.record(web)?.status?.observedGeneration).toBe(2);
 });
 
-test('an account is kept, with its limits and its key, while the folder shows not one document', async () => {
+test('an account is kept, with its limits and its key, while the folder shows not one document, or not all', async () => {
   const account = {
     apiVersion,
     kind: 'Account',
@@ -109,6 +109,8 @@ test('an account is kept, with its limits and its key, while the folder shows no
   const [before] = manager.accounts.handles();
   expect(before?.name).toBe('default/default');
   tell(desiredOf({}));
+  await settle();
+  tell({ ...service('one'), complete: false });
   await settle();
   tell(first);
   await settle();

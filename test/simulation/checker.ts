@@ -30,6 +30,10 @@ export class Checker implements Required<Watcher> {
     for (const watcher of this.#watchers) watcher.received?.(exchange, answer);
   }
 
+  arriving(request: Omit<Delivery, 'reply'>): void {
+    for (const watcher of this.#watchers) watcher.arriving?.(request);
+  }
+
   delivered(delivery: Delivery): void {
     for (const watcher of this.#watchers) watcher.delivered?.(delivery);
   }

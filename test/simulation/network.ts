@@ -12,7 +12,7 @@ import type { Disguise } from './disguise.ts';
 import { exchangeMs, lagMs, lateMs, type FaultKind, type NetworkFault } from './faults.ts';
 import { ourKey, type Plane, type PlaneReply } from './plane.ts';
 import type { Life, Scheduler } from './scheduler.ts';
-import { isActivity, type Delivery, type Exchange, type Json, type Received } from './watch.ts';
+import { isActivity, type Delivery, type Exchange, type Json, type Received, type Watcher } from './watch.ts';
 
 export interface NetworkOptions {
   readonly scheduler: Scheduler;
@@ -23,7 +23,7 @@ export interface NetworkOptions {
   readonly healAtMs: number;
   readonly onSent: (request: HttpRequest, life: number) => Exchange;
   readonly onReceived: (exchange: Exchange, answer: Received) => void;
-  readonly onDelivered: (delivery: Delivery) => void;
+  readonly watcher: () => Required<Pick<Watcher, 'arriving' | 'delivered'>>;
   readonly onFault: (kind: string, exchange: Exchange) => void;
   readonly disguise: Disguise;
 }
@@ -71,13 +71,14 @@ export class Network {
     request: Omit<Delivery, 'reply'>,
     headers: Readonly<Record<string, string>>,
   ): Promise<PlaneReply | undefined> {
-    const { plane, scheduler, onDelivered, faults } = this.#options;
+    const { plane, scheduler, watcher, faults } = this.#options;
     if (request.method !== 'GET' && faults.has('stale-reads') && !isActivity(request)) await this.#remember();
     const { method, path, text: body } = request;
+    watcher().arriving(request);
     const reply = await scheduler.busy(plane.request({ method, path, headers, body }));
     if (!reply) return undefined;
     scheduler.trace(`server ${method} ${path} ${request.key ?? ''} -> ${reply.status}`);
-    onDelivered({ ...request, reply });
+    watcher().delivered({ ...request, reply });
     return reply;
   }
 

@@ -78,7 +78,10 @@ export class Users {
     const document = newDocument(kind, name, random, volumes);
     // What is written anew under its old name finds what there was, until that is gone.
     const before = this.history(key).at(-1);
-    if (before && kind === 'ContainerService') document.spec.storage = before.spec.storage;
+    if (before && kind === 'ContainerService') {
+      const { storage, deletionPolicy } = before.spec;
+      Object.assign(document.spec, { storage, deletionPolicy });
+    }
     if (before && kind === 'StorageVolume') document.spec.sizeGb = before.spec.sizeGb;
     const volume: string | undefined = document.spec.storage?.volumeRef?.name;
     if (volume !== undefined && !volumes.includes(volume)) return;

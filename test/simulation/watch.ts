@@ -45,6 +45,8 @@ export interface Delivery {
 export interface Watcher {
   sent?(exchange: Exchange): void;
   received?(exchange: Exchange, answer: Received): void;
+  /** A request reaches the server, which may be killed before it answers. */
+  arriving?(request: Omit<Delivery, 'reply'>): void;
   delivered?(delivery: Delivery): void;
   /** Just before it is on the disk. */
   durable?(write: Write): void;

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { KubernetesError, type KubernetesApi, type KubernetesObject } from '../../../src/kubernetes/index.ts';
 import {
@@ -50,12 +51,14 @@ export class ClusterFleet extends Fleet {
   readonly cluster: TestCluster;
   readonly #api: KubernetesApi;
   readonly #files = new Map<string, Document[]>();
+  readonly #namespaces: Set<string>;
   #manager: Program | undefined;
 
   constructor(cluster: TestCluster) {
     super();
     this.cluster = cluster;
     this.#api = cluster.api;
+    this.#namespaces = new Set([this.namespace]);
   }
 
   get namespace(): string {
@@ -65,7 +68,7 @@ export class ClusterFleet extends Fleet {
   get flags(): string[] {
     const { kubeconfig, server } = this.cluster;
     // A real cluster has objects of others, too.
-    const watched = server ? [] : ['--watch-namespaces', this.namespace];
+    const watched = server ? [] : ['--watch-namespaces', [...this.#namespaces].join(',')];
     return ['--source', 'kubernetes', '--kubeconfig', kubeconfig, ...watched];
   }
 
@@ -122,8 +125,9 @@ export class ClusterFleet extends Fleet {
   }
 
   async #objects(): Promise<KubernetesObject[]> {
-    const namespace = this.cluster.server ? undefined : this.namespace;
-    const lists = managedKinds.map((kind) => this.#api.list(resourceTypes[kind], { namespace }));
+    const lists = [...this.#namespaces].flatMap((namespace) =>
+      managedKinds.map((kind) => this.#api.list(resourceTypes[kind], { namespace })),
+    );
     return (await Promise.all(lists)).flatMap(({ items }) => items);
   }
 
@@ -133,8 +137,7 @@ export class ClusterFleet extends Fleet {
   }
 
   async #apply(document: Document): Promise<void> {
-    if (this.#namespaceOf(document) !== this.namespace)
-      await this.#createNamespace(this.#namespaceOf(document));
+    await this.#createNamespace(this.#namespaceOf(document));
     const body = { ...document, metadata: { ...document.metadata, namespace: this.#namespaceOf(document) } };
     await this.#api.patch(this.#target(document), { kind: 'apply', body, force: true });
   }
@@ -172,8 +175,12 @@ export class ClusterFleet extends Fleet {
   }
 
   async #createNamespace(name: string): Promise<void> {
+    if (this.#namespaces.has(name)) return;
+    this.#namespaces.add(name);
     const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
-    await this.#api.patch({ type: namespaceType, namespace: undefined, name }, { kind: 'apply', body });
+    const target = { type: namespaceType, namespace: undefined, name };
+    await this.#api.patch(target, { kind: 'apply', body });
+    onTestFinished(() => this.#api.remove(target));
   }
 
   async #delete(document: Document): Promise<void> {
@@ -190,8 +197,10 @@ export class ClusterFleet extends Fleet {
     return { type, namespace: this.#namespaceOf(document), name: metadata.name };
   }
 
-  #namespaceOf({ metadata }: Document): string {
-    return metadata.namespace ?? this.namespace;
+  /** A real cluster is shared: every test has namespaces of its own. */
+  #namespaceOf({ metadata: { namespace } }: Document): string {
+    if (namespace === undefined || namespace === this.namespace) return this.namespace;
+    return this.cluster.server ? namespace : `${this.namespace}-${namespace}`;
   }
 }
 

@@ -72,6 +72,8 @@ function isReady({ status }: ObjectRecord): boolean {
 export abstract class Fleet {
   /** That name it on the command line. */
   abstract readonly flags: string[];
+  /** Of documents that name none. */
+  abstract readonly namespace: string;
 
   /** One file of documents; a string is written as it is. What the file held before, and does not now, goes. */
   abstract write(file: string, documents: readonly object[] | string): Promise<void>;
@@ -149,6 +151,7 @@ export async function createFleet(folder: string): Promise<Fleet> {
 }
 
 export class FleetFolder extends Fleet {
+  readonly namespace = 'default';
   readonly folder: string;
   readonly state: string;
 

@@ -118,17 +118,19 @@ const knownStates = new Set([
 
 /**
  * Nothing is done in a state that is not known, or on a read that is older than one before it. What counts is the read that was
- * made for the request: another one may come in while it waits for its turn.
+ * made for the request, and what had been seen when it was made: another one may come in while either waits.
  */
 const s6UnknownMeansHandsOff: Invariant = (view) => {
-  const read = new Map<string, { readonly state: string; readonly highest: number }>();
+  const read = new Map<string, { readonly state: string; readonly atLeast: number }>();
   const highest = new Map<string, number>();
+  const seenBefore = new Map<number, number>();
   return {
     started() {
-      read.clear();
-      highest.clear();
+      for (const memory of [read, highest, seenBefore]) memory.clear();
     },
-    received({ method, path }, { verdict, body }) {
+    received({ number, method, path }, { verdict, body }) {
+      const atLeast = seenBefore.get(number) ?? 0;
+      seenBefore.delete(number);
       if (method !== 'GET' || verdict !== 'done') return;
       const one: Json = body.service ?? body.volume;
       for (const { id, revision } of path === '/api/account'
@@ -138,17 +140,19 @@ const s6UnknownMeansHandsOff: Invariant = (view) => {
           : []) {
         highest.set(id, Math.max(highest.get(id) ?? 0, revision));
       }
-      if (one) read.set(one.id, { state: one.state ?? one.status, highest: highest.get(one.id) ?? 0 });
+      if (one) read.set(one.id, { state: one.state ?? one.status, atLeast });
     },
     sent(exchange) {
       const id = idIn(exchange.path);
-      const seen = isMutation(exchange) && id !== undefined ? read.get(id) : undefined;
+      if (id === undefined) return;
+      if (exchange.method === 'GET') seenBefore.set(exchange.number, highest.get(id) ?? 0);
+      const seen = isMutation(exchange) ? read.get(id) : undefined;
       if (!seen) return;
       const told = `${exchange.method} ${exchange.path}`;
       if (!knownStates.has(seen.state)) view.violated('S6', `${told} in the state ${seen.state}`);
       const revision: unknown = exchange.body?.revision;
-      if (typeof revision === 'number' && revision < seen.highest) {
-        view.violated('S6', `${told} rests on revision ${revision}, and ${seen.highest} was seen before`);
+      if (typeof revision === 'number' && revision < seen.atLeast) {
+        view.violated('S6', `${told} rests on revision ${revision}, and ${seen.atLeast} was seen before`);
       }
     },
   };

@@ -35,14 +35,16 @@ const r4Durable: Invariant = (view) => {
   const answered = new Map<string, number>();
   const removed = new Set<string>();
   return {
-    delivered({ method, path, text, reply }) {
+    arriving({ method, path, text }) {
       const id = idIn(path);
-      if (method === 'GET' || isActivity({ path })) return;
-      // A deletion that nobody was told of may have been carried out, too.
       if (id !== undefined && (method === 'DELETE' || text?.includes('"delete"'))) removed.add(id);
-      const body: Json = reply.status < 300 ? JSON.parse(reply.body) : {};
-      if (typeof body.id === 'string' && typeof body.revision === 'number')
-        answered.set(body.id, body.revision);
+    },
+    delivered({ method, path, reply }) {
+      if (method === 'GET' || isActivity({ path }) || reply.status >= 300) return;
+      const { id, revision, mode }: Json = JSON.parse(reply.body);
+      // What a service owns goes with it.
+      if (typeof id === 'string' && typeof revision === 'number' && mode !== 'service')
+        answered.set(id, revision);
     },
     recovered() {
       const { store } = view.plane;
