@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Refused } from '../../src/api/index.ts';
 import { Sensitive, systemRandom } from '../../src/base/index.ts';
-import { nextScarcity, scarceBackoff, stillScarce } from '../../src/execute/index.ts';
+import { nextScarcity, stillScarce } from '../../src/execute/index.ts';
 import type { Action } from '../../src/plan/index.ts';
 import type { ObjectRecord } from '../../src/state/index.ts';
 import { aRecord, owner, serviceId, serviceKey } from '../support/plan.ts';
