@@ -75,6 +75,8 @@ export interface PassResult {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #absences: Absences;
+  /** An object that did not change is the same one in the next snapshot. */
+  readonly #specDigests = new WeakMap<object, string>();
   /** Snapshots that began before this say nothing of the object any more. */
   readonly #notBeforeMs = new Map<ObjectKey, number>();
   readonly #obstacles: Obstacles;
@@ -221,8 +223,10 @@ export class Reconciler {
   #generationPlanned({ key, generation, specDigest }: ObjectRecord): number {
     const { fleet, store } = this.#options;
     const object = fleet.snapshot.objects.get(key);
-    const isShown = object === undefined || store.digestKey.digest(object.spec) === specDigest;
-    return isShown ? generation : generation - 1;
+    if (!object) return generation;
+    const digest = this.#specDigests.get(object) ?? store.digestKey.digest(object.spec);
+    this.#specDigests.set(object, digest);
+    return digest === specDigest ? generation : generation - 1;
   }
 
   async #conclude(

@@ -259,7 +259,7 @@ const decisions: readonly Mutant[] = [
   },
   {
     breaks: 'what one read does not show is taken as gone',
-    foundBy: ['S1', 'S13'],
+    foundBy: ['S1', 'S13', 'S16'],
     patch: () => replaced(Absences.prototype, 'confirm', () => ({ kind: 'absent', confirmed: true })),
   },
   {

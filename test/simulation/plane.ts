@@ -2,7 +2,7 @@
  * The reference control plane in this process: its real domain and its real HTTP application, without a socket. A crash
  * rolls back what is not committed and forgets the process; the next start opens the same database.
  */
-import { rmSync, mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino from 'pino';
@@ -37,6 +37,8 @@ export interface PlaneOptions {
 type Open = Awaited<ReturnType<typeof openControlPlane>>;
 
 const logger = pino({ level: 'silent' });
+/** In memory, where there is such a folder: what a crash keeps has to survive a process that is only simulated. */
+const place = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 export const ourKey = 'key-of-acme';
 export const strangersKey = 'key-of-a-stranger';
 const wealth = 1_000_000_000_000;
@@ -53,7 +55,7 @@ export class Plane {
 
   constructor(options: PlaneOptions) {
     this.#options = options;
-    this.#folder = options.crashes ? mkdtempSync(path.join(tmpdir(), 'fleetkeeper-simulation-')) : undefined;
+    this.#folder = options.crashes ? mkdtempSync(path.join(place, 'fleetkeeper-simulation-')) : undefined;
   }
 
   get isUp(): boolean {
