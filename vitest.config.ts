@@ -14,7 +14,7 @@ class ContainersFirst extends BaseSequencer {
 
 /** What is said of fleets wherever they are declared (test/e2e/support/fleet.ts). */
 const ofFleets =
-  'test/e2e/{account,bad-input,drift-plan,faults,fresh-reads,gates,import,life,quiet,races,resolve,round-trip,shared-kinds,tasks,tending,trouble}.test.ts';
+  'test/e2e/{account,bad-input,drift-plan,faults,fresh-reads,gates,import,life,quiet,races,resolve,shared-kinds,tasks,tending,trouble}.test.ts';
 
 const e2e = {
   globalSetup: ['test/e2e/support/build.ts', 'test/e2e/support/kubebuilder.ts'],

@@ -7,7 +7,7 @@
  */
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { brakeWindowMs, isMassChange, massChangeLimit, type Gate } from '../plan/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
+import { annotations, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 
 export interface Leaving {
@@ -51,7 +51,7 @@ export class Departures {
       const lingering = new Map(missing.map(({ key }) => [key, gate]));
       return { gone: [], brake, lingering, againAfterMs: undefined };
     }
-    return { brake: undefined, ...this.#afterGrace(missing, nowMs) };
+    return { brake: undefined, ...this.#afterGrace(missing, snapshot, nowMs) };
   }
 
   #brake(
@@ -72,10 +72,14 @@ export class Departures {
     }
     // What could not be read may be why: then the brake holds no longer than that lasts.
     this.#braked ||= snapshot.complete;
-    return massChangeGate(missingCount + recently, total, snapshot.empty);
+    return massChangeGate(missingCount + recently, total, snapshot);
   }
 
-  #afterGrace(missing: readonly ObjectRecord[], nowMs: number): Omit<Judged, 'brake'> {
+  #afterGrace(
+    missing: readonly ObjectRecord[],
+    snapshot: DesiredSnapshot,
+    nowMs: number,
+  ): Omit<Judged, 'brake'> {
     const gone: ObjectRecord[] = [];
     const lingering = new Map<ObjectKey, Gate>();
     let againAfterMs: number | undefined;
@@ -84,7 +88,7 @@ export class Departures {
       this.#missingSinceMs.set(record.key, sinceMs);
       const leftMs = sinceMs + this.#graceMs - nowMs;
       if (leftMs > 0) {
-        lingering.set(record.key, leaving);
+        lingering.set(record.key, leaving(snapshot));
         againAfterMs = Math.max(againAfterMs ?? 0, leftMs);
         continue;
       }
@@ -104,11 +108,12 @@ export class Departures {
   }
 }
 
-const leaving: Gate = {
-  kind: 'wait',
-  reason: 'Leaving',
-  message: 'the object has just left the source; it is deleted if it stays away',
-};
+function leaving({ cluster }: DesiredSnapshot): Gate {
+  const message = cluster
+    ? 'the object was deleted just now; what it stands for follows in a moment'
+    : 'the object has just left the source; it is deleted if it stays away';
+  return { kind: 'wait', reason: 'Leaving', message };
+}
 
 function sourceIncomplete(snapshot: DesiredSnapshot): Gate {
   const files = [...new Set(snapshot.problems.map(({ file }) => file))];
@@ -121,14 +126,12 @@ function sourceIncomplete(snapshot: DesiredSnapshot): Gate {
   };
 }
 
-function massChangeGate(missing: number, total: number, empty: boolean): Gate {
-  const what = empty ? `the source is empty; all ${missing} objects` : `${missing} of ${total} objects`;
-  return {
-    kind: 'hold',
-    reason: 'MassChangeBrake',
-    message:
-      `${what} have left the source within a minute (the limit is ${massChangeLimit(total)}): creations and deletions are stopped. ` +
-      'If a folder or mount is wrong, put it right. If it is meant, annotate the Account with ' +
-      'fleetkeeper.dev/allow-mass-change-until: "<time, RFC 3339>", or run `fleetkeeper apply --allow-mass-change`',
-  };
+function massChangeGate(missing: number, total: number, { cluster, empty }: DesiredSnapshot): Gate {
+  const stopped = `within a minute (the limit is ${massChangeLimit(total)}): creations and deletions are stopped`;
+  const meant = `If it is meant, annotate the Account with ${annotations.allowMassChangeUntil}: "<time, RFC 3339>"`;
+  const all = empty ? `the source is empty; all ${missing} objects` : `${missing} of ${total} objects`;
+  const message = cluster
+    ? `${missing} of ${total} objects of the namespace were deleted ${stopped} in it. ${meant}; else say \`deletionPolicy: Retain\` to keep what they stand for`
+    : `${all} have left the source ${stopped}. If a folder or mount is wrong, put it right. ${meant}, or run \`fleetkeeper apply --allow-mass-change\``;
+  return { kind: 'hold', reason: 'MassChangeBrake', message };
 }

@@ -104,7 +104,13 @@ describe('the brake', () => {
     await admit(many(20));
     const deleted = { ...many(20), ...many(6, { deleted: true }) };
     const stopped = await admit(deleted);
-    expect([stopped.brakes.get('default')?.reason, stopped.changed]).toEqual(['MassChangeBrake', []]);
+    const brake = stopped.brakes.get('default');
+    expect([brake?.reason, stopped.changed]).toEqual(['MassChangeBrake', []]);
+    // There is no `apply` in a cluster.
+    expect(brake?.message).toMatch(
+      /^6 of 20 objects of the namespace were deleted .*allow-mass-change-until/,
+    );
+    expect(brake?.message).not.toContain('fleetkeeper apply');
     admission = new Admission({ store, clock, graceMs: 0, massChangeAllowed: () => true });
     expect((await admit(deleted)).changed).toHaveLength(6);
   });
