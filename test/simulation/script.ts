@@ -37,10 +37,10 @@ export function scriptOf(seed: number): Script {
   const random = stream(seed, 'script');
   const faults = drawFaults(random);
   const slots = slotsOf(
-    random.between(2, 9),
-    random.between(0, 3),
+    random.between(2, 16),
+    random.between(0, 5),
+    random.between(0, 4),
     random.between(0, 2),
-    random.between(0, 1),
   );
   const healAtMs = random.pick([5, 10, 20, 40]) * 60_000;
   const actions: Action[] = [];
@@ -60,9 +60,9 @@ export function scriptOf(seed: number): Script {
     if (random.chance(0.8))
       actions.push({ atMs: random.between(0, 20_000), do: 'write', slot, seed: random.between(0, 2 ** 30) });
   }
-  const perMinute = random.pick([1, 3, 6]);
+  const perMinute = random.pick([2, 6, 12]);
   add('write', Math.ceil((perMinute * healAtMs) / 60_000));
-  add('remove', Math.ceil((perMinute * healAtMs) / 200_000));
+  add('remove', Math.ceil((perMinute * healAtMs) / 100_000));
   for (const deed of worldFaults) if (faults.has(deed)) add(deed, random.between(1, 6));
   return {
     seed,
