@@ -12,7 +12,7 @@
 import type { ControlApi, Outcome } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
 import { invariant, type Clock, type Random } from '../base/index.ts';
-import { nextRemediation, remediationReason, type Step } from '../plan/index.ts';
+import { nextRemediation, remediationReason, seenInAnswer, type Action, type Step } from '../plan/index.ts';
 import { withEngineFields, type Intent, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { confirm, fieldsSent } from './confirmation.ts';
@@ -101,7 +101,7 @@ export async function execute(
       'disruption: Always goes past a running activity',
     );
   }
-  const outcome = await send(api, action, intent.idempotencyKey);
+  const outcome = ofThisOne(store, key, action, await send(api, action, intent.idempotencyKey));
   const finished: Intent = {
     ...intent,
     outcome: outcome.kind,
@@ -124,6 +124,32 @@ export async function execute(
     'mutation',
   );
   return outcome;
+}
+
+/**
+ * A creation makes something new, with our mark: what another object stands for, or what carries the mark of another one, is
+ * the answer to another request.
+ */
+function ofThisOne(
+  store: StateStore,
+  key: ObjectRecord['key'],
+  action: Action,
+  outcome: Outcome<Receipt>,
+): Outcome<Receipt> {
+  if (outcome.kind !== 'applied' || !action.do.startsWith('create-')) return outcome;
+  const { id, environmentNames } = outcome.value;
+  const owner = store.recordOf(id)?.key;
+  if (owner !== undefined && owner !== key) {
+    return { kind: 'unknown', reason: `a ${outcome.status} that is about ${id}, which is ${owner}` };
+  }
+  const sent = action.do === 'create-service' && beaconIn(Object.keys(action.environment.reveal()));
+  const shown = beaconIn(environmentNames ?? []);
+  if (!sent || !shown || (sent.uid === shown.uid && sent.ownerId === shown.ownerId)) return outcome;
+  return { kind: 'unknown', reason: `a ${outcome.status} that is about ${id}, which carries another mark` };
+}
+
+function beaconIn(names: readonly string[]) {
+  return names.map((name) => parseBeacon(name)).find((beacon) => beacon !== undefined);
 }
 
 /** What a person may want to ask the provider for. */
@@ -186,6 +212,7 @@ function recordOutcome(
     ...recordApplied(record, action.do, target),
     ...confirm(record, fieldsSent(action, appliedNames(action.do, target)), target, outcome.value),
     refusal: undefined,
+    seen: seenInAnswer(record.seen, outcome.value),
     repeated: { fingerprint: mark, count },
     ...(creates
       ? { externalId: outcome.value.id, unproven: false, deletedByUs: false, pausedFor: undefined }

@@ -6,8 +6,12 @@ import type { Action } from '../plan/index.ts';
 /** What a mutation tells when it was applied, as far as the engine cares. */
 export interface Receipt {
   readonly id: string;
+  /** Of the object, after what was asked for. */
+  readonly revision?: number | undefined;
   /** Of a deletion that the API goes on with by itself. */
   readonly operationId?: string;
+  /** Of a service. */
+  readonly environmentNames?: readonly string[] | null | undefined;
 }
 
 /** Sends the action under the given key. Nothing else of fleetkeeper mutates. */

@@ -41,7 +41,7 @@ export function distrust(
 ): Plan | undefined {
   if (observation.kind !== 'present') return undefined;
   const { id, revision } = observation.value;
-  if (revision !== undefined && !(Number.isSafeInteger(revision) && revision > 0)) {
+  if (revision !== undefined && !isRevision(revision)) {
     const message = `the API shows the revision ${revision} of ${id}, which can't be one (§2: an integer from 1 to 2^53-1); nothing is done on such ground`;
     return holdFor('RevisionInvalid', message);
   }
@@ -68,10 +68,21 @@ export function look(
   if ((plan.kind === 'wait' || plan.kind === 'hold') && unbelieved.has(plan.reason))
     return { seen, baseline };
   const asDesired = plan.kind === 'in-sync' && plan.differences.length === 0;
+  const now = seenNow(seen, observation.value, wallMs);
   return {
-    seen: seenNow(seen, observation.value, wallMs),
+    // What was done rests on that look, and its answer is newer.
+    seen: plan.kind === 'act' && seen ? seenInAnswer(now, seen) : now,
     baseline: asDesired ? baselineNow(baseline, observation.value, wallMs) : baseline,
   };
+}
+
+/** An answer to a mutation of ours is as good as a look: a read that shows an older revision was overtaken by it. */
+export function seenInAnswer(
+  before: Seen | undefined,
+  { id, revision }: Pick<Remote, 'id' | 'revision'>,
+): Seen | undefined {
+  if (before?.id !== id || revision === undefined || !isRevision(revision)) return before;
+  return { ...before, revision: Math.max(revision, before.revision ?? revision) };
 }
 
 function seenNow(before: Seen | undefined, value: Remote, wallMs: number): Seen {
@@ -92,4 +103,9 @@ function baselineNow(before: Baseline | undefined, value: Remote, wallMs: number
 
 function stateOf({ state, status }: Remote): string | undefined {
   return state ?? status ?? undefined;
+}
+
+/** §2: an integer from 1 to 2^53-1. */
+function isRevision(revision: number): boolean {
+  return Number.isSafeInteger(revision) && revision > 0;
 }

@@ -18,7 +18,7 @@ import {
 } from '../../src/state/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { key as apiKeys, startWorld, trainer, type World } from '../control-plane/support.ts';
-import { aRecord, serviceKey } from '../support/plan.ts';
+import { aRecord, serviceKey, volumeKey } from '../support/plan.ts';
 
 const ownerChoice = { default: 'lab', explicit: undefined };
 
@@ -186,6 +186,15 @@ describe('an intent', () => {
     expect(record()?.pausedFor).toBeUndefined();
   });
 
+  test('that was applied leaves the revision of its answer, so that no read from before it is believed', async () => {
+    const { id } = await world.running();
+    const { revision } = (await world.ok('GET', `/api/services/${id}`)).service;
+    const seen = { id, revision, state: 'running', since: 0 };
+    const resources = { gpuCount: 0, cpu: 4, memoryGb: 8 };
+    await run(step({ do: 'resize-service', id, resources }), api, target({ externalId: id, seen }));
+    expect(record()?.seen).toEqual({ ...seen, revision: revision + 1 });
+  });
+
   // COVERAGE 11
   test('that is open keeps every other one out', async () => {
     await fault({ method: 'POST', fault: 'drop-response', times: 1 });
@@ -307,6 +316,37 @@ describe('outcomes', () => {
       await run(sleep(minutes));
       expect(record()?.repeated?.count).toBe(count);
     }
+  });
+
+  // FAULTS 15
+  test('a creation that is answered with what another object stands for has an unknown outcome', async () => {
+    const { id } = await world.running();
+    await state.store.save({ ...aRecord(volumeKey), externalId: id });
+    const mixedUp = new ControlApi({
+      baseUrl: world.url,
+      credential: () => new Sensitive(apiKeys.alice),
+      limiter: new Limiter(
+        { account: 'alice', perSecond: 1000, burst: 1000, concurrency: 4 },
+        systemClock,
+        metrics,
+      ),
+      clock: systemClock,
+      metrics,
+      transport: {
+        exchange: async () => ({
+          kind: 'reply',
+          status: 201,
+          retryAfter: undefined,
+          body: JSON.stringify({ id }),
+        }),
+        close: async () => {},
+      },
+    });
+    expect(await run(creation(), mixedUp)).toEqual({
+      kind: 'unknown',
+      reason: `a 201 that is about ${id}, which is ${volumeKey}`,
+    });
+    expect(record()?.externalId).toBeUndefined();
   });
 
   // COVERAGE 28, 61
