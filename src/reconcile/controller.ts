@@ -51,6 +51,7 @@ export class Controller {
   readonly #spendingStops = new Map<string, string | undefined>();
   #dependents = new Map<ObjectKey, ObjectKey[]>();
   readonly #values: ValuesWatch;
+  #newest: DesiredSnapshot | undefined;
   #readmission: Timer | undefined;
   #failedAdmissions = 0;
   #admitting: Promise<void> = Promise.resolve();
@@ -94,6 +95,7 @@ export class Controller {
 
   /** Takes in a snapshot of the source. Snapshots are taken in one after the other. */
   acceptDesired(snapshot: DesiredSnapshot): Promise<void> {
+    this.#newest = snapshot;
     return (this.#admitting = this.#admitting.then(() => this.#tryToAdmit(snapshot)));
   }
 
@@ -167,13 +169,15 @@ export class Controller {
         { delayMs, note: messageOf(error) },
         'source could not be taken in; trying again',
       );
-      this.#admitAfter(delayMs, snapshot);
+      this.#admitAgainAfter(delayMs);
     }
   }
 
-  #admitAfter(delayMs: number, snapshot: DesiredSnapshot): void {
+  /** What the source says by then: an older word of it must not be the last one. */
+  #admitAgainAfter(delayMs: number): void {
     this.#readmission?.cancel();
-    this.#readmission = this.#options.clock.after(delayMs, () => void this.acceptDesired(snapshot));
+    const again = () => this.#newest && void this.acceptDesired(this.#newest);
+    this.#readmission = this.#options.clock.after(delayMs, again);
   }
 
   async #admit(snapshot: DesiredSnapshot): Promise<void> {
@@ -197,7 +201,7 @@ export class Controller {
     if (brakeMoved || this.#values.moved(snapshot)) this.#lookAtAll(undefined);
     this.#lookAtHomeless();
     this.#readmission?.cancel();
-    if (admitted.againAfterMs !== undefined) this.#admitAfter(admitted.againAfterMs, snapshot);
+    if (admitted.againAfterMs !== undefined) this.#admitAgainAfter(admitted.againAfterMs);
   }
 
   #edited(key: ObjectKey): void {
@@ -316,7 +320,7 @@ export class Controller {
     const dependents = this.#dependentsOf(key);
     const sequence = this.#accountOf(key)?.informer.current?.sequence;
     try {
-      const result = await reconciler.pass(key);
+      const result = await reconciler.pass(key, this.#queue.isEdit(key));
       this.#crashes.delete(key);
       metrics.reconcileTotal.inc({ controller: kind, result: results[result.plan.kind] });
       metrics.plans.inc({ kind, answer: result.plan.kind, reason: reasonOf(result.plan) });

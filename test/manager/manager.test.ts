@@ -81,6 +81,24 @@ test('what the source says is taken in later when the disk has no room for it no
   expect(store.record(web)).toMatchObject({ generation: 2, status: { observedGeneration: 2 } });
 });
 
+test('what could not be taken in does not come back over what the source says by then', async () => {
+  const store = new SlowStore(identity, [], []);
+  await managing(store, service('one'));
+  store.hold = () => Promise.reject(new Error('database or disk is full'));
+  tell(service('two'));
+  await settle();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  store.hold = () => promise;
+  tell(service('three'));
+  await settle();
+  // The time to try again comes while the newer one is being written down.
+  await clock.advance(30_000);
+  store.hold = () => Promise.resolve();
+  resolve();
+  await clock.advance(300_000);
+  expect(store.record(web)?.manifest.spec).toMatchObject({ command: ['three'] });
+});
+
 test('a status is of the generation that was planned for, also while an edit is being written down', async () => {
   const store = new SlowStore(identity, [], []);
   const manager = await managing(store, service('one'));
