@@ -30,6 +30,8 @@ export interface ClientOptions {
    * leader that has lost its lease may not. Without one it may.
    */
   readonly mayAct?: () => boolean;
+  /** Of every request that has no higher one; without it, that of the request. */
+  readonly leastPriority?: number;
 }
 
 /** Whose credential it is has to be known before anything but `GET /api/me` is asked, or told, with it. */
@@ -65,6 +67,11 @@ export class ControlApi {
 
   constructor(options: ClientOptions) {
     this.#options = options;
+  }
+
+  /** The same API, whose requests come before all others but account reads. */
+  get urgent(): ControlApi {
+    return new ControlApi({ ...this.#options, leastPriority: priorities.urgent });
   }
 
   /** Requests that still wait for their turn become `not-sent`; those under way are finished. */
@@ -134,6 +141,11 @@ export class ControlApi {
   /** Whether one that `recordActivity` was called for still waits for its turn. */
   heartbeatWaits(): boolean {
     return this.#options.limiter.waiting('heartbeat') > 0;
+  }
+
+  /** Whether requests other than heartbeats wait for their turn. */
+  requestsWait(): boolean {
+    return this.#options.limiter.waiting('ordinary') > 0;
   }
 
   createService(body: wire.ServiceCreate, idempotencyKey: string): Promise<Outcome<wire.Service>> {
@@ -306,13 +318,13 @@ export class ControlApi {
     call: Call<Schema>,
     signal?: AbortSignal,
   ): Promise<Outcome<z.infer<Schema>>> {
-    const { limiter, clock, metrics } = this.#options;
+    const { limiter, clock, metrics, leastPriority = priorities.background } = this.#options;
     let outcome: Outcome<z.infer<Schema>>;
     let started = false;
     try {
       outcome = await limiter.run(
         call.lane ?? 'ordinary',
-        call.priority ?? priorities.read,
+        Math.max(call.priority ?? priorities.read, leastPriority),
         async () => {
           started = true;
           const startedAtMs = clock.monotonicMs();

@@ -88,6 +88,8 @@ export interface AccountInformerOptions {
 
 /** While somebody waits for something to change, but never more often than the normal poll. */
 const progressMs = 1000;
+/** The same while requests wait for their turn, which every read puts off. */
+const crowdedProgressMs = 5000;
 /** So many reads in which nothing changes are made at that pace; then each waits twice as long as the one before. */
 const eagerReads = 10;
 const failureBackoff = { firstMs: 500, longestMs: 60_000 };
@@ -97,6 +99,7 @@ export class AccountInformer {
   readonly #options: AccountInformerOptions;
   readonly #stopping = new AbortController();
   #current: AccountSnapshot | undefined;
+  #previous: AccountSnapshot | undefined;
   #failure: ReadFailure | undefined;
   #failures = 0;
   #timer: Timer | undefined;
@@ -106,8 +109,8 @@ export class AccountInformer {
   #wanted = false;
   /** Reads in a row in which nothing had changed. */
   #unchanged = 0;
-  /** `retryNow` was called during a read that may still have used the old credential. */
-  #retry = false;
+  /** The read that is under way is followed by another one at once. */
+  #again = false;
 
   constructor(options: AccountInformerOptions) {
     this.#options = options;
@@ -116,6 +119,11 @@ export class AccountInformer {
   /** The newest successful read, however old. */
   get current(): AccountSnapshot | undefined {
     return this.#current;
+  }
+
+  /** The successful read before that. */
+  get previous(): AccountSnapshot | undefined {
+    return this.#previous;
   }
 
   /** Set while the newest read is a failed one. */
@@ -129,14 +137,15 @@ export class AccountInformer {
 
   /**
    * Asks for a snapshot that begins after now. Many requests are served by one read; reads that are asked for
-   * are at least a second apart (or `pollMs`, if that is shorter).
+   * are at least a second apart (or `pollMs`, if that is shorter), and five while requests wait for their turn.
    */
   want(cause: 'mutation' | 'progress' = 'progress'): void {
     this.#wanted = true;
     if (cause === 'mutation') this.#unchanged = 0;
     if (this.#reading || this.#failure) return;
     const patience = 2 ** Math.max(0, this.#unchanged - eagerReads);
-    const gapMs = Math.min(progressMs * patience, this.#options.pollMs);
+    const eagerMs = this.#options.api.requestsWait() ? crowdedProgressMs : progressMs;
+    const gapMs = Math.min(eagerMs * patience, this.#options.pollMs);
     this.#schedule(Math.max(0, this.#lastStartMs + gapMs - this.#options.clock.monotonicMs()));
   }
 
@@ -144,14 +153,24 @@ export class AccountInformer {
   retryNow(): void {
     this.#failures = 0;
     this.#options.identity.doubt();
-    if (this.#reading) this.#retry = true;
-    else this.#schedule(0, true);
+    this.#readNext();
+  }
+
+  /** The second read of all follows the first one at once: what is new is made only when two reads don't show it. */
+  wantSecond(): void {
+    if (this.#current?.sequence === 1 && !this.#failure) this.#readNext();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#timer?.cancel();
     await this.#reading;
+  }
+
+  /** What is under way may still use an old credential, or have begun too early. */
+  #readNext(): void {
+    if (this.#reading) this.#again = true;
+    else this.#schedule(0, true);
   }
 
   #schedule(delayMs: number, replace = false): void {
@@ -171,8 +190,8 @@ export class AccountInformer {
 
   #rest(): void {
     const { pollMs, random } = this.#options;
-    if (this.#retry) {
-      this.#retry = false;
+    if (this.#again) {
+      this.#again = false;
       this.#schedule(0);
       return;
     }
@@ -205,9 +224,9 @@ export class AccountInformer {
     }
     this.#failures = 0;
     this.#failure = undefined;
-    const previous = this.#current;
+    this.#previous = this.#current;
     this.#current = read;
-    const changed = changedIds(previous, read);
+    const changed = changedIds(this.#previous, read);
     this.#unchanged = changed.size > 0 ? 0 : this.#unchanged + 1;
     onSnapshot({ snapshot: read, changedIds: changed });
   }

@@ -5,7 +5,8 @@
  *
  * Only a snapshot that began after our last mutation of the object counts. A recorded id that is not in such a
  * snapshot is read by itself; it is gone when both reads say so, and, unless we deleted it ourselves, still say so a
- * settle window later: one absence proves nothing.
+ * settle window later: one absence proves nothing. What has no id was never made when two account reads in a row don't
+ * show its mark.
  */
 import type { Outcome, wire } from '../api/index.ts';
 import type { Clock } from '../base/index.ts';
@@ -243,6 +244,20 @@ export function showsLostState({ services, templates }: AccountSnapshot, { id, d
   );
 }
 
+/**
+ * What to make of an object without an id whose mark one account read does not show. A read may have left it out, and
+ * then creating it would make a second one: the read before has to say the same, and to be as new as a decision needs.
+ */
+export function neverMade<Value>(
+  before: AccountSnapshot | undefined,
+  notBeforeMs: number,
+  look: (snapshot: AccountSnapshot) => Observation<Value>,
+): Observation<Value> {
+  const isUsable = before !== undefined && before.startedAtMs >= notBeforeMs;
+  if (isUsable && look(before).kind === 'absent') return { kind: 'absent', confirmed: true };
+  return { kind: 'pending', message: 'one account read does not show it; waiting for another one' };
+}
+
 /** Memory of absences that are being confirmed; lost at a restart, which only starts the window anew. */
 export class Absences {
   readonly #sinceMs = new Map<ObjectKey, number>();
@@ -252,6 +267,11 @@ export class Absences {
   constructor(clock: Clock, settleMs: number) {
     this.#clock = clock;
     this.#settleMs = settleMs;
+  }
+
+  /** A preview sends nothing, and takes one look for the truth. */
+  get takesOneLook(): boolean {
+    return this.#settleMs === 0;
   }
 
   forget(key: ObjectKey): void {
@@ -279,7 +299,7 @@ export class Absences {
     const sinceMs = this.#sinceMs.get(key) ?? nowMs;
     this.#sinceMs.set(key, sinceMs);
     const confirmed = nowMs - sinceMs >= this.#settleMs && snapshot.startedAtMs >= sinceMs + this.#settleMs;
-    return { kind: 'absent', confirmed: confirmed || this.#settleMs === 0 };
+    return { kind: 'absent', confirmed: confirmed || this.takesOneLook };
   }
 }
 

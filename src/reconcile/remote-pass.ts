@@ -18,7 +18,7 @@ import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
 import { giveUpAdvice, notObserved, type KindOptions } from './kind-pass.ts';
-import { usableSnapshot, type Absences, type Observed } from './observe.ts';
+import { neverMade, usableSnapshot, type Absences, type Observed } from './observe.ts';
 
 export const noGates: Gates = { creation: undefined, deletion: undefined, spending: undefined };
 
@@ -128,7 +128,14 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     }
     if (observation.kind === 'present') this.#absences.forget(this.key);
     const record = this.record();
-    if (observation.kind !== 'absent' || record.externalId === undefined) return;
+    if (observation.kind !== 'absent') return;
+    if (record.externalId === undefined) {
+      if (this.#absences.takesOneLook) return;
+      const look = (before: AccountSnapshot) => this.identify(before).observation;
+      this.seen = neverMade(account.informer.previous, notBeforeMs, look);
+      account.informer.wantSecond();
+      return;
+    }
     const read = await this.read(account, record.externalId);
     this.seen = this.#absences.confirm(record, usable.snapshot, read);
   }

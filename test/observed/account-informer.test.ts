@@ -71,9 +71,10 @@ class Reading {
   answerMs = 0;
   aborted = 0;
   readonly identity = new ScriptedIdentity();
+  readonly api: ControlApi;
   readonly informer: AccountInformer;
 
-  constructor(fraction = 0.5) {
+  constructor(fraction = 0.5, pace = { perSecond: 1000, burst: 1000 }) {
     const transport: Transport = {
       exchange: async (_request, signal) => {
         this.readsMs.push(this.clock.monotonicMs());
@@ -84,16 +85,17 @@ class Reading {
       },
       close: () => Promise.resolve(),
     };
-    const limits = { account: 'default', perSecond: 1000, burst: 1000, concurrency: 4 };
+    const limits = { account: 'default', ...pace, concurrency: 4 };
+    this.api = new ControlApi({
+      baseUrl: 'https://api.example.com',
+      credential: () => new Sensitive('key'),
+      transport,
+      limiter: new Limiter(limits, this.clock, metrics),
+      clock: this.clock,
+      metrics,
+    });
     this.informer = new AccountInformer({
-      api: new ControlApi({
-        baseUrl: 'https://api.example.com',
-        credential: () => new Sensitive('key'),
-        transport,
-        limiter: new Limiter(limits, this.clock, metrics),
-        clock: this.clock,
-        metrics,
-      }),
+      api: this.api,
       identity: this.identity,
       clock: this.clock,
       random: { ...systemRandom, fraction: () => fraction },
@@ -164,6 +166,32 @@ describe('an account that somebody waits for', () => {
     reading.informer.want();
     await reading.clock.advance(0);
     expect(reading.readsMs).toEqual([0, 1000, 6000]);
+  });
+
+  test('is read a second time at once, and only a second time, for what may be created', async () => {
+    await reading.clock.advance(100);
+    reading.informer.wantSecond();
+    await reading.clock.advance(0);
+    expect(reading.readsMs).toEqual([0, 100]);
+    reading.informer.wantSecond();
+    await reading.clock.advance(5000);
+    expect(reading.readsMs).toEqual([0, 100]);
+  });
+
+  // COVERAGE 113
+  test('is read each five seconds while requests wait for their turn, and each second again when none does', async () => {
+    reading = await new Reading(0.5, { perSecond: 1, burst: 1 }).begin();
+    let answered = 0;
+    for (let count = 0; count < 12; count += 1) void reading.api.registries().then(() => (answered += 1));
+    const ask = async () => {
+      reading.informer.want('mutation');
+      await reading.clock.advance(100);
+    };
+    while (answered < 12) await ask();
+    const crowded = reading.changes.length;
+    expect(crowded).toBeLessThanOrEqual(4);
+    for (let count = 0; count < 100; count += 1) await ask();
+    expect(reading.changes.length - crowded).toBeGreaterThanOrEqual(8);
   });
 
   // COVERAGE 3

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome, wire } from '../../src/api/index.ts';
 import type { AccountSnapshot } from '../../src/observed/index.ts';
-import { beaconName, ownerId, volumeMark } from '../../src/plan/index.ts';
+import { beaconName, ownerId, volumeMark, type Observation } from '../../src/plan/index.ts';
 import type { AccountHandle } from '../../src/reconcile/accounts.ts';
 import {
   Absences,
   identify,
+  neverMade,
   serviceMarks,
   usableSnapshot,
   volumeMarks,
@@ -221,6 +222,29 @@ describe('absence', () => {
       kind: 'absent',
       confirmed: true,
     });
+  });
+});
+
+describe('what has no id and is not in an account read', () => {
+  const read = (startedAtMs: number, shows: boolean) =>
+    ({ startedAtMs, shows }) as unknown as AccountSnapshot;
+  const shown = (snapshot: AccountSnapshot): Observation<string> =>
+    'shows' in snapshot && snapshot.shows
+      ? { kind: 'present', value: 'it' }
+      : { kind: 'absent', confirmed: true };
+  const conclude = (before: AccountSnapshot | undefined) => neverMade(before, 100, shown).kind;
+
+  test('was never made, when the read before does not show it either', () => {
+    expect(conclude(read(100, false))).toBe('absent');
+  });
+
+  test('may have been left out, when there was no read before, or it was in that one', () => {
+    expect(conclude(undefined)).toBe('pending');
+    expect(conclude(read(100, true))).toBe('pending');
+  });
+
+  test('may have been made since, when the read before began before our last mutation', () => {
+    expect(conclude(read(99, false))).toBe('pending');
   });
 });
 
