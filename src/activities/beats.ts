@@ -12,6 +12,7 @@ import { messageOf, type Clock, type Random, type Timer } from '../base/index.ts
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import {
   nextSlotMs,
+  periodOf,
   phaseOf,
   retryMs,
   type LeasePhase,
@@ -72,7 +73,7 @@ export class AccountBeats {
   readonly #stopping = new AbortController();
   #periodMs = assumedPeriodMs;
   #count = 0;
-  #turnAtMs = Number.NEGATIVE_INFINITY;
+  #nextTurnAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
   constructor(account: string, options: BeatsOptions) {
@@ -150,29 +151,32 @@ export class AccountBeats {
     const lease = this.#first();
     if (!lease || this.#sending.size >= mostAtOnce || this.#stopping.signal.aborted) return;
     const { clock } = this.#options;
-    const atMs = Math.max(lease.dueAtMs, this.#turnAtMs + this.#pace().everyMs);
+    const atMs = Math.max(lease.dueAtMs, this.#nextTurnAtMs);
     const delayMs = Math.max(0, Math.ceil(atMs - clock.monotonicMs()));
     this.#timer = clock.after(delayMs, () => this.#sendDue());
   }
 
-  /** How many may be sent together, and how often. */
-  #pace(): { readonly beats: number; readonly everyMs: number } {
+  /** How many may be sent together, and how far apart they would be one by one. */
+  #pace(): { readonly beats: number; readonly spacingMs: number } {
     const evenMs = this.#periodMs / Math.max(1, this.#leases.size);
     const spacingMs = Math.min(evenMs / haste, longestSpacingMs);
     const fitting = Math.round(Math.min(togetherMs, this.#periodMs / 100) / spacingMs);
     const beats = Math.min(Math.max(1, fitting), mostTogether);
-    return { beats, everyMs: beats * spacingMs };
+    return { beats, spacingMs };
   }
 
   #sendDue(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    const { beats } = this.#pace();
+    const { beats, spacingMs } = this.#pace();
     for (let sent = 0; sent < beats && this.#sending.size < mostAtOnce; sent += 1) {
       const lease = this.#first();
       if (!lease || lease.dueAtMs > nowMs) break;
-      this.#turnAtMs = nowMs;
-      // What gathers at the limiter would leave it as one burst.
-      if (lease.request.api.heartbeatWaits()) break;
+      this.#nextTurnAtMs = nowMs + beats * spacingMs;
+      // What gathers at the limiter would leave it as one burst. The turn ends early, and so the next one begins early.
+      if (lease.request.api.heartbeatWaits()) {
+        this.#nextTurnAtMs = nowMs + Math.max(1, sent) * spacingMs;
+        break;
+      }
       this.#send(lease, nowMs);
     }
     this.#arm();
@@ -241,15 +245,14 @@ export class AccountBeats {
   #acknowledged(lease: Lease, answer: wire.ActivityAnswer, sentAtMs: number): void {
     if (lease.request.wanted === 'released') return this.#end(lease, 'released');
     const isNews = lease.phase !== 'held' || lease.failure !== undefined;
-    const { heartbeatSeconds, expiresInSeconds } = answer;
-    this.#periodMs = heartbeatSeconds * 1000;
+    this.#periodMs = periodOf(answer);
     lease.phase = 'held';
     lease.failures = 0;
     lease.failure = undefined;
     lease.refusedWith = undefined;
     lease.key = undefined;
     lease.beatAtMs = sentAtMs;
-    lease.expiresAtMs = sentAtMs + expiresInSeconds * 1000;
+    lease.expiresAtMs = sentAtMs + answer.expiresInSeconds * 1000;
     const slotMs = nextSlotMs(phaseOf(lease.index, this.#periodMs), this.#periodMs, sentAtMs);
     this.#due(lease, slotMs);
     if (isNews) lease.onChange();

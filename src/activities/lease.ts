@@ -15,7 +15,7 @@
  * nothing when its Idempotency-Key was used before, so each beat has its own; a beat whose outcome is not known is
  * repeated with its key for a short while, and then given up for a new one.
  */
-import type { ControlApi } from '../api/index.ts';
+import type { ControlApi, wire } from '../api/index.ts';
 
 /** What is to be kept. */
 export interface LeaseRequest {
@@ -50,6 +50,13 @@ export interface LeaseState {
 const firstRetryMs = 1000;
 const longestRetryMs = 10_000;
 const longestSlotShareMs = 1000;
+
+const shortestPeriodMs = 1000;
+
+/** What the API answered, within reason: no flood, and twice before the record expires. */
+export function periodOf({ heartbeatSeconds, expiresInSeconds }: wire.ActivityAnswer): number {
+  return Math.max(Math.min(heartbeatSeconds, expiresInSeconds / 2) * 1000, shortestPeriodMs);
+}
 
 /**
  * When the next beat is due: at the lease's own place in the period, so that the beats of many leases stay spread

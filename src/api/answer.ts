@@ -1,5 +1,5 @@
 /** What one answer of the API tells; the table of outcomes is in outcome.ts. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { parseRetryAfter, type Sensitive } from '../base/index.ts';
 import type { Outcome } from './outcome.ts';
 import { presentable, secretsOf } from './presentable.ts';
@@ -52,6 +52,10 @@ export function readAnswer<Schema extends z.ZodType>(
   }
   const { code, message } = error.data.error;
   const secrets = [...(credential ? [credential.reveal()] : []), ...secretsOf(question.body)];
+  if (saysUnderWay.test(code)) {
+    const reason = `status ${reply.status} ${presentable(code, secrets)}: what was sent with this key before is under way`;
+    return { kind: 'unknown', reason };
+  }
   return {
     kind: 'refused',
     status: reply.status,
@@ -60,6 +64,10 @@ export function readAnswer<Schema extends z.ZodType>(
     retryAfterMs: parseRetryAfter(reply.retryAfter, wallMs),
   };
 }
+
+/** A refusal of the repetition, while the request that had the key first may still take effect. */
+const saysUnderWay =
+  /^(?=.*idempot)(?!.*reuse).*(in_use|in_progress|in_flight|under_way|outstanding|concurrent|pending|processing)/i;
 
 /** Whose record an answer is, where it is one. */
 const subjects = new Map<z.ZodType, (answer: never) => string>([
@@ -76,14 +84,38 @@ const subjects = new Map<z.ZodType, (answer: never) => string>([
 /** A record of another object, by mistake or on purpose, tells nothing of the one that was asked for. */
 function ofTheRightOne<Schema extends z.ZodType>(
   value: z.infer<Schema>,
-  { id, answer }: Question<Schema>,
+  { id, body, answer }: Question<Schema>,
   status: number,
 ): Outcome<z.infer<Schema>> {
-  const answered = id === undefined ? undefined : subjects.get(answer)?.(value as never);
-  if (answered === undefined || answered.toLowerCase() === id?.toLowerCase()) {
+  const subject = subjects.get(answer);
+  // What has no id yet has a name.
+  const asked = id ?? nameIn(body);
+  const answered = id === undefined ? nameIn(value) : subject?.(value as never);
+  if (!subject || asked === undefined || answered === undefined || isSame(asked, answered)) {
     return { kind: 'applied', status, value };
   }
-  return { kind: 'unknown', reason: `a ${status} that is about ${presentable(answered, [])}, not ${id}` };
+  return { kind: 'unknown', reason: `a ${status} that is about ${presentable(answered, [])}, not ${asked}` };
+}
+
+const named = z.union([
+  z.looseObject({ name: z.string() }).transform(({ name }) => name),
+  z.looseObject({ repository: z.string() }).transform(({ repository }) => repository),
+]);
+
+function nameIn(body: unknown): string | undefined {
+  return named.safeParse(body).data;
+}
+
+/** An API may have a form of its own for names, and a shorter one. */
+function isSame(one: string, other: string): boolean {
+  const [short = '', long = ''] = [plain(one), plain(other)].sort(
+    (left, right) => left.length - right.length,
+  );
+  return long.startsWith(short);
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
 /** An account of 10,000 services has a fifth of it. Each takes a hundred times the memory that it takes on the wire. */

@@ -18,8 +18,8 @@ import type { Clock, Timer } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 
 export type Lane = 'heartbeat' | 'ordinary';
-/** Account reads come first: every decision behind them would otherwise be made on an old view. */
-export const priorities = { accountRead: 2, mutation: 1, read: 1, background: 0 } as const;
+/** Account reads come first: every decision behind them would otherwise be made on an old view. Then what a person waits for. */
+export const priorities = { accountRead: 3, urgent: 2, mutation: 1, read: 1, background: 0 } as const;
 
 export interface LimiterOptions {
   readonly account: string;

@@ -12,7 +12,14 @@
 import type { ControlApi, Outcome } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
 import { invariant, type Clock, type Random } from '../base/index.ts';
-import { nextRemediation, remediationReason, seenInAnswer, type Action, type Step } from '../plan/index.ts';
+import {
+  nextRemediation,
+  parseBeacon,
+  remediationReason,
+  seenInAnswer,
+  type Action,
+  type Step,
+} from '../plan/index.ts';
 import { withEngineFields, type Intent, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { confirm, fieldsSent } from './confirmation.ts';

@@ -8,7 +8,8 @@
  * | 401      | the credential is not accepted                                 | the whole account waits              |
  * | 403      | not allowed (unverified e-mail, rights)                        | held; tried again after ten minutes  |
  * | 404      | there is no such thing                                         | observed again                       |
- * | 409      | revision, state or key conflict; capacity, funds, limit by code | observed again, with growing pauses  |
+ * | 409      | revision or state conflict; capacity, funds, limit by code     | observed again, with growing pauses  |
+ * | any 4xx  | the key was used for another request, by code                  | held: it is a fault of ours, or of what is between us |
  * | 429, 503 | not now                                                        | later; 429 shuts the account's door  |
  */
 import type { Refused } from '../api/index.ts';
@@ -34,7 +35,13 @@ const codeReasons: readonly (readonly [RegExp, string])[] = [
   [/limit|quota/, 'LimitReached'],
 ];
 
+/** Each intent has a key of its own. */
+const saysKeyReused = /^(?=.*idempot).*(reuse|mismatch|different|conflict)/i;
+
 export function classifyRefusal({ status, code }: Refused): RefusalClass {
+  if (status < 500 && saysKeyReused.test(code)) {
+    return { kind: 'hold', reason: 'IdempotencyKeyReused', retryAfterMs: undefined };
+  }
   switch (status) {
     case 401:
       return { kind: 'wait', reason: 'CredentialRejected', backoff: scarceBackoff };

@@ -101,7 +101,11 @@ class World {
       clock,
       metrics,
       transport: {
-        exchange: async ({ headers, body }) => {
+        exchange: async ({ method, headers, body }) => {
+          if (method === 'GET') {
+            await sleep(clock, answerMs);
+            return { kind: 'reply', status: 200, retryAfter: undefined, body: '{"activities":[]}' };
+          }
           const { id, release } = JSON.parse(body ?? '') as wire.ActivityRequest;
           const key = headers['idempotency-key'] ?? '';
           const atMs = clock.monotonicMs();
@@ -162,6 +166,23 @@ describe('one lease', () => {
     expect(world.longestGapMs()).toBeLessThanOrEqual(6000);
     expect(world.keep().expiresAtMs).toBeGreaterThan(seconds(60));
   });
+
+  // FAULTS 38
+  test.each([
+    [0.001, 300, 1000],
+    [86_400, 300, 150_000],
+    [1, 0.001, 1000],
+  ])(
+    'is renewed neither in a flood nor too late, when the answer says each %d s and lasts %d s',
+    async (heartbeatSeconds, expiresInSeconds, periodMs) => {
+      const world = new World();
+      world.answer = () => ({ ...accepted, value: { heartbeatSeconds, expiresInSeconds } });
+      world.keep();
+      await world.clock.advance(10 * periodMs);
+      expect(world.sent.length).toBeGreaterThanOrEqual(10);
+      expect(world.sent.length).toBeLessThanOrEqual(12);
+    },
+  );
 
   test('tells when it is held, when it fails and when it goes on, and not every beat', async () => {
     const world = new World();
@@ -348,6 +369,21 @@ test.each([50, 5000])(
     expect(world.longestGapMs(seconds(60))).toBeLessThanOrEqual(40_000);
   },
 );
+
+test('what else waits for the limiter takes nothing from the heartbeats', async () => {
+  const world = new World();
+  const api = world.limitedApi(75, 10, () => 200);
+  const serviceId = systemRandom.uuid();
+  for (let index = 0; index < 1500; index += 1) world.keep(`task-${index}`, { api, serviceId });
+  await world.clock.advance(seconds(60));
+  const endsAtMs = seconds(180);
+  const rollOut = async () => {
+    while (world.clock.monotonicMs() < endsAtMs) await api.activities(serviceId);
+  };
+  for (let worker = 0; worker < 16; worker += 1) void rollOut();
+  await world.clock.advance(endsAtMs - seconds(60));
+  expect(world.longestGapMs(seconds(30))).toBeLessThanOrEqual(33_000);
+});
 
 describe('times', () => {
   test('law: the next slot is more than a second and at most a period and a second away, at the lease’s place', () => {

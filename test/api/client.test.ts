@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ControlApi, Outcome } from '../../src/api/index.ts';
+import { ControlApi, Limiter, createTransport, type Outcome } from '../../src/api/index.ts';
 import { Sensitive } from '../../src/base/index.ts';
+import { createMetrics } from '../../src/telemetry/index.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { clientOf, errorForm, freePort, reply, serve } from './support.ts';
 
 const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -365,6 +367,36 @@ test('templates and registries are read tolerantly: odd ids, unknown fields, lin
   expect(await outcomeOf(200, { registries }, reads.registries)).toMatchObject({ value: registries });
 });
 
+describe('an answer to a creation', () => {
+  const { createVolume, createTemplate, createRegistry } = mutations;
+
+  test.each([
+    ['createService', create, { name: 'another' }],
+    ['createVolume', createVolume, { name: 'logs' }],
+    ['createTemplate', createTemplate, { name: 'base' }],
+    ['createRegistry', createRegistry, { repository: 'ghcr.io/acme/other' }],
+  ] as const)('that is about something of another name tells nothing: %s', async (_name, call, shown) => {
+    const outcome = await outcomeOf(201, { id, ...shown }, call);
+    expect(outcome).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('that is about') });
+  });
+
+  test.each([{}, { name: 'trainer' }, { name: ' Trainer' }, { name: 'trai' }, { name: undefined }])(
+    'may show the name in its own form, or not at all (%j)',
+    async (shown) => {
+      expect((await outcomeOf(201, { id, ...shown })).kind).toBe('applied');
+    },
+  );
+
+  test.each([409, 400, 422])('%i because its key is in use leaves it unknown', async (status) => {
+    for (const code of ['idempotency_key_in_use', 'idempotency_in_progress', 'IdempotentRequestPending']) {
+      expect((await outcomeOf(status, errorForm(code))).kind).toBe('unknown');
+    }
+    for (const code of ['idempotency_key_reused', 'operation_in_progress']) {
+      expect((await outcomeOf(status, errorForm(code))).kind).toBe('refused');
+    }
+  });
+});
+
 describe('an answer about another object than was asked for', () => {
   const other = '99999999-9999-4999-8999-999999999999';
   const record = { id: other, service: { id: other }, volume: { id: other } };
@@ -381,4 +413,38 @@ describe('an answer about another object than was asked for', () => {
       });
     },
   );
+});
+
+test('what a person waits for is asked before what was asked earlier, and after account reads', async () => {
+  await using server = await serve(reply(200, {}));
+  const clock = new ManualClock();
+  const metrics = createMetrics();
+  const transport = createTransport(clock);
+  const api = new ControlApi({
+    baseUrl: server.url,
+    credential: () => new Sensitive('key'),
+    transport,
+    limiter: new Limiter({ account: 'a', perSecond: 1000, burst: 1000, concurrency: 1 }, clock, metrics),
+    clock,
+    metrics,
+  });
+  const { urgent } = api;
+  await Promise.all([
+    api.templates(),
+    api.registries(),
+    api.deleteVolume(id, 'k'),
+    urgent.service(id),
+    urgent.deleteVolume(id, 'l'),
+    api.account(),
+  ]);
+  await transport.close();
+  expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'GET /api/templates',
+    'GET /api/account',
+    `GET /api/services/${id}`,
+    `DELETE /api/volumes/${id}`,
+    'GET /api/registries',
+    `DELETE /api/volumes/${id}`,
+  ]);
+  expect(server.requests[3]?.headers['idempotency-key']).toBe('l');
 });

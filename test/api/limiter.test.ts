@@ -72,7 +72,7 @@ const limits = fc.record({
 const arrival = fc.record({
   atMs: fc.nat(4000),
   durationMs: fc.nat(500),
-  priority: fc.integer({ min: 0, max: 2 }),
+  priority: fc.integer({ min: 0, max: 3 }),
   lane: fc.constantFrom<Lane>('ordinary', 'ordinary', 'ordinary', 'heartbeat'),
   retryAfterMs: fc.option(fc.integer({ min: 1000, max: 5000 }), { freq: 12 }),
 });

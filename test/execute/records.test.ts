@@ -88,6 +88,8 @@ test.each([
   [409, 'insufficient_funds', 'wait InsufficientFunds'],
   [409, 'limit_reached', 'wait LimitReached'],
   [409, 'never heard of', 'wait Conflict'],
+  [409, 'idempotency_key_reused', 'hold IdempotencyKeyReused'],
+  [422, 'idempotency_mismatch', 'hold IdempotencyKeyReused'],
   [429, 'rate_limited', 'wait RateLimited'],
   [503, 'unavailable', 'wait Unavailable'],
 ])('a refusal with %i %s: %s', (status, code, expected) => {

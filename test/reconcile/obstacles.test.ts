@@ -3,7 +3,7 @@ import { systemRandom } from '../../src/base/index.ts';
 import { fingerprint } from '../../src/execute/index.ts';
 import type { Step } from '../../src/plan/index.ts';
 import { Obstacles } from '../../src/reconcile/obstacles.ts';
-import { MemoryStore } from '../../src/state/index.ts';
+import { MemoryStore, type ObjectRecord } from '../../src/state/index.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { aRecord, owner, said, serviceId, serviceKey } from '../support/plan.ts';
 
@@ -15,11 +15,20 @@ const step: Step = {
   differences: [],
 };
 
-function refusedWith(status: number, code: string) {
-  const clock = new ManualClock();
+function before(history: Partial<ObjectRecord>, clock = new ManualClock()) {
   const store = new MemoryStore({ digestKey: owner.digestKey, ownerName: 'lab' }, [], []);
   const obstacles = new Obstacles({ store, clock, random: systemRandom });
-  const record = aRecord(serviceKey, {
+  const record = aRecord(serviceKey, history);
+  const found = () => {
+    const plan = obstacles.find(record, step);
+    return plan && said(plan);
+  };
+  return { clock, found };
+}
+
+function refusedWith(status: number, code: string) {
+  const clock = new ManualClock();
+  const history: Partial<ObjectRecord> = {
     refusal: {
       fingerprint: fingerprint(step.action, owner.digestKey),
       generation: 1,
@@ -30,12 +39,8 @@ function refusedWith(status: number, code: string) {
       at: clock.wallMs(),
       scarcity: undefined,
     },
-  });
-  const found = () => {
-    const plan = obstacles.find(record, step);
-    return plan && said(plan);
   };
-  return { clock, found };
+  return before(history, clock);
 }
 
 // COVERAGE 85
@@ -52,4 +57,11 @@ test('what is wrong in itself is not sent again, however long ago it was refused
   const { clock, found } = refusedWith(400, 'invalid_request');
   await clock.advance(10_000 * minuteMs);
   expect(found()).toBe('hold Refused');
+});
+
+test('what was applied three times and does not show is not sent a fourth time', () => {
+  const mark = fingerprint(step.action, owner.digestKey);
+  expect(before({ repeated: { fingerprint: mark, count: 2 } }).found()).toBeUndefined();
+  expect(before({ repeated: { fingerprint: mark, count: 3 } }).found()).toBe('hold NotTakingEffect');
+  expect(before({ repeated: { fingerprint: 'another', count: 3 } }).found()).toBeUndefined();
 });

@@ -29,6 +29,7 @@ export interface NetworkOptions {
 }
 
 interface Travelling {
+  readonly key: string | undefined;
   timer: Timer;
   readonly arriveAtMs: number;
   readonly arrive: () => void;
@@ -44,6 +45,8 @@ export class Network {
   readonly #travelling = new Set<Travelling>();
   /** What the account was like before each of the latest changes. */
   #past: Past[] = [];
+  /** Two account reads in a row are never both incomplete: what is new is created when two don't show it. */
+  #wasTruncated = false;
 
   constructor(options: NetworkOptions) {
     this.#options = options;
@@ -64,6 +67,11 @@ export class Network {
       travelling.timer.cancel();
       travelling.timer = scheduler.after(lateMs, travelling.arrive);
     }
+  }
+
+  /** A request with this key may still arrive. */
+  isUnderWay(key: string): boolean {
+    return [...this.#travelling].some((travelling) => travelling.key === key);
   }
 
   /** A request that arrives now, by whomever. */
@@ -154,7 +162,7 @@ export class Network {
       );
     };
     const timer = scheduler.after(delayMs, arrive);
-    const travelling = { timer, arrive, arriveAtMs: scheduler.nowMs + delayMs };
+    const travelling = { key, timer, arrive, arriveAtMs: scheduler.nowMs + delayMs };
     this.#travelling.add(travelling);
   }
 
@@ -222,7 +230,8 @@ export class Network {
     const body: Json = JSON.parse(shown);
     const isDisguised = disguise.put(path, body);
     const lists = isAccount ? [body.services, body.volumes].filter((list: Json[]) => list.length > 0) : [];
-    const isTruncated = lists.length > 0 && this.#draws('truncated-reads', exchange);
+    const isTruncated = lists.length > 0 && !this.#wasTruncated && this.#draws('truncated-reads', exchange);
+    if (isAccount) this.#wasTruncated = isTruncated;
     if (isTruncated) {
       const list = random.pick(lists) as Json[];
       list.splice(random.between(0, list.length - 1), random.chance(0.3) ? list.length : 1);

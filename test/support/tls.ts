@@ -1,4 +1,4 @@
-/** A certificate for this machine, signed by itself, and its key: nothing is trusted by them but what a test makes so. */
+/** Certificates, signed by themselves, and their key: nothing is trusted by them but what a test makes so. The first is for this machine. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBsDCCAVegAwIBAgIUN+GarotMlbDouWDhCgC8/i2EakowCgYIKoZIzj0EAwIw
 HzEdMBsGA1UEAwwUdGVzdHMgb2YgZmxlZXRrZWVwZXIwIBcNMjYxMTIxMDkxMzE0
@@ -18,4 +18,32 @@ MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgwIQVYxvG4sqxQoGu
 /U+AHyPbtp7VcZOPB0H8r6oRSHKhRANCAAQ4R9lqymDDVnEthqLq9zSM++iwLeik
 9NKa6bcTQQk1hxcv64B90asd15BXT75Z6pqO1mVOaJaon+eoI5uooxU+
 -----END PRIVATE KEY-----
+`;
+
+/** For this machine, until 2 January 2024. */
+export const expiredCertificate = `-----BEGIN CERTIFICATE-----
+MIIBjTCCATKgAwIBAgICEAEwCgYIKoZIzj0EAwIwJzElMCMGA1UEAwwcZXhwaXJl
+ZCB0ZXN0cyBvZiBmbGVldGtlZXBlcjAeFw0yNDAxMDEwMDAwMDBaFw0yNDAxMDIw
+MDAwMDBaMCcxJTAjBgNVBAMMHGV4cGlyZWQgdGVzdHMgb2YgZmxlZXRrZWVwZXIw
+WTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQ4R9lqymDDVnEthqLq9zSM++iwLeik
+9NKa6bcTQQk1hxcv64B90asd15BXT75Z6pqO1mVOaJaon+eoI5uooxU+o04wTDAa
+BgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwDwYDVR0TAQH/BAUwAwEB/zAdBgNV
+HQ4EFgQUjISYlu92ni8B+xOs+8TOzzc6W0IwCgYIKoZIzj0EAwIDSQAwRgIhAIFe
+vmM5TKAAnY76n+P0aXJiP1S6qz0Wx+eW29mWRzizAiEAyPsQjJFjUjlx8pD+l3xL
+HGGqZiXRLkPP1Aq8BIfPyqw=
+-----END CERTIFICATE-----
+`;
+
+/** For `api.example`. */
+export const certificateOfAnotherHost = `-----BEGIN CERTIFICATE-----
+MIIBhTCCASygAwIBAgICEAIwCgYIKoZIzj0EAwIwJTEjMCEGA1UEAwwab3RoZXIg
+dGVzdHMgb2YgZmxlZXRrZWVwZXIwIBcNMjYxMTIxMDAwMDAwWhgPMjEyNjEwMjgw
+MDAwMDBaMCUxIzAhBgNVBAMMGm90aGVyIHRlc3RzIG9mIGZsZWV0a2VlcGVyMFkw
+EwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEOEfZaspgw1ZxLYai6vc0jPvosC3opPTS
+mum3E0EJNYcXL+uAfdGrHdeQV0++WeqajtZlTmiWqJ/nqCObqKMVPqNKMEgwFgYD
+VR0RBA8wDYILYXBpLmV4YW1wbGUwDwYDVR0TAQH/BAUwAwEB/zAdBgNVHQ4EFgQU
+jISYlu92ni8B+xOs+8TOzzc6W0IwCgYIKoZIzj0EAwIDRwAwRAIgEQ7lQ4yi1iRU
+1/8WBVw7NsyZFlW8S1Ns93Fm8yqpwl8CIG5Sj52AfuY72bKFK/gutZwqPugvtWLN
+fRvVroTY86BF
+-----END CERTIFICATE-----
 `;

@@ -96,11 +96,18 @@ export abstract class Fleet {
   }
 
   /** Waits until the condition has the status (and reason, if one is given). */
-  until(object: string, type: string, status: string, reason?: string): Promise<Condition> {
-    return eventually(`${object} ${type}=${status} ${reason ?? ''}`, async () => {
+  until(
+    object: string,
+    type: string,
+    status: string,
+    reason?: string,
+    timeoutMs = 30_000,
+  ): Promise<Condition> {
+    const ask = async () => {
       const found = await this.condition(object, type);
       return found?.status === status && (reason === undefined || found.reason === reason) && found;
-    });
+    };
+    return eventually(`${object} ${type}=${status} ${reason ?? ''}`, ask, timeoutMs);
   }
 
   /** Waits until there are `count` objects (accounts not counted), all of them Ready. */

@@ -1,7 +1,8 @@
-/** A server in front of the control plane that does what a broken provider or a proxy does: it answers by itself, or changes what goes through. */
-import { createServer, type IncomingMessage } from 'node:http';
+/** A server in front of the control plane that does what a broken provider, proxy or network does: it answers by itself, or changes what goes through. */
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 
@@ -12,6 +13,9 @@ export interface Seen {
   readonly method: string;
   readonly path: string;
   readonly authorization: string;
+  readonly idempotencyKey: string;
+  readonly body: string;
+  readonly atMs: number;
 }
 
 export interface OwnAnswer {
@@ -20,8 +24,18 @@ export interface OwnAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** In the hands of whoever disturbs it. */
+export interface Exchange {
+  readonly response: ServerResponse;
+  /** That of the client. */
+  readonly socket: Socket;
+  /** Gives the request to the control plane; each time anew. */
+  readonly forward: () => Promise<OwnAnswer>;
+}
+
 export class Front {
   url = '';
+  connections = 0;
   readonly seen: Seen[] = [];
   /** An answer of its own, or undefined to let the request through. */
   answer: (request: Seen) => OwnAnswer | undefined = () => undefined;
@@ -29,45 +43,59 @@ export class Front {
   rewrite: (request: Seen, body: Json) => Json = (_, body) => body;
   /** The key that the control plane is shown in place of the one that came. */
   exchangeKey: (authorization: string) => string = (authorization) => authorization;
+  /** Sees to the exchange in place of all of these, or undefined to leave it to them. */
+  disturb: (request: Seen) => ((exchange: Exchange) => unknown) | undefined = () => undefined;
   readonly #target: () => string;
+  readonly #tls: { readonly cert: string; readonly key: string } | undefined;
 
-  constructor(target: () => string) {
+  constructor(target: () => string, tls?: { readonly cert: string; readonly key: string }) {
     this.#target = target;
+    this.#tls = tls;
   }
 
   async start(): Promise<this> {
-    const server = createServer((request, response) => {
-      const answered = async () => {
-        const { status, body, headers = {} } = await this.#serve(request);
-        response.writeHead(status, { 'content-type': 'application/json', ...headers });
-        response.end(JSON.stringify(body));
-      };
+    const listener: RequestListener = (request, response) => {
       // The control plane is gone, and so is whoever stands before it.
-      answered().catch(() => response.destroy());
-    });
+      this.#serve(request, response).catch(() => response.destroy());
+    };
+    const server = this.#tls ? createTlsServer(this.#tls, listener) : createServer(listener);
+    server.on('connection', () => (this.connections += 1));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => {
       server.closeAllConnections();
       server.close();
     });
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { port } = server.address() as AddressInfo;
+    this.url = this.#tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
     return this;
   }
 
-  async #serve(request: IncomingMessage): Promise<OwnAnswer> {
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url: path = '/', headers } = request;
-    const seen = { method, path, authorization: headers.authorization ?? '' };
-    this.seen.push(seen);
+    const atMs = Date.now();
+    const { authorization = '' } = headers;
+    const idempotencyKey = String(headers['idempotency-key'] ?? '');
     const body = await text(request);
-    const own = this.answer(seen);
-    if (own) return own;
-    const key = headers['idempotency-key'];
+    const seen = { method, path, authorization, idempotencyKey, body, atMs };
+    this.seen.push(seen);
+    const disturbance = this.disturb(seen);
+    if (disturbance) {
+      await disturbance({ response, socket: request.socket, forward: () => this.#forward(seen) });
+      return;
+    }
+    const answer = this.answer(seen) ?? (await this.#forward(seen));
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
+    response.end(JSON.stringify(answer.body));
+  }
+
+  async #forward(seen: Seen): Promise<OwnAnswer> {
+    const { method, path, authorization, idempotencyKey, body } = seen;
     const answer = await fetch(`${this.#target()}${path}`, {
       method,
       headers: {
-        ...(seen.authorization ? { authorization: this.exchangeKey(seen.authorization) } : {}),
-        ...(typeof key === 'string' ? { 'idempotency-key': key } : {}),
+        ...(authorization ? { authorization: this.exchangeKey(authorization) } : {}),
+        ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
         ...(body ? { 'content-type': 'application/json' } : {}),
       },
       ...(body ? { body } : {}),

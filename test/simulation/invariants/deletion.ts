@@ -76,7 +76,7 @@ const s13NothingIsLeftBehind: Invariant = (view) => ({
     const left = isKept ? [] : marked(view, key, 'any');
     if (left.length > 0) view.violated('S13', `${key} is forgotten, and ${left.join(', ')} is still there`);
     const intent = view.disk.intent(key);
-    if (intent?.outcome === 'pending' || intent?.outcome === 'unknown') {
+    if (intent && view.isOpen(intent)) {
       view.violated('S13', `${key} is forgotten, and what became of ${intent.action} is not known`);
     }
   },
@@ -84,7 +84,7 @@ const s13NothingIsLeftBehind: Invariant = (view) => ({
 
 const windowMs = 60_000;
 
-/** A source that loses much at once deletes nothing. */
+/** A source that loses much at once deletes nothing. What counts is when that was decided, which a stall may keep from the disk for long. */
 const s20PruneGuard: Invariant = (view) => {
   let marks: number[] = [];
   return {
@@ -97,13 +97,14 @@ const s20PruneGuard: Invariant = (view) => {
         ({ key, deletionRequestedAt }) =>
           deletionRequestedAt !== undefined && view.disk.record(key)?.deletionRequestedAt === undefined,
       );
-      for (const { key } of gone) {
+      for (const { key, deletionRequestedAt = 0 } of gone) {
         if (view.wanted.has(key) && !view.wasRemoved(key))
           view.violated('S20', `${key} is taken as gone, and nobody removed it`);
-        marks.push(view.nowMs);
+        marks.push(deletionRequestedAt);
       }
       if (gone.length === 0) return;
-      marks = marks.filter((atMs) => atMs > view.nowMs - windowMs);
+      const lastMs = marks.at(-1) ?? 0;
+      marks = marks.filter((atMs) => Math.abs(lastMs - atMs) < windowMs);
       const total =
         view.disk.records().filter(({ deletionRequestedAt }) => deletionRequestedAt === undefined).length +
         marks.length;
