@@ -4,7 +4,7 @@
  */
 import { systemEventLoop, type EventLoop } from '../base/process.ts';
 import { Sqlite } from '../base/sqlite.ts';
-import { UserError } from '../base/user-error.ts';
+import { UserError, messageOf } from '../base/user-error.ts';
 import type { Random } from '../base/random.ts';
 import { Collection } from './collection.ts';
 import type {
@@ -71,6 +71,7 @@ export const migrations = [
 ];
 
 const sqliteBusy = 5;
+const sqliteCorrupt = 11;
 
 export class Store {
   readonly database: Sqlite;
@@ -82,16 +83,21 @@ export class Store {
   readonly templates: Collection<TemplateRecord>;
   readonly registries: Collection<RegistryRecord>;
 
-  /** Throws a `UserError` when the file can't be opened or another process has it open. */
+  /** Throws a `UserError` when the file can't be opened, is damaged, or another process has it open. */
   constructor(file: string, loop: EventLoop = systemEventLoop) {
     this.database = openExclusively(file);
-    this.database.migrate(migrations);
     this.unit = new UnitOfWork(this.database, loop);
-    this.accounts = new Collection('accounts', this.database, this.unit);
-    this.services = new Collection('services', this.database, this.unit);
-    this.volumes = new Collection('volumes', this.database, this.unit);
-    this.templates = new Collection('templates', this.database, this.unit);
-    this.registries = new Collection('registries', this.database, this.unit);
+    try {
+      this.database.migrate(migrations);
+      this.accounts = new Collection('accounts', this.database, this.unit);
+      this.services = new Collection('services', this.database, this.unit);
+      this.volumes = new Collection('volumes', this.database, this.unit);
+      this.templates = new Collection('templates', this.database, this.unit);
+      this.registries = new Collection('registries', this.database, this.unit);
+    } catch (error) {
+      this.database.close();
+      throw isDamage(error) ? damaged(file, error) : error;
+    }
   }
 
   /** A secret of this database, made once: digests stay comparable over a restart. */
@@ -183,4 +189,17 @@ function isBusy(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   if ('errcode' in error) return error.errcode === sqliteBusy;
   return 'cause' in error && isBusy(error.cause);
+}
+
+function isDamage(error: unknown): boolean {
+  if (error instanceof SyntaxError) return true; // of a record, which is JSON
+  return error instanceof Error && 'errcode' in error && error.errcode === sqliteCorrupt;
+}
+
+function damaged(file: string, error: unknown): UserError {
+  return new UserError(
+    `can't read the database ${file}: ${messageOf(error)}`,
+    'it is damaged: restore it, or move it away and let a new one be made',
+    error,
+  );
 }

@@ -4,7 +4,16 @@
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { Sqlite, UserError, digestKey, messageOf, type Random, type Row } from '../base/index.ts';
+import {
+  Sqlite,
+  UserError,
+  digestKey,
+  isUnsynced,
+  messageOf,
+  systemEventLoop,
+  type Random,
+  type Row,
+} from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { IdentityPin } from './identity-pin.ts';
@@ -186,7 +195,7 @@ class SqliteStore extends MemoryStore implements StateStore {
   }
 
   override async saveAll(records: readonly ObjectRecord[]): Promise<void> {
-    this.#database.transaction(() => {
+    this.#commit(() => {
       for (const record of records) this.#writeRecord(record);
     });
     await super.saveAll(records);
@@ -200,7 +209,7 @@ class SqliteStore extends MemoryStore implements StateStore {
         'put it back and restart, or restart without it: the fleet is then found again by its marks',
       );
     }
-    this.#database.transaction(() => {
+    this.#commit(() => {
       this.#writeRecord(record);
       this.#writeIntent(intent);
       // The word on an earlier outcome is spent.
@@ -212,7 +221,7 @@ class SqliteStore extends MemoryStore implements StateStore {
   }
 
   override async remove(key: ObjectKey): Promise<void> {
-    this.#database.transaction(() => {
+    this.#commit(() => {
       this.#database.run('DELETE FROM objects WHERE key = $key', { key });
       this.#database.run('DELETE FROM intents WHERE object = $key', { key });
       dropResolution(this.#database, key);
@@ -226,13 +235,25 @@ class SqliteStore extends MemoryStore implements StateStore {
 
   override async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
     const name = `${pinPrefix}${account}`;
-    if (pin) {
-      const value = JSON.stringify(pin);
-      this.#database.run('INSERT OR REPLACE INTO meta VALUES ($name, $value)', { name, value });
-    } else {
-      this.#database.run('DELETE FROM meta WHERE name = $name', { name });
-    }
+    this.#commit(() => {
+      if (pin) {
+        const value = JSON.stringify(pin);
+        this.#database.run('INSERT OR REPLACE INTO meta VALUES ($name, $value)', { name, value });
+      } else {
+        this.#database.run('DELETE FROM meta WHERE name = $name', { name });
+      }
+    });
     await super.saveIdentityPin(account, pin);
+  }
+
+  /** What the disk did not confirm may be there or not: only a new start, which reads it, can say. */
+  #commit(work: () => void): void {
+    try {
+      this.#database.transaction(work);
+    } catch (error) {
+      if (isUnsynced(error)) systemEventLoop.crash(error);
+      throw error;
+    }
   }
 
   #writeRecord(record: ObjectRecord): void {
