@@ -30,6 +30,8 @@ export interface ClientOptions {
    * leader that has lost its lease may not. Without one it may.
    */
   readonly mayAct?: () => boolean;
+  /** Whether what a mutation is for is still wanted, asked when its turn has come. */
+  readonly isMeant?: () => boolean;
   /** Of every request that has no higher one; without it, that of the request. */
   readonly leastPriority?: number;
 }
@@ -72,6 +74,11 @@ export class ControlApi {
   /** The same API, whose requests come before all others but account reads. */
   get urgent(): ControlApi {
     return new ControlApi({ ...this.#options, leastPriority: priorities.urgent });
+  }
+
+  /** The same API, whose mutations are not sent when `isMeant` denies it by the time that their turn has come. */
+  providedThat(isMeant: () => boolean): ControlApi {
+    return new ControlApi({ ...this.#options, isMeant });
   }
 
   /** Requests that still wait for their turn become `not-sent`; those under way are finished. */
@@ -352,9 +359,12 @@ export class ControlApi {
     call: Call<Schema>,
     signal: AbortSignal | undefined,
   ): Promise<Outcome<z.infer<Schema>>> {
-    const { trust, mayAct } = this.#options;
+    const { trust, mayAct, isMeant } = this.#options;
     if (call.method !== 'GET' && mayAct?.() === false) {
       return { kind: 'not-sent', reason: 'this process is not the leader any more' };
+    }
+    if (call.method !== 'GET' && isMeant?.() === false) {
+      return { kind: 'not-sent', reason: 'what is wanted has changed while it waited for its turn' };
     }
     const credential = call.credential ?? this.#options.credential();
     if (!call.public && !credential) return { kind: 'not-sent', reason: 'there is no API key' };

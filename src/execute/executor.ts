@@ -108,7 +108,8 @@ export async function execute(
       'disruption: Always goes past a running activity',
     );
   }
-  const outcome = ofThisOne(store, key, action, await send(api, action, intent.idempotencyKey));
+  const meant = api.providedThat(() => isMeant(store.record(key), target.record));
+  const outcome = ofThisOne(store, key, action, await send(meant, action, intent.idempotencyKey));
   const finished: Intent = {
     ...intent,
     outcome: outcome.kind,
@@ -131,6 +132,15 @@ export async function execute(
     'mutation',
   );
   return outcome;
+}
+
+/** `Retry-After` is up to an hour: while a request waits for its turn the document may be edited, taken out, or put back. */
+function isMeant(now: ObjectRecord | undefined, planned: ObjectRecord): boolean {
+  return now?.generation === planned.generation && isLeaving(now) === isLeaving(planned);
+}
+
+function isLeaving({ deletionRequestedAt }: ObjectRecord): boolean {
+  return deletionRequestedAt !== undefined;
 }
 
 /**

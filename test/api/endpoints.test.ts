@@ -58,7 +58,14 @@ const calls: Readonly<Record<string, readonly [string, (api: ControlApi) => Prom
 };
 
 test('every method of the client that is a request is here', () => {
-  const others = new Set(['constructor', 'close', 'heartbeatWaits', 'requestsWait', 'urgent']);
+  const others = new Set([
+    'constructor',
+    'close',
+    'heartbeatWaits',
+    'requestsWait',
+    'providedThat',
+    'urgent',
+  ]);
   const methods = Object.getOwnPropertyNames(ControlApi.prototype);
   expect(methods.filter((name) => !others.has(name)).sort()).toEqual(Object.keys(calls).sort());
 });

@@ -41,12 +41,14 @@ const door = createServer((request, response) => void passOn(request, response))
 
 const stateFile = () => path.join(folder, 'state.db');
 
-function client(baseUrl: string): ControlApi {
-  const limiter = new Limiter(
-    { account: 'alice', perSecond: 1000, burst: 1000, concurrency: 4 },
-    systemClock,
-    metrics,
-  );
+function newLimiter(): Limiter {
+  const options = { account: 'alice', perSecond: 1000, burst: 1000, concurrency: 4 };
+  return new Limiter(options, systemClock, metrics);
+}
+
+const doorUrl = () => `http://127.0.0.1:${(door.address() as AddressInfo).port}`;
+
+function client(baseUrl: string, limiter = newLimiter()): ControlApi {
   const credential = () => new Sensitive(apiKeys.alice);
   return new ControlApi({ baseUrl, credential, transport, limiter, clock: systemClock, metrics });
 }
@@ -79,7 +81,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => {
     door.listen(0, '127.0.0.1', resolve);
   });
-  api = client(`http://127.0.0.1:${(door.address() as AddressInfo).port}`);
+  api = client(doorUrl());
   unreachable = client('http://127.0.0.1:1');
 });
 
@@ -193,6 +195,22 @@ describe('an intent', () => {
     const resources = { gpuCount: 0, cpu: 4, memoryGb: 8 };
     await run(step({ do: 'resize-service', id, resources }), api, target({ externalId: id, seen }));
     expect(record()?.seen).toEqual({ ...seen, revision: revision + 1 });
+  });
+
+  test('is given up when the document was edited or put back while its request waited for its turn', async () => {
+    const { id } = await world.running();
+    const limiter = newLimiter();
+    const waiting = client(doorUrl(), limiter);
+    for (const change of [{ generation: 2 }, { deletionRequestedAt: undefined }]) {
+      limiter.rateLimited(systemClock.monotonicMs(), 150);
+      const leaving = aRecord(serviceKey, { externalId: id, generation: 1, deletionRequestedAt: 5 });
+      await state.store.save(leaving);
+      const outcome = run(step({ do: 'delete-service', id }), waiting, { ...target(), record: leaving });
+      await state.store.save({ ...leaving, ...change });
+      expect(await outcome).toMatchObject({ kind: 'not-sent' });
+      expect(record()).toMatchObject({ deletedByUs: false, ...change });
+    }
+    expect(arrivals).toEqual([]);
   });
 
   // COVERAGE 11

@@ -91,6 +91,11 @@ export class ModelApi {
 
   // ---- requests ----------------------------------------------------------------------------------------
 
+  /** Nothing changes while a request of it waits for its turn. */
+  providedThat(): this {
+    return this;
+  }
+
   async createService(body: wire.ServiceCreate): Promise<Outcome<wire.Service>> {
     const spec = wire.serviceCreate.parse(body);
     const id = this.#id();
