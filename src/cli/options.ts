@@ -1,5 +1,5 @@
 /** Flags that several commands share, and how their values are read. */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError, messageOf } from '../base/index.ts';
@@ -100,11 +100,11 @@ function quoted(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Where the state of a source is kept, unless --state says otherwise. */
+/** Where the state of a source is kept, unless --state says otherwise. A state would make the folder that a typing error names. */
 export function stateFile({ source, state }: Pick<FleetFlags, 'source' | 'state'>): string {
   if (state !== undefined) return state;
   const root = path.resolve(source);
-  return isFile(root)
+  return statusOf(root).isFile()
     ? path.join(path.dirname(root), '.fleetkeeper', `${path.basename(root)}.db`)
     : path.join(root, '.fleetkeeper', 'state.db');
 }
@@ -113,11 +113,12 @@ export function ownerChoice({ source, owner }: Pick<FleetFlags, 'source' | 'owne
   return { default: path.basename(path.resolve(source)) || 'fleet', explicit: owner };
 }
 
-function isFile(file: string): boolean {
+function statusOf(source: string): Stats {
   try {
-    return statSync(file).isFile();
-  } catch {
-    return false;
+    return statSync(source);
+  } catch (error) {
+    const remedy = 'check --source: check that it is there, mounted, and readable by this user';
+    throw new UserError(`the source ${source} can't be read: ${messageOf(error)}`, remedy, error);
   }
 }
 

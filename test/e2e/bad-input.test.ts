@@ -1,4 +1,5 @@
-import { rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
@@ -125,6 +126,17 @@ testInFolder('a folder that vanishes and comes back changes nothing', async () =
     manager.stderr.includes('all problems in the source are mended'),
   );
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
+});
+
+testInFolder('a folder that is not there is refused by every command, and not made', async () => {
+  const folder = await temporaryFolder();
+  const missing = path.join(folder, 'typo');
+  for (const command of ['run', 'apply', 'plan', 'status']) {
+    const { code, stderr } = await fleetkeeper([command, '--source', missing]);
+    expect([command, code]).toEqual([command, 1]);
+    expect(stderr).toContain(`the source ${missing} can't be read`);
+  }
+  expect(await readdir(folder)).toEqual([]);
 });
 
 // COVERAGE 60
