@@ -222,7 +222,11 @@ export class AccountBeats {
       const body = { id: request.activityId, name: request.name, release: releases };
       const key = releases ? request.releaseKey : this.#keyOf(lease, sentAtMs);
       const outcome = await request.api.recordActivity(request.serviceId, body, key, deadline.signal);
-      if (!this.#leases.has(lease) || lease.request.wanted !== request.wanted) return;
+      if (!this.#leases.has(lease)) return;
+      // Wanted again meanwhile: what was released does not protect any more.
+      if (releases && lease.request.wanted === 'held' && outcome.kind === 'applied')
+        this.#end(lease, 'spent');
+      if (lease.request.wanted !== request.wanted) return;
       this.#options.metrics.beats.inc({ account: this.#account, outcome: outcome.kind });
       if (outcome.kind === 'applied') this.#acknowledged(lease, outcome.value, sentAtMs);
       else if (await this.#isOver(lease, outcome)) this.#end(lease, releases ? 'released' : 'spent');

@@ -272,6 +272,28 @@ describe('one lease', () => {
     expect(world.sent.some(({ release }) => release)).toBe(false);
   });
 
+  test('that is wanted again while its release is under way is spent when that is acknowledged, and not renewed', async () => {
+    const world = new World();
+    world.keep();
+    await world.clock.advance(0);
+    const release = Promise.withResolvers<void>();
+    const { recordActivity } = world.api;
+    const api: LeaseRequest['api'] = {
+      ...world.api,
+      recordActivity: async (serviceId, body, key, signal) => {
+        if (body.release) await release.promise;
+        return recordActivity(serviceId, body, key, signal);
+      },
+    };
+    world.keep('a', { api, wanted: 'released' });
+    await world.clock.advance(seconds(2));
+    world.keep('a', { api });
+    release.resolve();
+    await world.clock.advance(seconds(60));
+    expect(world.keep('a', { api }).phase).toBe('spent');
+    expect(world.sent.map((each) => each.release)).toEqual([false, true]);
+  });
+
   test('of another service is registered there', async () => {
     const world = new World();
     world.keep();
