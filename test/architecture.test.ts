@@ -47,7 +47,7 @@ const table: Readonly<Record<string, Row>> = {
     ],
   },
   crdgen: { rooms: ['base', 'resources'], packages: ['yaml', 'zod'] },
-  cli: { rooms: 'all of the above', packages: ['commander', 'ansis', 'cli-table3', 'log-update', 'yaml'] },
+  cli: { rooms: 'all of the above', packages: ['commander', 'ansis', 'log-update', 'string-width', 'yaml'] },
 };
 const rooms = Object.keys(table);
 

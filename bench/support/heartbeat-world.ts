@@ -1,11 +1,13 @@
-/** A real manager over a folder with many protected tasks, before a real control plane of its own. */
-import type { ChildProcess } from 'node:child_process';
+/** A real manager over a folder with many protected tasks, or who does its work for comparison, before a real control plane of its own. */
+import { fork, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import type { Fault } from '../../src/control-plane/faults.ts';
+import type { NaiveTimers } from '../peers/naive-timers.ts';
+import { answerOf } from './processes.ts';
 import { addressIn, cpuSecondsOf, linesOf, start } from './program.ts';
 
 /** The control plane takes at most 1,000 unreleased activities per service. */
@@ -33,59 +35,84 @@ interface JournalEntry {
   readonly status: number | null;
 }
 
+export interface HeartbeatWorldOptions {
+  /** Of the account, by the manager's own limiter. */
+  readonly requestsPerSecond: number;
+  /** Who keeps the tasks: the manager, or a program for comparison. */
+  readonly keeper: 'manager' | 'naive timers';
+}
+
+const manyRequests: HeartbeatWorldOptions = { requestsPerSecond: 1000, keeper: 'manager' };
+
 export class HeartbeatWorld {
   readonly #folder: string;
   readonly #plane: ChildProcess;
-  readonly #manager: ChildProcess;
+  readonly #keeper: ChildProcess;
+  readonly #burst: (services: number) => Promise<void>;
   readonly #url: string;
   readonly #adminUrl: string;
 
   /** Resolves when every task is registered. */
-  static async start(tasks: number): Promise<HeartbeatWorld> {
+  static async start(
+    tasks: number,
+    { requestsPerSecond, keeper: kind }: HeartbeatWorldOptions = manyRequests,
+  ): Promise<HeartbeatWorld> {
     const folder = await mkdtemp(path.join(tmpdir(), 'fleetkeeper-heartbeats-'));
     const accounts = path.join(folder, 'accounts.yaml');
-    const account = { name: 'bench', email: 'b@example.com', apiKeys: [apiKey] };
+    const account = { name: 'bench', email: 'b@example.com', balanceMicros: 10 ** 15, apiKeys: [apiKey] };
     await writeFile(accounts, stringify({ accounts: [account] }));
     const listeners = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
     const plane = start(['control-plane', ...listeners, '--database', ':memory:', '--accounts', accounts]);
     const lines = linesOf(plane);
     const url = await addressIn(lines, /^listening on (.*)$/);
     const adminUrl = await addressIn(lines, /^admin on (.*)$/);
-    const fleet = path.join(folder, 'fleet');
-    await mkdir(fleet);
-    const documents = documentsOf(tasks, url).map((document) => stringify(document));
-    await writeFile(path.join(fleet, 'fleet.yaml'), documents.join('---\n'));
-    const manager = start(['run', '--source', fleet, '--log-level', 'error', '--listen', '127.0.0.1:0']);
-    await addressIn(linesOf(manager), /^listening on (.*)$/);
-    const world = new HeartbeatWorld(folder, plane, manager, url, adminUrl);
+    const startKeeper = kind === 'manager' ? startManager : startNaiveTimers;
+    const { keeper, burst } = await startKeeper({ folder, url, tasks, requestsPerSecond });
+    const world = new HeartbeatWorld({ folder, plane, keeper, burst, url, adminUrl });
     while ((await world.activities()).length < tasks) await delay(500);
     return world;
   }
 
-  private constructor(
-    folder: string,
-    plane: ChildProcess,
-    manager: ChildProcess,
-    url: string,
-    adminUrl: string,
-  ) {
-    this.#folder = folder;
-    this.#plane = plane;
-    this.#manager = manager;
-    this.#url = url;
-    this.#adminUrl = adminUrl;
+  private constructor(parts: {
+    readonly folder: string;
+    readonly plane: ChildProcess;
+    readonly keeper: ChildProcess;
+    readonly burst: (services: number) => Promise<void>;
+    readonly url: string;
+    readonly adminUrl: string;
+  }) {
+    this.#folder = parts.folder;
+    this.#plane = parts.plane;
+    this.#keeper = parts.keeper;
+    this.#burst = parts.burst;
+    this.#url = parts.url;
+    this.#adminUrl = parts.adminUrl;
   }
 
-  /** Of the manager so far, user and system. */
+  /** Has the keeper of the tasks create so many services, as fast as it can; resolves when it knows of them. */
+  burst(services: number): Promise<void> {
+    return this.#burst(services);
+  }
+
+  /** Of who keeps the tasks, so far, user and system. */
   cpuSeconds(): Promise<number> {
-    return cpuSecondsOf(this.#manager);
+    return cpuSecondsOf(this.#keeper);
   }
 
-  async beats(fromMs: number, untilMs: number): Promise<Beat[]> {
+  beats(fromMs: number, untilMs: number): Promise<Beat[]> {
+    return this.#posts(/\/activity$/, fromMs, untilMs);
+  }
+
+  /** Creations of services, accepted or not. */
+  creations(fromMs: number, untilMs: number): Promise<Beat[]> {
+    return this.#posts(/^\/api\/services$/, fromMs, untilMs);
+  }
+
+  async #posts(where: RegExp, fromMs: number, untilMs: number): Promise<Beat[]> {
     const response = await fetch(`${this.#adminUrl}/requests`);
     const { requests } = (await response.json()) as { requests: JournalEntry[] };
     return requests
-      .filter(({ method, path: where }) => method === 'POST' && where.endsWith('/activity'))
+      .filter(({ method, path: requested }) => method === 'POST' && where.test(requested))
       .map(({ at, status }) => ({ atMs: Date.parse(at), status }))
       .filter(({ atMs }) => atMs >= fromMs && atMs < untilMs);
   }
@@ -106,7 +133,7 @@ export class HeartbeatWorld {
   }
 
   async end(): Promise<void> {
-    this.#manager.kill('SIGTERM');
+    this.#keeper.kill('SIGTERM');
     this.#plane.kill('SIGKILL');
     await rm(this.#folder, { recursive: true });
   }
@@ -117,14 +144,53 @@ export class HeartbeatWorld {
   }
 }
 
-function documentsOf(tasks: number, url: string): object[] {
-  const services = Array.from({ length: Math.ceil(tasks / tasksPerService) }, (_, index) => ({
+interface KeeperSettings {
+  readonly folder: string;
+  readonly url: string;
+  readonly tasks: number;
+  readonly requestsPerSecond: number;
+}
+
+interface Keeper {
+  readonly keeper: ChildProcess;
+  readonly burst: (services: number) => Promise<void>;
+}
+
+async function startManager({ folder, url, tasks, requestsPerSecond }: KeeperSettings): Promise<Keeper> {
+  const fleet = path.join(folder, 'fleet');
+  await mkdir(fleet);
+  const write = (file: string, documents: readonly object[]) =>
+    writeFile(path.join(fleet, file), documents.map((document) => stringify(document)).join('---\n'));
+  await write('fleet.yaml', documentsOf(tasks, url, requestsPerSecond));
+  const keeper = start(['run', '--source', fleet, '--log-level', 'error', '--listen', '127.0.0.1:0']);
+  await addressIn(linesOf(keeper), /^listening on (.*)$/);
+  const burst = (services: number) => write('burst.yaml', servicesOf('burst', services));
+  return { keeper, burst };
+}
+
+async function startNaiveTimers({ url, tasks, requestsPerSecond }: KeeperSettings): Promise<Keeper> {
+  const settings: NaiveTimers = { url, apiKey, tasks, tasksPerService, requestsPerSecond };
+  const file = path.join(import.meta.dirname, '../peers/naive-timers.ts');
+  const keeper = fork(file, [JSON.stringify(settings)]);
+  process.once('exit', () => keeper.kill('SIGKILL'));
+  await answerOf(keeper);
+  const burst = async (services: number) => {
+    keeper.send(services);
+  };
+  return { keeper, burst };
+}
+
+function servicesOf(name: string, count: number): object[] {
+  return Array.from({ length: count }, (_, index) => ({
     apiVersion,
     kind: 'ContainerService',
-    metadata: { name: `service-${index}` },
+    metadata: { name: `${name}-${index}` },
     spec: { region: 'standard', image: 'app:1', resources: { cpu: 1, memoryGb: 1 } },
   }));
-  const requests = { perSecond: 1000, burst: 100, concurrency: 8 };
+}
+
+function documentsOf(tasks: number, url: string, requestsPerSecond: number): object[] {
+  const requests = { perSecond: requestsPerSecond, burst: 100, concurrency: 8 };
   return [
     {
       apiVersion,
@@ -133,7 +199,7 @@ function documentsOf(tasks: number, url: string): object[] {
       spec: { url, credentialsSecretRef: { name: 'key', key: 'key' }, requests },
     },
     { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key' }, stringData: { key: apiKey } },
-    ...services,
+    ...servicesOf('service', Math.ceil(tasks / tasksPerService)),
     ...Array.from({ length: tasks }, (_, index) => ({
       apiVersion,
       kind: 'ProtectedTask',

@@ -233,8 +233,15 @@ export class OperatorProcess {
     return new OperatorProcess(child, startedMs, url);
   }
 
+  /** Rejects when it ends by itself. */
+  readonly failed: Promise<never>;
+
   private constructor(child: ChildProcess, startedMs: number, url: string) {
     this.#child = child;
+    this.failed = once(child, 'exit').then(([code]) => {
+      throw new Error(`the operator has ended (${code})`);
+    });
+    this.failed.catch(() => undefined);
     this.#startedMs = startedMs;
     this.#url = url;
   }

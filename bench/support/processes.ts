@@ -1,4 +1,4 @@
-/** The two processes of a benchmark, so that neither takes the other's time: the server and the load. */
+/** The processes of a benchmark, so that none takes the other's time: for B10 the server and the load. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -20,7 +20,7 @@ export class ServerProcess {
       execArgv: serverNodeFlags,
       env: { ...process.env, ...serverEnvironment, NODE_COMPILE_CACHE: cacheDirectory },
     });
-    return new ServerProcess(child, (await answer(child)) as string);
+    return new ServerProcess(child, (await answerOf(child)) as string);
   }
 
   private constructor(child: ChildProcess, url: string) {
@@ -30,13 +30,11 @@ export class ServerProcess {
 
   async usage(): Promise<Usage> {
     this.#child.send('usage');
-    return (await answer(this.#child)) as Usage;
+    return (await answerOf(this.#child)) as Usage;
   }
 
-  async kill(): Promise<void> {
-    const ended = once(this.#child, 'exit');
-    this.#child.kill('SIGKILL');
-    await ended;
+  kill(): Promise<void> {
+    return end(this.#child);
   }
 }
 
@@ -45,7 +43,7 @@ export class LoadProcess {
 
   async run(load: Load): Promise<LoadResult> {
     this.#child.send(load);
-    return (await answer(this.#child)) as LoadResult;
+    return (await answerOf(this.#child)) as LoadResult;
   }
 
   end(): void {
@@ -53,7 +51,8 @@ export class LoadProcess {
   }
 }
 
-async function answer(child: ChildProcess): Promise<unknown> {
+/** The next message of the process. */
+export async function answerOf(child: ChildProcess): Promise<unknown> {
   const waiting = new AbortController();
   const { signal } = waiting;
   const ended = once(child, 'exit', { signal }).then(() => {
@@ -66,4 +65,11 @@ async function answer(child: ChildProcess): Promise<unknown> {
     ended.catch(() => undefined);
     waiting.abort();
   }
+}
+
+/** With `kill -9`. */
+export async function end(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
 }

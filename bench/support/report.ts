@@ -1,12 +1,16 @@
 /** What the repetitions of a benchmark come to. */
-import Table from 'cli-table3';
+import { renderTable } from '../../src/cli/render.ts';
 
 export interface Row {
   readonly what: string;
   readonly values: readonly number[];
   readonly unit: string;
   readonly target?: { readonly atLeast: number } | { readonly atMost: number };
-  /** The theoretical limit, or what it is compared with. */
+  /** Requests, writes, refusals, duplicates: the same on every machine, so that a missed target fails `--gate`. */
+  readonly isCount?: boolean;
+  /** The theoretical limit, in the same unit. */
+  readonly limit?: number;
+  /** What it is compared with, or made of. */
   readonly beside?: string;
 }
 
@@ -14,7 +18,7 @@ export interface Summary extends Row {
   readonly median: number;
   readonly lowest: number;
   readonly highest: number;
-  /** By the median; null without a target. */
+  /** By the median, but a count by its worst repetition; null without a target. */
   readonly isMet: boolean | null;
 }
 
@@ -26,34 +30,53 @@ export function median(values: readonly number[]): number {
 }
 
 export function summarize(row: Row): Summary {
-  const middle = median(row.values);
-  const { target } = row;
-  const isMet = target ? ('atLeast' in target ? middle >= target.atLeast : middle <= target.atMost) : null;
-  return {
-    ...row,
-    median: middle,
+  const spread = {
+    median: median(row.values),
     lowest: Math.min(...row.values),
     highest: Math.max(...row.values),
-    isMet,
   };
+  return { ...row, ...spread, isMet: isMet(row, spread) };
+}
+
+function isMet(
+  { target, isCount, values }: Row,
+  { median: middle, lowest, highest }: Pick<Summary, 'median' | 'lowest' | 'highest'>,
+): boolean | null {
+  if (!target) return null;
+  if (values.length === 0) return false;
+  if ('atLeast' in target) return (isCount ? lowest : middle) >= target.atLeast;
+  return (isCount ? highest : middle) <= target.atMost;
 }
 
 export function tableOf(summaries: readonly Summary[]): string {
-  const table = new Table({
-    head: ['', 'median', 'range', 'target', 'met', 'beside it'],
-    style: { head: [] },
-  });
-  for (const { what, unit, median: middle, lowest, highest, target, isMet, beside } of summaries) {
-    table.push([
-      what,
-      `${shown(middle)} ${unit}`.trim(),
-      `${shown(lowest)} – ${shown(highest)}`,
-      target ? ('atLeast' in target ? `≥ ${shown(target.atLeast)}` : `≤ ${shown(target.atMost)}`) : '',
-      isMet === null ? '' : isMet ? 'yes' : 'NO',
-      beside ?? '',
-    ]);
-  }
-  return table.toString();
+  return renderTable(
+    ['WHAT', 'MEDIAN', 'RANGE', 'LIMIT', 'TARGET', 'MET', 'BESIDE IT'],
+    summaries.map(cellsOf),
+  );
+}
+
+function cellsOf(summary: Summary): string[] {
+  const { what, unit, median: middle, lowest, highest, limit, target, isMet: met, beside } = summary;
+  return [
+    what,
+    `${shown(middle)} ${unit}`.trim(),
+    `${shown(lowest)} – ${shown(highest)}`,
+    limit === undefined ? '' : shown(limit),
+    target ? ('atLeast' in target ? `≥ ${shown(target.atLeast)}` : `≤ ${shown(target.atMost)}`) : '',
+    met === null ? '' : met ? 'yes' : 'NO',
+    beside ?? '',
+  ];
+}
+
+/** Those that `--gate` fails for. */
+export function missedCounts(summaries: readonly Summary[]): readonly Summary[] {
+  return summaries.filter((summary) => summary.isCount && summary.isMet === false);
+}
+
+/** The value below which `share` (0 to 1) of all lie. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
 export function shown(value: number): string {

@@ -1,4 +1,5 @@
 /** The server process: started with its settings as an argument; tells its address, and its usage when asked. */
+import { flushCompileCache } from 'node:module';
 import fastify from 'fastify';
 import pino from 'pino';
 import { systemClock } from '../../src/base/clock.ts';
@@ -51,4 +52,7 @@ function usage(): Usage {
 }
 
 process.on('message', () => process.send?.(usage()));
-process.send?.(await startServer(JSON.parse(process.argv[2] ?? '') as ServerSettings));
+const url = await startServer(JSON.parse(process.argv[2] ?? '') as ServerSettings);
+// It is ended with kill -9.
+flushCompileCache();
+process.send?.(url);

@@ -25,10 +25,7 @@ export interface ClientOptions {
   readonly metrics: Metrics;
   /** Without one, every credential is used as it comes. */
   readonly trust?: CredentialTrust;
-  /**
-   * Whether this process may change anything, asked before a request is sent and again when its first byte is about to leave: a
-   * leader that has lost its lease may not. Without one it may.
-   */
+  /** Whether this process leads, asked before a change is sent and again when its first byte is about to leave. Without one it does. */
   readonly mayAct?: () => boolean;
   /** Whether what a mutation is for is still wanted, asked when its turn has come. */
   readonly isMeant?: () => boolean;

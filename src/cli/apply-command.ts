@@ -23,6 +23,7 @@ import {
 } from './options.ts';
 import { environmentAccount, openSource } from './source.ts';
 import type { OutputFormat } from './output.ts';
+import { Outstanding } from './outstanding.ts';
 import { palette, renderPlan } from './render.ts';
 import { printStatus } from './status-command.ts';
 
@@ -136,6 +137,7 @@ async function converge(
   const { clock, random } = context;
   const { promise: finished, resolve: finish } = Promise.withResolvers<string>();
   const tell = progress(context, store);
+  const outstanding = new Outstanding(store, (record) => manager.passed.has(record.key) && isSettled(record));
   const manager: Manager = new Manager({
     source,
     store,
@@ -152,8 +154,8 @@ async function converge(
     commandFlags: sameFleetFlags(flags),
     onPass: (key, result) => {
       tell(key, result);
-      const outcome = verdict(manager, store);
-      if (outcome) finish(outcome);
+      outstanding.look(key);
+      if (outstanding.isEmpty) finish(verdict(store));
     },
   });
   const deadline = clock.after(flags.timeout, () =>
@@ -174,18 +176,18 @@ async function converge(
   }
 }
 
-/** `ready`, or why nothing more will happen by itself; undefined while something may. */
-function verdict(manager: Manager, store: StateStore): string | undefined {
-  const stalled: string[] = [];
-  for (const record of store.records()) {
-    if (!manager.passed.has(record.key) || record.status?.observedGeneration !== record.generation)
-      return undefined;
-    if (conditionOf(record, 'Stalled') === 'True') stalled.push(record.key);
-    else if (record.deletionRequestedAt !== undefined || conditionOf(record, 'Ready') !== 'True')
-      return undefined;
-  }
+/** Nothing more will happen to it by itself. */
+function isSettled(record: ObjectRecord): boolean {
+  if (record.status?.observedGeneration !== record.generation) return false;
+  if (conditionOf(record, 'Stalled') === 'True') return true;
+  return record.deletionRequestedAt === undefined && conditionOf(record, 'Ready') === 'True';
+}
+
+/** Of settled objects: `ready`, or who is needed. */
+function verdict(store: StateStore): string {
+  const stalled = [...store.records()].filter((record) => conditionOf(record, 'Stalled') === 'True');
   if (stalled.length === 0) return 'ready';
-  return `${stalled.length} object(s) need a person: ${stalled.map(identity).join(', ')}`;
+  return `${stalled.length} object(s) need a person: ${stalled.map(({ key }) => identity(key)).join(', ')}`;
 }
 
 function identity(key: string): string {

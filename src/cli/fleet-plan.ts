@@ -8,6 +8,7 @@ import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { untilStopped, type Context } from './context.ts';
 import type { FleetAccess } from './fleet-access.ts';
 import { acceptance, type FleetFlags } from './options.ts';
+import { Outstanding } from './outstanding.ts';
 import { environmentAccount } from './source.ts';
 import { withProgress } from './progress.ts';
 
@@ -27,7 +28,7 @@ export async function lookAtFleet(
   const results = new Map<ObjectKey, PassResult>();
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
   const count = () => [...store.records()].length;
-  const isComplete = () => [...store.records()].every(({ key }) => results.has(key));
+  const outstanding = new Outstanding(store, ({ key }) => results.has(key));
   const manager = new Manager({
     source,
     store,
@@ -43,13 +44,14 @@ export async function lookAtFleet(
     mode: 'preview',
     onPass: (key, result) => {
       if (!results.has(key)) results.set(key, result);
-      if (isComplete()) finish();
+      outstanding.look(key);
+      if (outstanding.isEmpty) finish();
     },
   });
   const deadline = clock.after(flags.timeout, finish);
   try {
     await manager.start();
-    if (isComplete()) finish();
+    if (outstanding.isEmpty) finish();
     const describe = () => `looking at the fleet: ${results.size} of ${count()} objects`;
     await withProgress(context, describe, () => Promise.race([finished, untilStopped(context)]));
   } finally {
@@ -57,7 +59,7 @@ export async function lookAtFleet(
     await manager.stop();
   }
   const { snapshot } = manager;
-  if (!snapshot || !isComplete()) {
+  if (!snapshot || !outstanding.isEmpty) {
     throw new UserError(
       context.stopped.aborted
         ? 'stopped before the plan was complete'

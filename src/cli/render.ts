@@ -1,6 +1,6 @@
 /** Plans and statuses as text. Colour only where the stream is a terminal that wants it. */
 import { Ansis } from 'ansis';
-import Table from 'cli-table3';
+import stringWidth from 'string-width';
 import type { Change, ChangeAction, FleetPlan, Held, ShownDifference } from '../manager/index.ts';
 import { oneLine } from './terminal-text.ts';
 
@@ -109,17 +109,11 @@ export function show(value: unknown): string {
 
 /** Columns aligned with spaces, as kubectl prints them. */
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const none = { top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '' };
-  const rest = { 'bottom-left': '', 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '' };
-  const table = new Table({
-    head: [...head],
-    chars: { ...none, ...rest, right: '', 'right-mid': '', middle: '   ' },
-    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
-  });
-  table.push(...rows.map((row) => [...row]));
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
+  const lines = [head, ...rows];
+  const widths = head.map((_, column) =>
+    lines.reduce((widest, cells) => Math.max(widest, stringWidth(cells[column] ?? '')), 0),
+  );
+  const padded = (cell: string, column: number) =>
+    cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell));
+  return lines.map((cells) => cells.map(padded).join('   ').trimEnd()).join('\n');
 }

@@ -93,8 +93,11 @@ export class Reconciler {
     this.#transitions = new Transitions(options.logger);
   }
 
-  /** Must not be called twice at the same time for one key; the workqueue sees to that. */
-  async pass(key: ObjectKey): Promise<PassResult> {
+  /**
+   * Must not be called twice at the same time for one key; the workqueue sees to that. `isEdit`: a person waits for it, and its
+   * requests don't wait behind those of other passes.
+   */
+  async pass(key: ObjectKey, isEdit = false): Promise<PassResult> {
     const record = this.#options.store.record(key);
     if (!record)
       return {
@@ -107,8 +110,10 @@ export class Reconciler {
     const kind = kindOf(key, this.#options, this.#absences);
     const account = kind.account();
     const blocked = this.#blocked(record, kind, account);
-    const plan = this.#located(key, blocked ?? (await this.#planAndAct(record, kind, account.handle)));
-    return this.#conclude(planned, kind, plan, account.handle);
+    const { handle } = account;
+    const used = handle && isEdit ? { ...handle, api: handle.api.urgent } : handle;
+    const plan = this.#located(key, blocked ?? (await this.#planAndAct(record, kind, used)));
+    return this.#conclude(planned, kind, plan, handle);
   }
 
   /** A person who has to change a field is told where it is written. */
@@ -271,7 +276,10 @@ export class Reconciler {
     } else {
       await store.flush(key);
     }
-    return { plan, wake: wakeAfter(plan, account, clock.wallMs()), statusChanged: changed, removed: false };
+    // Nothing comes of what is only previewed.
+    const isPreviewed = plan.kind === 'act' && this.#options.mode === 'preview';
+    const wake: Wake = isPreviewed ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
+    return { plan, wake, statusChanged: changed, removed: false };
   }
 
   #forget(key: ObjectKey): void {

@@ -25,7 +25,7 @@ export class Workqueue<Key extends string> {
   readonly #labels: { readonly name: string };
   /** With the monotonic times since when they wait, and since when they are worked on. */
   readonly #ready: Record<QueueLane, Map<Key, number>> = { edit: new Map(), resync: new Map() };
-  readonly #working = new Map<Key, number>();
+  readonly #working = new Map<Key, { readonly sinceMs: number; readonly lane: QueueLane }>();
   readonly #again = new Map<Key, QueueLane>();
   readonly #delayed = new Map<Key, { dueAtMs: number; timer: Timer }>();
   readonly #takers: ((key: Key | undefined) => void)[] = [];
@@ -90,10 +90,15 @@ export class Workqueue<Key extends string> {
     });
   }
 
+  /** Whether a person's change is why this key is being worked on. */
+  isEdit(key: Key): boolean {
+    return this.#working.get(key)?.lane === 'edit';
+  }
+
   done(key: Key): void {
-    const sinceMs = this.#working.get(key);
-    if (sinceMs !== undefined) {
-      this.#metrics.workSeconds.observe(this.#labels, (this.#clock.monotonicMs() - sinceMs) / 1000);
+    const work = this.#working.get(key);
+    if (work) {
+      this.#metrics.workSeconds.observe(this.#labels, (this.#clock.monotonicMs() - work.sinceMs) / 1000);
     }
     this.#working.delete(key);
     const lane = this.#again.get(key);
@@ -105,7 +110,7 @@ export class Workqueue<Key extends string> {
   /** Sets the metrics of what is being worked on now. */
   tellWork(): void {
     const nowMs = this.#clock.monotonicMs();
-    const seconds = [...this.#working.values()].map((sinceMs) => (nowMs - sinceMs) / 1000);
+    const seconds = [...this.#working.values()].map(({ sinceMs }) => (nowMs - sinceMs) / 1000);
     this.#metrics.unfinishedSeconds.set(
       this.#labels,
       seconds.reduce((sum, each) => sum + each, 0),
@@ -143,11 +148,11 @@ export class Workqueue<Key extends string> {
       return;
     }
     while (this.#takers.length > 0 && this.#depth > 0 && !this.#isTurnOver()) {
-      const key = this.#next();
-      if (key === undefined) return;
-      this.#working.set(key, this.#clock.monotonicMs());
+      const next = this.#next();
+      if (!next) return;
+      this.#working.set(next.key, { sinceMs: this.#clock.monotonicMs(), lane: next.lane });
       this.#tellDepth();
-      this.#takers.shift()?.(key);
+      this.#takers.shift()?.(next.key);
     }
   }
 
@@ -164,15 +169,15 @@ export class Workqueue<Key extends string> {
     return nowMs - this.#turnSinceMs >= longestTurnMs;
   }
 
-  #next(): Key | undefined {
-    const { edit, resync } = this.#ready;
-    const preferred = (this.#taken + 1) % fairness === 0 ? [resync, edit] : [edit, resync];
+  #next(): { readonly key: Key; readonly lane: QueueLane } | undefined {
+    const isResyncsTurn = (this.#taken + 1) % fairness === 0;
+    const preferred = isResyncsTurn ? (['resync', 'edit'] as const) : (['edit', 'resync'] as const);
     for (const lane of preferred) {
-      for (const [key, sinceMs] of lane) {
-        lane.delete(key);
+      for (const [key, sinceMs] of this.#ready[lane]) {
+        this.#ready[lane].delete(key);
         this.#taken += 1;
         this.#metrics.queueSeconds.observe(this.#labels, (this.#clock.monotonicMs() - sinceMs) / 1000);
-        return key;
+        return { key, lane };
       }
     }
     return undefined;

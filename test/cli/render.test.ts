@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { palette, renderPlan } from '../../src/cli/render.ts';
+import { palette, renderPlan, renderTable } from '../../src/cli/render.ts';
 import type { FleetPlan } from '../../src/manager/index.ts';
 
 const plain = palette({}, {});
@@ -26,4 +26,20 @@ test('names and texts that others wrote stay on their line, and a terminal obeys
   const text = renderPlan(plan, plain);
   expect(text).not.toMatch(/(?!\n)\p{Cc}/u);
   expect(text.split('\n')).toHaveLength(7);
+});
+
+test('columns are as wide as their widest cell on a terminal, and no line ends in spaces', () => {
+  const coloured = palette({ isTTY: true }, {});
+  const text = renderTable(
+    ['NAME', 'READY', 'MESSAGE'],
+    [
+      ['日本', coloured.good('True'), ''],
+      ['training', 'False', 'no capacity'],
+    ],
+  );
+  expect(text.split('\n')).toEqual([
+    'NAME       READY   MESSAGE',
+    `日本       ${coloured.good('True')}`,
+    'training   False   no capacity',
+  ]);
 });

@@ -148,6 +148,18 @@ describe('an edit', () => {
   });
 });
 
+test('whoever works on a key can ask whether an edit is why', async () => {
+  queue.add('a', 'edit');
+  queue.add('b', 'resync');
+  await queue.take();
+  await queue.take();
+  expect([queue.isEdit('a'), queue.isEdit('b'), queue.isEdit('c')]).toEqual([true, false, false]);
+  queue.add('a', 'resync');
+  queue.done('a');
+  await queue.take();
+  expect(queue.isEdit('a')).toBe(false);
+});
+
 describe('a delayed key', () => {
   test('comes when its time has come, and not before', async () => {
     queue.addAfter('a', 1000);

@@ -1,0 +1,129 @@
+/**
+ * B5: a watch on 10,000 objects at 1,000 and 5,000 events a second, and a burst of 50,000. Latency is from the write at the server, which
+ * is in the event, to the handler; both processes share the clock. Beside our reflector the stock informer, in turns.
+ */
+import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
+import type { Watched } from './support/cache-protocol.ts';
+import { ObjectServer, cacheKinds, type CacheKind } from './support/cache-world.ts';
+import { ObjectText, eventText } from './support/object-text.ts';
+import { median, shown, type Row } from './support/report.ts';
+
+interface Flow {
+  readonly perSecond: number;
+  readonly seconds: number;
+}
+
+interface Run {
+  readonly flows: readonly Watched[];
+  readonly burst: Watched;
+}
+
+async function run(
+  server: ObjectServer,
+  kind: CacheKind,
+  flows: readonly Flow[],
+  burst: number,
+): Promise<Run> {
+  const cache = await server.startCache(kind);
+  await cache.sync();
+  const watched: Watched[] = [];
+  const watch = (events: number, perSecond: number | undefined) =>
+    cache.watch(events, () => server.write({ events, perSecond }));
+  // Until the code is compiled for speed.
+  await watch(burst / 10, undefined);
+  for (const { perSecond, seconds } of flows) watched.push(await watch(perSecond * seconds, perSecond));
+  const all = await watch(burst, undefined);
+  await cache.end();
+  return { flows: watched, burst: all };
+}
+
+/** Ours, and the peer's in the same words beside it. */
+function row(
+  what: string,
+  unit: string,
+  ours: readonly Watched[],
+  stock: readonly Watched[],
+  value: (watched: Watched) => number,
+): Row {
+  return {
+    what,
+    values: ours.map(value),
+    unit,
+    beside: `stock informer ${shown(median(stock.map(value)))} ${unit}`,
+  };
+}
+
+/** CPU of parsing one event, and nothing else. */
+function parseMicros(): number {
+  const events = Array.from({ length: 20_000 }, (_, index) =>
+    eventText(new ObjectText(index).at('0', index)),
+  );
+  const startedCpu = process.cpuUsage();
+  for (const event of events) JSON.parse(event);
+  const { user, system } = process.cpuUsage(startedCpu);
+  return (user + system) / events.length;
+}
+
+const cpuShare = ({ cpuSeconds, seconds }: Watched) => (100 * cpuSeconds) / seconds;
+
+function rowsOfFlow(
+  { perSecond }: Flow,
+  ours: readonly Watched[],
+  stock: readonly Watched[],
+  isTarget: boolean,
+): Row[] {
+  const p99 = row('  p99', 'ms', ours, stock, ({ p99Ms }) => p99Ms);
+  const cpu = row('  CPU', '%', ours, stock, cpuShare);
+  return [
+    row(`${shown(perSecond)} events/s: median latency`, 'ms', ours, stock, ({ medianMs }) => medianMs),
+    isTarget ? { ...p99, target: { atMost: 5 } } : p99,
+    isTarget ? { ...cpu, target: { atMost: 40 } } : cpu,
+  ];
+}
+
+function rowsOfBurst(events: number, ours: readonly Watched[], stock: readonly Watched[]): Row[] {
+  return [
+    row(`${shown(events)} events at once: until all are handled`, 's', ours, stock, ({ seconds }) => seconds),
+    {
+      ...row('  CPU for one', 'µs', ours, stock, ({ cpuSeconds }) => (cpuSeconds * 1e6) / events),
+      limit: parseMicros(),
+    },
+  ];
+}
+
+export const watch: Benchmark = {
+  id: 'B5',
+  title: 'Watch of a cluster',
+  workload:
+    '10,000 objects of 1.4 KB; 1,000 and 5,000 events a second for ten seconds each, then 50,000 at once',
+  async run({ repetitions, quick }: BenchmarkOptions): Promise<Row[]> {
+    const seconds = quick ? 1 : 10;
+    const flows = [
+      { perSecond: 1000, seconds },
+      { perSecond: 5000, seconds },
+    ];
+    const [objects, burst] = quick ? [500, 1000] : [10_000, 50_000];
+    const [ours, stock]: [Run[], Run[]] = [[], []];
+    const server = await ObjectServer.start(objects);
+    try {
+      for (let count = 0; count < repetitions; count += 1) {
+        ours.push(await run(server, cacheKinds.ours, flows, burst));
+        stock.push(await run(server, cacheKinds.stock, flows, burst));
+      }
+    } finally {
+      await server.end();
+    }
+    const ofFlow = (runs: readonly Run[], index: number) =>
+      runs.flatMap((one) => one.flows.slice(index, index + 1));
+    return [
+      ...flows.flatMap((flow, index) =>
+        rowsOfFlow(flow, ofFlow(ours, index), ofFlow(stock, index), index === 1),
+      ),
+      ...rowsOfBurst(
+        burst,
+        ours.map((one) => one.burst),
+        stock.map((one) => one.burst),
+      ),
+    ];
+  },
+};

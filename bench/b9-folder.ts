@@ -1,0 +1,152 @@
+/** B9: a folder of documents planned and applied by one-shot commands, as Terraform is used. */
+import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
+import { FolderWorld, type Finished } from './support/folder-world.ts';
+import { median, shown, type Row } from './support/report.ts';
+
+/** Lifecycles that take seconds would be measured otherwise: how long provisioning takes is not up to the client. */
+const timeScale = '10000';
+/** Terraform 1.x with `terraform_data`, measured once on a machine with 2 cores, 2,000 resources. */
+const terraform = { planSeconds: 8, applySeconds: 86, planExponent: 1.4, applyExponent: 1.8 };
+const limits = { perSecond: 1000, burst: 10_000, concurrency: 64 };
+
+interface Measured {
+  readonly plan: Finished;
+  readonly apply: Finished;
+  /** Of everything applied. */
+  readonly quiet: Finished;
+  readonly planReads: number;
+  readonly creates: number;
+  readonly applyReads: number;
+}
+
+async function measure(documents: number): Promise<Measured> {
+  const world = await FolderWorld.start(1, ['--time-scale', timeScale]);
+  try {
+    await world.declare({
+      accounts: 1,
+      servicesPerAccount: documents,
+      servicesPerFile: 100,
+      pollSeconds: 60,
+      requests: limits,
+    });
+    const plan = await world.run(['plan', ...world.flags]);
+    const planned = await world.requests();
+    await world.forgetRequests();
+    const apply = await world.run(['apply', ...world.flags, '--yes']);
+    const applied = await world.requests();
+    const quiet = await world.run(['plan', ...world.flags]);
+    const codes = [plan, apply, quiet].map(({ code }) => code);
+    if (codes.join() !== '2,0,0') {
+      const said = [plan, apply, quiet].map(({ complaints }) => complaints).join('\n');
+      throw new Error(`plan, apply and plan exited with ${codes.join(', ')}: ${said}`);
+    }
+    return {
+      plan,
+      apply,
+      quiet,
+      planReads: planned.length,
+      creates: applied.filter(({ method }) => method === 'POST').length,
+      applyReads: applied.filter(({ method }) => method === 'GET').length,
+    };
+  } finally {
+    await world.end();
+  }
+}
+
+/** By how much time grows with documents: 1 is linear. */
+function exponent(measured: ReadonlyMap<number, Measured>, seconds: (one: Measured) => number): number {
+  const sizes = [...measured.keys()];
+  const [smallest, largest] = [Math.min(...sizes), Math.max(...sizes)];
+  const at = (size: number) => seconds(measured.get(size) as Measured);
+  return Math.log(at(largest) / at(smallest)) / Math.log(largest / smallest);
+}
+
+function rowsOfSize(size: number, measured: readonly Measured[]): Row[] {
+  const over = <Value>(value: (one: Measured) => Value) => measured.map(value);
+  const seconds = (what: string, finished: Finished[], atMost?: number, peer?: number): Row => {
+    const values = finished.map((one) => one.seconds);
+    const cpu = `${shown(median(finished.map(({ cpuSeconds }) => cpuSeconds)))} s of CPU`;
+    const isSized = size === 2000 && atMost !== undefined && peer !== undefined;
+    return {
+      what: `${shown(size)} documents: ${what}`,
+      values,
+      unit: 's',
+      ...(isSized && { target: { atMost } }),
+      beside: isSized ? `${cpu}; Terraform ${peer} s, ${shown(peer / median(values))} times as long` : cpu,
+    };
+  };
+  return [
+    seconds(
+      'plan of all that is to be created',
+      over(({ plan }) => plan),
+      0.4,
+      terraform.planSeconds,
+    ),
+    seconds(
+      'apply',
+      over(({ apply }) => apply),
+      4,
+      terraform.applySeconds,
+    ),
+    seconds(
+      'plan with nothing to do',
+      over(({ quiet }) => quiet),
+    ),
+    {
+      what: `${shown(size)} documents: reads of a plan`,
+      values: over(({ planReads }) => planReads),
+      unit: '',
+      isCount: true,
+      limit: 1,
+      target: { atMost: 3 },
+      beside: 'whose account it is, the account, the catalog',
+    },
+    {
+      what: `${shown(size)} documents: creates of an apply`,
+      values: over(({ creates }) => creates),
+      unit: '',
+      isCount: true,
+      limit: size,
+      target: { atMost: size },
+      beside: `${shown(median(over(({ applyReads }) => applyReads)))} reads`,
+    },
+  ];
+}
+
+async function run({ repetitions, quick }: BenchmarkOptions): Promise<Row[]> {
+  const sizes = quick ? [50, 100] : [1000, 2000, 5000];
+  const rounds: Map<number, Measured>[] = [];
+  // What is compiled for the first time is kept for the others.
+  if (!quick) await measure(10);
+  for (let repetition = 0; repetition < repetitions; repetition += 1) {
+    const round = new Map<number, Measured>();
+    for (const size of sizes) round.set(size, await measure(size));
+    rounds.push(round);
+  }
+  const growth = (what: 'plan' | 'apply', seconds: (one: Measured) => number): Row => ({
+    what: `growth of ${what}: exponent, by CPU`,
+    values: rounds.map((round) => exponent(round, seconds)),
+    unit: '',
+    limit: 1,
+    target: { atMost: 1.1 },
+    beside: `Terraform ${terraform[`${what}Exponent`]}`,
+  });
+  return [
+    ...sizes.flatMap((size) =>
+      rowsOfSize(
+        size,
+        rounds.flatMap((round) => round.get(size) ?? []),
+      ),
+    ),
+    growth('plan', ({ plan }) => plan.cpuSeconds),
+    growth('apply', ({ apply }) => apply.cpuSeconds),
+  ];
+}
+
+export const folder: Benchmark = {
+  id: 'B9',
+  title: 'a folder against Terraform',
+  workload:
+    '1,000, 2,000 and 5,000 documents of services in one account, planned, applied, and planned again',
+  run,
+};
