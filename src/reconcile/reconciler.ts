@@ -106,7 +106,8 @@ export class Reconciler {
         statusChanged: false,
         removed: true,
       };
-    const planned = { key, generation: this.#generationPlanned(record) };
+    const { deletionRequestedAt } = record;
+    const planned = { key, deletionRequestedAt, generation: this.#generationPlanned(record) };
     const kind = kindOf(key, this.#options, this.#absences);
     const account = kind.account();
     const blocked = this.#blocked(record, kind, account);
@@ -235,7 +236,11 @@ export class Reconciler {
   }
 
   async #conclude(
-    { key, generation }: Pick<ObjectRecord, 'key' | 'generation'>,
+    {
+      key,
+      generation,
+      deletionRequestedAt,
+    }: Pick<ObjectRecord, 'key' | 'generation' | 'deletionRequestedAt'>,
     kind: KindPass,
     plan: Plan,
     account: AccountHandle | undefined,
@@ -243,7 +248,10 @@ export class Reconciler {
     const { store, clock, logger, metrics, stopping } = this.#options;
     const record = store.record(key);
     invariant(record, `the record of ${key} vanished during its pass`);
-    if (plan.kind === 'in-sync' && record.deletionRequestedAt !== undefined) {
+    // Planned while it was leaving: what was in sync as an object that stays is not cleaned up.
+    const wasLeaving =
+      deletionRequestedAt !== undefined && deletionRequestedAt === record.deletionRequestedAt;
+    if (plan.kind === 'in-sync' && wasLeaving) {
       await store.remove(key);
       this.#forget(key);
       logger.info({ object: key, id: record.externalId }, 'object removed');
