@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { foreignText, oneLine } from '../../src/base/index.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 const secret = 'pa55 "word"/+?\nline two é';
 const bytes = Buffer.from(secret);
@@ -58,9 +59,9 @@ describe('a text of somebody else', () => {
   });
 
   test('is bounded, and so is the work on it', () => {
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     const told = foreignText('ab'.repeat(20_000_000), { secrets: ['ba'.repeat(500_000)], longest: 120 });
     expect(told.length).toBeLessThanOrEqual(120);
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(cpuMs() - startedAt).toBeLessThan(5000);
   });
 });
