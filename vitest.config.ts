@@ -27,8 +27,8 @@ const e2e = {
 };
 
 /**
- * First `unit` (pure code and in-process servers, under 15 s together), then `e2e` (real processes, real sockets, real folders) and
- * `e2e-kubernetes` (the same tests with the fleets in a cluster). A fourth, `conformance`, needs a server to be pointed at, and is
+ * First `unit` (pure code and in-process servers, under 15 s together), then `e2e` (real processes, real sockets, real folders),
+ * `e2e-kubernetes` (the same tests with the fleets in a cluster) and `simulation`, last `mutants`. Another one, `conformance`, needs a server to be pointed at, and is
  * started by test/conformance/run.ts.
  */
 export default defineConfig({
@@ -40,12 +40,20 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**', 'test/conformance/**', 'test/simulation/mutants.test.ts'],
+          exclude: ['test/e2e/**', 'test/conformance/**', 'test/simulation/**'],
           testTimeout: 10_000,
           // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
+        },
+      },
+      // SIMULATION_SECONDS for each place, and what was found before.
+      {
+        test: {
+          name: 'simulation',
+          include: ['test/simulation/simulation.test.ts'],
+          sequence: { groupOrder: 1 },
         },
       },
       // Minutes of computing: whether the simulation finds each broken rule.

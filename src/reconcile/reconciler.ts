@@ -248,10 +248,12 @@ export class Reconciler {
     const { store, clock, logger, metrics, stopping } = this.#options;
     const record = store.record(key);
     invariant(record, `the record of ${key} vanished during its pass`);
-    // Planned while it was leaving: what was in sync as an object that stays is not cleaned up.
-    const wasLeaving =
-      deletionRequestedAt !== undefined && deletionRequestedAt === record.deletionRequestedAt;
-    if (plan.kind === 'in-sync' && wasLeaving) {
+    if (record.deletionRequestedAt !== deletionRequestedAt) {
+      // Taken out, or put back, while the pass went on: what is in sync as the one is not so as the other.
+      await store.flush(key);
+      return { plan, wake: { kind: 'now' }, statusChanged: false, removed: false };
+    }
+    if (plan.kind === 'in-sync' && deletionRequestedAt !== undefined) {
       await store.remove(key);
       this.#forget(key);
       logger.info({ object: key, id: record.externalId }, 'object removed');

@@ -11,6 +11,7 @@
  *   obstacle, and the patch is made anew; bookkeeping with a higher sequence than ours is another manager's, and then its word
  *   counts, not ours: the record is taken over from there, and the write fails. What we wrote ourselves, and were not
  *   told of because the answer was lost, is recognised.
+ * - Who does not lead any more writes nothing: another manager may have written, and its word counts.
  * - What could not be written is in memory, and written with the next flush; so is a status that somebody has wiped.
  * - The finalizer is put on before anything is written down that a cleanup will be needed for, and taken off when the
  *   object is removed. An object that vanished all the same (somebody took the finalizer off) is forgotten: what it stood
@@ -20,6 +21,7 @@ import {
   backoffMs,
   invariant,
   mergePatch,
+  sameValue,
   sleep,
   type Clock,
   type DigestKey,
@@ -42,6 +44,8 @@ import { readResolution } from './resolution-annotation.ts';
 export interface ClusterStoreOptions {
   /** Undefined: nothing is written, for whoever only looks. */
   readonly api: Pick<KubernetesApi, 'get' | 'patch'> | undefined;
+  /** Whether this process may write now; without it, always. */
+  readonly mayAct?: () => boolean;
   readonly identity: { readonly digestKey: DigestKey; readonly ownerName: string };
   readonly clock: Clock;
   readonly random: Random;
@@ -173,14 +177,14 @@ export class ClusterStore extends MemoryStore {
     await super.saveIdentityPin(`${namespace}/${name}`, kept.identity);
   }
 
-  /** Takes the object as it is now; true when our bookkeeping is not in it as we wrote it. */
-  #follow({ sequence, attempted }: Known, object: StoredObject): boolean {
+  /** Takes the object as it is now; true when its status is not as we wrote it. */
+  #follow({ sequence, attempted, status: before }: Known, object: StoredObject): boolean {
     const { key, uid, status } = object;
     const found = readBookkeeping(key, uid, status, this.digestKey.id).sequence;
     // Whose it is, a write finds out: it is in conflict with what was known before.
     if (found > sequence) return false;
     this.#known.set(key, { ...object, sequence, attempted });
-    const isTampered = found < sequence;
+    const isTampered = found < sequence || !sameValue(before, status);
     if (isTampered) this.#unwritten.add(key);
     return isTampered;
   }
@@ -279,8 +283,14 @@ export class ClusterStore extends MemoryStore {
     return after;
   }
 
-  #patch(known: Known, change: { metadata?: object; status?: unknown }, subresource?: 'status') {
+  async #patch(
+    known: Known,
+    change: { metadata?: object; status?: unknown },
+    subresource?: 'status',
+  ): Promise<KubernetesObject> {
     const { uid, resourceVersion, key } = known;
+    if (this.#options.mayAct?.() === false)
+      throw new Error(`${key} is not written: this process does not lead`);
     const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
     const patch: Patch = { kind: 'merge', body, ...(subresource ? { subresource } : {}) };
     return this.#api().patch(targetOf(key), patch);

@@ -1,10 +1,10 @@
 /** Shows everything that happens to every invariant. */
-import type { Write } from './disk.ts';
 import { referenceInvariants } from './invariants/reference.ts';
 import { accountInvariants } from './invariants/account.ts';
 import { deletionInvariants } from './invariants/deletion.ts';
 import { mutationInvariants } from './invariants/mutations.ts';
 import { recordInvariants } from './invariants/records.ts';
+import type { Write } from './state.ts';
 import type { Delivery, Exchange, Received, View, Watcher } from './watch.ts';
 
 const invariants = [
@@ -16,17 +16,25 @@ const invariants = [
 ];
 
 export class Checker implements Required<Watcher> {
+  readonly #view: View;
   readonly #watchers: readonly Watcher[];
 
   constructor(view: View) {
+    this.#view = view;
     this.#watchers = invariants.map((invariant) => invariant(view));
   }
 
+  /** S9, across replicas: who does not lead changes nothing; what it reads says nothing of what the leader does. */
   sent(exchange: Exchange): void {
+    const { life, method, path } = exchange;
+    if (method !== 'GET' && !this.#view.leads(life))
+      this.#view.violated('S9', `${method} ${path} of manager ${life}, which does not lead`);
+    if (this.#view.isOusted(life)) return;
     for (const watcher of this.#watchers) watcher.sent?.(exchange);
   }
 
   received(exchange: Exchange, answer: Received): void {
+    if (exchange.method === 'GET' && this.#view.isOusted(exchange.life)) return;
     for (const watcher of this.#watchers) watcher.received?.(exchange, answer);
   }
 

@@ -11,31 +11,14 @@ import {
   type ObjectRecord,
   type StateStore,
 } from '../../src/state/index.ts';
-import type { DigestKey } from '../../src/base/index.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Life } from './scheduler.ts';
-
-/** One durable write. */
-export type Write =
-  | {
-      readonly kind: 'save';
-      readonly records: readonly ObjectRecord[];
-      readonly intent?: Intent;
-      readonly text: string;
-    }
-  | { readonly kind: 'remove'; readonly key: ObjectKey }
-  | { readonly kind: 'pin'; readonly account: string; readonly pin: IdentityPin | undefined };
-
-export interface DiskOwner {
-  readonly digestKey: DigestKey;
-  readonly ownerName: string;
-  readonly ownerConfirmed: boolean;
-}
+import type { DurableState, StateOwner, Write } from './state.ts';
 
 /** What survives. `onDurable` is called before a write is made: it still sees what was there before. */
-export class Disk {
-  readonly owner: DiskOwner;
+export class Disk implements DurableState {
+  readonly owner: StateOwner;
   readonly #records = new Map<ObjectKey, ObjectRecord>();
   readonly #intents = new Map<ObjectKey, Intent>();
   readonly #pins = new Map<string, IdentityPin>();
@@ -43,7 +26,7 @@ export class Disk {
   /** Until then there is no room for another write. */
   fullUntilMs = 0;
 
-  constructor(owner: DiskOwner) {
+  constructor(owner: StateOwner) {
     this.owner = owner;
   }
 

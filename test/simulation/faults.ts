@@ -6,6 +6,7 @@
  * shorter than the settle window, since that is what the window is for (docs/safety-of-mutations.md).
  */
 import type { SeededRandom } from '../support/seeded-random.ts';
+import type { ClusterFault } from './cluster/faults.ts';
 
 /** Of single requests: drawn for each. */
 export const networkFaults = [
@@ -44,8 +45,9 @@ export const worldFaults = [
   'foreign-probe',
 ] as const;
 export type WorldFault = (typeof worldFaults)[number];
-export type FaultKind = NetworkFault | WorldFault;
+export type FaultKind = NetworkFault | WorldFault | ClusterFault;
 
+/** Of a run in a folder; a cluster has more (`cluster/faults.ts`). */
 export const allFaults: readonly FaultKind[] = [...networkFaults, ...worldFaults];
 
 export const settleMs = 5000;

@@ -8,7 +8,7 @@ import type { Json, Watcher } from './watch.ts';
 /** They try again after it. */
 const patienceMs = 5000;
 
-type ForeignDeed = Extract<WorldFault, `foreign-${string}`>;
+export type ForeignDeed = Extract<WorldFault, `foreign-${string}`>;
 
 export interface ForeignOptions {
   readonly network: Network;

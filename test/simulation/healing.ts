@@ -1,11 +1,11 @@
 /** What people see to once nothing goes wrong any more, since nobody else can. */
 import { annotations, objectKey, remoteName } from '../../src/resources/index.ts';
-import type { Disk } from './disk.ts';
 import type { Document } from './documents.ts';
 import type { Plane } from './plane.ts';
+import type { DurableState } from './state.ts';
 
 /** The word that data may be lost, a size that the volume can have, and tasks that have ended. */
-export function mended(document: Document, disk: Disk, plane: Plane): Document {
+export function mended(document: Document, disk: DurableState, plane: Plane): Document {
   const { kind, name, spec } = document;
   switch (kind) {
     case 'ProtectedTask':

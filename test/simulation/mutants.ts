@@ -10,7 +10,7 @@ import { Absences } from '../../src/reconcile/observe.ts';
 import { settledStates } from '../../src/plan/service-states.ts';
 import type { Disk } from './disk.ts';
 import { ServicePass } from '../../src/reconcile/service-pass.ts';
-import type { Sabotage } from './world.ts';
+import type { Sabotage } from './folder-place.ts';
 import type { Json } from './watch.ts';
 
 export interface Mutant {

@@ -1,10 +1,42 @@
-/** Seeds that have found something, by what they found. They are run each time. */
-export const regressions: readonly (readonly [string, number])[] = [
-  ['a disk without room ended the taking in of the source, or the process', 4],
-  ['a release used a key again when its task had moved to another service', 19],
-  ['what a service owns goes with it, and is not lost by a crash', 10041],
-  [
-    'after the wall clock was set back, a refusal for want of funds held back until that time had come again',
+/** Runs that have found something, by what they found. They are made each time. */
+import type { CrowdName, PlaceName } from './script.ts';
+
+export interface Regression {
+  readonly found: string;
+  readonly seed: number;
+  readonly place: PlaceName;
+  readonly crowd: CrowdName;
+}
+
+const inFolder = (found: string, seed: number, crowd: CrowdName = 'many'): Regression => ({
+  found,
+  seed,
+  place: 'folder',
+  crowd,
+});
+const inCluster = (found: string, seed: number): Regression => ({
+  found,
+  seed,
+  place: 'cluster',
+  crowd: 'many',
+});
+
+export const regressions: readonly Regression[] = [
+  inFolder('a disk without room ended the taking in of the source, or the process', 4, 'few'),
+  inFolder('a release used a key again when its task had moved to another service', 19, 'few'),
+  inFolder('what a service owned did not go with it, when a crash came between', 10041, 'few'),
+  inFolder(
+    'a refusal for want of funds held back for as long as the wall clock had been set back',
     10090,
-  ],
+    'few',
+  ),
+  inFolder('a read from before a resize was believed after it', 30033),
+  inFolder('a source that could not be written down came back over a newer one', 30172),
+  inFolder('what one account read left out was created a second time', 30193),
+  inFolder('a volume whose document was put back was deleted after its turn had come', 40241),
+  inFolder('a task was renewed under an id whose release had just been acknowledged', 50001),
+  inFolder('a service was forgotten whose document was taken out while it was found to be in sync', 70039),
+  inCluster('a task was registered whose activity the API server had refused to write down', 531),
+  inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
+  inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),
 ];

@@ -1,10 +1,10 @@
 /**
- * `npm run simulate -- [--seeds N] [--seed S] [--minutes M] [--trace]`: runs N seeds from S on (default: 100 from 1), or as many as
- * fit into M minutes. One run in a hundred is made twice, and has to be the same to the last event. A failing seed is shrunk, and told
+ * `npm run simulate -- [--place folder|cluster|both] [--seeds N] [--seed S] [--minutes M] [--trace]`: runs N seeds from S on (default:
+ * 100 from 1, in a folder), or as many as fit into M minutes. One run in a hundred is made twice, and has to be the same to the last event. A failing seed is shrunk, and told
  * with all that is needed to run it again; `--trace` prints every event of a run.
  */
 import { parseArgs } from 'node:util';
-import { scriptOf } from './script.ts';
+import { places, scriptOf, type Script } from './script.ts';
 import { describe, shrink } from './shrink.ts';
 import { run, type Result } from './world.ts';
 
@@ -12,6 +12,7 @@ const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '100' },
     seed: { type: 'string', default: '1' },
+    place: { type: 'string', default: 'folder' },
     minutes: { type: 'string' },
     trace: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: true },
@@ -49,27 +50,40 @@ function add(result: Result): void {
   for (const each of result.coverage) total.coverage.add(each);
 }
 
-async function tell(seed: number, { violation, traceHash }: Result): Promise<void> {
+async function tell(script: Script, { violation, traceHash }: Result): Promise<void> {
+  const { seed, place } = script;
   total.failures += 1;
   say(`seed ${seed} violates ${violation?.invariant} at ${violation?.atMs} ms: ${violation?.message}`);
-  say(`trace ${traceHash}; again: npm run simulate -- --seeds 1 --seed ${seed} --trace`);
+  say(`trace ${traceHash}; again: npm run simulate -- --place ${place} --seeds 1 --seed ${seed} --trace`);
   if (!values.shrink) return;
-  say(`shrunk: ${describe(await shrink(scriptOf(seed)))}`);
+  say(`shrunk: ${describe(await shrink(script))}`);
 }
 
-for (let seed = first; seed < first + count && performance.now() - startedMs < limitMs; seed += 1) {
-  const script = scriptOf(seed);
+/** Whether it may go on. */
+async function runOne(script: Script): Promise<boolean> {
+  const { seed } = script;
   const result = await run(script, values.trace ? { onTrace: say } : {});
   add(result);
-  if (result.violation) {
-    await tell(seed, result);
-    if (!values['keep-going']) break;
-  }
-  if (seed % twiceEach !== 0) continue;
+  if (result.violation) await tell(script, result);
+  const mayGoOn = !result.violation || values['keep-going'];
+  if (seed % twiceEach !== 0 || !mayGoOn) return mayGoOn;
   const again = await run(script);
-  if (again.traceHash === result.traceHash) continue;
+  if (again.traceHash === result.traceHash) return true;
   total.failures += 1;
   say(`seed ${seed} ran in two ways: ${result.traceHash} and ${again.traceHash}`);
+  return true;
+}
+
+const chosen = places.filter((place) => values.place === 'both' || values.place === place);
+if (chosen.length === 0) throw new Error('--place is folder, cluster or both');
+
+let mayGoOn = true;
+for (
+  let seed = first;
+  mayGoOn && seed < first + count && performance.now() - startedMs < limitMs;
+  seed += 1
+) {
+  for (const place of chosen) mayGoOn &&= await runOne(scriptOf(seed, place));
 }
 
 const seconds = (performance.now() - startedMs) / 1000;

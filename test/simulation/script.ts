@@ -2,11 +2,16 @@
  * What happens in one run, drawn from its seed before it begins: who does what when, and which faults there are. A
  * script can be made smaller, and still be run: that is how a failing seed is shrunk.
  */
+import { clusterDeeds, drawClusterFaults, type ClusterDeed } from './cluster/faults.ts';
 import { drawFaults, worldFaults, type FaultKind, type WorldFault } from './faults.ts';
 import { stream } from './random-port.ts';
 import type { UserKind } from './documents.ts';
 
-export type Deed = 'write' | 'remove' | WorldFault;
+export type Deed = 'write' | 'remove' | WorldFault | ClusterDeed;
+
+/** Where the fleet is declared and its state kept. */
+export const places = ['folder', 'cluster'] as const;
+export type PlaceName = (typeof places)[number];
 
 export interface Action {
   readonly atMs: number;
@@ -24,6 +29,7 @@ export interface Slot {
 
 export interface Script {
   readonly seed: number;
+  readonly place: PlaceName;
   readonly faults: ReadonlyMap<FaultKind, number>;
   readonly slots: readonly Slot[];
   readonly actions: readonly Action[];
@@ -33,14 +39,75 @@ export interface Script {
   readonly rateLimitPerSecond: number | undefined;
 }
 
-export function scriptOf(seed: number): Script {
+/** How many objects of a kind there may be, and how often people write and remove them. */
+interface Crowd {
+  readonly services: number;
+  readonly volumes: number;
+  readonly templates: number;
+  readonly registries: number;
+  readonly writesPerMinute: readonly number[];
+  /** Of writes for each removal, roughly. */
+  readonly writesPerRemoval: number;
+}
+
+/** `few` is how seeds were drawn at first: regressions from then mean that. */
+const crowds = {
+  few: {
+    services: 9,
+    volumes: 3,
+    templates: 2,
+    registries: 1,
+    writesPerMinute: [1, 3, 6],
+    writesPerRemoval: 10 / 3,
+  },
+  many: {
+    services: 16,
+    volumes: 5,
+    templates: 4,
+    registries: 2,
+    writesPerMinute: [2, 6, 12],
+    writesPerRemoval: 5 / 3,
+  },
+} as const satisfies Record<string, Crowd>;
+export type CrowdName = keyof typeof crowds;
+
+export function scriptOf(seed: number, place: PlaceName = 'folder', crowd: CrowdName = 'many'): Script {
+  const script = folderScript(seed, crowds[crowd]);
+  return place === 'folder' ? script : clusterScript(script);
+}
+
+/** The same fleet and the same people, and what else goes wrong in a cluster. */
+function clusterScript(script: Script): Script {
+  const random = stream(script.seed, 'cluster script');
+  const drawn = drawClusterFaults(random);
+  const actions: Action[] = script.actions.filter(({ do: deed }) => !folderDeeds.has(deed));
+  for (const deed of clusterDeeds) {
+    const count = drawn.has(deed) ? random.between(1, 6) : 0;
+    for (let each = 0; each < count; each += 1) {
+      const slot = random.between(0, script.slots.length - 1);
+      const atMs = random.between(0, script.healAtMs - 1);
+      actions.push({ atMs, do: deed, slot, seed: random.between(0, 2 ** 30) });
+    }
+  }
+  return {
+    ...script,
+    place: 'cluster',
+    faults: new Map([...script.faults, ...drawn]),
+    actions: actions.sort((left, right) => left.atMs - right.atMs),
+  };
+}
+
+/** A cluster has no disk of ours to be full, and shows all or nothing. */
+const folderDeeds: ReadonlySet<Deed> = new Set<Deed>(['fill-disk', 'lose-source']);
+
+function folderScript(seed: number, crowd: Crowd): Script {
   const random = stream(seed, 'script');
   const faults = drawFaults(random);
   const slots = slotsOf(
-    random.between(2, 16),
-    random.between(0, 5),
-    random.between(0, 4),
-    random.between(0, 2),
+    random.between(2, crowd.services),
+    random.between(0, crowd.volumes),
+    random.between(0, crowd.templates),
+    random.between(0, crowd.registries),
   );
   const healAtMs = random.pick([5, 10, 20, 40]) * 60_000;
   const actions: Action[] = [];
@@ -60,12 +127,13 @@ export function scriptOf(seed: number): Script {
     if (random.chance(0.8))
       actions.push({ atMs: random.between(0, 20_000), do: 'write', slot, seed: random.between(0, 2 ** 30) });
   }
-  const perMinute = random.pick([2, 6, 12]);
+  const perMinute = random.pick(crowd.writesPerMinute);
   add('write', Math.ceil((perMinute * healAtMs) / 60_000));
-  add('remove', Math.ceil((perMinute * healAtMs) / 100_000));
+  add('remove', Math.ceil((perMinute * healAtMs) / 60_000 / crowd.writesPerRemoval));
   for (const deed of worldFaults) if (faults.has(deed)) add(deed, random.between(1, 6));
   return {
     seed,
+    place: 'folder',
     faults,
     slots,
     actions: actions.sort((left, right) => left.atMs - right.atMs),

@@ -5,12 +5,13 @@
 import { stringify } from 'yaml';
 import type { DesiredSnapshot, DesiredSource } from '../../src/desired/index.ts';
 import { desiredOf } from '../support/desired.ts';
+import type { Shelf } from './place.ts';
 import type { Json } from './watch.ts';
 
 /** `half`: of the rest it is known that it could not be read. */
 export type Loss = 'none' | 'empty' | 'half';
 
-export class SimulatedFolder {
+export class SimulatedFolder implements Shelf {
   readonly #files = new Map<string, string>();
   readonly #listeners = new Set<(snapshot: DesiredSnapshot) => void>();
   #loss: Loss = 'none';
@@ -34,6 +35,15 @@ export class SimulatedFolder {
   lose(loss: Loss): void {
     this.#loss = loss;
     this.publish();
+  }
+
+  /** A file that is gone leaves nothing behind. */
+  isLeaving(): boolean {
+    return false;
+  }
+
+  heal(): void {
+    this.lose('none');
   }
 
   /** For one life of the manager; `isOver` tells when that is no more. */

@@ -17,7 +17,7 @@ export function marked({ plane, disk }: View, key: ObjectKey, how: 'alive' | 'an
   const { store } = plane;
   if (!store) return [];
   const owner = { id: ownerId(disk.owner.ownerName), digestKey: disk.owner.digestKey };
-  const uid = derivedUid(disk.owner.ownerName, key);
+  const uid = disk.record(key)?.uid ?? derivedUid(disk.owner.ownerName, key);
   switch (parseObjectKey(key).kind) {
     case 'ContainerService': {
       const isOurs = (names: readonly string[]) =>

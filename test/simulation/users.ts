@@ -3,17 +3,19 @@ import { objectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { edited, manifestOf, newDocument, secrets, type Document } from './documents.ts';
 import type { Action, Slot } from './script.ts';
-import type { SimulatedFolder } from './source.ts';
+import type { Shelf } from './place.ts';
 import type { Wanted } from './watch.ts';
 
 export const accountName = 'default';
 
 export interface UsersOptions {
-  readonly folder: SimulatedFolder;
+  readonly shelf: Shelf;
   readonly slots: readonly Slot[];
   readonly accountSpec: object;
   readonly nowMs: () => number;
 }
+
+const copied: ReadonlySet<string> = new Set(['ContainerService', 'StorageVolume', 'ServiceTemplate']);
 
 /** What was on its way when a document was written again may still be done. */
 const shortWhileMs = 120_000;
@@ -29,26 +31,26 @@ export class Users {
 
   constructor(options: UsersOptions) {
     this.#options = options;
-    for (const secret of secrets) options.folder.write(`secret-${secret.metadata.name}`, secret);
+    for (const secret of secrets) options.shelf.write(`secret-${secret.metadata.name}`, secret);
     this.writeAccount({});
   }
 
   writeAccount(annotations: Readonly<Record<string, string>>): void {
-    const { folder, accountSpec } = this.#options;
-    folder.write('secret-key', {
+    const { shelf, accountSpec } = this.#options;
+    shelf.write('secret-key', {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { name: 'compute' },
       stringData: { apiKey: (accountSpec as { apiKey: string }).apiKey },
     });
     const { apiKey: _apiKey, ...spec } = accountSpec as { apiKey: string };
-    folder.write('account', {
+    shelf.write('account', {
       apiVersion: 'fleetkeeper.dev/v1alpha1',
       kind: 'Account',
       metadata: { name: accountName, annotations },
       spec,
     });
-    folder.publish();
+    shelf.publish();
   }
 
   history(key: ObjectKey): readonly Wanted[] {
@@ -74,6 +76,7 @@ export class Users {
     const used = new Set(documents.map(({ spec }) => spec.storage?.volumeRef?.name));
     const volumes = documents
       .filter((each) => each.kind === 'StorageVolume' && !used.has(each.name))
+      .filter((each) => !this.#options.shelf.isLeaving(objectKey(each.kind, 'default', each.name)))
       .map((each) => each.name);
     const document = newDocument(kind, name, random, volumes);
     // What is written anew under its old name finds what there was, until that is gone.
@@ -98,6 +101,23 @@ export class Users {
     this.#drop(key);
   }
 
+  /** Somebody makes a second one out of what is there, under a name that was never used. */
+  copy({ slot, seed }: Action): { readonly from: ObjectKey; readonly to: ObjectKey } | undefined {
+    const { kind, name } = this.#slot(slot);
+    const from = objectKey(kind, 'default', name);
+    const original = this.#documents.get(from);
+    const unused = this.#options.slots.filter(
+      (each) => each.kind === kind && !this.#histories.has(objectKey(kind, 'default', each.name)),
+    );
+    const other = unused[seed % Math.max(1, unused.length)];
+    if (!original || !other || !copied.has(kind)) return undefined;
+    const to = objectKey(kind, 'default', other.name);
+    const { storage: _theirs, ...spec } = original.spec;
+    this.lives += 1;
+    this.#put(to, { ...original, name: other.name, spec });
+    return { from, to };
+  }
+
   /** At the end people see to what only people can: tasks without a service go, and each document says what can be had. */
   tidyUp(mend: (document: Document) => Document): void {
     for (const [key, document] of this.#documents) {
@@ -116,16 +136,16 @@ export class Users {
     const wanted = { key, name: document.name, spec: document.spec };
     this.wanted.set(key, wanted);
     this.#histories.set(key, [...this.history(key), wanted]);
-    this.#options.folder.write(key, manifestOf(document));
-    this.#options.folder.publish();
+    this.#options.shelf.write(key, manifestOf(document));
+    this.#options.shelf.publish();
   }
 
   #drop(key: ObjectKey): void {
     this.#documents.delete(key);
     this.wanted.delete(key);
     this.#removedAtMs.set(key, this.#options.nowMs());
-    this.#options.folder.remove(key);
-    this.#options.folder.publish();
+    this.#options.shelf.remove(key);
+    this.#options.shelf.publish();
   }
 
   #slot(index: number): Slot {

@@ -1,7 +1,8 @@
 /** What the checker is shown, as it happens. Every invariant is a function that returns a watcher of what it needs. */
 import type { ObjectKey } from '../../src/resources/index.ts';
-import type { Disk, Write } from './disk.ts';
+import type { Intent } from '../../src/state/index.ts';
 import type { Plane, PlaneReply } from './plane.ts';
+import type { DurableState, Write } from './state.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any;
@@ -50,7 +51,7 @@ export interface Watcher {
   delivered?(delivery: Delivery): void;
   /** Just before it is on the disk. */
   durable?(write: Write): void;
-  /** The manager was started, for the first time or anew. */
+  /** The manager was started, for the first time or anew; in a cluster: another process leads. */
   started?(life: number): void;
   /** The control plane is back after a crash. */
   recovered?(): void;
@@ -68,7 +69,7 @@ export interface Wanted {
 
 /** What an invariant may look at. */
 export interface View {
-  readonly disk: Disk;
+  readonly disk: DurableState;
   readonly plane: Plane;
   readonly settleMs: number;
   readonly nowMs: number;
@@ -81,6 +82,14 @@ export interface View {
   history(key: ObjectKey): readonly Wanted[];
   /** Somebody removed its document a short while ago, whether or not it was written again. */
   wasRemoved(key: ObjectKey): boolean;
+  /** What becomes of it may not be known to anybody. */
+  isOpen(intent: Intent): boolean;
+  /** A write about it has failed since the last one that did not: what it told was never seen. */
+  wroteInVain(key: ObjectKey): boolean;
+  /** Whether this life of the manager may change anything now. */
+  leads(life: number): boolean;
+  /** Another one has taken over from this life. */
+  isOusted(life: number): boolean;
   /** Unix milliseconds of the beginning of the run. */
   readonly epochMs: number;
   /** Tells a violation. The run ends with the first one. */

@@ -1,32 +1,29 @@
 /**
  * One run: the whole manager, unmodified, and the whole control plane behind its HTTP application, on one simulated clock.
- * The manager gets a clock, randomness, a network, a disk and a folder that are all made from the seed.
+ * The manager gets a clock, randomness, a network and a place for its state that are all made from the seed: a folder
+ * (folder-place.ts), or a cluster with two replicas of the operator (cluster/place.ts).
  *
  *     turmoil ── healAtMs ──> healing: no faults, nobody wants anything new ── all as wanted ──> quiet: nothing is sent
- *
- * A crash of the manager ends its life between two events. Everything that it waits for is an event, and between two
- * events nothing of it can be seen from outside; so that is a crash between any two of its awaits.
  */
-import pino from 'pino';
 import type { HttpRequest } from '../../src/api/index.ts';
-import { digestKey, rfc3339 } from '../../src/base/index.ts';
-import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
+import { rfc3339 } from '../../src/base/index.ts';
 import { annotations, type ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
-import { createMetrics } from '../../src/telemetry/index.ts';
+import type { Intent } from '../../src/state/index.ts';
 import { Checker } from './checker.ts';
-import { Disk, SimulatedStore } from './disk.ts';
+import { ClusterPlace, type ReplicaSabotage } from './cluster/place.ts';
 import { settleMs } from './faults.ts';
 import { Disguise } from './disguise.ts';
-import { ForeignHands } from './foreign.ts';
+import { FolderPlace, type Sabotage } from './folder-place.ts';
+import { ForeignHands, type ForeignDeed } from './foreign.ts';
 import { mended } from './healing.ts';
 import { unsettled } from './liveness.ts';
 import { Network } from './network.ts';
+import { epochMs, type Place } from './place.ts';
 import { Plane, ourKey } from './plane.ts';
-import { randomPort, stream } from './random-port.ts';
-import { Life, Scheduler } from './scheduler.ts';
-import type { Action, Script } from './script.ts';
-import { SimulatedFolder } from './source.ts';
+import { stream } from './random-port.ts';
+import { Scheduler } from './scheduler.ts';
+import type { Action, Deed, Script } from './script.ts';
 import { Users } from './users.ts';
 import { isActivity, type Exchange, type Json, type Verdict } from './watch.ts';
 
@@ -42,21 +39,17 @@ export interface Result {
   readonly coverage: ReadonlySet<string>;
 }
 
-/** What a test of the checker changes about the manager; see mutants.ts. */
-export type Sabotage = (options: ManagerOptions, disk: Disk) => ManagerOptions;
-
 export interface RunOptions {
   readonly sabotage?: Sabotage;
+  readonly replicaSabotage?: ReplicaSabotage;
   readonly onTrace?: (line: string) => void;
 }
 
 const requests = { perSecond: 20, burst: 20, concurrency: 8 };
 const minimumBalanceMicros = 5_000_000;
-const logger = pino({ level: 'silent' });
 /** Until all is as wanted: the longest pauses are ten minutes. */
 const longestHealingMs = 45 * 60_000;
 const quietMs = 60_000;
-const epochMs = Date.UTC(2026, 0, 1);
 
 export async function run(script: Script, options: RunOptions = {}): Promise<Result> {
   const world = new World(script, options);
@@ -67,22 +60,11 @@ export async function run(script: Script, options: RunOptions = {}): Promise<Res
   }
 }
 
-interface Running {
-  readonly life: Life;
-  readonly manager: Manager;
-  readonly store: SimulatedStore;
-}
-
 class World {
   readonly #script: Script;
   readonly #options: RunOptions;
   readonly #scheduler: Scheduler;
-  readonly #disk = new Disk({
-    digestKey: digestKey(Buffer.alloc(32, 7)),
-    ownerName: 'simulation',
-    ownerConfirmed: true,
-  });
-  readonly #folder = new SimulatedFolder();
+  readonly #place: Place;
   readonly #users: Users;
   readonly #plane: Plane;
   readonly #network: Network;
@@ -91,12 +73,9 @@ class World {
   readonly #disguise: Disguise;
   readonly #planeRandom: SeededRandom;
   readonly #coverage = new Set<string>();
-  #running: Running | undefined;
-  #lives = 0;
   #exchanges = 0;
   #mutations = 0;
   #lastMutation: { method: string; path: string; key: string; body: Json } | undefined;
-  #clockOffsetMs = 0;
   #massChangeAllowed = false;
   #violation: Result['violation'];
 
@@ -116,7 +95,6 @@ class World {
       minimumBalanceMicros,
       apiKey: ourKey,
     };
-    this.#users = new Users({ folder: this.#folder, slots, accountSpec, nowMs: () => scheduler.nowMs });
     const crashes = faults.has('crash-plane');
     const wallMs = () => epochMs + scheduler.nowMs;
     this.#plane = new Plane({
@@ -149,8 +127,10 @@ class World {
         this.#coverage.add(`${kind} ${method} ${path.replaceAll(/[0-9a-f-]{36}/g, 'id')}`),
       disguise: this.#disguise,
     });
+    this.#place = this.#createPlace();
+    const { shelf } = this.#place;
+    this.#users = new Users({ shelf, slots, accountSpec, nowMs: () => scheduler.nowMs });
     this.#checker = new Checker(this.#view());
-    this.#disk.onDurable = (write) => this.#checker.durable(write);
     this.#plane.onCrash = () => this.#restartPlane();
     this.#foreign = new ForeignHands({
       network: this.#network,
@@ -167,7 +147,7 @@ class World {
     const scheduler = this.#scheduler;
     const failed = () => this.#violation !== undefined;
     await this.#plane.start();
-    this.#start();
+    this.#place.start();
     for (const action of actions) scheduler.after(action.atMs, () => void scheduler.busy(this.#do(action)));
     await scheduler.run(healAtMs, failed);
     if (!failed()) {
@@ -186,22 +166,34 @@ class World {
   }
 
   async close(): Promise<void> {
-    this.#running?.life.end();
+    this.#place.end();
     await this.#plane.stop();
   }
 
-  /** All is as wanted within a bounded time (L1 to L3, L6), and stays so, with nothing sent for a while (L8). */
+  /** All is as wanted within a bounded time, and still is when another process has taken over, which then changes nothing. */
   async #watchRecovery(failed: () => boolean): Promise<void> {
+    await this.#untilQuiet(failed);
+    const before = this.#mutations;
+    if (failed() || !(await this.#place.handOver(failed)) || failed()) return;
+    await this.#untilQuiet(failed);
+    if (this.#mutations === before) return;
+    const { method, path } = this.#lastMutation ?? {};
+    this.#violated('L8', `all was as wanted, and another leader sent ${method} ${path}`);
+  }
+
+  /** All is as wanted within a bounded time (L1 to L3, L6), and stays so, with nothing sent and written for a while (L8). */
+  async #untilQuiet(failed: () => boolean): Promise<void> {
     const scheduler = this.#scheduler;
     const view = this.#view();
     const left = () => unsettled(view, this.#users);
     const untilMs = scheduler.nowMs + longestHealingMs;
+    const changes = () => this.#mutations + this.#place.writes;
     let isQuiet = false;
     while (!failed() && !isQuiet && scheduler.nowMs < untilMs) {
-      const before = this.#mutations;
+      const before = changes();
       const isAsWanted = left() === undefined;
       await scheduler.run(scheduler.nowMs + (isAsWanted ? quietMs : 5000), failed);
-      isQuiet = isAsWanted && left() === undefined && this.#mutations === before;
+      isQuiet = isAsWanted && left() === undefined && changes() === before;
     }
     if (failed() || isQuiet) return;
     const { method, path } = this.#lastMutation ?? {};
@@ -212,67 +204,19 @@ class World {
     this.#violated(invariant, message);
   }
 
-  #start(): void {
-    const { seed } = this.#script;
-    this.#lives += 1;
-    const number = this.#lives;
-    const scheduler = this.#scheduler;
-    const random = stream(seed, `manager ${number}`);
-    const wallMs = () => epochMs + scheduler.nowMs + this.#clockOffsetMs;
-    const life = new Life(scheduler, wallMs, random.between(0, 1_000_000));
-    const store = new SimulatedStore({
-      disk: this.#disk,
-      life,
-      random: stream(seed, `disk ${number}`),
-      nowMs: () => scheduler.nowMs,
-    });
-    const plain: ManagerOptions = {
-      source: this.#folder.source(() => life.isOver),
-      store,
-      environment: { url: undefined, apiKey: () => undefined },
-      clock: life.clock,
-      random: randomPort(random),
-      createTransport: () => this.#network.transport(life, number),
-      logger,
-      metrics: createMetrics(),
-      settleMs,
-      graceMs: 0,
-      allowMassChange: false,
-      mode: 'manage',
+  #createPlace(): Place {
+    const { sabotage, replicaSabotage } = this.#options;
+    const parts = {
+      script: this.#script,
+      scheduler: this.#scheduler,
+      network: this.#network,
+      checker: () => this.#checker,
+      violated: (invariant: string, message: string) => this.#violated(invariant, message),
+      onFault: (kind: string, request: string) => void this.#coverage.add(`${kind} ${request}`),
     };
-    const manager = new Manager(this.#options.sabotage?.(plain, this.#disk) ?? plain);
-    this.#running = { life, manager, store };
-    scheduler.trace(`manager ${number} starts`);
-    this.#checker.started(number);
-    void manager.start().catch((error: unknown) => this.#violated('START', String(error)));
-  }
-
-  #taken(): Running | undefined {
-    const running = this.#running;
-    this.#running = undefined;
-    return running;
-  }
-
-  #crash(restartAfterMs: number): void {
-    const running = this.#taken();
-    if (!running) return;
-    this.#scheduler.trace('manager is killed');
-    running.life.end();
-    running.store.crash();
-    this.#network.cutOff();
-    this.#scheduler.after(restartAfterMs, () => this.#start());
-  }
-
-  /** SIGTERM: requests under way are finished. */
-  #stop(restartAfterMs: number): void {
-    const running = this.#taken();
-    if (!running) return;
-    this.#scheduler.trace('manager is stopped');
-    const restart = () => {
-      running.life.end();
-      this.#scheduler.after(restartAfterMs, () => this.#start());
-    };
-    void running.manager.stop().then(restart);
+    return this.#script.place === 'cluster'
+      ? new ClusterPlace(parts, replicaSabotage)
+      : new FolderPlace(parts, sabotage);
   }
 
   #restartPlane(): void {
@@ -287,49 +231,35 @@ class World {
     const scheduler = this.#scheduler;
     scheduler.trace(`action ${action.do} ${action.slot}`);
     const one = (count: number) => seed % count;
-    switch (action.do) {
-      case 'write':
-        return this.#users.write(action);
-      case 'remove':
-        return this.#users.remove(action);
-      case 'crash-manager':
-        return this.#crash(one(20_000));
-      case 'stop-manager':
-        return this.#stop(one(20_000));
-      case 'stall-manager':
-        return this.#running?.life.stall(one(60_000));
-      case 'crash-plane':
-        return this.#plane.crashAtCommit();
-      case 'jump-clock':
-        this.#clockOffsetMs += one(7_200_000) - 3_600_000;
-        return;
-      case 'fill-disk':
-        this.#disk.fullUntilMs = scheduler.nowMs + one(60_000);
-        return;
-      case 'lose-source':
-        this.#folder.lose(one(2) === 0 ? 'empty' : 'half');
-        scheduler.after(one(90_000), () => this.#folder.lose('none'));
-        return;
-      case 'odd-state': {
+    const foreign = (deed: ForeignDeed) => () => this.#foreign.act(deed, seed);
+    const deeds: Partial<Record<Deed, () => unknown>> = {
+      write: () => this.#users.write(action),
+      remove: () => this.#users.remove(action),
+      'copy-object': () => {
+        const copy = this.#users.copy(action);
+        if (copy) this.#place.copied(copy.from, copy.to);
+      },
+      'crash-plane': () => this.#plane.crashAtCommit(),
+      'odd-state': () => {
         const services = [...(this.#plane.store?.services.all() ?? [])];
-        return this.#disguise.odd(services[one(Math.max(1, services.length))]?.id ?? '', one(120_000));
-      }
-      case 'poor':
-        return this.#disguise.poor(one(180_000));
-      case 'foreign-change':
-      case 'foreign-delete':
-      case 'foreign-create':
-      case 'foreign-activity':
-      case 'foreign-probe':
-        return this.#foreign.act(action.do, seed);
-    }
+        this.#disguise.odd(services[one(Math.max(1, services.length))]?.id ?? '', one(120_000));
+      },
+      poor: () => this.#disguise.poor(one(180_000)),
+      'foreign-change': foreign('foreign-change'),
+      'foreign-delete': foreign('foreign-delete'),
+      'foreign-create': foreign('foreign-create'),
+      'foreign-activity': foreign('foreign-activity'),
+      'foreign-probe': foreign('foreign-probe'),
+    };
+    const deed = deeds[action.do] ?? (() => this.#place.do(action));
+    return deed();
   }
 
   async #heal(): Promise<void> {
     const scheduler = this.#scheduler;
     scheduler.trace('healing');
     this.#disguise.end();
-    this.#disk.fullUntilMs = 0;
+    this.#place.heal();
     this.#plane.spare();
     while (!this.#plane.isUp) await scheduler.run(scheduler.nowMs + 1000, () => false);
     this.#massChangeAllowed = true;
@@ -337,8 +267,8 @@ class World {
       [annotations.allowMassChangeUntil]: rfc3339(epochMs + scheduler.nowMs + 10 * 86_400_000),
     };
     this.#users.writeAccount(until);
-    this.#users.tidyUp((document) => mended(document, this.#disk, this.#plane));
-    this.#folder.lose('none');
+    this.#users.tidyUp((document) => mended(document, this.#place.state, this.#plane));
+    this.#place.shelf.heal();
     await this.#foreign.releaseAll();
   }
 
@@ -347,7 +277,7 @@ class World {
     const { method, url, headers, body: text } = request;
     const path = new URL(url).pathname;
     const key = headers['idempotency-key'];
-    const object = this.#disk.intents().find(({ idempotencyKey }) => idempotencyKey === key)?.object;
+    const object = this.#place.state.intents().find(({ idempotencyKey }) => idempotencyKey === key)?.object;
     const body: Json = text === undefined ? undefined : JSON.parse(text);
     const exchange = {
       number: this.#exchanges,
@@ -374,9 +304,10 @@ class World {
   #view() {
     const scheduler = this.#scheduler;
     const users = this.#users;
+    const place = this.#place;
     const massChangeAllowed = () => this.#massChangeAllowed;
     return {
-      disk: this.#disk,
+      disk: place.state,
       plane: this.#plane,
       settleMs,
       requests,
@@ -390,7 +321,11 @@ class World {
       },
       epochMs,
       history: (key: ObjectKey) => users.history(key),
-      wasRemoved: (key: ObjectKey) => users.wasRemoved(key),
+      wasRemoved: (key: ObjectKey) => users.wasRemoved(key) || place.shelf.isLeaving(key),
+      isOpen: (intent: Intent) => place.isOpen(intent),
+      wroteInVain: (key: ObjectKey) => place.wroteInVain(key),
+      leads: (life: number) => place.leads(life),
+      isOusted: (life: number) => place.isOusted(life),
       violated: (invariant: string, message: string) => this.#violated(invariant, message),
     };
   }

@@ -247,6 +247,22 @@ describe('a write', () => {
   );
 });
 
+test('conditions that somebody edits are noticed, and written again', async () => {
+  const status = { observedGeneration: 1, conditions: [], state: 'running' };
+  await store.save({ ...(await known()), externalId: 'id-1', status });
+  cluster.edit(trainer, (object) => {
+    object.status = { ...object.status, state: 'edited' };
+  });
+  expect(store.notice(cluster.shown(trainer))).toBe(true);
+  await store.flush(trainer);
+  expect((await afterRestart()).record?.status?.['state']).toBe('running');
+  const written = cluster.patches.length;
+  cluster.edit(trainer, ({ metadata }) => Object.assign(metadata, { labels: { a: 'b' } }));
+  expect(store.notice(cluster.shown(trainer))).toBe(false);
+  await store.flush(trainer);
+  expect(cluster.patches).toHaveLength(written);
+});
+
 describe('somebody who is faster', () => {
   test('is not written over by who has only seen what they wrote', async () => {
     const record = await known();
@@ -282,6 +298,25 @@ describe('somebody who is faster', () => {
     cluster.beforePatch = (key) => cluster.remove(key);
     await expect(store.save({ ...record, externalId: 'id-1' })).rejects.toThrow('not in the cluster');
   });
+});
+
+test('who leads no more writes nothing, not even over what it has seen of another manager', async () => {
+  let leads = true;
+  const identity = { digestKey: digestKey(Buffer.alloc(32, 7)), ownerName: 'cluster' };
+  const mayAct = () => leads;
+  const former = new ClusterStore({ api: cluster, identity, mayAct, clock, random: systemRandom });
+  await former.save({ ...(await known(former)), externalId: 'id-1' });
+  leads = false;
+  await store.save({ ...(await known()), externalId: 'id-2' });
+  const [record] = [...former.records()];
+  if (!record) throw new Error('the store does not know it');
+  const later = { ...record, externalId: 'id-3' };
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    await expect(former.save(later)).rejects.toThrow('does not lead');
+    await expect(former.saveIntent(intentOf(trainer, 'key-1'), later)).rejects.toThrow('does not lead');
+  }
+  await expect(former.remove(trainer)).rejects.toThrow('does not lead');
+  expect((await afterRestart()).record?.externalId).toBe('id-2');
 });
 
 test('what only looks writes nothing', async () => {

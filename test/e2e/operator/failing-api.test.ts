@@ -151,3 +151,31 @@ test.skipIf(withoutFaults)(
     expect(await mutations(plane)).toEqual(before);
   },
 );
+
+test.skipIf(withoutFaults)(
+  'a task whose activity can not be written down is not registered before it can be',
+  async () => {
+    const { fleet, plane } = await createWorld();
+    const server = serverOf(fleet);
+    await fleet.write('web.yaml', [service('web')]);
+    replica(fleet, patient);
+    await fleet.untilReady(1);
+    const end = server.faults.add({
+      match: { verbs: ['patch'], resource: 'protectedtasks', subresource: 'status' },
+      status: 503,
+    });
+    const task = {
+      apiVersion: 'fleetkeeper.dev/v1alpha1',
+      kind: 'ProtectedTask',
+      metadata: { name: 'epoch' },
+      spec: { serviceRef: { name: 'web' } },
+    };
+    await fleet.write('task.yaml', [task]);
+    const refusals = () => server.requests().filter(({ status }) => status === 503).length;
+    await eventually('some refusals', async () => refusals() >= 4);
+    const beats = (await mutations(plane)).filter(({ path }) => path.endsWith('/activity'));
+    expect(beats).toEqual([]);
+    end();
+    await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  },
+);

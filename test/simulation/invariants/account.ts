@@ -106,7 +106,9 @@ const s16Activity: Invariant = (view) => {
       if (!release && released.has(id))
         view.violated('S16', `a heartbeat of ${id}, whose release was acknowledged`);
       const wanted = view.wanted.get(key);
-      const isOver = wanted === undefined || wanted.spec.released === true;
+      // Of a lost source it knows what that last said.
+      const isToldOver = (record.manifest.spec as Json).released === true;
+      const isOver = wanted === undefined || wanted.spec.released === true || isToldOver;
       if (release && !isOver && !view.wasRemoved(key))
         view.violated('S16', `${id} is released, and ${key} is not over`);
     },

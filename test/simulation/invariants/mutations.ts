@@ -21,25 +21,34 @@ function keysEver({ disk, wanted }: Parameters<Invariant>[0]): Iterable<ObjectKe
 }
 
 /** The intent is on the disk before its request is sent; so is the id under which an activity is registered. */
-const s2IntentBeforeEffect: Invariant = (view) => ({
-  sent(exchange) {
-    const { disk } = view;
-    const { method, path, key, body } = exchange;
-    const told = `${method} ${path} with the key ${key}`;
-    if (isActivity(exchange) && method === 'POST') {
-      const lease = disk.records().find(({ lease: kept }) => kept?.activityId === body.id)?.lease;
-      if (!lease) view.violated('S2', `${told}: the activity ${body.id} is not on the disk`);
-      else if (body.release && lease.releaseKey !== key)
-        view.violated('S2', `${told}: the key of the release is not on the disk`);
-      return;
-    }
-    if (!isMutation(exchange)) return;
-    const intent = disk.intents().find(({ idempotencyKey }) => idempotencyKey === key);
-    if (!intent) view.violated('S2', `${told}: there is no such intent on the disk`);
-    else if (intent.outcome !== 'pending')
-      view.violated('S2', `${told}: its intent is ${intent.outcome} already`);
-  },
-});
+const s2IntentBeforeEffect: Invariant = (view) => {
+  /** Activities and keys of their releases that were on the disk: an object that is gone may be seen for a moment longer. */
+  const leases = new Set<string>();
+  return {
+    durable(write) {
+      for (const { lease } of write.kind === 'save' ? write.records : [])
+        if (lease) leases.add(`${lease.activityId} ${lease.releaseKey}`);
+    },
+    sent(exchange) {
+      const { disk } = view;
+      const { method, path, key, body } = exchange;
+      const told = `${method} ${path} with the key ${key}`;
+      if (isActivity(exchange) && method === 'POST') {
+        if (body.release && leases.has(`${body.id} ${key}`)) return;
+        const lease = disk.records().find(({ lease: kept }) => kept?.activityId === body.id)?.lease;
+        if (!lease) view.violated('S2', `${told}: the activity ${body.id} is not on the disk`);
+        else if (body.release && lease.releaseKey !== key)
+          view.violated('S2', `${told}: the key of the release is not on the disk`);
+        return;
+      }
+      if (!isMutation(exchange)) return;
+      const intent = disk.intents().find(({ idempotencyKey }) => idempotencyKey === key);
+      if (!intent) view.violated('S2', `${told}: there is no such intent on the disk`);
+      else if (intent.outcome !== 'pending')
+        view.violated('S2', `${told}: its intent is ${intent.outcome} already`);
+    },
+  };
+};
 
 /** A key has one request, and is not sent again once its outcome is written down. */
 const s3KeyDiscipline: Invariant = (view) => {
@@ -66,6 +75,8 @@ const s3KeyDiscipline: Invariant = (view) => {
 
 interface Doubt {
   readonly sinceMs: number;
+  /** What is in doubt. */
+  readonly exchange: number;
   isSettled: boolean;
 }
 
@@ -88,10 +99,14 @@ const s4NoBlindRepeat: Invariant = (view) => {
       open.set(exchange.number, object);
     },
     received(exchange, { verdict }) {
-      const object = open.get(exchange.number);
-      open.delete(exchange.number);
+      const { number } = exchange;
+      const object = open.get(number);
+      open.delete(number);
       if (object !== undefined && verdict === 'uncertain')
-        doubts.set(object, { sinceMs: view.nowMs, isSettled: false });
+        doubts.set(object, { sinceMs: view.nowMs, exchange: number, isSettled: false });
+      // A process that leads no more, and lives on, is answered all the same.
+      const told = [...doubts].find(([, doubt]) => doubt.exchange === number);
+      if (told && verdict !== 'uncertain') doubts.delete(told[0]);
       if (exchange.method !== 'GET' || verdict !== 'done') return;
       for (const doubt of doubts.values()) {
         if (exchange.sentAtMs >= doubt.sinceMs + view.settleMs) doubt.isSettled = true;
@@ -99,7 +114,8 @@ const s4NoBlindRepeat: Invariant = (view) => {
     },
     /** Whatever was under way when the process died is uncertain for the next one. */
     started() {
-      for (const object of open.values()) doubts.set(object, { sinceMs: view.nowMs, isSettled: false });
+      for (const [exchange, object] of open)
+        doubts.set(object, { sinceMs: view.nowMs, exchange, isSettled: false });
       open.clear();
     },
   };

@@ -16,6 +16,8 @@ export interface DeleteOptions {
   readonly isDryRun: boolean;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
+  /** When it is asked for (RFC 3339); default: now. */
+  readonly time?: string;
 }
 
 export function parseDeleteOptions(query: URLSearchParams, body: unknown): DeleteOptions {
@@ -61,7 +63,7 @@ export function remove(
     store.remove(kind.storage, entry);
     return { entry, isGone: true };
   }
-  return { entry: marked(store, kind, entry, finalizers), isGone: false };
+  return { entry: marked(store, kind, entry, finalizers, options.time), isGone: false };
 }
 
 function refuseOther(kind: Kind, { metadata }: StoredObject, { uid, resourceVersion }: DeleteOptions): void {
@@ -96,7 +98,13 @@ function finalizersOf(kind: Kind, { metadata }: StoredObject, options: DeleteOpt
   return [...new Set([...finalizers, ...added.filter((finalizer) => finalizer !== undefined)])];
 }
 
-function marked(store: Store, kind: Kind, entry: Entry, finalizers: readonly string[]): Entry {
+function marked(
+  store: Store,
+  kind: Kind,
+  entry: Entry,
+  finalizers: readonly string[],
+  time: string = timestamp(),
+): Entry {
   const { metadata } = entry.object;
   if (metadata.deletionTimestamp !== undefined) return entry;
   const object: StoredObject = {
@@ -105,7 +113,7 @@ function marked(store: Store, kind: Kind, entry: Entry, finalizers: readonly str
       ...metadata,
       ...(metadata.generation !== undefined && { generation: metadata.generation + 1 }),
       ...(finalizers.length > 0 && { finalizers }),
-      deletionTimestamp: timestamp(),
+      deletionTimestamp: time,
       deletionGracePeriodSeconds: 0,
     },
   };

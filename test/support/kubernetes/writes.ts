@@ -36,13 +36,24 @@ export interface Written {
   readonly isNew: boolean;
 }
 
+/** What a new object is given; a simulation has its own. */
+export interface Stamps {
+  readonly uid: () => string;
+  /** RFC 3339. */
+  readonly time: () => string;
+}
+
+const systemStamps: Stamps = { uid: () => randomUUID(), time: () => timestamp() };
+
 export class Writes {
   readonly #store: Store;
   readonly #kinds: Kinds;
+  readonly #stamps: Stamps;
 
-  constructor(store: Store, kinds: Kinds) {
+  constructor(store: Store, kinds: Kinds, stamps: Stamps = systemStamps) {
     this.#store = store;
     this.#kinds = kinds;
+    this.#stamps = stamps;
   }
 
   create(write: Write, body: unknown): Written {
@@ -122,9 +133,9 @@ export class Writes {
       ...given,
       name,
       ...(namespace !== undefined && { namespace }),
-      uid: randomUUID(),
+      uid: this.#stamps.uid(),
       resourceVersion: '',
-      creationTimestamp: timestamp(),
+      creationTimestamp: this.#stamps.time(),
       ...(kind.hasGeneration && { generation: 1 }),
     };
     const dropsStatus = kind.hasStatus && kind.schema !== undefined;

@@ -1,0 +1,212 @@
+/**
+ * The operator: one of its replicas, which holds the Lease (of its shard), acts.
+ *
+ *     standby ── Lease taken ──> leading ── stopped ──> stopping ─> Lease given back ─> `stopped`
+ *        └── stopped ──> `stopped`  └── Lease lost ──> `lost`: the process is to end, so that a new start begins clean
+ *
+ * A leader that has lost its Lease sends nothing that changes anything from that moment on, whether it has noticed or not:
+ * the door to the API asks for the Lease before each such request (`mayAct`).
+ */
+import type { EndpointProbe, Transport } from '../api/index.ts';
+import type { Clock, Random } from '../base/index.ts';
+import {
+  createClusterSource,
+  type DesiredSnapshot,
+  type DesiredSource,
+  type Shard,
+} from '../desired/index.ts';
+import { JobProtection } from '../jobs/index.ts';
+import { Election, EventRecorder, type KubernetesApi } from '../kubernetes/index.ts';
+import { ClusterStore, openClusterIdentity, type ObjectRecord } from '../state/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
+import type { EnvironmentAccount } from './account-specs.ts';
+import { ClusterEvents } from './cluster-events.ts';
+import { storedObject, watchedByStore } from './cluster-objects.ts';
+import { collectFleetMetrics } from './fleet-metrics.ts';
+import type { HealthCheck } from './health.ts';
+import { Manager } from './manager.ts';
+import { UnusableObjects } from './unusable-objects.ts';
+
+export interface OperatorOptions {
+  readonly api: KubernetesApi;
+  /** Of this process among the replicas, and of no other that ever was. */
+  readonly identity: string;
+  readonly environment: EnvironmentAccount;
+  /** The owner's name, when it was given. */
+  readonly owner: string | undefined;
+  /** The identity that a person has said to be right for whichever account shows it. */
+  readonly acceptedIdentity?: string;
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  readonly shard: Shard | undefined;
+  readonly leaseMs: number;
+  /** How long a request with an unknown outcome may still take effect. */
+  readonly settleMs: number;
+  /** How this fleet is named on the command line, for messages that advise a command. */
+  readonly commandFlags?: string;
+  /** Aborted when the process is asked to stop. */
+  readonly stopped: AbortSignal;
+  readonly onSource?: (snapshot: DesiredSnapshot) => void;
+  /** The network, of which a simulation has its own. */
+  readonly createTransport?: (clock: Clock) => Transport;
+  readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Why it has ended. */
+export type OperatorEnd = 'stopped' | 'lost';
+
+/** Who deletes many objects does it one after the other: so long none of it is carried out, so that the brake sees them all. */
+const goneAfterMs = 1000;
+/** How long Events that are still to be written may hold up the end. */
+const eventsMs = 2000;
+
+/** What a leader has beside its manager. */
+interface Leading {
+  readonly store: ClusterStore;
+  readonly events: ClusterEvents;
+  readonly jobs: JobProtection;
+  readonly unusable: UnusableObjects;
+}
+
+export class Operator {
+  readonly #options: OperatorOptions;
+  readonly #election: Election;
+  readonly #elected = Promise.withResolvers<void>();
+  readonly #lost = Promise.withResolvers<string>();
+  #manager: Manager | undefined;
+
+  constructor(options: OperatorOptions) {
+    this.#options = options;
+    this.#election = new Election({
+      ...options,
+      namespace: options.api.namespace,
+      name: leaseName(options.shard),
+      onLeading: () => this.#elected.resolve(),
+      onLost: (reason) => this.#lost.resolve(reason),
+    });
+  }
+
+  /** A replica that waits for its turn is as alive as one that acts. */
+  get liveness(): readonly HealthCheck[] {
+    return this.#manager?.liveness ?? [{ name: 'standby', problem: undefined }];
+  }
+
+  get readiness(): readonly HealthCheck[] {
+    return this.#manager?.sourceReadiness ?? [{ name: 'standby', problem: undefined }];
+  }
+
+  metricsText(): Promise<string> {
+    const { metrics, clock } = this.#options;
+    if (this.#manager) collectFleetMetrics(metrics, this.#manager, clock);
+    return metrics.registry.metrics();
+  }
+
+  /** Rejects when the cluster does not let it begin. */
+  async run(): Promise<OperatorEnd> {
+    const { logger, api, stopped: signal, shard } = this.#options;
+    const stopped = untilAborted(signal);
+    this.#election.start();
+    logger.info({ cluster: api.description, lease: leaseName(shard) }, 'waiting for the Lease');
+    try {
+      await Promise.race([this.#elected.promise, stopped]);
+      if (signal.aborted) return 'stopped';
+      return await this.#lead(stopped);
+    } finally {
+      await this.#election.stop();
+    }
+  }
+
+  async #lead(stopped: Promise<void>): Promise<OperatorEnd> {
+    const { api, logger, clock, random, owner, identity: instance, namespaces, shard } = this.#options;
+    const identity = await openClusterIdentity({ api, random, owner });
+    const recorder = new EventRecorder({ ...this.#options, instance });
+    const jobs = new JobProtection({ ...this.#options, namespaces, protect: (shard?.index ?? 0) === 0 });
+    const mayAct = () => this.#election.mayAct();
+    const store = new ClusterStore({ api, identity, mayAct, clock, random });
+    const unusable = new UnusableObjects({ api, store, mayAct, clock, logger });
+    const events = new ClusterEvents({ recorder, store, clock });
+    const manager = this.#createManager({ store, events, jobs, unusable });
+    this.#manager = manager;
+    try {
+      jobs.start();
+      await Promise.race([manager.start(), stopped, this.#lost.promise]);
+      logger.info({ owner: identity.ownerName }, 'leading');
+      const reason = await Promise.race([stopped, this.#lost.promise]);
+      if (reason === undefined) {
+        logger.info('operator stopping');
+        return 'stopped';
+      }
+      logger.fatal(
+        { note: reason },
+        'the Lease is lost; ending, so that a new start begins with what is then true',
+      );
+      return 'lost';
+    } finally {
+      await jobs.stop();
+      await manager.stop();
+      await unusable.stop();
+      await recorder.stop(eventsMs);
+    }
+  }
+
+  #createManager({ store, events, jobs, unusable }: Leading): Manager {
+    const options = this.#options;
+    return new Manager({
+      ...options,
+      source: this.#createSource(store),
+      store,
+      graceMs: goneAfterMs,
+      allowMassChange: false,
+      mayAct: () => this.#election.mayAct(),
+      jobs,
+      mode: 'manage',
+      onPass: (key, result) => events.passed(key, result),
+      onSource: (snapshot) => {
+        options.onSource?.(snapshot);
+        unusable.tell(snapshot);
+      },
+    });
+  }
+
+  #createSource(store: ClusterStore): DesiredSource {
+    const source = createClusterSource({
+      ...this.#options,
+      onStatus: (key) => {
+        const facts = this.#manager?.snapshot?.objects.get(key)?.cluster;
+        if (facts && store.notice(storedObject(key, facts))) this.#manager?.lookAt(key);
+      },
+    });
+    return watchedByStore({
+      source,
+      store,
+      onNoticed: ({ tampered, vanished }) => {
+        for (const key of tampered) this.#manager?.lookAt(key);
+        for (const record of vanished) this.#tellOrphan(record);
+      },
+    });
+  }
+
+  /** Its finalizer was taken off by hand, or it is another shard's from now on. */
+  #tellOrphan({ key, externalId }: ObjectRecord): void {
+    if (externalId === undefined) return;
+    this.#options.logger.warn(
+      { object: key, id: externalId },
+      'the object went without its cleanup: what it stands for stays as it is',
+    );
+  }
+}
+
+function leaseName(shard: Shard | undefined): string {
+  return shard ? `fleetkeeper-${shard.index}-of-${shard.count}` : 'fleetkeeper';
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,126 @@
+/**
+ * Operators that break one rule of a cluster each: beside those of `../mutants.ts`, which are found in a folder. The rule is broken by
+ * other methods while a run lasts, or by an API server that shows something else than there is.
+ */
+import { Election, type KubernetesApi } from '../../../src/kubernetes/index.ts';
+import { ClusterStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
+import type { ReplicaSabotage } from './place.ts';
+
+export interface ClusterMutant {
+  readonly breaks: string;
+  /** The invariants that may tell of it. */
+  readonly foundBy: readonly string[];
+  readonly sabotage?: ReplicaSabotage;
+  /** Changes the product for as long as a run lasts; returns how to undo it. */
+  readonly patch?: () => () => void;
+}
+
+/** Another method in place of one of a class. */
+function replaced<Target extends object, Name extends keyof Target>(
+  target: Target,
+  name: Name,
+  make: (original: Target[Name]) => Target[Name],
+): () => void {
+  const original = target[name];
+  target[name] = make(original);
+  return () => {
+    target[name] = original;
+  };
+}
+
+/** The Kubernetes API with some of its methods replaced. */
+function withApi(change: (api: KubernetesApi) => Partial<KubernetesApi>): ReplicaSabotage {
+  return (options) => {
+    const { api } = options;
+    const changed = change(api);
+    const proxy = new Proxy(api, {
+      get: (target, name) => {
+        const own: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name, target);
+        return typeof own === 'function' ? (own as () => unknown).bind(target) : own;
+      },
+    });
+    return { ...options, api: proxy };
+  };
+}
+
+type SaveIntent = ClusterStore['saveIntent'];
+
+export const clusterMutants: readonly ClusterMutant[] = [
+  {
+    breaks: 'a leader acts on although its Lease has run out',
+    // What it does not send, it writes over what the next one has written.
+    foundBy: ['S9', 'L1'],
+    patch: () => replaced(Election.prototype, 'mayAct', () => () => true),
+  },
+  {
+    breaks: 'a Lease that could not be written is taken for ours',
+    foundBy: ['S9'],
+    sabotage: withApi((api) => ({
+      replace: async (type, object, signal) => {
+        try {
+          return await api.replace(type, object, signal);
+        } catch (error) {
+          if (type.plural !== 'leases') throw error;
+          return object;
+        }
+      },
+    })),
+  },
+  {
+    breaks: 'a request is sent before the API server has its intent',
+    foundBy: ['S2'],
+    patch: () =>
+      replaced(
+        ClusterStore.prototype,
+        'saveIntent',
+        (original): SaveIntent =>
+          async function saveIntent(this: ClusterStore, intent: Intent, record: ObjectRecord) {
+            void original.call(this, intent, record).catch(() => undefined);
+          },
+      ),
+  },
+  {
+    breaks: 'the finalizer goes when the deletion is accepted',
+    foundBy: ['S13'],
+    patch: () =>
+      replaced(
+        ClusterStore.prototype,
+        'saveIntent',
+        (original): SaveIntent =>
+          async function saveIntent(this: ClusterStore, intent: Intent, record: ObjectRecord) {
+            await original.call(this, intent, record);
+            const isAccepted = intent.action.startsWith('delete-') && intent.outcome === 'applied';
+            if (isAccepted && record.deletionRequestedAt !== undefined) await this.remove(record.key);
+          },
+      ),
+  },
+  {
+    breaks: 'another replica takes a new activity for a task',
+    foundBy: ['S2', 'S16'],
+    patch: () => {
+      const changed = new WeakMap<ClusterStore, Set<string>>();
+      return replaced(
+        ClusterStore.prototype,
+        'observe',
+        (original): ClusterStore['observe'] =>
+          async function observe(this: ClusterStore, ...of) {
+            const noticed = await original.apply(this, of);
+            const done = changed.get(this) ?? new Set(Array.from(this.records(), ({ key }) => key));
+            if (!changed.has(this)) {
+              for (const key of done)
+                await withAnotherActivity(this, this.record(key as ObjectRecord['key']));
+            }
+            changed.set(this, done);
+            return noticed;
+          },
+      );
+    },
+  },
+];
+
+/** As long as nobody looks, it is only in memory. */
+async function withAnotherActivity(store: ClusterStore, record: ObjectRecord | undefined): Promise<void> {
+  if (!record?.lease || record.releasedAt !== undefined) return;
+  const activityId = record.lease.activityId.replace(/^......../, 'ffffffff');
+  await store.saveAll([{ ...record, lease: { ...record.lease, activityId } }]);
+}

@@ -1,0 +1,276 @@
+/**
+ * A cluster, and two replicas of the operator beside each other. A process whose operator has ended is started again after a while, as
+ * kubelet does; one that is asked to stop and does not end in time is killed.
+ *
+ *     running ── killed, stopped, Lease lost ──> ended ── after up to 20 s ──> running, as another process
+ */
+import pino from 'pino';
+import { digestKey } from '../../../src/base/index.ts';
+import { Operator, type OperatorOptions } from '../../../src/manager/index.ts';
+import type { ObjectKey } from '../../../src/resources/index.ts';
+import { identitySecretName, type Intent } from '../../../src/state/index.ts';
+import { createMetrics } from '../../../src/telemetry/index.ts';
+import { settleMs } from '../faults.ts';
+import { epochMs, type Place, type PlaceParts } from '../place.ts';
+import { randomPort, stream } from '../random-port.ts';
+import { Life } from '../scheduler.ts';
+import { hasOpenOutcome } from '../state.ts';
+import type { Action, Deed } from '../script.ts';
+import { ApiServer, typeOf, type Storing } from './api-server.ts';
+import { Leadership, leaseStorage } from './leadership.ts';
+import { Meddlers } from './meddlers.ts';
+import { ReplicaApi } from './replica-api.ts';
+import { ClusterShelf, namespace } from './shelf.ts';
+import { ClusterState } from './state.ts';
+
+/** What a test of the checker changes about a process of the operator; see mutants.ts. */
+export type ReplicaSabotage = (options: OperatorOptions) => OperatorOptions;
+
+interface Replica {
+  /** Its place, of which there are two. */
+  readonly seat: number;
+  /** Counts the processes. */
+  readonly number: number;
+  readonly life: Life;
+  readonly api: ReplicaApi;
+  readonly stopping: AbortController;
+}
+
+const seats = [0, 1];
+const leaseMs = 15_000;
+/** Between two looks at the Lease, with the time that requests take. */
+const longestRetryMs = 3500;
+const longestRestartMs = 20_000;
+/** terminationGracePeriodSeconds. */
+const graceMs = 60_000;
+const logger = pino({ level: 'silent' });
+const ownerName = 'simulation';
+const key = Buffer.alloc(32, 7);
+
+export class ClusterPlace implements Place {
+  readonly shelf: ClusterShelf;
+  readonly state: ClusterState;
+  readonly #parts: PlaceParts;
+  readonly #sabotage: ReplicaSabotage | undefined;
+  readonly #server: ApiServer;
+  readonly #leadership: Leadership;
+  readonly #meddlers: Meddlers;
+  readonly #replicas = new Map<number, Replica>();
+  readonly #clockOffsetsMs = new Map<number, number>();
+  #processes = 0;
+  readonly #wroteInVain = new Set<string>();
+  #downUntilMs = 0;
+  #writes = 0;
+  #hasEnded = false;
+
+  constructor(parts: PlaceParts, sabotage: ReplicaSabotage | undefined) {
+    const { script, scheduler, network, checker } = parts;
+    this.#parts = parts;
+    this.#sabotage = sabotage;
+    const random = stream(script.seed, 'api server');
+    const wallMs = () => epochMs + scheduler.nowMs;
+    this.#server = new ApiServer({ random, wallMs });
+    this.shelf = new ClusterShelf(this.#server, scheduler);
+    const owner = { digestKey: digestKey(key), ownerName, ownerConfirmed: true };
+    this.state = new ClusterState(this.#server, owner);
+    this.#leadership = new Leadership({
+      leaseMs,
+      nowMs: () => scheduler.nowMs,
+      onTaken: (life) => {
+        scheduler.trace(`manager ${life} leads`);
+        // What the one before it has sent is as late as what a dead process has sent.
+        network.cutOff();
+        checker().started(life);
+      },
+    });
+    this.#meddlers = new Meddlers({ server: this.#server, shelf: this.shelf, state: this.state, scheduler });
+    this.#server.onStoring = (storing) => this.#storing(storing);
+    const text = (value: string) => Buffer.from(value).toString('base64');
+    const data = { owner: text(ownerName), digestKey: text(key.toString('hex')) };
+    const metadata = { name: identitySecretName, namespace: 'fleetkeeper' };
+    this.#server.create(typeOf('Secret', 'secrets'), { metadata, data }, 'somebody');
+    const clocks = stream(script.seed, 'clocks of the replicas');
+    for (const seat of seats) this.#clockOffsetsMs.set(seat, clocks.between(-5000, 5000));
+  }
+
+  get writes(): number {
+    return this.#writes;
+  }
+
+  leads(life: number): boolean {
+    return this.#leadership.leads(life);
+  }
+
+  /** An outcome is known to the process before it is written down, with the next status. */
+  isOpen(intent: Intent): boolean {
+    return hasOpenOutcome(intent) && this.#parts.network.isUnderWay(intent.idempotencyKey);
+  }
+
+  wroteInVain(of: ObjectKey): boolean {
+    return this.#wroteInVain.has(of);
+  }
+
+  isOusted(life: number): boolean {
+    return this.#leadership.life !== life;
+  }
+
+  start(): void {
+    for (const seat of seats) this.#start(seat);
+  }
+
+  do(action: Action): void {
+    const { do: deed, seed } = action;
+    const { scheduler } = this.#parts;
+    const one = (count: number) => seed % count;
+    const anyone = this.#replicas.get(one(seats.length));
+    const leader = this.#leader();
+    const breakWatches = () => {
+      for (const { api } of this.#replicas.values()) api.breakWatches();
+    };
+    const deeds: Partial<Record<Deed, () => void>> = {
+      'crash-manager': () => this.#kill(anyone),
+      'kill-leader': () => this.#kill(leader),
+      'stop-manager': () => this.#stop(anyone),
+      'stop-leader': () => this.#stop(leader),
+      'stall-manager': () => anyone?.life.stall(one(60_000)),
+      'stall-leader': () => leader?.life.stall(one(60_000)),
+      'jump-clock': () => this.#jumpClock(one(seats.length), one(7_200_000) - 3_600_000),
+      'api-outage': () => {
+        this.#downUntilMs = scheduler.nowMs + one(60_000);
+        breakWatches();
+      },
+      'compact-history': () => {
+        this.#server.store.compact();
+        breakWatches();
+      },
+    };
+    const meddle = () => this.#meddlers.act(action);
+    (deeds[deed] ?? meddle)();
+  }
+
+  heal(): void {
+    this.#downUntilMs = 0;
+  }
+
+  copied(from: ObjectKey, to: ObjectKey): void {
+    this.#meddlers.copyStatus(from, to);
+  }
+
+  /** L9: when the leader dies, the other replica leads as soon as the Lease has run out. */
+  async handOver(failed: () => boolean): Promise<boolean> {
+    const { scheduler, violated } = this.#parts;
+    const { life } = this.#leadership;
+    this.#kill(this.#leader());
+    const isOver = () => failed() || this.#leadership.life !== life;
+    await scheduler.run(scheduler.nowMs + leaseMs + longestRetryMs, isOver);
+    if (!isOver()) violated('L9', `nobody leads ${leaseMs + longestRetryMs} ms after the leader has died`);
+    return true;
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    for (const { life } of this.#replicas.values()) life.end();
+  }
+
+  /** A leader whose clock runs ahead doubts its Lease, and writes nothing before it has renewed that. */
+  #jumpClock(seat: number, byMs: number): void {
+    for (const { key: any } of this.state.records()) this.#wroteInVain.add(any);
+    this.#clockOffsetsMs.set(seat, (this.#clockOffsetsMs.get(seat) ?? 0) + byMs);
+  }
+
+  #leader(): Replica | undefined {
+    return [...this.#replicas.values()].find(({ number }) => number === this.#leadership.life);
+  }
+
+  #start(seat: number): void {
+    const { script, scheduler, network, onFault, violated } = this.#parts;
+    const { seed, faults, healAtMs } = script;
+    if (this.#hasEnded) return;
+    this.#processes += 1;
+    const number = this.#processes;
+    const random = stream(seed, `replica ${number}`);
+    const wallMs = () => epochMs + scheduler.nowMs + (this.#clockOffsetsMs.get(seat) ?? 0);
+    const life = new Life(scheduler, wallMs, random.between(0, 1_000_000));
+    const api = new ReplicaApi({
+      server: this.#server,
+      scheduler,
+      random: stream(seed, `kubernetes ${number}`),
+      life,
+      lifeNumber: number,
+      faults,
+      healAtMs,
+      onFault,
+      touch: (target) => this.#meddlers.touch(target),
+      onFailedWrite: ({ type: { kind }, name }) => void this.#wroteInVain.add(`${kind}/${namespace}/${name}`),
+      isDown: () => scheduler.nowMs < this.#downUntilMs,
+    });
+    const stopping = new AbortController();
+    const plain: OperatorOptions = {
+      api,
+      identity: `replica-${seat}_${number}`,
+      environment: { url: undefined, apiKey: () => undefined },
+      owner: undefined,
+      namespaces: [],
+      shard: undefined,
+      leaseMs,
+      settleMs,
+      stopped: stopping.signal,
+      createTransport: () => network.transport(life, number),
+      clock: life.clock,
+      random: randomPort(random),
+      logger,
+      metrics: createMetrics(),
+    };
+    const replica = { seat, number, life, api, stopping };
+    this.#replicas.set(seat, replica);
+    scheduler.trace(`manager ${number} starts as replica ${seat}`);
+    const operator = new Operator(this.#sabotage?.(plain) ?? plain);
+    operator.run().then(
+      (end) => this.#ended(replica, end),
+      (error: unknown) => {
+        // The API server has to let it begin; what else there is to fail is a mistake.
+        if ((error as Error).name !== 'KubernetesError') violated('START', String(error));
+        this.#ended(replica, 'failed');
+      },
+    );
+  }
+
+  #kill(replica: Replica | undefined): void {
+    if (!replica || replica.life.isOver) return;
+    this.#parts.network.cutOff();
+    this.#ended(replica, 'killed');
+  }
+
+  /** SIGTERM: it is heard when the process runs. */
+  #stop(replica: Replica | undefined): void {
+    if (!replica || replica.life.isOver) return;
+    this.#parts.scheduler.trace(`manager ${replica.number} is stopped`);
+    replica.life.after(0, () => replica.stopping.abort());
+    this.#parts.scheduler.after(graceMs, () => this.#kill(replica));
+  }
+
+  #ended(replica: Replica, how: string): void {
+    const { scheduler, script } = this.#parts;
+    const { life, seat, number } = replica;
+    if (life.isOver) return;
+    life.end();
+    scheduler.trace(`manager ${number} has ended: ${how}`);
+    const restartMs = stream(script.seed, `restart ${number}`).between(0, longestRestartMs);
+    scheduler.after(restartMs, () => this.#start(seat));
+  }
+
+  #storing(storing: Storing): void {
+    const { checker, script, scheduler } = this.#parts;
+    const { storage, author } = storing;
+    const write = this.state.writeOf(storing);
+    if (write) checker().durable(write);
+    this.state.take(storing);
+    for (const { key: written } of write?.kind === 'save' ? write.records : [])
+      this.#wroteInVain.delete(written);
+    this.#leadership.take(storing);
+    this.shelf.gone(storing);
+    const isQuiet = storage === leaseStorage || storage.startsWith('accounts.') || storage === 'events';
+    if (author !== 'somebody' && !isQuiet) this.#writes += 1;
+    if (author !== 'somebody' && script.place === 'cluster') scheduler.trace(`stored ${storage}`);
+  }
+}

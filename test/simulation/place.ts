@@ -1,0 +1,60 @@
+/** Where a fleet is declared, where its state is kept, and which processes serve it: a folder and a file, or a cluster. */
+import type { ObjectKey } from '../../src/resources/index.ts';
+import type { Intent } from '../../src/state/index.ts';
+import type { Checker } from './checker.ts';
+import type { Network } from './network.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Action, Script } from './script.ts';
+import type { DurableState } from './state.ts';
+import type { Json } from './watch.ts';
+
+/** Where people put their documents, each under a name of its own. */
+export interface Shelf {
+  write(file: string, document: Json): void;
+  remove(file: string): void;
+  /** What was written is shown. */
+  publish(): void;
+  /** Something of its name is on its way out, although it may be wanted anew. */
+  isLeaving(key: ObjectKey): boolean;
+  /** From now on all of it is shown. */
+  heal(): void;
+}
+
+export interface Place {
+  readonly state: DurableState;
+  readonly shelf: Shelf;
+  /** Starts what serves the fleet. */
+  start(): void;
+  /** Whether this life of a manager may change anything at the provider now. */
+  leads(life: number): boolean;
+  /** Another one has taken over from it. */
+  isOusted(life: number): boolean;
+  /** What becomes of it may not be known to anybody. */
+  isOpen(intent: Intent): boolean;
+  /** A write about it has failed since the last one that did not. */
+  wroteInVain(key: ObjectKey): boolean;
+  /** A fault of the place, or of its processes. */
+  do(action: Action): unknown;
+  /** Writes of state that there should be none of when nothing happens. */
+  readonly writes: number;
+  /** From now on nothing goes wrong by itself. */
+  heal(): void;
+  /** Somebody has made `to` out of all that `from` is. */
+  copied(from: ObjectKey, to: ObjectKey): void;
+  /** Once all is as wanted: another process takes over. False where there is only one. */
+  handOver(failed: () => boolean): Promise<boolean>;
+  end(): void;
+}
+
+/** What a place is given of the world. */
+export interface PlaceParts {
+  readonly script: Script;
+  readonly scheduler: Scheduler;
+  readonly network: Network;
+  readonly checker: () => Checker;
+  readonly violated: (invariant: string, message: string) => void;
+  readonly onFault: (kind: string, request: string) => void;
+}
+
+/** Unix milliseconds at which every run begins. */
+export const epochMs = Date.UTC(2026, 0, 1);

@@ -1,0 +1,37 @@
+/** What a manager has made durable, in whatever place it keeps that: the state file, or the objects of a cluster. */
+import type { DigestKey } from '../../src/base/index.ts';
+import type { ObjectKey } from '../../src/resources/index.ts';
+import type { IdentityPin, Intent, ObjectRecord } from '../../src/state/index.ts';
+
+export interface StateOwner {
+  readonly digestKey: DigestKey;
+  readonly ownerName: string;
+  readonly ownerConfirmed: boolean;
+}
+
+export interface DurableState {
+  readonly owner: StateOwner;
+  record(key: ObjectKey): ObjectRecord | undefined;
+  records(): ObjectRecord[];
+  /** The newest one of each object. */
+  intents(): Intent[];
+  intent(key: ObjectKey): Intent | undefined;
+}
+
+/** One durable write. */
+export type Write =
+  | {
+      readonly kind: 'save';
+      readonly records: readonly ObjectRecord[];
+      readonly intent?: Intent;
+      /** All that is written. */
+      readonly text: string;
+      /** Who writes, where there may be several. */
+      readonly life?: number;
+    }
+  | { readonly kind: 'remove'; readonly key: ObjectKey }
+  | { readonly kind: 'pin'; readonly account: string; readonly pin: IdentityPin | undefined };
+
+export function hasOpenOutcome({ outcome }: Intent): boolean {
+  return outcome === 'pending' || outcome === 'unknown';
+}
