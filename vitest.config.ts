@@ -27,8 +27,8 @@ const e2e = {
 };
 
 /**
- * First `unit` (pure code and in-process servers, under 15 s together), then `e2e` (real processes, real sockets, real folders),
- * `e2e-kubernetes` (the same tests with the fleets in a cluster) and `simulation`, last `mutants`. Another one, `conformance`, needs a server to be pointed at, and is
+ * First `unit` (pure code and in-process servers, under 15 s together), then `e2e` (real processes, real sockets, real folders) and
+ * `e2e-kubernetes` (the same tests with the fleets in a cluster), last `simulation` and `mutants`, which only compute. Another one, `conformance`, needs a server to be pointed at, and is
  * started by test/conformance/run.ts.
  */
 export default defineConfig({
@@ -53,7 +53,7 @@ export default defineConfig({
         test: {
           name: 'simulation',
           include: ['test/simulation/simulation.test.ts'],
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       // Minutes of computing: whether the simulation finds each broken rule.

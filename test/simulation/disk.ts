@@ -109,14 +109,16 @@ export class SimulatedStore extends MemoryStore implements StateStore {
   override async saveAll(records: readonly ObjectRecord[]): Promise<void> {
     this.#requireRoom();
     await super.saveAll(records);
-    await this.#enqueue({ kind: 'save', records, text: JSON.stringify({ records }) });
+    const askedAtMs = this.#access.nowMs();
+    await this.#enqueue({ kind: 'save', records, askedAtMs, text: JSON.stringify({ records }) });
   }
 
   override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
     this.#requireRoom();
     await super.saveIntent(intent, record);
     const text = JSON.stringify({ records: [record], intent });
-    await this.#enqueue({ kind: 'save', records: [record], intent, text });
+    const askedAtMs = this.#access.nowMs();
+    await this.#enqueue({ kind: 'save', records: [record], intent, askedAtMs, text });
   }
 
   override async remove(key: ObjectKey): Promise<void> {

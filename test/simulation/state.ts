@@ -26,6 +26,8 @@ export type Write =
       readonly intent?: Intent;
       /** All that is written. */
       readonly text: string;
+      /** Milliseconds since the beginning of the run: when it was asked for, where that may be long before. */
+      readonly askedAtMs?: number;
       /** Who writes, where there may be several. */
       readonly life?: number;
     }

@@ -93,18 +93,18 @@ const s20PruneGuard: Invariant = (view) => {
     },
     durable(write) {
       if (write.kind !== 'save' || view.massChangeAllowed) return;
+      const { askedAtMs = view.nowMs } = write;
       const gone = write.records.filter(
         ({ key, deletionRequestedAt }) =>
           deletionRequestedAt !== undefined && view.disk.record(key)?.deletionRequestedAt === undefined,
       );
-      for (const { key, deletionRequestedAt = 0 } of gone) {
+      for (const { key } of gone) {
         if (view.wanted.has(key) && !view.wasRemoved(key))
           view.violated('S20', `${key} is taken as gone, and nobody removed it`);
-        marks.push(deletionRequestedAt);
+        marks.push(askedAtMs);
       }
       if (gone.length === 0) return;
-      const lastMs = marks.at(-1) ?? 0;
-      marks = marks.filter((atMs) => Math.abs(lastMs - atMs) < windowMs);
+      marks = marks.filter((atMs) => atMs > askedAtMs - windowMs);
       const total =
         view.disk.records().filter(({ deletionRequestedAt }) => deletionRequestedAt === undefined).length +
         marks.length;
