@@ -35,6 +35,7 @@ import { giveUpAdvice, type KindPass } from './kind-pass.ts';
 import { kindOf } from './kinds.ts';
 import { causeOfNewDrift } from './drift-cause.ts';
 import { Absences } from './observe.ts';
+import { LastMutations } from './last-mutations.ts';
 import { Obstacles, unverified } from './obstacles.ts';
 import { Settlement } from './settlement.ts';
 import { Transitions } from './transitions.ts';
@@ -77,8 +78,7 @@ export class Reconciler {
   readonly #absences: Absences;
   /** An object that did not change is the same one in the next snapshot. */
   readonly #specDigests = new WeakMap<object, string>();
-  /** Snapshots that began before this say nothing of the object any more. */
-  readonly #notBeforeMs = new Map<ObjectKey, number>();
+  readonly #lastMutations = new LastMutations();
   readonly #obstacles: Obstacles;
   readonly #settlement: Settlement;
   readonly #transitions: Transitions;
@@ -152,7 +152,7 @@ export class Reconciler {
   }
 
   async #planAndAct(record: ObjectRecord, kind: KindPass, account: AccountHandle | undefined): Promise<Plan> {
-    const notBeforeMs = this.#notBeforeMs.get(record.key) ?? Number.NEGATIVE_INFINITY;
+    const notBeforeMs = this.#lastMutations.notBeforeMs(record.key);
     if (!account) return kind.plan();
     await kind.observe(account, notBeforeMs);
     const distrusted = this.#trust.doubt(kind, account);
@@ -201,7 +201,7 @@ export class Reconciler {
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
     const outcome = await execute(this.#options, account.api, plan.step, target).finally(() => {
       // Also when the outcome could not be written down: what was read before says nothing any more.
-      this.#notBeforeMs.set(record.key, clock.monotonicMs());
+      this.#lastMutations.ended(record.key, clock.monotonicMs());
       this.#settlement.begin(record.key);
       fleet.remediating.delete(record.key);
     });
@@ -293,7 +293,11 @@ export class Reconciler {
   }
 
   #forget(key: ObjectKey): void {
-    this.#notBeforeMs.delete(key);
+    const reads = [...this.#options.accounts.handles()].map(({ informer }) => informer.previous?.startedAtMs);
+    this.#lastMutations.forget(
+      key,
+      Math.min(...reads.map((startedAtMs) => startedAtMs ?? Number.NEGATIVE_INFINITY)),
+    );
     for (const memory of [this.#obstacles, this.#trust]) memory.forget(key);
     this.#settlement.end(key);
     this.#absences.forget(key);

@@ -36,6 +36,10 @@ export const regressions: readonly Regression[] = [
   inFolder('a volume whose document was put back was deleted after its turn had come', 40241),
   inFolder('a task was renewed under an id whose release had just been acknowledged', 50001),
   inFolder('a service was forgotten whose document was taken out while it was found to be in sync', 70039),
+  inFolder(
+    'what was created was created again for a document written anew before the next account read',
+    100098,
+  ),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),
