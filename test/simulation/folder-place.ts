@@ -30,6 +30,7 @@ interface Running {
 const logger = pino({ level: 'silent' });
 
 export class FolderPlace implements Place {
+  readonly keepsEveryStatus = true;
   readonly shelf = new SimulatedFolder();
   readonly state = new Disk({
     digestKey: digestKey(Buffer.alloc(32, 7)),
@@ -61,11 +62,6 @@ export class FolderPlace implements Place {
 
   isOpen(intent: Intent): boolean {
     return hasOpenOutcome(intent);
-  }
-
-  /** What the disk has no room for is not in memory either. */
-  wroteInVain(): boolean {
-    return false;
   }
 
   start(): void {

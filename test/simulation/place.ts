@@ -31,8 +31,8 @@ export interface Place {
   isOusted(life: number): boolean;
   /** What becomes of it may not be known to anybody. */
   isOpen(intent: Intent): boolean;
-  /** A write about it has failed since the last one that did not. */
-  wroteInVain(key: ObjectKey): boolean;
+  /** Each status is written, and not the last one of several that follow each other. */
+  readonly keepsEveryStatus: boolean;
   /** A fault of the place, or of its processes. */
   do(action: Action): unknown;
   /** Writes of state that there should be none of when nothing happens. */

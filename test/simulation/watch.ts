@@ -84,8 +84,8 @@ export interface View {
   wasRemoved(key: ObjectKey): boolean;
   /** What becomes of it may not be known to anybody. */
   isOpen(intent: Intent): boolean;
-  /** A write about it has failed since the last one that did not: what it told was never seen. */
-  wroteInVain(key: ObjectKey): boolean;
+  /** Each status is written, and not the last one of several that follow each other. */
+  readonly keepsEveryStatus: boolean;
   /** Whether this life of the manager may change anything now. */
   leads(life: number): boolean;
   /** Another one has taken over from this life. */

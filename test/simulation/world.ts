@@ -323,7 +323,7 @@ class World {
       history: (key: ObjectKey) => users.history(key),
       wasRemoved: (key: ObjectKey) => users.wasRemoved(key) || place.shelf.isLeaving(key),
       isOpen: (intent: Intent) => place.isOpen(intent),
-      wroteInVain: (key: ObjectKey) => place.wroteInVain(key),
+      keepsEveryStatus: place.keepsEveryStatus,
       leads: (life: number) => place.leads(life),
       isOusted: (life: number) => place.isOusted(life),
       violated: (invariant: string, message: string) => this.#violated(invariant, message),

@@ -20,7 +20,7 @@ import { ApiServer, typeOf, type Storing } from './api-server.ts';
 import { Leadership, leaseStorage } from './leadership.ts';
 import { Meddlers } from './meddlers.ts';
 import { ReplicaApi } from './replica-api.ts';
-import { ClusterShelf, namespace } from './shelf.ts';
+import { ClusterShelf } from './shelf.ts';
 import { ClusterState } from './state.ts';
 
 /** What a test of the checker changes about a process of the operator; see mutants.ts. */
@@ -48,6 +48,7 @@ const ownerName = 'simulation';
 const key = Buffer.alloc(32, 7);
 
 export class ClusterPlace implements Place {
+  readonly keepsEveryStatus = false;
   readonly shelf: ClusterShelf;
   readonly state: ClusterState;
   readonly #parts: PlaceParts;
@@ -58,7 +59,6 @@ export class ClusterPlace implements Place {
   readonly #replicas = new Map<number, Replica>();
   readonly #clockOffsetsMs = new Map<number, number>();
   #processes = 0;
-  readonly #wroteInVain = new Set<string>();
   #downUntilMs = 0;
   #writes = 0;
   #hasEnded = false;
@@ -104,10 +104,6 @@ export class ClusterPlace implements Place {
   /** An outcome is known to the process before it is written down, with the next status. */
   isOpen(intent: Intent): boolean {
     return hasOpenOutcome(intent) && this.#parts.network.isUnderWay(intent.idempotencyKey);
-  }
-
-  wroteInVain(of: ObjectKey): boolean {
-    return this.#wroteInVain.has(of);
   }
 
   isOusted(life: number): boolean {
@@ -172,9 +168,7 @@ export class ClusterPlace implements Place {
     for (const { life } of this.#replicas.values()) life.end();
   }
 
-  /** A leader whose clock runs ahead doubts its Lease, and writes nothing before it has renewed that. */
   #jumpClock(seat: number, byMs: number): void {
-    for (const { key: any } of this.state.records()) this.#wroteInVain.add(any);
     this.#clockOffsetsMs.set(seat, (this.#clockOffsetsMs.get(seat) ?? 0) + byMs);
   }
 
@@ -201,7 +195,6 @@ export class ClusterPlace implements Place {
       healAtMs,
       onFault,
       touch: (target) => this.#meddlers.touch(target),
-      onFailedWrite: ({ type: { kind }, name }) => void this.#wroteInVain.add(`${kind}/${namespace}/${name}`),
       isDown: () => scheduler.nowMs < this.#downUntilMs,
     });
     const stopping = new AbortController();
@@ -265,8 +258,6 @@ export class ClusterPlace implements Place {
     const write = this.state.writeOf(storing);
     if (write) checker().durable(write);
     this.state.take(storing);
-    for (const { key: written } of write?.kind === 'save' ? write.records : [])
-      this.#wroteInVain.delete(written);
     this.#leadership.take(storing);
     this.shelf.gone(storing);
     const isQuiet = storage === leaseStorage || storage.startsWith('accounts.') || storage === 'events';

@@ -33,8 +33,6 @@ export interface ReplicaApiOptions {
   readonly onFault: (kind: string, request: string) => void;
   /** Somebody else changes the object, and is faster. */
   readonly touch: (target: Target) => void;
-  /** It was not written, as far as the writer knows. */
-  readonly onFailedWrite: (target: Target) => void;
   /** The API server can't be reached now. */
   readonly isDown: () => boolean;
 }
@@ -112,14 +110,12 @@ export class ReplicaApi implements KubernetesApi {
   }
 
   patch(target: Target, patch: Patch, signal?: AbortSignal): Promise<KubernetesObject> {
-    const { server, touch, onFailedWrite } = this.#options;
+    const { server, touch } = this.#options;
     const sent = onTheWire(patch);
-    const answer = this.#ask(`patch ${nameOf(target)} ${patch.subresource ?? ''}`, signal, () => {
+    return this.#ask(`patch ${nameOf(target)} ${patch.subresource ?? ''}`, signal, () => {
       if (this.draws('api-conflict', target.type.plural)) touch(target);
       return server.patch(target, sent, this.#author);
     });
-    answer.catch(() => onFailedWrite(target));
-    return answer;
   }
 
   async remove(target: Target, preconditions?: { readonly uid?: string }): Promise<void> {

@@ -38,7 +38,7 @@ const s12HonestStatus: Invariant = (view) => {
           const earlier = before && condition(before, each.type);
           if (
             !earlier ||
-            view.wroteInVain(record.key) ||
+            !view.keepsEveryStatus ||
             earlier.status !== each.status ||
             earlier.lastTransitionTime === each.lastTransitionTime
           )
