@@ -17,8 +17,8 @@ export interface UsersOptions {
 
 const copied: ReadonlySet<string> = new Set(['ContainerService', 'StorageVolume', 'ServiceTemplate']);
 
-/** What was on its way when a document was written again may still be done. */
-const shortWhileMs = 120_000;
+/** What was on its way when a document was written again may still be done, and be on the disk after a stall or two. */
+const shortWhileMs = 240_000;
 
 export class Users {
   readonly #options: UsersOptions;
