@@ -124,8 +124,12 @@ test.skipIf(withoutFaults)(
     const watches = server.openWatches;
     const waiting = fleet.run('--listen', '127.0.0.1:0');
     const [, url = ''] = await waiting.line(/^listening on (.*)$/);
-    server.forgetRequests();
     const reads = () => server.requests().filter(({ verb }) => verb === 'get');
+    const isOfSecret = ({ resource }: ReturnType<typeof reads>[number]) => resource?.plural === 'secrets';
+    // The leader reads its Secrets every 15 s: it has just done so.
+    server.forgetRequests();
+    await eventually('the Secrets read again', async () => reads().some(isOfSecret));
+    server.forgetRequests();
     await eventually('reads of the Lease', async () => reads().length >= 2);
     expect(new Set(reads().map(({ resource }) => resource?.plural))).toEqual(new Set(['leases']));
     expect(server.openWatches).toBe(watches);
