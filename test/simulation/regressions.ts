@@ -40,6 +40,7 @@ export const regressions: readonly Regression[] = [
     'what was created was created again for a document written anew before the next account read',
     100098,
   ),
+  inFolder('a read by id that was older than the account read before it was believed', 600235),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),
