@@ -56,7 +56,7 @@ async function countRequests({ metrics }: DemoStage): Promise<{ reads: number; c
   const { values } = await metrics.apiRequests.get();
   const counts = { reads: 0, changes: 0 };
   for (const { labels, value } of values) {
-    counts[String(labels.endpoint).startsWith('GET ') ? 'reads' : 'changes'] += value;
+    counts[labels.verb === 'GET' ? 'reads' : 'changes'] += value;
   }
   return counts;
 }

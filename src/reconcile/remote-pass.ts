@@ -147,14 +147,8 @@ export abstract class RemotePass<Remote extends AnyRemote> {
 
   async refresh(account: AccountHandle): Promise<Plan | undefined> {
     if (this.seen.kind !== 'present') return undefined;
-    const { id, revision: shown } = this.seen.value;
-    const outcome = await this.read(account, id);
+    const outcome = await this.read(account, this.seen.value.id);
     if (outcome.kind === 'applied') {
-      const { revision } = outcome.value;
-      if (revision !== undefined && shown !== undefined && revision < shown) {
-        const message = `reading ${id} shows the revision ${revision}, and the account has shown ${shown}; waiting for a newer read`;
-        return waitFor('StaleRead', message);
-      }
       this.seen = { kind: 'present', value: outcome.value };
       return undefined;
     }

@@ -11,6 +11,7 @@ import {
   isUnsynced,
   messageOf,
   systemEventLoop,
+  type EventLoop,
   type Random,
   type Row,
 } from '../base/index.ts';
@@ -62,13 +63,18 @@ export interface OwnerChoice {
 }
 
 /** Opens the state file for its one writer, creating it if need be. */
-export function openState(file: string, random: Random, owner: OwnerChoice): OpenState {
+export function openState(
+  file: string,
+  random: Random,
+  owner: OwnerChoice,
+  loop: EventLoop = systemEventLoop,
+): OpenState {
   mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 });
   const database = new Sqlite(file);
   try {
     return told(file, () => {
       prepare(database, random, owner);
-      return { store: new SqliteStore(database, owner), close: () => database.close() };
+      return { store: new SqliteStore(database, owner, loop), close: () => database.close() };
     });
   } catch (error) {
     database.close();
@@ -185,12 +191,14 @@ function load(database: Sqlite, owner: OwnerChoice) {
 
 class SqliteStore extends MemoryStore implements StateStore {
   readonly #database: Sqlite;
+  readonly #loop: EventLoop;
   readonly #identity: string;
 
-  constructor(database: Sqlite, owner: OwnerChoice) {
+  constructor(database: Sqlite, owner: OwnerChoice, loop: EventLoop) {
     const { identity, records, intents, pins } = load(database, owner);
     super(identity, records, intents, pins);
     this.#database = database;
+    this.#loop = loop;
     this.#identity = identityOf(database.file);
   }
 
@@ -251,7 +259,7 @@ class SqliteStore extends MemoryStore implements StateStore {
     try {
       this.#database.transaction(work);
     } catch (error) {
-      if (isUnsynced(error)) systemEventLoop.crash(error);
+      if (isUnsynced(error)) this.#loop.crash(error);
       throw error;
     }
   }

@@ -66,6 +66,7 @@ describe('the demo off a terminal', () => {
       /service\/search: stopping[^]*service\/search: paused[^]*search-index: Ready: 40 GB[^]*search: Ready: running/,
     );
     expect(remove).toMatch(/spring-sale: deleted/);
+    expect(lines.join('\n')).toMatch(/with [1-9]\d* reads and [1-9]\d* changes sent to the API/);
     expect(lines.at(-1)).toContain('status --source /tmp/tour/fleet');
   });
 

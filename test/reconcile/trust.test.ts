@@ -52,6 +52,13 @@ test('a lower revision is waited out for a minute, and held after that', async (
   expect(doubt(8)).toBe('hold RevisionRegressed');
 });
 
+test('a read that is older than another one of the same pass is no more believed than one of an earlier pass', () => {
+  const { doubt } = worldOf(new ManualClock(), 'manage');
+  expect(doubt(11)).toBeUndefined();
+  expect(doubt(10)).toBe('wait StaleRead');
+  expect(doubt(11)).toBeUndefined();
+});
+
 test('one read that is new again begins the minute anew', async () => {
   const clock = new ManualClock();
   const { doubt } = worldOf(clock, 'manage');
