@@ -286,9 +286,9 @@ export class Reconciler {
     } else {
       await store.flush(key);
     }
-    // Nothing comes of what is only previewed.
-    const isPreviewed = plan.kind === 'act' && this.#options.mode === 'preview';
-    const wake: Wake = isPreviewed ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
+    // One look is all that a preview takes: nothing comes of what was planned.
+    const isPreview = this.#options.mode === 'preview';
+    const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
     return { plan, wake, statusChanged: changed, removed: false };
   }
 

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { ControlPlane, apiKey, isMutation } from './support/control-plane.ts';
-import { account, createFleet, folderOf, service, testInFolder } from './support/fleet.ts';
+import { account, apiVersion, createFleet, folderOf, service, testInFolder } from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
 testInFolder('secrets of the manifests appear in no log, state, status, plan or journal', async () => {
@@ -63,6 +63,25 @@ testInFolder('secrets of the manifests appear in no log, state, status, plan or 
       expect(everything).not.toContain(form);
     }
   }
+});
+
+test('a plan reads the account once, however much there is to do, and however long it takes', async () => {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = await createFleet(folder);
+  await fleet.write('account.yaml', account(plane.url, { pollSeconds: 60 }));
+  const template = { apiVersion, kind: 'ServiceTemplate', metadata: { name: 'base' } };
+  const spec = { image: 'ghcr.io/acme/base:1', resources: { cpu: 1, memoryGb: 1 } };
+  await fleet.write('fleet.yaml', [
+    { ...template, spec },
+    service('web', { templateRef: { name: 'base' } }),
+    service('other'),
+  ]);
+  // One service waits for it, and one for the template; what is to be done about the template is known at once.
+  await plane.faults([{ method: 'GET', path: '^/api/catalog$', fault: 'delay', delayMs: 2500, times: 1 }]);
+  expect((await fleet.plan()).code).toBe(2);
+  const paths = (await plane.requests()).map(({ path: asked }) => asked);
+  expect(paths.filter((asked) => asked === '/api/account')).toHaveLength(1);
 });
 
 // COVERAGE 3, 113

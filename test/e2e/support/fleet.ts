@@ -21,7 +21,7 @@ import { Program, eventually, fleetkeeper, type Finished } from './processes.ts'
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any;
 
-const apiVersion = 'fleetkeeper.dev/v1alpha1';
+export const apiVersion = 'fleetkeeper.dev/v1alpha1';
 
 export function account(url: string, spec: object = {}): object[] {
   return [
