@@ -11,5 +11,6 @@ export * from './sensitive.ts';
 export * from './signals.ts';
 export * from './sqlite.ts';
 export * from './stable.ts';
+export * from './unit-of-work.ts';
 export * from './user-error.ts';
 export * from './process.ts';

@@ -1,5 +1,4 @@
 import { createHash, createHmac, createSecretKey } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 
 /**
  * JSON with sorted object keys and without undefined members: equal values give equal text, whatever
@@ -15,9 +14,23 @@ export function stableJson(value: unknown): string {
   );
 }
 
-/** Whether both give the same text. Mostly they are equal member by member, which is found out five times as fast. */
+/** Whether both give the same text: found out member by member, up to the first difference. */
 export function sameValue(left: unknown, right: unknown): boolean {
-  return isDeepStrictEqual(left, right) || stableJson(left) === stableJson(right);
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  if (Array.isArray(left) || Array.isArray(right)) {
+    const areArrays = Array.isArray(left) && Array.isArray(right);
+    return areArrays && left.length === right.length && left.every((item, at) => sameValue(item, right[at]));
+  }
+  const [ours, theirs] = [definedMembers(left), definedMembers(right)];
+  return (
+    ours.length === theirs.length &&
+    ours.every(([name, value]) => Object.hasOwn(right, name) && sameValue(value, Reflect.get(right, name)))
+  );
+}
+
+function definedMembers(value: object): [string, unknown][] {
+  return Object.entries(value).filter(([, member]) => member !== undefined);
 }
 
 /** Hex SHA-256 of a value that holds no secret. */

@@ -3,7 +3,7 @@
  * transaction, and taken back in memory when that transaction fails.
  */
 import type { Sqlite } from '../base/sqlite.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
+import type { UnitOfWork } from '../base/unit-of-work.ts';
 
 /** Called inside the transaction for each change; not while loading, and not when a change is taken back. */
 type Observer<Item> = (before: Item | undefined, after: Item | undefined) => void;

@@ -16,7 +16,7 @@ import type { Journal, JournalEntry } from './journal.ts';
 import { measureRequests } from './metrics.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { AccountRecord } from './records.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
+import type { UnitOfWork } from '../base/unit-of-work.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

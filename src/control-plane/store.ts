@@ -14,7 +14,7 @@ import type {
   TemplateRecord,
   VolumeRecord,
 } from './records.ts';
-import { UnitOfWork } from './unit-of-work.ts';
+import { UnitOfWork } from '../base/unit-of-work.ts';
 
 /** Numbered from 1. A step that was released is never edited: a change is a new step. */
 export const migrations = [

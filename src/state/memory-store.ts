@@ -60,12 +60,11 @@ export class MemoryStore implements StateStore {
   }
 
   async saveAll(records: readonly ObjectRecord[]): Promise<void> {
-    for (const record of records) this.#put(record);
+    for (const record of records) this.keep(record);
   }
 
   async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
-    this.#put(record);
-    this.#intents.set(intent.object, intent);
+    this.keep(record, intent);
   }
 
   async flush(_key: ObjectKey): Promise<void> {
@@ -73,10 +72,7 @@ export class MemoryStore implements StateStore {
   }
 
   async remove(key: ObjectKey): Promise<void> {
-    const id = this.#records.get(key)?.externalId;
-    if (id !== undefined && this.#byExternalId.get(id) === key) this.#byExternalId.delete(id);
-    this.#records.delete(key);
-    this.#intents.delete(key);
+    this.drop(key);
   }
 
   identityPin(account: string): IdentityPin | undefined {
@@ -84,21 +80,32 @@ export class MemoryStore implements StateStore {
   }
 
   async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
+    this.keepPin(account, pin);
+  }
+
+  protected keep(record: ObjectRecord, intent?: Intent): void {
+    const before = this.#records.get(record.key)?.externalId;
+    if (before !== record.externalId) this.#unindex(record.key, before);
+    this.#records.set(record.key, record);
+    this.#index(record);
+    if (intent) this.#intents.set(intent.object, intent);
+  }
+
+  protected drop(key: ObjectKey): void {
+    this.#unindex(key, this.#records.get(key)?.externalId);
+    this.#records.delete(key);
+    this.#intents.delete(key);
+  }
+
+  protected keepPin(account: string, pin: IdentityPin | undefined): void {
     if (pin) this.#pins.set(account, pin);
     else this.#pins.delete(account);
   }
 
-  #put(record: ObjectRecord): void {
-    const before = this.#records.get(record.key)?.externalId;
-    if (
-      before !== undefined &&
-      before !== record.externalId &&
-      this.#byExternalId.get(before) === record.key
-    ) {
-      this.#byExternalId.delete(before);
+  #unindex(key: ObjectKey, externalId: string | undefined): void {
+    if (externalId !== undefined && this.#byExternalId.get(externalId) === key) {
+      this.#byExternalId.delete(externalId);
     }
-    this.#records.set(record.key, record);
-    this.#index(record);
   }
 
   #index({ key, externalId }: ObjectRecord): void {

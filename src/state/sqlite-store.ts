@@ -1,14 +1,16 @@
 /**
- * The state of folder mode: one SQLite file, durable at every write, read by any number of processes and
- * written by one (see lock.ts).
+ * The state of folder mode: one SQLite file, read by any number of processes and written by one (see lock.ts).
+ *
+ * A write is in memory at once, and resolves when it is durable: together with all others of its turn of the event loop, by
+ * one commit (base/unit-of-work.ts). When that fails, memory is as it was before, too.
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import {
   Sqlite,
+  UnitOfWork,
   UserError,
   digestKey,
-  isUnsynced,
   messageOf,
   systemEventLoop,
   type EventLoop,
@@ -74,7 +76,12 @@ export function openState(
   try {
     return told(file, () => {
       prepare(database, random, owner);
-      return { store: new SqliteStore(database, owner, loop), close: () => database.close() };
+      const work = new UnitOfWork(database, loop);
+      const close = () => {
+        work.flush();
+        database.close();
+      };
+      return { store: new SqliteStore(database, work, owner), close };
     });
   } catch (error) {
     database.close();
@@ -191,22 +198,25 @@ function load(database: Sqlite, owner: OwnerChoice) {
 
 class SqliteStore extends MemoryStore implements StateStore {
   readonly #database: Sqlite;
-  readonly #loop: EventLoop;
+  readonly #work: UnitOfWork;
   readonly #identity: string;
 
-  constructor(database: Sqlite, owner: OwnerChoice, loop: EventLoop) {
+  constructor(database: Sqlite, work: UnitOfWork, owner: OwnerChoice) {
     const { identity, records, intents, pins } = load(database, owner);
     super(identity, records, intents, pins);
     this.#database = database;
-    this.#loop = loop;
+    this.#work = work;
     this.#identity = identityOf(database.file);
   }
 
-  override async saveAll(records: readonly ObjectRecord[]): Promise<void> {
-    this.#commit(() => {
-      for (const record of records) this.#writeRecord(record);
+  override saveAll(records: readonly ObjectRecord[]): Promise<void> {
+    return this.#work.join(() => {
+      for (const record of records) {
+        this.#writeRecord(record);
+        this.#restoreOnRollback(record.key);
+        this.keep(record);
+      }
     });
-    await super.saveAll(records);
   }
 
   override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
@@ -217,51 +227,53 @@ class SqliteStore extends MemoryStore implements StateStore {
         'put it back and restart, or restart without it: the fleet is then found again by its marks',
       );
     }
-    this.#commit(() => {
+    await this.#work.join(() => {
       this.#writeRecord(record);
       this.#writeIntent(intent);
       // The word on an earlier outcome is spent.
       if (intent.outcome !== 'pending' && intent.outcome !== 'unknown') {
         dropResolution(this.#database, intent.object);
       }
+      this.#restoreOnRollback(record.key);
+      this.keep(record, intent);
     });
-    await super.saveIntent(intent, record);
   }
 
-  override async remove(key: ObjectKey): Promise<void> {
-    this.#commit(() => {
+  override remove(key: ObjectKey): Promise<void> {
+    return this.#work.join(() => {
       this.#database.run('DELETE FROM objects WHERE key = $key', { key });
       this.#database.run('DELETE FROM intents WHERE object = $key', { key });
       dropResolution(this.#database, key);
+      this.#restoreOnRollback(key);
+      this.drop(key);
     });
-    await super.remove(key);
   }
 
   override resolution(key: ObjectKey): Resolution | undefined {
     return findResolution(this.#database, key);
   }
 
-  override async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
+  override saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
     const name = `${pinPrefix}${account}`;
-    this.#commit(() => {
+    return this.#work.join(() => {
       if (pin) {
         const value = JSON.stringify(pin);
         this.#database.run('INSERT OR REPLACE INTO meta VALUES ($name, $value)', { name, value });
       } else {
         this.#database.run('DELETE FROM meta WHERE name = $name', { name });
       }
+      const before = this.identityPin(account);
+      this.#work.onRollback(() => this.keepPin(account, before));
+      this.keepPin(account, pin);
     });
-    await super.saveIdentityPin(account, pin);
   }
 
-  /** What the disk did not confirm may be there or not: only a new start, which reads it, can say. */
-  #commit(work: () => void): void {
-    try {
-      this.#database.transaction(work);
-    } catch (error) {
-      if (isUnsynced(error)) this.#loop.crash(error);
-      throw error;
-    }
+  #restoreOnRollback(key: ObjectKey): void {
+    const [record, intent] = [this.record(key), this.lastIntent(key)];
+    this.#work.onRollback(() => {
+      this.drop(key);
+      if (record) this.keep(record, intent);
+    });
   }
 
   #writeRecord(record: ObjectRecord): void {

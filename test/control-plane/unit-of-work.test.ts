@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { Sqlite } from '../../src/base/sqlite.ts';
 import type { VolumeRecord } from '../../src/control-plane/records.ts';
 import { Store } from '../../src/control-plane/store.ts';
-import { UnitOfWork } from '../../src/control-plane/unit-of-work.ts';
+import { UnitOfWork } from '../../src/base/unit-of-work.ts';
 import { settle } from '../support/manual-clock.ts';
 import { ManualEventLoop } from '../support/manual-event-loop.ts';
 import { temporaryFile } from '../support/temporary.ts';

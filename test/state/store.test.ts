@@ -4,7 +4,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Sqlite, systemRandom } from '../../src/base/index.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
-import { MemoryStore, intentOutcomes, readState, type StateStore } from '../../src/state/index.ts';
+import { MemoryStore, intentOutcomes, openState, readState, type StateStore } from '../../src/state/index.ts';
+import { settle } from '../support/manual-clock.ts';
+import { ManualEventLoop } from '../support/manual-event-loop.ts';
 import { temporaryFile } from '../support/temporary.ts';
 import { intentOf, open, owner, recordOf, trainer } from './support.ts';
 
@@ -116,6 +118,82 @@ describe('the state file', () => {
         expect(contents(readState(file, systemRandom, owner))).toEqual(shown);
       }),
       { numRuns: 25 },
+    );
+  });
+
+  test('what is written in one turn is in memory at once, and durable together', async () => {
+    const file = temporaryFile('state.db');
+    const loop = new ManualEventLoop();
+    const state = openState(file, systemRandom, owner, loop);
+    const told: string[] = [];
+    const other = keys[1] ?? trainer;
+    void state.store.save(recordOf(trainer)).then(() => told.push('record'));
+    void state.store.saveIntent(intentOf(other, 'key-1'), recordOf(other)).then(() => told.push('intent'));
+    expect([state.store.record(trainer), state.store.openIntent(other)]).not.toContain(undefined);
+    await settle();
+    expect(told).toEqual([]);
+    expect([...readState(file, systemRandom, owner).records()]).toEqual([]);
+    loop.turn();
+    await settle();
+    expect(told).toEqual(['record', 'intent']);
+    expect([...readState(file, systemRandom, owner).records()]).toHaveLength(2);
+    state.close();
+  });
+
+  test('what waits for its turn is written when it is closed', async () => {
+    const file = temporaryFile('state.db');
+    const state = openState(file, systemRandom, owner, new ManualEventLoop());
+    const saved = state.store.save(recordOf(trainer));
+    state.close();
+    await saved;
+    expect([...readState(file, systemRandom, owner).records()]).toHaveLength(1);
+  });
+
+  test('law: what the disk has no room for is not in memory either, and nothing that was written in that turn', async () => {
+    const key = fc.constantFrom(...keys);
+    const id = fc.option(fc.constantFrom('id-0', 'id-1', 'id-2'), { nil: undefined });
+    const kind = fc.constantFrom<'save' | 'intent' | 'remove' | 'pin'>('save', 'intent', 'remove', 'pin');
+    const write = fc.record({ kind, key, id, isFull: fc.nat(5).map((chance) => chance === 5) });
+    const source = temporaryFile('state.db');
+    open(source)[Symbol.dispose]();
+    const schema = new Sqlite(source);
+    // As SQLite does by itself when it finds no room.
+    for (const table of ['objects', 'meta']) {
+      const text = table === 'objects' ? 'NEW.record' : 'NEW.value';
+      schema.run(
+        `CREATE TRIGGER full_${table} BEFORE INSERT ON ${table} WHEN instr(${text}, 'no room')
+         BEGIN SELECT RAISE(ROLLBACK, 'no room'); END`,
+      );
+    }
+    schema.close();
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(write, { maxLength: 4 }), { maxLength: 8 }), async (turns) => {
+        const file = `${source}-copy`;
+        copyFileSync(source, file);
+        using state = open(file);
+        const { store } = state;
+        let count = 0;
+        for (const turn of turns) {
+          const isLost = turn.some(({ kind: does, isFull }) => isFull && does !== 'remove');
+          const results = await Promise.allSettled(
+            turn.map(({ kind: does, key: object, id: externalId, isFull }) => {
+              const said = isFull ? 'no room' : `write ${(count += 1)}`;
+              if (does === 'remove') return store.remove(object);
+              if (does === 'pin') return store.saveIdentityPin(object, { id: said, emailDigest: undefined });
+              const isTaken =
+                externalId !== undefined && (store.recordOf(externalId)?.key ?? object) !== object;
+              const record = recordOf(object, { file: said, ...(!isTaken && { externalId }) });
+              if (does === 'save') return store.save(record);
+              return store.saveIntent(intentOf(object, `key of ${said}`), record);
+            }),
+          );
+          if (!isLost) expect(results.every(({ status }) => status === 'fulfilled')).toBe(true);
+          const read = readState(file, systemRandom, owner);
+          expect(contents(store)).toEqual(contents(read));
+          for (const account of keys) expect(store.identityPin(account)).toEqual(read.identityPin(account));
+        }
+      }),
+      { numRuns: 40 },
     );
   });
 

@@ -1,6 +1,6 @@
 /**
- * How changes become durable. Requests of one turn of the event loop form a group: one transaction over the
- * database and the memory that mirrors it, and one wait for the disk.
+ * How changes of a database become durable: the control plane's, and the state file's. Those of one turn of the event loop
+ * form a group: one transaction over the database and the memory that mirrors it, and one wait for the disk.
  *
  *   idle ──(first member)──> open ──(end of the turn)──> COMMIT ──> durable ──> idle
  *                             │                            │
@@ -21,9 +21,9 @@
  *
  * After a sync that failed nobody knows whether the group is on the disk. Nobody is told; the process ends.
  */
-import { invariant } from '../base/invariant.ts';
-import type { EventLoop } from '../base/process.ts';
-import { isUnsynced, type Sqlite } from '../base/sqlite.ts';
+import { invariant } from './invariant.ts';
+import type { EventLoop } from './process.ts';
+import { isUnsynced, type Sqlite } from './sqlite.ts';
 
 interface Group {
   readonly undo: (() => void)[];
