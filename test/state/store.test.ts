@@ -187,7 +187,8 @@ describe('the state file', () => {
               return store.saveIntent(intentOf(object, `key of ${said}`), record);
             }),
           );
-          if (!isLost) expect(results.every(({ status }) => status === 'fulfilled')).toBe(true);
+          const isKept = results.every(({ status }) => status === 'fulfilled');
+          expect(isKept).toBe(!isLost);
           const read = readState(file, systemRandom, owner);
           expect(contents(store)).toEqual(contents(read));
           for (const account of keys) expect(store.identityPin(account)).toEqual(read.identityPin(account));
