@@ -16,6 +16,23 @@ class ContainersFirst extends BaseSequencer {
 const ofFleets =
   'test/e2e/{account,bad-input,drift-plan,faults,fresh-reads,gates,import,life,quiet,races,resolve,shared-kinds,tasks,tending,trouble}.test.ts';
 
+/** What opens sockets, starts processes, or reads thousands of hostile texts. */
+const ofServers = [
+  'test/{api,control-plane,execute,kubernetes,kubernetes-server}/**/*.test.ts',
+  'test/base/{foreign-text,signals}.test.ts',
+  'test/cli/service-commands.test.ts',
+  'test/desired/{cluster-over-http,file-source,hostile-text}.test.ts',
+  'test/manifests/monitoring.test.ts',
+  'test/state/{crash,lock}.test.ts',
+];
+
+const inProcess = {
+  testTimeout: 10_000,
+  // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
+  isolate: false,
+  maxWorkers: 2,
+};
+
 const e2e = {
   globalSetup: ['test/e2e/support/build.ts', 'test/e2e/support/kubebuilder.ts'],
   testTimeout: 120_000,
@@ -23,11 +40,11 @@ const e2e = {
   isolate: false,
   // Most of the time they wait for processes, containers and clocks.
   maxWorkers: 4,
-  sequence: { groupOrder: 1 },
+  sequence: { groupOrder: 2 },
 };
 
 /**
- * First `unit` (pure code and in-process servers, under 15 s together), then `e2e` (real processes, real sockets, real folders) and
+ * First `unit` (pure code, under 15 s) and `servers` (single parts behind real sockets), then `e2e` (real processes, real sockets, real folders) and
  * `e2e-kubernetes` (the same tests with the fleets in a cluster), last `simulation` and `mutants`, which only compute. Another one, `conformance`, needs a server to be pointed at, and is
  * started by test/conformance/run.ts.
  */
@@ -38,22 +55,20 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...inProcess,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**', 'test/conformance/**', 'test/simulation/**'],
-          testTimeout: 10_000,
-          // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
-          isolate: false,
-          maxWorkers: 2,
+          exclude: ['test/e2e/**', 'test/conformance/**', 'test/simulation/**', ...ofServers],
           sequence: { groupOrder: 0 },
         },
       },
+      { test: { ...inProcess, name: 'servers', include: ofServers, sequence: { groupOrder: 1 } } },
       // SIMULATION_SECONDS for each place, and what was found before.
       {
         test: {
           name: 'simulation',
           include: ['test/simulation/simulation.test.ts'],
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
       // Minutes of computing: whether the simulation finds each broken rule.
@@ -61,7 +76,7 @@ export default defineConfig({
         test: {
           name: 'mutants',
           include: ['test/simulation/mutants.test.ts'],
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
       { test: { ...e2e, name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
