@@ -129,6 +129,30 @@ const wire: readonly Mutant[] = [
     }),
   },
   {
+    breaks: 'of twelve heartbeats one is sent',
+    foundBy: ['L5'],
+    sabotage: (options, disk) => {
+      const counts = new Map<string, number>();
+      const replies = new Map<string, HttpReply>();
+      return onTheWire(async (request, next) => {
+        const body = request.body ?? '';
+        if (
+          request.method !== 'POST' ||
+          !request.url.endsWith('/activity') ||
+          body.includes('"release":true')
+        )
+          return next();
+        const count = (counts.get(body) ?? 0) + 1;
+        counts.set(body, count);
+        const before = replies.get(body);
+        if (before && count % 12 !== 0) return before;
+        const reply = await next();
+        if (reply.kind === 'reply' && reply.status === 200) replies.set(body, reply);
+        return reply;
+      })(options, disk);
+    },
+  },
+  {
     breaks: 'a patch is sent with the revision before the one that was read',
     foundBy: ['S6', 'S7'],
     sabotage: onTheWire((request, next, send) =>

@@ -4,6 +4,7 @@
  * with all that is needed to run it again; `--trace` prints every event of a run.
  */
 import { parseArgs } from 'node:util';
+import { possiblePairs } from './journal-coverage.ts';
 import { places, scriptOf, type Script } from './script.ts';
 import { describe, shrink } from './shrink.ts';
 import { run, type Result } from './world.ts';
@@ -34,6 +35,7 @@ const total = {
   mutations: 0,
   failures: 0,
   coverage: new Set<string>(),
+  journalCoverage: new Set<string>(),
   hash: '',
 };
 
@@ -48,6 +50,7 @@ function add(result: Result): void {
   total.mutations += result.mutations;
   total.hash = result.traceHash;
   for (const each of result.coverage) total.coverage.add(each);
+  for (const each of result.journalCoverage) total.journalCoverage.add(each);
 }
 
 async function tell(script: Script, { violation, traceHash }: Result): Promise<void> {
@@ -91,5 +94,11 @@ say(
   `${total.seeds} seeds in ${seconds.toFixed(1)} s (${(total.seeds / seconds).toFixed(2)} seeds/s), ${total.lives} object-lives, ` +
     `${(total.simulatedMs / 3_600_000).toFixed(1)} simulated hours, ${total.mutations} mutations, ` +
     `${total.coverage.size} pairs of fault and request, last trace ${total.hash}, ${total.failures} failures`,
+);
+const possible = new Set(chosen.flatMap(possiblePairs));
+const missed = [...possible].filter((pair) => !total.journalCoverage.has(pair));
+say(
+  `${possible.size - missed.length} of ${possible.size} pairs of fault and state of the journal` +
+    (missed.length > 0 ? `; not met: ${missed.join(', ')}` : ''),
 );
 process.exitCode = total.failures > 0 ? 1 : 0;

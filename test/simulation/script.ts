@@ -2,8 +2,8 @@
  * What happens in one run, drawn from its seed before it begins: who does what when, and which faults there are. A
  * script can be made smaller, and still be run: that is how a failing seed is shrunk.
  */
-import { clusterDeeds, drawClusterFaults, type ClusterDeed } from './cluster/faults.ts';
-import { drawFaults, worldFaults, type FaultKind, type WorldFault } from './faults.ts';
+import { apiFaults, clusterDeeds, drawClusterFaults, type ClusterDeed } from './cluster/faults.ts';
+import { allFaults, drawFaults, worldFaults, type FaultKind, type WorldFault } from './faults.ts';
 import { stream } from './random-port.ts';
 import type { UserKind } from './documents.ts';
 
@@ -98,7 +98,13 @@ function clusterScript(script: Script): Script {
 }
 
 /** A cluster has no disk of ours to be full, and shows all or nothing. */
-const folderDeeds: ReadonlySet<Deed> = new Set<Deed>(['fill-disk', 'lose-source']);
+const folderDeeds: ReadonlySet<string> = new Set<Deed>(['fill-disk', 'lose-source']);
+
+/** All kinds of faults that there are in a place. */
+export function faultsOf(place: PlaceName): readonly FaultKind[] {
+  if (place === 'folder') return allFaults;
+  return [...allFaults.filter((kind) => !folderDeeds.has(kind)), ...apiFaults, ...clusterDeeds];
+}
 
 function folderScript(seed: number, crowd: Crowd): Script {
   const random = stream(seed, 'script');

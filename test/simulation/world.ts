@@ -12,11 +12,12 @@ import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Intent } from '../../src/state/index.ts';
 import { Checker } from './checker.ts';
 import { ClusterPlace, type ReplicaSabotage } from './cluster/place.ts';
-import { settleMs } from './faults.ts';
+import { settleMs, type FaultKind } from './faults.ts';
 import { Disguise } from './disguise.ts';
 import { FolderPlace, type Sabotage } from './folder-place.ts';
 import { ForeignHands, type ForeignDeed } from './foreign.ts';
 import { mended } from './healing.ts';
+import { JournalCoverage } from './journal-coverage.ts';
 import { unsettled } from './liveness.ts';
 import { Network } from './network.ts';
 import { epochMs, type Place } from './place.ts';
@@ -37,6 +38,8 @@ export interface Result {
   readonly mutations: number;
   /** Kinds of faults, each with the request that it hit. */
   readonly coverage: ReadonlySet<string>;
+  /** Kinds of faults, each with the state of the journal that it met. */
+  readonly journalCoverage: ReadonlySet<string>;
 }
 
 export interface RunOptions {
@@ -73,6 +76,7 @@ class World {
   readonly #disguise: Disguise;
   readonly #planeRandom: SeededRandom;
   readonly #coverage = new Set<string>();
+  readonly #journalCoverage: JournalCoverage;
   #exchanges = 0;
   #mutations = 0;
   #lastMutation: { method: string; path: string; key: string; body: Json } | undefined;
@@ -123,12 +127,16 @@ class World {
         this.#checker.received(exchange, answer);
       },
       watcher: () => this.#checker,
-      onFault: (kind, { method, path }) =>
-        this.#coverage.add(`${kind} ${method} ${path.replaceAll(/[0-9a-f-]{36}/g, 'id')}`),
+      onFault: (kind, exchange) => {
+        const { method, path } = exchange;
+        this.#coverage.add(`${kind} ${method} ${path.replaceAll(/[0-9a-f-]{36}/g, 'id')}`);
+        this.#journalCoverage.hit(kind, exchange);
+      },
       disguise: this.#disguise,
     });
     this.#place = this.#createPlace();
-    const { shelf } = this.#place;
+    const { shelf, state } = this.#place;
+    this.#journalCoverage = new JournalCoverage(state);
     this.#users = new Users({ shelf, slots, accountSpec, nowMs: () => scheduler.nowMs });
     this.#checker = new Checker(this.#view());
     this.#plane.onCrash = () => this.#restartPlane();
@@ -162,6 +170,7 @@ class World {
       simulatedMs: scheduler.nowMs,
       mutations: this.#mutations,
       coverage: this.#coverage,
+      journalCoverage: this.#journalCoverage.pairs,
     };
   }
 
@@ -212,7 +221,10 @@ class World {
       network: this.#network,
       checker: () => this.#checker,
       violated: (invariant: string, message: string) => this.#violated(invariant, message),
-      onFault: (kind: string, request: string) => void this.#coverage.add(`${kind} ${request}`),
+      onFault: (kind: string, request: string) => {
+        this.#coverage.add(`${kind} ${request}`);
+        this.#journalCoverage.hit(kind);
+      },
     };
     return this.#script.place === 'cluster'
       ? new ClusterPlace(parts, replicaSabotage)
@@ -230,6 +242,7 @@ class World {
     const { seed } = action;
     const scheduler = this.#scheduler;
     scheduler.trace(`action ${action.do} ${action.slot}`);
+    if (this.#script.faults.has(action.do as FaultKind)) this.#journalCoverage.hit(action.do);
     const one = (count: number) => seed % count;
     const foreign = (deed: ForeignDeed) => () => this.#foreign.act(deed, seed);
     const deeds: Partial<Record<Deed, () => unknown>> = {

@@ -1,4 +1,4 @@
-/** S8, S14 to S18: the pace of requests, whole environments, money, activities, and changes that lead nowhere. */
+/** S8, S14 to S19, L5: the pace of requests, whole environments, money, activities, and changes that lead nowhere. */
 import { beaconPrefix, parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { canary } from '../documents.ts';
 import { isActivity, type Exchange, type Invariant, type Json } from '../watch.ts';
@@ -81,6 +81,8 @@ const s15Money: Invariant = (view) => {
 /** A task keeps its id until that is released, which happens once, after its end; then it is not beaten for any more. */
 const s16Activity: Invariant = (view) => {
   const ids = new Map<ObjectKey, string>();
+  /** All that it ever had. */
+  const everHad = new Map<ObjectKey, Set<string>>();
   const released = new Set<string>();
   /** Released by somebody, as the server says. */
   const spent = new Set<string>();
@@ -101,6 +103,7 @@ const s16Activity: Invariant = (view) => {
       const { key } = record;
       const before = ids.get(key) ?? id;
       ids.set(key, id);
+      everHad.set(key, (everHad.get(key) ?? new Set()).add(id));
       if (before !== id && !released.has(before) && !spent.has(before))
         view.violated('S16', `${key} takes the activity ${id}, and ${before} was not released`);
       if (!release && released.has(id))
@@ -121,9 +124,11 @@ const s16Activity: Invariant = (view) => {
     /** A task that is written anew under the same name begins with the same id, and takes another one when that is refused. */
     durable(write) {
       if (write.kind !== 'remove' || parseObjectKey(write.key).kind !== 'ProtectedTask') return;
-      const id = ids.get(write.key) ?? '';
-      released.delete(id);
-      spent.delete(id);
+      for (const id of everHad.get(write.key) ?? []) {
+        released.delete(id);
+        spent.delete(id);
+      }
+      everHad.delete(write.key);
       ids.delete(write.key);
     },
   };
@@ -192,6 +197,27 @@ const s19Bounded: Invariant = (view) => {
   };
 };
 
+/** A record that protects a service is there for so long after its last heartbeat. */
+const recordLivesMs = 300_000;
+
+/** Whatever goes wrong, a task that is held is beaten for before its record would go. */
+const l5Heartbeats: Invariant = (view) => {
+  const beatenAtMs = new Map<string, number>();
+  return {
+    delivered(delivery) {
+      if (!isActivity(delivery) || delivery.method !== 'POST' || delivery.isForeign) return;
+      const { id, release } = JSON.parse(delivery.text ?? '{}') as Json;
+      const lease = `${delivery.path} ${id}`;
+      const before = beatenAtMs.get(lease);
+      beatenAtMs.delete(lease);
+      if (release || delivery.reply.status !== 200) return;
+      beatenAtMs.set(lease, view.nowMs);
+      const gapMs = view.nowMs - (before ?? view.nowMs);
+      if (gapMs >= recordLivesMs) view.violated('L5', `${lease} was not beaten for in ${gapMs} ms`);
+    },
+  };
+};
+
 export const accountInvariants: readonly Invariant[] = [
   s8Rate,
   s14WholeEnvironment,
@@ -200,4 +226,5 @@ export const accountInvariants: readonly Invariant[] = [
   s17Saga,
   s18DriftBound,
   s19Bounded,
+  l5Heartbeats,
 ];
