@@ -206,7 +206,7 @@ const l5Heartbeats: Invariant = (view) => {
   return {
     delivered(delivery) {
       if (!isActivity(delivery) || delivery.method !== 'POST' || delivery.isForeign) return;
-      const { id, release } = JSON.parse(delivery.text ?? '{}') as Json;
+      const { id, release }: Json = JSON.parse(delivery.text ?? '{}');
       const lease = `${delivery.path} ${id}`;
       const before = beatenAtMs.get(lease);
       beatenAtMs.delete(lease);
