@@ -112,6 +112,7 @@ export class Reconciler {
     const account = kind.account();
     const blocked = this.#blocked(record, kind, account);
     const { handle } = account;
+    if (blocked && handle) kind.goOn?.(handle);
     const used = handle && isEdit ? { ...handle, api: handle.api.urgent } : handle;
     const plan = this.#located(key, blocked ?? (await this.#planAndAct(record, kind, used)));
     return this.#conclude(planned, kind, plan, handle);

@@ -44,6 +44,13 @@ export class TaskPass extends LocalPass implements KindPass {
     return deletionRequestedAt !== undefined && (lease === undefined || releasedAt !== undefined);
   }
 
+  /** A document that can't be read, or has gone with many others, ends no protection; not even when the process starts anew meanwhile. */
+  goOn(handle: AccountHandle): void {
+    const { clock, mode } = this.options;
+    if (this.record().releasedAt !== undefined || mode === 'preview') return;
+    if (taskEnd(this.#object(), this.#job(), clock.wallMs()) === undefined) this.#keep(handle, false);
+  }
+
   async observe(handle: AccountHandle): Promise<void> {
     const { store, leases, mode, clock, random } = this.options;
     const object = this.#object();
