@@ -52,6 +52,11 @@ export class Keeper<Key extends string> {
     known.beats.remove(known.lease);
   }
 
+  /** Whether there is a lease in that account. */
+  holds(account: string): boolean {
+    return [...this.#leases.values()].some(({ lease }) => lease.request.account === account);
+  }
+
   /** Sets the gauges of leases. */
   tell(): void {
     const { metrics } = this.#options;

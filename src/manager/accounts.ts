@@ -43,6 +43,8 @@ export interface AccountRegistryOptions {
   readonly metrics: Metrics;
   /** What is to be read of an account beside itself. */
   readonly lists: (account: string) => Lists;
+  /** Whether there are tasks that are beaten for in the account. */
+  readonly beats: (account: string) => boolean;
   readonly onSnapshot: (handle: AccountHandle, change: SnapshotChange) => void;
   readonly onFailure: (handle: AccountHandle, failure: ReadFailure) => void;
   readonly onReplaced: (handle: AccountHandle) => void;
@@ -181,6 +183,7 @@ export class AccountRegistry implements Accounts {
         logger: told,
         pollMs: spec.pollSeconds * 1000,
         lists: () => this.#options.lists(name),
+        beatsWait: () => this.#options.beats(name),
         onSnapshot: (change) => {
           if (ledgerHasGap(ledger, change.snapshot.ledger)) metrics.ledgerGaps.inc({ account: name });
           ledger = change.snapshot.ledger;

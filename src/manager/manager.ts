@@ -93,6 +93,7 @@ export class Manager {
       logger,
       metrics,
       lists: (account) => this.#lists(account),
+      beats: (account) => this.#keeper.holds(account),
       onSnapshot: (handle, change) => this.#controller?.onSnapshot(handle, change),
       onFailure: (handle, failure) => this.#controller?.onFailure(handle, failure),
       onReplaced: (handle) => this.#controller?.onAccountChanged(handle),

@@ -82,6 +82,8 @@ export interface AccountInformerOptions {
   readonly pollMs: number;
   /** Asked before every read. */
   readonly lists: () => Lists;
+  /** Tasks are held in the account: their heartbeats wait until it is known again whose key it is. */
+  readonly beatsWait: () => boolean;
   readonly onSnapshot: (change: SnapshotChange) => void;
   readonly onFailure: (failure: ReadFailure) => void;
 }
@@ -94,6 +96,8 @@ const crowdedProgressMs = 5000;
 const eagerReads = 10;
 const failureBackoff = { firstMs: 500, longestMs: 60_000 };
 const credentialBackoff = { firstMs: 5000, longestMs: 300_000 };
+/** The period of heartbeats. */
+const longestWithBeatsMs = 30_000;
 
 export class AccountInformer {
   readonly #options: AccountInformerOptions;
@@ -199,7 +203,8 @@ export class AccountInformer {
       const { outcome, reason } = this.#failure;
       const forbidden = outcome.kind === 'refused' && outcome.status === 403;
       const limits = forbidden || reason !== 'ApiUnreachable' ? credentialBackoff : failureBackoff;
-      this.#schedule(backoffMs(this.#failures - 1, limits, random));
+      const longestMs = this.#options.beatsWait() ? longestWithBeatsMs : limits.longestMs;
+      this.#schedule(backoffMs(this.#failures - 1, { ...limits, longestMs }, random));
       return;
     }
     this.#schedule(Math.max(0, this.#lastStartMs + pollMs - this.#options.clock.monotonicMs()));

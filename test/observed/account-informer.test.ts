@@ -69,6 +69,7 @@ class Reading {
   /** The answer to the next reads; they take `answerMs`. */
   answer = ok();
   answerMs = 0;
+  beatsWait = false;
   aborted = 0;
   readonly identity = new ScriptedIdentity();
   readonly api: ControlApi;
@@ -102,6 +103,7 @@ class Reading {
       logger,
       pollMs,
       lists: () => ({ templates: false, registries: false }),
+      beatsWait: () => this.beatsWait,
       onSnapshot: (change) => this.changes.push(change),
       onFailure: (failure) => this.failures.push(failure),
     });
@@ -324,6 +326,18 @@ describe('a failed read', () => {
     expect(more.length).toBeLessThan(20);
   });
 
+  test.each([401, 503])(
+    'is repeated each 30 s at least while heartbeats wait for it (%i)',
+    async (status) => {
+      reading = new Reading(0.999_999);
+      reading.beatsWait = true;
+      reading.answer = refusal(status);
+      await reading.begin();
+      await reading.clock.advance(600_000);
+      expect(reading.gaps().at(-1)).toBeCloseTo(30_000, 0);
+    },
+  );
+
   test('is not repeated sooner because somebody waits', async () => {
     reading.answer = refusal(401);
     await reading.clock.advance(pollMs);
@@ -532,6 +546,7 @@ test('against the reference control plane, a new service is a change, and its st
     logger,
     pollMs,
     lists: () => ({ templates: false, registries: false }),
+    beatsWait: () => false,
     onSnapshot: (change) => told.resolve(change),
     onFailure: (failure) => told.reject(new Error(failure.message)),
   });

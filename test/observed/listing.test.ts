@@ -126,6 +126,7 @@ describe('an account informer', () => {
         asked.push([]);
         return lists(asked.length);
       },
+      beatsWait: () => false,
       onSnapshot: (change) => told.push(change),
       onFailure: () => undefined,
     });
