@@ -42,7 +42,6 @@ export const regressions: readonly Regression[] = [
   ),
   inFolder('a read by id that was older than the account read before it was believed', 600235),
   inFolder('a task under the mass-change brake lost its heartbeats when the process started anew', 2000010),
-  inFolder('heartbeats waited for minutes because of a single answer that the key is not valid', 2100017),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),

@@ -200,20 +200,32 @@ const s19Bounded: Invariant = (view) => {
 /** A record that protects a service is there for so long after its last heartbeat. */
 const recordLivesMs = 300_000;
 
-/** Whatever goes wrong, a task that is held is beaten for before its record would go. */
+/**
+ * Whatever goes wrong, a task that is held is beaten for before its record would go. A 401 stops everything until it is known whose
+ * key it is (F20): from the last one on it counts anew.
+ */
 const l5Heartbeats: Invariant = (view) => {
-  const beatenAtMs = new Map<string, number>();
+  const beaten = new Map<string, { readonly path: string; atMs: number }>();
   return {
-    delivered(delivery) {
-      if (!isActivity(delivery) || delivery.method !== 'POST' || delivery.isForeign) return;
-      const { id, release }: Json = JSON.parse(delivery.text ?? '{}');
-      const lease = `${delivery.path} ${id}`;
-      const before = beatenAtMs.get(lease);
-      beatenAtMs.delete(lease);
-      if (release || delivery.reply.status !== 200) return;
-      beatenAtMs.set(lease, view.nowMs);
-      const gapMs = view.nowMs - (before ?? view.nowMs);
-      if (gapMs >= recordLivesMs) view.violated('L5', `${lease} was not beaten for in ${gapMs} ms`);
+    received(_exchange, { status }) {
+      if (status === 401) for (const beat of beaten.values()) beat.atMs = view.nowMs;
+    },
+    /** Its end is wanted, although nobody may have been told of it yet. */
+    durable(write) {
+      for (const { lease, manifest, deletionRequestedAt } of write.kind === 'save' ? write.records : []) {
+        const isOver = (manifest.spec as Json).released === true || deletionRequestedAt !== undefined;
+        if (lease && isOver) beaten.delete(lease.activityId);
+      }
+    },
+    delivered({ method, path, text, reply, isForeign }) {
+      if (!isActivity({ path }) || method !== 'POST' || isForeign) return;
+      const { id, release }: Json = JSON.parse(text ?? '{}');
+      const before = beaten.get(id);
+      beaten.delete(id);
+      if (release || reply.status !== 200) return;
+      beaten.set(id, { path, atMs: view.nowMs });
+      const gapMs = before?.path === path ? view.nowMs - before.atMs : 0;
+      if (gapMs >= recordLivesMs) view.violated('L5', `${path}: ${id} was not beaten for in ${gapMs} ms`);
     },
   };
 };
