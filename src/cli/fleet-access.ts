@@ -50,7 +50,7 @@ export async function lookOnce(
     if (isCluster(flags.source)) {
       const { clock } = context;
       const admission = new Admission({ store, clock, graceMs: 0, massChangeAllowed: () => true });
-      await admission.admit(snapshot);
+      await admission.admit(snapshot).durable;
     }
     return { snapshot, store };
   } finally {

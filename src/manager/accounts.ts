@@ -4,7 +4,7 @@
  * credential is used with the next request.
  */
 import { ControlApi, Limiter, type Transport } from '../api/index.ts';
-import { messageOf, sameValue, type Clock, type Random, type Sensitive } from '../base/index.ts';
+import { Sensitive, messageOf, sameValue, type Clock, type Random } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import {
   AccountInformer,
@@ -65,6 +65,8 @@ interface Entry {
 export class AccountRegistry implements Accounts {
   readonly #options: AccountRegistryOptions;
   readonly #entries = new Map<string, Entry>();
+  /** Their documents went (with a mount, perhaps) while tasks were held in them. */
+  readonly #retired = new Map<string, Entry>();
   readonly #closing = new Set<Promise<void>>();
   #snapshot: DesiredSnapshot | undefined;
 
@@ -108,7 +110,7 @@ export class AccountRegistry implements Accounts {
       const [namespace = '', own = ''] = name.split('/');
       const isUnusable = snapshot.unusable.has(objectKey('Account', namespace, own));
       if (wanted.has(name) || isUnusable || !snapshot.complete) continue;
-      this.#end(entry);
+      this.#retire(name, entry);
       this.#entries.delete(name);
       this.#forgetIdentity(name);
     }
@@ -117,13 +119,14 @@ export class AccountRegistry implements Accounts {
 
   /** Sends nothing any more; what is under way is finished. */
   closeDoors(): void {
-    for (const { handle } of this.#entries.values()) handle.api.close();
+    for (const { handle } of [...this.#entries.values(), ...this.#retired.values()]) handle.api.close();
   }
 
   /** Reads of accounts end at once; mutations under way are waited for by whoever sent them. */
   async stop(): Promise<void> {
-    for (const entry of this.#entries.values()) this.#end(entry);
+    for (const entry of [...this.#entries.values(), ...this.#retired.values()]) this.#end(entry);
     this.#entries.clear();
+    this.#retired.clear();
     await Promise.all(this.#closing);
   }
 
@@ -209,6 +212,7 @@ export class AccountRegistry implements Accounts {
       credential: () => this.#credential(name, spec),
       keyRemedy: keyRemedy(name, spec, this.#snapshot),
       me,
+      onRejected: () => this.#entries.get(name)?.handle.informer.rejected(),
       accepted: () => [this.#accepted(name), acceptedIdentity].filter((text) => text !== undefined),
       isDocument: !shared,
       logger,
@@ -236,7 +240,19 @@ export class AccountRegistry implements Accounts {
   }
 
   #credential(name: string, spec: AccountSpec): Sensitive<string> | undefined {
-    return credentialOf(name, spec, this.#snapshot, this.#options.environment);
+    const found = credentialOf(name, spec, this.#snapshot, this.#options.environment);
+    const before = this.#entries.has(name) ? undefined : this.#retired.get(name)?.credential;
+    return found ?? (before === undefined ? undefined : new Sensitive(before));
+  }
+
+  /** Nothing is read or changed for it any more; heartbeats for tasks that are held in it go on until the process ends. */
+  #retire(name: string, entry: Entry): void {
+    if (!this.#options.beats(name)) return this.#end(entry);
+    const before = this.#retired.get(name);
+    if (before) this.#end(before);
+    this.#retired.set(name, entry);
+    entry.handle.catalog.stop();
+    void entry.handle.informer.stop();
   }
 
   #end(entry: Entry): void {

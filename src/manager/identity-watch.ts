@@ -24,6 +24,8 @@ export interface IdentityWatchOptions {
   /** What a person is to do when there is no key. */
   readonly keyRemedy: string;
   readonly me: (credential: Sensitive<string>, signal: AbortSignal) => Promise<Outcome<wire.Identity>>;
+  /** The API has said that the key is not valid. */
+  readonly onRejected: () => void;
   /** Names of identities that a person has said to be right. */
   readonly accepted: () => readonly string[];
   /** Where a person says so: a flag, or an annotation. */
@@ -66,6 +68,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
 
   rejected(): void {
     this.doubt();
+    this.#options.onRejected();
   }
 
   async check(signal: AbortSignal): Promise<ReadProblem | undefined> {

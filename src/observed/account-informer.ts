@@ -110,6 +110,8 @@ export class AccountInformer {
   #dueAtMs = 0;
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
+  /** Since the last read began. */
+  #rejected = false;
   #wanted = false;
   /** Reads in a row in which nothing had changed. */
   #unchanged = 0;
@@ -160,6 +162,12 @@ export class AccountInformer {
     this.#readNext();
   }
 
+  /** Somebody else was told that the key is not valid: whose it is, is asked soon, when heartbeats wait for that. */
+  rejected(): void {
+    this.#rejected = this.#options.beatsWait();
+    if (this.#rejected && !this.#reading && !this.#failure) this.#schedule(credentialBackoff.firstMs);
+  }
+
   /** The second read of all follows the first one at once: what is new is made only when two reads don't show it. */
   wantSecond(): void {
     if (this.#current?.sequence === 1 && !this.#failure) this.#readNext();
@@ -203,17 +211,21 @@ export class AccountInformer {
       const { outcome, reason } = this.#failure;
       const forbidden = outcome.kind === 'refused' && outcome.status === 403;
       const limits = forbidden || reason !== 'ApiUnreachable' ? credentialBackoff : failureBackoff;
-      const longestMs = this.#options.beatsWait() ? longestWithBeatsMs : limits.longestMs;
+      const { identity, beatsWait } = this.#options;
+      const isUrgent = beatsWait() && !identity.current;
+      const longestMs = isUrgent ? longestWithBeatsMs : limits.longestMs;
       this.#schedule(backoffMs(this.#failures - 1, { ...limits, longestMs }, random));
       return;
     }
     this.#schedule(Math.max(0, this.#lastStartMs + pollMs - this.#options.clock.monotonicMs()));
+    if (this.#rejected) this.#schedule(credentialBackoff.firstMs);
     if (this.#wanted) this.want();
   }
 
   async #read(): Promise<void> {
     const { clock, logger, onSnapshot, onFailure } = this.#options;
     this.#wanted = false;
+    this.#rejected = false;
     this.#lastStartMs = clock.monotonicMs();
     const read = await this.#readVouched();
     if (this.#stopping.signal.aborted) return;

@@ -39,7 +39,8 @@ export class Admission {
     this.#options = options;
   }
 
-  async admit(snapshot: DesiredSnapshot): Promise<Admitted> {
+  /** What it says is in memory when it returns, and on the disk when `durable` resolves; when that rejects, it is in neither. */
+  admit(snapshot: DesiredSnapshot): { readonly admitted: Admitted; readonly durable: Promise<void> } {
     const { store, clock } = this.#options;
     const updates: ObjectRecord[] = [];
     for (const object of snapshot.objects.values()) {
@@ -51,14 +52,15 @@ export class Admission {
       const askedAt = snapshot.objects.get(record.key)?.cluster?.deletionRequestedAt;
       updates.push({ ...record, deletionRequestedAt: askedAt ?? clock.wallMs() });
     }
-    if (updates.length > 0) await store.saveAll(updates);
+    const durable = updates.length > 0 ? store.saveAll(updates) : Promise.resolve();
     const parts = [...judged.values()];
-    return {
+    const admitted = {
       changed: updates.map((record) => record.key),
       brakes: new Map([...judged].flatMap(([name, { brake }]) => (brake ? [[name, brake] as const] : []))),
       lingering: new Map(parts.flatMap(({ lingering }) => Array.from(lingering))),
       againAfterMs: longest(parts.map(({ againAfterMs }) => againAfterMs)),
     };
+    return { admitted, durable };
   }
 
   #admitDepartures(snapshot: DesiredSnapshot): { judged: Map<string, Judged>; harmless: ObjectRecord[] } {

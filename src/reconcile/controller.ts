@@ -182,20 +182,25 @@ export class Controller {
 
   async #admit(snapshot: DesiredSnapshot): Promise<void> {
     const { admission, fleet, metrics, logger } = this.#options;
-    const admitted = await admission.admit(snapshot);
-    const brakeMoved = !sameValue([...admitted.brakes], [...fleet.brakes]);
-    const lingeringMoved = new Set([...admitted.lingering.keys(), ...fleet.lingering.keys()]);
-    const wasUnusable = fleet.snapshot.unusable;
-    fleet.snapshot = snapshot;
-    fleet.brakes = admitted.brakes;
-    fleet.lingering = admitted.lingering;
+    const before = fleet.source;
+    const { admitted, durable } = admission.admit(snapshot);
+    const brakeMoved = !sameValue([...admitted.brakes], [...before.brakes]);
+    const lingeringMoved = new Set([...admitted.lingering.keys(), ...before.lingering.keys()]);
+    // Records and documents change together: a pass between the two would act on one for the sake of the other.
+    fleet.take({ snapshot, ...admitted });
+    try {
+      await durable;
+    } catch (error) {
+      fleet.take(before);
+      throw error;
+    }
     this.#indexDependents(snapshot);
     metrics.brakeEngaged.set({ cause: 'source' }, admitted.brakes.size > 0 ? 1 : 0);
     for (const [part, { message }] of brakeMoved ? admitted.brakes : []) {
       logger.error({ part: part || 'all', note: message }, 'mass-change brake engaged');
     }
     for (const key of admitted.changed) this.#edited(key);
-    for (const key of [...lingeringMoved, ...snapshot.unusable.keys(), ...wasUnusable.keys()]) {
+    for (const key of [...lingeringMoved, ...snapshot.unusable.keys(), ...before.snapshot.unusable.keys()]) {
       this.#enqueue(key, 'edit');
     }
     if (brakeMoved || this.#values.moved(snapshot)) this.#lookAtAll(undefined);

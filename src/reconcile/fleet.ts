@@ -42,15 +42,20 @@ import { serviceKeyOf } from './tasks.ts';
 import { identify, volumeMarks, type Observed } from './observe.ts';
 import type { wire } from '../api/index.ts';
 
+/** What the source says, and what is made of what it does not say. */
+export interface SourceView {
+  readonly snapshot: DesiredSnapshot;
+  /** By the part of the source: all of a folder, or a namespace of a cluster. */
+  readonly brakes: ReadonlyMap<string, Gate>;
+  readonly lingering: ReadonlyMap<ObjectKey, Gate>;
+}
+
 export class Fleet {
   readonly store: StateStore;
   readonly owner: Owner;
   readonly #massChangeAllowed: (account: string) => boolean;
   readonly #wallMs: () => number;
-  snapshot: DesiredSnapshot;
-  /** By the part of the source: all of a folder, or a namespace of a cluster. */
-  brakes: ReadonlyMap<string, Gate> = new Map();
-  lingering: ReadonlyMap<ObjectKey, Gate> = new Map();
+  #source: SourceView;
   /** Services whose restart by remediation is being written down and sent: their records may not tell of it yet. */
   readonly remediating = new Set<ObjectKey>();
   /** How a Job of the cluster stands; undefined where there is no cluster. */
@@ -67,8 +72,29 @@ export class Fleet {
     this.#wallMs = wallMs;
     this.store = store;
     this.owner = owner;
-    this.snapshot = snapshot;
+    this.#source = { snapshot, brakes: new Map(), lingering: new Map() };
     this.#massChangeAllowed = massChangeAllowed;
+  }
+
+  get snapshot(): DesiredSnapshot {
+    return this.#source.snapshot;
+  }
+
+  get brakes(): SourceView['brakes'] {
+    return this.#source.brakes;
+  }
+
+  get lingering(): SourceView['lingering'] {
+    return this.#source.lingering;
+  }
+
+  get source(): SourceView {
+    return this.#source;
+  }
+
+  /** In the same turn as the records that were made from it. */
+  take({ snapshot, brakes, lingering }: SourceView): void {
+    this.#source = { snapshot, brakes, lingering };
   }
 
   /** The document, or, for an object that is going, what was kept of it. */
@@ -94,7 +120,9 @@ export class Fleet {
     const spec = this.snapshot.objects.get(record.key)?.spec ?? record.manifest.spec;
     if (kind !== 'ProtectedTask') return { namespace, name: (spec as Specs[RemoteKind]).accountRef.name };
     const service = this.store.record(serviceKeyOf(record, spec as Specs['ProtectedTask']));
-    if (service) return this.accountOf(service);
+    // Whatever account its document names by now: there the service is, and there its activity was registered.
+    const isRegistered = record.lease !== undefined && record.lease.serviceId === service?.externalId;
+    if (service && !isRegistered) return this.accountOf(service);
     const [where, which] = record.account?.split('/') ?? [];
     return where !== undefined && which !== undefined ? { namespace: where, name: which } : undefined;
   }

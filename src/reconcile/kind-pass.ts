@@ -35,7 +35,7 @@ export interface KindPass {
   /** It is wanted no more, and what it stands for is to stay: that needs no look at the provider. */
   isGivenUp(): boolean;
   /** The object is held, and nothing may be changed: what has to go on all the same. */
-  goOn?(account: AccountHandle): void;
+  goOn?(account: AccountHandle): Promise<void>;
   /** Looks the object up in a snapshot that began after `notBeforeMs`. */
   observe(account: AccountHandle, notBeforeMs: number): Promise<void>;
   observation(): Observation<wire.Service | wire.Volume | wire.Template | wire.Registry>;

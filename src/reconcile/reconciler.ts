@@ -76,8 +76,6 @@ export interface PassResult {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #absences: Absences;
-  /** An object that did not change is the same one in the next snapshot. */
-  readonly #specDigests = new WeakMap<object, string>();
   readonly #lastMutations = new LastMutations();
   readonly #obstacles: Obstacles;
   readonly #settlement: Settlement;
@@ -106,13 +104,14 @@ export class Reconciler {
         statusChanged: false,
         removed: true,
       };
-    const { deletionRequestedAt } = record;
-    const planned = { key, deletionRequestedAt, generation: this.#generationPlanned(record) };
+    // The document may be edited during the pass.
+    const { deletionRequestedAt, generation } = record;
+    const planned = { key, deletionRequestedAt, generation };
     const kind = kindOf(key, this.#options, this.#absences);
     const account = kind.account();
     const blocked = this.#blocked(record, kind, account);
     const { handle } = account;
-    if (blocked && handle) kind.goOn?.(handle);
+    if (blocked && handle) await kind.goOn?.(handle);
     const used = handle && isEdit ? { ...handle, api: handle.api.urgent } : handle;
     const plan = this.#located(key, blocked ?? (await this.#planAndAct(record, kind, used)));
     return this.#conclude(planned, kind, plan, handle);
@@ -221,19 +220,6 @@ export class Reconciler {
     }
     if (outcome.kind === 'refused') learnFromRefusal(account, outcome);
     return this.#obstacles.meet(kind.record(), plan, outcome);
-  }
-
-  /**
-   * The generation that this pass is about to plan for. The document may be edited during the pass; and its record tells of an
-   * edit a moment before the snapshot that is planned from shows it.
-   */
-  #generationPlanned({ key, generation, specDigest }: ObjectRecord): number {
-    const { fleet, store } = this.#options;
-    const object = fleet.snapshot.objects.get(key);
-    if (!object) return generation;
-    const digest = this.#specDigests.get(object) ?? store.digestKey.digest(object.spec);
-    this.#specDigests.set(object, digest);
-    return digest === specDigest ? generation : generation - 1;
   }
 
   async #conclude(

@@ -45,10 +45,15 @@ export class TaskPass extends LocalPass implements KindPass {
   }
 
   /** A document that can't be read, or has gone with many others, ends no protection; not even when the process starts anew meanwhile. */
-  goOn(handle: AccountHandle): void {
-    const { clock, mode } = this.options;
+  async goOn(handle: AccountHandle): Promise<void> {
+    const { clock, fleet, mode, store } = this.options;
     if (this.record().releasedAt !== undefined || mode === 'preview') return;
-    if (taskEnd(this.#object(), this.#job(), clock.wallMs()) === undefined) this.#keep(handle, false);
+    const isOver = taskEnd(this.#object(), this.#job(), clock.wallMs()) !== undefined;
+    const isDeleted = fleet.snapshot.cluster?.get(this.key)?.deletionRequestedAt !== undefined;
+    if (isOver || isDeleted) return;
+    // What an earlier pass could not write down is in memory all the same.
+    await store.flush(this.key);
+    this.#keep(handle, false);
   }
 
   async observe(handle: AccountHandle): Promise<void> {

@@ -47,6 +47,7 @@ beforeEach(() => {
       meanwhile();
       return identities.get(credential.reveal()) ?? refused(401);
     },
+    onRejected: () => undefined,
     accepted: () => accepted,
     isDocument: true,
     keyRemedy: 'put one there',

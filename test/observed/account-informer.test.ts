@@ -326,17 +326,25 @@ describe('a failed read', () => {
     expect(more.length).toBeLessThan(20);
   });
 
-  test.each([401, 503])(
-    'is repeated each 30 s at least while heartbeats wait for it (%i)',
-    async (status) => {
-      reading = new Reading(0.999_999);
-      reading.beatsWait = true;
-      reading.answer = refusal(status);
-      await reading.begin();
-      await reading.clock.advance(600_000);
-      expect(reading.gaps().at(-1)).toBeCloseTo(30_000, 0);
-    },
-  );
+  test('because it is not known whose key it is, is repeated each 30 s at least while heartbeats wait for that', async () => {
+    reading = new Reading(0.999_999);
+    reading.beatsWait = true;
+    reading.identity.stranger = stranger;
+    reading.identity.doubt();
+    await reading.begin();
+    await reading.clock.advance(600_000);
+    expect(reading.identity.checks).toBeGreaterThan(20);
+    expect(reading.identity.checks).toBeLessThan(30);
+  });
+
+  test('is repeated no sooner for heartbeats that need not wait for it', async () => {
+    reading = new Reading(0.999_999);
+    reading.beatsWait = true;
+    reading.answer = refusal(403);
+    await reading.begin();
+    await reading.clock.advance(3_600_000);
+    expect(reading.gaps().length).toBeLessThan(20);
+  });
 
   test('is not repeated sooner because somebody waits', async () => {
     reading.answer = refusal(401);
@@ -522,6 +530,20 @@ describe('whose account it is', () => {
   });
 
   // COVERAGE 2, 84
+  test.each([
+    [true, 5000],
+    [false, pollMs],
+  ])('is asked soon when a request was answered 401 and heartbeats wait (%s)', async (beatsWait, afterMs) => {
+    reading.beatsWait = beatsWait;
+    reading.identity.doubt();
+    const [checks, count] = [reading.identity.checks, reading.readsMs.length];
+    reading.informer.rejected();
+    await reading.clock.advance(afterMs - 1);
+    expect(reading.identity.checks).toBe(checks);
+    await reading.clock.advance(1);
+    expect([reading.identity.checks, reading.readsMs.length]).toEqual([checks + 1, count + 1]);
+  });
+
   test('is asked when the credential has changed, and for a stranger it is asked ever more seldom', async () => {
     reading.identity.stranger = stranger;
     reading.informer.retryNow();

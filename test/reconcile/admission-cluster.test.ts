@@ -64,7 +64,9 @@ async function admit(services: Readonly<Record<string, Shown>>) {
     cluster ? [{ key, ...cluster }] : [],
   );
   await store.observe(shown, new Set());
-  return admission.admit(snapshot);
+  const { admitted, durable } = admission.admit(snapshot);
+  await durable;
+  return admitted;
 }
 
 const keyOf = (name: string): ObjectKey => `ContainerService/default/${name}`;

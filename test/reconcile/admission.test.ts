@@ -34,9 +34,11 @@ function named(count: number, from = 0): string[] {
 }
 
 /** Admits a folder that holds these services, a file each. */
-function admit(names: readonly string[], more: Record<string, string> = {}): Promise<Admitted> {
+async function admit(names: readonly string[], more: Record<string, string> = {}): Promise<Admitted> {
   const files = Object.fromEntries(names.map((name) => [`${name}.yaml`, serviceDocument(name)]));
-  return admission.admit(desiredOf({ ...files, ...more }));
+  const { admitted, durable } = admission.admit(desiredOf({ ...files, ...more }));
+  await durable;
+  return admitted;
 }
 
 /** Admits twice, with the grace between. */

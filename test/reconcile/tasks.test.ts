@@ -91,3 +91,13 @@ test('an activity that moves to another service is released with another key: th
   expect(kept).toMatchObject({ serviceId: 'now', activityId: 'activity' });
   expect(kept?.releaseKey).not.toBe('used');
 });
+
+test('an activity is beaten for in the account that it was registered in, whatever account its service names by now', async () => {
+  const fleet = fleetWith('running', { lease, account: 'default/before' });
+  const service: ObjectKey = 'ContainerService/default/trainer';
+  await fleet.store.save(aRecord(service, { externalId: lease.serviceId, account: 'default/before' }));
+  const record = fleet.store.record(task) as ObjectRecord;
+  expect(fleet.accountOf(record)).toEqual({ namespace: 'default', name: 'before' });
+  await fleet.store.save(aRecord(service, { externalId: 'replaced' }));
+  expect(fleet.accountOf(record)).toEqual({ namespace: 'default', name: 'default' });
+});

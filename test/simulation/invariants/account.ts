@@ -110,7 +110,8 @@ const s16Activity: Invariant = (view) => {
         view.violated('S16', `a heartbeat of ${id}, whose release was acknowledged`);
       const wanted = view.wanted.get(key);
       // Of a lost source it knows what that last said.
-      const isToldOver = (record.manifest.spec as Json).released === true;
+      const isToldOver =
+        (record.manifest.spec as Json).released === true || record.deletionRequestedAt !== undefined;
       const isOver = wanted === undefined || wanted.spec.released === true || isToldOver;
       if (release && !isOver && !view.wasRemoved(key))
         view.violated('S16', `${id} is released, and ${key} is not over`);
