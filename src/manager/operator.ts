@@ -184,8 +184,8 @@ export class Operator {
       source,
       store,
       onNoticed: ({ tampered, vanished }) => {
-        for (const key of tampered) this.#manager?.lookAt(key);
         for (const record of vanished) this.#tellOrphan(record);
+        for (const key of [...tampered, ...vanished.map((record) => record.key)]) this.#manager?.lookAt(key);
       },
     });
   }

@@ -97,13 +97,10 @@ export class Reconciler {
    */
   async pass(key: ObjectKey, isEdit = false): Promise<PassResult> {
     const record = this.#options.store.record(key);
-    if (!record)
-      return {
-        plan: inSync(),
-        wake: { kind: 'never' },
-        statusChanged: false,
-        removed: true,
-      };
+    if (!record) {
+      this.#forget(key);
+      return { plan: inSync(), wake: { kind: 'never' }, statusChanged: false, removed: true };
+    }
     // The document may be edited during the pass.
     const { deletionRequestedAt, generation } = record;
     const planned = { key, deletionRequestedAt, generation };

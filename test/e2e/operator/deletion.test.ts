@@ -1,7 +1,7 @@
 /** What becomes of things at the provider when objects, their Account, their Secret or their namespace go. */
 import { expect, test } from 'vitest';
 import { cleanupFinalizer, resourceTypes } from '../../../src/resources/index.ts';
-import { account, service, volume, type Json } from '../support/fleet.ts';
+import { account, apiVersion, service, volume, type Json } from '../support/fleet.ts';
 import {
   conditionOf,
   createNamespace,
@@ -124,6 +124,30 @@ test('an object whose finalizer was taken off goes, and what it stood for stays 
   );
   expect(await objectOf(fleet, 'ContainerService/web')).toBeUndefined();
   expect(await mutations(plane)).toEqual(before);
+});
+
+test('a task whose finalizer was taken off is not beaten for any more', async () => {
+  const { fleet } = await createWorld();
+  const type = resourceTypes.ProtectedTask;
+  await fleet.write('fleet.yaml', [
+    service('web'),
+    {
+      apiVersion,
+      kind: 'ProtectedTask',
+      metadata: { name: 'epoch' },
+      spec: { serviceRef: { name: 'web' } },
+    },
+  ]);
+  const program = replica(fleet, ['--log-level', 'silent', '--listen', '127.0.0.1:0']);
+  const [, url = ''] = await program.line(/^listening on (.*)$/);
+  await fleet.untilReady(2);
+  const held = async () =>
+    /^fleetkeeper_activity_leases\{.*phase="held".*\} 1$/m.test(await (await fetch(`${url}/metrics`)).text());
+  expect(await held()).toBe(true);
+  const target = { type, namespace: fleet.namespace, name: 'epoch' };
+  await fleet.cluster.api.patch(target, { kind: 'merge', body: { metadata: { finalizers: [] } } });
+  await fleet.cluster.api.remove(target);
+  await eventually('the end of the heartbeats', async () => !(await held()));
 });
 
 test('an object that was copied, status and all, takes nothing over from the one it was copied of', async () => {
