@@ -63,24 +63,42 @@ function unreleasedSince(
   return row === undefined ? undefined : String(row['id']);
 }
 
-/** An object is forgotten only when nothing of it is left, or it is to be left. */
-const s13NothingIsLeftBehind: Invariant = (view) => ({
-  durable(write) {
-    if (write.kind !== 'remove' || !view.plane.isUp) return;
-    const { key } = write;
-    const record = view.disk.record(key);
-    const spec: Json = record?.manifest.spec;
-    const isKept = [spec, ...view.history(key).map((each) => each.spec)].some(
-      (each) => each?.deletionPolicy === 'Retain',
-    );
-    const left = isKept ? [] : marked(view, key, 'any');
-    if (left.length > 0) view.violated('S13', `${key} is forgotten, and ${left.join(', ')} is still there`);
-    const intent = view.disk.intent(key);
-    if (intent && view.isOpen(intent)) {
-      view.violated('S13', `${key} is forgotten, and what became of ${intent.action} is not known`);
-    }
-  },
-});
+/**
+ * An object is forgotten only when nothing of it is left, or it is to be left, or its deletion was accepted and then neither the account
+ * nor a read by id showed it. Such reads may lag; what was accepted goes all the same.
+ */
+const s13NothingIsLeftBehind: Invariant = (view) => {
+  const accepted = new Set<string>();
+  const notFound = new Set<string>();
+  let inAccount = '';
+  const isConfirmed = (id: string) => accepted.has(id) && notFound.has(id) && !inAccount.includes(id);
+  return {
+    received(exchange, { verdict, status, body }) {
+      const id = idIn(exchange.path);
+      if (exchange.path === '/api/account' && verdict === 'done') inAccount = JSON.stringify(body);
+      if (id === undefined) return;
+      if (destroys(exchange) && verdict === 'done') accepted.add(id);
+      if (exchange.method !== 'GET' || isActivity(exchange)) return;
+      if (status === 404) notFound.add(id);
+      else if (verdict === 'done') notFound.delete(id);
+    },
+    durable(write) {
+      if (write.kind !== 'remove' || !view.plane.isUp) return;
+      const { key } = write;
+      const record = view.disk.record(key);
+      const spec: Json = record?.manifest.spec;
+      const isKept = [spec, ...view.history(key).map((each) => each.spec)].some(
+        (each) => each?.deletionPolicy === 'Retain',
+      );
+      const left = isKept ? [] : marked(view, key, 'any').filter((id) => !isConfirmed(id));
+      if (left.length > 0) view.violated('S13', `${key} is forgotten, and ${left.join(', ')} is still there`);
+      const intent = view.disk.intent(key);
+      if (intent && view.isOpen(intent)) {
+        view.violated('S13', `${key} is forgotten, and what became of ${intent.action} is not known`);
+      }
+    },
+  };
+};
 
 const windowMs = 60_000;
 
