@@ -16,6 +16,8 @@ export interface ForeignOptions {
   readonly watcher: () => Required<Pick<Watcher, 'meddled'>>;
   readonly after: (delayMs: number, run: () => void) => void;
   readonly violated: (invariant: string, message: string) => void;
+  /** The manager has written down whose it is: it does not need the mark any more. */
+  readonly isRecorded: (id: string) => boolean;
   /** The latest accepted mutation of the manager. */
   readonly lastMutation: () =>
     | { readonly method: string; readonly path: string; readonly key: string; readonly body: Json }
@@ -76,11 +78,13 @@ export class ForeignHands {
     if (action === 'sleep')
       return this.#call('PATCH', `${path}/sleep`, { sleepAfterMinutes: 7 }, random.uuid());
     if (action !== 'patch') return this.#call('POST', `${path}/actions`, { action }, random.uuid());
-    const patch = random.pick([
+    const drawn = random.pick([
       { image: 'ghcr.io/other/app:9' },
       { environment: { OTHER: 'x' } },
       { httpPort: 99 },
     ]);
+    // With its environment the mark goes: without it a service whose creation was never answered can't be found.
+    const patch = drawn.environment && !this.#options.isRecorded(id) ? { httpPort: 99 } : drawn;
     return this.#call('PATCH', path, { revision, patch }, random.uuid());
   }
 

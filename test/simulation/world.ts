@@ -146,6 +146,7 @@ class World {
       watcher: () => this.#checker,
       after: (delayMs, then) => void scheduler.after(delayMs, then),
       violated: (invariant, message) => this.#violated(invariant, message),
+      isRecorded: (id) => this.#place.state.records().some(({ externalId }) => externalId === id),
       lastMutation: () => this.#lastMutation,
     });
   }
