@@ -163,7 +163,9 @@ export class Controller {
     try {
       await this.#admit(snapshot);
       this.#failedAdmissions = 0;
+      this.#options.fleet.isBehind = false;
     } catch (error) {
+      this.#options.fleet.isBehind = true;
       const delayMs = backoffMs(this.#failedAdmissions++, crashBackoff, this.#options.random);
       this.#options.logger.error(
         { delayMs, note: messageOf(error) },

@@ -60,6 +60,8 @@ export class Fleet {
   readonly remediating = new Set<ObjectKey>();
   /** How a Job of the cluster stands; undefined where there is no cluster. */
   jobs: ((namespace: string, name: string) => JobAnswer) | undefined;
+  /** A newer word of the source could not be written down yet: by the old one nothing is changed. */
+  isBehind = false;
   readonly #readBrakes = new WeakMap<AccountSnapshot, Gate | 'none'>();
 
   constructor(

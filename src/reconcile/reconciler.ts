@@ -180,9 +180,16 @@ export class Reconciler {
     // From here to the intent nothing is awaited: what is counted across objects can't change in between.
     const second = kind.plan();
     if (second.kind !== 'act') return second;
-    const obstacle = unverified(account, second) ?? this.#obstacles.find(kind.record(), second.step);
+    const obstacle =
+      this.#behind() ?? unverified(account, second) ?? this.#obstacles.find(kind.record(), second.step);
     if (obstacle || preview) return obstacle ?? second;
     return this.#execute(kind, account, second);
+  }
+
+  #behind(): Plan | undefined {
+    if (!this.#options.fleet.isBehind) return undefined;
+    const message = 'what the source says now could not be written down yet; nothing is changed until it is';
+    return waitFor('SourceIncomplete', message, { recheckAfterMs: behindRecheckMs });
   }
 
   /** Activities are read only when the plan would disrupt something, and then just before it does. */
@@ -290,6 +297,8 @@ export class Reconciler {
   }
 }
 
+/** So often is looked whether the source has been taken in. */
+const behindRecheckMs = 2000;
 const cutReasons = new Set(['Unreadable', 'ActivitiesUnreadable', 'NotSent']);
 
 /** All that is in doubt, of which this request may settle a part. */

@@ -42,6 +42,10 @@ export const regressions: readonly Regression[] = [
   ),
   inFolder('a read by id that was older than the account read before it was believed', 600235),
   inFolder('a task under the mass-change brake lost its heartbeats when the process started anew', 2000010),
+  inFolder(
+    'a service was deleted whose document was back, which a full disk kept from being taken in',
+    4000085,
+  ),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),
