@@ -16,7 +16,9 @@ export function nextScarcity(
   refused: Refused,
   { digestKey, random, wallMs }: { digestKey: DigestKey; random: Random; wallMs: number },
 ): Scarcity | undefined {
-  const before = record.refusal?.scarcity;
+  // Of before the wall clock was set back nobody can tell how long ago it was.
+  const isOfNow = record.refusal !== undefined && wallMs >= record.refusal.at;
+  const before = isOfNow ? record.refusal?.scarcity : undefined;
   const verdict = classifyRefusal(refused);
   if (verdict.kind !== 'wait' || !verdict.isScarce) return before;
   const demand = digestKey.digest(demandOf(action));

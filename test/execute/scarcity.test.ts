@@ -73,9 +73,18 @@ describe('what the provider has too little of', () => {
 
   test('the count goes on although another refusal came between', () => {
     const twice = refused(refused(fresh, creation()), creation(), { wallMs: noon + minuteMs });
-    const between = refused(twice, creation(), { refusal: refusalOf('unavailable', 503) });
+    const between = refused(twice, creation(), {
+      refusal: refusalOf('unavailable', 503),
+      wallMs: noon + minuteMs,
+    });
     const third = refused(between, creation(), { wallMs: noon + 2 * minuteMs });
     expect(third.refusal?.scarcity?.failures).toBe(3);
+  });
+
+  test('a pause of before the clock was set back does not live on with a refusal of another kind', () => {
+    const ahead = refused(fresh, creation(), { wallMs: noon + 60 * minuteMs });
+    const after = refused(ahead, creation(), { refusal: refusalOf('unavailable', 503), wallMs: noon });
+    expect(leftMs(after, creation(), noon + 1000)).toBeUndefined();
   });
 
   test.each([

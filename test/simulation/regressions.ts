@@ -46,6 +46,7 @@ export const regressions: readonly Regression[] = [
     'a service was deleted whose document was back, which a full disk kept from being taken in',
     4000085,
   ),
+  inFolder('a pause of before the clock was set back lived on with a refusal of another kind', 5000048),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),
