@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { ControlPlane, keysWithTwoBodies } from './support/control-plane.ts';
 import { ClusterFleet } from './support/cluster-fleet.ts';
 import { Crashes, Gate, type CrashPoint, type Moment } from './support/crash-points.ts';
-import { account, FleetFolder, service, volume, type Fleet, type Json } from './support/fleet.ts';
+import { account, FleetFolder, service, task, volume, type Fleet, type Json } from './support/fleet.ts';
 import { createOwn } from './support/kubernetes.ts';
 import { eventually, temporaryFolder } from './support/processes.ts';
 
@@ -27,12 +27,7 @@ const web = (spec: object = {}) =>
   });
 const data = (sizeGb: number) =>
   volume('data', { sizeGb, expansion: 'PauseService', deletionPolicy: 'Delete' });
-const task = (spec: object = {}) => ({
-  apiVersion: 'fleetkeeper.dev/v1alpha1',
-  kind: 'ProtectedTask',
-  metadata: { name: 'epoch' },
-  spec: { serviceRef: { name: 'web' }, taskName: 'epoch', ...spec },
-});
+const epoch = (spec: object = {}) => task('epoch', { taskName: 'epoch', ...spec });
 const changed = web({ image: 'ghcr.io/acme/app:2', sleepAfterMinutes: 1440 });
 
 const isRunning = ({ services }: Json) => services[0]?.state === 'running';
@@ -48,11 +43,11 @@ const grow: Step = {
   isDone: (live) => isRunning(live) && live.volumes[0].sizeGb === 20,
 };
 const hold: Step = {
-  documents: [changed, data(20), task()],
+  documents: [changed, data(20), epoch()],
   isDone: ({ activities }) => activities.length === 1,
 };
 const release: Step = {
-  documents: [changed, data(20), task({ released: true })],
+  documents: [changed, data(20), epoch({ released: true })],
   isDone: ({ activities }) => activities.length === 0,
 };
 const remove: Step = { documents: [], isDone: isEmpty };
@@ -131,8 +126,8 @@ const lives: readonly Life[] = [
     name: 'a task, in a cluster',
     world: inCluster,
     steps: [
-      { documents: [alone(), task()], isDone: hold.isDone },
-      { documents: [alone(), task({ released: true })], isDone: release.isDone },
+      { documents: [alone(), epoch()], isDone: hold.isDone },
+      { documents: [alone(), epoch({ released: true })], isDone: release.isDone },
     ],
     points: [
       {

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation, keysWithTwoBodies } from './support/control-plane.ts';
-import { account, FleetFolder, service, type Json } from './support/fleet.ts';
+import { account, FleetFolder, service, task, type Json } from './support/fleet.ts';
 import { Front } from './support/front.ts';
 import { jumpingClock, preload } from './support/preload.ts';
 import { Program, eventually, temporaryFolder } from './support/processes.ts';
@@ -19,12 +19,7 @@ async function world(spec: object = {}) {
 }
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `app-${index}`);
-const task = {
-  apiVersion: 'fleetkeeper.dev/v1alpha1',
-  kind: 'ProtectedTask',
-  metadata: { name: 'epoch' },
-  spec: { serviceRef: { name: 'web' } },
-};
+const epoch = task('epoch');
 const isBeat = ({ method, path }: { method: string; path: string }) =>
   method === 'POST' && path.endsWith('/activity');
 
@@ -66,7 +61,7 @@ test('F65 a manager that runs out of memory ends, and the next one doubles nothi
 test('F66 a manager that stood still goes on beating at once, and makes up for nothing', async () => {
   const { front, fleet, start } = await world();
   beatFast(front);
-  await fleet.write('fleet.yaml', [service('web'), task]);
+  await fleet.write('fleet.yaml', [service('web'), epoch]);
   const manager = start({});
   const beats = () => front.seen.filter(isBeat);
   await eventually('two beats', async () => beats().length >= 2);
@@ -102,12 +97,12 @@ test('F67 what nobody catches ends the manager, and the next one goes on', async
 test('F68 after a start, heartbeats do not wait behind what has to be changed', async () => {
   const { plane, fleet, start } = await world({ requests: { perSecond: 10, burst: 2, concurrency: 1 } });
   const services = (image: string) => names(12).map((name) => service(name, { image }));
-  await fleet.write('fleet.yaml', [service('web'), task, ...services('ghcr.io/acme/app:1')]);
+  await fleet.write('fleet.yaml', [service('web'), epoch, ...services('ghcr.io/acme/app:1')]);
   const first = start({});
   await fleet.untilReady(14);
   await first.kill('SIGKILL');
   await plane.forgetRequests();
-  await fleet.write('fleet.yaml', [service('web'), task, ...services('ghcr.io/acme/app:2')]);
+  await fleet.write('fleet.yaml', [service('web'), epoch, ...services('ghcr.io/acme/app:2')]);
   start({});
   const sent = await eventually('the edits', async () => {
     const requests = (await plane.requests()).filter(isMutation);
@@ -131,7 +126,7 @@ test('F69, F72 a wall clock that jumps disturbs neither heartbeats nor changes, 
   const { plane, front, fleet, start } = await world();
   beatFast(front);
   const write = (tag: number) =>
-    fleet.write('fleet.yaml', [service('web', { image: `a/a:${tag}`, disruption: 'Always' }), task]);
+    fleet.write('fleet.yaml', [service('web', { image: `a/a:${tag}`, disruption: 'Always' }), epoch]);
   const untilTagged = (tag: number) =>
     eventually(`image ${tag}`, async () => (await plane.service('web')).image === `a/a:${tag}`);
   await write(0);

@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane, apiKey, isMutation } from './support/control-plane.ts';
-import { account, apiVersion, createFleet, folderOf, service, testInFolder } from './support/fleet.ts';
+import { account, createFleet, folderOf, service, testInFolder } from './support/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
 testInFolder('secrets of the manifests appear in no log, state, status, plan or journal', async () => {

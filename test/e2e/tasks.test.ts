@@ -1,7 +1,7 @@
 /** Protected tasks: a service is not disturbed while one is held, whatever becomes of the manager or the API. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import { account, createFleet, isInCluster, service, volume, type Fleet } from './support/fleet.ts';
+import { account, createFleet, service, task, testInFolder, volume, type Fleet } from './support/fleet.ts';
 import { eventually, temporaryFolder } from './support/processes.ts';
 
 async function world() {
@@ -10,15 +10,6 @@ async function world() {
   const fleet = await createFleet(folder);
   await fleet.write('account.yaml', account(plane.url));
   return { plane, fleet };
-}
-
-function task(name: string, spec: object = {}): object {
-  return {
-    apiVersion: 'fleetkeeper.dev/v1alpha1',
-    kind: 'ProtectedTask',
-    metadata: { name },
-    spec: { serviceRef: { name: 'web' }, ...spec },
-  };
 }
 
 const activitiesOf = async (plane: ControlPlane, name = 'web') => {
@@ -135,30 +126,27 @@ const accidents: [string, (fleet: Fleet) => Promise<void>, string][] = [
   ['went with many others', (fleet) => fleet.remove('tasks'), 'MassChangeBrake'],
 ];
 
-describe.skipIf(isInCluster)('what happens to a folder', () => {
-  test.each(accidents)(
-    'a task whose document %s is beaten for, by the next process, too',
-    async (_what, happens, reason) => {
-      const { plane, fleet } = await world();
-      const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `task-${name}`);
-      await fleet.write('web.yaml', [service('web')]);
-      await fleet.write('epoch.yaml', [task('epoch')]);
-      for (const name of names) await fleet.write(`tasks/${name}.yaml`, [task(name)]);
-      const first = fleet.run();
-      await fleet.untilReady(8);
-      const object = reason === 'InvalidSpec' ? 'epoch' : 'task-a';
-      await happens(fleet);
-      await fleet.until(`ProtectedTask/${object}`, 'Ready', 'False', reason);
-      await first.kill('SIGKILL');
-      const lastBeat = async () =>
-        (await activitiesOf(plane)).find(({ name }: { name: string }) => name === object)?.lastHeartbeatAt;
-      const before = await lastBeat();
-      fleet.run();
-      await eventually('another heartbeat', async () => (await lastBeat()) > before, 15_000);
-      expect(await activitiesOf(plane)).toHaveLength(7);
-    },
-  );
-});
+for (const [what, happens, reason] of accidents) {
+  testInFolder(`a task whose document ${what} is beaten for, by the next process, too`, async () => {
+    const { plane, fleet } = await world();
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `task-${name}`);
+    await fleet.write('web.yaml', [service('web')]);
+    await fleet.write('epoch.yaml', [task('epoch')]);
+    for (const name of names) await fleet.write(`tasks/${name}.yaml`, [task(name)]);
+    const first = fleet.run();
+    await fleet.untilReady(8);
+    const object = reason === 'InvalidSpec' ? 'epoch' : 'task-a';
+    await happens(fleet);
+    await fleet.until(`ProtectedTask/${object}`, 'Ready', 'False', reason);
+    await first.kill('SIGKILL');
+    const lastBeat = async () =>
+      (await activitiesOf(plane)).find(({ name }: { name: string }) => name === object)?.lastHeartbeatAt;
+    const before = await lastBeat();
+    fleet.run();
+    await eventually('another heartbeat', async () => (await lastBeat()) > before, 15_000);
+    expect(await activitiesOf(plane)).toHaveLength(7);
+  });
+}
 
 test('a task whose service is gone does not wait for a release that nobody can answer', async () => {
   const { plane, fleet } = await world();

@@ -106,16 +106,20 @@ test('what could not be taken in does not come back over what the source says by
 });
 
 test('while an edit is being written down, what is planned is planned for the edit', async () => {
+  const inAccount = (name: string) =>
+    desiredOf({ 'web.yaml': serviceDocument('web', [`accountRef: {name: ${name}}`]) });
   const store = new SlowStore(identity, [], []);
-  const manager = await managing(store, service('one'));
+  const manager = await managing(store, inAccount('one'));
   const { promise, resolve } = Promise.withResolvers<void>();
   store.hold = () => promise;
-  tell(service('two'));
+  tell(inAccount('two'));
   await settle();
   store.hold = () => Promise.resolve();
   manager.lookAt(web);
   await settle();
-  expect(store.record(web)).toMatchObject({ generation: 2, status: { observedGeneration: 2 } });
+  const record = store.record(web);
+  expect(record).toMatchObject({ generation: 2, status: { observedGeneration: 2 } });
+  expect(record?.status?.conditions[0]?.message).toContain('there is no Account two');
   resolve();
 });
 
@@ -148,42 +152,107 @@ test('an account is kept, with its limits and its key, while the folder shows no
   await manager.stop();
 });
 
-test('tasks go on to be beaten for when the document of their account, and its key, are lost', async () => {
-  const serviceId = '00000000-0000-4000-8000-000000000001';
-  const shown: Record<string, object> = {
-    '/api/me': { id: 'acme', emailVerified: true },
-    '/api/account': { balanceMicros: 5, currency: 'USD', services: [], volumes: [], ledger: [] },
-    [`/api/services/${serviceId}/activity`]: { heartbeatSeconds: 30, expiresInSeconds: 300 },
+const serviceId = '00000000-0000-4000-8000-000000000001';
+const beat = `POST /api/services/${serviceId}/activity`;
+
+/** An API of one account, in which nothing is: what it was asked, and what it answers to `METHOD path`. */
+class ScriptedApi {
+  readonly sent: string[] = [];
+  /** Whoever asks for the account waits for it. */
+  readable: Promise<void> = Promise.resolve();
+  readonly refused = new Set<string>();
+  readonly #shown: Readonly<Record<string, object>> = {
+    'GET /api/me': { id: 'acme', emailVerified: true },
+    'GET /api/account': { balanceMicros: 5, currency: 'USD', services: [], volumes: [], ledger: [] },
+    [beat]: { heartbeatSeconds: 30, expiresInSeconds: 300 },
   };
-  const sent: string[] = [];
-  const createTransport = () => ({
+
+  readonly createTransport = () => ({
     exchange: async ({ method, url }: HttpRequest): Promise<HttpReply> => {
-      const { pathname } = new URL(url);
-      sent.push(`${method} ${pathname}`);
-      const body = shown[pathname] ?? { error: { code: 'not_found', message: 'not found' } };
-      const status = pathname in shown ? 200 : 404;
+      const asked = `${method} ${new URL(url).pathname}`;
+      this.sent.push(asked);
+      if (asked === 'GET /api/account') await this.readable;
+      const status = this.refused.has(asked) ? 401 : asked in this.#shown ? 200 : 404;
+      const body = status === 200 ? this.#shown[asked] : { error: { code: 'no', message: 'no' } };
       return { kind: 'reply', status, retryAfter: undefined, body: JSON.stringify(body) };
     },
     close: async () => {},
   });
-  const task = stringify({
-    apiVersion,
-    kind: 'ProtectedTask',
-    metadata: { name: 'epoch' },
-    spec: { serviceRef: { name: 'web' } },
-  });
-  const others = { 'web.yaml': serviceDocument('web'), 'task.yaml': task };
-  const lost = { 'account.yaml': accountDocument, 'secret.yaml': secretDocument };
-  const known = { ...newRecord(web, 'uid'), externalId: serviceId, account: 'default/default' };
-  const store = new MemoryStore(identity, [known], []);
-  const manager = await managing(store, desiredOf({ ...others, ...lost }), createTransport);
+
+  /** What it was asked since this was called last. */
+  news(): string[] {
+    return this.sent.splice(0);
+  }
+}
+
+const taskDocument = stringify({
+  apiVersion,
+  kind: 'ProtectedTask',
+  metadata: { name: 'epoch' },
+  spec: { serviceRef: { name: 'web' } },
+});
+const access = { 'account.yaml': accountDocument, 'secret.yaml': secretDocument };
+const held = { 'web.yaml': serviceDocument('web'), 'task.yaml': taskDocument };
+/** The service is known by its id. */
+const knowing = () =>
+  new MemoryStore(
+    identity,
+    [{ ...newRecord(web, 'uid'), externalId: serviceId, account: 'default/default' }],
+    [],
+  );
+
+test('tasks go on to be beaten for when the document of their account, and its key, are lost', async () => {
+  const api = new ScriptedApi();
+  const manager = await managing(knowing(), desiredOf({ ...held, ...access }), api.createTransport);
   await clock.advance(40_000);
-  expect(sent).toContain(`POST /api/services/${serviceId}/activity`);
-  tell(desiredOf(others));
+  expect(api.news()).toContain(beat);
+  tell(desiredOf(held));
   await clock.advance(10_000);
-  sent.length = 0;
+  api.news();
   await clock.advance(60_000);
-  const beat = `POST /api/services/${serviceId}/activity`;
-  expect(sent).toEqual([beat, beat]);
+  expect(api.news()).toEqual([beat, beat]);
+  await manager.stop();
+});
+
+test('a heartbeat that is answered 401 makes it asked soon whose key it is, however seldom the account is read', async () => {
+  const api = new ScriptedApi();
+  const seldom = accountDocument.replace('spec:', 'spec:\n  pollSeconds: 900');
+  const first = desiredOf({ ...held, ...access, 'account.yaml': seldom });
+  const manager = await managing(knowing(), first, api.createTransport);
+  await clock.advance(300_000);
+  expect(api.news()).toContain(beat);
+  api.refused.add(beat);
+  await clock.advance(30_000);
+  api.refused.clear();
+  expect(api.news()).toContain(beat);
+  await clock.advance(40_000);
+  const asked = api.news();
+  expect(asked).toContain(beat);
+  await manager.stop();
+});
+
+test('while what the source says now can not be written down, nothing is done by what it said before', async () => {
+  const api = new ScriptedApi();
+  const { promise: readable, resolve: read } = Promise.withResolvers<void>();
+  api.readable = readable;
+  const store = new FullStore(identity, [], []);
+  const manager = await managing(
+    store,
+    desiredOf({ ...access, 'web.yaml': held['web.yaml'] }),
+    api.createTransport,
+  );
+  store.isFull = true;
+  tell(desiredOf({ ...access, 'other.yaml': serviceDocument('other') }));
+  // Each try comes later than the one before.
+  await clock.advance(25_000);
+  store.isFull = false;
+  read();
+  await settle();
+  await clock.advance(100);
+  expect(api.sent.filter((asked) => asked === 'GET /api/account')).toHaveLength(2);
+  expect(store.record(web)?.status?.conditions).toContainEqual(
+    expect.objectContaining({ type: 'Ready', reason: 'SourceIncomplete' }),
+  );
+  expect(api.sent).not.toContain('POST /api/services');
   await manager.stop();
 });

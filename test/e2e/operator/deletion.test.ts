@@ -1,7 +1,7 @@
 /** What becomes of things at the provider when objects, their Account, their Secret or their namespace go. */
 import { expect, test } from 'vitest';
 import { cleanupFinalizer, resourceTypes } from '../../../src/resources/index.ts';
-import { account, apiVersion, service, volume, type Json } from '../support/fleet.ts';
+import { account, service, task, volume, type Json } from '../support/fleet.ts';
 import {
   conditionOf,
   createNamespace,
@@ -129,15 +129,7 @@ test('an object whose finalizer was taken off goes, and what it stood for stays 
 test('a task whose finalizer was taken off is not beaten for any more', async () => {
   const { fleet } = await createWorld();
   const type = resourceTypes.ProtectedTask;
-  await fleet.write('fleet.yaml', [
-    service('web'),
-    {
-      apiVersion,
-      kind: 'ProtectedTask',
-      metadata: { name: 'epoch' },
-      spec: { serviceRef: { name: 'web' } },
-    },
-  ]);
+  await fleet.write('fleet.yaml', [service('web'), task('epoch')]);
   const program = replica(fleet, ['--log-level', 'silent', '--listen', '127.0.0.1:0']);
   const [, url = ''] = await program.line(/^listening on (.*)$/);
   await fleet.untilReady(2);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { KubernetesServer } from '../../support/kubernetes/server.ts';
 import { keysWithTwoBodies } from '../support/control-plane.ts';
-import { service } from '../support/fleet.ts';
+import { service, task } from '../support/fleet.ts';
 import { createOwn } from '../support/kubernetes.ts';
 import {
   createWorld,
@@ -164,13 +164,7 @@ test.skipIf(withoutFaults)(
       match: { verbs: ['patch'], resource: 'protectedtasks', subresource: 'status' },
       status: 503,
     });
-    const task = {
-      apiVersion: 'fleetkeeper.dev/v1alpha1',
-      kind: 'ProtectedTask',
-      metadata: { name: 'epoch' },
-      spec: { serviceRef: { name: 'web' } },
-    };
-    await fleet.write('task.yaml', [task]);
+    await fleet.write('task.yaml', [task('epoch')]);
     const refusals = () => server.requests().filter(({ status }) => status === 503).length;
     await eventually('some refusals', async () => refusals() >= 4);
     const beats = (await mutations(plane)).filter(({ path }) => path.endsWith('/activity'));

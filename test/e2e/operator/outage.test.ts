@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { KubernetesServer } from '../../support/kubernetes/server.ts';
-import { service } from '../support/fleet.ts';
+import { service, task } from '../support/fleet.ts';
 import { createWorld, mutations, replica, serverOf, withoutFaults } from '../support/operator.ts';
 import { eventually } from '../support/processes.ts';
 
@@ -41,13 +41,7 @@ test.skipIf(withoutFaults)(
   async () => {
     const { fleet, plane } = await createWorld();
     const server = serverOf(fleet);
-    const task = {
-      apiVersion: 'fleetkeeper.dev/v1alpha1',
-      kind: 'ProtectedTask',
-      metadata: { name: 'epoch' },
-      spec: { serviceRef: { name: 'web' } },
-    };
-    await fleet.write('web.yaml', [service('web'), task]);
+    await fleet.write('web.yaml', [service('web'), task('epoch')]);
     const leader = replica(fleet, ['--lease', '15s', '--log-level', 'silent', '--listen', '127.0.0.1:0']);
     const [, url = ''] = await leader.line(/^listening on (.*)$/);
     await fleet.untilReady(2);

@@ -9,6 +9,7 @@ import { test } from 'vitest';
 import { stringify } from 'yaml';
 import { systemRandom } from '../../../src/base/index.ts';
 import {
+  apiVersion,
   parseObjectKey,
   resourceTypes,
   type Condition,
@@ -20,8 +21,6 @@ import { Program, eventually, fleetkeeper, type Finished } from './processes.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any;
-
-export const apiVersion = 'fleetkeeper.dev/v1alpha1';
 
 export function account(url: string, spec: object = {}): object[] {
   return [
@@ -61,6 +60,16 @@ export function volume(name: string, spec: object = {}): object {
     kind: 'StorageVolume',
     metadata: { name },
     spec: { region: 'standard', sizeGb: 10, ...spec },
+  };
+}
+
+/** Of the service `web`, if `spec` names no other one. */
+export function task(name: string, spec: object = {}): object {
+  return {
+    apiVersion,
+    kind: 'ProtectedTask',
+    metadata: { name },
+    spec: { serviceRef: { name: 'web' }, ...spec },
   };
 }
 

@@ -1,14 +1,13 @@
 /** One manager for many accounts, each with a front of its own: as many faults at the same time as there are accounts. */
-import type { Condition } from '../../../src/resources/index.ts';
+import { apiVersion, type Condition } from '../../../src/resources/index.ts';
 import { ControlPlane } from './control-plane.ts';
-import { FleetFolder, service } from './fleet.ts';
+import { FleetFolder, service, task } from './fleet.ts';
 import { Front, type Exchange, type Seen } from './front.ts';
 import { Program, eventually, temporaryFolder } from './processes.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
 
-const apiVersion = 'fleetkeeper.dev/v1alpha1';
 export const settleMs = 4000;
 /** Several managers start at once, and the machine may be busy with others. */
 const patienceMs = 90_000;
@@ -134,7 +133,7 @@ export function serviceOf(name: string, spec: object = {}, account = name): obje
 
 /** Of the service of its name. */
 export function taskOf(name: string): object {
-  return { apiVersion, kind: 'ProtectedTask', metadata: { name }, spec: { serviceRef: { name } } };
+  return task(name, { serviceRef: { name } });
 }
 
 /** The request takes effect, and then its answer is in the hands of `how`. */
