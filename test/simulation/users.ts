@@ -1,4 +1,5 @@
 /** The people who write, edit and remove documents, and what they want at each moment. */
+import { sameValue } from '../../src/base/index.ts';
 import { objectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { edited, manifestOf, newDocument, secrets, type Document } from './documents.ts';
@@ -125,6 +126,24 @@ export class Users {
       if (document.kind === 'ProtectedTask' && !this.#documents.has(service)) this.#drop(key);
       else this.#put(key, mend(document));
     }
+  }
+
+  /** All at once, as in a folder that was there before anybody looked. */
+  declare(documents: Iterable<[ObjectKey, Document]>): void {
+    for (const [key, document] of documents) this.#put(key, document);
+  }
+
+  /** About what can be taken back: each of these documents is another one now. Declared again, they take it back. */
+  changeTheirMinds(random: SeededRandom): ReadonlyMap<ObjectKey, Document> {
+    const before = new Map<ObjectKey, Document>();
+    for (const [key, document] of this.#documents) {
+      if (document.kind === 'StorageVolume' || document.kind === 'ProtectedTask') continue;
+      const other = edited(document, random);
+      if (sameValue(other.spec, document.spec)) continue;
+      before.set(key, document);
+      this.#put(key, other);
+    }
+    return before;
   }
 
   documents(): Iterable<[ObjectKey, Document]> {

@@ -4,6 +4,7 @@
  * (folder-place.ts), or a cluster with two replicas of the operator (cluster/place.ts).
  *
  *     turmoil ── healAtMs ──> healing: no faults, nobody wants anything new ── all as wanted ──> quiet: nothing is sent
+ *             ── edits, taken back ──> quiet, and as before ──> as in a world where nothing ever happened
  */
 import type { HttpRequest } from '../../src/api/index.ts';
 import { rfc3339 } from '../../src/base/index.ts';
@@ -14,6 +15,7 @@ import { Checker } from './checker.ts';
 import { ClusterPlace, type ReplicaSabotage } from './cluster/place.ts';
 import { settleMs, type FaultKind } from './faults.ts';
 import { Disguise } from './disguise.ts';
+import type { Document } from './documents.ts';
 import { FolderPlace, type Sabotage } from './folder-place.ts';
 import { ForeignHands, type ForeignDeed } from './foreign.ts';
 import { mended } from './healing.ts';
@@ -21,6 +23,7 @@ import { JournalCoverage } from './journal-coverage.ts';
 import { unsettled } from './liveness.ts';
 import { Network } from './network.ts';
 import { epochMs, type Place } from './place.ts';
+import { differenceBetween, portraitOf, type Portrait } from './portrait.ts';
 import { Plane, ourKey } from './plane.ts';
 import { stream } from './random-port.ts';
 import { Scheduler } from './scheduler.ts';
@@ -53,6 +56,8 @@ const minimumBalanceMicros = 5_000_000;
 /** Until all is as wanted: the longest pauses are ten minutes. */
 const longestHealingMs = 45 * 60_000;
 const quietMs = 60_000;
+/** Between an edit and the end of the first pass that knows of it (L7). */
+const longestUnnoticedMs = 70_000;
 
 export async function run(script: Script, options: RunOptions = {}): Promise<Result> {
   const world = new World(script, options);
@@ -152,23 +157,37 @@ class World {
   }
 
   async run(): Promise<Result> {
-    const { actions, healAtMs } = this.#script;
-    const scheduler = this.#scheduler;
     const failed = () => this.#violation !== undefined;
+    await this.#start();
+    await this.#live(failed);
+    await this.#watchChangesOfMind(failed);
+    await this.#compareWithNewcomer(failed);
+    if (!failed()) this.#checker.finished();
+    return this.#result();
+  }
+
+  async #start(): Promise<void> {
     await this.#plane.start();
     this.#place.start();
+  }
+
+  /** Until all is as wanted. */
+  async #live(failed: () => boolean): Promise<void> {
+    const { actions, healAtMs } = this.#script;
+    const scheduler = this.#scheduler;
     for (const action of actions) scheduler.after(action.atMs, () => void scheduler.busy(this.#do(action)));
     await scheduler.run(healAtMs, failed);
-    if (!failed()) {
-      await this.#heal();
-      await this.#watchRecovery(failed);
-    }
-    if (!failed()) this.#checker.finished();
+    if (failed()) return;
+    await this.#heal();
+    await this.#watchRecovery(failed);
+  }
+
+  #result(): Result {
     return {
       violation: this.#violation,
-      traceHash: scheduler.traceHash(),
+      traceHash: this.#scheduler.traceHash(),
       lives: this.#users.lives,
-      simulatedMs: scheduler.nowMs,
+      simulatedMs: this.#scheduler.nowMs,
       mutations: this.#mutations,
       coverage: this.#coverage,
       journalCoverage: this.#journalCoverage.pairs,
@@ -189,6 +208,66 @@ class World {
     if (this.#mutations === before) return;
     const { method, path } = this.#lastMutation ?? {};
     this.#violated('L8', `all was as wanted, and another leader sent ${method} ${path}`);
+  }
+
+  /**
+   * People change their minds, and change them back: what they write is acted on soon (L7), whatever failed before (L13), and then all is as
+   * it was (L11).
+   */
+  async #watchChangesOfMind(failed: () => boolean): Promise<void> {
+    if (failed()) return;
+    const before = this.#portrait();
+    let undo: ReadonlyMap<ObjectKey, Document> = new Map();
+    await this.#actedOn(failed, () => {
+      undo = this.#users.changeTheirMinds(stream(this.#script.seed, 'afterwards'));
+      return undo.keys();
+    });
+    await this.#untilQuiet(failed);
+    await this.#actedOn(failed, () => {
+      this.#users.declare(undo);
+      return undo.keys();
+    });
+    await this.#untilQuiet(failed);
+    if (failed()) return;
+    const difference = differenceBetween(before, this.#portrait());
+    if (difference !== undefined) this.#violated('L11', `after an edit that was taken back, ${difference}`);
+  }
+
+  /** L7: what is edited is taken in, and has had a pass since. */
+  async #actedOn(failed: () => boolean, edit: () => Iterable<ObjectKey>): Promise<void> {
+    const scheduler = this.#scheduler;
+    const before = new Map(this.#place.state.records().map(({ key, generation }) => [key, generation]));
+    const edited = [...edit()];
+    const waiting = () =>
+      edited.find((key) => {
+        const { generation, status } = this.#place.state.record(key) ?? {};
+        return generation === before.get(key) || status?.observedGeneration !== generation;
+      });
+    await scheduler.run(scheduler.nowMs + longestUnnoticedMs, () => failed() || waiting() === undefined);
+    if (!failed() && waiting()) this.#violated('L7', `${waiting()} was edited ${longestUnnoticedMs} ms ago`);
+  }
+
+  /** Another world in which nothing ever happened, and the same is wanted, is the same in the end (L10, L12). */
+  async #compareWithNewcomer(failed: () => boolean): Promise<void> {
+    if (failed()) return;
+    const script = { ...this.#script, faults: new Map(), actions: [], healAtMs: 0 };
+    const newcomer = new World(script, {});
+    newcomer.#users.declare(this.#users.documents());
+    try {
+      await newcomer.#start();
+      await newcomer.#untilQuiet(() => newcomer.#violation !== undefined);
+      const { invariant, message } = newcomer.#violation ?? {};
+      if (invariant !== undefined) this.#violated(invariant, `without faults: ${message}`);
+      const difference = differenceBetween(this.#portrait(), newcomer.#portrait());
+      if (difference !== undefined)
+        this.#violated('L10', `without faults it would be otherwise: ${difference}`);
+    } finally {
+      await newcomer.close();
+    }
+  }
+
+  #portrait(): Portrait {
+    return portraitOf(this.#view(), this.#users.documents());
   }
 
   /** All is as wanted within a bounded time (L1 to L3, L6), and stays so, with nothing sent and written for a while (L8). */

@@ -1,0 +1,69 @@
+/**
+ * How everything is once nothing more happens, without what differs from run to run: ids, revisions, times and sentences. Two runs that want
+ * the same in the end have to end with the same portrait, whatever happened to them (L10, L12); so has one in which people changed
+ * their minds and changed them back (L11).
+ */
+import { beaconPrefix, type ObjectKey } from '../../src/resources/index.ts';
+import type { Document } from './documents.ts';
+import type { Json, View } from './watch.ts';
+
+export type Portrait = ReadonlyMap<ObjectKey, string>;
+
+export function portraitOf(view: View, documents: Iterable<[ObjectKey, Document]>): Portrait {
+  return new Map(
+    [...documents].map(([key, document]) => [key, JSON.stringify(likeness(view, key, document))]),
+  );
+}
+
+/** The first object that looks otherwise; undefined when none does. */
+export function differenceBetween(one: Portrait, other: Portrait): string | undefined {
+  const unlike = [...one.keys()].find((key) => one.get(key) !== other.get(key));
+  return unlike && `${unlike}:\n${one.get(unlike)}\nand\n${other.get(unlike)}`;
+}
+
+function likeness(view: View, key: ObjectKey, document: Document): object {
+  const { status, externalId = '' } = view.disk.record(key) ?? {};
+  const conditions = (status?.conditions ?? [])
+    .filter(({ reason }) => reason !== 'NotApplicable')
+    .map((condition) => `${condition.type}=${condition.status} ${condition.reason}`)
+    .sort();
+  return { ...remoteLikeness(view, externalId, document), conditions };
+}
+
+function remoteLikeness({ plane }: View, id: string, { kind, spec }: Document): object {
+  const { store } = plane;
+  switch (kind) {
+    case 'ContainerService': {
+      const service = store?.services.get(id);
+      if (!service) return {};
+      const volume = store?.volumes.get(service.volumeId ?? '');
+      return {
+        ...managed(spec, service, ['image', 'command', 'resources', 'httpPort', 'sleepAfterMinutes']),
+        name: service.name,
+        environment:
+          spec.env && service.environmentNames.filter((name) => !name.startsWith(beaconPrefix)).sort(),
+        state: service.state === 'sleeping' ? 'running' : service.state,
+        volume: volume && { mode: volume.mode, sizeGb: volume.sizeGb },
+      };
+    }
+    case 'StorageVolume': {
+      const volume = store?.volumes.get(id);
+      return { sizeGb: volume?.sizeGb, status: volume?.status, isAttached: volume?.serviceId !== null };
+    }
+    case 'ServiceTemplate': {
+      const template = store?.templates.get(id);
+      return { name: template?.name, ...managed(spec, template, ['image', 'resources']) };
+    }
+    case 'ImageRegistry':
+      return { repository: store?.registries.get(id)?.repository };
+    case 'ProtectedTask':
+      return {};
+  }
+}
+
+/** What a document leaves out is nobody's business. */
+function managed(spec: Json, is: Json, names: readonly string[]): object {
+  return Object.fromEntries(
+    names.filter((name) => spec[name] !== undefined).map((name) => [name, is?.[name]]),
+  );
+}
