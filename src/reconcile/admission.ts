@@ -41,7 +41,7 @@ export class Admission {
 
   /** What it says is in memory when it returns, and on the disk when `durable` resolves; when that rejects, it is in neither. */
   admit(snapshot: DesiredSnapshot): { readonly admitted: Admitted; readonly durable: Promise<void> } {
-    const { store, clock } = this.#options;
+    const { clock } = this.#options;
     const updates: ObjectRecord[] = [];
     for (const object of snapshot.objects.values()) {
       const update = this.#updatedRecord(object);
@@ -52,7 +52,7 @@ export class Admission {
       const askedAt = snapshot.objects.get(record.key)?.cluster?.deletionRequestedAt;
       updates.push({ ...record, deletionRequestedAt: askedAt ?? clock.wallMs() });
     }
-    const durable = updates.length > 0 ? store.saveAll(updates) : Promise.resolve();
+    const durable = this.#writeDown(updates, judged);
     const parts = [...judged.values()];
     const admitted = {
       changed: updates.map((record) => record.key),
@@ -61,6 +61,13 @@ export class Admission {
       againAfterMs: longest(parts.map(({ againAfterMs }) => againAfterMs)),
     };
     return { admitted, durable };
+  }
+
+  /** Only what is written down has left: who could not be written down will be judged anew. */
+  async #writeDown(updates: readonly ObjectRecord[], judged: ReadonlyMap<string, Judged>): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (updates.length > 0) await this.#options.store.saveAll(updates);
+    for (const [name, { gone }] of judged) this.#departures.get(name)?.taken(gone, nowMs);
   }
 
   #admitDepartures(snapshot: DesiredSnapshot): { judged: Map<string, Judged>; harmless: ObjectRecord[] } {

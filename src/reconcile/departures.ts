@@ -92,11 +92,17 @@ export class Departures {
         againAfterMs = Math.max(againAfterMs ?? 0, leftMs);
         continue;
       }
-      this.#missingSinceMs.delete(record.key);
-      this.#deletions.push(nowMs);
       gone.push(record);
     }
     return { gone, lingering, againAfterMs };
+  }
+
+  /** Has been written down. */
+  taken(gone: readonly ObjectRecord[], nowMs: number): void {
+    for (const { key } of gone) {
+      this.#missingSinceMs.delete(key);
+      this.#deletions.push(nowMs);
+    }
   }
 
   #forgetReturned(missing: readonly ObjectRecord[]): void {

@@ -86,6 +86,7 @@ export class Obstacles {
       const verdict = classifyRefusal({ kind: 'refused', retryAfterMs: undefined, ...refusal });
       const over =
         verdict.kind === 'wait' ||
+        (verdict.retryAfterMs !== undefined && clock.wallMs() < refusal.at) ||
         clock.wallMs() >= refusal.at + (verdict.retryAfterMs ?? Number.POSITIVE_INFINITY);
       if (!over) {
         return holdFor(

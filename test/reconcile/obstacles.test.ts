@@ -26,7 +26,8 @@ function before(history: Partial<ObjectRecord>, clock = new ManualClock()) {
   return { clock, found };
 }
 
-function refusedWith(status: number, code: string) {
+/** `aheadMs`: the clock has been set back by so much since. */
+function refusedWith(status: number, code: string, aheadMs = 0) {
   const clock = new ManualClock();
   const history: Partial<ObjectRecord> = {
     refusal: {
@@ -36,7 +37,7 @@ function refusedWith(status: number, code: string) {
       status,
       code,
       message: 'no',
-      at: clock.wallMs(),
+      at: clock.wallMs() + aheadMs,
       scarcity: undefined,
     },
   };
@@ -49,6 +50,13 @@ test('what is forbidden is tried again after ten minutes: nothing tells when rig
   await clock.advance(10 * minuteMs - 1);
   expect(found()).toBe('hold Forbidden');
   await clock.advance(1);
+  expect(found()).toBeUndefined();
+});
+
+test('what was forbidden before the clock was set back is not forbidden for as long as that', async () => {
+  const aheadMs = 365 * 24 * 60 * minuteMs;
+  const { clock, found } = refusedWith(403, 'forbidden', aheadMs);
+  await clock.advance(minuteMs);
   expect(found()).toBeUndefined();
 });
 
