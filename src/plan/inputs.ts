@@ -84,6 +84,8 @@ export interface ServiceInputs {
   readonly observation: Observation<wire.Service>;
   readonly environment: DesiredEnvironment;
   readonly volume: VolumeView;
+  /** What a service created in the place of the one that is there would be attached to. */
+  readonly replacementVolume: VolumeView;
   /** What it gives is in the spec of `object` already. */
   readonly template: TemplateState;
   readonly registry: RegistryView;

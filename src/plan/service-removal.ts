@@ -33,7 +33,14 @@ export function planReplacement(
   const action: Action = { do: 'delete-service', id: service.id };
   const steps: [Step, ...Step[]] = [{ action, reason: 'Replace', disruptive: true, differences: immutable }];
   if (lacksConsent(inputs)) return holdForDataLoss(inputs, 'replacing', steps, differences);
-  const { gates } = inputs;
+  // Nothing is deleted for the sake of what can't be created.
+  const { gates, replacementVolume: volume } = inputs;
+  if (volume.kind === 'problem') {
+    return holdFor(volume.reason, volume.message, { path: volume.path, steps, differences });
+  }
+  if (volume.kind === 'not-ready' || volume.kind === 'growing') {
+    return waitFor('VolumeNotReady', volume.message, { steps, differences });
+  }
   return act(inputs, steps, differences, gates.deletion ?? gates.creation ?? gates.spending);
 }
 

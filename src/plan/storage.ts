@@ -35,13 +35,14 @@ export function madeStorage({ storage }: ContainerServiceSpec): object | undefin
     : { volumeGb: storage.volumeGb, volumeMode: storage.volumeMode };
 }
 
-/** For a service that is not there: the volume that an earlier one of this object left. */
+/** For a service that is not there, or is to be replaced (`leaving`, its id): the volume that an earlier one of this object left. */
 export function keptVolume(
   { spec, annotations: given }: Pick<PlannedObject<ContainerServiceSpec>, 'spec' | 'annotations'>,
   { madeVolumeId: id, applied }: ObjectRecord,
   name: string,
   digestKey: DigestKey,
   volumes: ReadonlyMap<string, wire.Volume>,
+  leaving?: string,
 ): VolumeView {
   if (id === undefined || applied['storage'] !== digestKey.digest(madeStorage(spec))) return { kind: 'none' };
   const volume = volumes.get(id);
@@ -52,16 +53,35 @@ export function keptVolume(
       `storage, annotate the object with ${annotations.confirmDataLoss}: "${name}"`;
     return { kind: 'problem', reason: 'DataLost', message, path: ['spec', 'storage'] };
   }
-  if (volume.serviceId) {
-    return {
-      kind: 'not-ready',
-      id,
-      message: `volume ${id} is still attached to service ${volume.serviceId}`,
-    };
+  return elsewhere(volume, spec.region) ?? freeVolume(volume, leaving);
+}
+
+/** The volume that the spec names by its id, for a service that is yet to be created. */
+export function namedVolume(
+  id: string,
+  { region }: ContainerServiceSpec,
+  volumes: ReadonlyMap<string, wire.Volume>,
+  leaving?: string,
+): VolumeView {
+  const volume = volumes.get(id);
+  if (volume) return elsewhere(volume, region) ?? freeVolume(volume, leaving);
+  const message = `there is no volume ${id} in the account; correct the id, or let a StorageVolume make one`;
+  return { kind: 'problem', reason: 'ReferenceNotFound', message, path: ['spec', 'storage', 'volumeId'] };
+}
+
+function elsewhere(volume: wire.Volume, region: string): VolumeView | undefined {
+  if (volume.region === undefined || volume.region === region) return undefined;
+  const message = `volume ${volume.id} is in the region ${volume.region}, and the service is for ${region}; a volume can only be used in its own region`;
+  return { kind: 'problem', reason: 'InvalidReference', message, path: ['spec', 'region'] };
+}
+
+function freeVolume({ id, serviceId, status }: wire.Volume, leaving: string | undefined): VolumeView {
+  if (serviceId && serviceId !== leaving) {
+    return { kind: 'not-ready', id, message: `volume ${id} is still attached to service ${serviceId}` };
   }
-  return volume.status === 'ready'
+  return status === 'ready'
     ? { kind: 'usable', id }
-    : { kind: 'not-ready', id, message: `volume ${id} is ${volume.status ?? 'in an unknown status'}` };
+    : { kind: 'not-ready', id, message: `volume ${id} is ${status ?? 'in an unknown status'}` };
 }
 
 /**
@@ -85,11 +105,15 @@ export function ownsStorage(
   );
 }
 
-/** For a service that is yet to be created: `view` of a volume object, or why it can't be attached to it (§2: at its creation only). */
+/**
+ * For a service that is yet to be created: `view` of a volume object, or why it can't be attached to it (§2: at its creation only). `leaving`: the
+ * name of the service that goes before.
+ */
 export function attachable(
   view: VolumeView,
   { object, attachedTo }: VolumeInputs,
   { region }: ContainerServiceSpec,
+  leaving?: string,
 ): VolumeView {
   const label = `StorageVolume ${object.name}`;
   if (object.spec.region !== region) {
@@ -97,6 +121,7 @@ export function attachable(
     return { kind: 'problem', reason: 'InvalidReference', message, path: ['spec', 'region'] };
   }
   if (view.kind !== 'usable' || attachedTo.kind === 'none') return view;
+  if (attachedTo.kind === 'ours' && attachedTo.name === leaving) return view;
   const user =
     attachedTo.kind === 'ours' ? `ContainerService ${attachedTo.name}` : `service ${attachedTo.id}`;
   return { kind: 'not-ready', id: view.id, message: `${label} is still attached to ${user}` };

@@ -4,6 +4,7 @@ import type { AccountSnapshot } from '../observed/index.ts';
 import {
   attachable,
   keptVolume,
+  namedVolume,
   ownsStorage,
   planService,
   probation,
@@ -166,6 +167,8 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       observation: seen,
       environment: this.fleet.environment(this.key),
       volume: object.deleting ? { kind: 'none' } : this.#volume(record, service),
+      replacementVolume:
+        object.deleting || !service ? { kind: 'none' } : this.#volume(record, undefined, service),
       volumesInAccount: this.snapshot?.volumes.size ?? 0,
       ownsStorage: ownsStorage(
         object.spec,
@@ -225,21 +228,26 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     return volumeMadeWith(spec, this.seen.value, this.snapshot.volumes) ?? madeVolumeId;
   }
 
-  #volume(record: ObjectRecord, service: wire.Service | undefined): VolumeView {
-    const { storage } = this.fleet.planned<'ContainerService'>(record).spec;
+  /** What `service` is attached to, or a new one would be, once `leaving` has gone. */
+  #volume(record: ObjectRecord, service: wire.Service | undefined, leaving?: wire.Service): VolumeView {
+    const object = this.fleet.planned<'ContainerService'>(record);
+    const { storage } = object.spec;
     const volume = this.fleet.volumeOf(record, service);
     const path = ['spec', 'storage', 'volumeRef', 'name'];
     if (volume === 'dangling') {
       const message = `there is no StorageVolume ${storage?.volumeRef?.name} in this namespace; add its document, or correct the name`;
       return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
     }
-    if (storage?.volumeGb !== undefined && !service && this.snapshot) {
-      const object = this.fleet.planned<'ContainerService'>(record);
+    const volumes = this.snapshot?.volumes;
+    if (storage?.volumeGb !== undefined && !service && volumes) {
       const name = remoteName('ContainerService', object.name, object.spec);
-      return keptVolume(object, record, name, this.fleet.owner.digestKey, this.snapshot.volumes);
+      return keptVolume(object, record, name, this.fleet.owner.digestKey, volumes, leaving?.id);
     }
     if (!volume || !this.snapshot || !this.handle) {
-      return storage?.volumeId === undefined ? { kind: 'none' } : { kind: 'usable', id: storage.volumeId };
+      const { volumeId } = storage ?? {};
+      if (volumeId === undefined) return { kind: 'none' };
+      if (service || !volumes) return { kind: 'usable', id: volumeId };
+      return namedVolume(volumeId, object.spec, volumes, leaving?.id);
     }
     if (volume.account !== undefined && volume.account !== this.handle.name) {
       const message = `StorageVolume ${storage?.volumeRef?.name} lives in another account (${volume.account}); use one of ${this.handle.name}`;
@@ -251,6 +259,6 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     }
     const inputs = this.fleet.volumeInputs(volume, this.handle, this.snapshot);
     const view = viewVolume(inputs);
-    return service ? view : attachable(view, inputs, this.fleet.planned<'ContainerService'>(record).spec);
+    return service ? view : attachable(view, inputs, object.spec, leaving && object.name);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { planService, viewVolume, type Gate } from '../../src/plan/index.ts';
+import { planService, viewVolume, type Gate, type ServiceInputs } from '../../src/plan/index.ts';
 import { annotations } from '../../src/resources/index.ts';
 import {
   aService,
@@ -566,6 +566,17 @@ describe('immutable fields', () => {
       'hold DataLossUnconfirmed',
     );
     expect(said(servicePlan({ ...world, annotations: confirmed }))).toBe('delete-service (Replace)');
+  });
+
+  test('Recreate deletes nothing for the sake of what could not be created', () => {
+    const spec = aSpec({ region: 'economy', replacement: 'Recreate' });
+    const planned = (replacementVolume: ServiceInputs['volume']) =>
+      said(servicePlan({ spec, before: aSpec(), replacementVolume }));
+    const path = ['spec', 'region'];
+    expect(planned({ kind: 'problem', reason: 'InvalidReference', message: 'elsewhere', path })).toBe(
+      'hold InvalidReference',
+    );
+    expect(planned({ kind: 'not-ready', id: undefined, message: 'attached' })).toBe('wait VolumeNotReady');
   });
 
   test('Recreate never deletes for a value that the API shows in another way than it was sent', () => {

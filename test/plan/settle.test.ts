@@ -34,6 +34,7 @@ function anIntent(action: ActionName): Intent {
     baseState: /service/.test(action) ? 'running' : undefined,
     generation: 1,
     restartToken: undefined,
+    digests: undefined,
     createdAt: 0,
     finishedAt: undefined,
     outcome: 'unknown',

@@ -3,6 +3,7 @@ import type { wire } from '../../src/api/index.ts';
 import {
   attachable,
   keptVolume,
+  namedVolume,
   ownsStorage,
   serviceDigests,
   viewVolume,
@@ -92,9 +93,38 @@ describe('independent storage that was made with a service', () => {
     expect(kept(undefined, spec, { [annotations.confirmDataLoss]: 'trainer' })).toEqual({ kind: 'none' });
   });
 
+  test('is attached to what takes the place of the service that has it, and not in another region', () => {
+    const volumes = new Map([[volumeId, aVolume({ serviceId, region: 'standard' })]]);
+    const replaced = (of: typeof spec) =>
+      keptVolume({ spec: of, annotations: {} }, record, 'trainer', owner.digestKey, volumes, serviceId);
+    expect(replaced(spec)).toEqual({ kind: 'usable', id: volumeId });
+    expect(replaced({ ...spec, region: 'economy' })).toMatchObject({
+      kind: 'problem',
+      reason: 'InvalidReference',
+      message: expect.stringMatching(/standard.*economy/),
+    });
+  });
+
   test('stays by itself when the spec asks for other storage', () => {
     const larger = aSpec({ storage: { volumeGb: 80, volumeMode: 'independent' } });
     expect(kept(aVolume(), larger)).toEqual({ kind: 'none' });
+  });
+});
+
+describe('a volume that is named by its id, for a service that is to be created,', () => {
+  const named = (volume: wire.Volume | undefined, leaving?: string) =>
+    namedVolume(volumeId, aSpec(), new Map(volume ? [[volume.id, volume]] : []), leaving);
+
+  test('can be used when it is ready, in the same region, and attached to nothing that stays', () => {
+    expect(named(aVolume())).toEqual({ kind: 'usable', id: volumeId });
+    expect(named(aVolume({ serviceId }), serviceId)).toEqual({ kind: 'usable', id: volumeId });
+    expect(named(aVolume({ serviceId }))).toMatchObject({ kind: 'not-ready' });
+  });
+
+  test('is a mistake when it is not in the account, or in another region', () => {
+    const path = ['spec', 'storage', 'volumeId'];
+    expect(named(undefined)).toMatchObject({ kind: 'problem', reason: 'ReferenceNotFound', path });
+    expect(named(aVolume({ region: 'economy' }))).toMatchObject({ reason: 'InvalidReference' });
   });
 });
 
@@ -108,6 +138,13 @@ describe('a volume object that a new service is to be attached to', () => {
   test('can be used when it is ready, in the same region, and attached to nothing', () => {
     expect(offered({})).toEqual({ kind: 'usable', id: volumeId });
     expect(offered({ volume: aVolume({ status: 'provisioning' }) })).toMatchObject({ kind: 'not-ready' });
+  });
+
+  test('that the service has which is to be replaced is free for its successor, and for nobody else', () => {
+    const inputs = volumeInputs({ attachedTo: { kind: 'ours', name: 'trainer', state: 'running' } });
+    const view = viewVolume(inputs);
+    expect(attachable(view, inputs, aSpec(), 'trainer')).toEqual({ kind: 'usable', id: volumeId });
+    expect(attachable(view, inputs, aSpec(), 'other')).toMatchObject({ kind: 'not-ready' });
   });
 
   test('of another region is a mistake, whether it is there yet or not', () => {

@@ -216,7 +216,8 @@ export class ModelFleet {
     this.plans.push(plan);
     if (plan.kind === 'act') {
       this.mutations.push({ key, plan });
-      await execute(this.#options, this.api.client, plan.step, withDoubts(target, plan));
+      const doubted = withDoubts(target, plan);
+      await execute(this.#options, this.api.client, plan.step, doubted, () => true);
     } else if (plan.kind === 'in-sync') {
       const { record, digests, restartToken } = target;
       const applied = { ...record.applied, ...digests };
@@ -249,6 +250,7 @@ export class ModelFleet {
       observation,
       environment: environmentOf(spec),
       volume: view,
+      replacementVolume: view,
       template: { kind: 'none' },
       registry: { kind: 'none' },
       volumesInAccount: this.api.volumes.size,

@@ -165,6 +165,7 @@ export interface ServiceWorld {
   readonly deleting?: boolean;
   readonly environment?: DesiredEnvironment;
   readonly volume?: ServiceInputs['volume'];
+  readonly replacementVolume?: ServiceInputs['volume'];
   readonly template?: ServiceInputs['template'];
   readonly registry?: ServiceInputs['registry'];
   readonly volumesInAccount?: number;
@@ -194,6 +195,7 @@ export function serviceInputs(world: ServiceWorld = {}): ServiceInputs {
     observation: world.observation ?? observationOf(service),
     environment: world.environment ?? environmentOf(of),
     volume,
+    replacementVolume: world.replacementVolume ?? { kind: 'none' },
     template: world.template ?? { kind: 'none' },
     registry: world.registry ?? { kind: 'none' },
     volumesInAccount: world.volumesInAccount ?? 1,
