@@ -229,7 +229,8 @@ export class AccountBeats {
       if (lease.request.wanted !== request.wanted) return;
       this.#options.metrics.beats.inc({ account: this.#account, outcome: outcome.kind });
       if (outcome.kind === 'applied') this.#acknowledged(lease, outcome.value, sentAtMs);
-      else if (await this.#isOver(lease, outcome)) this.#end(lease, releases ? 'released' : 'spent');
+      else if (await this.#isOver(lease, outcome, deadline.signal))
+        this.#end(lease, releases ? 'released' : 'spent');
       else this.#failed(lease, outcome);
     } catch (error) {
       logger.error({ err: error, activity: request.activityId }, 'a heartbeat failed in an unexpected way');
@@ -271,10 +272,10 @@ export class AccountBeats {
   }
 
   /** A refusal is no proof that the record is gone, or was released; the list of activities is. */
-  async #isOver({ request }: Lease, outcome: Outcome<unknown>): Promise<boolean> {
+  async #isOver({ request }: Lease, outcome: Outcome<unknown>, signal: AbortSignal): Promise<boolean> {
     const statuses = request.wanted === 'released' ? [400, 404, 409] : [409];
     if (outcome.kind !== 'refused' || !statuses.includes(outcome.status)) return false;
-    const listed = await request.api.activities(request.serviceId);
+    const listed = await request.api.activities(request.serviceId, signal);
     if (listed.kind !== 'applied') return false;
     const own = listed.value.find(({ id }) => id?.toLowerCase() === request.activityId.toLowerCase());
     return own === undefined || own.released === true;

@@ -35,7 +35,9 @@ export interface ClientOptions {
 
 /** Whose credential it is has to be known before anything but `GET /api/me` is asked, or told, with it. */
 export interface CredentialTrust {
-  trusts(credential: Sensitive<string>): boolean;
+  trusts(credential: Sensitive<string>, lane: Lane): boolean;
+  /** What heartbeats go on with when the key is not there any more: the last one that was trusted, and has not been rejected since. */
+  readonly lastTrusted: Sensitive<string> | undefined;
   /** It was rejected: should it be accepted again, it may be somebody else's. */
   rejected(): void;
 }
@@ -85,19 +87,15 @@ export class ControlApi {
 
   /** §4 GET /api/catalog; needs no authentication (§5.3). */
   catalog(signal?: AbortSignal): Promise<Outcome<wire.Catalog>> {
-    return this.#call(
-      { method: 'GET', endpoint: '/api/catalog', answer: wire.catalog, public: true },
-      signal,
-    );
+    const endpoint = '/api/catalog';
+    return this.#call({ method: 'GET', endpoint, answer: wire.catalog, public: true }, signal);
   }
 
-  /** §5.4: whose `credential` it is. */
-  me(credential: Sensitive<string>, signal?: AbortSignal): Promise<Outcome<wire.Identity>> {
-    const priority = priorities.accountRead;
-    return this.#call(
-      { method: 'GET', endpoint: '/api/me', answer: wire.identity, credential, priority },
-      signal,
-    );
+  /** §5.4: whose `credential` it is; in the lane of heartbeats when these wait for it. */
+  me(credential: Sensitive<string>, signal?: AbortSignal, lane?: Lane): Promise<Outcome<wire.Identity>> {
+    const [endpoint, priority] = ['/api/me', priorities.accountRead] as const;
+    const call = { endpoint, answer: wire.identity, credential, priority, ...(lane ? { lane } : {}) };
+    return this.#call({ method: 'GET', ...call }, signal);
   }
 
   /** The one read that serves the whole fleet (§4 rule 1: there is no service list). */
@@ -357,16 +355,18 @@ export class ControlApi {
     signal: AbortSignal | undefined,
   ): Promise<Outcome<z.infer<Schema>>> {
     const { trust, mayAct, isMeant } = this.#options;
+    const { lane = 'ordinary' } = call;
     if (call.method !== 'GET' && mayAct?.() === false) {
       return { kind: 'not-sent', reason: 'this process is not the leader any more' };
     }
     if (call.method !== 'GET' && isMeant?.() === false) {
       return { kind: 'not-sent', reason: 'what is wanted has changed while it waited for its turn' };
     }
-    const credential = call.credential ?? this.#options.credential();
+    const kept = lane === 'heartbeat' ? trust?.lastTrusted : undefined;
+    const credential = call.credential ?? this.#options.credential() ?? kept;
     if (!call.public && !credential) return { kind: 'not-sent', reason: 'there is no API key' };
     const checks = trust && credential && !call.public && !call.credential;
-    if (checks && !trust.trusts(credential)) {
+    if (checks && !trust.trusts(credential, lane)) {
       return { kind: 'not-sent', reason: 'whose API key it is has to be checked first' };
     }
     const reply = await this.#options.transport.exchange(

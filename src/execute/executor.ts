@@ -73,6 +73,8 @@ export async function execute(
   api: ControlApi,
   step: Step,
   target: Target,
+  /** Asked when its turn has come, which may be an hour later (`Retry-After`). */
+  isStillPlanned: () => boolean,
 ): Promise<Outcome<Receipt>> {
   const { store, clock, random, logger, metrics } = options;
   const { action } = step;
@@ -94,6 +96,7 @@ export async function execute(
     baseState: target.state,
     generation: target.record.generation,
     restartToken: target.restartToken,
+    digests: target.digests,
     createdAt: clock.wallMs(),
     finishedAt: undefined,
     outcome: 'pending',
@@ -108,16 +111,21 @@ export async function execute(
       'disruption: Always goes past a running activity',
     );
   }
-  const meant = api.providedThat(() => isMeant(store.record(key), target.record));
+  const meant = api.providedThat(() => isMeant(store.record(key), target.record) && isStillPlanned());
   const outcome = ofThisOne(store, key, action, await send(meant, action, intent.idempotencyKey));
   const finished: Intent = {
     ...intent,
+    // Evidence for an outcome that is known already is not needed.
+    digests: outcome.kind === 'unknown' ? intent.digests : undefined,
     outcome: outcome.kind,
     finishedAt: clock.wallMs(),
     note: noteOf(outcome),
   };
   const learned = recordOutcome(options, intended, step, target, outcome);
-  await store.saveIntent(finished, withEngineFields(store.record(key) ?? learned, learned));
+  const now = store.record(key);
+  // In a cluster the object may have gone meanwhile, and another one have its name: the answer is about neither.
+  if (now?.uid !== learned.uid) return outcome;
+  await store.saveIntent(finished, withEngineFields(now, learned));
   metrics.mutations.inc({ action: action.do, outcome: outcome.kind });
   logger[outcome.kind === 'applied' ? 'info' : 'warn'](
     {
@@ -134,9 +142,11 @@ export async function execute(
   return outcome;
 }
 
-/** `Retry-After` is up to an hour: while a request waits for its turn the document may be edited, taken out, or put back. */
+/** While a request waits for its turn the document may be edited, taken out, or put back, and be another object's. */
 function isMeant(now: ObjectRecord | undefined, planned: ObjectRecord): boolean {
-  return now?.generation === planned.generation && isLeaving(now) === isLeaving(planned);
+  return (
+    now?.uid === planned.uid && now.generation === planned.generation && isLeaving(now) === isLeaving(planned)
+  );
 }
 
 function isLeaving({ deletionRequestedAt }: ObjectRecord): boolean {

@@ -4,7 +4,7 @@
  * credential is used with the next request.
  */
 import { ControlApi, Limiter, type Transport } from '../api/index.ts';
-import { Sensitive, messageOf, sameValue, type Clock, type Random } from '../base/index.ts';
+import { messageOf, sameValue, type Clock, type Random, type Sensitive } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import {
   AccountInformer,
@@ -27,7 +27,7 @@ import {
   keyRemedy,
   type EnvironmentAccount,
 } from './account-specs.ts';
-import { IdentityWatch, type IdentityWatchOptions } from './identity-watch.ts';
+import { IdentityWatch } from './identity-watch.ts';
 
 export interface AccountRegistryOptions {
   readonly environment: EnvironmentAccount;
@@ -50,11 +50,13 @@ export interface AccountRegistryOptions {
   readonly onReplaced: (handle: AccountHandle) => void;
 }
 
+/** Between two questions whose key it is that heartbeats of a retired account go on with. */
+const identityRetryMs = 30_000;
+
 interface Entry {
   readonly handle: AccountHandle;
+  readonly identity: IdentityWatch;
   readonly transport: Transport;
-  /** Outlives a change of the document: neither Retry-After nor the learned rate is forgotten by an edit. */
-  readonly limiter: Limiter;
   /** Not of a document: every namespace may use it. */
   readonly shared: boolean;
   /** The credential in use, and the identity that the document accepts, to notice a change. */
@@ -67,7 +69,10 @@ export class AccountRegistry implements Accounts {
   readonly #entries = new Map<string, Entry>();
   /** Their documents went (with a mount, perhaps) while tasks were held in them. */
   readonly #retired = new Map<string, Entry>();
+  /** By account and address. They outlive their documents: neither Retry-After nor the learned rate is forgotten by an edit. */
+  readonly #limiters = new Map<string, Limiter>();
   readonly #closing = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
   #snapshot: DesiredSnapshot | undefined;
 
   constructor(options: AccountRegistryOptions) {
@@ -127,6 +132,7 @@ export class AccountRegistry implements Accounts {
     for (const entry of [...this.#entries.values(), ...this.#retired.values()]) this.#end(entry);
     this.#entries.clear();
     this.#retired.clear();
+    this.#stopping.abort();
     await Promise.all(this.#closing);
   }
 
@@ -142,9 +148,9 @@ export class AccountRegistry implements Accounts {
       return;
     }
     if (current) this.#end(current);
-    const entry = this.#make(name, spec, shared, current);
+    const entry = this.#make(name, spec, shared, current ?? this.#retired.get(name));
     this.#entries.set(name, entry);
-    if (current) this.#options.onReplaced(entry.handle);
+    this.#options.onReplaced(entry.handle);
     entry.handle.informer.start();
   }
 
@@ -153,12 +159,25 @@ export class AccountRegistry implements Accounts {
     const { perSecond, burst, concurrency } = spec.requests;
     const transport = createTransport(clock);
     const limits = { account: name, perSecond, burst, concurrency };
-    const same = before?.handle.spec.url === spec.url;
-    const limiter = before && same ? before.limiter : new Limiter(limits, clock, metrics);
+    const door = `${name} ${spec.url}`;
+    const limiter = this.#limiters.get(door) ?? new Limiter(limits, clock, metrics);
+    this.#limiters.set(door, limiter);
     limiter.configure(limits);
-    const identity = this.#identityWatch(name, spec, shared, (credential, signal) =>
-      api.me(credential, signal),
-    );
+    const isSameApi = before?.handle.spec.url === spec.url;
+    const identity: IdentityWatch = new IdentityWatch({
+      account: name,
+      store: this.#options.store,
+      credential: () => this.#credential(name, spec),
+      keyRemedy: keyRemedy(name, spec, this.#snapshot),
+      me: (credential, signal, lane) => api.me(credential, signal, lane),
+      beatsWait: () => this.#options.beats(name),
+      lastKnown: isSameApi ? before.identity.lastKnown : undefined,
+      onRejected: () => this.#rejected(name, identity),
+      accepted: () =>
+        [this.#accepted(name), this.#options.acceptedIdentity].filter((text) => text !== undefined),
+      isDocument: !shared,
+      logger,
+    });
     const api = new ControlApi({
       baseUrl: spec.url.replace(/\/+$/, ''),
       credential: () => this.#credential(name, spec),
@@ -196,27 +215,25 @@ export class AccountRegistry implements Accounts {
       }),
     };
     const credential = this.#credential(name, spec)?.reveal();
-    return { handle, transport, limiter, shared, credential, accepted: this.#accepted(name) };
+    return { handle, identity, transport, shared, credential, accepted: this.#accepted(name) };
   }
 
-  #identityWatch(
-    name: string,
-    spec: AccountSpec,
-    shared: boolean,
-    me: IdentityWatchOptions['me'],
-  ): IdentityWatch {
-    const { store, acceptedIdentity, logger } = this.#options;
-    return new IdentityWatch({
-      account: name,
-      store,
-      credential: () => this.#credential(name, spec),
-      keyRemedy: keyRemedy(name, spec, this.#snapshot),
-      me,
-      onRejected: () => this.#entries.get(name)?.handle.informer.rejected(),
-      accepted: () => [this.#accepted(name), acceptedIdentity].filter((text) => text !== undefined),
-      isDocument: !shared,
-      logger,
-    });
+  /** Whose key it is has to be asked again before heartbeats go on. */
+  #rejected(name: string, identity: IdentityWatch): void {
+    const entry = this.#entries.get(name);
+    if (entry?.identity === identity) entry.handle.informer.rejected();
+    else if (this.#retired.get(name)?.identity === identity) this.#askAgain(name, identity);
+  }
+
+  /** Of a retired account no reads are made that would ask it. */
+  #askAgain(name: string, identity: IdentityWatch): void {
+    const isOver = () => this.#retired.get(name)?.identity !== identity || !this.#options.beats(name);
+    const ask = async () => {
+      if (isOver() || identity.lastTrusted) return;
+      await identity.check(this.#stopping.signal);
+      if (!identity.lastTrusted) this.#askAgain(name, identity);
+    };
+    this.#options.clock.after(identityRetryMs, () => void ask());
   }
 
   /** The identity that the document of the account accepts. */
@@ -240,9 +257,7 @@ export class AccountRegistry implements Accounts {
   }
 
   #credential(name: string, spec: AccountSpec): Sensitive<string> | undefined {
-    const found = credentialOf(name, spec, this.#snapshot, this.#options.environment);
-    const before = this.#entries.has(name) ? undefined : this.#retired.get(name)?.credential;
-    return found ?? (before === undefined ? undefined : new Sensitive(before));
+    return credentialOf(name, spec, this.#snapshot, this.#options.environment);
   }
 
   /** Nothing is read or changed for it any more; heartbeats for tasks that are held in it go on until the process ends. */

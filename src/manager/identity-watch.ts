@@ -4,10 +4,13 @@
  *     unchecked ── GET /api/me ──> ours ──> trusted ── doubt, rejected, another key ──> unchecked
  *                                  └── another account's ──> unchecked: nothing is read or sent but /api/me
  *
+ * A doubt stops no heartbeats: a key that was trusted protects with them until it is rejected, or is found to be another account's; also when
+ * the document or the Secret that it was in has gone (with a mount, perhaps).
+ *
  * A key whose identity has not been checked is used for nothing else (api/client.ts asks), so neither can a mutation
  * go to a stranger's account nor an absence be seen in it. What a person accepts is named in the document or in a flag.
  */
-import type { CredentialTrust, Outcome, wire } from '../api/index.ts';
+import type { CredentialTrust, Lane, Outcome, wire } from '../api/index.ts';
 import { messageOf, sameValue, type Sensitive } from '../base/index.ts';
 import { readProblem, type IdentityCheck, type ReadProblem } from '../observed/index.ts';
 import { identityName, judgeIdentity, type IdentityVerdict } from '../plan/index.ts';
@@ -23,7 +26,15 @@ export interface IdentityWatchOptions {
   readonly credential: () => Sensitive<string> | undefined;
   /** What a person is to do when there is no key. */
   readonly keyRemedy: string;
-  readonly me: (credential: Sensitive<string>, signal: AbortSignal) => Promise<Outcome<wire.Identity>>;
+  readonly me: (
+    credential: Sensitive<string>,
+    signal: AbortSignal,
+    lane: Lane,
+  ) => Promise<Outcome<wire.Identity>>;
+  /** Whether there are tasks that are beaten for in the account. */
+  readonly beatsWait: () => boolean;
+  /** The key that was trusted last, of an earlier document of the same account; it is not trusted here yet. */
+  readonly lastKnown: Sensitive<string> | undefined;
   /** The API has said that the key is not valid. */
   readonly onRejected: () => void;
   /** Names of identities that a person has said to be right. */
@@ -36,16 +47,20 @@ export interface IdentityWatchOptions {
 export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIdentity {
   readonly #options: IdentityWatchOptions;
   #trusted: Sensitive<string> | undefined;
+  #lastTrusted: Sensitive<string> | undefined;
+  /** Trusted at some time, whatever the API has said of it since. */
+  #lastKnown: Sensitive<string> | undefined;
   #seen: wire.Identity | undefined;
 
   constructor(options: IdentityWatchOptions) {
     this.#options = options;
+    this.#lastKnown = options.lastKnown;
   }
 
   /** An address that is not verified is asked about again at each read: nothing else would tell that it is now. */
   get current(): boolean {
     const credential = this.#options.credential();
-    return credential !== undefined && this.trusts(credential) && this.emailVerified !== false;
+    return credential !== undefined && this.trusts(credential, 'ordinary') && this.emailVerified !== false;
   }
 
   /** The pinned account's name; undefined when there is nothing to tell it by. */
@@ -58,8 +73,17 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     return this.#seen?.emailVerified ?? undefined;
   }
 
-  trusts(credential: Sensitive<string>): boolean {
-    return this.#trusted?.reveal() === credential.reveal();
+  get lastTrusted(): Sensitive<string> | undefined {
+    return this.#lastTrusted;
+  }
+
+  get lastKnown(): Sensitive<string> | undefined {
+    return this.#lastKnown;
+  }
+
+  trusts(credential: Sensitive<string>, lane: Lane): boolean {
+    const trusted = lane === 'heartbeat' ? this.#lastTrusted : this.#trusted;
+    return trusted?.reveal() === credential.reveal();
   }
 
   doubt(): void {
@@ -68,20 +92,27 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
 
   rejected(): void {
     this.doubt();
+    this.#lastTrusted = undefined;
     this.#options.onRejected();
   }
 
   async check(signal: AbortSignal): Promise<ReadProblem | undefined> {
     const { account, store, me, accepted, logger, keyRemedy } = this.#options;
     this.doubt();
-    const credential = this.#options.credential();
-    if (!credential) return readProblem({ kind: 'not-sent', reason: `there is no API key; ${keyRemedy}` });
-    const outcome = await me(credential, signal);
+    const own = this.#options.credential();
+    const credential = own ?? this.#lastKnown;
+    const absent = readProblem({ kind: 'not-sent', reason: `there is no API key; ${keyRemedy}` });
+    const beatsWait = this.#lastTrusted === undefined && this.#options.beatsWait();
+    if (!credential || (!own && !beatsWait)) return absent;
+    const outcome = await me(credential, signal, beatsWait ? 'heartbeat' : 'ordinary');
     const identity = outcome.kind === 'applied' ? outcome.value : hidden(outcome);
     if (!identity) return readProblem(outcome as ReadProblem['outcome']);
     const pinned = store.identityPin(account);
     const verdict = judgeIdentity(identity, pinned, accepted(), store.digestKey);
-    if (verdict.kind === 'changed') return this.#stranger(verdict);
+    if (verdict.kind === 'changed') {
+      this.#lastTrusted = undefined;
+      return this.#stranger(verdict);
+    }
     if (verdict.kind === 'ours' && !sameValue(verdict.pin, pinned)) {
       try {
         await store.saveIdentityPin(account, verdict.pin);
@@ -92,7 +123,10 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
       logger.info({ account, identity: identityName(verdict.pin) }, 'identity of the account pinned');
     }
     this.#seen = identity;
-    this.#trusted = credential;
+    this.#lastTrusted = credential;
+    this.#lastKnown = credential;
+    if (!own) return absent;
+    this.#trusted = own;
     return undefined;
   }
 

@@ -7,6 +7,7 @@
  * | held                                      | none         | Wait for the service, or Hold when nobody has written it |
  * | held                                      | registering  | Wait                                             |
  * | held                                      | held         | InSync, until the deadline                       |
+ * | held in a service, and serviceRef names another one | any    | Hold: where it was registered it is beaten for, and released in the end |
  * | held, until a Job is over that nobody knows | none       | Wait: nothing is registered for it, and nothing disturbs the service meanwhile |
  * | held, after it was released               | any          | Hold: a released activity does not protect again |
  * | released: by `released`, a deadline, a Job, or the end of the object | none | InSync: nothing was registered |
@@ -23,8 +24,8 @@ import { holdFor, inSync, waitFor, type Plan } from './types.ts';
 /** Of the service that the task protects. */
 export type ProtectedService =
   | { readonly kind: 'there'; readonly id: string }
-  /** `dangling`: nobody has written it. */
-  | { readonly kind: 'missing' | 'dangling'; readonly message: string };
+  /** `dangling`: nobody has written it. `another`: the activity is registered in another one. */
+  | { readonly kind: 'missing' | 'dangling' | 'another'; readonly message: string };
 
 export interface LeaseView {
   readonly phase: 'registering' | 'held' | 'releasing' | 'released' | 'spent';
@@ -123,6 +124,9 @@ function planHolding({ object, service, lease, nowMs }: TaskInputs): Plan {
   if (service.kind === 'dangling' && !lease) {
     return holdFor('ReferenceNotFound', service.message, { path: ['spec', 'serviceRef', 'name'] });
   }
+  if (service.kind === 'another') {
+    return holdFor('ImmutableFieldChanged', service.message, { path: ['spec', 'serviceRef', 'name'] });
+  }
   if (service.kind === 'missing' && !lease) {
     return waitFor('ServiceNotThere', service.message, { recheckAfterMs: retryMs });
   }
@@ -130,10 +134,13 @@ function planHolding({ object, service, lease, nowMs }: TaskInputs): Plan {
     const message = `the activity is being registered${lease?.failure === undefined ? '' : `: ${lease.failure}`}`;
     return waitFor('Registering', message, { recheckAfterMs: retryMs });
   }
-  const deadline = object.spec.until?.deadline;
-  const leftMs =
-    deadline === undefined ? undefined : Math.min(Date.parse(deadline) - nowMs, longestRecheckMs);
-  return inSync([], leftMs);
+  return inSync([], leftUntilDeadline(object.spec, nowMs));
+}
+
+/** Milliseconds until it has to be looked whether the deadline has passed; undefined without one. */
+export function leftUntilDeadline({ until }: ProtectedTaskSpec, nowMs: number): number | undefined {
+  const { deadline } = until ?? {};
+  return deadline === undefined ? undefined : Math.min(Date.parse(deadline) - nowMs, longestRecheckMs);
 }
 
 function planRelease({ record, lease }: TaskInputs, end: TaskEnd): Plan {

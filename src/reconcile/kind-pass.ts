@@ -34,8 +34,8 @@ export interface KindPass {
   released(): boolean;
   /** It is wanted no more, and what it stands for is to stay: that needs no look at the provider. */
   isGivenUp(): boolean;
-  /** The object is held, and nothing may be changed: what has to go on all the same. */
-  goOn?(account: AccountHandle): Promise<void>;
+  /** The object is held, and nothing may be changed: what has to go on all the same; for so many milliseconds, where time ends it. */
+  goOn?(account: AccountHandle): Promise<number | undefined>;
   /** Looks the object up in a snapshot that began after `notBeforeMs`. */
   observe(account: AccountHandle, notBeforeMs: number): Promise<void>;
   observation(): Observation<wire.Service | wire.Volume | wire.Template | wire.Registry>;
@@ -53,7 +53,7 @@ export interface KindPass {
   claim?(id: string): string | undefined;
   target(): Target;
   /** What to remember once the object is as desired. */
-  settledRecord(plan: Plan): Partial<ObjectRecord>;
+  settledRecord(): Partial<ObjectRecord>;
   told(plan: Plan): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt' | 'more'>;
 }
 

@@ -10,7 +10,7 @@
 import type { Refused } from '../api/index.ts';
 import { invariant, sameValue, type Clock, type Random } from '../base/index.ts';
 import { placeText } from '../desired/index.ts';
-import { classifyRefusal, execute, type Target } from '../execute/index.ts';
+import { classifyRefusal, execute, fingerprint, type Target } from '../execute/index.ts';
 import type { Readiness } from '../observed/index.ts';
 import {
   concernsCatalog,
@@ -25,6 +25,7 @@ import {
   type Gate,
   type Owner,
   type Plan,
+  type Step,
 } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { buildStatus } from '../status/index.ts';
@@ -73,6 +74,12 @@ export interface PassResult {
   readonly removed: boolean;
 }
 
+/** What a pass came to, and what is to be remembered of it. */
+interface Decision {
+  readonly plan: Plan;
+  readonly settled: Partial<ObjectRecord>;
+}
+
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #absences: Absences;
@@ -108,10 +115,12 @@ export class Reconciler {
     const account = kind.account();
     const blocked = this.#blocked(record, kind, account);
     const { handle } = account;
-    if (blocked && handle) await kind.goOn?.(handle);
+    const goesOnForMs = blocked && handle && (await kind.goOn?.(handle));
     const used = handle && isEdit ? { ...handle, api: handle.api.urgent } : handle;
-    const plan = this.#located(key, blocked ?? (await this.#planAndAct(record, kind, used)));
-    return this.#conclude(planned, kind, plan, handle);
+    const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, kind, used);
+    const plan = this.#located(key, decision.plan);
+    const result = await this.#conclude(planned, kind, { ...decision, plan }, handle);
+    return goesOnForMs === undefined ? result : { ...result, wake: { kind: 'after', delayMs: goesOnForMs } };
   }
 
   /** A person who has to change a field is told where it is written. */
@@ -148,42 +157,48 @@ export class Reconciler {
     return reason === 'IdentityChanged' ? holdFor(reason, told) : waitFor(reason, told);
   }
 
-  async #planAndAct(record: ObjectRecord, kind: KindPass, account: AccountHandle | undefined): Promise<Plan> {
+  async #planAndAct(
+    record: ObjectRecord,
+    kind: KindPass,
+    account: AccountHandle | undefined,
+  ): Promise<Decision> {
     const notBeforeMs = this.#lastMutations.notBeforeMs(record.key);
-    if (!account) return kind.plan();
+    if (!account) return decide(kind);
     await kind.observe(account, notBeforeMs);
     const distrusted = this.#trust.doubt(kind, account);
-    if (distrusted) return distrusted;
+    if (distrusted) return undecided(distrusted);
     const { store } = this.#options;
     const open = store.openIntent(record.key);
     const unsettled = open && (await this.#settlement.settle(open, kind, account));
-    if (unsettled) return unsettled;
-    const first = kind.plan();
-    const cause = await causeOfNewDrift(kind, account, first, store);
-    const plan = first.kind === 'act' ? await this.#act(kind, account) : first;
+    if (unsettled) return undecided(unsettled);
+    const first = decide(kind);
+    const cause = await causeOfNewDrift(kind, account, first.plan, store);
+    const { plan, settled } = first.plan.kind === 'act' ? await this.#act(kind, account) : first;
     const driftAcceptedUntil = this.#options.fleet.driftAcceptedUntil(record);
-    return {
+    const told = {
       ...withCauses(plan, record.status?.drift ?? [], cause),
       ...(driftAcceptedUntil === undefined ? {} : { driftAcceptedUntil }),
     };
+    return { plan: told, settled };
   }
 
   /** The snapshot says that there is something to do: looks again, and does it. */
-  async #act(kind: KindPass, account: AccountHandle): Promise<Plan> {
+  async #act(kind: KindPass, account: AccountHandle): Promise<Decision> {
     const preview = this.#options.mode === 'preview';
     const unread = preview ? undefined : await kind.refresh(account);
-    if (unread) return unread;
+    if (unread) return undecided(unread);
     const distrusted = this.#trust.doubt(kind, account);
-    if (distrusted) return distrusted;
+    if (distrusted) return undecided(distrusted);
     const activitiesUnread = await this.#readActivities(kind, account);
-    if (activitiesUnread) return activitiesUnread;
+    if (activitiesUnread) return undecided(activitiesUnread);
     // From here to the intent nothing is awaited: what is counted across objects can't change in between.
-    const second = kind.plan();
-    if (second.kind !== 'act') return second;
+    const second = decide(kind);
+    const { plan } = second;
+    if (plan.kind !== 'act') return second;
     const obstacle =
-      this.#behind() ?? unverified(account, second) ?? this.#obstacles.find(kind.record(), second.step);
-    if (obstacle || preview) return obstacle ?? second;
-    return this.#execute(kind, account, second);
+      this.#behind() ?? unverified(account, plan) ?? this.#obstacles.find(kind.record(), plan.step);
+    if (obstacle || preview) return undecided(obstacle ?? plan);
+    return undecided(await this.#execute(kind, account, plan));
   }
 
   #behind(): Plan | undefined {
@@ -203,12 +218,16 @@ export class Reconciler {
     const record = kind.record();
     const target = withDoubts(kind.target(), plan.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
-    const outcome = await execute(this.#options, account.api, plan.step, target).finally(() => {
-      // Also when the outcome could not be written down: what was read before says nothing any more.
-      this.#lastMutations.ended(record.key, clock.monotonicMs());
-      this.#settlement.begin(record.key);
-      fleet.remediating.delete(record.key);
-    });
+    const plannedAtMs = clock.monotonicMs();
+    const isStillPlanned = () => this.#isStillPlanned(kind, plan.step, plannedAtMs);
+    const outcome = await execute(this.#options, account.api, plan.step, target, isStillPlanned).finally(
+      () => {
+        // Also when the outcome could not be written down: what was read before says nothing any more.
+        this.#lastMutations.ended(record.key, clock.monotonicMs());
+        this.#settlement.begin(record.key);
+        fleet.remediating.delete(record.key);
+      },
+    );
     if (outcome.kind !== 'unknown') this.#settlement.end(record.key);
     this.#absences.forget(record.key);
     if (outcome.kind === 'applied') {
@@ -226,6 +245,21 @@ export class Reconciler {
     return this.#obstacles.meet(kind.record(), plan, outcome);
   }
 
+  /**
+   * A request may wait for its turn as long as `Retry-After` says: tasks, brakes, annotations, windows and the Account may be others by then, and
+   * activities of others may have been registered.
+   */
+  #isStillPlanned(kind: KindPass, step: Step, plannedAtMs: number): boolean {
+    const { clock, fleet, store } = this.#options;
+    if (fleet.isBehind || this.#blocked(kind.record(), kind, kind.account())) return false;
+    if (step.disruptive && clock.monotonicMs() - plannedAtMs > activitiesFreshMs) return false;
+    // That its own restart is written down is no reason to wait for it.
+    if (step.reason === remediationReason) return true;
+    const now = kind.plan();
+    const mark = (action: Step['action']) => fingerprint(action, store.digestKey);
+    return now.kind === 'act' && mark(now.step.action) === mark(step.action);
+  }
+
   async #conclude(
     {
       key,
@@ -233,7 +267,7 @@ export class Reconciler {
       deletionRequestedAt,
     }: Pick<ObjectRecord, 'key' | 'generation' | 'deletionRequestedAt'>,
     kind: KindPass,
-    plan: Plan,
+    { plan, settled: learned }: Decision,
     account: AccountHandle | undefined,
   ): Promise<PassResult> {
     const { store, clock, logger, metrics, stopping } = this.#options;
@@ -254,7 +288,7 @@ export class Reconciler {
     const observation = kind.observation();
     const settled = {
       ...record,
-      ...(plan.kind === 'in-sync' ? kind.settledRecord(plan) : {}),
+      ...learned,
       ...look(record, observation, plan, clock.wallMs()),
     };
     if (settled.seen?.id === record.seen?.id) {
@@ -297,6 +331,18 @@ export class Reconciler {
   }
 }
 
+/** What is found to be as desired is remembered as of this moment: an edit that comes while the pass goes on has not been carried out. */
+function decide(kind: KindPass): Decision {
+  const plan = kind.plan();
+  return { plan, settled: plan.kind === 'in-sync' ? kind.settledRecord() : {} };
+}
+
+function undecided(plan: Plan): Decision {
+  return { plan, settled: {} };
+}
+
+/** For so long it is believed that nobody has registered an activity since they were read. */
+const activitiesFreshMs = 60_000;
 /** So often is looked whether the source has been taken in. */
 const behindRecheckMs = 2000;
 const cutReasons = new Set(['Unreadable', 'ActivitiesUnreadable', 'NotSent']);

@@ -129,15 +129,17 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     if (observation.kind === 'present') this.#absences.forget(this.key);
     const record = this.record();
     if (observation.kind !== 'absent') return;
-    if (record.externalId === undefined) {
-      if (this.#absences.takesOneLook) return;
-      const look = (before: AccountSnapshot) => this.identify(before).observation;
-      this.seen = neverMade(account.informer.previous, notBeforeMs, look);
-      account.informer.wantSecond();
-      return;
+    if (record.externalId !== undefined) {
+      const read = await this.read(account, record.externalId);
+      this.seen = this.#absences.confirm(record, usable.snapshot, read);
+      const isConfirmed = 'confirmed' in this.seen && this.seen.confirmed;
+      // What is to take the place of what we deleted may have been made already, as may what has no id yet.
+      if (!isConfirmed || !record.deletedByUs) return;
     }
-    const read = await this.read(account, record.externalId);
-    this.seen = this.#absences.confirm(record, usable.snapshot, read);
+    if (this.#absences.takesOneLook) return;
+    const look = (before: AccountSnapshot) => this.identify(before).observation;
+    this.seen = neverMade(account.informer.previous, notBeforeMs, look);
+    account.informer.wantSecond();
   }
 
   /** Whether a mark is this state's own work; the owner's name alone may be another fleet's, too. */

@@ -132,7 +132,8 @@ export class Settlement {
       verdict === 'applied'
         ? { ...recordSettled(record, intent, kind.target()), ...made(madeId) }
         : withoutIntent(record, action);
-    await store.saveIntent({ ...intent, outcome: verdict, finishedAt: clock.wallMs() }, after);
+    const settled = { ...intent, digests: undefined, outcome: verdict, finishedAt: clock.wallMs() };
+    await store.saveIntent(settled, after);
     this.end(intent.object);
     logger.info(
       { object: intent.object, action, idempotencyKey: intent.idempotencyKey, verdict },
@@ -145,9 +146,10 @@ function made(id: string | undefined): Partial<ObjectRecord> {
   return id === undefined ? {} : { externalId: id, unproven: false, deletedByUs: false };
 }
 
-/** What was sent was of the document of that time: a later one may ask for something else. */
+/** What was sent was of the document, and of the Secrets, of that time: later ones may ask for something else. */
 function recordSettled(record: ObjectRecord, intent: Intent, target: Target): ObjectRecord {
-  const digests = intent.generation === record.generation ? target.digests : {};
+  const ofEarlierVersion = intent.generation === record.generation ? target.digests : {};
+  const digests = intent.digests ?? ofEarlierVersion;
   const { restartToken } = intent;
   return recordApplied(record, intent.action as ActionName, { ...target, digests, restartToken });
 }

@@ -6,6 +6,7 @@
 import {
   holdFor,
   inSync,
+  leftUntilDeadline,
   planTask,
   taskEnd,
   type LeaseView,
@@ -45,15 +46,18 @@ export class TaskPass extends LocalPass implements KindPass {
   }
 
   /** A document that can't be read, or has gone with many others, ends no protection; not even when the process starts anew meanwhile. */
-  async goOn(handle: AccountHandle): Promise<void> {
+  async goOn(handle: AccountHandle): Promise<number | undefined> {
     const { clock, fleet, mode, store } = this.options;
-    if (this.record().releasedAt !== undefined || mode === 'preview') return;
+    if (this.record().releasedAt !== undefined || mode === 'preview') return undefined;
     const isOver = taskEnd(this.#object(), this.#job(), clock.wallMs()) !== undefined;
     const isDeleted = fleet.snapshot.cluster?.get(this.key)?.deletionRequestedAt !== undefined;
-    if (isOver || isDeleted) return;
+    // Nothing is released by a document that may mean something else by now.
+    if (isOver) this.options.leases.drop(this.key);
+    if (isOver || isDeleted) return undefined;
     // What an earlier pass could not write down is in memory all the same.
     await store.flush(this.key);
     this.#keep(handle, false);
+    return leftUntilDeadline(this.#object().spec, clock.wallMs());
   }
 
   async observe(handle: AccountHandle): Promise<void> {
@@ -66,7 +70,7 @@ export class TaskPass extends LocalPass implements KindPass {
     // What an earlier pass could not write down is in memory all the same.
     await store.flush(this.key);
     const kept = this.#keep(handle, ends);
-    if (kept?.phase === 'released' || (ends && this.#isServiceGone(handle))) {
+    if (kept?.phase === 'released' || (ends && (await this.#isServiceGone(handle)))) {
       await store.save({ ...this.record(), releasedAt: clock.wallMs() });
       leases.drop(this.key);
     } else if (kept?.phase === 'spent' && this.record().lease) {
@@ -76,13 +80,14 @@ export class TaskPass extends LocalPass implements KindPass {
   }
 
   /** With its service an activity is gone, too: nothing answers its release any more. */
-  #isServiceGone({ informer }: AccountHandle): boolean {
+  async #isServiceGone({ api, informer }: AccountHandle): Promise<boolean> {
     const { lease } = this.record();
     const { current, failure } = informer;
-    if (!lease || !current || failure) return false;
-    return (
-      !current.services.has(lease.serviceId) && this.options.store.recordOf(lease.serviceId) === undefined
-    );
+    if (!lease || !current || failure || current.services.has(lease.serviceId)) return false;
+    if (this.options.store.recordOf(lease.serviceId) === undefined) return true;
+    // Its record may stay, when it is only told that somebody deleted it; one account read may also have left it out.
+    const read = await api.service(lease.serviceId);
+    return read.kind === 'refused' && read.status === 404;
   }
 
   /** Where the activity is to be registered is known from here on. */
@@ -161,6 +166,12 @@ export class TaskPass extends LocalPass implements KindPass {
     const key = serviceKeyOf(this.record(), this.#object().spec);
     const { name, namespace } = parseObjectKey(key);
     const record = store.record(key);
+    const home = store.recordOf(this.record().lease?.serviceId ?? '')?.key;
+    if (home !== undefined && home !== key) {
+      const { name: before } = parseObjectKey(home);
+      const message = `the activity is registered in ContainerService ${before}, and stays there until the task is over; for ${name} write a ProtectedTask with another name`;
+      return { kind: 'another', message };
+    }
     if (!record && !fleet.snapshot.unusable.has(key)) {
       const message = `there is no ContainerService ${name} in the namespace ${namespace}; add its document, or correct serviceRef`;
       return { kind: 'dangling', message };

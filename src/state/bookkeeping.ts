@@ -90,16 +90,17 @@ export function readBookkeeping(key: ObjectKey, uid: string, status: unknown, di
   const isIntent = intent !== undefined && intentOutcomes.includes(intent.outcome);
   return {
     record,
-    intent: isIntent ? { ...intent, ...absentIntentFields(intent), object: key } : undefined,
+    intent: isIntent ? { ...intent, ...absentIntentFields(intent, isReadable), object: key } : undefined,
     identity: isReadable ? identity : undefined,
     sequence,
   };
 }
 
 /** JSON has no undefined: what is absent of an intent is put back as such. */
-function absentIntentFields(intent: Omit<Intent, 'object'>) {
+function absentIntentFields(intent: Omit<Intent, 'object'>, isReadable: boolean) {
   const { targetId, baseRevision, baseState, restartToken, finishedAt, note } = intent;
-  return { targetId, baseRevision, baseState, restartToken, finishedAt, note };
+  const digests = isReadable ? intent.digests : undefined;
+  return { targetId, baseRevision, baseState, restartToken, digests, finishedAt, note };
 }
 
 function withoutObject({ object: _object, ...intent }: Intent): Omit<Intent, 'object'> {

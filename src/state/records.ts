@@ -209,6 +209,11 @@ export interface Intent {
   /** Of the object, and the token that a restart answers, when it was written down. */
   readonly generation: number;
   readonly restartToken: string | undefined;
+  /**
+   * Of the fields that were sent, as far as one may have to know later what they were: values of Secrets change without a new generation.
+   * Undefined in an intent of an earlier version.
+   */
+  readonly digests: Readonly<Record<string, string>> | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly finishedAt: number | undefined;

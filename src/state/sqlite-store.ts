@@ -44,6 +44,7 @@ const migrations = [
      note TEXT
    ) STRICT;
    CREATE INDEX intents_by_object ON intents (object, number);`,
+  'ALTER TABLE intents ADD COLUMN digests TEXT;',
 ];
 
 /** Names in `meta` under which the identities of accounts are pinned. */
@@ -286,12 +287,12 @@ class SqliteStore extends MemoryStore implements StateStore {
   #writeIntent(intent: Intent): void {
     this.#database.run(
       `INSERT INTO intents (idempotency_key, object, action, target_id, body_digest, base_revision, base_state,
-         generation, restart_token, created_at, finished_at, outcome, note)
-       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $created, $finished, $outcome, $note)
+         generation, restart_token, digests, created_at, finished_at, outcome, note)
+       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $digests, $created, $finished, $outcome, $note)
        ON CONFLICT (idempotency_key)
        DO UPDATE SET outcome = $outcome, finished_at = $finished, note = $note, created_at = $created,
          base_revision = $revision, base_state = $state,
-         generation = $generation, restart_token = $token`,
+         generation = $generation, restart_token = $token, digests = $digests`,
       {
         key: intent.idempotencyKey,
         object: intent.object,
@@ -302,6 +303,7 @@ class SqliteStore extends MemoryStore implements StateStore {
         state: intent.baseState ?? null,
         generation: intent.generation,
         token: intent.restartToken ?? null,
+        digests: intent.digests === undefined ? null : JSON.stringify(intent.digests),
         created: intent.createdAt,
         finished: intent.finishedAt ?? null,
         outcome: intent.outcome,
@@ -335,6 +337,7 @@ function readIntent(row: Row): Intent {
     baseState: optional(row['base_state']) as string | undefined,
     generation: Number(row['generation']),
     restartToken: optional(row['restart_token']) as string | undefined,
+    digests: row['digests'] === null ? undefined : JSON.parse(String(row['digests'])),
     createdAt: Number(row['created_at']),
     finishedAt: optional(row['finished_at']) as number | undefined,
     outcome: row['outcome'] as IntentOutcome,

@@ -16,6 +16,7 @@ function distrustful(baseUrl: string, trusted: Set<string>) {
   const trust: CredentialTrust = {
     trusts: (credential) => trusted.has(credential.reveal()),
     rejected: () => trusted.clear(),
+    lastTrusted: undefined,
   };
   const key = { current: 'first' };
   const api = new ControlApi({

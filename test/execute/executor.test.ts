@@ -129,7 +129,7 @@ function run(what: Step, through = api, on = target()) {
     logger: pino({ level: 'silent' }),
     metrics,
   };
-  return execute(options, through, what, on);
+  return execute(options, through, what, on, () => true);
 }
 
 const last = () => state.store.lastIntent(serviceKey);

@@ -14,6 +14,7 @@ let accepted: string[];
 /** What the API says of each key. */
 let identities: Map<string, Outcome<wire.Identity>>;
 let asked: string[];
+let beatsWait: boolean;
 /** Runs while the API is being asked. */
 let meanwhile: () => void;
 let watch: IdentityWatch;
@@ -32,6 +33,7 @@ beforeEach(() => {
   key = 'first';
   accepted = [];
   asked = [];
+  beatsWait = false;
   meanwhile = () => undefined;
   identities = new Map([
     ['first', shows({ id: 'acme', emailVerified: true })],
@@ -47,6 +49,8 @@ beforeEach(() => {
       meanwhile();
       return identities.get(credential.reveal()) ?? refused(401);
     },
+    beatsWait: () => beatsWait,
+    lastKnown: undefined,
     onRejected: () => undefined,
     accepted: () => accepted,
     isDocument: true,
@@ -62,8 +66,8 @@ test('a key is trusted once it is known whose it is, and only that key', async (
   key = 'rotated';
   expect(watch.current).toBe(false);
   expect(await watch.check(signal)).toBeUndefined();
-  expect(watch.trusts(new Sensitive('rotated'))).toBe(true);
-  expect(watch.trusts(new Sensitive('first'))).toBe(false);
+  expect(watch.trusts(new Sensitive('rotated'), 'ordinary')).toBe(true);
+  expect(watch.trusts(new Sensitive('first'), 'ordinary')).toBe(false);
 });
 
 test("another account's key is not trusted, and the message says whose it was, whose it is and how to accept it", async () => {
@@ -131,7 +135,7 @@ test('without a key nobody is asked', async () => {
 test('an unverified address is asked about again at each read, until it is verified', async () => {
   identities.set('first', shows({ id: 'acme', emailVerified: false }));
   await watch.check(signal);
-  expect([watch.current, watch.trusts(new Sensitive('first'))]).toEqual([false, true]);
+  expect([watch.current, watch.trusts(new Sensitive('first'), 'ordinary')]).toEqual([false, true]);
   identities.set('first', shows({ id: 'acme', emailVerified: true }));
   await watch.check(signal);
   expect([watch.current, watch.emailVerified]).toEqual([true, true]);

@@ -1,18 +1,16 @@
 /** The manager between a source and a store that do not do as they should. */
-import pino from 'pino';
-import { stringify } from 'yaml';
-import { beforeEach, expect, test } from 'vitest';
-import type { HttpReply, HttpRequest } from '../../src/api/index.ts';
-import { digestKey, systemRandom } from '../../src/base/index.ts';
-import type { DesiredSnapshot } from '../../src/desired/index.ts';
-import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
-import { apiVersion, type ObjectKey } from '../../src/resources/index.ts';
-import { MemoryStore, newRecord, type ObjectRecord } from '../../src/state/index.ts';
-import { createMetrics } from '../../src/telemetry/index.ts';
+import { expect, test } from 'vitest';
+import { MemoryStore, type ObjectRecord } from '../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../support/desired.ts';
-import { ManualClock, settle } from '../support/manual-clock.ts';
-
-const web: ObjectKey = 'ContainerService/default/web';
+import { settle } from '../support/manual-clock.ts';
+import {
+  access,
+  accountDocument,
+  readyReason,
+  scriptedFleet,
+  stateIdentity,
+  web,
+} from '../support/scripted-fleet.ts';
 
 /** `hold`: saved at once, as every reader sees, and durable only when it resolves; or refused. */
 class SlowStore extends MemoryStore {
@@ -34,50 +32,11 @@ class FullStore extends MemoryStore {
   }
 }
 
-const identity = { digestKey: digestKey(Buffer.alloc(32, 7)), ownerName: 'lab', ownerConfirmed: true };
-let clock: ManualClock;
-let tell: (snapshot: DesiredSnapshot) => void;
-
-beforeEach(() => {
-  clock = new ManualClock();
-});
-
-async function managing(
-  store: MemoryStore,
-  first: DesiredSnapshot,
-  createTransport?: ManagerOptions['createTransport'],
-): Promise<Manager> {
-  const manager = new Manager({
-    source: {
-      description: 'what the test wants',
-      start: async (onChange) => {
-        tell = onChange;
-        return first;
-      },
-      stop: async () => {},
-    },
-    store,
-    environment: { url: undefined, apiKey: () => undefined },
-    clock,
-    random: systemRandom,
-    logger: pino({ level: 'silent' }),
-    metrics: createMetrics(),
-    settleMs: 1000,
-    graceMs: 0,
-    allowMassChange: false,
-    mode: 'manage',
-    ...(createTransport ? { createTransport } : {}),
-  });
-  await manager.start();
-  await settle();
-  return manager;
-}
-
 const service = (image: string) => desiredOf({ 'web.yaml': serviceDocument('web', [`command: [${image}]`]) });
 
 test('what the source says is taken in later when the disk has no room for it now', async () => {
-  const store = new FullStore(identity, [], []);
-  await managing(store, service('one'));
+  const store = new FullStore(stateIdentity, [], []);
+  const { tell, clock } = await scriptedFleet(service('one'), { store });
   store.isFull = true;
   tell(service('two'));
   await clock.advance(30_000);
@@ -88,8 +47,8 @@ test('what the source says is taken in later when the disk has no room for it no
 });
 
 test('what could not be taken in does not come back over what the source says by then', async () => {
-  const store = new SlowStore(identity, [], []);
-  await managing(store, service('one'));
+  const store = new SlowStore(stateIdentity, [], []);
+  const { tell, clock } = await scriptedFleet(service('one'), { store });
   store.hold = () => Promise.reject(new Error('database or disk is full'));
   tell(service('two'));
   await settle();
@@ -108,8 +67,8 @@ test('what could not be taken in does not come back over what the source says by
 test('while an edit is being written down, what is planned is planned for the edit', async () => {
   const inAccount = (name: string) =>
     desiredOf({ 'web.yaml': serviceDocument('web', [`accountRef: {name: ${name}}`]) });
-  const store = new SlowStore(identity, [], []);
-  const manager = await managing(store, inAccount('one'));
+  const store = new SlowStore(stateIdentity, [], []);
+  const { tell, manager } = await scriptedFleet(inAccount('one'), { store });
   const { promise, resolve } = Promise.withResolvers<void>();
   store.hold = () => promise;
   tell(inAccount('two'));
@@ -123,22 +82,9 @@ test('while an edit is being written down, what is planned is planned for the ed
   resolve();
 });
 
-const accountDocument = stringify({
-  apiVersion,
-  kind: 'Account',
-  metadata: { name: 'default' },
-  spec: { url: 'https://api.invalid', credentialsSecretRef: { name: 'compute', key: 'apiKey' } },
-});
-const secretDocument = stringify({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name: 'compute' },
-  stringData: { apiKey: 'key' },
-});
-
 test('an account is kept, with its limits and its key, while the folder shows not one document, or not all', async () => {
   const first = desiredOf({ 'account.yaml': accountDocument });
-  const manager = await managing(new MemoryStore(identity, [], []), first);
+  const { tell, manager } = await scriptedFleet(first);
   const [before] = manager.accounts.handles();
   expect(before?.name).toBe('default/default');
   tell(desiredOf({}));
@@ -152,107 +98,82 @@ test('an account is kept, with its limits and its key, while the folder shows no
   await manager.stop();
 });
 
-const serviceId = '00000000-0000-4000-8000-000000000001';
-const beat = `POST /api/services/${serviceId}/activity`;
-
-/** An API of one account, in which nothing is: what it was asked, and what it answers to `METHOD path`. */
-class ScriptedApi {
-  readonly sent: string[] = [];
-  /** Whoever asks for the account waits for it. */
-  readable: Promise<void> = Promise.resolve();
-  readonly refused = new Set<string>();
-  readonly #shown: Readonly<Record<string, object>> = {
-    'GET /api/me': { id: 'acme', emailVerified: true },
-    'GET /api/account': { balanceMicros: 5, currency: 'USD', services: [], volumes: [], ledger: [] },
-    [beat]: { heartbeatSeconds: 30, expiresInSeconds: 300 },
-  };
-
-  readonly createTransport = () => ({
-    exchange: async ({ method, url }: HttpRequest): Promise<HttpReply> => {
-      const asked = `${method} ${new URL(url).pathname}`;
-      this.sent.push(asked);
-      if (asked === 'GET /api/account') await this.readable;
-      const status = this.refused.has(asked) ? 401 : asked in this.#shown ? 200 : 404;
-      const body = status === 200 ? this.#shown[asked] : { error: { code: 'no', message: 'no' } };
-      return { kind: 'reply', status, retryAfter: undefined, body: JSON.stringify(body) };
-    },
-    close: async () => {},
-  });
-
-  /** What it was asked since this was called last. */
-  news(): string[] {
-    return this.sent.splice(0);
-  }
-}
-
-const taskDocument = stringify({
-  apiVersion,
-  kind: 'ProtectedTask',
-  metadata: { name: 'epoch' },
-  spec: { serviceRef: { name: 'web' } },
-});
-const access = { 'account.yaml': accountDocument, 'secret.yaml': secretDocument };
-const held = { 'web.yaml': serviceDocument('web'), 'task.yaml': taskDocument };
-/** The service is known by its id. */
-const knowing = () =>
-  new MemoryStore(
-    identity,
-    [{ ...newRecord(web, 'uid'), externalId: serviceId, account: 'default/default' }],
-    [],
-  );
-
-test('tasks go on to be beaten for when the document of their account, and its key, are lost', async () => {
-  const api = new ScriptedApi();
-  const manager = await managing(knowing(), desiredOf({ ...held, ...access }), api.createTransport);
-  await clock.advance(40_000);
-  expect(api.news()).toContain(beat);
-  tell(desiredOf(held));
-  await clock.advance(10_000);
-  api.news();
-  await clock.advance(60_000);
-  expect(api.news()).toEqual([beat, beat]);
-  await manager.stop();
-});
-
-test('a heartbeat that is answered 401 makes it asked soon whose key it is, however seldom the account is read', async () => {
-  const api = new ScriptedApi();
-  const seldom = accountDocument.replace('spec:', 'spec:\n  pollSeconds: 900');
-  const first = desiredOf({ ...held, ...access, 'account.yaml': seldom });
-  const manager = await managing(knowing(), first, api.createTransport);
-  await clock.advance(300_000);
-  expect(api.news()).toContain(beat);
-  api.refused.add(beat);
-  await clock.advance(30_000);
-  api.refused.clear();
-  expect(api.news()).toContain(beat);
-  await clock.advance(40_000);
-  const asked = api.news();
-  expect(asked).toContain(beat);
-  await manager.stop();
-});
-
 test('while what the source says now can not be written down, nothing is done by what it said before', async () => {
-  const api = new ScriptedApi();
-  const { promise: readable, resolve: read } = Promise.withResolvers<void>();
-  api.readable = readable;
-  const store = new FullStore(identity, [], []);
-  const manager = await managing(
+  const { promise: readable, resolve: read } = Promise.withResolvers<undefined>();
+  const store = new FullStore(stateIdentity, [], []);
+  const fleet = await scriptedFleet(desiredOf({ ...access, 'web.yaml': serviceDocument('web') }), {
     store,
-    desiredOf({ ...access, 'web.yaml': held['web.yaml'] }),
-    api.createTransport,
-  );
+    prepare: (api) => {
+      api.on['GET /api/account'] = () => readable;
+    },
+  });
+  const { tell, clock, api, manager } = fleet;
   store.isFull = true;
   tell(desiredOf({ ...access, 'other.yaml': serviceDocument('other') }));
   // Each try comes later than the one before.
   await clock.advance(25_000);
   store.isFull = false;
-  read();
+  read(undefined);
   await settle();
   await clock.advance(100);
-  expect(api.sent.filter((asked) => asked === 'GET /api/account')).toHaveLength(2);
-  expect(store.record(web)?.status?.conditions).toContainEqual(
-    expect.objectContaining({ type: 'Ready', reason: 'SourceIncomplete' }),
-  );
-  expect(api.sent).not.toContain('POST /api/services');
+  const asked = api.news();
+  expect(asked.filter((what) => what === 'GET /api/account')).toHaveLength(2);
+  expect(readyReason(fleet, web)).toBe('SourceIncomplete');
+  expect(asked).not.toContain('POST /api/services');
+  await manager.stop();
+});
+
+test('one document that goes while the disk is full does not engage the mass-change brake', async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `service-${index}`);
+  const of = (some: readonly string[]) =>
+    desiredOf(Object.fromEntries(some.map((name) => [`${name}.yaml`, serviceDocument(name)])));
+  const store = new FullStore(stateIdentity, [], []);
+  const { tell, clock, manager } = await scriptedFleet(of(names), { store, graceMs: 2000 });
+  store.isFull = true;
+  tell(of(names.slice(1)));
+  await clock.advance(60_000);
+  store.isFull = false;
+  await clock.advance(3_600_000);
+  expect(store.record('ContainerService/default/service-0')).toBeUndefined();
+  await manager.stop();
+});
+
+test('what was to be created is created when its Account was away for less than the grace', async () => {
+  const files = { ...access, 'web.yaml': serviceDocument('web') };
+  const { 'account.yaml': account, ...rest } = files;
+  const fleet = await scriptedFleet(desiredOf(files), {
+    graceMs: 10_000,
+    prepare: (api) => {
+      const error = { code: 'capacity_unavailable', message: 'none left' };
+      api.on['POST /api/services'] = () => ({ status: 409, body: { error } });
+    },
+  });
+  const { tell, clock, api, manager } = fleet;
+  await clock.advance(60_000);
+  expect(api.news()).toContain('POST /api/services');
+  tell(desiredOf(rest));
+  await clock.advance(3000);
+  tell(desiredOf({ ...rest, 'account.yaml': account }));
+  await clock.advance(3000);
+  api.news();
+  await clock.advance(2 * 3_600_000);
+  expect(readyReason(fleet, web)).not.toBe('AccountNotFound');
+  expect(api.news()).toContain('POST /api/services');
+  await manager.stop();
+});
+
+test('Retry-After outlives an Account that goes and comes back', async () => {
+  const files = { ...access, 'web.yaml': serviceDocument('web') };
+  const { 'account.yaml': account, ...rest } = files;
+  const { tell, clock, api, manager } = await scriptedFleet(desiredOf(files), { graceMs: 10_000 });
+  await clock.advance(60_000);
+  api.on['GET /api/account'] = () => ({ status: 429, retryAfter: '600' });
+  await clock.advance(20_000);
+  api.news();
+  tell(desiredOf(rest));
+  await clock.advance(3000);
+  tell(desiredOf({ ...rest, 'account.yaml': account }));
+  await clock.advance(300_000);
+  expect(api.news()).toEqual([]);
   await manager.stop();
 });

@@ -40,6 +40,7 @@ export function intentOf(object: ObjectKey, idempotencyKey: string, more: Partia
     baseState: 'running',
     generation: 1,
     restartToken: undefined,
+    digests: undefined,
     createdAt: 1000,
     finishedAt: undefined,
     outcome: 'pending',

@@ -67,6 +67,7 @@ function anIntent(outcome: Intent['outcome']): Intent {
     baseState: 'running',
     generation: 1,
     restartToken: undefined,
+    digests: undefined,
     createdAt: noon,
     finishedAt: undefined,
     outcome,

@@ -1,0 +1,216 @@
+/** What must not stop the heartbeats of a task, whatever happens to the account, its key and its documents. */
+import { expect, test } from 'vitest';
+import { objectKey } from '../../src/resources/index.ts';
+import { desiredOf, serviceDocument } from '../support/desired.ts';
+import {
+  access,
+  accountDocument,
+  beat,
+  epoch,
+  knownService,
+  otherId,
+  readyReason,
+  scriptedFleet,
+  secretDocument,
+  serviceId,
+  shownService,
+  taskDocument,
+  web,
+  type ScriptedFleet,
+  type ScriptedFleetOptions,
+} from '../support/scripted-fleet.ts';
+
+const held = { 'web.yaml': serviceDocument('web'), 'task.yaml': taskDocument() };
+const files = { ...access, ...held };
+const volume = {
+  id: otherId,
+  name: 'theirs',
+  mode: 'independent',
+  serviceId: null,
+  status: 'ready',
+  revision: 1,
+  sizeGb: 10,
+  requestedSizeGb: 10,
+  provisioned: true,
+};
+
+/** A task is held in a service that is as wanted. */
+async function holding(
+  documents: Readonly<Record<string, string>> = files,
+  options: ScriptedFleetOptions = {},
+): Promise<ScriptedFleet> {
+  const fleet = await scriptedFleet(desiredOf(documents), {
+    records: [knownService()],
+    ...options,
+    prepare: (api) => {
+      api.services = [shownService()];
+      api.volumes = [volume];
+    },
+  });
+  await fleet.clock.advance(60_000);
+  expect(fleet.api.news()).toContain(beat);
+  return fleet;
+}
+
+/** In so many seconds from now. */
+async function beatsIn({ clock, api }: ScriptedFleet, seconds: number): Promise<number> {
+  api.news();
+  await clock.advance(seconds * 1000);
+  return api.news().filter((what) => what === beat).length;
+}
+
+test('heartbeats go on when the document of their account, and its key, are lost', async () => {
+  const fleet = await holding();
+  fleet.tell(desiredOf(held));
+  await fleet.clock.advance(10_000);
+  fleet.api.news();
+  await fleet.clock.advance(60_000);
+  expect(fleet.api.news()).toEqual([beat, beat]);
+  await fleet.manager.stop();
+});
+
+test('heartbeats go on when the key is lost, and its account after it', async () => {
+  const fleet = await holding(files, { graceMs: 2000 });
+  const { 'secret.yaml': _lost, ...withoutKey } = files;
+  fleet.tell(desiredOf(withoutKey));
+  expect(await beatsIn(fleet, 300)).toBeGreaterThan(8);
+  fleet.tell(desiredOf(held));
+  expect(await beatsIn(fleet, 300)).toBeGreaterThan(8);
+  await fleet.manager.stop();
+});
+
+test('heartbeats go on when an Account goes, comes back, and goes again', async () => {
+  // The service is let go, and kept running; its task goes on.
+  const retained = { ...files, 'web.yaml': serviceDocument('web', ['deletionPolicy: Retain']) };
+  const fleet = await holding(retained, { graceMs: 2000 });
+  const { 'web.yaml': _service, ...rest } = retained;
+  const { 'account.yaml': _account, ...withoutAccount } = rest;
+  fleet.tell(desiredOf(rest));
+  await fleet.clock.advance(60_000);
+  expect(fleet.store.record(web)).toBeUndefined();
+  for (const documents of [withoutAccount, rest, withoutAccount]) {
+    fleet.tell(desiredOf(documents));
+    await fleet.clock.advance(1000);
+  }
+  expect(await beatsIn(fleet, 600)).toBeGreaterThan(15);
+  await fleet.manager.stop();
+});
+
+test('a task is told by its Account again once that has come back', async () => {
+  const retained = { ...files, 'web.yaml': serviceDocument('web', ['deletionPolicy: Retain']) };
+  const fleet = await holding(retained, { graceMs: 2000 });
+  const { 'web.yaml': _service, ...rest } = retained;
+  const { 'account.yaml': _account, ...withoutAccount } = rest;
+  for (const documents of [rest, withoutAccount, rest]) {
+    fleet.tell(desiredOf(documents));
+    await fleet.clock.advance(1000);
+  }
+  await fleet.clock.advance(600_000);
+  expect(readyReason(fleet, epoch)).toBe('Held');
+  await fleet.manager.stop();
+});
+
+test('a heartbeat that is answered 401 makes it asked soon whose key it is, however seldom the account is read', async () => {
+  const seldom = accountDocument.replace('spec:', 'spec:\n  pollSeconds: 900');
+  const fleet = await holding({ ...files, 'account.yaml': seldom });
+  fleet.api.on[beat] = () => ({ status: 401 });
+  expect(await beatsIn(fleet, 30)).toBeGreaterThan(0);
+  delete fleet.api.on[beat];
+  expect(await beatsIn(fleet, 40)).toBeGreaterThan(0);
+  await fleet.manager.stop();
+});
+
+test('after a 401 it is asked whose key it is for a task whose Account is gone, too', async () => {
+  const fleet = await holding();
+  fleet.tell(desiredOf(held));
+  await fleet.clock.advance(60_000);
+  fleet.api.on[beat] = () => ({ status: 401 });
+  expect(await beatsIn(fleet, 31)).toBeGreaterThan(0);
+  delete fleet.api.on[beat];
+  expect(await beatsIn(fleet, 300)).toBeGreaterThan(7);
+  await fleet.manager.stop();
+});
+
+test('heartbeats go on while it can not be asked whose account it is that something has vanished from', async () => {
+  const fleet = await holding();
+  fleet.api.volumes = [];
+  fleet.api.on['GET /api/me'] = () => ({ status: 429, retryAfter: '600' });
+  expect(await beatsIn(fleet, 590)).toBeGreaterThan(15);
+  await fleet.manager.stop();
+});
+
+test('heartbeats go on when the Account is edited while Retry-After keeps everything else waiting', async () => {
+  const fleet = await holding();
+  fleet.api.on['GET /api/account'] = () => ({ status: 429, retryAfter: '600' });
+  await fleet.clock.advance(40_000);
+  const seldom = accountDocument.replace('spec:', 'spec:\n  pollSeconds: 20');
+  fleet.tell(desiredOf({ ...files, 'account.yaml': seldom }));
+  expect(await beatsIn(fleet, 500)).toBeGreaterThan(14);
+  await fleet.manager.stop();
+});
+
+test('a heartbeat that is told of a conflict does not wait to look into it while Retry-After keeps everything else waiting', async () => {
+  const fleet = await holding();
+  const { api } = fleet;
+  api.on['GET /api/account'] = () => ({ status: 429, retryAfter: '1800' });
+  await fleet.clock.advance(40_000);
+  api.on[beat] = () => {
+    delete api.on[beat];
+    return { status: 409 };
+  };
+  expect(await beatsIn(fleet, 600)).toBeGreaterThan(15);
+  await fleet.manager.stop();
+});
+
+test('a key of another account protects nothing, and none is used that is known to be wrong', async () => {
+  const fleet = await holding();
+  fleet.api.on['GET /api/me'] = () => ({ status: 200, body: { id: 'somebody-else', emailVerified: true } });
+  fleet.tell(desiredOf({ ...files, 'secret.yaml': secretDocument.replace('apiKey: key', 'apiKey: other') }));
+  await fleet.clock.advance(10_000);
+  expect(await beatsIn(fleet, 300)).toBe(0);
+  await fleet.manager.stop();
+});
+
+test('a task that ends is over with its service, also when that is only told to be gone', async () => {
+  const reporting = { ...files, 'web.yaml': serviceDocument('web', ['driftPolicy: Report']) };
+  const fleet = await holding(reporting);
+  fleet.api.services = [];
+  fleet.api.on[beat] = () => ({ status: 404 });
+  fleet.api.on[`GET /api/services/${serviceId}/activity`] = () => ({ status: 404 });
+  await fleet.clock.advance(60_000);
+  const { 'task.yaml': _task, ...rest } = reporting;
+  fleet.tell(desiredOf(rest));
+  await fleet.clock.advance(600_000);
+  expect(fleet.store.record(epoch)).toBeUndefined();
+  expect(fleet.store.record(web)).toBeDefined();
+  await fleet.manager.stop();
+});
+
+test('a task that is said to protect another service is held where it was registered, and released there', async () => {
+  const two = objectKey('ContainerService', 'default', 'two');
+  const both = { ...files, 'two.yaml': serviceDocument('two') };
+  const fleet = await holding(both, {
+    records: [knownService(), knownService(two, { externalId: otherId })],
+  });
+  fleet.api.services = [shownService(), shownService({ id: otherId, name: 'two' })];
+  const moved = taskDocument({ serviceRef: { name: 'two' } });
+  fleet.tell(desiredOf({ ...both, 'task.yaml': moved }));
+  expect(await beatsIn(fleet, 60)).toBeGreaterThan(0);
+  expect(readyReason(fleet, epoch)).toBe('ImmutableFieldChanged');
+  const ended = taskDocument({ serviceRef: { name: 'two' }, released: true });
+  fleet.tell(desiredOf({ ...both, 'task.yaml': ended }));
+  await fleet.clock.advance(60_000);
+  const released = fleet.api.asked.filter(({ body }) => body?.release === true);
+  expect(released.map(({ what }) => what)).toEqual([beat]);
+  await fleet.manager.stop();
+});
+
+test('a task whose deadline passes while its document can not be used is not beaten for any more', async () => {
+  const until = { deadline: '2026-01-01T00:03:00Z' };
+  const fleet = await holding({ ...files, 'task.yaml': taskDocument({ until }) });
+  fleet.tell(desiredOf({ ...files, 'task.yaml': taskDocument({ until, typo: 1 }) }));
+  expect(await beatsIn(fleet, 60)).toBeGreaterThan(0);
+  await fleet.clock.advance(90_000);
+  expect(await beatsIn(fleet, 600)).toBe(0);
+  await fleet.manager.stop();
+});
