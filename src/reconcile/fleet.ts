@@ -28,6 +28,7 @@ import {
 import type { AccountSnapshot } from '../observed/index.ts';
 import {
   annotations,
+  group,
   objectKey,
   parseObjectKey,
   timeAnnotations,
@@ -143,13 +144,13 @@ export class Fleet {
     );
   }
 
-  /** The first annotation that should be a time and is none. */
-  annotationProblem(key: ObjectKey): { readonly name: string; readonly value: string } | undefined {
-    const given = this.snapshot.objects.get(key)?.annotations ?? {};
-    const name = timeAnnotations.find(
-      (each) => given[each] !== undefined && parseRfc3339(given[each]) === undefined,
-    );
-    return name === undefined ? undefined : { name, value: given[name] ?? '' };
+  /** The first annotation of ours that says nothing that we understand. */
+  annotationProblem(key: ObjectKey): { readonly name: string; readonly message: string } | undefined {
+    for (const [name, value] of Object.entries(this.snapshot.objects.get(key)?.annotations ?? {})) {
+      const message = name.startsWith(`${group}/`) ? annotationMistake(name, value) : undefined;
+      if (message !== undefined) return { name, message };
+    }
+    return undefined;
   }
 
   #annotationsOf(record: ObjectRecord): Readonly<Record<string, string>> {
@@ -330,4 +331,18 @@ function readBrakeGate(account: string, known: number, missing: number): Gate {
       'creations and deletions are stopped. Check that the key belongs to the right account. If the objects are really gone, annotate the ' +
       'Account with fleetkeeper.dev/allow-mass-change-until: "<time, RFC 3339>"',
   };
+}
+
+/** A word that is misspelt must not be taken for none: it may be the one that was to stop us. */
+function annotationMistake(name: string, value: string): string | undefined {
+  if (!Object.values<string>(annotations).includes(name)) {
+    return 'there is no such annotation; correct the name, or take it out';
+  }
+  if (name === annotations.paused && value !== 'true' && value !== 'false') {
+    return `"${value}" is neither "true" nor "false"`;
+  }
+  const isTime = !timeAnnotations.includes(name) || parseRfc3339(value) !== undefined;
+  return isTime
+    ? undefined
+    : `"${value}" is no time; write one as 2027-01-31T12:00:00Z (RFC 3339), or take the annotation out`;
 }

@@ -141,8 +141,7 @@ export class Reconciler {
     }
     const annotation = fleet.annotationProblem(record.key);
     if (annotation) {
-      const { name, value } = annotation;
-      const message = `"${value}" is no time; write one as 2027-01-31T12:00:00Z (RFC 3339), or take the annotation out`;
+      const { name, message } = annotation;
       return holdFor('InvalidAnnotation', message, { path: ['metadata', 'annotations', name] });
     }
     const gate = fleet.lingering.get(record.key);

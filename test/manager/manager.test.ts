@@ -177,3 +177,20 @@ test('Retry-After outlives an Account that goes and comes back', async () => {
   expect(api.news()).toEqual([]);
   await manager.stop();
 });
+
+test.each([
+  ['fleetkeeper.dev/paused: "yes"', '"yes" is neither "true" nor "false"'],
+  ['fleetkeeper.dev/pausd: "true"', 'there is no such annotation'],
+  ['fleetkeeper.dev/accept-drift-until: tomorrow', '"tomorrow" is no time'],
+])('an annotation that says nothing holds its object: %s', async (annotation, message) => {
+  const document = serviceDocument('web').replace(
+    '{name: web}',
+    `{name: web, annotations: {example.com/paused: "yes", ${annotation}}}`,
+  );
+  const fleet = await scriptedFleet(desiredOf({ ...access, 'web.yaml': document }));
+  await fleet.clock.advance(60_000);
+  expect(readyReason(fleet, web)).toBe('InvalidAnnotation');
+  expect(fleet.store.record(web)?.status?.conditions[0]?.message).toContain(message);
+  expect(fleet.api.news()).not.toContain('POST /api/services');
+  await fleet.manager.stop();
+});
