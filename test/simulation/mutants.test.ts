@@ -9,22 +9,30 @@ const mostSeeds = 200;
 
 interface Broken {
   readonly foundBy: readonly string[];
+  readonly seed?: number;
   readonly patch?: () => () => void;
 }
 
 async function expectFound(mutant: Broken, place: PlaceName, options: RunOptions): Promise<void> {
   const undo = mutant.patch?.();
   let violation: Result['violation'];
-  let seed = 0;
+  let last: number | undefined;
   try {
-    while (!violation && seed < mostSeeds) {
-      seed += 1;
+    for (const seed of seedsFor(mutant)) {
+      last = seed;
       ({ violation } = await run(scriptOf(seed, place), options));
+      if (violation) break;
     }
   } finally {
     undo?.();
   }
-  expect(mutant.foundBy, `seed ${seed}: ${violation?.message}`).toContain(violation?.invariant);
+  expect(mutant.foundBy, `seed ${last}: ${violation?.message}`).toContain(violation?.invariant);
+}
+
+/** All that do not find it are run to their end, which takes minutes; when the product has changed, another one may have to. */
+function seedsFor({ seed: known }: Broken): number[] {
+  const seeds = Array.from({ length: mostSeeds }, (_, index) => index + 1);
+  return known === undefined ? seeds : [known, ...seeds.filter((seed) => seed !== known)];
 }
 
 test.each(mutants)('it is found within 200 seeds that $breaks', { timeout: 600_000 }, async (mutant) =>

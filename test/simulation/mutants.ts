@@ -17,6 +17,8 @@ export interface Mutant {
   readonly breaks: string;
   /** The invariants that may tell of it. */
   readonly foundBy: readonly string[];
+  /** Is tried first: it is known to find it. */
+  readonly seed?: number;
   readonly sabotage?: Sabotage;
   /** Changes the product for as long as a run lasts; returns how to undo it. */
   readonly patch?: () => () => void;
@@ -110,6 +112,7 @@ const wire: readonly Mutant[] = [
   {
     breaks: 'a repetition has its key and another body',
     foundBy: ['S3'],
+    seed: 107,
     sabotage: (options, disk) => {
       const sent = new Set<string>();
       return onTheWire((request, next, send) => {
@@ -131,6 +134,7 @@ const wire: readonly Mutant[] = [
   {
     breaks: 'of twelve heartbeats one is sent',
     foundBy: ['L5'],
+    seed: 173,
     sabotage: (options, disk) => {
       const counts = new Map<string, number>();
       const replies = new Map<string, HttpReply>();
@@ -185,6 +189,7 @@ const wire: readonly Mutant[] = [
   {
     breaks: 'a task that goes on is released',
     foundBy: ['S16', 'S2'],
+    seed: 104,
     sabotage: onTheWire((request, next, send) =>
       request.url.endsWith('/activity') && request.method === 'POST'
         ? send(rewritten(request, (body) => (body.release = true)))
@@ -214,6 +219,7 @@ const storage: readonly Mutant[] = [
   {
     breaks: 'where an activity is registered is not written down first',
     foundBy: ['S2', 'S16'],
+    seed: 104,
     sabotage: withStore((store) => ({
       save: async (record: ObjectRecord) => {
         const isNews = record.lease && store.record(record.key)?.lease !== record.lease;
@@ -225,6 +231,7 @@ const storage: readonly Mutant[] = [
   {
     breaks: 'a task takes a new activity after a restart',
     foundBy: ['S16'],
+    seed: 163,
     sabotage: (options: ManagerOptions, disk: Disk) => {
       for (const record of options.store.records()) {
         if (!record.lease || record.releasedAt !== undefined) continue;
@@ -238,6 +245,7 @@ const storage: readonly Mutant[] = [
   {
     breaks: 'an object is forgotten before what it stands for is gone',
     foundBy: ['S13'],
+    seed: 107,
     sabotage: withStore((store) => ({
       saveIntent: async (intent: Intent, record: ObjectRecord) => {
         await store.saveIntent(intent, record);
@@ -276,6 +284,7 @@ const decisions: readonly Mutant[] = [
   {
     breaks: 'the wall clock is taken for the monotonic one',
     foundBy: ['S4', 'S8', 'L1', 'L2', 'L3'],
+    seed: 8,
     sabotage: (options) => {
       const { clock } = options;
       return { ...options, clock: { ...clock, monotonicMs: () => clock.wallMs() } };
@@ -284,11 +293,13 @@ const decisions: readonly Mutant[] = [
   {
     breaks: 'what one read does not show is taken as gone',
     foundBy: ['S1', 'S13', 'S16'],
+    seed: 21,
     patch: () => replaced(Absences.prototype, 'confirm', () => ({ kind: 'absent', confirmed: true })),
   },
   {
     breaks: 'things are taken as ours by their name',
     foundBy: ['S5', 'S1', 'S13'],
+    seed: 7,
     patch: () => {
       const target = ServicePass.prototype as unknown as { identify: (snapshot: Json) => unknown };
       const original = target.identify;
@@ -303,6 +314,7 @@ const decisions: readonly Mutant[] = [
   {
     breaks: 'a state that nobody knows is taken for a steady one',
     foundBy: ['S6'],
+    seed: 7,
     patch: () => {
       const states = settledStates as Set<string>;
       states.add('migrating');
@@ -320,6 +332,7 @@ const decisions: readonly Mutant[] = [
   {
     breaks: 'the balance is not looked at',
     foundBy: ['S15'],
+    seed: 7,
     patch: () => {
       const api: { account: ControlApi['account'] } = ControlApi.prototype;
       const { account: original } = api;

@@ -10,6 +10,8 @@ export interface ClusterMutant {
   readonly breaks: string;
   /** The invariants that may tell of it. */
   readonly foundBy: readonly string[];
+  /** Is tried first: it is known to find it. */
+  readonly seed?: number;
   readonly sabotage?: ReplicaSabotage;
   /** Changes the product for as long as a run lasts; returns how to undo it. */
   readonly patch?: () => () => void;
@@ -50,11 +52,13 @@ export const clusterMutants: readonly ClusterMutant[] = [
     breaks: 'a leader acts on although its Lease has run out',
     // What it does not send, it writes over what the next one has written.
     foundBy: ['S9', 'L1'],
+    seed: 177,
     patch: () => replaced(Election.prototype, 'mayAct', () => () => true),
   },
   {
     breaks: 'a Lease that could not be written is taken for ours',
     foundBy: ['S9'],
+    seed: 104,
     sabotage: withApi((api) => ({
       replace: async (type, object, signal) => {
         try {
@@ -82,6 +86,7 @@ export const clusterMutants: readonly ClusterMutant[] = [
   {
     breaks: 'the finalizer goes when the deletion is accepted',
     foundBy: ['S13'],
+    seed: 104,
     patch: () =>
       replaced(
         ClusterStore.prototype,
@@ -97,6 +102,7 @@ export const clusterMutants: readonly ClusterMutant[] = [
   {
     breaks: 'another replica takes a new activity for a task',
     foundBy: ['S2', 'S16'],
+    seed: 163,
     patch: () => {
       const changed = new WeakMap<ClusterStore, Set<string>>();
       return replaced(
