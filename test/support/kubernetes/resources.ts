@@ -137,7 +137,7 @@ export class Resources {
     switch (contentType) {
       case 'application/apply-patch+yaml':
         requireManager(query);
-        return this.#writes.apply(write, name, fieldsOf(parseYamlBody(body)), query.get('force') === 'true');
+        return this.#writes.apply(write, name, fieldsOf(parseApplied(body)), query.get('force') === 'true');
       case 'application/merge-patch+json':
         return this.#writes.patch(write, name, (old) => fieldsOf(mergePatch(old, parseBody(body))));
       case 'application/json-patch+json':
@@ -235,6 +235,15 @@ function parseBody(body: string): unknown {
 
 function parseOptional(body: string): Fields {
   return body === '' ? {} : fieldsOf(parseBody(body));
+}
+
+/** YAML, and so JSON, too, which is most of what is sent, and read many times faster as such. */
+function parseApplied(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    return parseYamlBody(body);
+  }
 }
 
 function parseYamlBody(body: string): unknown {
