@@ -37,6 +37,7 @@ const signs: Readonly<Record<ChangeAction, string>> = {
   restart: '~',
   replace: '-/+',
   delete: '-',
+  leave: '-',
   protect: '+',
   release: '~',
 };
@@ -54,7 +55,7 @@ function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette)
   const paint =
     change.action === 'create' || change.action === 'protect'
       ? good
-      : change.action === 'delete' || change.action === 'replace'
+      : change.action === 'delete' || change.action === 'replace' || change.action === 'leave'
         ? bad
         : busy;
   const drift = change.drift ? busy(' (drift)') : '';
@@ -80,8 +81,8 @@ function renderDifference({ path, desired, observed, cause }: ShownDifference, a
 }
 
 function renderSummary({ summary }: FleetPlan): string {
-  const { create, update, replace, held, drift, unchanged, waiting, problems } = summary;
-  if (create + update + replace + summary.delete + held + problems === 0) {
+  const { create, update, replace, leave, held, drift, unchanged, waiting, problems } = summary;
+  if (create + update + replace + summary.delete + leave + held + problems === 0) {
     const way = waiting > 0 ? `, ${waiting} on their way` : '';
     return `Nothing to do: ${unchanged} object(s) are as desired${way}.`;
   }
@@ -90,6 +91,7 @@ function renderSummary({ summary }: FleetPlan): string {
     `${update} to change`,
     `${replace} to replace`,
     `${summary.delete} to delete`,
+    ...(leave > 0 ? [`${leave} to leave at the provider`] : []),
     `${unchanged} unchanged`,
     ...(waiting > 0 ? [`${waiting} on their way`] : []),
     ...(held > 0 ? [`${held} held`] : []),

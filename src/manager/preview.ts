@@ -5,7 +5,7 @@ import { driftAccepted, type Difference, type Plan, type Step } from '../plan/in
 import type { PassResult } from '../reconcile/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
-/** The words of the plan output. `replace` is a deletion that is followed by a creation. */
+/** The words of the plan output. `replace` is a deletion that is followed by a creation; what is left stays at the provider, and nobody manages it any more. */
 export type ChangeAction =
   | 'create'
   | 'update'
@@ -16,6 +16,7 @@ export type ChangeAction =
   | 'restart'
   | 'replace'
   | 'delete'
+  | 'leave'
   | 'protect'
   | 'release';
 
@@ -59,6 +60,7 @@ export interface FleetPlan {
     readonly update: number;
     readonly replace: number;
     readonly delete: number;
+    readonly leave: number;
     readonly held: number;
     readonly drift: number;
     readonly unchanged: number;
@@ -114,9 +116,14 @@ export function summarise(results: ReadonlyMap<ObjectKey, PassResult>, snapshot:
   const held: Held[] = [];
   let unchanged = 0;
   let waiting = 0;
-  for (const [key, { plan, removed }] of [...results].sort(([left], [right]) => (left < right ? -1 : 1))) {
-    // Nothing is left to be done for it but to forget it.
-    if (removed) continue;
+  for (const [key, { plan, removed, leaves }] of [...results].sort(([left], [right]) =>
+    left < right ? -1 : 1,
+  )) {
+    if (removed) {
+      if (leaves !== undefined) changes.push(leaving(key, leaves));
+      // Else nothing is left to be done for it but to forget it.
+      continue;
+    }
     const lease = plan.kind === 'wait' ? leaseWords[plan.reason] : undefined;
     if (lease) {
       changes.push({
@@ -153,6 +160,7 @@ export function summarise(results: ReadonlyMap<ObjectKey, PassResult>, snapshot:
       update: count('update', 'release', 'resize', 'set-sleep-policy', 'start', 'stop', 'restart'),
       replace: count('replace'),
       delete: count('delete'),
+      leave: count('leave'),
       held: held.length,
       drift: drifted.size,
       unchanged,
@@ -170,6 +178,12 @@ function change(key: ObjectKey, step: Step): Change {
     drift: step.differences.some((difference) => difference.drift),
     differences: step.differences.map(shown),
   };
+}
+
+/** `deletionPolicy: Retain`. */
+function leaving(key: ObjectKey, id: string): Change {
+  const differences = [{ path: 'managed', desired: false, observed: id }];
+  return { ...parseObjectKey(key), action: 'leave', reason: 'Retained', drift: false, differences };
 }
 
 function heldBack(key: ObjectKey, plan: Exclude<Plan, { kind: 'act' }>): Held {

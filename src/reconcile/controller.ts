@@ -54,6 +54,7 @@ export class Controller {
   #newest: DesiredSnapshot | undefined;
   #readmission: Timer | undefined;
   #failedAdmissions = 0;
+  #hasAdmitted = false;
   #admitting: Promise<void> = Promise.resolve();
   #workers: Promise<void>[] = [];
   #lostWorkers = 0;
@@ -163,9 +164,10 @@ export class Controller {
     try {
       await this.#admit(snapshot);
       this.#failedAdmissions = 0;
-      this.#options.fleet.isBehind = false;
+      this.#hasAdmitted = true;
+      this.#options.fleet.behind = undefined;
     } catch (error) {
-      this.#options.fleet.isBehind = true;
+      this.#options.fleet.behind = this.#hasAdmitted ? 'newer' : 'first';
       const delayMs = backoffMs(this.#failedAdmissions++, crashBackoff, this.#options.random);
       this.#options.logger.error(
         { delayMs, note: messageOf(error) },

@@ -61,8 +61,11 @@ export class Fleet {
   readonly remediating = new Set<ObjectKey>();
   /** How a Job of the cluster stands; undefined where there is no cluster. */
   jobs: ((namespace: string, name: string) => JobAnswer) | undefined;
-  /** A newer word of the source could not be written down yet: by the old one nothing is changed. */
-  isBehind = false;
+  /**
+   * What the source says now could not be written down yet. `newer`: by the word of before nothing is changed. `first`: nothing was ever taken in by
+   * this process, so records and documents do not belong together, and nothing is concluded from them either.
+   */
+  behind: 'first' | 'newer' | undefined;
   readonly #readBrakes = new WeakMap<AccountSnapshot, Gate | 'none'>();
 
   constructor(

@@ -72,6 +72,8 @@ export interface PassResult {
   readonly statusChanged: boolean;
   /** The object is gone for good. */
   readonly removed: boolean;
+  /** The id of what it leaves at the provider (`deletionPolicy: Retain`). */
+  readonly leaves?: string;
 }
 
 /** What a pass came to, and what is to be remembered of it. */
@@ -132,6 +134,7 @@ export class Reconciler {
   /** What keeps the object from being looked at any further. */
   #blocked(record: ObjectRecord, kind: KindPass, account: ReturnType<KindPass['account']>): Plan | undefined {
     const { fleet } = this.#options;
+    if (fleet.behind === 'first') return this.#behind();
     const problem = fleet.snapshot.unusable.get(record.key)?.[0];
     if (problem) {
       return holdFor(
@@ -201,7 +204,7 @@ export class Reconciler {
   }
 
   #behind(): Plan | undefined {
-    if (!this.#options.fleet.isBehind) return undefined;
+    if (!this.#options.fleet.behind) return undefined;
     const message = 'what the source says now could not be written down yet; nothing is changed until it is';
     return waitFor('SourceIncomplete', message, { recheckAfterMs: behindRecheckMs });
   }
@@ -250,7 +253,7 @@ export class Reconciler {
    */
   #isStillPlanned(kind: KindPass, step: Step, plannedAtMs: number): boolean {
     const { clock, fleet, store } = this.#options;
-    if (fleet.isBehind || this.#blocked(kind.record(), kind, kind.account())) return false;
+    if (fleet.behind || this.#blocked(kind.record(), kind, kind.account())) return false;
     if (step.disruptive && clock.monotonicMs() - plannedAtMs > activitiesFreshMs) return false;
     // That its own restart is written down is no reason to wait for it.
     if (step.reason === remediationReason) return true;
@@ -278,10 +281,12 @@ export class Reconciler {
       return { plan, wake: { kind: 'now' }, statusChanged: false, removed: false };
     }
     if (plan.kind === 'in-sync' && deletionRequestedAt !== undefined) {
+      const leaves = kind.isGivenUp() ? record.externalId : undefined;
       await store.remove(key);
       this.#forget(key);
       logger.info({ object: key, id: record.externalId }, 'object removed');
-      return { plan, wake: { kind: 'never' }, statusChanged: true, removed: true };
+      const result = { plan, wake: { kind: 'never' }, statusChanged: true, removed: true } as const;
+      return leaves === undefined ? result : { ...result, leaves };
     }
     if (plan.kind === 'in-sync') this.#obstacles.cleared(key);
     const observation = kind.observation();

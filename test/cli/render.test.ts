@@ -16,6 +16,7 @@ test('names and texts that others wrote stay on their line, and a terminal obeys
       update: 1,
       replace: 0,
       delete: 0,
+      leave: 0,
       held: 1,
       drift: 2,
       unchanged: 0,

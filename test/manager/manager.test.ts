@@ -6,8 +6,10 @@ import { settle } from '../support/manual-clock.ts';
 import {
   access,
   accountDocument,
+  knownService,
   readyReason,
   scriptedFleet,
+  shownService,
   stateIdentity,
   web,
 } from '../support/scripted-fleet.ts';
@@ -20,6 +22,16 @@ class SlowStore extends MemoryStore {
     const held = this.hold();
     await Promise.race([held, super.saveAll(records)]);
     await held;
+  }
+}
+
+/** It has room for so many records at once. */
+class CrampedStore extends MemoryStore {
+  most = 10;
+
+  override async saveAll(records: readonly ObjectRecord[]): Promise<void> {
+    if (records.length > this.most) throw new Error('database or disk is full');
+    await super.saveAll(records);
   }
 }
 
@@ -121,6 +133,23 @@ test('while what the source says now can not be written down, nothing is done by
   expect(readyReason(fleet, web)).toBe('SourceIncomplete');
   expect(asked).not.toContain('POST /api/services');
   await manager.stop();
+});
+
+test('of a source that could not be taken in at the start nothing is said to be as wanted', async () => {
+  const store = new CrampedStore(stateIdentity, [knownService()], []);
+  store.most = 1;
+  const fleet = await scriptedFleet(desiredOf({ ...access, 'web.yaml': serviceDocument('web') }), {
+    store,
+    prepare: (api) => {
+      api.services = [shownService()];
+    },
+  });
+  await fleet.clock.advance(60_000);
+  expect(readyReason(fleet, web)).toBe('SourceIncomplete');
+  store.most = 10;
+  await fleet.clock.advance(300_000);
+  expect(readyReason(fleet, web)).toBe('Running');
+  await fleet.manager.stop();
 });
 
 test('one document that goes while the disk is full does not engage the mass-change brake', async () => {

@@ -44,7 +44,11 @@ function remoteLikeness({ plane }: View, id: string, { kind, spec }: Document): 
         environment:
           spec.env && service.environmentNames.filter((name) => !name.startsWith(beaconPrefix)).sort(),
         state: service.state === 'sleeping' ? 'running' : service.state,
-        volume: volume && { mode: volume.mode, sizeGb: volume.sizeGb },
+        // Its own storage may have been made larger by others, and never becomes smaller.
+        volume: volume && {
+          mode: volume.mode,
+          ...(volume.mode === 'independent' ? { sizeGb: volume.sizeGb } : {}),
+        },
       };
     }
     case 'StorageVolume': {

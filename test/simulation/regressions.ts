@@ -47,6 +47,11 @@ export const regressions: readonly Regression[] = [
     4000085,
   ),
   inFolder('a pause of before the clock was set back lived on with a refusal of another kind', 5000048),
+  inFolder(
+    'a task that had ended was given up as gone with its service, which two account reads had left out',
+    7000050,
+  ),
+  inFolder('what was declared before could not be taken in at the start was said to be as wanted', 8500075),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),
