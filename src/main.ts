@@ -3,11 +3,13 @@ import { hostname } from 'node:os';
 import { ProcessSignals, holdProcess, keepCompiledCode, systemClock, systemRandom } from './base/index.ts';
 
 const signals = new ProcessSignals();
-// Whoever reads our output may stop reading (`| head`); that is not an error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
-});
+// Whoever reads our output may stop reading (`| head`): the rest of it is dropped; what is to be done, and the exit code, stay the same.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    stream.destroy();
+  });
+}
 
 const release = holdProcess();
 keepCompiledCode(process.env);

@@ -16,3 +16,15 @@ export class UserError extends Error {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Why nothing can be served at an address. */
+export function notListening(
+  { host, port }: { readonly host: string; readonly port: number },
+  error: unknown,
+): UserError {
+  return new UserError(
+    `can't listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${messageOf(error)}`,
+    'name an address of this machine, and a port that nobody else has; port 0 takes a free one',
+    error,
+  );
+}

@@ -202,9 +202,14 @@ function conditionOf(record: ObjectRecord, type: string): string | undefined {
 /** A line on stderr whenever an object goes over to something else. */
 function progress(context: Context, store: StateStore): (key: ObjectKey, result: PassResult) => void {
   const last = new Map<ObjectKey, string>();
-  return (key, { plan, removed }) => {
+  const known = new Set([...store.records()].map(({ key }) => key));
+  return (key, { plan, removed, leaves }) => {
+    // A document that can't be used has no object yet.
+    if (removed && !known.delete(key)) return;
+    if (!removed) known.add(key);
     const ready = store.record(key)?.status?.conditions.find(({ type }) => type === 'Ready');
-    const now = removed ? 'gone' : plan.kind === 'act' ? plan.step.action.do : (ready?.reason ?? plan.kind);
+    const gone = leaves === undefined ? 'gone' : `left at the provider, as ${leaves}`;
+    const now = removed ? gone : plan.kind === 'act' ? plan.step.action.do : (ready?.reason ?? plan.kind);
     if (last.get(key) === now || now === 'AwaitingObservation') return;
     last.set(key, now);
     complain(context, `${identity(key)}: ${now}`);

@@ -12,6 +12,7 @@ import {
 import { readVolumeMark } from '../plan/index.ts';
 import { writeDocument, type Draft, type WrittenDocument } from './import-draft.ts';
 import { Names } from './import-names.ts';
+import { isAbandoned } from './inventory.ts';
 import {
   registryDraft,
   serviceDraft,
@@ -56,9 +57,9 @@ export function planImport(accounts: readonly ImportedAccount[], scope: ImportSc
   return { documents: drafts.map(writeDocument), left };
 }
 
-function isWanted({ managedBy }: Holding, { all, existing }: ImportScope): boolean {
-  if (managedBy.is === 'nobody') return true;
-  return all && !(managedBy.is === 'fleet' && existing !== undefined);
+function isWanted(holding: Holding, { all, existing }: ImportScope): boolean {
+  if (isAbandoned(holding)) return true;
+  return all && !(holding.managedBy.is === 'fleet' && existing !== undefined);
 }
 
 function isGoing({ kind, value }: Holding): boolean {

@@ -33,8 +33,9 @@ export function inventoryOf(
   all: boolean,
 ): Inventory {
   const items = accounts
-    .flatMap(({ account, holdings }) => holdings.map((holding) => itemOf(account, holding)))
-    .filter(({ managedBy }) => all || managedBy === null)
+    .flatMap(({ account, holdings }) =>
+      holdings.filter((holding) => all || isAbandoned(holding)).map((holding) => itemOf(account, holding)),
+    )
     .sort((left, right) => (sortKey(left) < sortKey(right) ? -1 : 1));
   const prices = items.flatMap(({ hourlyMicros }) => hourlyMicros ?? []);
   return {
@@ -45,6 +46,11 @@ export function inventoryOf(
       unpriced: items.length - prices.length,
     },
   };
+}
+
+/** Nobody manages it, as far as can be seen. */
+export function isAbandoned({ managedBy }: Holding): boolean {
+  return managedBy.is === 'nobody' || (managedBy.is === 'owner' && managedBy.isOurs);
 }
 
 function itemOf(account: string, holding: Holding): InventoryItem {

@@ -42,7 +42,8 @@ async function follow(context: Context, { account, id, label }: FoundService, te
   let trouble = '';
   for (;;) {
     await sleep(clock, followMs, stopped);
-    if (stopped.aborted) return;
+    // With `| head` there is nobody to go on for.
+    if (stopped.aborted || context.stdout.destroyed) return;
     const outcome = await account.api.logs(id, stopped);
     if (outcome.kind === 'applied') {
       write(context, newPart(before, outcome.value));

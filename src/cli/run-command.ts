@@ -4,7 +4,7 @@ import { Manager, collectFleetMetrics } from '../manager/index.ts';
 import { lockState, openState } from '../state/index.ts';
 import { collectProcessMetrics, createLogger, createMetrics } from '../telemetry/index.ts';
 import { isCluster, refuseForeignFlags } from './cluster.ts';
-import { print, untilStopped, type Context } from './context.ts';
+import { untilStopped, type Context } from './context.ts';
 import {
   acceptIdentityOption,
   acceptance,
@@ -16,6 +16,7 @@ import {
   withFleetFlags,
   type FleetFlags,
 } from './options.ts';
+import { serve } from './health.ts';
 import { environmentAccount, openSource } from './source.ts';
 import { version } from './version.ts';
 import { watchProblems } from './watch-problems.ts';
@@ -98,7 +99,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     },
   });
   try {
-    if (flags.listen) print(context, `listening on ${await health.listen(flags.listen)}`);
+    if (flags.listen) await serve(context, health, flags.listen);
     await manager.start();
     logger.info({ source: source.description, state: file, owner: state.store.ownerName }, 'manager started');
     await untilStopped(context);

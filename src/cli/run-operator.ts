@@ -6,7 +6,8 @@ import { createHealthServer } from '../http/index.ts';
 import { Operator } from '../manager/index.ts';
 import { collectProcessMetrics, createLogger, createMetrics } from '../telemetry/index.ts';
 import { connectCluster } from './cluster.ts';
-import { exitCodes, print, type Context } from './context.ts';
+import { exitCodes, type Context } from './context.ts';
+import { serve } from './health.ts';
 import { acceptance, sameFleetFlags } from './options.ts';
 import type { RunFlags } from './run-command.ts';
 import { environmentAccount } from './source.ts';
@@ -48,7 +49,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     metrics: () => operator.metricsText(),
   });
   try {
-    if (flags.listen) print(context, `listening on ${await health.listen(flags.listen)}`);
+    if (flags.listen) await serve(context, health, flags.listen);
     return (await operator.run()) === 'stopped' ? exitCodes.ok : exitCodes.failed;
   } finally {
     await health.close();

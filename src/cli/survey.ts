@@ -21,7 +21,8 @@ export interface AccountContents {
 export type ManagedBy =
   | { readonly is: 'nobody' }
   | { readonly is: 'fleet'; readonly key: ObjectKey }
-  | { readonly is: 'owner'; readonly owner: string };
+  /** `isOurs`: of this fleet's name, and none of its objects stands for it; as what `deletionPolicy: Retain` has left. */
+  | { readonly is: 'owner'; readonly owner: string; readonly isOurs: boolean };
 
 interface Remote {
   readonly ContainerService: wire.Service;
@@ -92,6 +93,7 @@ export function isServiceOwned({ mode, serviceId }: wire.Volume): boolean {
 }
 
 interface FleetKnowledge {
+  readonly ownerId: string | undefined;
   readonly byId: ReadonlyMap<string, ObjectKey>;
   readonly byMark: ReadonlyMap<string, ObjectKey>;
 }
@@ -99,7 +101,7 @@ interface FleetKnowledge {
 function fleetKnowledge(fleet: FleetView | undefined): FleetKnowledge {
   const byId = new Map<string, ObjectKey>();
   const byMark = new Map<string, ObjectKey>();
-  if (!fleet) return { byId, byMark };
+  if (!fleet) return { ownerId: undefined, byId, byMark };
   const { store, snapshot } = fleet;
   const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
   for (const { key, spec } of snapshot.objects.values()) {
@@ -121,7 +123,7 @@ function fleetKnowledge(fleet: FleetView | undefined): FleetKnowledge {
     });
     if (own !== undefined) byMark.set(own, record.key);
   }
-  return { byId, byMark };
+  return { ownerId: owner.id, byId, byMark };
 }
 
 const marksOf: Partial<Record<ManagedKind, Pick<Marks<never>, 'own'>>> = {
@@ -137,12 +139,13 @@ const noMarks: Reading<unknown> = { of: () => [], ownerIn: () => '' };
 function managers<Value extends { readonly id: string }>(
   value: Value,
   marks: Reading<Value>,
-  { byId, byMark }: FleetKnowledge,
+  { ownerId: ourId, byId, byMark }: FleetKnowledge,
 ): Pick<Holding, 'managedBy' | 'markedBy'> {
   const carried = marks.of(value);
   const [mark] = carried;
   const markedBy = mark === undefined ? undefined : marks.ownerIn(mark);
   const key = byId.get(value.id) ?? carried.map((one) => byMark.get(one)).find((found) => found);
   if (key !== undefined) return { markedBy, managedBy: { is: 'fleet', key } };
-  return { markedBy, managedBy: markedBy === undefined ? nobody : { is: 'owner', owner: markedBy } };
+  if (markedBy === undefined) return { markedBy, managedBy: nobody };
+  return { markedBy, managedBy: { is: 'owner', owner: markedBy, isOurs: markedBy === ourId } };
 }

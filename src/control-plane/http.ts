@@ -18,7 +18,7 @@ import {
 } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/user-error.ts';
+import { messageOf, notListening } from '../base/user-error.ts';
 import { Connections } from './connections.ts';
 import { ApiError, errorJson, invalidRequest } from './errors.ts';
 import { notUtf8, problemWith, textOf } from './json-body.ts';
@@ -133,7 +133,9 @@ export function pathOf(request: FastifyRequest): string {
 export async function listen(app: App, address: { host: string; port: number }): Promise<string> {
   // For this name, Fastify would open a second server that knows nothing of the limits.
   const name = address.host === 'localhost' ? '127.0.0.1' : address.host;
-  await app.listen({ host: name, port: address.port });
+  await app.listen({ host: name, port: address.port }).catch((error: unknown) => {
+    throw notListening(address, error);
+  });
   const bound = app.server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
   const host = address.host.includes(':') ? `[${address.host}]` : address.host;

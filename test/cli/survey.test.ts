@@ -63,10 +63,15 @@ describe('who manages what is in an account', () => {
     const volume = { id: id(2), name: `data${volumeMark(stranger, id(9))}`, mode: 'independent' };
     const template = { id: id(3), name: 'base', description: `a\n${templateMark(stranger, id(9))}` };
     expect(managers({ services: [theirs], volumes: [volume], templates: [template] }, fleet())).toEqual([
-      { is: 'owner', owner: stranger.id },
-      { is: 'owner', owner: expect.stringMatching(/^fk[0-9a-f]{8}$/) },
-      { is: 'owner', owner: stranger.id },
+      { is: 'owner', owner: stranger.id, isOurs: false },
+      { is: 'owner', owner: expect.stringMatching(/^fk[0-9a-f]{8}$/), isOurs: false },
+      { is: 'owner', owner: stranger.id, isOurs: false },
     ]);
+  });
+
+  test('is the folder by name only, when it carries its mark and stands for none of its objects', () => {
+    const left = { ...service, environmentNames: [marked(owner, 'left')] };
+    expect(managers({ services: [left] }, fleet())).toEqual([{ is: 'owner', owner: owner.id, isOurs: true }]);
   });
 
   // COVERAGE 64
@@ -76,6 +81,7 @@ describe('who manages what is in an account', () => {
     expect(managers({ services: [theirs], volumes: [storage] })[1]).toEqual({
       is: 'owner',
       owner: stranger.id,
+      isOurs: false,
     });
     expect(managers({ services: [service], volumes: [storage] })[1]).toEqual({ is: 'nobody' });
   });
