@@ -84,10 +84,7 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
   const look = await lookAtFleet(context, { ...flags, timeout }, { source, store });
   for (const line of problemLines(look.snapshot)) complain(context, line);
   if (look.unreadable.length > 0) {
-    throw new UserError(
-      `the account can't be read: ${look.unreadable.join('; ')}`,
-      'check address, key and network',
-    );
+    throw new UserError(look.unreadable.join('\n'), 'check address, key and network');
   }
   if (flags.output === 'text')
     print(context, renderPlan(look.plan, palette(context.stdout, context.environment)));
@@ -179,13 +176,25 @@ async function converge(
 /** Nothing more will happen to it by itself. */
 function isSettled(record: ObjectRecord): boolean {
   if (record.status?.observedGeneration !== record.generation) return false;
-  if (conditionOf(record, 'Stalled') === 'True') return true;
+  if (conditionOf(record, 'Stalled') === 'True' || isOnlyReported(record)) return true;
   return record.deletionRequestedAt === undefined && conditionOf(record, 'Ready') === 'True';
+}
+
+/** It is not there, and with `driftPolicy: Report` nothing is done about that. */
+function isOnlyReported(record: ObjectRecord): boolean {
+  return (
+    record.deletionRequestedAt === undefined &&
+    conditionOf(record, 'Ready') === 'False' &&
+    conditionOf(record, 'Drifted') === 'True' &&
+    conditionOf(record, 'Reconciling') === 'False'
+  );
 }
 
 /** Of settled objects: `ready`, or who is needed. */
 function verdict(store: StateStore): string {
-  const stalled = [...store.records()].filter((record) => conditionOf(record, 'Stalled') === 'True');
+  const stalled = [...store.records()].filter(
+    (record) => conditionOf(record, 'Stalled') === 'True' || isOnlyReported(record),
+  );
   if (stalled.length === 0) return 'ready';
   return `${stalled.length} object(s) need a person: ${stalled.map(({ key }) => identity(key)).join(', ')}`;
 }

@@ -38,5 +38,8 @@ export function explainError(context: Context, { message, remedy }: UserError): 
   if (remedy) complain(context, `  ${remedy}`);
 }
 
-/** Exit codes of `plan`, and of the others as far as they apply. */
-export const exitCodes = { ok: 0, failed: 1, changes: 2 } as const;
+/**
+ * Exit codes of `plan`, and of the others as far as they apply. `notRun`: somebody else's command has not run, or nobody knows what came
+ * of it; as `docker exec` has it.
+ */
+export const exitCodes = { ok: 0, failed: 1, changes: 2, notRun: 125 } as const;

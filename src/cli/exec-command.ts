@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { UserError } from '../base/index.ts';
 import { answerTo } from './answers.ts';
-import { complain, explainError, print, type Context } from './context.ts';
+import { complain, exitCodes, explainError, print, type Context } from './context.ts';
 import { asExitCode, readExecAnswer } from './exec-answer.ts';
 import { parseDuration } from './options.ts';
 import { structured } from './output.ts';
@@ -13,8 +13,6 @@ interface ExecFlags extends ServiceFlags {
   readonly timeout?: number;
 }
 
-/** The command has not run, or nobody knows what came of it; as `docker exec` has it, beside the command's own codes. */
-const notRun = 125;
 const longestSeconds = 60;
 /** For the request itself, on top of the command's time. */
 const extraSeconds = 15;
@@ -36,7 +34,7 @@ export function defineExec(definition: Command, context: Context, exit: (code: n
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
         explainError(context, error);
-        exit(notRun);
+        exit(exitCodes.notRun);
       }
     });
 }
@@ -70,7 +68,7 @@ async function execute(
   }
   if (result?.exitCode !== undefined) return asExitCode(result.exitCode);
   complain(context, 'the command was accepted, and the answer does not tell its exit code');
-  return notRun;
+  return exitCodes.notRun;
 }
 
 function parseTimeout(text: string): number {

@@ -1,9 +1,9 @@
 /** One look at a fleet without changing anything: what `plan` prints, and what `apply` asks consent for. */
 import { UserError } from '../base/index.ts';
-import { formatProblem, type DesiredSnapshot } from '../desired/index.ts';
+import { formatProblem, placeText, type DesiredSnapshot } from '../desired/index.ts';
 import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
 import type { PassResult } from '../reconcile/index.ts';
-import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { untilStopped, type Context } from './context.ts';
 import type { FleetAccess } from './fleet-access.ts';
@@ -15,7 +15,7 @@ import { withProgress } from './progress.ts';
 export interface FleetLook {
   readonly plan: FleetPlan;
   readonly snapshot: DesiredSnapshot;
-  /** Accounts that could not be read, and why. */
+  /** Accounts that could not be read, each in a sentence. */
   readonly unreadable: readonly string[];
 }
 
@@ -69,18 +69,26 @@ export async function lookAtFleet(
   }
   // Accounts are reported by what failed in them.
   for (const key of results.keys()) if (parseObjectKey(key).kind === 'Account') results.delete(key);
-  return { plan: summarise(results, snapshot), snapshot, unreadable: unreadable(results) };
+  return { plan: summarise(results, snapshot), snapshot, unreadable: unreadable(results, snapshot) };
 }
 
 const blindReasons = new Set(['ApiUnreachable', 'CredentialRejected', 'IdentityChanged']);
 
-function unreadable(results: ReadonlyMap<ObjectKey, PassResult>): string[] {
+function unreadable(results: ReadonlyMap<ObjectKey, PassResult>, snapshot: DesiredSnapshot): string[] {
   const messages = new Set<string>();
-  for (const { plan } of results.values()) {
+  for (const [key, { plan }] of results) {
     const isBlind = (plan.kind === 'wait' || plan.kind === 'hold') && blindReasons.has(plan.reason);
-    if (isBlind) messages.add(plan.message);
+    if (isBlind) messages.add(`${accountOf(key, snapshot)}the account can't be read: ${plan.message}`);
   }
   return [...messages];
+}
+
+/** Where the account of an object is declared, for people. */
+function accountOf(key: ObjectKey, { objects }: DesiredSnapshot): string {
+  const { accountRef } = (objects.get(key)?.spec ?? {}) as { accountRef?: { name: string } };
+  const name = accountRef?.name ?? '';
+  const document = objects.get(objectKey('Account', parseObjectKey(key).namespace, name));
+  return document ? `${placeText(document.location)}: Account ${name}: ` : '';
 }
 
 export function problemLines(snapshot: DesiredSnapshot): string[] {

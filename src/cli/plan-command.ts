@@ -29,7 +29,7 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
     .action(async (flags: PlanFlags) => {
       const look = await planOf(context, flags);
       for (const line of problemLines(look.snapshot)) complain(context, line);
-      for (const message of look.unreadable) complain(context, `the account can't be read: ${message}`);
+      for (const message of look.unreadable) complain(context, message);
       if (flags.output !== 'text') print(context, structured(flags.output, look.plan));
       // What could not be looked at must not be summed up as being in order.
       else if (look.unreadable.length === 0) {

@@ -28,11 +28,17 @@ export async function runCommandLine(argv: readonly string[], context: Context):
     await program.parseAsync(argv, { from: 'user' });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof CommanderError) return usageExitCode(argv, error);
     if (!(error instanceof UserError)) throw error;
     explainError(context, error);
     return exitCodes.failed;
   }
+}
+
+/** What runs a command of somebody else's leaves 1 to that command. */
+function usageExitCode([name]: readonly string[], { exitCode }: CommanderError): number {
+  const isRunner = name === 'exec' || name === 'protect';
+  return isRunner && exitCode !== exitCodes.ok ? exitCodes.notRun : exitCode;
 }
 
 function createProgram({ stdout, stderr }: Context): Command {

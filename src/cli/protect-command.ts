@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { InvalidArgumentError, type Command } from 'commander';
 import { UserError, sleep } from '../base/index.ts';
-import { complain, explainError, type Context } from './context.ts';
+import { complain, exitCodes, explainError, type Context } from './context.ts';
 import { parseDuration } from './options.ts';
 import { Protection } from './protection.ts';
 import { withServiceFlags, type ServiceFlags } from './service-lookup.ts';
@@ -14,8 +14,8 @@ interface ProtectFlags extends ServiceFlags {
   readonly patience: number;
 }
 
-/** As `env`, `nohup` and `timeout` have it: our own failure; a command that can't be run; one that is not there. */
-const exitCodes = { failed: 125, notExecutable: 126, notFound: 127 } as const;
+/** As `env`, `nohup` and `timeout` have it, beside our own failure: a command that can't be run; one that is not there. */
+const commandCodes = { notExecutable: 126, notFound: 127 } as const;
 const signalBase = 128;
 const longestName = 128;
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -41,7 +41,7 @@ export function defineProtect(definition: Command, context: Context, exit: (code
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
         explainError(context, error);
-        exit(exitCodes.failed);
+        exit(exitCodes.notRun);
       }
     });
 }
@@ -106,7 +106,7 @@ async function run(context: Context, [file = '', ...args]: readonly string[]): P
     return await new Promise<number>((resolve) => {
       child.once('error', (error: NodeJS.ErrnoException) => {
         complain(context, `can't run ${file}: ${error.message}`);
-        resolve(error.code === 'ENOENT' ? exitCodes.notFound : exitCodes.notExecutable);
+        resolve(error.code === 'ENOENT' ? commandCodes.notFound : commandCodes.notExecutable);
       });
       child.once('exit', (code, signal) => {
         resolve(code ?? signalBase + (signal ? constants.signals[signal] : 0));

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ControlPlane } from './support/control-plane.ts';
 import { FleetFolder, account, service, testInFolder, volume } from './support/fleet.ts';
-import { fleetkeeper, temporaryFolder } from './support/processes.ts';
+import { eventually, fleetkeeper, temporaryFolder } from './support/processes.ts';
 
 const main = path.resolve(import.meta.dirname, '../../dist/main.mjs');
 
@@ -92,4 +92,40 @@ test('an address that others have is told with what to do, and no stack', async 
     expect(stderr).toContain('port 0');
     expect(stderr).not.toContain('    at ');
   }
+});
+
+test('a wrong flag of what runs a command of somebody else is not taken for the exit code of that', async () => {
+  for (const name of ['exec', 'protect']) {
+    expect(await fleetkeeper([name, 'web', '--no-such-flag', '--', 'true'])).toMatchObject({ code: 125 });
+    expect(await fleetkeeper([name, '--help'])).toMatchObject({ code: 0 });
+  }
+  expect(await fleetkeeper(['status', '--no-such-flag'])).toMatchObject({ code: 1 });
+});
+
+testInFolder(
+  'of several accounts it is said which one can not be read, and where it is declared',
+  async () => {
+    const { fleet } = await world();
+    const [document] = account('http://127.0.0.1:9');
+    await fleet.write('other.yaml', [{ ...document, metadata: { name: 'other' } }]);
+    await fleet.write('web.yaml', [service('web'), service('away', { accountRef: { name: 'other' } })]);
+    for (const args of [['plan'], ['apply', '--yes']]) {
+      const { code, stderr } = await fleetkeeper([...args, ...fleet.flags]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/other\.yaml:1: Account other: the account can't be read: .*ECONNREFUSED/);
+      expect(stderr).not.toContain('Account default');
+    }
+  },
+);
+
+testInFolder('apply does not wait for what is only reported to be gone', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web', { driftPolicy: 'Report' })]);
+  await fleet.apply();
+  const { id } = await plane.service('web');
+  await plane.call('POST', `/api/services/${id}/actions`, { action: 'delete' });
+  await eventually('it is gone', async () => (await plane.account()).services.length === 0);
+  const { code, stderr } = await fleet.apply();
+  expect(code).toBe(1);
+  expect(stderr).toContain('1 object(s) need a person: ContainerService default/web');
 });
