@@ -4,7 +4,7 @@
  * credential is used with the next request.
  */
 import { ControlApi, Limiter, type Transport } from '../api/index.ts';
-import { messageOf, sameValue, type Clock, type Random, type Sensitive } from '../base/index.ts';
+import { messageOf, sameValue, type Clock, type Random, type Sensitive, type Timer } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import {
   AccountInformer,
@@ -73,6 +73,8 @@ export class AccountRegistry implements Accounts {
   readonly #limiters = new Map<string, Limiter>();
   readonly #closing = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
+  /** Whose key it is that heartbeats of a retired account go on with: when it is asked again. */
+  readonly #questions = new Map<string, Timer>();
   #snapshot: DesiredSnapshot | undefined;
 
   constructor(options: AccountRegistryOptions) {
@@ -133,6 +135,7 @@ export class AccountRegistry implements Accounts {
     this.#entries.clear();
     this.#retired.clear();
     this.#stopping.abort();
+    for (const question of this.#questions.values()) question.cancel();
     await Promise.all(this.#closing);
   }
 
@@ -233,7 +236,11 @@ export class AccountRegistry implements Accounts {
       await identity.check(this.#stopping.signal);
       if (!identity.lastTrusted) this.#askAgain(name, identity);
     };
-    this.#options.clock.after(identityRetryMs, () => void ask());
+    this.#questions.get(name)?.cancel();
+    this.#questions.set(
+      name,
+      this.#options.clock.after(identityRetryMs, () => void ask()),
+    );
   }
 
   /** The identity that the document of the account accepts. */
