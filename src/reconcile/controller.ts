@@ -161,18 +161,16 @@ export class Controller {
 
   /** What can't be written down (the disk is full) changes nothing, and is tried again. */
   async #tryToAdmit(snapshot: DesiredSnapshot): Promise<void> {
+    const { fleet, logger, random } = this.#options;
     try {
       await this.#admit(snapshot);
       this.#failedAdmissions = 0;
       this.#hasAdmitted = true;
-      this.#options.fleet.behind = undefined;
+      fleet.behind = undefined;
     } catch (error) {
-      this.#options.fleet.behind = this.#hasAdmitted ? 'newer' : 'first';
-      const delayMs = backoffMs(this.#failedAdmissions++, crashBackoff, this.#options.random);
-      this.#options.logger.error(
-        { delayMs, note: messageOf(error) },
-        'source could not be taken in; trying again',
-      );
+      fleet.behind = this.#hasAdmitted ? 'newer' : 'first';
+      const delayMs = backoffMs(this.#failedAdmissions++, crashBackoff, random);
+      logger.error({ delayMs, note: messageOf(error) }, 'source could not be taken in; trying again');
       this.#admitAgainAfter(delayMs);
     }
   }
