@@ -276,7 +276,9 @@ export class AccountBeats {
     const statuses = request.wanted === 'released' ? [400, 404, 409] : [409];
     if (outcome.kind !== 'refused' || !statuses.includes(outcome.status)) return false;
     const listed = await request.api.activities(request.serviceId, signal);
-    if (listed.kind !== 'applied') return false;
+    // With its service an activity is gone, too.
+    const isGone = listed.kind === 'refused' && listed.status === 404 && outcome.status === 404;
+    if (listed.kind !== 'applied') return isGone;
     const own = listed.value.find(({ id }) => id?.toLowerCase() === request.activityId.toLowerCase());
     return own === undefined || own.released === true;
   }

@@ -29,8 +29,8 @@ export interface ClientOptions {
   readonly mayAct?: () => boolean;
   /** Whether what a mutation is for is still wanted, asked when its turn has come. */
   readonly isMeant?: () => boolean;
-  /** Of every request that has no higher one; without it, that of the request. */
-  readonly leastPriority?: number;
+  /** Added to the priority of every request. */
+  readonly urgency?: number;
 }
 
 /** Whose credential it is has to be known before anything but `GET /api/me` is asked, or told, with it. */
@@ -72,7 +72,7 @@ export class ControlApi {
 
   /** The same API, whose requests come before all others but account reads. */
   get urgent(): ControlApi {
-    return new ControlApi({ ...this.#options, leastPriority: priorities.urgent });
+    return new ControlApi({ ...this.#options, urgency: priorities.urgent });
   }
 
   /** The same API, whose mutations are not sent when `isMeant` denies it by the time that their turn has come. */
@@ -320,13 +320,13 @@ export class ControlApi {
     call: Call<Schema>,
     signal?: AbortSignal,
   ): Promise<Outcome<z.infer<Schema>>> {
-    const { limiter, clock, metrics, leastPriority = priorities.background } = this.#options;
+    const { limiter, clock, metrics, urgency = 0 } = this.#options;
     let outcome: Outcome<z.infer<Schema>>;
     let started = false;
     try {
       outcome = await limiter.run(
         call.lane ?? 'ordinary',
-        Math.max(call.priority ?? priorities.read, leastPriority),
+        (call.priority ?? priorities.read) + urgency,
         async () => {
           started = true;
           const startedAtMs = clock.monotonicMs();
@@ -360,7 +360,7 @@ export class ControlApi {
       return { kind: 'not-sent', reason: 'this process is not the leader any more' };
     }
     if (call.method !== 'GET' && isMeant?.() === false) {
-      return { kind: 'not-sent', reason: 'what is wanted has changed while it waited for its turn' };
+      return { kind: 'not-sent', reason: 'what is wanted has changed, or something came in its way' };
     }
     const kept = lane === 'heartbeat' ? trust?.lastTrusted : undefined;
     const credential = call.credential ?? this.#options.credential() ?? kept;

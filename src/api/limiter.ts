@@ -18,8 +18,12 @@ import type { Clock, Timer } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 
 export type Lane = 'heartbeat' | 'ordinary';
-/** Account reads come first: every decision behind them would otherwise be made on an old view. Then what a person waits for. */
-export const priorities = { accountRead: 3, urgent: 2, mutation: 1, read: 1, background: 0 } as const;
+/**
+ * Account reads come first: every decision behind them would otherwise be made on an old view. What is ready to be sent goes before what is only
+ * being read: behind the reads of others it would wait until it has to be looked at anew, again and again where requests are few.
+ * `urgent` is added for what a person waits for.
+ */
+export const priorities = { accountRead: 5, mutation: 2, read: 1, background: 0, urgent: 2 } as const;
 
 export interface LimiterOptions {
   readonly account: string;
@@ -82,6 +86,13 @@ export class Limiter {
   /** Milliseconds until `Retry-After` has passed; 0 when the door is open. */
   get shutForMs(): number {
     return Math.max(0, this.#shutUntilMs - this.#clock.monotonicMs());
+  }
+
+  /** Nothing waits, and nothing would be forgotten with it but the learned rate. */
+  get isIdle(): boolean {
+    return (
+      this.shutForMs === 0 && Object.values(this.#lanes).every(({ size, pending }) => size + pending === 0)
+    );
   }
 
   /** How many wait for their turn. */

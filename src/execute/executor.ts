@@ -122,10 +122,6 @@ export async function execute(
     note: noteOf(outcome),
   };
   const learned = recordOutcome(options, intended, step, target, outcome);
-  const now = store.record(key);
-  // In a cluster the object may have gone meanwhile, and another one have its name: the answer is about neither.
-  if (now?.uid !== learned.uid) return outcome;
-  await store.saveIntent(finished, withEngineFields(now, learned));
   metrics.mutations.inc({ action: action.do, outcome: outcome.kind });
   logger[outcome.kind === 'applied' ? 'info' : 'warn'](
     {
@@ -139,6 +135,9 @@ export async function execute(
     },
     'mutation',
   );
+  const now = store.record(key);
+  // In a cluster the object may have gone meanwhile, and another one have its name: the answer is about neither.
+  if (now?.uid === learned.uid) await store.saveIntent(finished, withEngineFields(now, learned));
   return outcome;
 }
 

@@ -57,6 +57,8 @@ interface Entry {
   readonly handle: AccountHandle;
   readonly identity: IdentityWatch;
   readonly transport: Transport;
+  /** The name of its limiter. */
+  readonly door: string;
   /** Not of a document: every namespace may use it. */
   readonly shared: boolean;
   /** The credential in use, and the identity that the document accepts, to notice a change. */
@@ -147,6 +149,8 @@ export class AccountRegistry implements Accounts {
       if (credential !== current.credential || accepted !== current.accepted) {
         Object.assign(current, { credential, accepted });
         current.handle.informer.retryNow();
+        // Its read may wait behind Retry-After, which heartbeats do not.
+        if (this.#options.beats(name)) void current.identity.check(this.#stopping.signal);
       }
       return;
     }
@@ -218,19 +222,21 @@ export class AccountRegistry implements Accounts {
       }),
     };
     const credential = this.#credential(name, spec)?.reveal();
-    return { handle, identity, transport, shared, credential, accepted: this.#accepted(name) };
+    return { handle, identity, transport, door, shared, credential, accepted: this.#accepted(name) };
   }
 
   /** Whose key it is has to be asked again before heartbeats go on. */
   #rejected(name: string, identity: IdentityWatch): void {
     const entry = this.#entries.get(name);
     if (entry?.identity === identity) entry.handle.informer.rejected();
-    else if (this.#retired.get(name)?.identity === identity) this.#askAgain(name, identity);
+    this.#askAgain(name, identity);
   }
 
-  /** Of a retired account no reads are made that would ask it. */
+  /** Of a retired account no reads are made that would ask it; and those of another one may wait behind Retry-After. */
   #askAgain(name: string, identity: IdentityWatch): void {
-    const isOver = () => this.#retired.get(name)?.identity !== identity || !this.#options.beats(name);
+    const isCurrent = () =>
+      [this.#entries.get(name), this.#retired.get(name)].some((entry) => entry?.identity === identity);
+    const isOver = () => !isCurrent() || !this.#options.beats(name);
     const ask = async () => {
       if (isOver() || identity.lastTrusted) return;
       await identity.check(this.#stopping.signal);
@@ -275,9 +281,13 @@ export class AccountRegistry implements Accounts {
     this.#retired.set(name, entry);
     entry.handle.catalog.stop();
     void entry.handle.informer.stop();
+    if (!entry.identity.lastTrusted) this.#askAgain(name, entry.identity);
   }
 
   #end(entry: Entry): void {
+    const others = [...this.#entries.values(), ...this.#retired.values()].filter((other) => other !== entry);
+    const isUsed = others.some(({ door }) => door === entry.door);
+    if (!isUsed && this.#limiters.get(entry.door)?.isIdle) this.#limiters.delete(entry.door);
     entry.handle.catalog.stop();
     const ended = entry.handle.informer.stop().then(() => entry.transport.close());
     this.#closing.add(ended);

@@ -102,7 +102,8 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     const own = this.#options.credential();
     const credential = own ?? this.#lastKnown;
     const absent = readProblem({ kind: 'not-sent', reason: `there is no API key; ${keyRemedy}` });
-    const beatsWait = this.#lastTrusted === undefined && this.#options.beatsWait();
+    const isProven = this.#lastTrusted !== undefined && this.#lastTrusted.reveal() === credential?.reveal();
+    const beatsWait = !isProven && this.#options.beatsWait();
     if (!credential || (!own && !beatsWait)) return absent;
     const outcome = await me(credential, signal, beatsWait ? 'heartbeat' : 'ordinary');
     const identity = outcome.kind === 'applied' ? outcome.value : hidden(outcome);

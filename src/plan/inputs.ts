@@ -106,7 +106,13 @@ export interface ServiceInputs {
 /** The service to which a volume is attached, as far as this fleet knows it. */
 export type AttachedService =
   | { readonly kind: 'none' }
-  | { readonly kind: 'ours'; readonly name: string; readonly state: string | undefined }
+  /** `leaves`: its document names other storage by now, and it is to be created anew. */
+  | {
+      readonly kind: 'ours';
+      readonly name: string;
+      readonly state: string | undefined;
+      readonly leaves?: boolean;
+    }
   | { readonly kind: 'foreign'; readonly id: string; readonly state: string | undefined };
 
 export interface VolumeInputs {

@@ -38,7 +38,9 @@ export function planReplacement(
   if (volume.kind === 'problem') {
     return holdFor(volume.reason, volume.message, { path: volume.path, steps, differences });
   }
-  if (volume.kind === 'not-ready' || volume.kind === 'growing') {
+  // A volume that can only grow once nobody uses it waits for us.
+  const waitsForUs = volume.kind === 'growing' && volume.needsPause && !volume.failed;
+  if (volume.kind === 'not-ready' || (volume.kind === 'growing' && !waitsForUs)) {
     return waitFor('VolumeNotReady', volume.message, { steps, differences });
   }
   return act(inputs, steps, differences, gates.deletion ?? gates.creation ?? gates.spending);

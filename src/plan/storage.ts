@@ -35,14 +35,14 @@ export function madeStorage({ storage }: ContainerServiceSpec): object | undefin
     : { volumeGb: storage.volumeGb, volumeMode: storage.volumeMode };
 }
 
-/** For a service that is not there, or is to be replaced (`leaving`, its id): the volume that an earlier one of this object left. */
+/** For a service that is not there, or is to be replaced (then who uses the volume may go, too: `goes`): the volume that an earlier one of this object left. */
 export function keptVolume(
   { spec, annotations: given }: Pick<PlannedObject<ContainerServiceSpec>, 'spec' | 'annotations'>,
   { madeVolumeId: id, applied }: ObjectRecord,
   name: string,
   digestKey: DigestKey,
   volumes: ReadonlyMap<string, wire.Volume>,
-  leaving?: string,
+  goes?: (user: string) => boolean,
 ): VolumeView {
   if (id === undefined || applied['storage'] !== digestKey.digest(madeStorage(spec))) return { kind: 'none' };
   const volume = volumes.get(id);
@@ -53,7 +53,7 @@ export function keptVolume(
       `storage, annotate the object with ${annotations.confirmDataLoss}: "${name}"`;
     return { kind: 'problem', reason: 'DataLost', message, path: ['spec', 'storage'] };
   }
-  return elsewhere(volume, spec.region) ?? freeVolume(volume, leaving);
+  return elsewhere(volume, spec.region) ?? freeVolume(volume, goes);
 }
 
 /** The volume that the spec names by its id, for a service that is yet to be created. */
@@ -61,10 +61,10 @@ export function namedVolume(
   id: string,
   { region }: ContainerServiceSpec,
   volumes: ReadonlyMap<string, wire.Volume>,
-  leaving?: string,
+  goes?: (user: string) => boolean,
 ): VolumeView {
   const volume = volumes.get(id);
-  if (volume) return elsewhere(volume, region) ?? freeVolume(volume, leaving);
+  if (volume) return elsewhere(volume, region) ?? freeVolume(volume, goes);
   const message = `there is no volume ${id} in the account; correct the id, or let a StorageVolume make one`;
   return { kind: 'problem', reason: 'ReferenceNotFound', message, path: ['spec', 'storage', 'volumeId'] };
 }
@@ -75,14 +75,20 @@ function elsewhere(volume: wire.Volume, region: string): VolumeView | undefined 
   return { kind: 'problem', reason: 'InvalidReference', message, path: ['spec', 'region'] };
 }
 
-function freeVolume({ id, serviceId, status }: wire.Volume, leaving: string | undefined): VolumeView {
-  if (serviceId && serviceId !== leaving) {
+/** Who uses it and goes may make it show a status that is not known (§2 gives none). */
+function freeVolume(
+  { id, serviceId, status }: wire.Volume,
+  goes: (user: string) => boolean = () => false,
+): VolumeView {
+  if (serviceId && !goes(serviceId)) {
     return { kind: 'not-ready', id, message: `volume ${id} is still attached to service ${serviceId}` };
   }
-  return status === 'ready'
-    ? { kind: 'usable', id }
-    : { kind: 'not-ready', id, message: `volume ${id} is ${status ?? 'in an unknown status'}` };
+  const isUsable = serviceId ? !unusableStatuses.has(status ?? '') : status === 'ready';
+  if (isUsable) return { kind: 'usable', id };
+  return { kind: 'not-ready', id, message: `volume ${id} is ${status ?? 'in an unknown status'}` };
 }
+
+const unusableStatuses: ReadonlySet<string> = new Set(['provisioning', 'expanding', 'deleting', 'error']);
 
 /**
  * Whether deleting `service` destroys storage. The values of a volume's `mode` are not documented beyond
@@ -121,7 +127,9 @@ export function attachable(
     return { kind: 'problem', reason: 'InvalidReference', message, path: ['spec', 'region'] };
   }
   if (view.kind !== 'usable' || attachedTo.kind === 'none') return view;
-  if (attachedTo.kind === 'ours' && attachedTo.name === leaving) return view;
+  // Two that swap their volumes both go first.
+  const isOurs = attachedTo.kind === 'ours' && leaving !== undefined;
+  if (isOurs && (attachedTo.name === leaving || attachedTo.leaves)) return view;
   const user =
     attachedTo.kind === 'ours' ? `ContainerService ${attachedTo.name}` : `service ${attachedTo.id}`;
   return { kind: 'not-ready', id: view.id, message: `${label} is still attached to ${user}` };

@@ -127,7 +127,8 @@ export class Fleet {
     if (kind !== 'ProtectedTask') return { namespace, name: (spec as Specs[RemoteKind]).accountRef.name };
     const service = this.store.record(serviceKeyOf(record, spec as Specs['ProtectedTask']));
     // Whatever account its document names by now: there the service is, and there its activity was registered.
-    const isRegistered = record.lease !== undefined && record.lease.serviceId === service?.externalId;
+    const isRegistered =
+      record.lease !== undefined && this.store.recordOf(record.lease.serviceId) !== undefined;
     if (service && !isRegistered) return this.accountOf(service);
     const [where, which] = record.account?.split('/') ?? [];
     return where !== undefined && which !== undefined ? { namespace: where, name: which } : undefined;
@@ -245,9 +246,20 @@ export class Fleet {
     if (!id) return { kind: 'none' };
     const state = snapshot.services.get(id)?.state;
     const record = this.store.recordOf(id);
-    return record
-      ? { kind: 'ours', name: parseObjectKey(record.key).name, state }
-      : { kind: 'foreign', id, state };
+    if (!record) return { kind: 'foreign', id, state };
+    return { kind: 'ours', name: parseObjectKey(record.key).name, state, leaves: this.leavesItsVolume(id) };
+  }
+
+  /** A service of ours (by its id) whose document names other storage than it has, and which is to be created anew for that. */
+  leavesItsVolume(serviceId: string): boolean {
+    const record = this.store.recordOf(serviceId);
+    if (!record || parseObjectKey(record.key).kind !== 'ContainerService') return false;
+    const { spec } = this.planned<'ContainerService'>(record);
+    const volume = this.volumeOf(record, undefined);
+    const wanted = spec.storage?.volumeId ?? (typeof volume === 'object' ? volume.externalId : undefined);
+    const isOther =
+      wanted !== undefined && record.applied['volumeId'] !== this.owner.digestKey.digest(wanted);
+    return spec.replacement === 'Recreate' && isOther;
   }
 
   /** Of the services of one account: how many there are, and how many are being restarted by remediation. */

@@ -35,7 +35,7 @@ export interface KindPass {
   /** It is wanted no more, and what it stands for is to stay: that needs no look at the provider. */
   isGivenUp(): boolean;
   /** The object is held, and nothing may be changed: what has to go on all the same; for so many milliseconds, where time ends it. */
-  goOn?(account: AccountHandle): Promise<number | undefined>;
+  goOn?(account: AccountHandle | undefined): Promise<number | undefined>;
   /** Looks the object up in a snapshot that began after `notBeforeMs`. */
   observe(account: AccountHandle, notBeforeMs: number): Promise<void>;
   observation(): Observation<wire.Service | wire.Volume | wire.Template | wire.Registry>;
@@ -45,6 +45,8 @@ export interface KindPass {
   readActivities(account: AccountHandle): Promise<Plan | undefined>;
   /** What the provider tells of the object's life. */
   events?(account: AccountHandle): Promise<Outcome<wire.ServiceEvent[]>>;
+  /** Nothing but the count of restarts stands in the way of one that remediation has planned. */
+  mayRemediate?(): boolean;
   /** Values that must not be repeated, whoever says them. */
   secrets?(): readonly string[];
   /** There is something that may carry our mark, and does not show what marks it carries. */

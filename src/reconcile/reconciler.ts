@@ -117,7 +117,7 @@ export class Reconciler {
     const account = kind.account();
     const blocked = this.#blocked(record, kind, account);
     const { handle } = account;
-    const goesOnForMs = blocked && handle && (await kind.goOn?.(handle));
+    const goesOnForMs = blocked && (await kind.goOn?.(handle));
     const used = handle && isEdit ? { ...handle, api: handle.api.urgent } : handle;
     const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, kind, used);
     const plan = this.#located(key, decision.plan);
@@ -255,9 +255,9 @@ export class Reconciler {
     const { clock, fleet, store } = this.#options;
     if (fleet.behind || this.#blocked(kind.record(), kind, kind.account())) return false;
     if (step.disruptive && clock.monotonicMs() - plannedAtMs > activitiesFreshMs) return false;
-    // That its own restart is written down is no reason to wait for it.
-    if (step.reason === remediationReason) return true;
     const now = kind.plan();
+    // That its own restart is written down is no reason to wait for it.
+    if (step.reason === remediationReason && kind.mayRemediate?.()) return true;
     const mark = (action: Step['action']) => fingerprint(action, store.digestKey);
     return now.kind === 'act' && mark(now.step.action) === mark(step.action);
   }

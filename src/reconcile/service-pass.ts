@@ -139,6 +139,12 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     };
   }
 
+  mayRemediate(): boolean {
+    const inputs = this.#inputs();
+    const record = { ...inputs.record, remediation: undefined };
+    return planService({ ...inputs, record, remediations: { services: 1, underWay: 0 } }).kind === 'act';
+  }
+
   told() {
     const observation = this.lastSeen();
     const { spec, state: template } = this.#resolution(observation);
@@ -239,15 +245,16 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
     }
     const volumes = this.snapshot?.volumes;
+    const goes = leaving && ((user: string) => user === leaving.id || this.fleet.leavesItsVolume(user));
     if (storage?.volumeGb !== undefined && !service && volumes) {
       const name = remoteName('ContainerService', object.name, object.spec);
-      return keptVolume(object, record, name, this.fleet.owner.digestKey, volumes, leaving?.id);
+      return keptVolume(object, record, name, this.fleet.owner.digestKey, volumes, goes);
     }
     if (!volume || !this.snapshot || !this.handle) {
       const { volumeId } = storage ?? {};
       if (volumeId === undefined) return { kind: 'none' };
       if (service || !volumes) return { kind: 'usable', id: volumeId };
-      return namedVolume(volumeId, object.spec, volumes, leaving?.id);
+      return namedVolume(volumeId, object.spec, volumes, goes);
     }
     if (volume.account !== undefined && volume.account !== this.handle.name) {
       const message = `StorageVolume ${storage?.volumeRef?.name} lives in another account (${volume.account}); use one of ${this.handle.name}`;

@@ -46,7 +46,7 @@ export class TaskPass extends LocalPass implements KindPass {
   }
 
   /** A document that can't be read, or has gone with many others, ends no protection; not even when the process starts anew meanwhile. */
-  async goOn(handle: AccountHandle): Promise<number | undefined> {
+  async goOn(handle: AccountHandle | undefined): Promise<number | undefined> {
     const { clock, fleet, mode, store } = this.options;
     if (this.record().releasedAt !== undefined || mode === 'preview') return undefined;
     const isOver = taskEnd(this.#object(), this.#job(), clock.wallMs()) !== undefined;
@@ -56,7 +56,8 @@ export class TaskPass extends LocalPass implements KindPass {
     if (isOver || isDeleted) return undefined;
     // What an earlier pass could not write down is in memory all the same.
     await store.flush(this.key);
-    this.#keep(handle, false);
+    // Without its Account it is beaten for as it was before.
+    if (handle) this.#keep(handle, false);
     return leftUntilDeadline(this.#object().spec, clock.wallMs());
   }
 
@@ -70,7 +71,7 @@ export class TaskPass extends LocalPass implements KindPass {
     // What an earlier pass could not write down is in memory all the same.
     await store.flush(this.key);
     const kept = this.#keep(handle, ends);
-    if (kept?.phase === 'released' || (ends && (await this.#isServiceGone(handle)))) {
+    if (kept?.phase === 'released' || (ends && this.#isServiceGone(handle))) {
       await store.save({ ...this.record(), releasedAt: clock.wallMs() });
       leases.drop(this.key);
     } else if (kept?.phase === 'spent' && this.record().lease) {
@@ -80,14 +81,13 @@ export class TaskPass extends LocalPass implements KindPass {
   }
 
   /** With its service an activity is gone, too: nothing answers its release any more. */
-  async #isServiceGone({ api, informer }: AccountHandle): Promise<boolean> {
+  #isServiceGone({ informer }: AccountHandle): boolean {
     const { lease } = this.record();
     const { current, failure } = informer;
-    if (!lease || !current || failure || current.services.has(lease.serviceId)) return false;
-    if (this.options.store.recordOf(lease.serviceId) === undefined) return true;
-    // Its record may stay, when it is only told that somebody deleted it; one account read may also have left it out.
-    const read = await api.service(lease.serviceId);
-    return read.kind === 'refused' && read.status === 404;
+    if (!lease || !current || failure) return false;
+    return (
+      !current.services.has(lease.serviceId) && this.options.store.recordOf(lease.serviceId) === undefined
+    );
   }
 
   /** Where the activity is to be registered is known from here on. */

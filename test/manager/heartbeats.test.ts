@@ -214,3 +214,78 @@ test('a task whose deadline passes while its document can not be used is not bea
   expect(await beatsIn(fleet, 600)).toBe(0);
   await fleet.manager.stop();
 });
+
+const nobodyElse = () => ({ status: 429, retryAfter: '1800' }) as const;
+
+test('a key that is changed while Retry-After keeps everything else waiting is beaten with', async () => {
+  const fleet = await holding();
+  fleet.api.on['GET /api/account'] = nobodyElse;
+  await fleet.clock.advance(40_000);
+  const rotated = secretDocument.replace('apiKey: key', 'apiKey: rotated');
+  fleet.tell(desiredOf({ ...files, 'secret.yaml': rotated }));
+  expect(await beatsIn(fleet, 600)).toBeGreaterThan(17);
+  await fleet.manager.stop();
+});
+
+test('one 401 while Retry-After keeps everything else waiting stops heartbeats for half a minute only', async () => {
+  const fleet = await holding();
+  const { api } = fleet;
+  api.on['GET /api/account'] = nobodyElse;
+  await fleet.clock.advance(40_000);
+  api.on[beat] = () => {
+    delete api.on[beat];
+    return { status: 401 };
+  };
+  await fleet.clock.advance(31_000);
+  expect(await beatsIn(fleet, 600)).toBeGreaterThan(15);
+  await fleet.manager.stop();
+});
+
+test('a key that was rejected just before its Account went is asked about again', async () => {
+  const seldom = accountDocument.replace('spec:', 'spec:\n  pollSeconds: 900');
+  const fleet = await holding({ ...files, 'account.yaml': seldom });
+  const { api, clock, tell } = fleet;
+  const rejected = Promise.withResolvers<void>();
+  api.on[beat] = () => {
+    delete api.on[beat];
+    rejected.resolve();
+    return { status: 401 };
+  };
+  await clock.advance(30_000);
+  await rejected.promise;
+  tell(desiredOf(held));
+  expect(await beatsIn(fleet, 600)).toBeGreaterThan(15);
+  await fleet.manager.stop();
+});
+
+test.each([{ until: { deadline: '2026-01-01T00:03:00Z' } }, { released: true }])(
+  'a task whose Account has gone is not beaten for after its end: %o',
+  async (ends) => {
+    const before = 'until' in ends ? ends : {};
+    const fleet = await holding({ ...files, 'task.yaml': taskDocument(before) });
+    fleet.tell(desiredOf({ ...held, 'task.yaml': taskDocument(before) }));
+    await fleet.clock.advance(30_000);
+    fleet.tell(desiredOf({ ...held, 'task.yaml': taskDocument(ends) }));
+    await fleet.clock.advance(120_000);
+    expect(await beatsIn(fleet, 600)).toBe(0);
+    await fleet.manager.stop();
+  },
+);
+
+test('a task that is said to protect a service of another account is beaten for where it was registered', async () => {
+  const two = objectKey('ContainerService', 'default', 'two');
+  const second = accountDocument.replace('name: default', 'name: second').replace('api.', 'second.');
+  const both = {
+    ...files,
+    'second.yaml': second,
+    'two.yaml': serviceDocument('two', ['accountRef: {name: second}']),
+  };
+  const records = [knownService(), knownService(two, { externalId: otherId, account: 'default/second' })];
+  const fleet = await holding(both, { records });
+  fleet.tell(desiredOf({ ...both, 'task.yaml': taskDocument({ serviceRef: { name: 'two' } }) }));
+  await fleet.clock.advance(90_000);
+  const hosts = fleet.api.asked.filter(({ what }) => what === beat).map(({ host }) => host);
+  expect(new Set(hosts)).toEqual(new Set(['api.invalid']));
+  expect(await beatsIn(fleet, 60)).toBeGreaterThan(0);
+  await fleet.manager.stop();
+});

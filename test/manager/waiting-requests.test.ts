@@ -142,3 +142,96 @@ test('the mass-change brake stops a deletion', async () => {
   expect(api.news()).not.toContain(`POST /api/services/${serviceId}/actions`);
   await manager.stop();
 });
+
+test.each([
+  ['paused', { 'web.yaml': failing('{name: web, annotations: {fleetkeeper.dev/paused: "true"}}') }],
+  ['protected', { 'web.yaml': failing('{name: web}'), 'task.yaml': taskDocument() }],
+])('a restart by remediation is not sent when its service is %s meanwhile', async (_, documents) => {
+  const fleet = await fleetBehindShutDoor(
+    { 'web.yaml': failing('{name: web}') },
+    {
+      records: [knownService()],
+      prepare: (given) => {
+        given.services = [shownService()];
+      },
+    },
+  );
+  const { api, clock, tell, store, manager } = fleet;
+  api.on[`GET /api/services/${nobodysId}`] = () => ({ status: 429, retryAfter: '50' });
+  api.services = [shownService({ state: 'error', revision: 2 })];
+  while (!store.openIntent(web)) await clock.advance(1000);
+  api.news();
+  tell(desiredOf({ ...access, ...documents }));
+  await clock.advance(120_000);
+  expect(api.news()).not.toContain(`POST /api/services/${serviceId}/actions`);
+  await manager.stop();
+});
+
+function failing(metadata: string): string {
+  return serviceDocument('web', ['onError: {restarts: 3}']).replace('{name: web}', metadata);
+}
+
+test('where requests are few what is ready is sent, and does not wait until it has to be looked at anew', async () => {
+  const services = Array.from({ length: 24 }, (_, index) => ({
+    name: `service-${index}`,
+    id: `${nobodysId.slice(0, -2)}${index + 10}`,
+  }));
+  const slow = access['account.yaml'].replace(
+    'spec:',
+    'spec:\n  pollSeconds: 60\n  requests: {perSecond: 0.15, burst: 1}',
+  );
+  const of = (more: readonly string[]) =>
+    desiredOf({
+      ...access,
+      'account.yaml': slow,
+      ...Object.fromEntries(services.map(({ name }) => [`${name}.yaml`, serviceDocument(name, more)])),
+    });
+  const { tell, clock, api, manager } = await scriptedFleet(of([]), {
+    records: services.map(({ name, id }) =>
+      knownService(objectKey('ContainerService', 'default', name), { externalId: id }),
+    ),
+    prepare: (given) => {
+      given.services = services.map((each) => shownService(each));
+    },
+  });
+  await clock.advance(300_000);
+  api.news();
+  tell(of(['restartToken: "1"']));
+  await clock.advance(1_200_000);
+  expect(api.news().filter((what) => what.endsWith('/actions')).length).toBeGreaterThan(20);
+  await manager.stop();
+});
+
+test('two services that swap their volumes both go, and both come back', async () => {
+  const two = objectKey('ContainerService', 'default', 'two');
+  const [first, second] = [`${nobodysId.slice(0, -1)}a`, `${nobodysId.slice(0, -1)}b`];
+  const service = (name: string, volumeId: string) =>
+    serviceDocument(name, ['replacement: Recreate', `storage: {volumeId: ${volumeId}}`]);
+  const of = (ofWeb: string, ofTwo: string) =>
+    desiredOf({ ...access, 'web.yaml': service('web', ofWeb), 'two.yaml': service('two', ofTwo) });
+  const volume = (id: string, user: string) => ({
+    ...{ id, name: id, mode: 'independent', serviceId: user, region: 'standard', status: 'ready' },
+    ...{ revision: 1, sizeGb: 10, requestedSizeGb: 10, provisioned: true },
+  });
+  const { tell, clock, api, manager } = await scriptedFleet(of(first, second), {
+    records: [knownService(), knownService(two, { externalId: otherId })],
+    prepare: (given) => {
+      given.services = [
+        shownService({ volumeId: first }),
+        shownService({ id: otherId, name: 'two', volumeId: second }),
+      ];
+      given.volumes = [volume(first, serviceId), volume(second, otherId)];
+    },
+  });
+  await clock.advance(60_000);
+  api.news();
+  tell(of(second, first));
+  await clock.advance(60_000);
+  expect(api.news()).toEqual(
+    expect.arrayContaining([
+      `POST /api/services/${serviceId}/actions`,
+      `POST /api/services/${otherId}/actions`,
+    ]),
+  );
+  await manager.stop();
+});

@@ -577,6 +577,9 @@ describe('immutable fields', () => {
       'hold InvalidReference',
     );
     expect(planned({ kind: 'not-ready', id: undefined, message: 'attached' })).toBe('wait VolumeNotReady');
+    const growing = { kind: 'growing', id: volumeId, message: 'it grows', failed: false } as const;
+    expect(planned({ ...growing, needsPause: false })).toBe('wait VolumeNotReady');
+    expect(planned({ ...growing, needsPause: true })).toBe('delete-service (Replace)');
   });
 
   test('Recreate never deletes for a value that the API shows in another way than it was sent', () => {

@@ -96,7 +96,14 @@ describe('independent storage that was made with a service', () => {
   test('is attached to what takes the place of the service that has it, and not in another region', () => {
     const volumes = new Map([[volumeId, aVolume({ serviceId, region: 'standard' })]]);
     const replaced = (of: typeof spec) =>
-      keptVolume({ spec: of, annotations: {} }, record, 'trainer', owner.digestKey, volumes, serviceId);
+      keptVolume(
+        { spec: of, annotations: {} },
+        record,
+        'trainer',
+        owner.digestKey,
+        volumes,
+        (user) => user === serviceId,
+      );
     expect(replaced(spec)).toEqual({ kind: 'usable', id: volumeId });
     expect(replaced({ ...spec, region: 'economy' })).toMatchObject({
       kind: 'problem',
@@ -113,7 +120,7 @@ describe('independent storage that was made with a service', () => {
 
 describe('a volume that is named by its id, for a service that is to be created,', () => {
   const named = (volume: wire.Volume | undefined, leaving?: string) =>
-    namedVolume(volumeId, aSpec(), new Map(volume ? [[volume.id, volume]] : []), leaving);
+    namedVolume(volumeId, aSpec(), new Map(volume ? [[volume.id, volume]] : []), (user) => user === leaving);
 
   test('can be used when it is ready, in the same region, and attached to nothing that stays', () => {
     expect(named(aVolume())).toEqual({ kind: 'usable', id: volumeId });

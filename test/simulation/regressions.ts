@@ -52,6 +52,10 @@ export const regressions: readonly Regression[] = [
     7000050,
   ),
   inFolder('what was declared before could not be taken in at the start was said to be as wanted', 8500075),
+  inFolder(
+    'a task was beaten for under its old id after its release, since a read that took its time held up its pass',
+    9500361,
+  ),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),

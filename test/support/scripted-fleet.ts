@@ -73,6 +73,7 @@ export function knownService(key: ObjectKey = web, more: Partial<ObjectRecord> =
 type Json = any;
 
 export interface Asked {
+  readonly host: string;
   readonly what: string;
   readonly body: Json;
   readonly key: string | undefined;
@@ -116,8 +117,10 @@ export class ScriptedApi {
   }
 
   async #exchange({ method, url, body, headers }: HttpRequest): Promise<HttpReply> {
-    const what = `${method} ${new URL(url).pathname}`;
+    const { host, pathname } = new URL(url);
+    const what = `${method} ${pathname}`;
     const asked = {
+      host,
       what,
       body: body === undefined ? undefined : JSON.parse(body),
       key: headers['idempotency-key'],

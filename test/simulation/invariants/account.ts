@@ -143,10 +143,11 @@ const s17Saga: Invariant = (view) => ({
     if (object === undefined) return;
     const record = view.disk.record(object);
     const wanted: Json = record?.manifest.spec;
+    // In a stall of a minute people write several times, and what was planned before it is sent first.
     const recent = new Set(
       view
         .history(object)
-        .slice(-2)
+        .slice(-6)
         .map(({ spec }) => spec.desiredState ?? 'Running'),
     );
     if (body?.action === 'start' && !recent.has('Running') && wanted?.desiredState === 'Stopped') {
