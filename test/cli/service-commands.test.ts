@@ -241,7 +241,7 @@ describe('exec', () => {
   });
 
   test.each([['0s'], ['61s'], ['1500ms'], ['ten']])('takes no time-out of %s', async (timeout) => {
-    expect((await ask({}, ['exec', '--id', id, '--timeout', timeout, '--', 'ls'])).code).toBe(1);
+    expect((await ask({}, ['exec', '--id', id, '--timeout', timeout, '--', 'ls'])).code).toBe(125);
   });
 });
 

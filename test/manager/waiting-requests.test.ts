@@ -210,8 +210,16 @@ test('two services that swap their volumes both go, and both come back', async (
   const of = (ofWeb: string, ofTwo: string) =>
     desiredOf({ ...access, 'web.yaml': service('web', ofWeb), 'two.yaml': service('two', ofTwo) });
   const volume = (id: string, user: string) => ({
-    ...{ id, name: id, mode: 'independent', serviceId: user, region: 'standard', status: 'ready' },
-    ...{ revision: 1, sizeGb: 10, requestedSizeGb: 10, provisioned: true },
+    id,
+    name: id,
+    mode: 'independent',
+    serviceId: user,
+    region: 'standard',
+    status: 'ready',
+    revision: 1,
+    sizeGb: 10,
+    requestedSizeGb: 10,
+    provisioned: true,
   });
   const { tell, clock, api, manager } = await scriptedFleet(of(first, second), {
     records: [knownService(), knownService(two, { externalId: otherId })],
