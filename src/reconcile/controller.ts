@@ -100,7 +100,7 @@ export class Controller {
     return (this.#admitting = this.#admitting.then(() => this.#tryToAdmit(snapshot)));
   }
 
-  /** An account was read: look at what changed, and at what waited for it. */
+  /** An account was read: look at what changed, at what uses it (a read before may have left it out), and at what waited for it. */
   onSnapshot(handle: AccountHandle, change: SnapshotChange): void {
     const { store } = this.#options;
     const { changedIds } = change;
@@ -110,8 +110,8 @@ export class Controller {
       this.#lookAtAll(handle);
     }
     for (const id of changedIds) {
-      const record = store.recordOf(id);
-      if (record) this.#queue.add(record.key, 'resync');
+      const key = store.recordOf(id)?.key;
+      for (const each of key ? [key, ...this.#dependentsOf(key)] : []) this.#queue.add(each, 'resync');
     }
     this.#lookAtBuiltIns(change);
     if (this.#spendingMoved(handle, change.snapshot)) this.#lookAtAll(handle);

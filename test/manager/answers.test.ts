@@ -127,3 +127,48 @@ test('credentials that change while nobody knows whether their registry was made
   expect(passwords).toEqual(['one', 'two']);
   await manager.stop();
 });
+
+test('a service is paused for its volume although a read left the volume out when that was edited', async () => {
+  const data = objectKey('StorageVolume', 'default', 'data');
+  const files = (sizeGb: number) =>
+    desiredOf({
+      ...access,
+      'web.yaml': serviceDocument('web', ['storage: {volumeRef: {name: data}}']),
+      'data.yaml': stringify({
+        apiVersion,
+        kind: 'StorageVolume',
+        metadata: { name: 'data' },
+        spec: { region: 'standard', sizeGb, expansion: 'PauseService' },
+      }),
+    });
+  const volume = {
+    id: otherId,
+    name: 'data',
+    mode: 'independent',
+    serviceId,
+    region: 'standard',
+    status: 'ready',
+    revision: 1,
+    sizeGb: 10,
+    requestedSizeGb: 10,
+    provisioned: true,
+  };
+  const { tell, clock, api, manager } = await scriptedFleet(files(10), {
+    records: [knownService(), knownService(data, { externalId: otherId })],
+    prepare: (given) => {
+      given.services = [shownService({ volumeId: otherId })];
+      given.volumes = [volume];
+    },
+  });
+  api.on[`GET /api/volumes/${otherId}`] = () => ({ status: 200, body: { volume } });
+  await clock.advance(60_000);
+  api.volumes = [];
+  await clock.advance(20_000);
+  tell(files(20));
+  await settle();
+  api.volumes = [volume];
+  api.news();
+  await clock.advance(60_000);
+  expect(api.news()).toContain(`POST /api/services/${serviceId}/actions`);
+  await manager.stop();
+});

@@ -56,6 +56,7 @@ export const regressions: readonly Regression[] = [
     'a task was beaten for under its old id after its release, since a read that took its time held up its pass',
     9500361,
   ),
+  inFolder('a service was not paused for its volume, which one account read had left out', 10500394),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),
