@@ -49,11 +49,11 @@ export class TaskPass extends LocalPass implements KindPass {
   async goOn(handle: AccountHandle | undefined): Promise<number | undefined> {
     const { clock, fleet, mode, store } = this.options;
     if (this.record().releasedAt !== undefined || mode === 'preview') return undefined;
-    const isOver = taskEnd(this.#object(), this.#job(), clock.wallMs()) !== undefined;
+    const end = taskEnd(this.#object(), this.#job(), clock.wallMs());
     const isDeleted = fleet.snapshot.cluster?.get(this.key)?.deletionRequestedAt !== undefined;
-    // Nothing is released by a document that may mean something else by now.
-    if (isOver) this.options.leases.drop(this.key);
-    if (isOver || isDeleted) return undefined;
+    // Nothing is released by a document that may mean something else by now; a release that is under way is seen through.
+    if (end === 'DeadlinePassed' || (end !== undefined && !handle)) this.options.leases.drop(this.key);
+    if (end !== undefined || isDeleted) return undefined;
     // What an earlier pass could not write down is in memory all the same.
     await store.flush(this.key);
     // Without its Account it is beaten for as it was before.

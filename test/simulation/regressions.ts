@@ -57,6 +57,10 @@ export const regressions: readonly Regression[] = [
     9500361,
   ),
   inFolder('a service was not paused for its volume, which one account read had left out', 10500394),
+  inFolder(
+    'the answer to a release was not awaited, since the document of its task had gone with others',
+    11000363,
+  ),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),
