@@ -50,7 +50,7 @@ export interface AccountRegistryOptions {
   readonly onReplaced: (handle: AccountHandle) => void;
 }
 
-/** Between two questions whose key it is that heartbeats of a retired account go on with. */
+/** Between two questions whose key it is that heartbeats wait to go on with. */
 const identityRetryMs = 30_000;
 
 interface Entry {
@@ -75,7 +75,7 @@ export class AccountRegistry implements Accounts {
   readonly #limiters = new Map<string, Limiter>();
   readonly #closing = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
-  /** Whose key it is that heartbeats of a retired account go on with: when it is asked again. */
+  /** When it is asked, by account, whose key it is that heartbeats wait to go on with. */
   readonly #questions = new Map<string, Timer>();
   #snapshot: DesiredSnapshot | undefined;
 
@@ -149,8 +149,7 @@ export class AccountRegistry implements Accounts {
       if (credential !== current.credential || accepted !== current.accepted) {
         Object.assign(current, { credential, accepted });
         current.handle.informer.retryNow();
-        // Its read may wait behind Retry-After, which heartbeats do not.
-        if (this.#options.beats(name)) void current.identity.check(this.#stopping.signal);
+        this.#askForBeats(name, current.identity, 0);
       }
       return;
     }
@@ -229,23 +228,26 @@ export class AccountRegistry implements Accounts {
   #rejected(name: string, identity: IdentityWatch): void {
     const entry = this.#entries.get(name);
     if (entry?.identity === identity) entry.handle.informer.rejected();
-    this.#askAgain(name, identity);
+    this.#askForBeats(name, identity, identityRetryMs);
   }
 
-  /** Of a retired account no reads are made that would ask it; and those of another one may wait behind Retry-After. */
-  #askAgain(name: string, identity: IdentityWatch): void {
+  /**
+   * Until it is known whose key it is, while heartbeats wait for that. Of a retired account no reads are made that would ask it, and those of
+   * another one may wait behind Retry-After.
+   */
+  #askForBeats(name: string, identity: IdentityWatch, delayMs: number): void {
     const isCurrent = () =>
       [this.#entries.get(name), this.#retired.get(name)].some((entry) => entry?.identity === identity);
     const isOver = () => !isCurrent() || !this.#options.beats(name);
     const ask = async () => {
-      if (isOver() || identity.lastTrusted) return;
+      if (isOver() || identity.letsBeat) return;
       await identity.check(this.#stopping.signal);
-      if (!identity.lastTrusted) this.#askAgain(name, identity);
+      if (!identity.letsBeat) this.#askForBeats(name, identity, identityRetryMs);
     };
     this.#questions.get(name)?.cancel();
     this.#questions.set(
       name,
-      this.#options.clock.after(identityRetryMs, () => void ask()),
+      this.#options.clock.after(delayMs, () => void ask()),
     );
   }
 
@@ -281,7 +283,7 @@ export class AccountRegistry implements Accounts {
     this.#retired.set(name, entry);
     entry.handle.catalog.stop();
     void entry.handle.informer.stop();
-    if (!entry.identity.lastTrusted) this.#askAgain(name, entry.identity);
+    this.#askForBeats(name, entry.identity, identityRetryMs);
   }
 
   #end(entry: Entry): void {

@@ -81,6 +81,12 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     return this.#lastKnown;
   }
 
+  /** Heartbeats can go out: the key that they would have is trusted for them. */
+  get letsBeat(): boolean {
+    const credential = this.#options.credential() ?? this.#lastKnown;
+    return credential !== undefined && this.trusts(credential, 'heartbeat');
+  }
+
   trusts(credential: Sensitive<string>, lane: Lane): boolean {
     const trusted = lane === 'heartbeat' ? this.#lastTrusted : this.#trusted;
     return trusted?.reveal() === credential.reveal();
@@ -102,8 +108,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     const own = this.#options.credential();
     const credential = own ?? this.#lastKnown;
     const absent = readProblem({ kind: 'not-sent', reason: `there is no API key; ${keyRemedy}` });
-    const isProven = this.#lastTrusted !== undefined && this.#lastTrusted.reveal() === credential?.reveal();
-    const beatsWait = !isProven && this.#options.beatsWait();
+    const beatsWait = !this.letsBeat && this.#options.beatsWait();
     if (!credential || (!own && !beatsWait)) return absent;
     const outcome = await me(credential, signal, beatsWait ? 'heartbeat' : 'ordinary');
     const identity = outcome.kind === 'applied' ? outcome.value : hidden(outcome);

@@ -8,7 +8,7 @@
  * mutation therefore always rests on a read made for it.
  */
 import type { Refused } from '../api/index.ts';
-import { invariant, sameValue, type Clock, type Random } from '../base/index.ts';
+import { sameValue, type Clock, type Random } from '../base/index.ts';
 import { placeText } from '../desired/index.ts';
 import { classifyRefusal, execute, fingerprint, type Target } from '../execute/index.ts';
 import type { Readiness } from '../observed/index.ts';
@@ -111,8 +111,8 @@ export class Reconciler {
       return { plan: inSync(), wake: { kind: 'never' }, statusChanged: false, removed: true };
     }
     // The document may be edited during the pass.
-    const { deletionRequestedAt, generation } = record;
-    const planned = { key, deletionRequestedAt, generation };
+    const { uid, deletionRequestedAt, generation } = record;
+    const planned = { key, uid, deletionRequestedAt, generation };
     const kind = kindOf(key, this.#options, this.#absences);
     const account = kind.account();
     const blocked = this.#blocked(record, kind, account);
@@ -244,7 +244,7 @@ export class Reconciler {
       });
     }
     if (outcome.kind === 'refused') learnFromRefusal(account, outcome);
-    return this.#obstacles.meet(kind.record(), plan, outcome);
+    return this.#obstacles.meet(this.#options.store.record(record.key) ?? record, plan, outcome);
   }
 
   /**
@@ -265,16 +265,22 @@ export class Reconciler {
   async #conclude(
     {
       key,
+      uid,
       generation,
       deletionRequestedAt,
-    }: Pick<ObjectRecord, 'key' | 'generation' | 'deletionRequestedAt'>,
+    }: Pick<ObjectRecord, 'key' | 'uid' | 'generation' | 'deletionRequestedAt'>,
     kind: KindPass,
     { plan, settled: learned }: Decision,
     account: AccountHandle | undefined,
   ): Promise<PassResult> {
     const { store, clock, logger, metrics, stopping } = this.#options;
     const record = store.record(key);
-    invariant(record, `the record of ${key} vanished during its pass`);
+    if (record?.uid !== uid) {
+      // In a cluster an object may go by itself during its pass; another one of its name has a pass of its own.
+      if (!record) this.#forget(key);
+      const wake: Wake = { kind: record ? 'now' : 'never' };
+      return { plan, wake, statusChanged: false, removed: !record };
+    }
     if (record.deletionRequestedAt !== deletionRequestedAt) {
       // Taken out, or put back, while the pass went on: what is in sync as the one is not so as the other.
       await store.flush(key);

@@ -172,3 +172,22 @@ test('a service is paused for its volume although a read left the volume out whe
   expect(api.news()).toContain(`POST /api/services/${serviceId}/actions`);
   await manager.stop();
 });
+
+test.each([201, 400])(
+  'a pass whose object goes by itself before the answer %i has not failed',
+  async (status) => {
+    const fleet = await scriptedFleet(desiredOf({ ...access, 'web.yaml': serviceDocument('web') }), {
+      settleMs: 60_000,
+    });
+    const { clock, api, store, metrics, manager } = fleet;
+    api.on['POST /api/services'] = async () => {
+      await store.remove(web);
+      return { status, ...(status === 201 ? { body: shownService() } : {}) };
+    };
+    await clock.advance(60_000);
+    expect(api.news()).toContain('POST /api/services');
+    expect(store.record(web)).toBeUndefined();
+    expect((await metrics.reconcileErrors.get()).values).toEqual([]);
+    await manager.stop();
+  },
+);

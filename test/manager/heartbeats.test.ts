@@ -52,6 +52,14 @@ async function holding(
   return fleet;
 }
 
+/** The service may be let go, and is kept running then; its task goes on. `rest`: the documents without that of the service. */
+async function holdingInRetained() {
+  const { 'web.yaml': _service, ...rest } = files;
+  const { 'account.yaml': _account, ...withoutAccount } = rest;
+  const retained = { ...rest, 'web.yaml': serviceDocument('web', ['deletionPolicy: Retain']) };
+  return { fleet: await holding(retained, { graceMs: 2000 }), rest, withoutAccount };
+}
+
 /** In so many seconds from now. */
 async function beatsIn({ clock, api }: ScriptedFleet, seconds: number): Promise<number> {
   api.news();
@@ -80,11 +88,7 @@ test('heartbeats go on when the key is lost, and its account after it', async ()
 });
 
 test('heartbeats go on when an Account goes, comes back, and goes again', async () => {
-  // The service is let go, and kept running; its task goes on.
-  const retained = { ...files, 'web.yaml': serviceDocument('web', ['deletionPolicy: Retain']) };
-  const fleet = await holding(retained, { graceMs: 2000 });
-  const { 'web.yaml': _service, ...rest } = retained;
-  const { 'account.yaml': _account, ...withoutAccount } = rest;
+  const { fleet, rest, withoutAccount } = await holdingInRetained();
   fleet.tell(desiredOf(rest));
   await fleet.clock.advance(60_000);
   expect(fleet.store.record(web)).toBeUndefined();
@@ -97,10 +101,7 @@ test('heartbeats go on when an Account goes, comes back, and goes again', async 
 });
 
 test('a task is told by its Account again once that has come back', async () => {
-  const retained = { ...files, 'web.yaml': serviceDocument('web', ['deletionPolicy: Retain']) };
-  const fleet = await holding(retained, { graceMs: 2000 });
-  const { 'web.yaml': _service, ...rest } = retained;
-  const { 'account.yaml': _account, ...withoutAccount } = rest;
+  const { fleet, rest, withoutAccount } = await holdingInRetained();
   for (const documents of [rest, withoutAccount, rest]) {
     fleet.tell(desiredOf(documents));
     await fleet.clock.advance(1000);
@@ -224,6 +225,21 @@ test('a key that is changed while Retry-After keeps everything else waiting is b
   const rotated = secretDocument.replace('apiKey: key', 'apiKey: rotated');
   fleet.tell(desiredOf({ ...files, 'secret.yaml': rotated }));
   expect(await beatsIn(fleet, 600)).toBeGreaterThan(17);
+  await fleet.manager.stop();
+});
+
+test('a key that is changed is asked about again when the first question has failed', async () => {
+  const fleet = await holding();
+  const { api } = fleet;
+  api.on['GET /api/account'] = nobodyElse;
+  await fleet.clock.advance(40_000);
+  api.on['GET /api/me'] = () => {
+    delete api.on['GET /api/me'];
+    return { status: 503 };
+  };
+  const rotated = secretDocument.replace('apiKey: key', 'apiKey: rotated');
+  fleet.tell(desiredOf({ ...files, 'secret.yaml': rotated }));
+  expect(await beatsIn(fleet, 600)).toBeGreaterThan(15);
   await fleet.manager.stop();
 });
 

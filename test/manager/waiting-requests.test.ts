@@ -202,7 +202,7 @@ test('where requests are few what is ready is sent, and does not wait until it h
   await manager.stop();
 });
 
-test('two services that swap their volumes both go, and both come back', async () => {
+test('two services that swap their volumes do not wait for each other to go', async () => {
   const two = objectKey('ContainerService', 'default', 'two');
   const [first, second] = [`${nobodysId.slice(0, -1)}a`, `${nobodysId.slice(0, -1)}b`];
   const service = (name: string, volumeId: string) =>

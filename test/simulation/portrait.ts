@@ -24,8 +24,9 @@ export function differenceBetween(one: Portrait, other: Portrait): string | unde
 function likeness(view: View, key: ObjectKey, document: Document): object {
   const { status, externalId = '' } = view.disk.record(key) ?? {};
   // Whether nobody has used a service for a while is not to be judged.
+  const isService = document.kind === 'ContainerService';
   const conditions = (status?.conditions ?? [])
-    .filter(({ type, reason }) => reason !== 'NotApplicable' && type !== 'Allocated')
+    .filter(({ type, reason }) => reason !== 'NotApplicable' && !(isService && type === 'Allocated'))
     .map(({ type, status: is, reason }) => `${type}=${is} ${reason === 'Sleeping' ? 'Running' : reason}`)
     .sort();
   return { ...remoteLikeness(view, externalId, document), conditions };

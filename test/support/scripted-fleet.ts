@@ -8,7 +8,7 @@ import { Manager } from '../../src/manager/index.ts';
 import { derivedUid } from '../../src/plan/index.ts';
 import { apiVersion, type ObjectKey } from '../../src/resources/index.ts';
 import { MemoryStore, newRecord, type ObjectRecord } from '../../src/state/index.ts';
-import { createMetrics } from '../../src/telemetry/index.ts';
+import { createMetrics, type Metrics } from '../../src/telemetry/index.ts';
 import { ManualClock, settle } from './manual-clock.ts';
 
 export const web: ObjectKey = 'ContainerService/default/web';
@@ -159,6 +159,7 @@ export interface ScriptedFleet {
   readonly api: ScriptedApi;
   readonly store: MemoryStore;
   readonly manager: Manager;
+  readonly metrics: Metrics;
   /** The source says something else. */
   readonly tell: (snapshot: DesiredSnapshot) => void;
 }
@@ -187,6 +188,7 @@ export async function scriptedFleet(
   const api = new ScriptedApi(clock);
   prepare?.(api);
   const store = given.store ?? new MemoryStore(stateIdentity, records, []);
+  const metrics = createMetrics();
   let tell: ScriptedFleet['tell'] = () => {};
   const manager = new Manager({
     source: {
@@ -202,7 +204,7 @@ export async function scriptedFleet(
     clock,
     random: systemRandom,
     logger: pino({ level: 'silent' }),
-    metrics: createMetrics(),
+    metrics,
     settleMs,
     graceMs,
     allowMassChange: false,
@@ -211,7 +213,7 @@ export async function scriptedFleet(
   });
   await manager.start();
   await settle();
-  return { clock, api, store, manager, tell };
+  return { clock, api, store, manager, metrics, tell };
 }
 
 /** Why an object is ready, or is not. */
