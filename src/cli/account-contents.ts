@@ -43,9 +43,9 @@ async function readAccount(account: AccountConnection, stopped: AbortSignal): Pr
     return [];
   };
   const [whole, templates, registries] = await Promise.all([
-    api.account(),
-    api.templates(),
-    api.registries(),
+    api.account(stopped),
+    api.templates(stopped),
+    api.registries(stopped),
   ]);
   const { services, volumes } = answerTo(`read the account ${key}`, whole, stopped);
   const contents = {

@@ -6,7 +6,7 @@ import { Option, type Command } from 'commander';
 import { ControlApi, Limiter, createTransport, defaultTransportLimits } from '../api/index.ts';
 import { UserError } from '../base/index.ts';
 import { formatProblem, nearest, type DesiredSnapshot } from '../desired/index.ts';
-import { accountSpecs, credentialOf, type WantedAccount } from '../manager/index.ts';
+import { accountSpecs, credentialOf, keyRemedy, type WantedAccount } from '../manager/index.ts';
 import { parseObjectKey, type AccountSpec } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import { createMetrics } from '../telemetry/index.ts';
@@ -72,7 +72,12 @@ export async function connected<Result>(
   const accounts = chosen.map(([key, { spec }]) => {
     const [namespace = '', name = ''] = key.split('/');
     const credential = () => credentialOf(key, spec, fleet?.snapshot, environment);
-    if (!credential()) throw lacksKey(key, spec);
+    if (!credential()) {
+      throw new UserError(
+        `there is no API key for the account ${key}`,
+        keyRemedy(key, spec, fleet?.snapshot, environment),
+      );
+    }
     const metrics = createMetrics();
     const limiter = new Limiter({ account: key, ...spec.requests }, context.clock, metrics);
     const baseUrl = spec.url.replace(/\/+$/, '');
@@ -145,13 +150,3 @@ export function didYouMean(given: string, known: readonly string[]): string {
 }
 
 const namesShown = 10;
-
-function lacksKey(key: string, { credentialsSecretRef: ref }: AccountSpec): UserError {
-  const [namespace = ''] = key.split('/');
-  return new UserError(
-    `there is no API key for the account ${key}`,
-    ref
-      ? `the Secret ${namespace}/${ref.name} has to be in the folder, with the key \`${ref.key}\``
-      : 'set FLEETKEEPER_API_KEY, or FLEETKEEPER_API_KEY_FILE to a file that holds it',
-  );
-}

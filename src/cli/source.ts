@@ -35,16 +35,26 @@ export function environmentAccount({ environment }: Context): EnvironmentAccount
     url,
     apiKey: () => {
       if (key) return new Sensitive(key);
-      return keyFile ? readKeyFile(keyFile) : undefined;
+      return keyFile ? readKeyFile(keyFile).key : undefined;
     },
+    apiKeyProblem: () => (key || !keyFile ? undefined : readKeyFile(keyFile).problem),
   };
 }
 
+interface KeyFile {
+  readonly key?: Sensitive<string>;
+  readonly problem?: string;
+}
+
 /** A key file that can't be read now is as good as none: requests are not sent, and it is read again. */
-function readKeyFile(file: string): Sensitive<string> | undefined {
+function readKeyFile(file: string): KeyFile {
   try {
-    return new Sensitive(readFileSync(file, 'utf8').trim());
-  } catch {
-    return undefined;
+    const key = readFileSync(file, 'utf8').trim();
+    if (key === '')
+      return { problem: `put the key into ${file}, the file of FLEETKEEPER_API_KEY_FILE: it is empty` };
+    return { key: new Sensitive(key) };
+  } catch (error) {
+    const { message } = error as Error;
+    return { problem: `make the file of FLEETKEEPER_API_KEY_FILE readable: ${message}` };
   }
 }

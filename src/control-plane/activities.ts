@@ -6,7 +6,7 @@
  */
 import { activityExpirySeconds, activitiesPerService, heartbeatSeconds } from './config.ts';
 import type { Clock } from '../base/clock.ts';
-import { conflict, invalidRequest } from './errors.ts';
+import { conflict } from './errors.ts';
 import type { Store } from './store.ts';
 
 export interface Task {
@@ -37,7 +37,6 @@ export class Activities {
       throw conflict('activity_released', `activity ${id} was released; a new task needs a new id`);
     }
     if (wasReleased) return 'unchanged';
-    if (task.name === '') throw invalidRequest('name: must not be empty');
     if (!row) this.#requireRoom(serviceId);
     const nowMs = this.#clock.wallMs();
     database.run(

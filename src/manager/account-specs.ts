@@ -8,6 +8,8 @@ export interface EnvironmentAccount {
   readonly url: string | undefined;
   /** Read anew at each use, so that a rotated key file is noticed. */
   readonly apiKey: () => Sensitive<string> | undefined;
+  /** Why there is none although it was said where it is. */
+  readonly apiKeyProblem?: () => string | undefined;
 }
 
 export interface WantedAccount {
@@ -55,9 +57,15 @@ export function keyRemedy(
   name: string,
   { credentialsSecretRef: ref }: AccountSpec,
   snapshot: DesiredSnapshot | undefined,
+  environment: EnvironmentAccount,
 ): string {
   if (!ref && isOfCluster(name, snapshot)) return 'name the Secret that holds it in `credentialsSecretRef`';
-  if (!ref) return 'set FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE';
+  if (!ref) {
+    return (
+      environment.apiKeyProblem?.() ??
+      'set FLEETKEEPER_API_KEY, or FLEETKEEPER_API_KEY_FILE to a file that holds it'
+    );
+  }
   const [namespace = ''] = name.split('/');
   return `the Secret ${ref.name} in the namespace ${namespace} has to hold it under \`${ref.key}\``;
 }

@@ -174,7 +174,7 @@ export class AccountRegistry implements Accounts {
       account: name,
       store: this.#options.store,
       credential: () => this.#credential(name, spec),
-      keyRemedy: keyRemedy(name, spec, this.#snapshot),
+      keyRemedy: () => keyRemedy(name, spec, this.#snapshot, this.#options.environment),
       me: (credential, signal, lane) => api.me(credential, signal, lane),
       beatsWait: () => this.#options.beats(name),
       lastKnown: isSameApi ? before.identity.lastKnown : undefined,

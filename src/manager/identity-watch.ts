@@ -25,7 +25,7 @@ export interface IdentityWatchOptions {
   readonly store: StateStore;
   readonly credential: () => Sensitive<string> | undefined;
   /** What a person is to do when there is no key. */
-  readonly keyRemedy: string;
+  readonly keyRemedy: () => string;
   readonly me: (
     credential: Sensitive<string>,
     signal: AbortSignal,
@@ -107,7 +107,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     this.doubt();
     const own = this.#options.credential();
     const credential = own ?? this.#lastKnown;
-    const absent = readProblem({ kind: 'not-sent', reason: `there is no API key; ${keyRemedy}` });
+    const absent = readProblem({ kind: 'not-sent', reason: `there is no API key; ${keyRemedy()}` });
     const beatsWait = !this.letsBeat && this.#options.beatsWait();
     if (!credential || (!own && !beatsWait)) return absent;
     const outcome = await me(credential, signal, beatsWait ? 'heartbeat' : 'ordinary');

@@ -90,10 +90,10 @@ const storage = constrained(
     volumeId: uuid.optional().describe('The id of an independent volume at the provider.'),
     volumeGb: z
       .int()
-      .min(1)
+      .min(10)
       .max(4096)
       .optional()
-      .describe('Size in GB of storage that is made with the service.'),
+      .describe('Size in GB of storage that is made with the service (§8).'),
     volumeMode: z
       .string()
       .min(1)

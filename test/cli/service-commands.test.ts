@@ -111,6 +111,18 @@ describe('what goes wrong', () => {
     expect(stderr).toContain(advice);
   });
 
+  test.each([
+    ['that is not there', undefined, 'no such file'],
+    ['that is empty', '\n', 'it is empty'],
+  ])('with a key file %s names the file', async (_, content, reason) => {
+    const file = temporaryFile('key');
+    if (content !== undefined) writeFileSync(file, content);
+    const environment = { FLEETKEEPER_API_URL: 'http://127.0.0.1:1', FLEETKEEPER_API_KEY_FILE: file };
+    const { code, stderr } = await run(['logs', 'front'], { environment });
+    expect(code).toBe(1);
+    for (const part of ['FLEETKEEPER_API_KEY_FILE', file, reason]) expect(stderr).toContain(part);
+  });
+
   test('at the network says so', async () => {
     const environment = {
       FLEETKEEPER_API_URL: `http://127.0.0.1:${await freePort()}`,
@@ -139,15 +151,18 @@ describe('what goes wrong', () => {
   });
 });
 
-test('a read that does not answer ends when it is asked to stop', async () => {
-  await using server = await serve(() => undefined);
-  const environment = { FLEETKEEPER_API_URL: server.url, FLEETKEEPER_API_KEY: 'key' };
-  const line = new CommandLine(['logs', 'front'], { environment });
-  await server.received(1);
-  line.stop();
-  expect(await line.ended).toBe(1);
-  expect(line.stderr).toBe('error: stopped\n');
-});
+test.each([['logs', 'front'], ['inventory'], ['import', '--output', 'imported']])(
+  'a read that does not answer ends when it is asked to stop: %s',
+  async (...args) => {
+    await using server = await serve(() => undefined);
+    const environment = { FLEETKEEPER_API_URL: server.url, FLEETKEEPER_API_KEY: 'key' };
+    const line = new CommandLine(args, { environment });
+    await server.received(1);
+    line.stop();
+    expect(await line.ended).toBe(1);
+    expect(line.stderr).toBe('error: stopped\n');
+  },
+);
 
 describe('logs', () => {
   // COVERAGE 15

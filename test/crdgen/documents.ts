@@ -158,7 +158,7 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
       { volumeGb: 4097 },
       { volumeId: 'data' },
       { volumeMode: 'independent' },
-      { volumeRef: { name: 'data' }, volumeGb: 1 },
+      { volumeRef: { name: 'data' }, volumeGb: 10 },
     ],
     templateRef: [{ name: 'pytorch' }, {}, { name: 'py torch' }],
     templateUpdates: ['Apply', 'Never'],

@@ -54,7 +54,7 @@ beforeEach(() => {
     onRejected: () => undefined,
     accepted: () => accepted,
     isDocument: true,
-    keyRemedy: 'put one there',
+    keyRemedy: () => 'put one there',
     logger: createLogger('silent'),
   });
 });
