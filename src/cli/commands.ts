@@ -15,7 +15,7 @@ const ofAFleet: readonly CommandEntry[] = [
   {
     name: 'plan',
     description:
-      'show what would be changed, without changing anything (exit 0: nothing, 2: changes or drift, 1: error)',
+      'show what would be changed, without changing anything (exit 0: nothing, 2: changes or drift, or something is held, 1: error)',
     load: async () => (await import('./plan-command.ts')).definePlan,
   },
   {

@@ -20,7 +20,7 @@ interface ImportFlags extends ConnectionFlags {
 export function defineImport(command: Command, context: Context): void {
   withConnectionFlags(command)
     .requiredOption('--output <dir>', 'folder to put them in; nothing in it is overwritten')
-    .option('--all', 'also what another owner manages (see docs/command-line.md for what that means)')
+    .option('--all', 'also what another owner manages (see docs/import.md for what that means)')
     .action(async (flags: ImportFlags) => {
       const plan = await connected(context, flags, async ({ accounts, fleet }) => {
         const read = await readAccounts(context, accounts);

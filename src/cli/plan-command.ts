@@ -19,7 +19,7 @@ interface PlanFlags extends FleetFlags {
   readonly allowMassChange?: boolean;
 }
 
-/** `plan`: exit 0 nothing to do, 2 changes or drift, 1 something could not be read. */
+/** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held, 1 something could not be read, documents included. */
 export function definePlan(command: Command, context: Context, exit: (code: number) => void): void {
   withFleetFlags(command, 'silent')
     .addOption(outputOption())

@@ -22,8 +22,8 @@ const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** `protect`: the service is not disturbed while a command runs. */
 export function defineProtect(definition: Command, context: Context, exit: (code: number) => void): void {
-  withServiceFlags(definition.arguments('[service] [command...]'))
-    .usage('[options] SERVICE -- COMMAND [ARGUMENT...]')
+  withServiceFlags(definition.arguments('[name] [command...]'))
+    .usage('[options] NAME -- COMMAND [ARGUMENT...]')
     .option('--name <text>', 'of the activity; default the command', parseName)
     .option('--task-id <uuid>', 'take up the activity of a `protect` that was killed', parseTaskId)
     .option('--require', 'do not start the command unless the service is protected')
@@ -53,7 +53,7 @@ async function protect(
   flags: ProtectFlags,
 ): Promise<number> {
   if (command.length === 0) {
-    throw new UserError('which command?', 'write it behind --: protect SERVICE -- python train.py');
+    throw new UserError('which command?', 'write it behind --: protect NAME -- python train.py');
   }
   const activity = {
     id: flags.taskId ?? context.random.uuid(),

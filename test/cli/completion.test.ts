@@ -40,6 +40,7 @@ describe('what may come next on a command line', () => {
     const source = folder();
     expect(await complete('logs', '--source', source, 'w')).toEqual(['web', 'worker']);
     expect(await complete('exec', `--source=${source}`, 'd')).toEqual(['db']);
+    expect(await complete('protect', '--source', source, 'w')).toEqual(['web', 'worker']);
   });
 
   test('is left to the shell where files or anything else may come', async () => {

@@ -19,7 +19,11 @@ const groups: readonly (readonly [string, RegExp, string])[] = [
     /^controller_runtime_/,
     'As controller-runtime names them; `controller` is a kind. One pool of workers serves all kinds.',
   ],
-  ['Workqueue', /^workqueue_/, 'As client-go names them. There is one queue, `name="fleetkeeper"`.'],
+  [
+    'Workqueue',
+    /^workqueue_/,
+    'As client-go names them. The queue is `name="fleetkeeper"`; in a cluster there is a second one, `name="jobs"`, for annotated Jobs and Pods.',
+  ],
   [
     'API',
     /^fleetkeeper_(api|limiter|activity)_/,
