@@ -4,6 +4,7 @@ import { accountInvariants } from './invariants/account.ts';
 import { deletionInvariants } from './invariants/deletion.ts';
 import { mutationInvariants } from './invariants/mutations.ts';
 import { recordInvariants } from './invariants/records.ts';
+import { thingInvariants } from './invariants/things.ts';
 import type { Write } from './state.ts';
 import type { Delivery, Exchange, Received, View, Watcher } from './watch.ts';
 
@@ -12,6 +13,7 @@ const invariants = [
   ...deletionInvariants,
   ...accountInvariants,
   ...recordInvariants,
+  ...thingInvariants,
   ...referenceInvariants,
 ];
 

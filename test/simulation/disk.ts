@@ -99,6 +99,8 @@ const longestWriteMs = 12;
 export class SimulatedStore extends MemoryStore implements StateStore {
   readonly #access: DiskAccess;
   readonly #pending: Pending[] = [];
+  /** An intent is on its way to the disk. */
+  onIntent: () => void = () => {};
 
   constructor(access: DiskAccess) {
     const { disk } = access;
@@ -118,6 +120,7 @@ export class SimulatedStore extends MemoryStore implements StateStore {
     await super.saveIntent(intent, record);
     const text = JSON.stringify({ records: [record], intent });
     const askedAtMs = this.#access.nowMs();
+    this.onIntent();
     await this.#enqueue({ kind: 'save', records: [record], intent, askedAtMs, text });
   }
 

@@ -1,10 +1,12 @@
 /** What users write: documents of all kinds, and changes of them, drawn from a seed. */
-import { annotations, apiVersion, type RemoteKind } from '../../src/resources/index.ts';
+import { annotations, apiVersion, beaconPrefix, type RemoteKind } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Json } from './watch.ts';
 
 /** In every value that is secret; nothing that is told or kept may hold it. */
 export const canary = 'canary-7f3e';
+/** Of a Secret. */
+const passwordOf = (secret: string) => `${canary}-${secret}`;
 
 export type UserKind = RemoteKind | 'ProtectedTask';
 
@@ -89,6 +91,23 @@ function environment(random: SeededRandom): object[] {
     : [plain, { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'robot-1', key: 'password' } } }];
 }
 
+/** What a service is to have, with the values of Secrets; undefined: whatever it has. */
+export function environmentOf({ env }: Json): Record<string, string> | undefined {
+  return env
+    ? Object.fromEntries(
+        env.map(({ name, value, valueFrom }: Json) => [
+          name,
+          value ?? passwordOf(valueFrom.secretKeyRef.name),
+        ]),
+      )
+    : undefined;
+}
+
+/** As it was given, but for the mark of ours. */
+export function withoutBeacon(given: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith(beaconPrefix)));
+}
+
 const serviceEdits: readonly ((spec: Json, random: SeededRandom) => void)[] = [
   (spec, random) => (spec.image = random.pick(images)),
   (spec, random) => (spec.env = environment(random)),
@@ -130,5 +149,5 @@ export const secrets = ['robot-1', 'robot-2'].map((name) => ({
   apiVersion: 'v1',
   kind: 'Secret',
   metadata: { name },
-  stringData: { username: 'robot', password: `${canary}-${name}` },
+  stringData: { username: 'robot', password: passwordOf(name) },
 }));

@@ -44,11 +44,14 @@ export const worldFaults = [
   'foreign-activity',
   'foreign-probe',
 ] as const;
-export type WorldFault = (typeof worldFaults)[number];
+export type WorldFault = (typeof worldFaults)[number] | typeof aimedCrash;
 export type FaultKind = NetworkFault | WorldFault | ClusterFault;
 
+/** A process dies while an intent is on its way to the disk, or its request to the server. It is drawn from a stream of its own. */
+export const aimedCrash = 'crash-at-intent';
+
 /** Of a run in a folder; a cluster has more (`cluster/faults.ts`). */
-export const allFaults: readonly FaultKind[] = [...networkFaults, ...worldFaults];
+export const allFaults: readonly FaultKind[] = [...networkFaults, ...worldFaults, aimedCrash];
 
 export const settleMs = 5000;
 export const lateMs = 2400;
@@ -59,7 +62,7 @@ export const exchangeMs = 30_000;
 export function drawFaults(random: SeededRandom): Map<FaultKind, number> {
   const density = random.pick([0.15, 0.3, 0.6]);
   const chosen = new Map<FaultKind, number>();
-  for (const kind of allFaults) {
+  for (const kind of [...networkFaults, ...worldFaults]) {
     const isChosen = random.chance(density);
     const probability = random.pick([0.01, 0.04, 0.12]);
     if (isChosen) chosen.set(kind, probability);

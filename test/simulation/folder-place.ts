@@ -4,21 +4,22 @@
  * A crash of the manager ends its life between two events. Everything that it waits for is an event, and between two
  * events nothing of it can be seen from outside; so that is a crash between any two of its awaits.
  */
-import pino from 'pino';
+import type { Logger } from 'pino';
 import { digestKey } from '../../src/base/index.ts';
 import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
+import { parseObjectKey } from '../../src/resources/index.ts';
 import type { Intent } from '../../src/state/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { Disk, SimulatedStore } from './disk.ts';
 import { settleMs } from './faults.ts';
-import { epochMs, type Place, type PlaceParts } from './place.ts';
+import { crashWithinMs, epochMs, searchedLog, type Place, type PlaceParts } from './place.ts';
 import { hasOpenOutcome } from './state.ts';
 import { randomPort, stream } from './random-port.ts';
 import { Life } from './scheduler.ts';
 import type { Action, Deed } from './script.ts';
 import { SimulatedFolder } from './source.ts';
 
-/** What a test of the checker changes about the manager; see mutants.ts. */
+/** What a test of the checker changes about the manager; see mutants/. */
 export type Sabotage = (options: ManagerOptions, disk: Disk) => ManagerOptions;
 
 interface Running {
@@ -26,8 +27,6 @@ interface Running {
   readonly manager: Manager;
   readonly store: SimulatedStore;
 }
-
-const logger = pino({ level: 'silent' });
 
 export class FolderPlace implements Place {
   readonly keepsEveryStatus = true;
@@ -37,10 +36,11 @@ export class FolderPlace implements Place {
     ownerName: 'simulation',
     ownerConfirmed: true,
   });
-  /** The file may be written to at any time. */
-  readonly writes = 0;
+  #writes = 0;
   readonly #parts: PlaceParts;
   readonly #sabotage: Sabotage | undefined;
+  readonly #logger: Logger;
+  #metrics = createMetrics();
   #running: Running | undefined;
   #lives = 0;
   #clockOffsetMs = 0;
@@ -48,7 +48,17 @@ export class FolderPlace implements Place {
   constructor(parts: PlaceParts, sabotage: Sabotage | undefined) {
     this.#parts = parts;
     this.#sabotage = sabotage;
-    this.state.onDurable = (write) => parts.checker().durable(write);
+    this.#logger = searchedLog(parts);
+    this.state.onDurable = (write) => {
+      parts.checker().durable(write);
+      const isOfAccount =
+        write.kind === 'save' && write.records.every(({ key }) => parseObjectKey(key).kind === 'Account');
+      if (!isOfAccount) this.#writes += 1;
+    };
+  }
+
+  get writes(): number {
+    return this.#writes;
   }
 
   /** There is no other. */
@@ -78,6 +88,7 @@ export class FolderPlace implements Place {
       random: stream(seed, `disk ${number}`),
       nowMs: () => scheduler.nowMs,
     });
+    this.#metrics = createMetrics();
     const plain: ManagerOptions = {
       source: this.shelf.source(() => life.isOver),
       store,
@@ -85,8 +96,8 @@ export class FolderPlace implements Place {
       clock: life.clock,
       random: randomPort(random),
       createTransport: () => network.transport(life, number),
-      logger,
-      metrics: createMetrics(),
+      logger: this.#logger,
+      metrics: this.#metrics,
       settleMs,
       graceMs: 0,
       allowMassChange: false,
@@ -104,6 +115,7 @@ export class FolderPlace implements Place {
     const one = (count: number) => seed % count;
     const deeds: Partial<Record<Deed, () => void>> = {
       'crash-manager': () => this.#crash(one(20_000)),
+      'crash-at-intent': () => this.#crashAtIntent(one(crashWithinMs), one(20_000)),
       'stop-manager': () => this.#stop(one(20_000)),
       'stall-manager': () => this.#running?.life.stall(one(60_000)),
       'jump-clock': () => {
@@ -128,8 +140,15 @@ export class FolderPlace implements Place {
     // A document has no status.
   }
 
-  handOver(): Promise<boolean> {
-    return Promise.resolve(false);
+  /** The process is killed, and started again. */
+  async handOver(): Promise<void> {
+    const { scheduler } = this.#parts;
+    this.#crash(0);
+    await scheduler.run(scheduler.nowMs + 1, () => false);
+  }
+
+  metrics(): Promise<string> {
+    return this.#metrics.registry.metrics();
   }
 
   end(): void {
@@ -140,6 +159,17 @@ export class FolderPlace implements Place {
     const running = this.#running;
     this.#running = undefined;
     return running;
+  }
+
+  /** When the next intent is being written down, or its request has just been sent. */
+  #crashAtIntent(delayMs: number, restartAfterMs: number): void {
+    const running = this.#running;
+    if (!running) return;
+    running.store.onIntent = () => {
+      running.store.onIntent = () => {};
+      const crash = () => running === this.#running && this.#crash(restartAfterMs);
+      this.#parts.scheduler.after(delayMs, () => void crash());
+    };
   }
 
   #crash(restartAfterMs: number): void {

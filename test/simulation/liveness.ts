@@ -1,12 +1,43 @@
 /** What is left to be done once the faults have stopped: nothing may be, within a bounded time. */
+import { sameValue } from '../../src/base/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
-import type { Document } from './documents.ts';
+import { environmentOf, withoutBeacon, type Document } from './documents.ts';
 import type { Users } from './users.ts';
 import type { Json, View } from './watch.ts';
 
 export interface Unsettled {
   readonly invariant: 'L1' | 'L2' | 'L3' | 'L6';
   readonly message: string;
+}
+
+/** What waits for a task to end, and for what waits for that; nobody ends a task before the end. */
+const waitsForPeople = new Set([
+  'Protected',
+  'PausingService',
+  'VolumeNotReady',
+  'Attached',
+  'ServiceNotThere',
+]);
+
+/** An object that is not as wanted, and neither says what a person has to do nor waits for people. */
+export function stuck(view: View, users: Users): Unsettled | undefined {
+  const documents = new Map(users.documents());
+  for (const { key, deletionRequestedAt, status } of view.disk.records()) {
+    const document = documents.get(key);
+    const isTold = (status?.conditions ?? []).some(
+      ({ type, status: is, reason }) =>
+        (type === 'Stalled' && is === 'True') ||
+        (type === 'Reconciling' && is === 'True' && waitsForPeople.has(reason)),
+    );
+    if (isTold || parseObjectKey(key).kind === 'Account') continue;
+    if (!document || deletionRequestedAt !== undefined)
+      return { invariant: 'L2', message: `${key} is still there: ${told(view, key)}` };
+    const problem =
+      document.kind === 'ProtectedTask' ? taskProblem(view, key, document) : problemOf(view, key, document);
+    if (problem) return problem;
+  }
+  const missing = [...documents.keys()].find((key) => !view.disk.record(key));
+  return missing && { invariant: 'L1', message: `${missing} has not been taken in` };
 }
 
 /** Undefined when the account is as everybody wants it, and the records say so. */
@@ -71,7 +102,10 @@ function differenceOf({ plane }: View, id: string | undefined, { kind, spec }: D
       };
       const is: Json = { image: service.image, httpPort: service.httpPort, resources: service.resources };
       if (!states.includes(service.state)) return `in the state ${service.state}`;
-      return sameJson(wanted, is) ? undefined : `${JSON.stringify(is)} and not ${JSON.stringify(wanted)}`;
+      const environment = environmentOf(spec);
+      const has = withoutBeacon(plane.store.environmentOf(id));
+      if (environment && !sameValue(environment, has)) return `with the environment ${JSON.stringify(has)}`;
+      return sameValue(wanted, is) ? undefined : `${JSON.stringify(is)} and not ${JSON.stringify(wanted)}`;
     }
     case 'StorageVolume': {
       const volume = volumes.get(id);
@@ -86,18 +120,6 @@ function differenceOf({ plane }: View, id: string | undefined, { kind, spec }: D
     case 'ProtectedTask':
       return undefined;
   }
-}
-
-function sameJson(left: Json, right: Json): boolean {
-  const sorted = (value: Json): Json =>
-    typeof value === 'object' && value !== null
-      ? Object.fromEntries(
-          Object.keys(value)
-            .sort()
-            .map((name) => [name, sorted(value[name])]),
-        )
-      : value;
-  return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
 }
 
 function isReady({ disk }: View, key: ObjectKey): boolean {

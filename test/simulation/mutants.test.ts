@@ -1,7 +1,7 @@
 /** The proof of the proof: each manager, and each operator, that breaks a rule is found out. */
 import { expect, test } from 'vitest';
 import { clusterMutants } from './cluster/mutants.ts';
-import { mutants } from './mutants.ts';
+import { mutants } from './mutants/index.ts';
 import { scriptOf, type PlaceName } from './script.ts';
 import { run, type Result, type RunOptions } from './world.ts';
 

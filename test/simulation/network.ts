@@ -179,17 +179,19 @@ export class Network {
   /** An answer that the request did not get from the control plane, which never saw it. */
   #madeUp(exchange: Exchange): HttpReply | undefined {
     const { random } = this.#options;
+    // It says all that it was sent, as some do.
+    const refusal = (code: string) => errorText(code, ` to ${ourKey}: ${exchange.text}`);
     if (this.#draws('throttle', exchange)) {
       const retryAfter = random.pick(['1', '3', '20', undefined, 'soon']);
-      return answer(429, errorText('rate_limited'), retryAfter);
+      return answer(429, refusal('rate_limited'), retryAfter);
     }
-    if (this.#draws('unavailable', exchange)) return answer(503, errorText('unavailable'));
-    if (this.#draws('unauthorized', exchange)) return answer(401, errorText('unauthorized'));
+    if (this.#draws('unavailable', exchange)) return answer(503, refusal('unavailable'));
+    if (this.#draws('unauthorized', exchange)) return answer(401, refusal('unauthorized'));
     const isCostly =
       exchange.method === 'POST' && /^\/api\/(services|volumes)(\/[^/]+\/actions)?$/.test(exchange.path);
     const frees = /"(stop|delete)"/.test(exchange.text ?? '');
     if (!isCostly || frees || !this.#draws('scarce', exchange)) return undefined;
-    return answer(409, errorText(random.pick(['capacity_unavailable', 'insufficient_funds'])));
+    return answer(409, refusal(random.pick(['capacity_unavailable', 'insufficient_funds'])));
   }
 
   #onTheWayBack(exchange: Exchange, { status, body, retryAfter }: PlaneReply): HttpReply {
@@ -261,8 +263,8 @@ function unknown(reason: string): HttpReply {
   return { kind: 'unknown', reason };
 }
 
-function errorText(code: string): string {
-  return JSON.stringify({ error: { code, message: `made up by the network: ${code}` } });
+function errorText(code: string, more = ''): string {
+  return JSON.stringify({ error: { code, message: `made up by the network: ${code}${more}` } });
 }
 
 /** What may be concluded from an answer, told by the table of FAULTS and not by the client's own code. */

@@ -1,9 +1,11 @@
 /** Where a fleet is declared, where its state is kept, and which processes serve it: a folder and a file, or a cluster. */
+import pino from 'pino';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import type { Intent } from '../../src/state/index.ts';
 import type { Checker } from './checker.ts';
 import type { Network } from './network.ts';
 import type { Scheduler } from './scheduler.ts';
+import { secretIn } from './secrets.ts';
 import type { Action, Script } from './script.ts';
 import type { DurableState } from './state.ts';
 import type { Json } from './watch.ts';
@@ -41,8 +43,10 @@ export interface Place {
   heal(): void;
   /** Somebody has made `to` out of all that `from` is. */
   copied(from: ObjectKey, to: ObjectKey): void;
-  /** Once all is as wanted: another process takes over. False where there is only one. */
-  handOver(failed: () => boolean): Promise<boolean>;
+  /** Once all is as wanted: another process takes over. */
+  handOver(failed: () => boolean): Promise<void>;
+  /** What whoever asks for metrics is told (S10). */
+  metrics(): Promise<string>;
   end(): void;
 }
 
@@ -56,5 +60,17 @@ export interface PlaceParts {
   readonly onFault: (kind: string, request: string) => void;
 }
 
+/** So soon after an intent a process dies that is to die of it. */
+export const crashWithinMs = 40;
+
 /** Unix milliseconds at which every run begins. */
 export const epochMs = Date.UTC(2026, 0, 1);
+
+/** A log in which secrets are looked for (S10). */
+export function searchedLog({ violated }: PlaceParts): pino.Logger {
+  const write = (line: string) => {
+    const secret = secretIn(line);
+    if (secret !== undefined) violated('S10', `a secret is in the log: ${secret}`);
+  };
+  return pino({ level: 'debug', base: null, timestamp: false }, { write });
+}

@@ -3,7 +3,7 @@
  * script can be made smaller, and still be run: that is how a failing seed is shrunk.
  */
 import { apiFaults, clusterDeeds, drawClusterFaults, type ClusterDeed } from './cluster/faults.ts';
-import { allFaults, drawFaults, worldFaults, type FaultKind, type WorldFault } from './faults.ts';
+import { aimedCrash, allFaults, drawFaults, worldFaults, type FaultKind, type WorldFault } from './faults.ts';
 import { stream } from './random-port.ts';
 import type { UserKind } from './documents.ts';
 
@@ -48,9 +48,20 @@ interface Crowd {
   readonly writesPerMinute: readonly number[];
   /** Of writes for each removal, roughly. */
   readonly writesPerRemoval: number;
+  /** Whether processes die of their intents, too. */
+  readonly aimsCrashes: boolean;
 }
 
-/** `few` is how seeds were drawn at first: regressions from then mean that. */
+/** `few` is how seeds were drawn at first, and `many` was next: regressions from then mean that. */
+const many: Crowd = {
+  services: 16,
+  volumes: 5,
+  templates: 4,
+  registries: 2,
+  writesPerMinute: [2, 6, 12],
+  writesPerRemoval: 5 / 3,
+  aimsCrashes: false,
+};
 const crowds = {
   few: {
     services: 9,
@@ -59,19 +70,14 @@ const crowds = {
     registries: 1,
     writesPerMinute: [1, 3, 6],
     writesPerRemoval: 10 / 3,
+    aimsCrashes: false,
   },
-  many: {
-    services: 16,
-    volumes: 5,
-    templates: 4,
-    registries: 2,
-    writesPerMinute: [2, 6, 12],
-    writesPerRemoval: 5 / 3,
-  },
+  many,
+  aimed: { ...many, aimsCrashes: true },
 } as const satisfies Record<string, Crowd>;
 export type CrowdName = keyof typeof crowds;
 
-export function scriptOf(seed: number, place: PlaceName = 'folder', crowd: CrowdName = 'many'): Script {
+export function scriptOf(seed: number, place: PlaceName = 'folder', crowd: CrowdName = 'aimed'): Script {
   const script = folderScript(seed, crowds[crowd]);
   return place === 'folder' ? script : clusterScript(script);
 }
@@ -137,6 +143,15 @@ function folderScript(seed: number, crowd: Crowd): Script {
   add('write', Math.ceil((perMinute * healAtMs) / 60_000));
   add('remove', Math.ceil((perMinute * healAtMs) / 60_000 / crowd.writesPerRemoval));
   for (const deed of worldFaults) if (faults.has(deed)) add(deed, random.between(1, 6));
+  if (crowd.aimsCrashes) {
+    const aimed = stream(seed, 'aimed crashes');
+    const count = aimed.chance(0.5) ? aimed.between(1, 4) : 0;
+    if (count > 0) faults.set(aimedCrash, 1);
+    for (let each = 0; each < count; each += 1) {
+      const atMs = aimed.between(0, healAtMs - 1);
+      actions.push({ atMs, do: aimedCrash, slot: 0, seed: aimed.between(0, 2 ** 30) });
+    }
+  }
   return {
     seed,
     place: 'folder',

@@ -20,13 +20,14 @@ import { FolderPlace, type Sabotage } from './folder-place.ts';
 import { ForeignHands, type ForeignDeed } from './foreign.ts';
 import { mended } from './healing.ts';
 import { JournalCoverage } from './journal-coverage.ts';
-import { unsettled } from './liveness.ts';
+import { stuck, unsettled } from './liveness.ts';
 import { Network } from './network.ts';
 import { epochMs, type Place } from './place.ts';
 import { differenceBetween, portraitOf, type Portrait } from './portrait.ts';
 import { Plane, ourKey } from './plane.ts';
 import { stream } from './random-port.ts';
 import { Scheduler } from './scheduler.ts';
+import { secretIn } from './secrets.ts';
 import type { Action, Deed, Script } from './script.ts';
 import { Users } from './users.ts';
 import { isActivity, type Exchange, type Json, type Verdict } from './watch.ts';
@@ -51,6 +52,7 @@ export interface RunOptions {
   readonly onTrace?: (line: string) => void;
 }
 
+const address = 'https://control.example';
 const requests = { perSecond: 20, burst: 20, concurrency: 8 };
 const minimumBalanceMicros = 5_000_000;
 /** Until all is as wanted: the longest pauses are ten minutes. */
@@ -97,7 +99,7 @@ class World {
     const scheduler = this.#scheduler;
     this.#disguise = new Disguise(() => scheduler.nowMs, minimumBalanceMicros - 1);
     const accountSpec = {
-      url: 'https://control.example',
+      url: address,
       credentialsSecretRef: { name: 'compute', key: 'apiKey' },
       requests,
       pollSeconds,
@@ -162,7 +164,10 @@ class World {
     await this.#live(failed);
     await this.#watchChangesOfMind(failed);
     await this.#compareWithNewcomer(failed);
-    if (!failed()) this.#checker.finished();
+    if (failed()) return this.#result();
+    this.#checker.finished();
+    const secret = secretIn(await this.#place.metrics());
+    if (secret !== undefined) this.#violated('S10', `a secret is in the metrics: ${secret}`);
     return this.#result();
   }
 
@@ -179,6 +184,8 @@ class World {
     await scheduler.run(healAtMs, failed);
     if (failed()) return;
     await this.#heal();
+    if (this.#script.seed % 2 === 0) await this.#watchUnmended(failed);
+    this.#users.tidyUp((document) => mended(document, this.#place.state, this.#plane));
     await this.#watchRecovery(failed);
   }
 
@@ -199,15 +206,30 @@ class World {
     await this.#plane.stop();
   }
 
+  /**
+   * Nobody touches a document: each object comes to be as wanted all the same, or says what a person has to do, or waits for a task of people's
+   * (L1). An object that only an edit would free looks well when everything is edited at the end.
+   */
+  async #watchUnmended(failed: () => boolean): Promise<void> {
+    const scheduler = this.#scheduler;
+    const left = () => stuck(this.#view(), this.#users);
+    const untilMs = scheduler.nowMs + longestHealingMs;
+    while (!failed() && scheduler.nowMs < untilMs && left() !== undefined)
+      await scheduler.run(scheduler.nowMs + 5000, failed);
+    const { invariant, message } = failed() ? {} : (left() ?? {});
+    if (invariant !== undefined) this.#violated(invariant, `nobody is told: ${message}`);
+  }
+
   /** All is as wanted within a bounded time, and still is when another process has taken over, which then changes nothing. */
   async #watchRecovery(failed: () => boolean): Promise<void> {
     await this.#untilQuiet(failed);
     const before = this.#mutations;
-    if (failed() || !(await this.#place.handOver(failed)) || failed()) return;
+    if (failed()) return;
+    await this.#place.handOver(failed);
     await this.#untilQuiet(failed);
     if (this.#mutations === before) return;
     const { method, path } = this.#lastMutation ?? {};
-    this.#violated('L8', `all was as wanted, and another leader sent ${method} ${path}`);
+    this.#violated('L8', `all was as wanted, and the next process sent ${method} ${path}`);
   }
 
   /**
@@ -360,7 +382,6 @@ class World {
       [annotations.allowMassChangeUntil]: rfc3339(epochMs + scheduler.nowMs + 10 * 86_400_000),
     };
     this.#users.writeAccount(until);
-    this.#users.tidyUp((document) => mended(document, this.#place.state, this.#plane));
     this.#place.shelf.heal();
     await this.#foreign.releaseAll();
   }
@@ -368,7 +389,7 @@ class World {
   #sent(request: HttpRequest, life: number): Exchange {
     this.#exchanges += 1;
     const { method, url, headers, body: text } = request;
-    const path = new URL(url).pathname;
+    const { origin, pathname: path } = new URL(url);
     const key = headers['idempotency-key'];
     const object = this.#place.state.intents().find(({ idempotencyKey }) => idempotencyKey === key)?.object;
     const body: Json = text === undefined ? undefined : JSON.parse(text);
@@ -384,6 +405,10 @@ class World {
       object,
     };
     if (method !== 'GET' && !isActivity(exchange)) this.#mutations += 1;
+    // S11: the key of the account goes to its address, and with what is anybody's no key goes at all.
+    const credential = path === '/api/catalog' ? undefined : `Bearer ${ourKey}`;
+    if (origin !== address || headers['authorization'] !== credential)
+      this.#violated('S11', `${method} ${url} has the credential ${headers['authorization']}`);
     this.#checker.sent(exchange);
     return exchange;
   }

@@ -1,9 +1,10 @@
 /**
- * Operators that break one rule of a cluster each: beside those of `../mutants.ts`, which are found in a folder. The rule is broken by
+ * Operators that break one rule of a cluster each: beside those of `../mutants/`, which are found in a folder. The rule is broken by
  * other methods while a run lasts, or by an API server that shows something else than there is.
  */
 import { Election, type KubernetesApi } from '../../../src/kubernetes/index.ts';
 import { ClusterStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
+import { replaced } from '../mutants/tools.ts';
 import type { ReplicaSabotage } from './place.ts';
 
 export interface ClusterMutant {
@@ -15,19 +16,6 @@ export interface ClusterMutant {
   readonly sabotage?: ReplicaSabotage;
   /** Changes the product for as long as a run lasts; returns how to undo it. */
   readonly patch?: () => () => void;
-}
-
-/** Another method in place of one of a class. */
-function replaced<Target extends object, Name extends keyof Target>(
-  target: Target,
-  name: Name,
-  make: (original: Target[Name]) => Target[Name],
-): () => void {
-  const original = target[name];
-  target[name] = make(original);
-  return () => {
-    target[name] = original;
-  };
 }
 
 /** The Kubernetes API with some of its methods replaced. */

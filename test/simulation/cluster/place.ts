@@ -4,14 +4,14 @@
  *
  *     running ── killed, stopped, Lease lost ──> ended ── after up to 20 s ──> running, as another process
  */
-import pino from 'pino';
+import type { Logger } from 'pino';
 import { digestKey } from '../../../src/base/index.ts';
 import { Operator, type OperatorOptions } from '../../../src/manager/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { identitySecretName, type Intent } from '../../../src/state/index.ts';
-import { createMetrics } from '../../../src/telemetry/index.ts';
+import { createMetrics, type Metrics } from '../../../src/telemetry/index.ts';
 import { settleMs } from '../faults.ts';
-import { epochMs, type Place, type PlaceParts } from '../place.ts';
+import { crashWithinMs, epochMs, searchedLog, type Place, type PlaceParts } from '../place.ts';
 import { randomPort, stream } from '../random-port.ts';
 import { Life } from '../scheduler.ts';
 import { hasOpenOutcome } from '../state.ts';
@@ -33,6 +33,7 @@ interface Replica {
   readonly number: number;
   readonly life: Life;
   readonly api: ReplicaApi;
+  readonly metrics: Metrics;
   readonly stopping: AbortController;
 }
 
@@ -43,7 +44,6 @@ const longestRetryMs = 3500;
 const longestRestartMs = 20_000;
 /** terminationGracePeriodSeconds. */
 const graceMs = 60_000;
-const logger = pino({ level: 'silent' });
 const ownerName = 'simulation';
 const key = Buffer.alloc(32, 7);
 
@@ -58,8 +58,11 @@ export class ClusterPlace implements Place {
   readonly #meddlers: Meddlers;
   readonly #replicas = new Map<number, Replica>();
   readonly #clockOffsetsMs = new Map<number, number>();
+  readonly #logger: Logger;
   #processes = 0;
   #downUntilMs = 0;
+  /** The leader is killed so soon after its next intent was stored. */
+  #diesAfterIntentMs: number | undefined;
   #writes = 0;
   #hasEnded = false;
 
@@ -67,6 +70,7 @@ export class ClusterPlace implements Place {
     const { script, scheduler, network, checker } = parts;
     this.#parts = parts;
     this.#sabotage = sabotage;
+    this.#logger = searchedLog(parts);
     const random = stream(script.seed, 'api server');
     const wallMs = () => epochMs + scheduler.nowMs;
     this.#server = new ApiServer({ random, wallMs });
@@ -126,6 +130,9 @@ export class ClusterPlace implements Place {
     const deeds: Partial<Record<Deed, () => void>> = {
       'crash-manager': () => this.#kill(anyone),
       'kill-leader': () => this.#kill(leader),
+      'crash-at-intent': () => {
+        this.#diesAfterIntentMs = one(crashWithinMs);
+      },
       'stop-manager': () => this.#stop(anyone),
       'stop-leader': () => this.#stop(leader),
       'stall-manager': () => anyone?.life.stall(one(60_000)),
@@ -153,14 +160,18 @@ export class ClusterPlace implements Place {
   }
 
   /** L9: when the leader dies, the other replica leads as soon as the Lease has run out. */
-  async handOver(failed: () => boolean): Promise<boolean> {
+  async handOver(failed: () => boolean): Promise<void> {
     const { scheduler, violated } = this.#parts;
     const { life } = this.#leadership;
     this.#kill(this.#leader());
     const isOver = () => failed() || this.#leadership.life !== life;
     await scheduler.run(scheduler.nowMs + leaseMs + longestRetryMs, isOver);
     if (!isOver()) violated('L9', `nobody leads ${leaseMs + longestRetryMs} ms after the leader has died`);
-    return true;
+  }
+
+  async metrics(): Promise<string> {
+    const all = [...this.#replicas.values()].map(({ metrics }) => metrics.registry.metrics());
+    return (await Promise.all(all)).join('\n');
   }
 
   end(): void {
@@ -198,6 +209,7 @@ export class ClusterPlace implements Place {
       isDown: () => scheduler.nowMs < this.#downUntilMs,
     });
     const stopping = new AbortController();
+    const metrics = createMetrics();
     const plain: OperatorOptions = {
       api,
       identity: `replica-${seat}_${number}`,
@@ -211,10 +223,10 @@ export class ClusterPlace implements Place {
       createTransport: () => network.transport(life, number),
       clock: life.clock,
       random: randomPort(random),
-      logger,
-      metrics: createMetrics(),
+      logger: this.#logger,
+      metrics,
     };
-    const replica = { seat, number, life, api, stopping };
+    const replica = { seat, number, life, api, metrics, stopping };
     this.#replicas.set(seat, replica);
     scheduler.trace(`manager ${number} starts as replica ${seat}`);
     const operator = new Operator(this.#sabotage?.(plain) ?? plain);
@@ -257,6 +269,11 @@ export class ClusterPlace implements Place {
     const { storage, author } = storing;
     const write = this.state.writeOf(storing);
     if (write) checker().durable(write);
+    const delayMs = this.#diesAfterIntentMs;
+    if (delayMs !== undefined && write?.kind === 'save' && write.intent?.outcome === 'pending') {
+      this.#diesAfterIntentMs = undefined;
+      scheduler.after(delayMs, () => this.#kill(this.#leader()));
+    }
     this.state.take(storing);
     this.#leadership.take(storing);
     this.shelf.gone(storing);

@@ -1,7 +1,8 @@
 /** S8, S14 to S19, L5: the pace of requests, whole environments, money, activities, and changes that lead nowhere. */
-import { beaconPrefix, parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
-import { canary } from '../documents.ts';
-import { isActivity, type Exchange, type Invariant, type Json } from '../watch.ts';
+import { sameValue } from '../../../src/base/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
+import { canary, environmentOf, withoutBeacon } from '../documents.ts';
+import { idIn, isActivity, type Exchange, type Invariant, type Json } from '../watch.ts';
 
 /** Never more than burst and rate allow; nothing but heartbeats while the door is shut, and what these can't go on without: whose key it is. */
 const s8Rate: Invariant = (view) => {
@@ -34,26 +35,17 @@ const s8Rate: Invariant = (view) => {
   };
 };
 
-/** A request that has an environment has all of it, as somebody wanted it. */
+/** A request that has an environment has all of it, with the values that somebody wanted together. */
 const s14WholeEnvironment: Invariant = (view) => ({
   sent({ method, path, body, object }) {
-    const environment: Json = method === 'PATCH' ? body?.patch?.environment : undefined;
+    const environment: Json = method === 'PATCH' ? body?.patch?.environment : body?.environment;
     if (environment === undefined || object === undefined) return;
-    const names = Object.keys(environment).filter((name) => !name.startsWith(beaconPrefix));
-    const isWhole = view.history(object).some(({ spec }) =>
-      sameNames(
-        names,
-        (spec.env ?? []).map((entry: Json) => entry.name),
-      ),
-    );
+    const sent = withoutBeacon(environment);
+    const isWhole = view.history(object).some(({ spec }) => sameValue(environmentOf(spec) ?? {}, sent));
     if (!isWhole)
-      view.violated('S14', `${path} would replace the environment by ${names.join(', ') || 'nothing'}`);
+      view.violated('S14', `${method} ${path} would make the environment ${JSON.stringify(sent)}`);
   },
 });
-
-function sameNames(left: readonly string[], right: readonly string[]): boolean {
-  return left.length === right.length && left.every((name) => right.includes(name));
-}
 
 const freshMs = 60_000;
 
@@ -143,17 +135,13 @@ const s17Saga: Invariant = (view) => ({
     if (object === undefined) return;
     const record = view.disk.record(object);
     const wanted: Json = record?.manifest.spec;
-    // In a stall of a minute people write several times, and what was planned before it is sent first.
-    const recent = new Set(
-      view
-        .history(object)
-        .slice(-6)
-        .map(({ spec }) => spec.desiredState ?? 'Running'),
-    );
-    if (body?.action === 'start' && !recent.has('Running') && wanted?.desiredState === 'Stopped') {
+    // What was planned before an edit may be sent after it.
+    if (record?.generation !== view.disk.intent(object)?.generation) return;
+    const isToRun = wanted?.desiredState !== 'Stopped';
+    if (body?.action === 'start' && !isToRun) {
       view.violated('S17', `${path}: ${object} is started, and is to be stopped`);
     }
-    if (body?.action === 'stop' && !recent.has('Stopped') && record?.pausedFor === undefined) {
+    if (body?.action === 'stop' && isToRun && record?.pausedFor === undefined) {
       view.violated('S17', `${path}: ${object} is stopped, and nothing on the disk says why`);
     }
   },
@@ -187,17 +175,28 @@ const s18DriftBound: Invariant = (view) => {
 
 /** What is under way at once is bounded. */
 const s19Bounded: Invariant = (view) => {
-  const flying = new Set<number>();
-  const mostHeartbeats = 32;
+  const flying = { ordinary: new Set<number>(), heartbeats: new Set<number>() };
+  const most = { ordinary: view.requests.concurrency, heartbeats: 32 };
   return {
-    started: () => flying.clear(),
-    sent({ number }) {
-      flying.add(number);
-      const most = view.requests.concurrency + mostHeartbeats;
-      if (flying.size > most)
-        view.violated('S19', `${flying.size} requests are under way; at most ${most} may be`);
+    started() {
+      flying.ordinary.clear();
+      flying.heartbeats.clear();
     },
-    received: ({ number }) => void flying.delete(number),
+    sent(exchange) {
+      // Whose key it is, is asked in either lane.
+      if (exchange.path === '/api/me') return;
+      const lane = isActivity(exchange) && exchange.method === 'POST' ? 'heartbeats' : 'ordinary';
+      flying[lane].add(exchange.number);
+      if (flying[lane].size > most[lane])
+        view.violated(
+          'S19',
+          `${flying[lane].size} requests (${lane}) are under way; at most ${most[lane]} may be`,
+        );
+    },
+    received({ number }) {
+      flying.ordinary.delete(number);
+      flying.heartbeats.delete(number);
+    },
   };
 };
 
@@ -210,12 +209,22 @@ const recordLivesMs = 300_000;
  */
 const l5Heartbeats: Invariant = (view) => {
   const beaten = new Map<string, { readonly path: string; atMs: number }>();
+  const overdue = () => {
+    for (const [id, { path, atMs }] of beaten) {
+      const isThere = view.plane.store?.services.get(idIn(path) ?? '') !== undefined;
+      if (isThere && view.nowMs - atMs >= recordLivesMs)
+        view.violated('L5', `${path}: ${id} is not beaten for since ${view.nowMs - atMs} ms`);
+    }
+  };
   return {
+    sent: overdue,
+    finished: overdue,
     received(_exchange, { status }) {
       if (status === 401) for (const beat of beaten.values()) beat.atMs = view.nowMs;
     },
     /** Its end is wanted, although nobody may have been told of it yet. */
     durable(write) {
+      if (write.kind === 'remove') beaten.delete(view.disk.record(write.key)?.lease?.activityId ?? '');
       for (const { lease, manifest, deletionRequestedAt } of write.kind === 'save' ? write.records : []) {
         const isOver = (manifest.spec as Json).released === true || deletionRequestedAt !== undefined;
         if (lease && isOver) beaten.delete(lease.activityId);

@@ -4,6 +4,11 @@ import { parseObjectKey } from '../../../src/resources/index.ts';
 import { marked } from '../truth.ts';
 import { idIn, isActivity, isMutation, type Exchange, type Invariant, type Json } from '../watch.ts';
 
+/** In a stall of a minute people write several times, and what was planned before it is sent first. */
+const recentEdits = 6;
+/** So old may be what the deletion of a service rests on. */
+const freshMs = 60_000;
+
 function destroys({ method, body }: Exchange): boolean {
   return method === 'DELETE' || body?.action === 'delete';
 }
@@ -13,6 +18,7 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
   const activities = new Map<string, { readonly startedMs: number }>();
   const made = new Set<string>();
   return {
+    started: () => activities.clear(),
     delivered({ method, reply, isForeign }) {
       if (method === 'POST' && reply.status === 201 && !isForeign) made.add(JSON.parse(reply.body).id);
     },
@@ -32,18 +38,26 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
       const record = view.disk.records().find(({ externalId }) => externalId === id);
       if (!record) return view.violated('S5', `${told}: no object has it`);
       const { key, deletionRequestedAt, manifest } = record;
-      const isReplaced =
-        (manifest.spec as Json).replacement === 'Recreate' ||
-        view.history(key).some(({ spec }) => spec.replacement === 'Recreate');
+      if (deletionRequestedAt !== undefined && (manifest.spec as Json).deletionPolicy === 'Retain')
+        view.violated('S5', `${told}: ${key} is to be left there`);
+      const recent: Json[] = [
+        manifest.spec,
+        ...view
+          .history(key)
+          .slice(-recentEdits)
+          .map(({ spec }) => spec),
+      ];
+      const isReplaced = recent.some(({ replacement }) => replacement === 'Recreate');
       if (deletionRequestedAt === undefined && !isReplaced && !view.wasRemoved(key))
         view.violated('S5', `${told}: ${key} is to stay`);
       if (view.wanted.has(key) && !isReplaced && !view.wasRemoved(key))
         view.violated('S5', `${told}: ${key} was never removed by anybody`);
       const isService = parseObjectKey(key).kind === 'ContainerService';
-      const isForced = view.history(key).some(({ spec }) => spec.disruption === 'Always');
+      const isForced = recent.some(({ disruption }) => disruption === 'Always');
       if (!isService || isForced) return;
       const read = activities.get(id);
-      if (!read) return view.violated('S5', `${told}: nobody looked for activities in it`);
+      if (!read || read.startedMs < view.nowMs - freshMs)
+        return view.violated('S5', `${told}: nobody has just looked for activities in it`);
       const unreleased = unreleasedSince(view, id, read.startedMs);
       if (unreleased !== undefined) view.violated('S5', `${told}: the activity ${unreleased} goes on in it`);
     },

@@ -1,5 +1,5 @@
 /** S1 to S4, S6, S7, S9: what may be sent, and when. */
-import type { ObjectKey } from '../../../src/resources/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { marked } from '../truth.ts';
 import { idIn, isActivity, isMutation, type Exchange, type Invariant, type Json } from '../watch.ts';
 
@@ -80,7 +80,21 @@ interface Doubt {
   isSettled: boolean;
 }
 
-/** After an uncertain outcome nothing is sent for the object before a read that began a settle window later. */
+/** Whether an answered read shows what became of the object's last request. */
+function shows({ disk }: Parameters<Invariant>[0], object: ObjectKey, path: string): boolean {
+  const { kind } = parseObjectKey(object);
+  const lists: Partial<Record<string, string>> = {
+    ServiceTemplate: '/api/templates',
+    ImageRegistry: '/api/registries',
+  };
+  const id = disk.intent(object)?.targetId ?? disk.record(object)?.externalId;
+  return (
+    path === (lists[kind] ?? '/api/account') ||
+    (id !== undefined && idIn(path) === id && !isActivity({ path }))
+  );
+}
+
+/** After an uncertain outcome nothing is sent for the object before a read of it that began a settle window later. */
 const s4NoBlindRepeat: Invariant = (view) => {
   const doubts = new Map<ObjectKey, Doubt>();
   const open = new Map<number, ObjectKey>();
@@ -108,8 +122,9 @@ const s4NoBlindRepeat: Invariant = (view) => {
       const told = [...doubts].find(([, doubt]) => doubt.exchange === number);
       if (told && verdict !== 'uncertain') doubts.delete(told[0]);
       if (exchange.method !== 'GET' || verdict !== 'done') return;
-      for (const doubt of doubts.values()) {
-        if (exchange.sentAtMs >= doubt.sinceMs + view.settleMs) doubt.isSettled = true;
+      for (const [doubted, doubt] of doubts) {
+        const isLater = exchange.sentAtMs >= doubt.sinceMs + view.settleMs;
+        if (isLater && shows(view, doubted, exchange.path)) doubt.isSettled = true;
       }
     },
     /** Whatever was under way when the process died is uncertain for the next one. */
@@ -211,8 +226,8 @@ const s9OneWriter: Invariant = (view) => {
         );
       flying.set(object, exchange);
     },
-    received({ object }) {
-      if (object !== undefined) flying.delete(object);
+    received({ object, number }) {
+      if (object !== undefined && flying.get(object)?.number === number) flying.delete(object);
     },
   };
 };

@@ -2,15 +2,14 @@
 import type { Condition } from '../../../src/resources/index.ts';
 import { parseObjectKey } from '../../../src/resources/index.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
-import { canary } from '../documents.ts';
+import { secretIn } from '../secrets.ts';
 import type { Invariant, Json } from '../watch.ts';
 
 /** No value of a Secret or an environment is on the disk. */
 const s10Secrecy: Invariant = (view) => ({
   durable(write) {
-    if (write.kind === 'save' && write.text.includes(canary)) {
-      view.violated('S10', `a secret is on the disk: ${write.text.slice(0, 500)}`);
-    }
+    const secret = write.kind === 'save' ? secretIn(write.text) : undefined;
+    if (secret !== undefined) view.violated('S10', `a secret is on the disk: ${secret}`);
   },
 });
 

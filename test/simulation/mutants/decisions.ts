@@ -1,0 +1,136 @@
+/** Managers that conclude something else than they should. */
+import { ControlApi, Limiter } from '../../../src/api/index.ts';
+import { settledStates } from '../../../src/plan/service-states.ts';
+import { Absences } from '../../../src/reconcile/observe.ts';
+import { Obstacles } from '../../../src/reconcile/obstacles.ts';
+import { ServicePass } from '../../../src/reconcile/service-pass.ts';
+import type { Json } from '../watch.ts';
+import { onTheWire, replaced, withSpecs, type Mutant } from './tools.ts';
+
+export const decisions: readonly Mutant[] = [
+  {
+    breaks: 'the settle window is forgotten',
+    foundBy: ['S4', 'S1'],
+    sabotage: (options) => ({ ...options, settleMs: 1 }),
+  },
+  {
+    breaks: 'a source that loses everything is believed',
+    foundBy: ['S5', 'S20'],
+    sabotage: (options) => ({ ...options, allowMassChange: true }),
+  },
+  {
+    breaks: 'the wall clock is taken for the monotonic one',
+    foundBy: ['S4', 'S8', 'L1', 'L2', 'L3'],
+    seed: 8,
+    sabotage: (options) => {
+      const { clock } = options;
+      return { ...options, clock: { ...clock, monotonicMs: () => clock.wallMs() } };
+    },
+  },
+  {
+    breaks: 'what one read does not show is taken as gone',
+    foundBy: ['S1', 'S13', 'S16'],
+    seed: 21,
+    patch: () => replaced(Absences.prototype, 'confirm', () => () => ({ kind: 'absent', confirmed: true })),
+  },
+  {
+    breaks: 'things are taken as ours by their name',
+    foundBy: ['S5', 'S1', 'S13'],
+    seed: 7,
+    patch: () => {
+      const target = ServicePass.prototype as unknown as { identify: (snapshot: Json) => unknown };
+      return replaced(
+        target,
+        'identify',
+        (identify) =>
+          function byName(this: ServicePass, snapshot: Json) {
+            const [, , name] = this.key.split('/');
+            const found = [...snapshot.services.values()].find((service: Json) => service.name === name);
+            if (!found) return identify.call(this, snapshot);
+            return { observation: { kind: 'present', value: found }, found: found.id, byMark: false };
+          },
+      );
+    },
+  },
+  {
+    breaks: 'a state that nobody knows is taken for a steady one',
+    foundBy: ['S6'],
+    seed: 7,
+    patch: () => {
+      const states = settledStates as Set<string>;
+      states.add('migrating');
+      return () => void states.delete('migrating');
+    },
+  },
+  {
+    breaks: "somebody's running work is not looked for",
+    foundBy: ['S5'],
+    patch: () =>
+      replaced(
+        ControlApi.prototype,
+        'activities',
+        () => () => Promise.resolve({ kind: 'applied', status: 200, value: [] }),
+      ),
+  },
+  {
+    breaks: 'what is to be left at the provider is deleted',
+    foundBy: ['S5'],
+    seed: 7,
+    patch: () =>
+      withSpecs((spec, deleting) =>
+        deleting && spec.deletionPolicy === 'Retain' ? { ...spec, deletionPolicy: 'Delete' } : spec,
+      ),
+  },
+  {
+    breaks: 'a change that leads nowhere is made for ever',
+    foundBy: ['S18'],
+    seed: 107,
+    // The provider shows another port than it was given.
+    sabotage: onTheWire(async (request, next) => {
+      const reply = await next();
+      return request.method === 'GET' && reply.kind === 'reply'
+        ? { ...reply, body: reply.body.replaceAll('"httpPort":8080', '"httpPort":8081') }
+        : reply;
+    }),
+    patch: () =>
+      replaced(
+        Obstacles.prototype,
+        'find',
+        (find): Obstacles['find'] =>
+          function forgetful(this: Obstacles, record, step) {
+            return find.call(this, { ...record, repeated: undefined }, step);
+          },
+      ),
+  },
+  {
+    breaks: 'any number of requests may be under way',
+    foundBy: ['S19'],
+    seed: 173,
+    patch: () =>
+      replaced(
+        Limiter.prototype,
+        'configure',
+        (configure): Limiter['configure'] =>
+          function generous(this: Limiter, options) {
+            configure.call(this, { ...options, concurrency: 1000 });
+          },
+      ),
+  },
+  {
+    breaks: 'the balance is not looked at',
+    foundBy: ['S15'],
+    seed: 7,
+    patch: () =>
+      replaced(
+        ControlApi.prototype,
+        'account',
+        (account): ControlApi['account'] =>
+          async function rich(this: ControlApi, signal) {
+            const outcome = await account.call(this, signal);
+            return outcome.kind === 'applied'
+              ? { ...outcome, value: { ...outcome.value, balanceMicros: 1e12 } }
+              : outcome;
+          },
+      ),
+  },
+];

@@ -1,0 +1,10 @@
+/**
+ * Managers that break one rule of safety each. The rule is broken from outside, by what is handed to the manager or by another
+ * method in place of one of its own while a run lasts. The simulation has to find each of them.
+ */
+import { decisions } from './decisions.ts';
+import { storage } from './storage.ts';
+import type { Mutant } from './tools.ts';
+import { wire } from './wire.ts';
+
+export const mutants: readonly Mutant[] = [...wire, ...storage, ...decisions];

@@ -1,0 +1,109 @@
+/** Managers that write down something else than they should, or later. */
+import type { ManagerOptions } from '../../../src/manager/index.ts';
+import type { Intent, ObjectRecord } from '../../../src/state/index.ts';
+import type { Disk } from '../disk.ts';
+import { newUuid, withStore, type Mutant } from './tools.ts';
+
+export const storage: readonly Mutant[] = [
+  {
+    breaks: 'the intent is not written down',
+    foundBy: ['S2'],
+    sabotage: withStore((store) => ({
+      saveIntent: (intent: Intent, record: ObjectRecord) =>
+        intent.outcome === 'pending' ? store.save(record) : store.saveIntent(intent, record),
+    })),
+  },
+  {
+    breaks: 'a request is sent before its intent is durable',
+    foundBy: ['S2'],
+    sabotage: withStore((store) => ({
+      saveIntent: async (intent: Intent, record: ObjectRecord) => {
+        void store.saveIntent(intent, record);
+      },
+    })),
+  },
+  {
+    breaks: 'where an activity is registered is not written down first',
+    foundBy: ['S2', 'S16'],
+    seed: 104,
+    sabotage: withStore((store) => ({
+      save: async (record: ObjectRecord) => {
+        const isNews = record.lease && store.record(record.key)?.lease !== record.lease;
+        if (isNews) void store.save(record);
+        else await store.save(record);
+      },
+    })),
+  },
+  {
+    breaks: 'a task takes a new activity after a restart',
+    foundBy: ['S16'],
+    seed: 163,
+    sabotage: (options: ManagerOptions, disk: Disk) => {
+      for (const record of options.store.records()) {
+        if (!record.lease || record.releasedAt !== undefined) continue;
+        const changed = { ...record, lease: { ...record.lease, activityId: newUuid() } };
+        disk.replace(changed);
+        void options.store.save(changed);
+      }
+      return options;
+    },
+  },
+  {
+    breaks: 'an object is forgotten before what it stands for is gone',
+    foundBy: ['S13'],
+    seed: 107,
+    sabotage: withStore((store) => ({
+      saveIntent: async (intent: Intent, record: ObjectRecord) => {
+        await store.saveIntent(intent, record);
+        const isAccepted = intent.action.startsWith('delete-') && intent.outcome === 'applied';
+        if (isAccepted && record.deletionRequestedAt !== undefined) await store.remove(record.key);
+      },
+    })),
+  },
+  {
+    breaks: 'everything is said to be Ready',
+    foundBy: ['S12'],
+    sabotage: withStore((store) => {
+      const ready = (record: ObjectRecord): ObjectRecord => {
+        if (!record.status) return record;
+        const conditions = record.status.conditions.map((each) =>
+          each.type === 'Ready' ? { ...each, status: 'True' as const } : each,
+        );
+        return { ...record, status: { ...record.status, conditions } };
+      };
+      return { save: (record: ObjectRecord) => store.save(ready(record)) };
+    }),
+  },
+  {
+    breaks: 'what is told of an object has a secret in base64',
+    foundBy: ['S10'],
+    sabotage: withStore((store) => ({
+      save: (record: ObjectRecord) => {
+        if (!record.status) return store.save(record);
+        const secret = Buffer.from('it is key-of-acme').toString('base64');
+        const conditions = record.status.conditions.map((each) => ({ ...each, message: secret }));
+        return store.save({ ...record, status: { ...record.status, conditions } });
+      },
+    })),
+  },
+  {
+    breaks: 'why a service is paused is not written down',
+    foundBy: ['S17'],
+    seed: 173,
+    sabotage: withStore((store) => ({
+      saveIntent: (intent: Intent, record: ObjectRecord) =>
+        store.saveIntent(intent, { ...record, pausedFor: undefined }),
+    })),
+  },
+  {
+    breaks: 'a restart that was made is forgotten',
+    foundBy: ['S21'],
+    seed: 173,
+    sabotage: withStore((store) => ({
+      saveIntent: (intent: Intent, record: ObjectRecord) => {
+        const isRestart = intent.action === 'restart-service' && intent.outcome === 'applied';
+        return store.saveIntent(intent, isRestart ? { ...record, restartToken: undefined } : record);
+      },
+    })),
+  },
+];

@@ -1,0 +1,103 @@
+/** With what a rule is broken from outside; the product has no switch for it. */
+import type { HttpReply, HttpRequest, Transport } from '../../../src/api/index.ts';
+import type { Clock } from '../../../src/base/index.ts';
+import { Fleet } from '../../../src/reconcile/fleet.ts';
+import type { ObjectRecord, StateStore } from '../../../src/state/index.ts';
+import type { Sabotage } from '../folder-place.ts';
+import type { Json } from '../watch.ts';
+
+export interface Mutant {
+  readonly breaks: string;
+  /** The invariants that may tell of it. */
+  readonly foundBy: readonly string[];
+  /** Is tried first: it is known to find it. */
+  readonly seed?: number;
+  readonly sabotage?: Sabotage;
+  /** Changes the product for as long as a run lasts; returns how to undo it. */
+  readonly patch?: () => () => void;
+}
+
+type Exchange = (
+  request: HttpRequest,
+  next: () => Promise<HttpReply>,
+  send: Transport['exchange'],
+) => Promise<HttpReply>;
+
+/** Whatever the manager sends goes through `exchange`. */
+export function onTheWire(exchange: Exchange): Sabotage {
+  return (options) => ({
+    ...options,
+    createTransport: (clock: Clock) => {
+      const real = options.createTransport?.(clock);
+      if (!real) throw new Error('the simulation has its own network');
+      return {
+        ...real,
+        exchange: (request, signal) =>
+          exchange(
+            request,
+            () => real.exchange(request, signal),
+            (other) => real.exchange(other, signal),
+          ),
+      };
+    },
+  });
+}
+
+/** The store with some of its methods replaced. */
+export function withStore(change: (store: StateStore) => Partial<StateStore>): Sabotage {
+  return (options) => {
+    const { store } = options;
+    const changed = change(store);
+    const proxy = new Proxy(store, {
+      get: (target, name) => {
+        const own: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name, target);
+        return typeof own === 'function'
+          ? (own as () => unknown).bind(own === Reflect.get(changed, name) ? changed : target)
+          : own;
+      },
+    });
+    return { ...options, store: proxy };
+  };
+}
+
+/** Another member in place of one of `target`, made from that; returns how to undo it. */
+export function replaced<Target extends object, Name extends keyof Target>(
+  target: Target,
+  name: Name,
+  make: (original: Target[Name]) => Target[Name],
+): () => void {
+  const original = target[name];
+  target[name] = make(original);
+  return () => {
+    target[name] = original;
+  };
+}
+
+/** Documents as another one than their author reads them. */
+export function withSpecs(change: (spec: Json, deleting: boolean) => Json): () => void {
+  const target = Fleet.prototype as unknown as { planned: (record: ObjectRecord) => Json };
+  return replaced(
+    target,
+    'planned',
+    (planned) =>
+      function misread(this: Fleet, record) {
+        const object = planned.call(this, record);
+        return { ...object, spec: change(object.spec, object.deleting) };
+      },
+  );
+}
+
+export const isMutation = ({ method, url }: HttpRequest) => method !== 'GET' && !url.endsWith('/activity');
+
+export const isHeartbeat = ({ method, url, body }: HttpRequest) =>
+  method === 'POST' && url.endsWith('/activity') && !body?.includes('"release":true');
+
+/** With another body, as JSON. */
+export function rewritten(request: HttpRequest, change: (body: Json) => void): HttpRequest {
+  const body: Json = JSON.parse(request.body ?? '{}');
+  change(body);
+  return { ...request, body: JSON.stringify(body) };
+}
+
+let uuids = 0;
+export const newUuid = () => `00000000-0000-4000-8000-${String((uuids += 1)).padStart(12, '0')}`;
