@@ -20,8 +20,8 @@ export const decisions: readonly Mutant[] = [
   },
   {
     breaks: 'the wall clock is taken for the monotonic one',
-    foundBy: ['S4', 'S8', 'L1', 'L2', 'L3'],
-    seed: 8,
+    foundBy: ['S4', 'S8', 'L1', 'L2', 'L3', 'L6'],
+    seed: 24,
     sabotage: (options) => {
       const { clock } = options;
       return { ...options, clock: { ...clock, monotonicMs: () => clock.wallMs() } };
