@@ -2,18 +2,13 @@
 import { expect, test } from 'vitest';
 import { clusterMutants } from './cluster/mutants.ts';
 import { mutants } from './mutants/index.ts';
+import type { Mutant } from './mutants/tools.ts';
 import { scriptOf, type PlaceName } from './script.ts';
 import { run, type Result, type RunOptions } from './world.ts';
 
 const mostSeeds = 200;
 
-interface Broken {
-  readonly foundBy: readonly string[];
-  readonly seed?: number;
-  readonly patch?: () => () => void;
-}
-
-async function expectFound(mutant: Broken, place: PlaceName, options: RunOptions): Promise<void> {
+async function expectFound(mutant: Mutant<unknown>, place: PlaceName, options: RunOptions): Promise<void> {
   const undo = mutant.patch?.();
   let violation: Result['violation'];
   let last: number | undefined;
@@ -30,7 +25,7 @@ async function expectFound(mutant: Broken, place: PlaceName, options: RunOptions
 }
 
 /** All that do not find it are run to their end, which takes minutes; when the product has changed, another one may have to. */
-function seedsFor({ seed: known }: Broken): number[] {
+function seedsFor({ seed: known }: Mutant<unknown>): number[] {
   const seeds = Array.from({ length: mostSeeds }, (_, index) => index + 1);
   return known === undefined ? seeds : [known, ...seeds.filter((seed) => seed !== known)];
 }

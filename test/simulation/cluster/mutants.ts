@@ -4,19 +4,8 @@
  */
 import { Election, type KubernetesApi } from '../../../src/kubernetes/index.ts';
 import { ClusterStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
-import { replaced } from '../mutants/tools.ts';
+import { replaced, type Mutant } from '../mutants/tools.ts';
 import type { ReplicaSabotage } from './place.ts';
-
-export interface ClusterMutant {
-  readonly breaks: string;
-  /** The invariants that may tell of it. */
-  readonly foundBy: readonly string[];
-  /** Is tried first: it is known to find it. */
-  readonly seed?: number;
-  readonly sabotage?: ReplicaSabotage;
-  /** Changes the product for as long as a run lasts; returns how to undo it. */
-  readonly patch?: () => () => void;
-}
 
 /** The Kubernetes API with some of its methods replaced. */
 function withApi(change: (api: KubernetesApi) => Partial<KubernetesApi>): ReplicaSabotage {
@@ -35,7 +24,7 @@ function withApi(change: (api: KubernetesApi) => Partial<KubernetesApi>): Replic
 
 type SaveIntent = ClusterStore['saveIntent'];
 
-export const clusterMutants: readonly ClusterMutant[] = [
+export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
   {
     breaks: 'a leader acts on although its Lease has run out',
     // What it does not send, it writes over what the next one has written.

@@ -6,13 +6,14 @@ import type { ObjectRecord, StateStore } from '../../../src/state/index.ts';
 import type { Sabotage } from '../folder-place.ts';
 import type { Json } from '../watch.ts';
 
-export interface Mutant {
+/** `Change`: what is done to that which is handed to a process. */
+export interface Mutant<Change = Sabotage> {
   readonly breaks: string;
   /** The invariants that may tell of it. */
   readonly foundBy: readonly string[];
   /** Is tried first: it is known to find it. */
   readonly seed?: number;
-  readonly sabotage?: Sabotage;
+  readonly sabotage?: Change;
   /** Changes the product for as long as a run lasts; returns how to undo it. */
   readonly patch?: () => () => void;
 }

@@ -1,6 +1,26 @@
 /** Managers whose requests are other ones than they should be. */
 import type { HttpReply } from '../../../src/api/index.ts';
+import type { Sabotage } from '../folder-place.ts';
 import { isHeartbeat, isMutation, newUuid, onTheWire, rewritten, type Mutant } from './tools.ts';
+
+/** Those heartbeats of each task are sent, counted from 1; to the others the answer is the one before. */
+function withHeartbeats(isSent: (count: number) => boolean): Sabotage {
+  return (options, disk) => {
+    const counts = new Map<string, number>();
+    const replies = new Map<string, HttpReply>();
+    return onTheWire(async (request, next) => {
+      const body = request.body ?? '';
+      if (!isHeartbeat(request)) return next();
+      const count = (counts.get(body) ?? 0) + 1;
+      counts.set(body, count);
+      const before = replies.get(body);
+      if (before && !isSent(count)) return before;
+      const reply = await next();
+      if (reply.kind === 'reply' && reply.status === 200) replies.set(body, reply);
+      return reply;
+    })(options, disk);
+  };
+}
 
 export const wire: readonly Mutant[] = [
   {
@@ -46,21 +66,7 @@ export const wire: readonly Mutant[] = [
     breaks: 'of twelve heartbeats one is sent',
     foundBy: ['L5'],
     seed: 173,
-    sabotage: (options, disk) => {
-      const counts = new Map<string, number>();
-      const replies = new Map<string, HttpReply>();
-      return onTheWire(async (request, next) => {
-        const body = request.body ?? '';
-        if (!isHeartbeat(request)) return next();
-        const count = (counts.get(body) ?? 0) + 1;
-        counts.set(body, count);
-        const before = replies.get(body);
-        if (before && count % 12 !== 0) return before;
-        const reply = await next();
-        if (reply.kind === 'reply' && reply.status === 200) replies.set(body, reply);
-        return reply;
-      })(options, disk);
-    },
+    sabotage: withHeartbeats((count) => count === 1 || count % 12 === 0),
   },
   {
     breaks: 'a patch is sent with the revision before the one that was read',
@@ -94,21 +100,7 @@ export const wire: readonly Mutant[] = [
     breaks: 'no heartbeat follows the second one',
     foundBy: ['L5'],
     seed: 173,
-    sabotage: (options, disk) => {
-      const counts = new Map<string, number>();
-      const replies = new Map<string, HttpReply>();
-      return onTheWire(async (request, next) => {
-        const body = request.body ?? '';
-        if (!isHeartbeat(request)) return next();
-        const count = (counts.get(body) ?? 0) + 1;
-        counts.set(body, count);
-        const before = replies.get(body);
-        if (before && count > 2) return before;
-        const reply = await next();
-        if (reply.kind === 'reply' && reply.status === 200) replies.set(body, reply);
-        return reply;
-      })(options, disk);
-    },
+    sabotage: withHeartbeats((count) => count <= 2),
   },
   {
     breaks: 'the key of the account goes where it is not asked for',
