@@ -3,6 +3,7 @@ import { ControlApi, Limiter } from '../../../src/api/index.ts';
 import { settledStates } from '../../../src/plan/service-states.ts';
 import { Absences } from '../../../src/reconcile/observe.ts';
 import { Obstacles } from '../../../src/reconcile/obstacles.ts';
+import { Reconciler } from '../../../src/reconcile/reconciler.ts';
 import { ServicePass } from '../../../src/reconcile/service-pass.ts';
 import type { Json } from '../watch.ts';
 import { onTheWire, replaced, withSpecs, type Mutant } from './tools.ts';
@@ -113,6 +114,22 @@ export const decisions: readonly Mutant[] = [
         (configure): Limiter['configure'] =>
           function generous(this: Limiter, options) {
             configure.call(this, { ...options, concurrency: 1000 });
+          },
+      ),
+  },
+  {
+    breaks: 'what only time will tell is not looked at again',
+    foundBy: ['L1', 'L2', 'L3', 'L6'],
+    seed: 6,
+    patch: () =>
+      replaced(
+        Reconciler.prototype,
+        'pass',
+        (pass): Reconciler['pass'] =>
+          async function careless(this: Reconciler, ...of) {
+            const result = await pass.apply(this, of);
+            const isTimed = result.plan.kind === 'wait' && result.wake.kind === 'after';
+            return isTimed ? { ...result, wake: { kind: 'never' } } : result;
           },
       ),
   },

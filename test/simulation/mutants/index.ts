@@ -1,5 +1,5 @@
 /**
- * Managers that break one rule of safety each. The rule is broken from outside, by what is handed to the manager or by another
+ * Managers that break one rule each, of safety but for one. The rule is broken from outside, by what is handed to the manager or by another
  * method in place of one of its own while a run lasts. The simulation has to find each of them.
  */
 import { decisions } from './decisions.ts';
