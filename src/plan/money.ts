@@ -83,6 +83,27 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
   return undefined;
 }
 
+/** What these do may cost more than there was before. */
+const spending: ReadonlySet<string> = new Set([
+  'create-service',
+  'start-service',
+  'resize-service',
+  'create-volume',
+  'update-volume',
+]);
+/** What a balance was this long ago says nothing of what may be spent now. */
+const balanceFreshMs = 60_000;
+
+/** What costs more waits until the balance was read a short while ago; `ageMs`: how long ago that was. */
+export function freshnessGate(action: string, ageMs: number): Gate | undefined {
+  if (!spending.has(action) || ageMs <= balanceFreshMs) return undefined;
+  return {
+    kind: 'wait',
+    reason: 'AwaitingObservation',
+    message: `the balance was read ${Math.round(ageMs / 1000)} s ago, and is read again before more is spent`,
+  };
+}
+
 /** §5.4, §3 rule 2: what these do needs a verified e-mail address. */
 const needVerifiedEmail: ReadonlySet<string> = new Set([
   'create-service',

@@ -6,7 +6,7 @@
  * |-------------------------------------------|--------------|--------------------------------------------------|
  * | held                                      | none         | Wait for the service, or Hold when nobody has written it |
  * | held                                      | registering  | Wait                                             |
- * | held                                      | held         | InSync, until the deadline                       |
+ * | held                                      | held         | InSync, until the deadline; Hold when its heartbeats fail, and nobody has written its service |
  * | held in a service, and serviceRef names another one | any    | Hold: where it was registered it is beaten for, and released in the end |
  * | held, until a Job is over that nobody knows | none       | Wait: nothing is registered for it, and nothing disturbs the service meanwhile |
  * | held, after it was released               | any          | Hold: a released activity does not protect again |
@@ -73,6 +73,8 @@ export type TaskEnd = 'Released' | 'DeadlinePassed' | 'JobFinished' | 'Deleted';
 
 const longestRecheckMs = 3_600_000;
 const retryMs = 5000;
+/** Between two looks at a task whose heartbeats fail. */
+const failingMs = 60_000;
 
 export function taskEnd(
   { spec, deleting }: Pick<PlannedObject<ProtectedTaskSpec>, 'spec' | 'deleting'>,
@@ -121,7 +123,7 @@ function waitForJob(name: string, job: 'missing' | 'unknown'): Plan {
 }
 
 function planHolding({ object, service, lease, nowMs }: TaskInputs): Plan {
-  if (service.kind === 'dangling' && !lease) {
+  if (service.kind === 'dangling' && (!lease || lease.failure !== undefined)) {
     return holdFor('ReferenceNotFound', service.message, { path: ['spec', 'serviceRef', 'name'] });
   }
   if (service.kind === 'another') {
@@ -134,7 +136,9 @@ function planHolding({ object, service, lease, nowMs }: TaskInputs): Plan {
     const message = `the activity is being registered${lease?.failure === undefined ? '' : `: ${lease.failure}`}`;
     return waitFor('Registering', message, { recheckAfterMs: retryMs });
   }
-  return inSync([], leftUntilDeadline(object.spec, nowMs));
+  const left = leftUntilDeadline(object.spec, nowMs);
+  // Nothing else tells that its service has gone with its document.
+  return inSync([], lease.failure === undefined ? left : Math.min(left ?? failingMs, failingMs));
 }
 
 /** Milliseconds until it has to be looked whether the deadline has passed; undefined without one. */

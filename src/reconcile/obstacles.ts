@@ -6,7 +6,9 @@ import { describeOutcome, type Outcome } from '../api/index.ts';
 import { backoffMs, type Clock, type Random } from '../base/index.ts';
 import { classifyRefusal, fingerprint, stillScarce, type Receipt } from '../execute/index.ts';
 import {
+  freshnessGate,
   holdFor,
+  recheckMs,
   remediationReason,
   shut,
   verificationGate,
@@ -165,4 +167,24 @@ export function unverified(
 ): Plan | undefined {
   const gate = verificationGate(name, step.action.do, identity.emailVerified);
   return gate && shut(gate, [step, ...later], differences);
+}
+
+/** What costs more rests on what the account had a short while ago. */
+export function outdated(
+  { informer }: AccountHandle,
+  { step, later, differences }: Act,
+  nowMs: number,
+): Plan | undefined {
+  const gate = freshnessGate(
+    step.action.do,
+    nowMs - (informer.current?.startedAtMs ?? Number.NEGATIVE_INFINITY),
+  );
+  return (
+    gate &&
+    waitFor(gate.reason, gate.message, {
+      recheckAfterMs: recheckMs.progress,
+      steps: [step, ...later],
+      differences,
+    })
+  );
 }

@@ -37,7 +37,7 @@ import { kindOf } from './kinds.ts';
 import { causeOfNewDrift } from './drift-cause.ts';
 import { Absences } from './observe.ts';
 import { LastMutations } from './last-mutations.ts';
-import { Obstacles, unverified } from './obstacles.ts';
+import { Obstacles, outdated, unverified } from './obstacles.ts';
 import { Settlement } from './settlement.ts';
 import { Transitions } from './transitions.ts';
 import { Trust } from './trust.ts';
@@ -200,7 +200,8 @@ export class Reconciler {
     const obstacle =
       this.#behind() ?? unverified(account, plan) ?? this.#obstacles.find(kind.record(), plan.step);
     if (obstacle || preview) return undecided(obstacle ?? plan);
-    return undecided(await this.#execute(kind, account, plan));
+    const old = outdated(account, plan, this.#options.clock.monotonicMs());
+    return undecided(old ?? (await this.#execute(kind, account, plan)));
   }
 
   #behind(): Plan | undefined {
@@ -253,9 +254,12 @@ export class Reconciler {
    */
   #isStillPlanned(kind: KindPass, step: Step, plannedAtMs: number): boolean {
     const { clock, fleet, store } = this.#options;
-    if (fleet.behind || this.#blocked(kind.record(), kind, kind.account())) return false;
+    const account = kind.account();
+    if (fleet.behind || this.#blocked(kind.record(), kind, account)) return false;
     if (step.disruptive && clock.monotonicMs() - plannedAtMs > activitiesFreshMs) return false;
     const now = kind.plan();
+    if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
+      return false;
     // That its own restart is written down is no reason to wait for it.
     if (step.reason === remediationReason && kind.mayRemediate?.()) return true;
     const mark = (action: Step['action']) => fingerprint(action, store.digestKey);

@@ -200,8 +200,10 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   }
 
   protected gates(): Gates {
-    if (!this.handle || !this.snapshot) return noGates;
-    const gates = this.fleet.gates(this.handle, this.snapshot);
+    // Whatever the pass began with: what a request that had to wait may cost is asked when its turn comes.
+    const latest = this.handle?.informer.current ?? this.snapshot;
+    if (!this.handle || !latest) return noGates;
+    const gates = this.fleet.gates(this.handle, latest);
     const placement = this.placement();
     const creation = gates.creation ?? (placement && catalogGate(placement, this.catalog));
     return { ...gates, creation };

@@ -173,7 +173,7 @@ export class TaskPass extends LocalPass implements KindPass {
       return { kind: 'another', message };
     }
     if (!record && !fleet.snapshot.unusable.has(key)) {
-      const message = `there is no ContainerService ${name} in the namespace ${namespace}; add its document, or correct serviceRef`;
+      const message = `there is no ContainerService ${name} in the namespace ${namespace}; add its document, correct serviceRef, or end the task`;
       return { kind: 'dangling', message };
     }
     return record?.externalId === undefined

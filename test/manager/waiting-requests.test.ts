@@ -1,5 +1,6 @@
 /** A request may wait for its turn as long as `Retry-After` says, and what it was planned for may change meanwhile. */
 import { expect, test } from 'vitest';
+import { sleep } from '../../src/base/index.ts';
 import { objectKey } from '../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../support/desired.ts';
 import {
@@ -241,5 +242,52 @@ test('two services that swap their volumes do not wait for each other to go', as
       `POST /api/services/${otherId}/actions`,
     ]),
   );
+  await manager.stop();
+});
+
+/** A creation waits for its turn for so many seconds. */
+async function waitingCreation(seconds: number): Promise<ScriptedFleet> {
+  const fleet = await scriptedFleet(desiredOf(access));
+  const { tell, clock, api, manager } = fleet;
+  await clock.advance(60_000);
+  api.on[`GET /api/services/${nobodysId}`] = () => ({ status: 429, retryAfter: String(seconds) });
+  api.on['GET /api/catalog'] = async () => {
+    delete api.on['GET /api/catalog'];
+    const [account] = manager.accounts.handles();
+    await account?.api.service(nobodysId);
+    return undefined;
+  };
+  tell(desiredOf({ ...access, 'web.yaml': serviceDocument('web') }));
+  await clock.advance((seconds - 10) * 1000);
+  expect(api.news()).not.toContain('POST /api/services');
+  return fleet;
+}
+
+test('what costs more is not sent with the balance of before it had to wait', async () => {
+  const { clock, api, manager } = await waitingCreation(600);
+  const order: string[] = [];
+  api.on['GET /api/account'] = async () => {
+    await sleep(clock, 3000);
+    order.push('the balance is known');
+    return undefined;
+  };
+  api.on['POST /api/services'] = () => {
+    order.push('it is created');
+    return { status: 201, body: shownService() };
+  };
+  await clock.advance(60_000);
+  expect(order[0]).toBe('the balance is known');
+  expect(order).toContain('it is created');
+  await manager.stop();
+});
+
+test('what costs more is not sent when nothing is left by the time of its turn', async () => {
+  const { clock, api, manager } = await waitingCreation(30);
+  const body = { balanceMicros: 0, currency: 'USD', services: [], volumes: [], ledger: [] };
+  api.on['GET /api/account'] = () => ({ status: 200, body });
+  await clock.advance(60_000);
+  const asked = api.news();
+  expect(asked).toContain('GET /api/account');
+  expect(asked).not.toContain('POST /api/services');
   await manager.stop();
 });

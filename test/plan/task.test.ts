@@ -52,6 +52,20 @@ describe('a protected task', () => {
     expect(said(plan({ service }))).toBe('hold ReferenceNotFound');
   });
 
+  test('is held, too, when its service is gone with its document, and its heartbeats fail', () => {
+    const service = { kind: 'dangling', message: 'no such service' } as const;
+    const failing = { ...held, failure: 'refused with 404' };
+    expect(said(plan({ record: { lease }, lease: failing, service }))).toBe('hold ReferenceNotFound');
+    expect(said(plan({ record: { lease }, lease: held, service }))).toBe('in-sync');
+  });
+
+  test('whose heartbeats fail is looked at again, since nothing tells that its service has gone', () => {
+    const failing = { ...held, failure: 'refused with 404' };
+    expect(plan({ record: { lease }, lease: failing })).toMatchObject({ recheckAfterMs: 60_000 });
+    const spec = { until: { deadline: new Date(now + 5000).toISOString() } };
+    expect(plan({ spec, record: { lease }, lease: failing })).toMatchObject({ recheckAfterMs: 5000 });
+  });
+
   test('waits until its activity is registered, and says why it is not', () => {
     const lost = { phase: 'registering', failure: 'refused with 503', expiresInMs: undefined } as const;
     expect(plan({ record: { lease }, lease: lost })).toMatchObject({

@@ -61,6 +61,16 @@ export const regressions: readonly Regression[] = [
     'the answer to a release was not awaited, since the document of its task had gone with others',
     11000363,
   ),
+  inFolder(
+    'a service was created with a balance of before a stall, and one of after it was known',
+    15000069,
+    'aimed',
+  ),
+  inFolder(
+    'a task was beaten for without end in a service that was gone with its document, and nobody was told',
+    15500050,
+    'aimed',
+  ),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),

@@ -58,16 +58,18 @@ const s15Money: Invariant = (view) => {
     },
     received({ path }, { verdict, body }) {
       if (path !== '/api/account' || verdict !== 'done') return;
-      const recent = balances.filter(({ atMs }) => atMs > view.nowMs - freshMs);
+      const recent = balances.filter(({ atMs }) => atMs >= view.nowMs - freshMs);
       balances = [...recent, { atMs: view.nowMs, micros: body.balanceMicros }];
     },
     sent({ method, path, body }) {
       const creates = method === 'POST' && (path === '/api/services' || path === '/api/volumes');
-      if (!creates && body?.action !== 'start') return;
-      const best = Math.max(...balances.map(({ micros }) => micros));
-      if (best < view.minimumBalanceMicros) {
-        view.violated('S15', `${method} ${path} with a balance of ${best} micro-USD`);
-      }
+      const starts = body?.action === 'start';
+      const grows = method === 'PATCH' && body?.sizeGb !== undefined;
+      if (!creates && !starts && !grows) return;
+      const known = balances.filter(({ atMs }) => atMs >= view.nowMs - freshMs).map(({ micros }) => micros);
+      const best = Math.max(Number.NEGATIVE_INFINITY, ...known);
+      if (best < view.minimumBalanceMicros)
+        view.violated('S15', `${method} ${path}; the balance of this minute: ${best} micro-USD`);
     },
   };
 };
