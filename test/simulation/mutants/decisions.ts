@@ -12,6 +12,7 @@ export const decisions: readonly Mutant[] = [
   {
     breaks: 'the settle window is forgotten',
     foundBy: ['S4', 'S1'],
+    seed: 107,
     sabotage: (options) => ({ ...options, settleMs: 1 }),
   },
   {
@@ -120,7 +121,7 @@ export const decisions: readonly Mutant[] = [
   {
     breaks: 'what only time will tell is not looked at again',
     foundBy: ['L1', 'L2', 'L3', 'L6'],
-    seed: 6,
+    seed: 107,
     patch: () =>
       replaced(
         Reconciler.prototype,
