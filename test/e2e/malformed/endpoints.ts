@@ -171,7 +171,7 @@ export function endpointsFor(ids: Ids): Endpoint[] {
       body: { id: randomUUID(), name: 'malformed', release: false },
       fields: {
         id: { kind: { is: 'uuid' }, isRequired: true },
-        name: { kind: { is: 'text', longest: 128 }, isRequired: true },
+        name: { kind: { is: 'text', longest: 128, mayBeEmpty: true }, isRequired: true },
         release: { kind: { is: 'boolean' } },
       },
     },
