@@ -22,8 +22,8 @@ export const decisions: readonly Mutant[] = [
   },
   {
     breaks: 'the wall clock is taken for the monotonic one',
-    foundBy: ['S4', 'S8', 'L1', 'L2', 'L3', 'L6'],
-    seed: 24,
+    foundBy: ['S4', 'S8', 'L1', 'L2', 'L3', 'L5', 'L6'],
+    seed: 26,
     sabotage: (options) => {
       const { clock } = options;
       return { ...options, clock: { ...clock, monotonicMs: () => clock.wallMs() } };
