@@ -1,6 +1,6 @@
 /** What is left to be done once the faults have stopped: nothing may be, within a bounded time. */
 import { sameValue } from '../../src/base/index.ts';
-import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
+import { objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { environmentOf, withoutBeacon, type Document } from './documents.ts';
 import type { Users } from './users.ts';
 import type { Json, View } from './watch.ts';
@@ -19,17 +19,24 @@ const waitsForPeople = new Set([
   'ServiceNotThere',
 ]);
 
+/** It says what a person has to do, or waits for people. */
+function tellsPeople({ disk }: View, key: ObjectKey): boolean {
+  return (disk.record(key)?.status?.conditions ?? []).some(
+    ({ type, status, reason }) =>
+      (type === 'Stalled' && status === 'True') ||
+      (type === 'Reconciling' && status === 'True' && waitsForPeople.has(reason)),
+  );
+}
+
 /** An object that is not as wanted, and neither says what a person has to do nor waits for people. */
 export function stuck(view: View, users: Users): Unsettled | undefined {
   const documents = new Map(users.documents());
-  for (const { key, deletionRequestedAt, status } of view.disk.records()) {
+  for (const { key, deletionRequestedAt } of view.disk.records()) {
     const document = documents.get(key);
-    const isTold = (status?.conditions ?? []).some(
-      ({ type, status: is, reason }) =>
-        (type === 'Stalled' && is === 'True') ||
-        (type === 'Reconciling' && is === 'True' && waitsForPeople.has(reason)),
-    );
-    if (isTold || parseObjectKey(key).kind === 'Account') continue;
+    const service: string | undefined = document?.spec.serviceRef?.name;
+    const isOfTold =
+      service !== undefined && tellsPeople(view, objectKey('ContainerService', 'default', service));
+    if (isOfTold || tellsPeople(view, key) || parseObjectKey(key).kind === 'Account') continue;
     if (!document || deletionRequestedAt !== undefined)
       return { invariant: 'L2', message: `${key} is still there: ${told(view, key)}` };
     const problem =
