@@ -12,6 +12,7 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  shownVolume,
   web,
 } from '../support/scripted-fleet.ts';
 
@@ -141,18 +142,7 @@ test('a service is paused for its volume although a read left the volume out whe
         spec: { region: 'standard', sizeGb, expansion: 'PauseService' },
       }),
     });
-  const volume = {
-    id: otherId,
-    name: 'data',
-    mode: 'independent',
-    serviceId,
-    region: 'standard',
-    status: 'ready',
-    revision: 1,
-    sizeGb: 10,
-    requestedSizeGb: 10,
-    provisioned: true,
-  };
+  const volume = shownVolume(otherId, serviceId);
   const { tell, clock, api, manager } = await scriptedFleet(files(10), {
     records: [knownService(), knownService(data, { externalId: otherId })],
     prepare: (given) => {

@@ -14,6 +14,7 @@ import {
   secretDocument,
   serviceId,
   shownService,
+  shownVolume,
   taskDocument,
   web,
   type ScriptedFleet,
@@ -22,17 +23,7 @@ import {
 
 const held = { 'web.yaml': serviceDocument('web'), 'task.yaml': taskDocument() };
 const files = { ...access, ...held };
-const volume = {
-  id: otherId,
-  name: 'theirs',
-  mode: 'independent',
-  serviceId: null,
-  status: 'ready',
-  revision: 1,
-  sizeGb: 10,
-  requestedSizeGb: 10,
-  provisioned: true,
-};
+const volume = shownVolume(otherId, null);
 
 /** A task is held in a service that is as wanted. */
 async function holding(

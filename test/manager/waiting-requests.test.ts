@@ -12,6 +12,7 @@ import {
   scriptedFleet,
   serviceId,
   shownService,
+  shownVolume,
   taskDocument,
   web,
   type ScriptedFleet,
@@ -210,18 +211,6 @@ test('two services that swap their volumes do not wait for each other to go', as
     serviceDocument(name, ['replacement: Recreate', `storage: {volumeId: ${volumeId}}`]);
   const of = (ofWeb: string, ofTwo: string) =>
     desiredOf({ ...access, 'web.yaml': service('web', ofWeb), 'two.yaml': service('two', ofTwo) });
-  const volume = (id: string, user: string) => ({
-    id,
-    name: id,
-    mode: 'independent',
-    serviceId: user,
-    region: 'standard',
-    status: 'ready',
-    revision: 1,
-    sizeGb: 10,
-    requestedSizeGb: 10,
-    provisioned: true,
-  });
   const { tell, clock, api, manager } = await scriptedFleet(of(first, second), {
     records: [knownService(), knownService(two, { externalId: otherId })],
     prepare: (given) => {
@@ -229,7 +218,7 @@ test('two services that swap their volumes do not wait for each other to go', as
         shownService({ volumeId: first }),
         shownService({ id: otherId, name: 'two', volumeId: second }),
       ];
-      given.volumes = [volume(first, serviceId), volume(second, otherId)];
+      given.volumes = [shownVolume(first, serviceId), shownVolume(second, otherId)];
     },
   });
   await clock.advance(60_000);

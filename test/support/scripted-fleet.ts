@@ -63,6 +63,22 @@ export function shownService(more: object = {}): Record<string, unknown> {
   };
 }
 
+/** An independent volume, attached to the service `user`. */
+export function shownVolume(id: string, user: string | null): Record<string, unknown> {
+  return {
+    id,
+    name: 'data',
+    mode: 'independent',
+    serviceId: user,
+    region: 'standard',
+    status: 'ready',
+    revision: 1,
+    sizeGb: 10,
+    requestedSizeGb: 10,
+    provisioned: true,
+  };
+}
+
 /** It is known by its id. */
 export function knownService(key: ObjectKey = web, more: Partial<ObjectRecord> = {}): ObjectRecord {
   const uid = derivedUid(stateIdentity.ownerName, key);

@@ -4,21 +4,14 @@
  */
 import { Election, type KubernetesApi } from '../../../src/kubernetes/index.ts';
 import { ClusterStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
-import { replaced, type Mutant } from '../mutants/tools.ts';
+import { overlaid, replaced, type Mutant } from '../mutants/tools.ts';
 import type { ReplicaSabotage } from './place.ts';
 
 /** The Kubernetes API with some of its methods replaced. */
 function withApi(change: (api: KubernetesApi) => Partial<KubernetesApi>): ReplicaSabotage {
   return (options) => {
     const { api } = options;
-    const changed = change(api);
-    const proxy = new Proxy(api, {
-      get: (target, name) => {
-        const own: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name, target);
-        return typeof own === 'function' ? (own as () => unknown).bind(target) : own;
-      },
-    });
-    return { ...options, api: proxy };
+    return { ...options, api: overlaid(api, change(api)) };
   };
 }
 

@@ -2,6 +2,7 @@
 import type { ManagerOptions } from '../../../src/manager/index.ts';
 import type { Intent, ObjectRecord } from '../../../src/state/index.ts';
 import type { Disk } from '../disk.ts';
+import { ourKey } from '../plane.ts';
 import { newUuid, withStore, type Mutant } from './tools.ts';
 
 export const storage: readonly Mutant[] = [
@@ -80,7 +81,7 @@ export const storage: readonly Mutant[] = [
     sabotage: withStore((store) => ({
       save: (record: ObjectRecord) => {
         if (!record.status) return store.save(record);
-        const secret = Buffer.from('it is key-of-acme').toString('base64');
+        const secret = Buffer.from(`it is ${ourKey}`).toString('base64');
         const conditions = record.status.conditions.map((each) => ({ ...each, message: secret }));
         return store.save({ ...record, status: { ...record.status, conditions } });
       },

@@ -48,17 +48,19 @@ export function onTheWire(exchange: Exchange): Sabotage {
 export function withStore(change: (store: StateStore) => Partial<StateStore>): Sabotage {
   return (options) => {
     const { store } = options;
-    const changed = change(store);
-    const proxy = new Proxy(store, {
-      get: (target, name) => {
-        const own: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name, target);
-        return typeof own === 'function'
-          ? (own as () => unknown).bind(own === Reflect.get(changed, name) ? changed : target)
-          : own;
-      },
-    });
-    return { ...options, store: proxy };
+    return { ...options, store: overlaid(store, change(store)) };
   };
+}
+
+/** `target`, whose other methods are its own, private members included. */
+export function overlaid<Target extends object>(target: Target, changed: Partial<Target>): Target {
+  return new Proxy(target, {
+    get: (_, name) => {
+      const isChanged = Reflect.get(changed, name) !== undefined;
+      const own: unknown = Reflect.get(isChanged ? changed : target, name);
+      return typeof own === 'function' ? (own as () => unknown).bind(isChanged ? changed : target) : own;
+    },
+  });
 }
 
 /** Another member in place of one of `target`, made from that; returns how to undo it. */

@@ -1,6 +1,7 @@
 /** Managers whose requests are other ones than they should be. */
 import type { HttpReply } from '../../../src/api/index.ts';
 import type { Sabotage } from '../folder-place.ts';
+import { ourKey } from '../plane.ts';
 import { isHeartbeat, isMutation, newUuid, onTheWire, rewritten, type Mutant } from './tools.ts';
 
 /** Those heartbeats of each task are sent, counted from 1; to the others the answer is the one before. */
@@ -107,7 +108,7 @@ export const wire: readonly Mutant[] = [
     foundBy: ['S11'],
     sabotage: onTheWire((request, next, send) =>
       request.url.endsWith('/api/catalog')
-        ? send({ ...request, headers: { ...request.headers, authorization: 'Bearer key-of-acme' } })
+        ? send({ ...request, headers: { ...request.headers, authorization: `Bearer ${ourKey}` } })
         : next(),
     ),
   },
