@@ -1,5 +1,5 @@
 /** What accounts hold, with its cost. Pure. */
-import { clampedMicros } from '../plan/index.ts';
+import { clampedMicros, serviceBurn, volumeBurn } from '../plan/index.ts';
 import { renderTable } from './render.ts';
 import type { Holding, ManagedBy } from './survey.ts';
 import { oneLine } from './terminal-text.ts';
@@ -11,7 +11,7 @@ export interface InventoryItem {
   readonly id: string;
   readonly name: string | null;
   readonly state: string | null;
-  /** Null where the API shows no price; templates and registries cost nothing. */
+  /** What it costs now, by the rule of burn (plan/money.ts). Null where the API shows no price; templates and registries cost nothing. */
   readonly hourlyMicros: number | null;
   /** `object`: `Kind/namespace/name` of the folder that was given. */
   readonly managedBy: { readonly object: string } | { readonly owner: string } | null;
@@ -61,18 +61,22 @@ function itemOf(account: string, holding: Holding): InventoryItem {
       return {
         ...item,
         state: holding.value.state ?? null,
-        hourlyMicros: holding.value.hourlyMicros ?? null,
+        hourlyMicros: shownMicros(serviceBurn(holding.value)),
       };
     case 'StorageVolume':
       return {
         ...item,
         state: holding.value.status ?? null,
-        hourlyMicros: holding.value.hourlyMicros ?? null,
+        hourlyMicros: shownMicros(volumeBurn(holding.value)),
       };
     case 'ServiceTemplate':
     case 'ImageRegistry':
       return { ...item, state: null, hourlyMicros: 0 };
   }
+}
+
+function shownMicros(burn: bigint | undefined): number | null {
+  return burn === undefined ? null : clampedMicros(burn);
 }
 
 function shownManager(managedBy: ManagedBy): InventoryItem['managedBy'] {

@@ -135,7 +135,7 @@ const statuses = {
     state: state('service'),
     endpoint: text.describe('Where it can be reached.'),
     geography: text.describe('Where it is, as the provider resolved it.'),
-    hourlyMicros: micros('What it costs in an hour'),
+    hourlyMicros: micros('What it costs in an hour now; nothing while it holds no compute'),
     volumeId: text.describe('The id of the volume that is attached.'),
     template: text.describe('The template that it took values of.'),
     templateOutdated: z
@@ -152,7 +152,7 @@ const statuses = {
     requestedSizeGb: count.describe('The size in GB that it is to have.'),
     provisioned: z.boolean().optional().describe('Whether storage is held for it.'),
     serviceId: text.describe('The id of the service that it is attached to.'),
-    hourlyMicros: micros('What it costs in an hour'),
+    hourlyMicros: micros('What it costs in an hour now'),
   }),
   ServiceTemplate: z.object({
     ...common(),

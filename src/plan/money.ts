@@ -1,25 +1,46 @@
 /**
  * What an account costs and how long it lasts, in whole micro-USD: amounts go up to 2^53-1 each (§2), so they are
- * added up as BigInt.
+ * added up as BigInt, and clamped where they become JSON.
  *
- * Burn is what the API says things cost per hour, of everything that is not known to be free of charge: services in any
- * state but `paused`, `sleeping` and `deleting` (those hold no compute), volumes in any status but `deleting`.
- * What somebody else made in the account counts, too.
+ * The rule of burn, for everything that shows a cost: what the API says things cost per hour (`hourlyMicros`), of everything that is not
+ * known to be free of charge. Services that are `paused`, `sleeping` or `deleting` hold no compute, and cost nothing whatever price they
+ * show; volumes cost until they are `deleting`. What somebody else made in the account counts, too.
  */
 import type { wire } from '../api/index.ts';
 import type { Gate } from './types.ts';
 
 const withoutCompute = new Set(['paused', 'sleeping', 'deleting']);
+const largestMicros = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Micro-USD per hour. */
+/** A price as the API shows it: rounded up to whole micro-USD. Undefined when none is shown, or what is shown can't be one. */
+export function priceOf(shown: unknown): bigint | undefined {
+  if (typeof shown !== 'number' || !(shown >= 0) || shown > Number.MAX_SAFE_INTEGER) return undefined;
+  return BigInt(Math.ceil(shown));
+}
+
+/** Whether it holds compute, as far as is known. */
+export function holdsCompute({ state }: Pick<wire.Service, 'state'>): boolean {
+  return !withoutCompute.has(state ?? '');
+}
+
+/** Micro-USD per hour that a service costs now; undefined when it costs something, and shows no price. */
+export function serviceBurn(service: Pick<wire.Service, 'state' | 'hourlyMicros'>): bigint | undefined {
+  return holdsCompute(service) ? priceOf(service.hourlyMicros) : 0n;
+}
+
+/** The same of a volume. */
+export function volumeBurn({
+  status,
+  hourlyMicros,
+}: Pick<wire.Volume, 'status' | 'hourlyMicros'>): bigint | undefined {
+  return status === 'deleting' ? 0n : priceOf(hourlyMicros);
+}
+
+/** Micro-USD per hour. What shows no price costs nothing that is known. */
 export function burnMicrosPerHour(services: Iterable<wire.Service>, volumes: Iterable<wire.Volume>): bigint {
   let sum = 0n;
-  for (const { state, hourlyMicros } of services) {
-    if (!withoutCompute.has(state ?? '')) sum += BigInt(hourlyMicros ?? 0);
-  }
-  for (const { status, hourlyMicros } of volumes) {
-    if (status !== 'deleting') sum += BigInt(hourlyMicros ?? 0);
-  }
+  for (const service of services) sum += serviceBurn(service) ?? 0n;
+  for (const volume of volumes) sum += volumeBurn(volume) ?? 0n;
   return sum;
 }
 
@@ -32,8 +53,7 @@ export function runwaySeconds(balanceMicros: number, burn: bigint): number | und
 
 /** For JSON, which has no BigInt: amounts beyond what a number holds exactly are cut to that. */
 export function clampedMicros(micros: bigint): number {
-  const largest = BigInt(Number.MAX_SAFE_INTEGER);
-  return Number(micros > largest ? largest : micros);
+  return Number(micros > largestMicros ? largestMicros : micros);
 }
 
 export interface Funds {

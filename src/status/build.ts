@@ -1,7 +1,14 @@
 /** `status` of each kind: conditions, drift, the last mutation, and what the API tells. Never a secret value. */
 import type { ProbeResult, wire } from '../api/index.ts';
 import { rfc3339 } from '../base/index.ts';
-import { toldText, type Observation, type Plan } from '../plan/index.ts';
+import {
+  clampedMicros,
+  serviceBurn,
+  toldText,
+  volumeBurn,
+  type Observation,
+  type Plan,
+} from '../plan/index.ts';
 import type { ContainerServiceSpec } from '../resources/index.ts';
 import type { Intent, ObjectRecord, ObjectStatus } from '../state/index.ts';
 import { buildConditions, type ConditionInputs, type Health } from './conditions.ts';
@@ -114,7 +121,8 @@ function runningHealth(
 
 export function observedService(observation: Observation<wire.Service>): Record<string, unknown> {
   if (observation.kind !== 'present') return {};
-  const { state, endpoint, geography, hourlyMicros, volumeId } = observation.value;
+  const { state, endpoint, geography, volumeId } = observation.value;
+  const hourlyMicros = shownMicros(serviceBurn(observation.value));
   return present({ state, endpoint, geography, hourlyMicros, volumeId });
 }
 
@@ -135,8 +143,14 @@ export function volumeHealth(observation: Observation<wire.Volume>): Health {
 
 export function observedVolume(observation: Observation<wire.Volume>): Record<string, unknown> {
   if (observation.kind !== 'present') return {};
-  const { status, sizeGb, requestedSizeGb, provisioned, serviceId, hourlyMicros } = observation.value;
+  const { status, sizeGb, requestedSizeGb, provisioned, serviceId } = observation.value;
+  const hourlyMicros = shownMicros(volumeBurn(observation.value));
   return present({ state: status, sizeGb, requestedSizeGb, provisioned, serviceId, hourlyMicros });
+}
+
+/** By the rule of burn (plan/money.ts): what it costs now, not what it would cost if it ran. */
+function shownMicros(burn: bigint | undefined): number | undefined {
+  return burn === undefined ? undefined : clampedMicros(burn);
 }
 
 function notReady(reason: string, message: string): Health {

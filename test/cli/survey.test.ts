@@ -99,7 +99,7 @@ describe('the inventory', () => {
           hourlyMicros: 1_000_000,
           environmentNames: [marked(stranger, 'x')],
         },
-        { id: id(3), state: 'paused', environmentNames: [] },
+        { id: id(3), state: 'running', environmentNames: [] },
       ],
       volumes: [{ id: id(4), name: 'data', status: 'ready', mode: 'independent', hourlyMicros: 2778 }],
       registries: [{ id: id(5), repository: 'ghcr.io/acme/web' }],
@@ -121,6 +121,35 @@ describe('the inventory', () => {
       managedBy: null,
     });
     expect(totals).toEqual({ items: 4, hourlyMicros: 152_778, unpriced: 1 });
+  });
+
+  test('prices what holds no compute at nothing, whatever price it shows', () => {
+    const services = ['running', 'paused', 'sleeping', 'deleting'].map((state, index) => ({
+      id: id(index),
+      state,
+      hourlyMicros: 972_000,
+      environmentNames: [],
+    }));
+    const { items, totals } = inventoryOf(
+      [{ account: 'default/default', holdings: survey(contents({ services }), undefined) }],
+      false,
+    );
+    expect(items.map(({ hourlyMicros }) => hourlyMicros)).toEqual([972_000, 0, 0, 0]);
+    expect(totals).toEqual({ items: 4, hourlyMicros: 972_000, unpriced: 0 });
+  });
+
+  test('a price that can be none is none', () => {
+    const services = [-5, Number.NaN, 1e300].map((hourlyMicros, index) => ({
+      id: id(index),
+      state: 'running',
+      hourlyMicros,
+      environmentNames: [],
+    }));
+    const { totals } = inventoryOf(
+      [{ account: 'default/default', holdings: survey(contents({ services }), undefined) }],
+      false,
+    );
+    expect(totals).toEqual({ items: 3, hourlyMicros: 0, unpriced: 3 });
   });
 
   test('shows on request also what others manage, and who they are', () => {

@@ -44,6 +44,14 @@ describe('burn', () => {
     expect(burnMicrosPerHour([priced('running', null), aService()], volumes)).toBe(20n);
   });
 
+  test.each([
+    [0.2, 1n],
+    [-1, 0n],
+    [Number.POSITIVE_INFINITY, 0n],
+  ])('a price of %s counts as %s', (hourlyMicros, expected) => {
+    expect(burnMicrosPerHour([{ ...aService({ state: 'running' }), hourlyMicros }], [])).toBe(expected);
+  });
+
   // COVERAGE 86, 88
   test('law: the sum is exact, whatever the amounts', () => {
     const amounts = fc.array(fc.maxSafeNat(), { maxLength: 50 });

@@ -228,6 +228,15 @@ describe('what else is told', () => {
     expect(statusOf(acting).drift).toBeUndefined();
   });
 
+  test('a price is what it costs now: nothing while it holds no compute', () => {
+    const told = ['running', 'paused', 'sleeping'].map((state) =>
+      observedService({ kind: 'present', value: aService({ state, hourlyMicros: 972_000 }) }),
+    );
+    expect(told.map(({ hourlyMicros }) => hourlyMicros)).toEqual([972_000, 0, 0]);
+    const volume = aVolume({ status: 'deleting', hourlyMicros: 1400 });
+    expect(observedVolume({ kind: 'present', value: volume })).toMatchObject({ hourlyMicros: 0 });
+  });
+
   // COVERAGE 55, 62
   test('what the API does not tell is left out', () => {
     const value = aService({ endpoint: 'https://x.example', hourlyMicros: 12 });
