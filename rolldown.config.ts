@@ -6,8 +6,6 @@ import type { BuildOptions, Plugin } from 'rolldown';
 export default {
   input: 'src/main.ts',
   platform: 'node',
-  // For ssh and BuildKit, which are not used: dockerode asks for them only where they are.
-  resolve: { alias: { ssh2: false, '@grpc/grpc-js': false, '@grpc/proto-loader': false, protobufjs: false } },
   // A file of ours does nothing by being imported; so a command does not load what it uses nothing of.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(?!main\.ts$)/, sideEffects: false }] },
   plugins: [thirdParty()],

@@ -9,34 +9,15 @@
  * | `refused` | answered another 4xx | the request can't be carried out as it is |
  */
 import type { Readable } from 'node:stream';
-import Docker from 'dockerode';
 import type { PullCredentials } from '../runtime.ts';
-import { jsonLines } from './frames.ts';
+import {
+  EngineConnection,
+  EngineError,
+  type EngineAddress,
+  type EngineRequest,
+} from './engine-connection.ts';
 
-type FailureKind = 'unreachable' | 'failed' | 'refused';
-
-export class EngineError extends Error {
-  override readonly name = 'EngineError';
-  readonly kind: FailureKind;
-  /** 0 when there was no answer. */
-  readonly status: number;
-
-  constructor(kind: FailureKind, message: string, status = 0) {
-    super(message);
-    this.kind = kind;
-    this.status = status;
-  }
-
-  /** The same failure in other words. */
-  saying(message: string): EngineError {
-    return new EngineError(this.kind, message, this.status);
-  }
-}
-
-/** Where the engine listens. */
-export type EngineAddress =
-  | { readonly socketPath: string }
-  | { readonly host: string; readonly port: number };
+export { EngineError, type EngineAddress };
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -69,36 +50,91 @@ export interface Statistics {
   readonly networks?: Readonly<Record<string, { readonly rx_bytes: number }>>;
 }
 
-export type ContainerSpec = Omit<Docker.ContainerCreateOptions, 'name'>;
-export type Inspection = Docker.ContainerInspectInfo;
-export type ExecInspection = Docker.ExecInspectInfo;
+/** What a container is created from, in the engine's own words. */
+export interface ContainerSpec {
+  readonly Image: string;
+  readonly Cmd?: readonly string[];
+  readonly Env: readonly string[];
+  readonly Labels: Labels;
+  readonly StopTimeout: number;
+  readonly ExposedPorts?: Readonly<Record<string, object>>;
+  readonly HostConfig: HostConfig;
+}
 
-/** The longest that the engine may be silent while it answers; a stop takes its grace period. */
-const silenceMs = 60_000;
+/** What was asked of the host for a container; what an inspection shows may lack any of it. */
+export interface HostConfig {
+  readonly NanoCpus?: number;
+  readonly Memory?: number;
+  readonly MemorySwap?: number;
+  readonly PidsLimit?: number;
+  readonly DeviceRequests?: readonly DeviceRequest[];
+  readonly NetworkMode?: string;
+  readonly PortBindings?: Readonly<Record<string, readonly PortBinding[]>>;
+  readonly Mounts?: readonly { readonly Type: 'volume'; readonly Source: string; readonly Target: string }[];
+  readonly RestartPolicy?: { readonly Name: 'no' };
+  readonly SecurityOpt?: readonly string[];
+  readonly CapDrop?: readonly string[];
+  readonly LogConfig?: { readonly Type: 'json-file'; readonly Config: Labels };
+}
+
+export interface DeviceRequest {
+  readonly Count?: number;
+  readonly DeviceIDs?: readonly string[];
+  readonly Capabilities: readonly (readonly string[])[];
+}
+
+export interface PortBinding {
+  readonly HostIp: string;
+  readonly HostPort: string;
+}
+
+/** What is used of how a container stands. */
+export interface Inspection {
+  readonly State: {
+    readonly Running: boolean;
+    readonly ExitCode: number;
+    readonly OOMKilled?: boolean;
+    /** RFC 3339; of the year 1 when it was never started. */
+    readonly StartedAt: string;
+  };
+  readonly HostConfig: HostConfig;
+  readonly NetworkSettings: {
+    readonly Ports?: Readonly<Record<string, readonly PortBinding[] | null>> | null;
+  };
+}
+
+export interface ExecInspection {
+  readonly Running: boolean;
+  readonly ExitCode: number | null;
+  /** On the engine's machine. */
+  readonly Pid: number;
+}
+
+const isGone = 404;
+const isForbidden = 403;
+const alreadyIs = 304;
 
 export class Engine {
-  /** For what is answered soon. */
-  readonly #docker: Docker;
-  /** For streams, which may be silent for long. */
-  readonly #streaming: Docker;
+  readonly #connection: EngineConnection;
 
   constructor(address: EngineAddress) {
-    // An empty host keeps dockerode from looking into the environment by itself.
-    const connection =
-      'host' in address ? { ...address, protocol: 'http' as const } : { host: '', ...address };
-    this.#docker = new Docker({ ...connection, timeout: silenceMs });
-    this.#streaming = new Docker(connection);
+    this.#connection = new EngineConnection(address);
   }
 
   async ping(): Promise<void> {
-    await answered(this.#docker.ping());
+    const stream = await this.#connection.stream({ method: 'GET', path: ['_ping'] });
+    stream.resume();
   }
 
   async containers(labels: Labels): Promise<ListedContainer[]> {
-    const listed = await answered(
-      this.#docker.listContainers({ all: true, filters: { label: pairs(labels) } }),
-    );
-    return listed.map(({ Id, Labels: own, State }) => ({
+    const listed = await this.#connection.json<
+      readonly { readonly Id: string; readonly Labels: Labels; readonly State: string }[]
+    >({
+      method: 'GET',
+      path: ['containers', 'json'],
+      query: { all: true, filters: { label: pairs(labels) } },
+    });
+    return (listed ?? []).map(({ Id, Labels: own, State }) => ({
       id: Id,
       labels: own,
       isRunning: State === 'running' || State === 'paused',
@@ -107,38 +143,40 @@ export class Engine {
 
   /** Undefined when there is no such container. */
   inspect(id: string): Promise<Inspection | undefined> {
-    return unlessGone(this.#docker.getContainer(id).inspect());
+    return this.#connection.json({ method: 'GET', path: ['containers', id, 'json'], accept: [isGone] });
   }
 
   async createContainer(name: string, spec: ContainerSpec): Promise<string> {
-    // dockerode would put the whole specification into the URL, too, with the values of the environment.
-    const options = { _query: { name }, _body: spec } as Docker.ContainerCreateOptions;
-    return (await answered(this.#docker.createContainer(options))).id;
+    return this.#id({ method: 'POST', path: ['containers', 'create'], query: { name }, body: spec });
   }
 
   async start(id: string): Promise<void> {
-    await answered(this.#docker.getContainer(id).start(), alreadyIs);
+    await this.#connection.json({ method: 'POST', path: ['containers', id, 'start'], accept: [alreadyIs] });
   }
 
   async stop(id: string, graceSeconds: number): Promise<void> {
-    await answered(this.#docker.getContainer(id).stop({ t: graceSeconds }), alreadyIs, isGone);
+    const path = ['containers', id, 'stop'];
+    const query = { t: graceSeconds };
+    await this.#connection.json({ method: 'POST', path, query, accept: [alreadyIs, isGone] });
   }
 
   /** Also a running one; with its anonymous volumes. */
   async remove(id: string): Promise<void> {
-    await answered(this.#docker.getContainer(id).remove({ force: true, v: true }), isGone);
+    const query = { force: true, v: true };
+    await this.#connection.json({ method: 'DELETE', path: ['containers', id], query, accept: [isGone] });
   }
 
   /** Throws `refused`, too, when the engine began and then said in its stream that it can't be done. */
   async pull(image: ImageName, credentials: PullCredentials | undefined, signal: AbortSignal): Promise<void> {
-    const options = { fromImage: image.repository, tag: image.tag, abortSignal: signal };
     const registry = image.repository.split('/')[0] ?? '';
-    const stream = await answered(
-      credentials
-        ? this.#streaming.createImage({ ...credentials, serveraddress: registry }, options)
-        : this.#streaming.createImage(options),
-    );
-    for await (const line of read<{ error?: string }>(stream)) {
+    const stream = await this.#connection.stream({
+      method: 'POST',
+      path: ['images', 'create'],
+      query: { fromImage: image.repository, tag: image.tag },
+      credentials: credentials && { ...credentials, serveraddress: registry },
+      signal,
+    });
+    for await (const line of this.#connection.lines<{ error?: string }>(stream)) {
       if (line.error !== undefined) throw new EngineError('refused', line.error);
     }
   }
@@ -150,9 +188,9 @@ export class Engine {
   async ensureNetwork(name: string, labels: Labels): Promise<void> {
     // podman lets its networks reach one another unless told so; Docker never does, and ignores the option.
     const Options = { isolate: 'true' };
-    const network = { Name: name, Driver: 'bridge', CheckDuplicate: true, Options, Labels: labels };
+    const body = { Name: name, Driver: 'bridge', CheckDuplicate: true, Options, Labels: labels };
     try {
-      await answered(this.#docker.createNetwork(network));
+      await this.#connection.json({ method: 'POST', path: ['networks', 'create'], body });
     } catch (error) {
       if (!(error instanceof EngineError) || error.kind !== 'failed') throw error;
     }
@@ -160,61 +198,82 @@ export class Engine {
 
   /** Unless somebody else has put a container into it. */
   async removeNetwork(name: string): Promise<void> {
-    await answered(this.#docker.getNetwork(name).remove(), isGone, isForbidden);
+    const accept = [isGone, isForbidden];
+    await this.#connection.json({ method: 'DELETE', path: ['networks', name], accept });
   }
 
   /** Also when there is one already. */
   async createVolume(name: string, labels: Labels): Promise<void> {
-    await answered(this.#docker.createVolume({ Name: name, Labels: labels }));
+    const body = { Name: name, Labels: labels };
+    await this.#connection.json({ method: 'POST', path: ['volumes', 'create'], body });
   }
 
   async hasVolume(name: string): Promise<boolean> {
-    return (await unlessGone(this.#docker.getVolume(name).inspect())) !== undefined;
+    const found = await this.#connection.json({ method: 'GET', path: ['volumes', name], accept: [isGone] });
+    return found !== undefined;
   }
 
   async volumes(labels: Labels): Promise<Labels[]> {
-    const listed = await answered(this.#docker.listVolumes({ filters: { label: pairs(labels) } }));
-    return (listed.Volumes ?? []).map((volume) => volume.Labels ?? {});
+    const listed = await this.#connection.json<{
+      readonly Volumes?: readonly { readonly Labels?: Labels | null }[] | null;
+    }>({ method: 'GET', path: ['volumes'], query: { filters: { label: pairs(labels) } } });
+    return (listed?.Volumes ?? []).map((volume) => volume.Labels ?? {});
   }
 
   async removeVolume(name: string): Promise<void> {
-    await answered(this.#docker.getVolume(name).remove(), isGone);
+    await this.#connection.json({ method: 'DELETE', path: ['volumes', name], accept: [isGone] });
   }
 
   /** Undefined when the container is gone or doesn't run. */
   async statistics(id: string): Promise<Statistics | undefined> {
-    const options = { stream: false, 'one-shot': true } as const;
-    const statistics: Statistics | undefined = await unlessGone(this.#docker.getContainer(id).stats(options));
+    const path = ['containers', id, 'stats'];
+    const query = { stream: false, 'one-shot': true };
+    const statistics = await this.#connection.json<Statistics>({
+      method: 'GET',
+      path,
+      query,
+      accept: [isGone],
+    });
     return statistics?.cpu_stats ? statistics : undefined;
   }
 
   /** What the container has written until now, in frames (frames.ts). */
-  async logs(id: string): Promise<Readable> {
-    // `follow` makes dockerode hand over a stream; the engine is not asked to follow.
-    const options = { follow: true, _query: { stdout: true, stderr: true } } as const;
-    return readable(await answered(this.#streaming.getContainer(id).logs(options)));
+  logs(id: string): Promise<Readable> {
+    const query = { stdout: true, stderr: true };
+    return this.#connection.stream({ method: 'GET', path: ['containers', id, 'logs'], query });
   }
 
-  async createExec(containerId: string, command: readonly string[]): Promise<string> {
-    const options = { Cmd: [...command], AttachStdout: true, AttachStderr: true };
-    return (await answered(this.#docker.getContainer(containerId).exec(options))).id;
+  createExec(containerId: string, command: readonly string[]): Promise<string> {
+    const body = { Cmd: command, AttachStdout: true, AttachStderr: true };
+    return this.#id({ method: 'POST', path: ['containers', containerId, 'exec'], body });
   }
 
-  /** What the command writes, in frames. `signal` ends the wait for its start. */
-  async startExec(id: string, signal: AbortSignal): Promise<Readable> {
-    const options = { hijack: true, stdin: false, abortSignal: signal };
-    return readable(await answered(this.#streaming.getExec(id).start(options)));
+  /** What the command writes, in frames. `signal` ends the wait for its start, and the stream. */
+  startExec(id: string, signal: AbortSignal): Promise<Readable> {
+    const body = { Detach: false, Tty: false };
+    return this.#connection.stream({ method: 'POST', path: ['exec', id, 'start'], body, signal });
   }
 
-  inspectExec(id: string): Promise<ExecInspection> {
-    return answered(this.#docker.getExec(id).inspect());
+  async inspectExec(id: string): Promise<ExecInspection> {
+    return whole(await this.#connection.json({ method: 'GET', path: ['exec', id, 'json'] }));
   }
 
   /** Endless, until the signal or the engine ends it. What happens after the call is in it. */
   async events(labels: Labels, signal: AbortSignal): Promise<AsyncIterable<EngineEvent>> {
-    const filters = { type: ['container' as const], label: pairs(labels) };
-    const stream = await answered(this.#streaming.getEvents({ filters, abortSignal: signal }));
-    return containerEvents(stream);
+    const query = { filters: { type: ['container'], label: pairs(labels) } };
+    const stream = await this.#connection.stream({ method: 'GET', path: ['events'], query, signal });
+    return this.#containerEvents(stream);
+  }
+
+  async *#containerEvents(stream: Readable): AsyncGenerator<EngineEvent> {
+    for await (const { Action = '', Actor } of this.#connection.lines<EventLine>(stream)) {
+      yield { action: Action, labels: Actor?.Attributes ?? {} };
+    }
+  }
+
+  /** Of what was made. */
+  async #id(asked: EngineRequest): Promise<string> {
+    return whole(await this.#connection.json<{ readonly Id: string }>(asked)).Id;
   }
 }
 
@@ -223,58 +282,12 @@ interface EventLine {
   readonly Actor?: { readonly Attributes?: Labels };
 }
 
-async function* containerEvents(stream: NodeJS.ReadableStream): AsyncGenerator<EngineEvent> {
-  for await (const { Action = '', Actor } of read<EventLine>(stream)) {
-    yield { action: Action, labels: Actor?.Attributes ?? {} };
-  }
-}
-
-/** The lines of a stream; when it breaks off, the engine is `unreachable`. */
-async function* read<Line>(stream: NodeJS.ReadableStream): AsyncGenerator<Line> {
-  try {
-    for await (const line of jsonLines(readable(stream))) yield line as Line;
-  } catch (error) {
-    throw failureOf(error);
-  }
-}
-
-/** dockerode types its streams by an interface of old; they are those of Node. */
-function readable(stream: NodeJS.ReadableStream): Readable {
-  return stream as Readable;
-}
-
 function pairs(labels: Labels): string[] {
   return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 }
 
-const isGone = 404;
-const isForbidden = 403;
-const alreadyIs = 304;
-const isInTheWay = 409;
-
-/** The answer, or undefined for one of the statuses that are `accepted`; otherwise throws an `EngineError`. */
-async function answered<Answer>(call: Promise<Answer>): Promise<Answer>;
-async function answered<Answer>(call: Promise<Answer>, ...accepted: number[]): Promise<Answer | undefined>;
-async function answered<Answer>(call: Promise<Answer>, ...accepted: number[]): Promise<Answer | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    const failure = failureOf(error);
-    if (accepted.includes(failure.status)) return undefined;
-    throw failure;
-  }
-}
-
-function unlessGone<Answer>(call: Promise<Answer>): Promise<Answer | undefined> {
-  return answered(call, isGone);
-}
-
-function failureOf(error: unknown): EngineError {
-  if (error instanceof EngineError) return error;
-  const { statusCode = 0, json, message } = error as { statusCode?: number; json?: unknown; message: string };
-  if (statusCode === 0) return new EngineError('unreachable', message);
-  const told =
-    typeof json === 'object' && json !== null && 'message' in json ? String(json.message) : message;
-  const isRefused = statusCode < 500 && statusCode !== isInTheWay;
-  return new EngineError(isRefused ? 'refused' : 'failed', told, statusCode);
+/** Throws where the engine answered nothing: what it did is unknown. */
+function whole<Answer>(answer: Answer | undefined): Answer {
+  if (answer === undefined) throw new EngineError('unreachable', 'the engine answered nothing');
+  return answer;
 }
