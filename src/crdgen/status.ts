@@ -6,6 +6,8 @@ import { z } from 'zod';
 import { conditionTypes, listOf, type ManagedKind } from '../resources/index.ts';
 
 const text = z.string().optional();
+/** That a rule compares: it has to have a bound, that of `toldText`. */
+const shownText = z.string().max(500).optional();
 const count = z.int().optional();
 const time = z.iso.datetime({ offset: true }).optional();
 const micros = (what: string) => z.int().optional().describe(`${what}, in micro-USD.`);
@@ -134,9 +136,10 @@ const statuses = {
     ...common(),
     state: state('service'),
     endpoint: text.describe('Where it can be reached.'),
-    geography: text.describe('Where it is, as the provider resolved it.'),
+    region: shownText.describe('Its region, as the provider shows it.'),
+    geography: shownText.describe('Where it is, as the provider resolved it.'),
     hourlyMicros: micros('What it costs in an hour now; nothing while it holds no compute'),
-    volumeId: text.describe('The id of the volume that is attached.'),
+    volumeId: shownText.describe('The id of the volume that is attached.'),
     template: text.describe('The template that it took values of.'),
     templateOutdated: z
       .array(z.string())
@@ -148,6 +151,8 @@ const statuses = {
   StorageVolume: z.object({
     ...common(),
     state: state('volume'),
+    region: shownText.describe('Its region, as the provider shows it.'),
+    geography: shownText.describe('Where it is, as the provider resolved it.'),
     sizeGb: count.describe('Its size in GB.'),
     requestedSizeGb: count.describe('The size in GB that it is to have.'),
     provisioned: z.boolean().optional().describe('Whether storage is held for it.'),
@@ -176,7 +181,7 @@ const statuses = {
   }),
   ImageRegistry: z.object({
     ...common(),
-    repository: text.describe('The repository, as the provider knows it.'),
+    repository: shownText.describe('The repository, as the provider knows it.'),
     linkedServices: z
       .array(
         z

@@ -4,6 +4,8 @@
  * `ShrinkRefused`), and they do so in a cluster with what these rules let pass: what was edited before the id was known, and
  * what only the provider can tell.
  *
+ * What is written as the provider shows it (`status`) changes nothing, in whatever words it was asked for.
+ *
  * An object that is held as `ImmutableFieldChanged` may be edited freely: else the edit that mends it would be refused.
  */
 import type { CelRule, ManagedKind } from '../resources/index.ts';
@@ -40,24 +42,39 @@ const orDefault = (self: string, field: string, value: string) =>
   `(has(${self}.spec.${field}) ? ${self}.spec.${field} : ${value})`;
 
 const sameAccount = unchanged('spec.accountRef.name');
-const sameRegion = unchanged('spec.region');
-const sameGeography = `${orDefault('self', 'geography', "'auto'")} == ${orDefault('oldSelf', 'geography', "'auto'")}`;
+/** As the provider shows it. There is a status: the rule is not asked before. */
+const asShown = (field: string, status = field) =>
+  `(has(self.spec.${field}) && has(oldSelf.status.${status}) && self.spec.${field} == oldSelf.status.${status})`;
+const sameRegion = `${unchanged('spec.region')} || ${asShown('region')}`;
+/** `auto` is any place, also the one that was asked for before. */
+const sameGeography =
+  `${orDefault('self', 'geography', "'auto'")} == 'auto' || ` +
+  `${alike('spec.geography')} || ${asShown('geography')}`;
 
 /** An adopted service has the name that it has, unless the spec gives one. */
 const sameName =
   `(has(self.spec.adopt) && !${bothGive('spec.serviceName')}) || ` +
   `${orDefault('self', 'serviceName', 'self.metadata.name')} == ${orDefault('oldSelf', 'serviceName', 'oldSelf.metadata.name')}`;
 
-/** Storage that is no longer spoken of stays; and a volume may be named by its object as well as by its id. */
+/**
+ * Storage that is no longer spoken of stays; and a volume may be named by its object as well as by its id, also one that was made with
+ * the service. Only the provider can tell whether it is that one, and which mode it has where none was given: the planner holds the rest.
+ */
+const sameMade =
+  `${alike('spec.storage.volumeGb')} && (${alike('spec.storage.volumeMode')} || ` +
+  '(has(self.spec.storage.volumeMode) && !has(oldSelf.spec.storage.volumeMode)))';
+const madeIsNamed =
+  'has(oldSelf.spec.storage.volumeGb) && ' +
+  `(has(self.spec.storage.volumeRef) || ${asShown('storage.volumeId', 'volumeId')})`;
 const sameStorage =
-  `!has(self.spec.storage) || (has(oldSelf.spec.storage) && ${alike('spec.storage.volumeGb')} && ${alike('spec.storage.volumeMode')} && ` +
+  `!has(self.spec.storage) || (has(oldSelf.spec.storage) && ((${madeIsNamed}) || (${sameMade} && ` +
   ['volumeId', 'volumeRef.name']
     .map((field) => {
       const [first = ''] = field.split('.');
       return `(!${bothGive(`spec.storage.${first}`)} || ${unchanged(`spec.storage.${field}`)})`;
     })
     .join(' && ') +
-  ')';
+  ')))';
 
 const notSmaller =
   'self.spec.sizeGb >= oldSelf.spec.sizeGb || !has(oldSelf.status) || !has(oldSelf.status.sizeGb) || ' +
@@ -85,7 +102,7 @@ const transitions: Readonly<Record<ManagedKind, readonly CelRule[]>> = {
   ServiceTemplate: [fixed('template', 'accountRef', sameAccount)],
   ImageRegistry: [
     fixed('registry', 'accountRef', sameAccount),
-    fixed('registry', 'repository', unchanged('spec.repository')),
+    fixed('registry', 'repository', `${unchanged('spec.repository')} || ${asShown('repository')}`),
   ],
   ProtectedTask: [
     {

@@ -21,6 +21,18 @@ export interface Field {
   readonly observed: unknown;
   /** Other values than the same one that are as good. */
   readonly isAsGood?: (desired: unknown, observed: unknown) => boolean;
+  /** Of a field that is fixed at creation, and that the API resolves: how it did. */
+  readonly resolved?: Resolved;
+}
+
+/**
+ * The API may answer with other words than it was asked in (`auto` is in `europe`), so what it shows is no proof of a
+ * difference. It is one of the opposite: what is written as it is shown is in place.
+ */
+export interface Resolved {
+  /** Undefined when the API does not show it. */
+  readonly shown: unknown;
+  readonly meets: (desired: unknown) => boolean;
 }
 
 /** What is remembered of fields that were sent. */
@@ -39,9 +51,11 @@ export function compareFields(
     if (desired === undefined) continue;
     const desiredDigest = digestKey.digest(desired);
     if (observed === undefined) {
+      const { shown, meets = () => false } = field.resolved ?? {};
       const applied = record.applied[name];
-      if (applied !== undefined && applied !== desiredDigest) {
-        differences.push({ path, desired, observed: hidden, drift: false, hidden: true });
+      const isKnown = applied === desiredDigest || record.applied[askedFor(name)] === desiredDigest;
+      if (applied !== undefined && !isKnown && !meets(desired)) {
+        differences.push({ path, desired, observed: shown ?? hidden, drift: false, hidden: true });
       }
     } else if (!isInPlace(field, record, digestKey)) {
       differences.push({ path, desired, observed, drift: isDrift(name, desiredDigest, record) });
@@ -76,7 +90,38 @@ function emptyLike(desired: unknown): unknown {
  * nothing is remembered, too: a field that it gives later is then a change, even where the API does not show it.
  */
 export function fieldDigests(fields: readonly Field[], digestKey: DigestKey): Record<string, string> {
-  return Object.fromEntries(fields.map((field) => [field.name, digestKey.digest(field.desired)]));
+  return Object.fromEntries(
+    fields.flatMap(({ name, desired, resolved }) => {
+      const digest = digestKey.digest(desired);
+      return resolved
+        ? [[name, digest] as const, [askedFor(name), digest] as const]
+        : [[name, digest] as const];
+    }),
+  );
+}
+
+/** The name under which is remembered what a creation asked for, whatever the field was given as since. */
+const askedFor = (name: string) => `asked:${name}`;
+
+/** With the digests of what is in place now. What the creation asked for stays: whoever goes back to it changes nothing. */
+export function rememberedDigests(
+  { applied }: Pick<ObjectRecord, 'applied'>,
+  digests: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const asked = Object.entries(applied).filter(([name]) => name.startsWith(askedFor('')));
+  return { ...applied, ...digests, ...Object.fromEntries(asked) };
+}
+
+/** Where a thing is to be. `auto` is any place. */
+export function geographyField(desired: string | undefined, shown: string | null | undefined): Field {
+  const meets = (asked: unknown) => asked === 'auto' || (typeof shown === 'string' && asked === shown);
+  return {
+    name: 'geography',
+    path: 'geography',
+    desired: desired ?? 'auto',
+    observed: undefined,
+    resolved: { shown: shown ?? undefined, meets },
+  };
 }
 
 /** What the API shows of the fields that the spec gives. For one that is in place it is the digest of what is desired. */

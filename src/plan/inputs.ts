@@ -89,6 +89,8 @@ export interface ServiceInputs {
   /** What it gives is in the spec of `object` already. */
   readonly template: TemplateState;
   readonly registry: RegistryView;
+  /** The volume that is attached to the service, when it is no object of its own. */
+  readonly attachedVolume: wire.Volume | undefined;
   readonly volumesInAccount: number;
   /** Deleting the service destroys storage (§3 rule 3). */
   readonly ownsStorage: boolean;

@@ -1,12 +1,12 @@
 /** The fields of a service as the planner compares them: what the spec asks for beside what is observed. */
 import type { wire } from '../api/index.ts';
 import { remoteName, type ContainerServiceSpec } from '../resources/index.ts';
-import { fieldDigests, shownDigests, type Field } from './differences.ts';
+import { fieldDigests, geographyField, shownDigests, type Field } from './differences.ts';
 import { shownEnvironment } from './environment.ts';
 import { isSameImage } from './image-form.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { environmentDigest } from './ownership.ts';
-import { madeStorage } from './storage.ts';
+import { storageField } from './storage.ts';
 
 export function patchFields(spec: ContainerServiceSpec, service: wire.Service | undefined): Field[] {
   return [
@@ -40,8 +40,9 @@ export function sleepField(spec: ContainerServiceSpec, service: wire.Service | u
 }
 
 /**
- * Region, name and storage are fixed at creation. The resolved geography may be another word than the group that
- * was asked for, so geography, like the size of storage made with the service, is compared with what was applied.
+ * Region, name and storage are fixed at creation. The API resolves some of them, maybe to other words than were asked
+ * for: geography and the storage that is made with the service are compared with what was applied, and are in place also when
+ * they are written as the API shows them.
  */
 export function immutableFields(inputs: ServiceInputs, service: wire.Service | undefined): Field[] {
   const { spec } = inputs.object;
@@ -51,8 +52,8 @@ export function immutableFields(inputs: ServiceInputs, service: wire.Service | u
   return [
     { name: 'serviceName', path: 'serviceName', desired: named, observed: service?.name },
     { name: 'region', path: 'region', desired: spec.region, observed: service?.region ?? undefined },
-    { name: 'geography', path: 'geography', desired: spec.geography ?? 'auto', observed: undefined },
-    { name: 'storage', path: 'storage', desired: madeStorage(spec), observed: undefined },
+    geographyField(spec.geography, service?.geography),
+    storageField(spec, service && inputs.attachedVolume),
     { name: 'volumeId', path: 'storage.volumeId', desired: volumeId, observed: service?.volumeId },
   ];
 }

@@ -23,6 +23,14 @@ export function planReplacement(
       { path, differences },
     );
   }
+  // Not that somebody changed it is known, but only that it is otherwise: people write a place in other words than the API.
+  if (inputs.object.spec.adopt && Object.keys(inputs.record.applied).length === 0) {
+    return holdFor(
+      'ImmutableFieldChanged',
+      `${names} can't be changed on a service that exists; a service is adopted as it is: write it as the API shows it, and change it once it is in place`,
+      { path, differences },
+    );
+  }
   if (inputs.object.spec.replacement === 'Never') {
     return holdFor(
       'ImmutableFieldChanged',

@@ -13,6 +13,7 @@ import type { DigestKey } from '../base/index.ts';
 import { annotations, type ContainerServiceSpec } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import { dataLossConfirmed } from './course.ts';
+import type { Field } from './differences.ts';
 import type { PlannedObject, VolumeInputs, VolumeView } from './inputs.ts';
 
 /** The independent volume that came with the creation of `service`. */
@@ -34,6 +35,28 @@ export function madeStorage({ storage }: ContainerServiceSpec): object | undefin
     ? undefined
     : { volumeGb: storage.volumeGb, volumeMode: storage.volumeMode };
 }
+
+/** `attached`: the volume of the service that has no object of its own. */
+export function storageField(spec: ContainerServiceSpec, attached: wire.Volume | undefined): Field {
+  const { volumeGb, volumeMode } = spec.storage ?? {};
+  const { sizeGb, requestedSizeGb, mode } = attached ?? {};
+  const isOfSize = volumeGb !== undefined && (volumeGb === sizeGb || volumeGb === requestedSizeGb);
+  // Without a mode it belongs to the service; the only word that is known is the one for the contrary (§2).
+  const isOfMode = typeof mode === 'string' && (volumeMode ?? mode) === mode;
+  const isMeant = volumeMode !== undefined || mode !== independent;
+  return {
+    name: 'storage',
+    path: 'storage',
+    desired: madeStorage(spec),
+    observed: undefined,
+    resolved: {
+      shown: attached && { volumeGb: sizeGb ?? requestedSizeGb, volumeMode: mode },
+      meets: () => isOfSize && isOfMode && isMeant,
+    },
+  };
+}
+
+const independent = 'independent';
 
 /** For a service that is not there, or is to be replaced (then who uses the volume may go, too: `goes`): the volume that an earlier one of this object left. */
 export function keptVolume(

@@ -17,7 +17,7 @@ import { limits } from '../api/wire.ts';
 import type { wire } from '../api/index.ts';
 import { annotations, remoteName } from '../resources/index.ts';
 import { dataLossConfirmed, hasVanished, planCourse, proceed } from './course.ts';
-import { compareFields, fieldDigests, shownDigests, type Field } from './differences.ts';
+import { compareFields, fieldDigests, geographyField, shownDigests, type Field } from './differences.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
 import { readVolumeMark, volumeMark, volumeMarkId } from './ownership.ts';
 import { toldText } from './told-text.ts';
@@ -295,8 +295,7 @@ function fieldsOf(inputs: VolumeInputs, volume: wire.Volume | undefined): Field[
   return [
     { name: 'volumeName', path: 'volumeName', ...nameField(inputs, volume) },
     { name: 'region', path: 'region', desired: spec.region, observed: volume?.region ?? undefined },
-    // The resolved geography may be another word than the group that was asked for.
-    { name: 'geography', path: 'geography', desired: spec.geography ?? 'auto', observed: undefined },
+    geographyField(spec.geography, volume?.geography),
     {
       name: 'sizeGb',
       path: 'sizeGb',

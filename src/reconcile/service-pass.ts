@@ -10,6 +10,7 @@ import {
   probation,
   readMark,
   recheckMs,
+  rememberedDigests,
   resolveTemplate,
   serviceDigests,
   shownService,
@@ -127,7 +128,7 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     const inputs = this.#inputs();
     const { spec } = inputs.object;
     return {
-      applied: { ...this.record().applied, ...serviceDigests(inputs) },
+      applied: rememberedDigests(this.record(), serviceDigests(inputs)),
       restartToken: spec.restartToken ?? this.record().restartToken,
       pausedFor: undefined,
       madeVolumeId: this.#madeVolumeId(),
@@ -175,6 +176,7 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       volume: object.deleting ? { kind: 'none' } : this.#volume(record, service),
       replacementVolume:
         object.deleting || !service ? { kind: 'none' } : this.#volume(record, undefined, service),
+      attachedVolume: service && this.#attachedVolume(service),
       volumesInAccount: this.snapshot?.volumes.size ?? 0,
       ownsStorage: ownsStorage(
         object.spec,
@@ -225,6 +227,13 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     return service?.state === 'error' && onError && handle && snapshot
       ? this.fleet.remediations(handle, snapshot, this.clock.wallMs())
       : { services: 0, underWay: 0 };
+  }
+
+  #attachedVolume(service: wire.Service): wire.Volume | undefined {
+    return [...(this.snapshot?.volumes.values() ?? [])].find(
+      ({ id, serviceId }) =>
+        (serviceId === service.id || id === service.volumeId) && this.store.recordOf(id) === undefined,
+    );
   }
 
   #madeVolumeId(): string | undefined {

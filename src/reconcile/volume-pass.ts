@@ -4,6 +4,7 @@ import type { AccountSnapshot } from '../observed/index.ts';
 import {
   planVolume,
   readVolumeMark,
+  rememberedDigests,
   shownVolume,
   volumeDigests,
   volumeMark,
@@ -65,7 +66,7 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
 
   settledRecord(): Partial<ObjectRecord> {
     return {
-      applied: { ...this.record().applied, ...volumeDigests(this.#inputs()) },
+      applied: rememberedDigests(this.record(), volumeDigests(this.#inputs())),
       repeated: undefined,
       unconfirmed: [],
       refusal: undefined,

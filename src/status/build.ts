@@ -121,9 +121,9 @@ function runningHealth(
 
 export function observedService(observation: Observation<wire.Service>): Record<string, unknown> {
   if (observation.kind !== 'present') return {};
-  const { state, endpoint, geography, volumeId } = observation.value;
+  const { state, endpoint, region, geography, volumeId } = observation.value;
   const hourlyMicros = shownMicros(serviceBurn(observation.value));
-  return present({ state, endpoint, geography, hourlyMicros, volumeId });
+  return present({ state, endpoint, region, geography, hourlyMicros, volumeId });
 }
 
 // ---- volumes -----------------------------------------------------------------------------------------
@@ -143,9 +143,10 @@ export function volumeHealth(observation: Observation<wire.Volume>): Health {
 
 export function observedVolume(observation: Observation<wire.Volume>): Record<string, unknown> {
   if (observation.kind !== 'present') return {};
-  const { status, sizeGb, requestedSizeGb, provisioned, serviceId } = observation.value;
+  const { status, region, geography, sizeGb, requestedSizeGb, provisioned, serviceId } = observation.value;
   const hourlyMicros = shownMicros(volumeBurn(observation.value));
-  return present({ state: status, sizeGb, requestedSizeGb, provisioned, serviceId, hourlyMicros });
+  const size = { sizeGb, requestedSizeGb, provisioned };
+  return present({ state: status, region, geography, ...size, serviceId, hourlyMicros });
 }
 
 /** By the rule of burn (plan/money.ts): what it costs now, not what it would cost if it ran. */

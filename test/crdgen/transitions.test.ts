@@ -40,12 +40,13 @@ describe('a service that exists keeps', () => {
     ['serviceName', { serviceName: 'other' }, { serviceName: undefined }],
     ['region', {}, { region: 'economy' }],
     ['geography', {}, { geography: 'europe' }],
-    ['geography', { geography: 'europe' }, { geography: undefined }],
+    ['geography', { geography: 'europe' }, { geography: 'asia' }],
     ['storage', {}, ref('data')],
     ['storage', ref('data'), ref('other')],
     ['storage', ref('data'), made(50)],
     ['storage', made(50), made(51)],
-    ['storage', made(50), made(50, 'independent')],
+    ['storage', made(50, 'independent'), made(50)],
+    ['storage', made(50), { storage: { volumeId: serviceId } }],
     ['storage', { storage: { volumeId: serviceId } }, { storage: { volumeId: serviceId.replace('1', '2') } }],
   ];
 
@@ -66,9 +67,31 @@ describe('a service that exists keeps', () => {
     [ref('data'), { storage: undefined }],
     [ref('data'), { storage: { volumeId: serviceId } }],
     [{ adopt: { id: serviceId } }, { serviceName: 'as-it-is-called' }],
+    [{ geography: 'europe' }, { geography: undefined }],
+    // Whether it is that volume, and that mode, only the provider can tell.
+    [made(50), ref('data')],
+    [made(50), made(50, 'attached')],
   ];
   test.each(free)('nothing else: from %j to %j', (before, spec) => {
     expect(edit('ContainerService', spec, { status: there, before })).toEqual([]);
+  });
+});
+
+describe('what is written as the provider shows it is no change', () => {
+  const status = { ...there, region: 'eu-standard-1', geography: 'europe' };
+  const attached = { ...status, volumeId: serviceId };
+  test.each([
+    ['ContainerService', {}, { region: 'eu-standard-1', geography: 'europe' }],
+    ['ContainerService', { storage: { volumeGb: 50 } }, { storage: { volumeId: serviceId } }],
+    ['StorageVolume', {}, { region: 'eu-standard-1', geography: 'europe' }],
+  ] as const)('%s: from %j to %j', (kind, before, spec) => {
+    expect(edit(kind, spec, { status: kind === 'ContainerService' ? attached : status, before })).toEqual([]);
+  });
+
+  test('and what is written otherwise is one', () => {
+    const spec = { region: 'eu-standard-2', geography: 'asia' };
+    expect(edit('ContainerService', spec, { status })).toHaveLength(2);
+    expect(edit('StorageVolume', spec, { status })).toHaveLength(2);
   });
 });
 

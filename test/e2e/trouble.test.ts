@@ -160,6 +160,24 @@ test('an immutable change is held; Recreate replaces the service and keeps its v
   expect((await plane.account()).services.length).toBe(1);
 });
 
+// COVERAGE 30, 42
+test('what the API resolved may be written down: nothing is replaced for it', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('account.yaml', account(plane.url));
+  const storage = { volumeGb: 10, volumeMode: 'independent' };
+  await fleet.write('web.yaml', [service('web', { replacement: 'Recreate', storage })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const { id, geography, volumeId } = await plane.service('web');
+  const pinned = { geography, storage: { volumeId }, replacement: 'Recreate' };
+  await fleet.write('web.yaml', [service('web', pinned)]);
+  expect((await fleet.plan()).code).toBe(0);
+  await fleet.write('web.yaml', [service('web', { ...pinned, replacement: 'Never' })]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('web.yaml', [service('web', { replacement: 'Recreate', storage })]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect((await plane.service('web')).id).toBe(id);
+});
+
 test('a stop signal lets requests finish and leaves everything as it is', async () => {
   const { plane, fleet } = await world();
   await fleet.write('fleet.yaml', [

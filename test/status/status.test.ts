@@ -243,11 +243,14 @@ describe('what else is told', () => {
     expect(observedService({ kind: 'present', value })).toEqual({
       state: 'running',
       endpoint: 'https://x.example',
+      region: 'standard',
       geography: 'eu-north',
       hourlyMicros: 12,
     });
     expect(observedVolume({ kind: 'present', value: aVolume() })).toEqual({
       state: 'ready',
+      region: 'standard',
+      geography: 'eu-north',
       sizeGb: 100,
       requestedSizeGb: 100,
       provisioned: true,

@@ -23,6 +23,7 @@ import {
   planService,
   look,
   planVolume,
+  rememberedDigests,
   serviceDigests,
   shownService,
   viewVolume,
@@ -220,7 +221,7 @@ export class ModelFleet {
       await execute(this.#options, this.api.client, plan.step, doubted, () => true);
     } else if (plan.kind === 'in-sync') {
       const { record, digests, restartToken } = target;
-      const applied = { ...record.applied, ...digests };
+      const applied = rememberedDigests(record, digests);
       const settled = { ...record, applied, restartToken, refusal: undefined, repeated: undefined };
       await this.store.save({ ...settled, unconfirmed: [], ...look(record, observation, plan, now) });
     } else {
@@ -253,6 +254,7 @@ export class ModelFleet {
       replacementVolume: view,
       template: { kind: 'none' },
       registry: { kind: 'none' },
+      attachedVolume: undefined,
       volumesInAccount: this.api.volumes.size,
       ownsStorage: owned || asksForOwn,
       gates: noGates,

@@ -168,6 +168,7 @@ export interface ServiceWorld {
   readonly replacementVolume?: ServiceInputs['volume'];
   readonly template?: ServiceInputs['template'];
   readonly registry?: ServiceInputs['registry'];
+  readonly attachedVolume?: wire.Volume;
   readonly volumesInAccount?: number;
   readonly ownsStorage?: boolean;
   readonly gates?: Partial<Gates>;
@@ -198,6 +199,7 @@ export function serviceInputs(world: ServiceWorld = {}): ServiceInputs {
     replacementVolume: world.replacementVolume ?? { kind: 'none' },
     template: world.template ?? { kind: 'none' },
     registry: world.registry ?? { kind: 'none' },
+    attachedVolume: world.attachedVolume,
     volumesInAccount: world.volumesInAccount ?? 1,
     ownsStorage: world.ownsStorage ?? false,
     gates: { ...noGates, ...world.gates },
