@@ -18,7 +18,7 @@ import { invariant } from '../base/index.ts';
 import { parseAccounts, startControlPlane } from '../control-plane/main.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { Manager } from '../manager/index.ts';
-import type { PassResult } from '../reconcile/index.ts';
+import { defaultShortenedGrace, type PassResult } from '../reconcile/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { lockState, openState } from '../state/index.ts';
 import { createLogger, createMetrics, type Metrics } from '../telemetry/index.ts';
@@ -31,7 +31,7 @@ const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
 /** Lifecycle goes this much faster than in earnest: provisioning takes about a second. */
 export const timeScale = 8;
 const pollSeconds = 0.5;
-const graceMs = 1000;
+const grace = { ...defaultShortenedGrace, goneMs: 1000 };
 
 export interface DemoStage {
   /** The manager's source; people may edit it. */
@@ -130,7 +130,7 @@ function openManager(
     logger,
     metrics,
     settleMs: 5000,
-    graceMs,
+    grace,
     allowMassChange: false,
     mode: 'manage',
     ...audience,

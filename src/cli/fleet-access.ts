@@ -2,7 +2,7 @@
 import { digestKey } from '../base/index.ts';
 import { createClusterSource, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { watchedByStore } from '../manager/index.ts';
-import { Admission } from '../reconcile/index.ts';
+import { Admission, oneShotGrace } from '../reconcile/index.ts';
 import { ClusterStore, readClusterIdentity, readState, type StateStore } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { connectCluster, isCluster, refuseForeignFlags, type ClusterFlags } from './cluster.ts';
@@ -49,7 +49,7 @@ export async function lookOnce(
     const snapshot = await source.start(() => undefined);
     if (isCluster(flags.source)) {
       const { clock } = context;
-      const admission = new Admission({ store, clock, graceMs: 0, massChangeAllowed: () => true });
+      const admission = new Admission({ store, clock, grace: oneShotGrace, massChangeAllowed: () => true });
       await admission.admit(snapshot).durable;
     }
     return { snapshot, store };

@@ -2,7 +2,7 @@
 import { UserError } from '../base/index.ts';
 import { formatProblem, placeText, type DesiredSnapshot } from '../desired/index.ts';
 import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
-import type { PassResult } from '../reconcile/index.ts';
+import { oneShotGrace, type PassResult } from '../reconcile/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { untilStopped, type Context } from './context.ts';
@@ -38,7 +38,7 @@ export async function lookAtFleet(
     logger: createLogger(flags.logLevel),
     metrics: createMetrics(),
     settleMs: 0,
-    graceMs: 0,
+    grace: oneShotGrace,
     allowMassChange: flags.allowMassChange ?? false,
     ...acceptance(flags),
     mode: 'preview',

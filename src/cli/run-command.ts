@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { createHealthServer } from '../http/index.ts';
 import { Manager, collectFleetMetrics } from '../manager/index.ts';
+import { defaultShortenedGrace } from '../reconcile/index.ts';
 import { lockState, openState } from '../state/index.ts';
 import { collectProcessMetrics, createLogger, createMetrics } from '../telemetry/index.ts';
 import { isCluster, refuseForeignFlags } from './cluster.ts';
@@ -25,6 +26,7 @@ export interface RunFlags extends FleetFlags {
   readonly listen?: { host: string; port: number };
   readonly settle: number;
   readonly lease: number;
+  readonly fileGrace: number;
 }
 
 /** `run`: the manager, until it is told to stop. */
@@ -43,6 +45,12 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
       'with --source kubernetes: how long after the last sign of life of its leader another replica takes over',
       parseDuration,
       15_000,
+    )
+    .option(
+      '--file-grace <duration>',
+      'how long a file that has lost documents must stay as it is before these are taken as deleted; five times as long when it has none left',
+      parseDuration,
+      defaultShortenedGrace.partlyMs,
     )
     .action(async (flags: RunFlags) => {
       refuseForeignFlags(flags.source, flags);
@@ -80,7 +88,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     logger,
     metrics,
     settleMs: flags.settle,
-    graceMs: goneAfterMs,
+    grace: { goneMs: goneAfterMs, partlyMs: flags.fileGrace, whollyMs: emptiedFactor * flags.fileGrace },
     allowMassChange: false,
     ...acceptance(flags),
     mode: 'manage',
@@ -114,3 +122,5 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
 
 /** A file that is moved or replaced is missing for a moment; what stays away this long is gone. */
 const goneAfterMs = 2000;
+/** An empty file is rarely what somebody wanted. */
+const emptiedFactor = 5;

@@ -69,7 +69,8 @@ export class FolderReader {
     const unsettled = this.#dropMissing(listing, nowMs);
     const files: SourceFile[] = [];
     for (const entry of this.#entries.values()) {
-      files.push(entry.missingSinceMs === undefined ? entry.parsed : { ...entry.parsed, missing: true });
+      const { parsed, digest = '', missingSinceMs } = entry;
+      files.push({ ...parsed, digest, missing: missingSinceMs !== undefined });
     }
     const snapshot = assemble(files, sequence, {
       name: this.#root,

@@ -13,6 +13,8 @@ export interface SourceFile extends ParsedFile {
    * it was, but yields to a file that is there (it may have been renamed).
    */
   readonly missing?: boolean;
+  /** Of its bytes, or of the newer ones that are not believed yet. */
+  readonly digest?: string;
 }
 
 /** What is known of the folder beside the files that were read. */
@@ -54,7 +56,12 @@ export function assemble(
   if (empty) problems.push(emptyProblem(folder.name));
   problems.push(...used.flatMap((file) => file.problems));
   problems.sort(compareProblems);
-  return { sequence, objects, unusable, secrets, configMaps, problems, complete, empty };
+  const there = files.filter(isThere);
+  const contents = there.map(
+    ({ file, digest = '', documentCount }) => [file, { digest, documentCount }] as const,
+  );
+  const texts = { secrets, configMaps, files: new Map(contents) };
+  return { sequence, objects, unusable, ...texts, problems, complete, empty };
 }
 
 /** Do both say the same? Objects and data are compared by identity: a file that did not change keeps them. */
@@ -66,9 +73,20 @@ export function sameContent(left: DesiredSnapshot, right: DesiredSnapshot): bool
     sameMembers(left.secrets, right.secrets) &&
     sameMembers(left.configMaps, right.configMaps) &&
     sameMembers(left.cluster ?? noFacts, right.cluster ?? noFacts) &&
+    sameFiles(left, right) &&
     sameValue([...left.unusable.keys()].sort(compareText), [...right.unusable.keys()].sort(compareText)) &&
     sameValue(left.problems, right.problems)
   );
+}
+
+/** A comment that changes is news, too: whoever waits for a file to be finished has to know that it is not. */
+function sameFiles({ files: left }: DesiredSnapshot, { files: right }: DesiredSnapshot): boolean {
+  if (!left || !right || left.size !== right.size) return left === right;
+  for (const [file, { digest, documentCount }] of left) {
+    const other = right.get(file);
+    if (other?.digest !== digest || other.documentCount !== documentCount) return false;
+  }
+  return true;
 }
 
 const noFacts: ReadonlyMap<ObjectKey, ClusterFacts> = new Map();

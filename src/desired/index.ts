@@ -3,7 +3,7 @@ export type { Shard } from './cluster-shard.ts';
 export { resolveCredentials } from './credentials.ts';
 export { resolveEnvironment } from './environment.ts';
 export { createFileSource } from './file-source.ts';
-export { assemble } from './folder.ts';
+export { assemble, type SourceFile } from './folder.ts';
 export { readFolder } from './folder-reader.ts';
 export { parseFile } from './parse.ts';
 export { formatProblem, nearest, placeText, printable } from './problem.ts';

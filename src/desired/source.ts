@@ -56,6 +56,14 @@ export interface Problem {
   readonly key: ObjectKey | undefined;
 }
 
+/** What is said of a file beside its documents. */
+export interface FileContent {
+  /** Differs when the file says something else. Made of its bytes, Secrets included: it stays in memory. */
+  readonly digest: string;
+  /** Of any kind, those that are not ours included. */
+  readonly documentCount: number;
+}
+
 export interface DesiredSnapshot {
   /** Grows by one with every snapshot of this process. */
   readonly sequence: number;
@@ -77,6 +85,8 @@ export interface DesiredSnapshot {
    * there is no object of our kinds, which is how every one begins; there an object is deleted by its deletion timestamp.
    */
   readonly empty: boolean;
+  /** In a folder only: the files that are there, whether or not they could be read. */
+  readonly files?: ReadonlyMap<string, FileContent>;
   /** In a cluster only: of all objects, unusable ones, too. */
   readonly cluster?: ReadonlyMap<ObjectKey, ClusterFacts>;
 }

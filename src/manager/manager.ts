@@ -17,6 +17,7 @@ import {
   Fleet,
   Reconciler,
   listsOf,
+  type Grace,
   type Jobs,
   type PassResult,
 } from '../reconcile/index.ts';
@@ -41,7 +42,7 @@ export interface ManagerOptions {
   /** How long a request with an unknown outcome may still take effect. */
   readonly settleMs: number;
   /** How long an object must be missing from the source before it is taken as gone. */
-  readonly graceMs: number;
+  readonly grace: Grace;
   /** A person has said that a mass change is wanted. */
   readonly allowMassChange: boolean;
   /** The identity that a person has said to be right for whichever account shows it. */
@@ -174,7 +175,7 @@ export class Manager {
   }
 
   #wire(snapshot: DesiredSnapshot): Controller {
-    const { store, clock, random, logger, metrics, settleMs, graceMs, mode, onPass } = this.#options;
+    const { store, clock, random, logger, metrics, settleMs, grace, mode, onPass } = this.#options;
     const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
     const fleet = new Fleet(
       store,
@@ -193,7 +194,7 @@ export class Manager {
     const admission = new Admission({
       store,
       clock,
-      graceMs,
+      grace,
       massChangeAllowed: (next, namespace) => this.#massChangeAllowed(ofNamespace(namespace), next),
     });
     return new Controller({

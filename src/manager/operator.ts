@@ -17,6 +17,7 @@ import {
 } from '../desired/index.ts';
 import { JobProtection } from '../jobs/index.ts';
 import { Election, EventRecorder, type KubernetesApi } from '../kubernetes/index.ts';
+import { defaultShortenedGrace } from '../reconcile/index.ts';
 import { ClusterStore, openClusterIdentity, type ObjectRecord } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-specs.ts';
@@ -159,7 +160,7 @@ export class Operator {
       ...options,
       source: this.#createSource(store),
       store,
-      graceMs: goneAfterMs,
+      grace: { goneMs: goneAfterMs, ...defaultShortenedGrace },
       allowMassChange: false,
       mayAct: () => this.#election.mayAct(),
       jobs,

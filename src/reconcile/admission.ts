@@ -8,7 +8,7 @@ import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
 import { derivedUid, type Gate } from '../plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../state/index.ts';
-import { Departures, type Judged } from './departures.ts';
+import { Departures, type Grace, type Judged } from './departures.ts';
 
 export interface Admitted {
   /** New, changed, coming or going: to be looked at first. */
@@ -24,7 +24,7 @@ export interface Admitted {
 export interface AdmissionOptions {
   readonly store: StateStore;
   readonly clock: Clock;
-  readonly graceMs: number;
+  readonly grace: Grace;
   /** A person has said that a mass change is wanted now. */
   readonly massChangeAllowed: (snapshot: DesiredSnapshot, namespace: string | undefined) => boolean;
 }
@@ -71,7 +71,7 @@ export class Admission {
   }
 
   #admitDepartures(snapshot: DesiredSnapshot): { judged: Map<string, Judged>; harmless: ObjectRecord[] } {
-    const { store, clock, graceMs, massChangeAllowed } = this.#options;
+    const { store, clock, grace, massChangeAllowed } = this.#options;
     const harmless: ObjectRecord[] = [];
     const parts = new Map<string, { live: ObjectRecord[]; missing: ObjectRecord[] }>();
     for (const record of store.records()) {
@@ -88,7 +88,7 @@ export class Admission {
     }
     const judged = new Map<string, Judged>();
     for (const [name, part] of parts) {
-      const departures = this.#departures.get(name) ?? new Departures(graceMs);
+      const departures = this.#departures.get(name) ?? new Departures(grace);
       this.#departures.set(name, departures);
       const isAllowed = () => massChangeAllowed(snapshot, name === wholeSource ? undefined : name);
       judged.set(name, departures.judge(part, snapshot, clock.monotonicMs(), isAllowed));

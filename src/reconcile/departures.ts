@@ -2,8 +2,19 @@
  * Which objects that have left a source are taken as gone, and which are not yet believed to be. One of these is kept for each
  * part of the source that can be lost by itself: a folder, or a namespace of a cluster.
  *
- * An object is taken as gone only when everything could be read, it was missing for `graceMs`, and the mass-change
+ * An object is taken as gone only when everything could be read, it was missing for long enough, and the mass-change
  * brake allows it. The brake stays on until the objects are back or a person says go.
+ *
+ * What is long enough depends on the file in which the object was written last:
+ *
+ * | that file | taken as gone after | told as |
+ * |---|---|---|
+ * | is not there (or there are no files: a cluster) | `goneMs` | `Leaving` |
+ * | is there, with other documents | `partlyMs` without a change of the file | `SourceIncomplete`, a wait |
+ * | is there, without any document | `whollyMs` without a change of the file | `SourceIncomplete`, a hold |
+ *
+ * A full disk, a slow copy and a power cut leave files that are empty, or end between two documents. So a file that is still
+ * there proves less than one that was removed. A person who allows a mass change has said that it is meant.
  */
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { brakeWindowMs, isMassChange, massChangeLimit, type Gate } from '../plan/index.ts';
@@ -26,15 +37,34 @@ export interface Judged {
   readonly againAfterMs: number | undefined;
 }
 
+/** How long an object must be missing to be taken as gone: see the table above. */
+export interface Grace {
+  readonly goneMs: number;
+  readonly partlyMs: number;
+  /** Infinity: only when a person says so. */
+  readonly whollyMs: number;
+}
+
+/** `run`: a copy over a network may stall for a while. */
+export const defaultShortenedGrace = { partlyMs: 60_000, whollyMs: 300_000 } as const;
+/** What is read once: a person is shown what goes; of a file without a document that is not enough. */
+export const oneShotGrace: Grace = { goneMs: 0, partlyMs: 0, whollyMs: Number.POSITIVE_INFINITY };
+
+interface Missing {
+  readonly sinceMs: number;
+  /** What its file said then; undefined when it was not there. */
+  readonly digest: string | undefined;
+}
+
 export class Departures {
-  readonly #graceMs: number;
-  readonly #missingSinceMs = new Map<ObjectKey, number>();
+  readonly #grace: Grace;
+  readonly #missing = new Map<ObjectKey, Missing>();
   /** Monotonic times at which objects were taken as gone, in the window. */
   #deletions: number[] = [];
   #braked = false;
 
-  constructor(graceMs: number) {
-    this.#graceMs = graceMs;
+  constructor(grace: Grace) {
+    this.#grace = grace;
   }
 
   judge(
@@ -51,7 +81,7 @@ export class Departures {
       const lingering = new Map(missing.map(({ key }) => [key, gate]));
       return { gone: [], brake, lingering, againAfterMs: undefined };
     }
-    return { brake: undefined, ...this.#afterGrace(missing, snapshot, nowMs) };
+    return { brake: undefined, ...this.#afterGrace(missing, snapshot, nowMs, massChangeAllowed) };
   }
 
   #brake(
@@ -79,37 +109,61 @@ export class Departures {
     missing: readonly ObjectRecord[],
     snapshot: DesiredSnapshot,
     nowMs: number,
+    massChangeAllowed: () => boolean,
   ): Omit<Judged, 'brake'> {
     const gone: ObjectRecord[] = [];
     const lingering = new Map<ObjectKey, Gate>();
-    let againAfterMs: number | undefined;
+    /** By how long they are waited for: what leaves together is taken as gone together. */
+    const againAfterMs = new Map<number, number>();
     for (const record of missing) {
-      const sinceMs = this.#missingSinceMs.get(record.key) ?? nowMs;
-      this.#missingSinceMs.set(record.key, sinceMs);
-      const leftMs = sinceMs + this.#graceMs - nowMs;
+      const { graceMs, gate } = this.#claim(record, snapshot, massChangeAllowed);
+      const leftMs = this.#since(record, snapshot, nowMs) + graceMs - nowMs;
       if (leftMs > 0) {
-        lingering.set(record.key, leaving(snapshot));
-        againAfterMs = Math.max(againAfterMs ?? 0, leftMs);
+        lingering.set(record.key, gate);
+        againAfterMs.set(graceMs, Math.max(againAfterMs.get(graceMs) ?? 0, leftMs));
         continue;
       }
       gone.push(record);
     }
-    return { gone, lingering, againAfterMs };
+    const nextMs = Math.min(...againAfterMs.values());
+    return { gone, lingering, againAfterMs: Number.isFinite(nextMs) ? nextMs : undefined };
+  }
+
+  /** Each change of its file begins the time anew: whoever writes it has not finished. */
+  #since({ key, file }: ObjectRecord, { files }: DesiredSnapshot, nowMs: number): number {
+    const digest = files?.get(file)?.digest;
+    const known = this.#missing.get(key);
+    if (known && known.digest === digest) return known.sinceMs;
+    this.#missing.set(key, { sinceMs: nowMs, digest });
+    return nowMs;
+  }
+
+  #claim(
+    { file }: ObjectRecord,
+    snapshot: DesiredSnapshot,
+    massChangeAllowed: () => boolean,
+  ): { readonly graceMs: number; readonly gate: Gate } {
+    const { goneMs, partlyMs, whollyMs } = this.#grace;
+    const content = snapshot.files?.get(file);
+    if (!content || massChangeAllowed()) return { graceMs: goneMs, gate: leaving(snapshot) };
+    return content.documentCount > 0
+      ? { graceMs: partlyMs, gate: shortened(file, partlyMs) }
+      : { graceMs: whollyMs, gate: emptied(file, whollyMs) };
   }
 
   /** Has been written down. */
   taken(gone: readonly ObjectRecord[], nowMs: number): void {
     for (const { key } of gone) {
-      this.#missingSinceMs.delete(key);
+      this.#missing.delete(key);
       this.#deletions.push(nowMs);
     }
   }
 
   #forgetReturned(missing: readonly ObjectRecord[]): void {
-    if (this.#missingSinceMs.size === 0) return;
+    if (this.#missing.size === 0) return;
     const stillMissing = new Set(missing.map(({ key }) => key));
-    for (const key of this.#missingSinceMs.keys()) {
-      if (!stillMissing.has(key)) this.#missingSinceMs.delete(key);
+    for (const key of this.#missing.keys()) {
+      if (!stillMissing.has(key)) this.#missing.delete(key);
     }
   }
 }
@@ -119,6 +173,35 @@ function leaving({ cluster }: DesiredSnapshot): Gate {
     ? 'the object was deleted just now; what it stands for follows in a moment'
     : 'the object has just left the source; it is deleted if it stays away';
   return { kind: 'wait', reason: 'Leaving', message };
+}
+
+const sayGo = `annotate the Account with ${annotations.allowMassChangeUntil}: "<time, RFC 3339>"`;
+
+function shortened(file: string, graceMs: number): Gate {
+  return {
+    kind: 'wait',
+    reason: 'SourceIncomplete',
+    message:
+      `${file} is still there, but the object is not in it any more: an interrupted copy looks the same. ` +
+      `It is deleted when the file has not changed for ${seconds(graceMs)}. To have it deleted at once, ${sayGo}`,
+  };
+}
+
+function emptied(file: string, graceMs: number): Gate {
+  const after = Number.isFinite(graceMs)
+    ? `It is deleted when the file has not changed for ${seconds(graceMs)}`
+    : 'It is not deleted';
+  return {
+    kind: 'hold',
+    reason: 'SourceIncomplete',
+    message:
+      `${file} is still there, but has no document any more: a full disk or an interrupted copy looks the same. ${after}. ` +
+      `If the file was lost, put it back; if the deletion is meant, remove the file, ${sayGo}, or run \`fleetkeeper apply --allow-mass-change\``,
+  };
+}
+
+function seconds(graceMs: number): string {
+  return `${graceMs / 1000} s`;
 }
 
 function sourceIncomplete(snapshot: DesiredSnapshot): Gate {

@@ -2,6 +2,7 @@ export { quotasOf } from './account-pass.ts';
 export * from './accounts.ts';
 export * from './admission.ts';
 export * from './controller.ts';
+export { defaultShortenedGrace, oneShotGrace, type Grace } from './departures.ts';
 export * from './fleet.ts';
 export { serviceMarks, templateMarks, volumeMarks, type Marks } from './observe.ts';
 export * from './funds.ts';

@@ -1,6 +1,7 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
 import { account, createFleet, folderOf, placeOf, service, testInFolder, volume } from './support/fleet.ts';
@@ -111,6 +112,70 @@ testInFolder('a manager started on a folder that it can read only in part delete
   expect(held.message).toContain('other.yaml');
   expect((await plane.account()).services.length).toBe(2);
 });
+
+/** Three services that run, two of them written in one file. */
+async function twoInOneFile(...flags: string[]) {
+  const { plane, fleet } = await world();
+  const whole = [service('web'), service('worker')];
+  await fleet.write('web.yaml', whole);
+  const manager = fleet.run('--file-grace', '6s', ...flags);
+  await fleet.untilReady(3);
+  await plane.forgetRequests();
+  const alive = async () => (await plane.account()).services.length;
+  return { plane, fleet, manager, whole, alive };
+}
+
+testInFolder('a file that is empty for a while, or ends between two documents, deletes nothing', async () => {
+  const { plane, fleet, whole, alive } = await twoInOneFile();
+  await fleet.write('web.yaml', '');
+  const held = await fleet.until('ContainerService/web', 'Stalled', 'True', 'SourceIncomplete');
+  expect(held.message).toMatch(/^web\.yaml is still there, but has no document.*30 s.*remove the file/);
+  await sleep(4000);
+  await fleet.write('web.yaml', whole.slice(0, 1));
+  await fleet.until('ContainerService/worker', 'Reconciling', 'True', 'SourceIncomplete');
+  await sleep(3000);
+  await fleet.write('web.yaml', whole);
+  await fleet.untilReady(3);
+  expect([await alive(), (await plane.requests()).filter(isMutation)]).toEqual([3, []]);
+});
+
+testInFolder('a file that was emptied and is removed is gone as fast as any other', async () => {
+  const { fleet, alive } = await twoInOneFile();
+  await fleet.write('web.yaml', '');
+  await fleet.until('ContainerService/web', 'Stalled', 'True', 'SourceIncomplete');
+  await fleet.remove('web.yaml');
+  await eventually('both are deleted', async () => (await alive()) === 1, 10_000);
+});
+
+testInFolder(
+  'a document that was taken out of a file goes when the file has been quiet for long',
+  async () => {
+    const { fleet, whole, alive } = await twoInOneFile();
+    await fleet.write('web.yaml', whole.slice(0, 1));
+    await sleep(3000);
+    expect(await alive()).toBe(3);
+    await eventually('the worker is deleted', async () => (await alive()) === 2, 15_000);
+  },
+);
+
+testInFolder(
+  'what a person applies at once takes a document as deleted, and an empty file only when it is said',
+  async () => {
+    const { plane, fleet } = await world();
+    await fleet.write('web.yaml', [service('web'), service('worker')]);
+    expect((await fleet.apply()).code).toBe(0);
+    await fleet.write('web.yaml', [service('web')]);
+    expect((await fleet.plan()).plan.changes).toMatchObject([{ name: 'worker', action: 'delete' }]);
+    expect((await fleet.apply()).code).toBe(0);
+    await fleet.write('web.yaml', '# nothing\n');
+    const { code, stderr, stdout } = await fleet.apply();
+    expect([code, stdout + stderr]).toEqual([1, expect.stringContaining('web.yaml is still there')]);
+    expect((await plane.account()).services).toHaveLength(2);
+    expect((await fleet.plan()).plan.held).toMatchObject([{ name: 'web', reason: 'SourceIncomplete' }]);
+    expect((await fleet.apply('--allow-mass-change')).code).toBe(0);
+    expect((await plane.account()).services.map(({ name }: { name: string }) => name)).toEqual(['good']);
+  },
+);
 
 testInFolder('a folder that vanishes and comes back changes nothing', async () => {
   const { plane, fleet } = await world();

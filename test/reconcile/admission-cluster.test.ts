@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { digestKey, systemRandom } from '../../src/base/index.ts';
 import type { DesiredObject, DesiredSnapshot } from '../../src/desired/index.ts';
-import { Admission } from '../../src/reconcile/index.ts';
+import { Admission, oneShotGrace } from '../../src/reconcile/index.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import { ClusterStore } from '../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../support/desired.ts';
@@ -17,7 +17,7 @@ beforeEach(() => {
   clock = new ManualClock();
   const identity = { digestKey: digestKey(Buffer.alloc(32, 7)), ownerName: 'cluster' };
   store = new ClusterStore({ api: undefined, identity, clock, random: systemRandom });
-  admission = new Admission({ store, clock, graceMs: 0, massChangeAllowed: () => false });
+  admission = new Admission({ store, clock, grace: oneShotGrace, massChangeAllowed: () => false });
 });
 
 interface Shown {
@@ -113,7 +113,7 @@ describe('the brake', () => {
       /^6 of 20 objects of the namespace were deleted .*allow-mass-change-until/,
     );
     expect(brake?.message).not.toContain('fleetkeeper apply');
-    admission = new Admission({ store, clock, graceMs: 0, massChangeAllowed: () => true });
+    admission = new Admission({ store, clock, grace: oneShotGrace, massChangeAllowed: () => true });
     expect((await admit(deleted)).changed).toHaveLength(6);
   });
 

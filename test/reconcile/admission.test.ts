@@ -4,18 +4,20 @@ import { digestKey } from '../../src/base/index.ts';
 import { isMassChange, isSuspiciousRead, massChangeLimit } from '../../src/plan/index.ts';
 import { Admission, wholeSource, type Admitted } from '../../src/reconcile/admission.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
+import { oneShotGrace } from '../../src/reconcile/index.ts';
 import { MemoryStore } from '../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../support/desired.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const graceMs = 5000;
+const grace = { goneMs: graceMs, partlyMs: 60_000, whollyMs: 300_000 };
 let clock: ManualClock;
 let store: MemoryStore;
 let admission: Admission;
 let allowed: boolean;
 
 function restart(): void {
-  admission = new Admission({ store, clock, graceMs, massChangeAllowed: () => allowed });
+  admission = new Admission({ store, clock, grace, massChangeAllowed: () => allowed });
 }
 
 beforeEach(() => {
@@ -133,6 +135,121 @@ describe('a source that could not be read whole', () => {
 
   test('is believed in what it shows', async () => {
     expect(await admit(['a'], { 'broken.yaml': 'kind: [' })).toMatchObject({ changed: [keyOf('a')] });
+  });
+});
+
+describe('a file that is still there and has lost documents', () => {
+  const together = (...names: string[]) => ({
+    'web.yaml': names.map((name) => serviceDocument(name)).join('---\n'),
+  });
+  const others = ['x', 'y'];
+  const start = () => admit(others, together('a', 'b'));
+
+  test('an empty one takes nothing as gone until it has been quiet for minutes', async () => {
+    await start();
+    for (const nothing of ['', '# here was something\n', '---\n']) {
+      expect((await admit(others, { 'web.yaml': nothing })).lingering.get(keyOf('a'))).toMatchObject({
+        kind: 'hold',
+        reason: 'SourceIncomplete',
+        message: expect.stringMatching(
+          /^web.yaml is still there, but has no document.*300 s.*remove the file/,
+        ),
+      });
+      await clock.advance(grace.whollyMs - 1);
+      expect(await admit(others, { 'web.yaml': nothing })).toMatchObject({ changed: [], againAfterMs: 1 });
+    }
+    expect(marked()).toEqual([]);
+    await clock.advance(1);
+    await admit(others, { 'web.yaml': '---\n' });
+    expect(marked()).toEqual(['a', 'b']);
+  });
+
+  test('one that ends between two documents takes the rest as gone when it has been quiet for a minute', async () => {
+    await start();
+    const cut = { 'web.yaml': serviceDocument('a') };
+    expect((await admit(others, cut)).lingering.get(keyOf('b'))).toMatchObject({
+      kind: 'wait',
+      reason: 'SourceIncomplete',
+      message: expect.stringContaining('has not changed for 60 s'),
+    });
+    await clock.advance(grace.partlyMs - 1);
+    // Somebody still writes it.
+    await admit(others, { 'web.yaml': `${serviceDocument('a')}# and` });
+    await clock.advance(grace.partlyMs - 1);
+    await admit(others, { 'web.yaml': `${serviceDocument('a')}# and` });
+    expect(marked()).toEqual([]);
+    await clock.advance(1);
+    await admit(others, { 'web.yaml': `${serviceDocument('a')}# and` });
+    expect(marked()).toEqual(['b']);
+  });
+
+  test('is as if nothing had been when it is whole again', async () => {
+    await start();
+    await admit(others, { 'web.yaml': '' });
+    await clock.advance(grace.partlyMs);
+    expect((await admit(others, together('a', 'b'))).lingering).toEqual(new Map());
+    await admit(others, { 'web.yaml': '' });
+    await clock.advance(grace.whollyMs - 1);
+    await admit(others, { 'web.yaml': '' });
+    expect(marked()).toEqual([]);
+  });
+
+  test('and is removed in the end is gone as fast as any other', async () => {
+    await start();
+    await admit(others, { 'web.yaml': '' });
+    await clock.advance(grace.partlyMs);
+    expect(await admit(others)).toMatchObject({ againAfterMs: graceMs });
+    await clock.advance(graceMs);
+    await admit(others);
+    expect(marked()).toEqual(['a', 'b']);
+  });
+
+  test('keeps nothing waiting that went with its own file', async () => {
+    await start();
+    expect(await admit(['x'], { 'web.yaml': '' })).toMatchObject({ againAfterMs: graceMs });
+    await clock.advance(graceMs);
+    await admit(['x'], { 'web.yaml': '' });
+    expect(marked()).toEqual(['y']);
+  });
+
+  test('has lost nothing when its documents are in another one', async () => {
+    await start();
+    const moved = { 'web.yaml': '', 'b.yaml': serviceDocument('b') };
+    expect([...(await admit([...others, 'a'], moved)).lingering]).toEqual([]);
+    await clock.advance(grace.whollyMs);
+    await admit([...others, 'a'], moved);
+    expect(marked()).toEqual([]);
+  });
+
+  test('is found so by the next process, too, and its time begins anew', async () => {
+    await start();
+    await admit(others, { 'web.yaml': '' });
+    await clock.advance(grace.whollyMs - 1);
+    restart();
+    await admit(others, { 'web.yaml': '' });
+    await clock.advance(grace.whollyMs - 1);
+    await admit(others, { 'web.yaml': '' });
+    expect(marked()).toEqual([]);
+  });
+
+  test('is meant when a person says so', async () => {
+    await start();
+    await admit(others, { 'web.yaml': '' });
+    allowed = true;
+    await clock.advance(graceMs);
+    await admit(others, { 'web.yaml': '' });
+    expect(marked()).toEqual(['a', 'b']);
+  });
+
+  test('what is read once takes a removed document as gone, and an empty file only when a person says so', async () => {
+    await start();
+    admission = new Admission({ store, clock, grace: oneShotGrace, massChangeAllowed: () => allowed });
+    expect((await admit(others, { 'web.yaml': '' })).lingering.get(keyOf('b'))?.message).toMatch(
+      /It is not deleted.*`fleetkeeper apply --allow-mass-change`/,
+    );
+    expect(marked()).toEqual([]);
+    await admit(others, { 'web.yaml': serviceDocument('a') });
+    expect(marked()).toEqual(['b']);
   });
 });
 

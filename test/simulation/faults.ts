@@ -44,14 +44,17 @@ export const worldFaults = [
   'foreign-activity',
   'foreign-probe',
 ] as const;
-export type WorldFault = (typeof worldFaults)[number] | typeof aimedCrash;
+export type WorldFault = (typeof worldFaults)[number] | typeof aimedCrash | typeof truncation;
 export type FaultKind = NetworkFault | WorldFault | ClusterFault;
 
 /** A process dies while an intent is on its way to the disk, or its request to the server. It is drawn from a stream of its own. */
 export const aimedCrash = 'crash-at-intent';
 
+/** A file of the folder loses its document for a while. It is drawn from a stream of its own, too. */
+export const truncation = 'truncate-file';
+
 /** Of a run in a folder; a cluster has more (`cluster/faults.ts`). */
-export const allFaults: readonly FaultKind[] = [...networkFaults, ...worldFaults, aimedCrash];
+export const allFaults: readonly FaultKind[] = [...networkFaults, ...worldFaults, aimedCrash, truncation];
 
 export const settleMs = 5000;
 export const lateMs = 2400;

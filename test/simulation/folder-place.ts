@@ -7,6 +7,7 @@
 import type { Logger } from 'pino';
 import { digestKey } from '../../src/base/index.ts';
 import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
+import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
 import { parseObjectKey } from '../../src/resources/index.ts';
 import type { Intent } from '../../src/state/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
@@ -18,6 +19,9 @@ import { randomPort, stream } from './random-port.ts';
 import { Life } from './scheduler.ts';
 import type { Action, Deed } from './script.ts';
 import { SimulatedFolder } from './source.ts';
+
+/** Shorter than the time after which it is taken for what people want. */
+const longestCutMs = { wholly: 200_000, partly: 55_000 } as const;
 
 /** What a test of the checker changes about the manager; see mutants/. */
 export type Sabotage = (options: ManagerOptions, disk: Disk) => ManagerOptions;
@@ -99,7 +103,7 @@ export class FolderPlace implements Place {
       logger: this.#logger,
       metrics: this.#metrics,
       settleMs,
-      graceMs: 0,
+      grace: { goneMs: 0, ...defaultShortenedGrace },
       allowMassChange: false,
       mode: 'manage',
     };
@@ -127,6 +131,11 @@ export class FolderPlace implements Place {
       'lose-source': () => {
         this.shelf.lose(one(2) === 0 ? 'empty' : 'half');
         scheduler.after(one(90_000), () => this.shelf.lose('none'));
+      },
+      'truncate-file': () => {
+        const cut = one(2) === 0 ? 'wholly' : 'partly';
+        const mend = this.shelf.truncate(one(1000), cut);
+        scheduler.after(1 + one(longestCutMs[cut]), mend);
       },
     };
     deeds[deed]?.();

@@ -3,7 +3,15 @@
  * script can be made smaller, and still be run: that is how a failing seed is shrunk.
  */
 import { apiFaults, clusterDeeds, drawClusterFaults, type ClusterDeed } from './cluster/faults.ts';
-import { aimedCrash, allFaults, drawFaults, worldFaults, type FaultKind, type WorldFault } from './faults.ts';
+import {
+  aimedCrash,
+  allFaults,
+  drawFaults,
+  truncation,
+  worldFaults,
+  type FaultKind,
+  type WorldFault,
+} from './faults.ts';
 import { stream } from './random-port.ts';
 import type { UserKind } from './documents.ts';
 
@@ -50,6 +58,8 @@ interface Crowd {
   readonly writesPerRemoval: number;
   /** Whether processes die of their intents, too. */
   readonly aimsCrashes: boolean;
+  /** Whether files lose what they say. */
+  readonly truncates: boolean;
 }
 
 /** `few` is how seeds were drawn at first, and `many` was next: regressions from then mean that. */
@@ -61,6 +71,7 @@ const many: Crowd = {
   writesPerMinute: [2, 6, 12],
   writesPerRemoval: 5 / 3,
   aimsCrashes: false,
+  truncates: false,
 };
 const crowds = {
   few: {
@@ -71,13 +82,15 @@ const crowds = {
     writesPerMinute: [1, 3, 6],
     writesPerRemoval: 10 / 3,
     aimsCrashes: false,
+    truncates: false,
   },
   many,
   aimed: { ...many, aimsCrashes: true },
+  truncated: { ...many, aimsCrashes: true, truncates: true },
 } as const satisfies Record<string, Crowd>;
 export type CrowdName = keyof typeof crowds;
 
-export function scriptOf(seed: number, place: PlaceName = 'folder', crowd: CrowdName = 'aimed'): Script {
+export function scriptOf(seed: number, place: PlaceName = 'folder', crowd: CrowdName = 'truncated'): Script {
   const script = folderScript(seed, crowds[crowd]);
   return place === 'folder' ? script : clusterScript(script);
 }
@@ -104,7 +117,7 @@ function clusterScript(script: Script): Script {
 }
 
 /** A cluster has no disk of ours to be full, and shows all or nothing. */
-const folderDeeds: ReadonlySet<string> = new Set<Deed>(['fill-disk', 'lose-source']);
+const folderDeeds: ReadonlySet<string> = new Set<Deed>(['fill-disk', 'lose-source', truncation]);
 
 /** All kinds of faults that there are in a place. */
 export function faultsOf(place: PlaceName): readonly FaultKind[] {
@@ -143,15 +156,18 @@ function folderScript(seed: number, crowd: Crowd): Script {
   add('write', Math.ceil((perMinute * healAtMs) / 60_000));
   add('remove', Math.ceil((perMinute * healAtMs) / 60_000 / crowd.writesPerRemoval));
   for (const deed of worldFaults) if (faults.has(deed)) add(deed, random.between(1, 6));
-  if (crowd.aimsCrashes) {
-    const aimed = stream(seed, 'aimed crashes');
-    const count = aimed.chance(0.5) ? aimed.between(1, 4) : 0;
-    if (count > 0) faults.set(aimedCrash, 1);
+  /** Each from a stream of its own, so that the rest of a seed stays as it was before there was such a deed. */
+  const addOwn = (deed: typeof aimedCrash | typeof truncation, name: string, most: number) => {
+    const own = stream(seed, name);
+    const count = own.chance(0.5) ? own.between(1, most) : 0;
+    if (count > 0) faults.set(deed, 1);
     for (let each = 0; each < count; each += 1) {
-      const atMs = aimed.between(0, healAtMs - 1);
-      actions.push({ atMs, do: aimedCrash, slot: 0, seed: aimed.between(0, 2 ** 30) });
+      const atMs = own.between(0, healAtMs - 1);
+      actions.push({ atMs, do: deed, slot: 0, seed: own.between(0, 2 ** 30) });
     }
-  }
+  };
+  if (crowd.aimsCrashes) addOwn(aimedCrash, 'aimed crashes', 4);
+  if (crowd.truncates) addOwn(truncation, 'truncations', 8);
   return {
     seed,
     place: 'folder',

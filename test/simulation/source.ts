@@ -1,6 +1,7 @@
 /**
  * The folder, as it is read: each document is a file. It may lose its documents for a while (a bad mount), or be
- * readable in part only; then what it shows is not what its users want.
+ * readable in part only; then what it shows is not what its users want. A single file may lose what it said and be there all the same (a full
+ * disk, a copy that stands still).
  */
 import { stringify } from 'yaml';
 import type { DesiredSnapshot, DesiredSource } from '../../src/desired/index.ts';
@@ -11,18 +12,41 @@ import type { Json } from './watch.ts';
 /** `half`: of the rest it is known that it could not be read. */
 export type Loss = 'none' | 'empty' | 'half';
 
+/** What an interrupted copy leaves of a file: nothing, or another document that stood before the lost one. */
+const cutOff = {
+  wholly: '# the disk was full\n',
+  partly: stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'before' } }),
+} as const;
+export type Cut = keyof typeof cutOff;
+
 export class SimulatedFolder implements Shelf {
   readonly #files = new Map<string, string>();
+  readonly #cut = new Map<string, Cut>();
   readonly #listeners = new Set<(snapshot: DesiredSnapshot) => void>();
   #loss: Loss = 'none';
   #shown: DesiredSnapshot = desiredOf({});
 
   write(file: string, document: Json): void {
     this.#files.set(file, stringify(document));
+    this.#cut.delete(file);
   }
 
   remove(file: string): void {
     this.#files.delete(file);
+    this.#cut.delete(file);
+  }
+
+  /** `seed` chooses the file. Returns how to mend it; one that was written or removed meanwhile stays as it is. */
+  truncate(seed: number, cut: Cut): () => void {
+    const files = [...this.#files.keys()].filter((each) => !each.startsWith('account'));
+    const file = files[seed % files.length];
+    if (file === undefined || this.#cut.size > 0) return () => {};
+    this.#cut.set(file, cut);
+    this.publish();
+    return () => {
+      this.#cut.delete(file);
+      this.publish();
+    };
   }
 
   /** Who reads it is told. */
@@ -43,6 +67,7 @@ export class SimulatedFolder implements Shelf {
   }
 
   heal(): void {
+    this.#cut.clear();
     this.lose('none');
   }
 
@@ -65,7 +90,10 @@ export class SimulatedFolder implements Shelf {
   }
 
   #visible(): Record<string, string> {
-    const files = [...this.#files];
+    const files = [...this.#files].map(([file, text]) => {
+      const cut = this.#cut.get(file);
+      return [file, cut ? cutOff[cut] : text] as const;
+    });
     if (this.#loss === 'empty') return {};
     const visible = this.#loss === 'half' ? files.filter((_, index) => index % 2 === 0) : files;
     return Object.fromEntries(visible);

@@ -1,11 +1,11 @@
-import { assemble, parseFile, type DesiredSnapshot } from '../../src/desired/index.ts';
+import { assemble, parseFile, type DesiredSnapshot, type SourceFile } from '../../src/desired/index.ts';
 
-const parsed = new Map<string, ReturnType<typeof parseFile>>();
+const parsed = new Map<string, SourceFile>();
 
 /** A file is parsed once, as by the folder source. */
 function parseOnce(file: string, text: string) {
   const id = `${file}\n${text}`;
-  const known = parsed.get(id) ?? parseFile(file, text);
+  const known = parsed.get(id) ?? { ...parseFile(file, text), digest: text };
   parsed.set(id, known);
   return known;
 }

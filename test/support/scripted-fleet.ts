@@ -6,6 +6,7 @@ import { digestKey, systemRandom } from '../../src/base/index.ts';
 import type { DesiredSnapshot } from '../../src/desired/index.ts';
 import { Manager } from '../../src/manager/index.ts';
 import { derivedUid } from '../../src/plan/index.ts';
+import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
 import { apiVersion, type ObjectKey } from '../../src/resources/index.ts';
 import { MemoryStore, newRecord, type ObjectRecord } from '../../src/state/index.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/index.ts';
@@ -222,7 +223,7 @@ export async function scriptedFleet(
     logger: pino({ level: 'silent' }),
     metrics,
     settleMs,
-    graceMs,
+    grace: { goneMs: graceMs, ...defaultShortenedGrace },
     allowMassChange: false,
     mode: 'manage',
     createTransport: api.createTransport,

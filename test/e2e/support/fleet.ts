@@ -196,7 +196,8 @@ export class FleetFolder extends Fleet {
   }
 
   run(...flags: string[]): Program {
-    return new Program(['run', ...this.flags, '--settle', '1s', ...flags]);
+    // Tests take documents out of files, and don't wait a minute for that.
+    return new Program(['run', ...this.flags, '--settle', '1s', '--file-grace', '500ms', ...flags]);
   }
 
   apply(...flags: string[]) {

@@ -10,6 +10,7 @@ import { digestKey, systemClock, systemRandom } from '../../../src/base/index.ts
 import { startControlPlane, type ControlPlane } from '../../../src/control-plane/main.ts';
 import type { DesiredSnapshot, DesiredSource } from '../../../src/desired/index.ts';
 import { Manager } from '../../../src/manager/index.ts';
+import { oneShotGrace } from '../../../src/reconcile/index.ts';
 import { objectKey, type ManagedKind, type ObjectKey } from '../../../src/resources/index.ts';
 import { MemoryStore, type ObjectRecord } from '../../../src/state/index.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
@@ -70,7 +71,7 @@ export class Lab {
       logger,
       metrics: createMetrics(),
       settleMs: 150,
-      graceMs: 0,
+      grace: oneShotGrace,
       allowMassChange: true,
       mode: 'manage',
       commandFlags: '--source fleet',

@@ -21,6 +21,11 @@ export const decisions: readonly Mutant[] = [
     sabotage: (options) => ({ ...options, allowMassChange: true }),
   },
   {
+    breaks: 'a file that has lost what it said is believed as soon as one that was removed',
+    foundBy: ['S20', 'S5'],
+    sabotage: (options) => ({ ...options, grace: { goneMs: 0, partlyMs: 0, whollyMs: 0 } }),
+  },
+  {
     breaks: 'the wall clock is taken for the monotonic one',
     foundBy: ['S4', 'S8', 'L1', 'L2', 'L3', 'L5', 'L6'],
     seed: 26,
