@@ -6,7 +6,7 @@ import { Option, type Command } from 'commander';
 import { ControlApi, Limiter, createTransport, defaultTransportLimits } from '../api/index.ts';
 import { UserError } from '../base/index.ts';
 import { formatProblem, nearest, type DesiredSnapshot } from '../desired/index.ts';
-import { accountSpecs, credentialOf, keyRemedy, type WantedAccount } from '../manager/index.ts';
+import { AccountKeys, accountSpecs, type WantedAccount } from '../manager/index.ts';
 import { parseObjectKey, type AccountSpec } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import { createMetrics } from '../telemetry/index.ts';
@@ -69,15 +69,13 @@ export async function connected<Result>(
   const chosen = chooseAccounts(accountSpecs(fleet?.snapshot, environment), flags, fleet?.snapshot);
   const limits = { ...defaultTransportLimits, totalMs: answerMs, bodyBytes: longestLogBytes };
   const transport = createTransport(context.clock, limits);
-  const accounts = chosen.map(([key, { spec }]) => {
+  const keys = new AccountKeys(environment);
+  const accounts = chosen.map(([key, { spec, origin }]) => {
     const [namespace = '', name = ''] = key.split('/');
-    const credential = () => credentialOf(key, spec, fleet?.snapshot, environment);
-    if (!credential()) {
-      throw new UserError(
-        `there is no API key for the account ${key}`,
-        keyRemedy(key, spec, fleet?.snapshot, environment),
-      );
-    }
+    const found = keys.keyOf({ name: key, spec, origin }, fleet?.snapshot);
+    if (found.kind === 'none')
+      throw new UserError(`there is no API key for the account ${key}`, found.remedy);
+    const credential = () => found.key;
     const metrics = createMetrics();
     const limiter = new Limiter({ account: key, ...spec.requests }, context.clock, metrics);
     const baseUrl = spec.url.replace(/\/+$/, '');

@@ -16,17 +16,11 @@ import {
   type SnapshotChange,
 } from '../observed/index.ts';
 import { FundsMemory, type AccountHandle, type Accounts, type ResolvedAccount } from '../reconcile/index.ts';
-import { annotations, objectKey, type AccountSpec } from '../resources/index.ts';
+import { annotations, objectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
-import {
-  accountSpecs,
-  credentialOf,
-  defaultAccount,
-  environmentKey,
-  keyRemedy,
-  type EnvironmentAccount,
-} from './account-specs.ts';
+import { AccountKeys, type AccountOrigin, type EnvironmentAccount } from './account-keys.ts';
+import { accountSpecs, defaultAccount, environmentKey, type WantedAccount } from './account-specs.ts';
 import { IdentityWatch } from './identity-watch.ts';
 
 export interface AccountRegistryOptions {
@@ -50,6 +44,8 @@ export interface AccountRegistryOptions {
   readonly onReplaced: (handle: AccountHandle) => void;
 }
 
+type Readable = WantedAccount & { readonly retired?: boolean };
+
 /** Between two questions whose key it is that heartbeats wait to go on with. */
 const identityRetryMs = 30_000;
 
@@ -59,8 +55,8 @@ interface Entry {
   readonly transport: Transport;
   /** The name of its limiter. */
   readonly door: string;
-  /** Not of a document: every namespace may use it. */
-  readonly shared: boolean;
+  /** Where it comes from, for as long as it is there: its key may come from nowhere else. */
+  readonly origin: AccountOrigin;
   /** The credential in use, and the identity that the document accepts, to notice a change. */
   credential: string | undefined;
   accepted: string | undefined;
@@ -77,10 +73,12 @@ export class AccountRegistry implements Accounts {
   readonly #stopping = new AbortController();
   /** When it is asked, by account, whose key it is that heartbeats wait to go on with. */
   readonly #questions = new Map<string, Timer>();
+  readonly #keys: AccountKeys;
   #snapshot: DesiredSnapshot | undefined;
 
   constructor(options: AccountRegistryOptions) {
     this.#options = options;
+    this.#keys = new AccountKeys(options.environment);
   }
 
   handles(): Iterable<AccountHandle> {
@@ -90,13 +88,13 @@ export class AccountRegistry implements Accounts {
   resolve(namespace: string, name: string): ResolvedAccount {
     const key = objectKey('Account', namespace, name);
     const own = this.#entries.get(`${namespace}/${name}`);
-    if (own && !own.shared) return { kind: 'usable', handle: own.handle };
+    if (own?.origin.kind === 'document') return { kind: 'usable', handle: own.handle };
     if (this.#snapshot?.unusable.has(key)) {
       const message = `the document of Account ${name} can't be used; put that right first`;
       return { kind: 'problem', reason: 'AccountInvalid', message };
     }
     const shared = name === defaultAccount ? this.#entries.get(environmentKey) : undefined;
-    if (shared?.shared) return { kind: 'usable', handle: shared.handle };
+    if (shared?.origin.kind === 'environment') return { kind: 'usable', handle: shared.handle };
     const hint =
       name === defaultAccount
         ? '; add its document, or set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY'
@@ -115,15 +113,20 @@ export class AccountRegistry implements Accounts {
     this.#snapshot = snapshot;
     const wanted = accountSpecs(snapshot, this.#options.environment);
     for (const [name, entry] of this.#entries) {
-      // Nothing is concluded from an unusable document, or from what could be read in part only.
+      const isSame = wanted.get(name)?.origin.kind === entry.origin.kind;
+      if (isSame) continue;
+      // Nothing is concluded from an unusable document, or from what could be read in part only: the environment does not take its place.
       const [namespace = '', own = ''] = name.split('/');
       const isUnusable = snapshot.unusable.has(objectKey('Account', namespace, own));
-      if (wanted.has(name) || isUnusable || !snapshot.complete) continue;
+      if (isUnusable || !snapshot.complete) {
+        wanted.delete(name);
+        continue;
+      }
       this.#retire(name, entry);
       this.#entries.delete(name);
       this.#forgetIdentity(name);
     }
-    for (const [name, { spec, shared }] of wanted) this.#put(name, spec, shared);
+    for (const [name, account] of wanted) if (!this.#isKept(name, account)) this.#put(name, account);
   }
 
   /** Sends nothing any more; what is under way is finished. */
@@ -141,10 +144,16 @@ export class AccountRegistry implements Accounts {
     await Promise.all(this.#closing);
   }
 
-  #put(name: string, spec: AccountSpec, shared: boolean): void {
+  /** The environment does not take the place of a document that tasks are still held for. */
+  #isKept(name: string, { origin }: WantedAccount): boolean {
+    return origin.kind === 'environment' && this.#retired.has(name) && this.#options.beats(name);
+  }
+
+  #put(name: string, wanted: WantedAccount): void {
+    const { spec, origin } = wanted;
     const current = this.#entries.get(name);
-    if (current && current.shared === shared && sameValue(current.handle.spec, spec)) {
-      const credential = this.#credential(name, spec)?.reveal();
+    if (current && sameValue(current.origin, origin) && sameValue(current.handle.spec, spec)) {
+      const credential = this.#credential(name, wanted)?.reveal();
       const accepted = this.#accepted(name);
       if (credential !== current.credential || accepted !== current.accepted) {
         Object.assign(current, { credential, accepted });
@@ -154,13 +163,13 @@ export class AccountRegistry implements Accounts {
       return;
     }
     if (current) this.#end(current);
-    const entry = this.#make(name, spec, shared, current ?? this.#retired.get(name));
+    const entry = this.#make(name, wanted, current ?? this.#retired.get(name));
     this.#entries.set(name, entry);
     this.#options.onReplaced(entry.handle);
     entry.handle.informer.start();
   }
 
-  #make(name: string, spec: AccountSpec, shared: boolean, before: Entry | undefined): Entry {
+  #make(name: string, { spec, origin }: WantedAccount, before: Entry | undefined): Entry {
     const { createTransport, clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
     const { perSecond, burst, concurrency } = spec.requests;
     const transport = createTransport(clock);
@@ -169,24 +178,26 @@ export class AccountRegistry implements Accounts {
     const limiter = this.#limiters.get(door) ?? new Limiter(limits, clock, metrics);
     this.#limiters.set(door, limiter);
     limiter.configure(limits);
-    const isSameApi = before?.handle.spec.url === spec.url;
+    const isSameApi = before?.origin.kind === origin.kind && before.handle.spec.url === spec.url;
+    const account = () => ({ spec, origin, retired: this.#retired.get(name)?.identity === identity });
+    const credential = () => this.#credential(name, account());
     const identity: IdentityWatch = new IdentityWatch({
       account: name,
       store: this.#options.store,
-      credential: () => this.#credential(name, spec),
-      keyRemedy: () => keyRemedy(name, spec, this.#snapshot, this.#options.environment),
-      me: (credential, signal, lane) => api.me(credential, signal, lane),
+      credential,
+      keyRemedy: () => this.#keyRemedy(name, account()),
+      me: (...asked) => api.me(...asked),
       beatsWait: () => this.#options.beats(name),
       lastKnown: isSameApi ? before.identity.lastKnown : undefined,
       onRejected: () => this.#rejected(name, identity),
       accepted: () =>
         [this.#accepted(name), this.#options.acceptedIdentity].filter((text) => text !== undefined),
-      isDocument: !shared,
+      isDocument: origin.kind === 'document',
       logger,
     });
     const api = new ControlApi({
       baseUrl: spec.url.replace(/\/+$/, ''),
-      credential: () => this.#credential(name, spec),
+      credential,
       transport,
       limiter,
       clock,
@@ -220,8 +231,8 @@ export class AccountRegistry implements Accounts {
         onFailure: (failure) => onFailure(handle, failure),
       }),
     };
-    const credential = this.#credential(name, spec)?.reveal();
-    return { handle, identity, transport, door, shared, credential, accepted: this.#accepted(name) };
+    const accepted = this.#accepted(name);
+    return { handle, identity, transport, door, origin, credential: credential()?.reveal(), accepted };
   }
 
   /** Whose key it is has to be asked again before heartbeats go on. */
@@ -271,8 +282,14 @@ export class AccountRegistry implements Accounts {
     });
   }
 
-  #credential(name: string, spec: AccountSpec): Sensitive<string> | undefined {
-    return credentialOf(name, spec, this.#snapshot, this.#options.environment);
+  #credential(name: string, account: Readable): Sensitive<string> | undefined {
+    const found = this.#keys.keyOf({ name, ...account }, this.#snapshot);
+    return found.kind === 'key' ? found.key : undefined;
+  }
+
+  #keyRemedy(name: string, account: Readable): string {
+    const found = this.#keys.keyOf({ name, ...account }, this.#snapshot);
+    return found.kind === 'none' ? found.remedy : '';
   }
 
   /** Nothing is read or changed for it any more; heartbeats for tasks that are held in it go on until the process ends. */

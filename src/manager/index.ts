@@ -1,4 +1,5 @@
 export * from './fleet-metrics.ts';
+export * from './account-keys.ts';
 export * from './account-specs.ts';
 export * from './accounts.ts';
 export * from './manager.ts';

@@ -24,7 +24,7 @@ import {
 import { annotations, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
-import type { EnvironmentAccount } from './account-specs.ts';
+import type { EnvironmentAccount } from './account-keys.ts';
 import { AccountRegistry } from './accounts.ts';
 import { accountChecks, livenessChecks, sourceChecks, type HealthCheck } from './health.ts';
 

@@ -20,7 +20,7 @@ import { Election, EventRecorder, type KubernetesApi } from '../kubernetes/index
 import { defaultShortenedGrace } from '../reconcile/index.ts';
 import { ClusterStore, openClusterIdentity, type ObjectRecord } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
-import type { EnvironmentAccount } from './account-specs.ts';
+import type { EnvironmentAccount } from './account-keys.ts';
 import { ClusterEvents } from './cluster-events.ts';
 import { storedObject, watchedByStore } from './cluster-objects.ts';
 import { collectFleetMetrics } from './fleet-metrics.ts';

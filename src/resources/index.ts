@@ -1,4 +1,4 @@
-export { baseAddressProblem, isLoopback, type AccountSpec } from './account.ts';
+export { baseAddressProblem, isLoopback, originOf, type AccountSpec } from './account.ts';
 export * from './conditions.ts';
 export { listOf, rulesKeyword, type CelRule } from './constraints.ts';
 export { beaconPrefix, type ContainerServiceSpec, type EnvironmentEntry } from './container-service.ts';

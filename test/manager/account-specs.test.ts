@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { Sensitive } from '../../src/base/index.ts';
 import type { DesiredSnapshot } from '../../src/desired/index.ts';
-import { accountSpecs, credentialOf } from '../../src/manager/index.ts';
-import { desiredOf } from '../support/desired.ts';
+import { AccountKeys, accountSpecs, type EnvironmentAccount } from '../../src/manager/index.ts';
+import { desiredOf, inCluster } from '../support/desired.ts';
 
-const environment = { url: 'https://own.example', apiKey: () => new Sensitive('own-key') };
+const apiKey = () => new Sensitive('own-key');
+const environment = { url: 'https://own.example', apiKey };
 
 function accountDocument(more: readonly string[] = []): string {
   return [
@@ -18,21 +19,26 @@ function accountDocument(more: readonly string[] = []): string {
   ].join('\n');
 }
 
-function keyOf(snapshot: DesiredSnapshot): string | undefined {
-  const wanted = accountSpecs(snapshot, environment).get('team/theirs');
-  return wanted && credentialOf('team/theirs', wanted.spec, snapshot, environment)?.reveal();
-}
-
-/** The same documents, as objects of a cluster. */
-function inCluster(folder: DesiredSnapshot): DesiredSnapshot {
-  const facts = { uid: 'uid', generation: 1, resourceVersion: '1', finalizers: [], status: undefined };
-  const cluster = { ...facts, deletionRequestedAt: undefined };
-  const objects = [...folder.objects].map(([key, object]) => [key, { ...object, cluster }] as const);
-  return { ...folder, objects: new Map(objects), cluster: new Map(objects.map(([key]) => [key, cluster])) };
+function keyOf(
+  snapshot: DesiredSnapshot,
+  from: EnvironmentAccount = { url: undefined, apiKey },
+  name = 'team/theirs',
+): string | undefined {
+  const wanted = accountSpecs(snapshot, from).get(name);
+  const found = wanted && new AccountKeys(from).keyOf({ name, ...wanted }, snapshot);
+  return found?.kind === 'key' ? found.key.reveal() : undefined;
 }
 
 test('in a folder, an Account that names no Secret has the key of the environment', () => {
   expect(keyOf(desiredOf({ 'account.yaml': accountDocument() }))).toBe('own-key');
+});
+
+test.each([
+  ['https://elsewhere.example/base', 'own-key'],
+  ['https://own.example', undefined],
+  ['https://elsewhere.example:8443', undefined],
+])('with FLEETKEEPER_API_URL %s it has that key only when it is of the same origin', (url, key) => {
+  expect(keyOf(desiredOf({ 'account.yaml': accountDocument() }), { url, apiKey })).toBe(key);
 });
 
 test("in a cluster, the operator's own key goes to no address that somebody else has written", () => {
@@ -55,6 +61,6 @@ test('a Secret that is named is used in both, without the line break at its end'
 test('the account of the environment is there for objects of a cluster that name none', () => {
   const snapshot = inCluster(desiredOf({}));
   const own = accountSpecs(snapshot, environment).get('default/default');
-  expect(own?.shared).toBe(true);
-  expect(own && credentialOf('default/default', own.spec, snapshot, environment)?.reveal()).toBe('own-key');
+  expect(own?.origin).toEqual({ kind: 'environment' });
+  expect(keyOf(snapshot, environment, 'default/default')).toBe('own-key');
 });

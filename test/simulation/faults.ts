@@ -44,7 +44,11 @@ export const worldFaults = [
   'foreign-activity',
   'foreign-probe',
 ] as const;
-export type WorldFault = (typeof worldFaults)[number] | typeof aimedCrash | typeof truncation;
+export type WorldFault =
+  | (typeof worldFaults)[number]
+  | typeof aimedCrash
+  | typeof truncation
+  | typeof hostileEdit;
 export type FaultKind = NetworkFault | WorldFault | ClusterFault;
 
 /** A process dies while an intent is on its way to the disk, or its request to the server. It is drawn from a stream of its own. */
@@ -53,8 +57,17 @@ export const aimedCrash = 'crash-at-intent';
 /** A file of the folder loses its document for a while. It is drawn from a stream of its own, too. */
 export const truncation = 'truncate-file';
 
+/** Somebody who may write Accounts, and nothing else, makes another one of ours. It is drawn from a stream of its own. */
+export const hostileEdit = 'hostile-edit';
+
 /** Of a run in a folder; a cluster has more (`cluster/faults.ts`). */
-export const allFaults: readonly FaultKind[] = [...networkFaults, ...worldFaults, aimedCrash, truncation];
+export const allFaults: readonly FaultKind[] = [
+  ...networkFaults,
+  ...worldFaults,
+  aimedCrash,
+  truncation,
+  hostileEdit,
+];
 
 export const settleMs = 5000;
 export const lateMs = 2400;

@@ -5,7 +5,7 @@
  * events nothing of it can be seen from outside; so that is a crash between any two of its awaits.
  */
 import type { Logger } from 'pino';
-import { digestKey } from '../../src/base/index.ts';
+import { Sensitive, digestKey } from '../../src/base/index.ts';
 import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
 import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
 import { parseObjectKey } from '../../src/resources/index.ts';
@@ -15,6 +15,7 @@ import { Disk, SimulatedStore } from './disk.ts';
 import { settleMs } from './faults.ts';
 import { crashWithinMs, epochMs, searchedLog, type Place, type PlaceParts } from './place.ts';
 import { hasOpenOutcome } from './state.ts';
+import { operatorsAddress, operatorsKey } from './plane.ts';
 import { randomPort, stream } from './random-port.ts';
 import { Life } from './scheduler.ts';
 import type { Action, Deed } from './script.ts';
@@ -96,7 +97,7 @@ export class FolderPlace implements Place {
     const plain: ManagerOptions = {
       source: this.shelf.source(() => life.isOver),
       store,
-      environment: { url: undefined, apiKey: () => undefined },
+      environment: { url: operatorsAddress, apiKey: () => new Sensitive(operatorsKey) },
       clock: life.clock,
       random: randomPort(random),
       createTransport: () => network.transport(life, number),

@@ -119,7 +119,7 @@ export class Network {
         life.after(soonMs(), () => finish({ kind: 'not-sent', reason: 'connect ECONNREFUSED' }));
         return;
       }
-      const made = this.#madeUp(exchange);
+      const made = this.#madeUp(exchange, request.headers['authorization']);
       if (made) {
         life.after(soonMs(), () => finish(made));
         return;
@@ -177,10 +177,10 @@ export class Network {
   }
 
   /** An answer that the request did not get from the control plane, which never saw it. */
-  #madeUp(exchange: Exchange): HttpReply | undefined {
+  #madeUp(exchange: Exchange, credential = ''): HttpReply | undefined {
     const { random } = this.#options;
     // It says all that it was sent, as some do.
-    const refusal = (code: string) => errorText(code, ` to ${ourKey}: ${exchange.text}`);
+    const refusal = (code: string) => errorText(code, ` to ${credential}: ${exchange.text}`);
     if (this.#draws('throttle', exchange)) {
       const retryAfter = random.pick(['1', '3', '20', undefined, 'soon']);
       return answer(429, refusal('rate_limited'), retryAfter);

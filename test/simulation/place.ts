@@ -14,6 +14,8 @@ import type { Json } from './watch.ts';
 export interface Shelf {
   write(file: string, document: Json): void;
   remove(file: string): void;
+  /** It is gone at once: nobody is waited for that wants to clean up after it. */
+  discard(file: string): void;
   /** What was written is shown. */
   publish(): void;
   /** Something of its name is on its way out, although it may be wanted anew. */

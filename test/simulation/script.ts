@@ -8,6 +8,7 @@ import {
   allFaults,
   drawFaults,
   truncation,
+  hostileEdit,
   worldFaults,
   type FaultKind,
   type WorldFault,
@@ -60,6 +61,8 @@ interface Crowd {
   readonly aimsCrashes: boolean;
   /** Whether files lose what they say. */
   readonly truncates: boolean;
+  /** Whether somebody edits Accounts who means harm. */
+  readonly isHostile: boolean;
 }
 
 /** `few` is how seeds were drawn at first, and `many` was next: regressions from then mean that. */
@@ -72,6 +75,7 @@ const many: Crowd = {
   writesPerRemoval: 5 / 3,
   aimsCrashes: false,
   truncates: false,
+  isHostile: false,
 };
 const crowds = {
   few: {
@@ -83,14 +87,16 @@ const crowds = {
     writesPerRemoval: 10 / 3,
     aimsCrashes: false,
     truncates: false,
+    isHostile: false,
   },
   many,
   aimed: { ...many, aimsCrashes: true },
   truncated: { ...many, aimsCrashes: true, truncates: true },
+  hostile: { ...many, aimsCrashes: true, truncates: true, isHostile: true },
 } as const satisfies Record<string, Crowd>;
 export type CrowdName = keyof typeof crowds;
 
-export function scriptOf(seed: number, place: PlaceName = 'folder', crowd: CrowdName = 'truncated'): Script {
+export function scriptOf(seed: number, place: PlaceName = 'folder', crowd: CrowdName = 'hostile'): Script {
   const script = folderScript(seed, crowds[crowd]);
   return place === 'folder' ? script : clusterScript(script);
 }
@@ -157,7 +163,11 @@ function folderScript(seed: number, crowd: Crowd): Script {
   add('remove', Math.ceil((perMinute * healAtMs) / 60_000 / crowd.writesPerRemoval));
   for (const deed of worldFaults) if (faults.has(deed)) add(deed, random.between(1, 6));
   /** Each from a stream of its own, so that the rest of a seed stays as it was before there was such a deed. */
-  const addOwn = (deed: typeof aimedCrash | typeof truncation, name: string, most: number) => {
+  const addOwn = (
+    deed: typeof aimedCrash | typeof truncation | typeof hostileEdit,
+    name: string,
+    most: number,
+  ) => {
     const own = stream(seed, name);
     const count = own.chance(0.5) ? own.between(1, most) : 0;
     if (count > 0) faults.set(deed, 1);
@@ -168,6 +178,7 @@ function folderScript(seed: number, crowd: Crowd): Script {
   };
   if (crowd.aimsCrashes) addOwn(aimedCrash, 'aimed crashes', 4);
   if (crowd.truncates) addOwn(truncation, 'truncations', 8);
+  if (crowd.isHostile) addOwn(hostileEdit, 'hostile edits', 3);
   return {
     seed,
     place: 'folder',

@@ -1,6 +1,6 @@
 /** What must not be told, in each form in which it may be. */
 import { canary } from './documents.ts';
-import { ourKey } from './plane.ts';
+import { operatorsKey, ourKey } from './plane.ts';
 
 /** Base64 of whatever has the secret in it, at whichever of the three places of a group it begins. */
 function base64Forms(secret: string): string[] {
@@ -10,7 +10,7 @@ function base64Forms(secret: string): string[] {
   });
 }
 
-const secrets = [canary, ourKey];
+const secrets = [canary, ourKey, operatorsKey];
 const forms = [
   ...secrets,
   ...secrets.map((secret) => Buffer.from(secret).toString('hex')),

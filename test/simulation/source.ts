@@ -49,6 +49,10 @@ export class SimulatedFolder implements Shelf {
     };
   }
 
+  discard(file: string): void {
+    this.remove(file);
+  }
+
   /** Who reads it is told. */
   publish(): void {
     const read = desiredOf(this.#visible());

@@ -44,7 +44,14 @@ export class Users {
       metadata: { name: 'compute' },
       stringData: { apiKey: (accountSpec as { apiKey: string }).apiKey },
     });
-    const { apiKey: _apiKey, ...spec } = accountSpec as { apiKey: string };
+    this.editAccount({}, annotations);
+  }
+
+  /** As it is meant, but for `change`. */
+  editAccount(change: object, annotations: Readonly<Record<string, string>> = {}): void {
+    const { shelf, accountSpec } = this.#options;
+    const { apiKey: _apiKey, ...meant } = accountSpec as { apiKey: string };
+    const spec = { ...meant, ...change };
     shelf.write('account', {
       apiVersion: 'fleetkeeper.dev/v1alpha1',
       kind: 'Account',

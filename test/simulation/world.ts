@@ -19,12 +19,13 @@ import type { Document } from './documents.ts';
 import { FolderPlace, type Sabotage } from './folder-place.ts';
 import { ForeignHands, type ForeignDeed } from './foreign.ts';
 import { mended } from './healing.ts';
+import { HostileEdits } from './hostile-edits.ts';
 import { JournalCoverage } from './journal-coverage.ts';
 import { stuck, unsettled } from './liveness.ts';
 import { Network } from './network.ts';
 import { epochMs, type Place } from './place.ts';
 import { differenceBetween, portraitOf, type Portrait } from './portrait.ts';
-import { Plane, ourKey } from './plane.ts';
+import { Plane, operatorsAddress, operatorsKey, ourKey } from './plane.ts';
 import { stream } from './random-port.ts';
 import { Scheduler } from './scheduler.ts';
 import { secretIn } from './secrets.ts';
@@ -79,6 +80,7 @@ class World {
   readonly #plane: Plane;
   readonly #network: Network;
   readonly #foreign: ForeignHands;
+  readonly #hostileEdits: HostileEdits;
   readonly #checker: Checker;
   readonly #disguise: Disguise;
   readonly #planeRandom: SeededRandom;
@@ -145,6 +147,7 @@ class World {
     const { shelf, state } = this.#place;
     this.#journalCoverage = new JournalCoverage(state);
     this.#users = new Users({ shelf, slots, accountSpec, nowMs: () => scheduler.nowMs });
+    this.#hostileEdits = new HostileEdits(this.#users, shelf, scheduler);
     this.#checker = new Checker(this.#view());
     this.#plane.onCrash = () => this.#restartPlane();
     this.#foreign = new ForeignHands({
@@ -354,6 +357,7 @@ class World {
         const copy = this.#users.copy(action);
         if (copy) this.#place.copied(copy.from, copy.to);
       },
+      'hostile-edit': () => this.#hostileEdits.act(seed),
       'crash-plane': () => this.#plane.crashAtCommit(),
       'odd-state': () => {
         const services = [...(this.#plane.store?.services.all() ?? [])];
@@ -374,6 +378,7 @@ class World {
     const scheduler = this.#scheduler;
     scheduler.trace('healing');
     this.#disguise.end();
+    this.#hostileEdits.end();
     this.#place.heal();
     this.#plane.spare();
     while (!this.#plane.isUp) await scheduler.run(scheduler.nowMs + 1000, () => false);
@@ -405,9 +410,10 @@ class World {
       object,
     };
     if (method !== 'GET' && !isActivity(exchange)) this.#mutations += 1;
-    // S11: the key of the account goes to its address, and with what is anybody's no key goes at all.
-    const credential = path === '/api/catalog' ? undefined : `Bearer ${ourKey}`;
-    if (origin !== address || headers['authorization'] !== credential)
+    // S11: the key of each account goes to its address, and with what is anybody's no key goes at all.
+    const owned = origin === operatorsAddress ? operatorsKey : origin === address ? ourKey : undefined;
+    const credential = path === '/api/catalog' ? undefined : `Bearer ${owned}`;
+    if (owned === undefined || headers['authorization'] !== credential)
       this.#violated('S11', `${method} ${url} has the credential ${headers['authorization']}`);
     this.#checker.sent(exchange);
     return exchange;

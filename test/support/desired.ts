@@ -32,3 +32,26 @@ export function serviceDocument(name: string, more: readonly string[] = []): str
     '',
   ].join('\n');
 }
+
+/** The same documents, as objects of a cluster; `uids` by key, where another than `uid` is meant. */
+export function inCluster(
+  folder: DesiredSnapshot,
+  uids: Readonly<Partial<Record<string, string>>> = {},
+): DesiredSnapshot {
+  const factsOf = (key: string) => ({
+    uid: uids[key] ?? 'uid',
+    generation: 1,
+    resourceVersion: '1',
+    finalizers: [],
+    status: undefined,
+    deletionRequestedAt: undefined,
+  });
+  const objects = [...folder.objects].map(
+    ([key, object]) => [key, { ...object, cluster: factsOf(key) }] as const,
+  );
+  return {
+    ...folder,
+    objects: new Map(objects),
+    cluster: new Map(objects.map(([key, { cluster }]) => [key, cluster])),
+  };
+}

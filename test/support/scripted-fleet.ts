@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import type { HttpReply, HttpRequest, Transport } from '../../src/api/index.ts';
 import { digestKey, systemRandom } from '../../src/base/index.ts';
 import type { DesiredSnapshot } from '../../src/desired/index.ts';
-import { Manager } from '../../src/manager/index.ts';
+import { Manager, type EnvironmentAccount } from '../../src/manager/index.ts';
 import { derivedUid } from '../../src/plan/index.ts';
 import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
 import { apiVersion, type ObjectKey } from '../../src/resources/index.ts';
@@ -94,6 +94,8 @@ export interface Asked {
   readonly what: string;
   readonly body: Json;
   readonly key: string | undefined;
+  /** The API key that it was sent with. */
+  readonly credential: string | undefined;
   readonly atMs: number;
 }
 
@@ -141,6 +143,7 @@ export class ScriptedApi {
       what,
       body: body === undefined ? undefined : JSON.parse(body),
       key: headers['idempotency-key'],
+      credential: headers['authorization']?.replace('Bearer ', ''),
       atMs: this.#clock.monotonicMs(),
     };
     this.asked.push(asked);
@@ -186,6 +189,7 @@ export interface ScriptedFleetOptions {
   readonly records?: readonly ObjectRecord[];
   readonly graceMs?: number;
   readonly settleMs?: number;
+  readonly environment?: EnvironmentAccount;
   /** Before the manager starts. */
   readonly prepare?: (api: ScriptedApi) => void;
 }
@@ -217,7 +221,7 @@ export async function scriptedFleet(
       stop: async () => {},
     },
     store,
-    environment: { url: undefined, apiKey: () => undefined },
+    environment: given.environment ?? { url: undefined, apiKey: () => undefined },
     clock,
     random: systemRandom,
     logger: pino({ level: 'silent' }),

@@ -4,6 +4,7 @@
  */
 import { Election, type KubernetesApi } from '../../../src/kubernetes/index.ts';
 import { ClusterStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
+import { keys } from '../mutants/keys.ts';
 import { overlaid, replaced, type Mutant } from '../mutants/tools.ts';
 import type { ReplicaSabotage } from './place.ts';
 
@@ -18,6 +19,7 @@ function withApi(change: (api: KubernetesApi) => Partial<KubernetesApi>): Replic
 type SaveIntent = ClusterStore['saveIntent'];
 
 export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
+  ...keys,
   {
     breaks: 'a leader acts on although its Lease has run out',
     // What it does not send, it writes over what the next one has written.

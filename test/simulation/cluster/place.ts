@@ -5,13 +5,14 @@
  *     running ── killed, stopped, Lease lost ──> ended ── after up to 20 s ──> running, as another process
  */
 import type { Logger } from 'pino';
-import { digestKey } from '../../../src/base/index.ts';
+import { Sensitive, digestKey } from '../../../src/base/index.ts';
 import { Operator, type OperatorOptions } from '../../../src/manager/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { identitySecretName, type Intent } from '../../../src/state/index.ts';
 import { createMetrics, type Metrics } from '../../../src/telemetry/index.ts';
 import { settleMs } from '../faults.ts';
 import { crashWithinMs, epochMs, searchedLog, type Place, type PlaceParts } from '../place.ts';
+import { operatorsAddress, operatorsKey } from '../plane.ts';
 import { randomPort, stream } from '../random-port.ts';
 import { Life } from '../scheduler.ts';
 import { hasOpenOutcome } from '../state.ts';
@@ -213,7 +214,7 @@ export class ClusterPlace implements Place {
     const plain: OperatorOptions = {
       api,
       identity: `replica-${seat}_${number}`,
-      environment: { url: undefined, apiKey: () => undefined },
+      environment: { url: operatorsAddress, apiKey: () => new Sensitive(operatorsKey) },
       owner: undefined,
       namespaces: [],
       shard: undefined,

@@ -50,6 +50,15 @@ export class ClusterShelf implements Shelf {
     this.#server.remove(target, undefined, 'somebody');
   }
 
+  discard(file: string): void {
+    const target = this.#files.get(file);
+    if (target && this.#server.get(target)) {
+      const body = { metadata: { finalizers: null } };
+      this.#server.patch(target, { kind: 'merge', body }, 'somebody');
+    }
+    this.remove(file);
+  }
+
   publish(): void {
     // What is written is shown at once.
   }

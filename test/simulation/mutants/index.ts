@@ -4,7 +4,8 @@
  */
 import { decisions } from './decisions.ts';
 import { storage } from './storage.ts';
+import { keys } from './keys.ts';
 import type { Mutant } from './tools.ts';
 import { wire } from './wire.ts';
 
-export const mutants: readonly Mutant[] = [...wire, ...storage, ...decisions];
+export const mutants: readonly Mutant[] = [...wire, ...storage, ...decisions, ...keys];

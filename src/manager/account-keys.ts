@@ -1,0 +1,91 @@
+/**
+ * Which API key an account is used with. Each account carries its origin, and the origin alone decides where its key may come from:
+ *
+ *     origin                                   key
+ *     environment                              FLEETKEEPER_API_KEY or its file
+ *     document of a cluster                    the Secret that it names, of its own namespace; without one there is none
+ *     document of a folder, naming a Secret    that Secret
+ *     document of a folder, naming none        the key of the environment, unless FLEETKEEPER_API_URL says that it is for another origin
+ *
+ * There is no fallback from one row to another: whoever may write an Account of a cluster would be sent the operator's own key,
+ * at an address of their choice. A document that is gone keeps its row; of a cluster it then has no key at all, since nobody
+ * states any more where its Secret may go.
+ */
+import { Sensitive } from '../base/index.ts';
+import type { DesiredSnapshot } from '../desired/index.ts';
+import { originOf, type AccountSpec } from '../resources/index.ts';
+
+/** What the environment says: used where no document does. */
+export interface EnvironmentAccount {
+  readonly url: string | undefined;
+  /** Read anew at each use, so that a rotated key file is noticed. */
+  readonly apiKey: () => Sensitive<string> | undefined;
+  /** Why there is none although it was said where it is. */
+  readonly apiKeyProblem?: () => string | undefined;
+}
+
+export type AccountOrigin =
+  | { readonly kind: 'environment' }
+  | {
+      readonly kind: 'document';
+      readonly place: 'folder' | 'cluster';
+      /** Of the object in the cluster: another one of the same name is another account. */
+      readonly uid: string | undefined;
+    };
+
+export interface KeyedAccount {
+  /** `namespace/name`. */
+  readonly name: string;
+  readonly spec: AccountSpec;
+  readonly origin: AccountOrigin;
+  /** Its document is gone. */
+  readonly retired?: boolean;
+}
+
+export type AccountKey =
+  | { readonly kind: 'key'; readonly key: Sensitive<string> }
+  /** `remedy`: what a person is to do. */
+  | { readonly kind: 'none'; readonly remedy: string };
+
+export class AccountKeys {
+  readonly #environment: EnvironmentAccount;
+
+  constructor(environment: EnvironmentAccount) {
+    this.#environment = environment;
+  }
+
+  keyOf(account: KeyedAccount, snapshot: DesiredSnapshot | undefined): AccountKey {
+    const { spec, origin, retired } = account;
+    if (origin.kind === 'environment') return this.#environmentKey();
+    if (origin.place === 'cluster' && retired) return none('put the Account back');
+    if (spec.credentialsSecretRef) return secretKey(account, snapshot);
+    if (origin.place === 'cluster') return none('name the Secret that holds it in `credentialsSecretRef`');
+    const { url } = this.#environment;
+    if (url === undefined || originOf(url) === originOf(spec.url)) return this.#environmentKey();
+    return none(
+      `the key of the environment is for ${originOf(url)} (FLEETKEEPER_API_URL): name a Secret in ` +
+        '`credentialsSecretRef`, or unset FLEETKEEPER_API_URL',
+    );
+  }
+
+  #environmentKey(): AccountKey {
+    const { apiKey, apiKeyProblem } = this.#environment;
+    const key = apiKey();
+    if (key) return { kind: 'key', key };
+    return none(
+      apiKeyProblem?.() ?? 'set FLEETKEEPER_API_KEY, or FLEETKEEPER_API_KEY_FILE to a file that holds it',
+    );
+  }
+}
+
+function secretKey({ name, spec }: KeyedAccount, snapshot: DesiredSnapshot | undefined): AccountKey {
+  const { name: secret = '', key = '' } = spec.credentialsSecretRef ?? {};
+  const [namespace = ''] = name.split('/');
+  const value = snapshot?.secrets.get(`${namespace}/${secret}`)?.get(key)?.reveal().trim();
+  if (value) return { kind: 'key', key: new Sensitive(value) };
+  return none(`the Secret ${secret} in the namespace ${namespace} has to hold it under \`${key}\``);
+}
+
+function none(remedy: string): AccountKey {
+  return { kind: 'none', remedy };
+}

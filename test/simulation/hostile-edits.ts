@@ -1,0 +1,62 @@
+/**
+ * Somebody who may write Accounts, and read no Secret, wants a key: ours, or the one that the process has in its environment.
+ *
+ *     as meant ── names no Secret ──> edited ── at once, or later ──> deleted, or not ──> put back by its owner
+ *
+ * An Account that is put back has another uid in a cluster.
+ */
+import { SeededRandom } from '../support/seeded-random.ts';
+import type { Shelf } from './place.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Users } from './users.ts';
+
+/** Together they are shorter than activities are fresh: heartbeats have to go on all along, with the key that is known. */
+const longestEditMs = 60_000;
+const longestAbsenceMs = 60_000;
+
+const edits: readonly object[] = [{ credentialsSecretRef: undefined }];
+
+export class HostileEdits {
+  readonly #users: Users;
+  readonly #shelf: Shelf;
+  readonly #scheduler: Scheduler;
+  #isOver = false;
+  #isUnderWay = false;
+
+  constructor(users: Users, shelf: Shelf, scheduler: Scheduler) {
+    this.#users = users;
+    this.#shelf = shelf;
+    this.#scheduler = scheduler;
+  }
+
+  act(seed: number): void {
+    if (this.#isUnderWay) return;
+    this.#isUnderWay = true;
+    const random = new SeededRandom(seed);
+    this.#users.editAccount(random.pick(edits));
+    const editMs = random.chance(0.3) ? 0 : random.between(0, longestEditMs);
+    const isDeleted = random.chance(0.7);
+    const absenceMs = random.between(100, longestAbsenceMs);
+    this.#later(editMs, () => {
+      if (isDeleted) this.#shelf.discard('account');
+      this.#shelf.publish();
+      this.#later(isDeleted ? absenceMs : 0, () => this.#putBack());
+    });
+  }
+
+  /** The owner of the Account puts it right, whatever it is now. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  #putBack(): void {
+    this.#isUnderWay = false;
+    this.#users.editAccount({});
+  }
+
+  #later(delayMs: number, then: () => void): void {
+    this.#scheduler.after(delayMs, () => {
+      if (!this.#isOver) then();
+    });
+  }
+}
