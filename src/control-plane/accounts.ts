@@ -2,7 +2,8 @@
  * Who may call. Accounts come from a YAML file and are synced into the database by name at each start: a new
  * one is opened with its balance, one that exists keeps its balance and takes over keys and email. An account
  * that has left the file loses its keys, and ID tokens of its email, so nobody can call as it; what it owns
- * stays, and is charged. API keys are kept and compared as SHA-256 hashes only.
+ * stays, and is charged. API keys are kept and compared as SHA-256 hashes only, and the file may give them as such
+ * (`sha256:HEX`).
  */
 import { hash as digestOf } from 'node:crypto';
 import { z } from 'zod';
@@ -13,15 +14,26 @@ import type { AccountRecord } from './records.ts';
 import type { Store } from './store.ts';
 import { parseYamlFile, type Mistake } from './yaml-file.ts';
 
+/** So that nobody finds one by trying. A key that is made for the purpose has 32 and more. */
+const shortestKey = 8;
+const digestForm = /^sha256:[0-9a-f]{64}$/i;
+
+/** A key, in visible ASCII, which is what a header can carry; or its digest, so that the file holds no key. */
+const apiKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,512}$/, 'must be at most 512 visible ASCII characters')
+  .refine((key) => key.length >= shortestKey, `must have at least ${shortestKey} characters`)
+  .refine(
+    (key) => !key.startsWith('sha256:') || digestForm.test(key),
+    'after "sha256:" must come the 64 hex digits of the digest of the key',
+  );
+
 const accountEntry = z.strictObject({
   name: z.string().min(1),
   email: z.string().min(3),
   emailVerified: z.boolean().default(true),
   balanceMicros: z.int().default(100_000_000),
-  /** Visible ASCII: what a header can carry. */
-  apiKeys: z
-    .array(z.string().regex(/^[\x21-\x7e]{1,512}$/, 'must be 1 to 512 visible ASCII characters'))
-    .default([]),
+  apiKeys: z.array(apiKey).default([]),
 });
 const accountsFile = z.strictObject({ accounts: z.array(accountEntry).min(1) });
 export type AccountsFile = z.infer<typeof accountsFile>;
@@ -62,7 +74,7 @@ export class Accounts {
           );
       this.#idByEmail.set(lowerCase(email), account.id);
       for (const key of apiKeys) {
-        const hash = hashOf(key);
+        const hash = digestIn(key);
         this.#store.database.run('INSERT INTO api_keys (hash, account_id) VALUES ($hash, $id)', {
           hash,
           id: account.id,
@@ -108,6 +120,11 @@ function emptyAccount(
   };
 }
 
+/** Of a key as the file has it. */
+function digestIn(key: string): string {
+  return digestForm.test(key) ? key.slice('sha256:'.length).toLowerCase() : hashOf(key);
+}
+
 function hashOf(key: string): string {
   return digestOf('sha256', key);
 }
@@ -125,10 +142,10 @@ function repetitionIn(file: AccountsFile): Mistake | undefined {
     if (names.has(name)) return { path: ['accounts', index, 'name'], message: `"${name}" occurs twice` };
     names.add(name);
     for (const [place, key] of apiKeys.entries()) {
-      if (keys.has(key)) {
+      if (keys.has(digestIn(key))) {
         return { path: ['accounts', index, 'apiKeys', place], message: 'this key occurs twice' };
       }
-      keys.add(key);
+      keys.add(digestIn(key));
     }
     if (emails.has(lowerCase(email))) {
       return { path: ['accounts', index, 'email'], message: `"${email}" occurs twice` };

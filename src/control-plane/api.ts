@@ -44,6 +44,6 @@ export async function createApi(domain: Domain, parts: PublicServerParts): Promi
   templateRoutes(app, new Templates(platform), mutate);
   registryRoutes(app, platform.registries, mutate);
   const containers = new Containers(platform, services);
-  containerRoutes(app, containers, mutate, outsideMutator(store, idempotency, onFailure));
+  containerRoutes(app, containers, outsideMutator(store, idempotency, onFailure));
   return listener;
 }

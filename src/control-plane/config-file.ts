@@ -4,9 +4,9 @@
  * it with the defaults.
  */
 import { z } from 'zod';
-import { templateSpec } from '../api/wire.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import { isProviderUrl } from './id-tokens.ts';
+import { bounds, templateSpec } from './requests.ts';
 import { templateFields } from './templates.ts';
 import { parseYamlFile, type Mistake } from './yaml-file.ts';
 
@@ -49,8 +49,8 @@ const gpuModel = z.strictObject({
 
 const largestResources = z.strictObject({
   gpuCount: z.int().nonnegative().max(1024).default(16),
-  cpu: z.number().positive().max(16_384).default(512),
-  memoryGb: z.number().positive().max(65_536).default(4096),
+  cpu: z.number().min(bounds.leastCpu).max(16_384).default(512),
+  memoryGb: z.number().min(bounds.leastMemoryGb).max(65_536).default(4096),
 });
 
 const durations = z.strictObject({

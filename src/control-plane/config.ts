@@ -83,9 +83,11 @@ export const chargeIntervalMs = 60_000;
 export const longestCatchUpMs = 24 * 60 * 60 * 1000;
 /** Answers are kept for replay this long (real time). */
 export const keyRetentionMs = 24 * 60 * 60 * 1000;
-/** What commands in containers answered is kept for replay this long (real time), and so many of them. */
+/** What commands in containers answered is kept for replay this long (real time), and so many of an account. */
 export const outputRetentionMs = 60 * 60 * 1000;
-export const outputsKept = 200;
+export const outputsKept = 50;
+/** As `outputRetentionMs`, of addresses of browser sessions. */
+export const addressRetentionMs = 5 * 60 * 1000;
 export const heartbeatSeconds = 30;
 export const activityExpirySeconds = 300;
 /** As `keyRetentionMs`, of activity requests. */
@@ -94,6 +96,7 @@ export const eventsKeptPerService = 500;
 export const eventsPerRead = 100;
 export const activitiesPerService = 1000;
 export const journalEntries = 100_000;
+export const journalBytes = 64 * 1024 * 1024;
 /** Of a command in a container, each of its two outputs; what is beyond is cut off. */
 export const execOutputBytes = 64 * 1024;
 export const execDefaultSeconds = 10;

@@ -50,7 +50,7 @@ export interface HttpLimits {
 }
 
 export const defaultHttpLimits: HttpLimits = {
-  bodyBytes: 1024 * 1024,
+  bodyBytes: 256 * 1024,
   headerBytes: 16 * 1024,
   headersMs: 30_000,
   requestMs: 60_000,
@@ -59,6 +59,10 @@ export const defaultHttpLimits: HttpLimits = {
   connections: 4096,
   shutdownMs: 10_000,
 };
+
+/** Of what is wrong with one request, so much is said. */
+const mostIssues = 10;
+const longestMessage = 2_000;
 
 export interface Listener {
   readonly app: App;
@@ -159,15 +163,20 @@ function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyR
   return sendJson(reply, refusal.status, errorJson(refusal.code, refusal.message));
 }
 
+/** A name that nobody asked for comes back in a message, and may be as long as the body. */
+function cut(message: string): string {
+  return message.length <= longestMessage ? message : `${message.slice(0, longestMessage)}…`.toWellFormed();
+}
+
 /** The contract lists 400 as the only status for what is wrong with a request itself (§7 rule 2). */
 function refusalOf(error: FastifyError): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) {
-    const details = error.validation.map((issue) => {
+    const details = error.validation.slice(0, mostIssues).map((issue) => {
       const path = issue.instancePath.split('/').filter(Boolean).join('.');
       return path ? `${path}: ${issue.message}` : issue.message;
     });
-    return new ApiError(400, 'invalid_request', details.join('; '));
+    return new ApiError(400, 'invalid_request', cut(details.join('; ')));
   }
   const codes: Readonly<Record<string, string>> = {
     FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',

@@ -7,14 +7,15 @@
  * Answers are kept for a day; those to activity requests only until the activity would be stale. They are by far
  * the most (a heartbeat per task and half minute), and repeating one later changes no more than the next one does.
  *
- * What a command in a container answered is kept in memory only, and for less long: it may hold anything that was in
- * the container. Without it, its key is answered as on the disk: the outcome is not known.
+ * What a command in a container answered, and the address of a browser session, are kept in memory only, and for less
+ * long: an output may hold anything that was in the container, and who has the address needs no key. Without them, the
+ * key is answered as on the disk: the outcome is not known.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { stableJson } from '../base/stable.ts';
-import { outputRetentionMs, outputsKept } from './config.ts';
+import { outputsKept } from './config.ts';
 import { ApiError, conflict } from './errors.ts';
 import type { Store } from './store.ts';
 
@@ -33,14 +34,19 @@ export interface KeyedRequest {
   readonly retentionMs: number;
 }
 
+interface Output {
+  readonly answer: Answer;
+  readonly expiresAtMs: number;
+}
+
 const purgedAtOnce = 5000;
 
 export class Idempotency {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #secret: KeyObject;
-  /** Oldest first. */
-  readonly #outputs = new Map<string, { readonly answer: Answer; readonly atMs: number }>();
+  /** By account and key; those of an account oldest first. */
+  readonly #outputs = new Map<string, Map<string, Output>>();
 
   constructor(store: Store, clock: Clock, random: Random) {
     this.#store = store;
@@ -80,10 +86,12 @@ export class Idempotency {
   }
 
   /** The answer of a key, once what happens outside the transaction is done. */
-  finish({ accountId, key }: KeyedRequest, answer: Answer): void {
-    this.#outputs.set(`${accountId} ${key}`, { answer, atMs: this.#clock.wallMs() });
-    const [oldest] = this.#outputs.keys();
-    if (oldest !== undefined && this.#outputs.size > outputsKept) this.#outputs.delete(oldest);
+  finish({ accountId, key }: KeyedRequest, answer: Answer, retentionMs: number): void {
+    let outputs = this.#outputs.get(accountId);
+    if (!outputs) this.#outputs.set(accountId, (outputs = new Map()));
+    outputs.set(key, { answer, expiresAtMs: this.#clock.wallMs() + retentionMs });
+    const [oldest] = outputs.keys();
+    if (oldest !== undefined && outputs.size > outputsKept) outputs.delete(oldest);
   }
 
   /** Keyed, because a body may hold environment values: without the secret a guess can't be checked. */
@@ -103,16 +111,16 @@ export class Idempotency {
         { nowMs },
       ),
     );
-    for (const [key, { atMs }] of this.#outputs) {
-      if (atMs <= nowMs - outputRetentionMs) this.#outputs.delete(key);
+    for (const [accountId, outputs] of this.#outputs) {
+      for (const [key, { expiresAtMs }] of outputs) if (expiresAtMs <= nowMs) outputs.delete(key);
+      if (outputs.size === 0) this.#outputs.delete(accountId);
     }
     return purged === purgedAtOnce;
   }
 
   #outputOf({ accountId, key }: KeyedRequest): Answer | undefined {
-    const output = this.#outputs.get(`${accountId} ${key}`);
-    const isKept = output && output.atMs > this.#clock.wallMs() - outputRetentionMs;
-    return isKept ? output.answer : undefined;
+    const output = this.#outputs.get(accountId)?.get(key);
+    return output && output.expiresAtMs > this.#clock.wallMs() ? output.answer : undefined;
   }
 }
 

@@ -1,11 +1,14 @@
 /**
  * What a body must be beside JSON, so that everything behind it may keep it as it is and recurse over it: UTF-8
- * throughout, texts without half a surrogate pair (which no database keeps), and no deeper than `deepest`.
+ * throughout, texts without half a surrogate pair (which no database keeps), no deeper than `deepest`, and of no more
+ * than `mostValues`: a schema looks at each element of a list before it finds the list too long.
  */
 import { ApiError, invalidRequest } from './errors.ts';
 
 /** No request needs more than four. */
 const deepest = 32;
+/** No valid request has half as many. */
+const mostValues = 8_192;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Undefined when the bytes are no UTF-8. */
@@ -30,7 +33,11 @@ export function problemWith(body: unknown): ApiError | undefined {
     }
     if (typeof value !== 'object' || value === null) continue;
     if (depth === deepest) return invalidRequest(`the body is nested deeper than ${deepest} levels`);
-    for (const [name, member] of Object.entries(value)) places.push([name, depth], [member, depth + 1]);
+    const members = Array.isArray(value) ? value : Object.entries(value).flat();
+    if (places.length + members.length > mostValues) {
+      return invalidRequest(`the body has more than ${mostValues} values, names included`);
+    }
+    for (const member of members) places.push([member, depth + 1]);
   }
   return undefined;
 }

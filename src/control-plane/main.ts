@@ -16,7 +16,7 @@ import { createApi, type Domain } from './api.ts';
 import { Authentication } from './authentication.ts';
 import { Capacity } from './capacity.ts';
 import { defaultConfig, parseConfig } from './config-file.ts';
-import { chargeIntervalMs, journalEntries, type ControlPlaneConfig } from './config.ts';
+import { chargeIntervalMs, journalBytes, journalEntries, type ControlPlaneConfig } from './config.ts';
 import { EventLog } from './events.ts';
 import { Faults } from './faults.ts';
 import { defaultHttpLimits, listen, type App, type HttpLimits, type Listener } from './http.ts';
@@ -115,7 +115,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Op
   const close = () => (finished ??= finish());
   try {
     const faults = new Faults();
-    const journal = options.adminListen && new Journal(journalEntries);
+    const journal = options.adminListen && new Journal(journalEntries, journalBytes);
     const metrics = options.adminListen && (options.metrics ?? new Registry());
     if (metrics) measurePlatform(domain.platform, metrics);
     const { clock, logger, limits = defaultHttpLimits } = options;

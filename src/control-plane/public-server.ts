@@ -109,8 +109,7 @@ export function callerOf(request: FastifyRequest): AccountRecord {
 
 async function receive(request: FastifyRequest, parts: PublicServerParts): Promise<void> {
   if (parts.journal) {
-    request.journalEntry = journalEntryOf(request, parts.clock);
-    parts.journal.add(request.journalEntry);
+    request.journalEntry = parts.journal.add(journalEntryOf(request, parts.clock));
   }
   const { headers } = request;
   const needsCaller = !request.is404 && !request.routeOptions.config.isPublic;

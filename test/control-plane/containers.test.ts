@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bounded } from '../../src/control-plane/containers.ts';
 import { defaultConfig } from '../../src/control-plane/main.ts';
@@ -124,6 +127,26 @@ test('a browser session is opened only where the catalog offers it, in a running
   expect(other.url).not.toBe(one.url);
   await offering.act(service.id, 'stop');
   expect(await offering.refusal('POST', path)).toBe('409 invalid_state');
+});
+
+test('the address of a browser session is not written to the disk, and repeated for five minutes only', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'fleetkeeper-browser-'));
+  const database = join(folder, 'control-plane.db');
+  await using world = await startWorld({ database, config: { ...defaultConfig, browserEnabled: true } });
+  const { id } = await world.running();
+  const open = async () => {
+    const options = { idempotencyKey: 'one-intent' };
+    return world.call('POST', `/api/services/${id}/browser-session`, undefined, options);
+  };
+  const { url } = (await open()).body;
+  expect((await open()).body).toEqual({ url });
+  await world.clock.advance(300_000);
+  expect((await open()).body.error.code).toBe('outcome_unknown');
+  await world.close();
+  const files = await Promise.all((await readdir(folder)).map((file) => readFile(join(folder, file))));
+  expect(files.some((file) => file.includes(url))).toBe(false);
+  expect(files.some((file) => file.includes(id))).toBe(true);
+  await rm(folder, { recursive: true });
 });
 
 test('the containers of another account do not exist', async () => {

@@ -1,6 +1,7 @@
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemRandom } from '../../src/base/random.ts';
+import { outputRetentionMs } from '../../src/control-plane/config.ts';
 import { createListener, defaultHttpLimits, type App } from '../../src/control-plane/http.ts';
 import { Idempotency } from '../../src/control-plane/idempotency.ts';
 import type { AccountRecord } from '../../src/control-plane/records.ts';
@@ -28,7 +29,12 @@ beforeEach(() => {
     request.account = { id: 'a' } as AccountRecord;
   });
   app.post('/run', (request, reply) =>
-    mutate(request, reply, () => () => new Promise((succeed, fail) => void runs.push({ succeed, fail }))),
+    mutate(
+      request,
+      reply,
+      outputRetentionMs,
+      () => () => new Promise((succeed, fail) => void runs.push({ succeed, fail })),
+    ),
   );
 });
 

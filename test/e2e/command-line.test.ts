@@ -79,7 +79,7 @@ test('an address that others have is told with what to do, and no stack', async 
     email: 'a@acme.example',
     emailVerified: true,
     balanceMicros: 1,
-    apiKeys: ['k'],
+    apiKeys: ['key-of-nobody'],
   };
   await writeFile(accounts, JSON.stringify({ accounts: [acme] }));
   for (const args of [

@@ -24,7 +24,7 @@ describe.skipIf(isWithoutContainers)('real containers', () => {
 
 test('without an engine the command says what is missing', async () => {
   const accounts = path.join(await temporaryFolder(), 'accounts.yaml');
-  await writeFile(accounts, 'accounts: [{name: a, email: a@b.example, apiKeys: [k]}]');
+  await writeFile(accounts, 'accounts: [{name: a, email: a@b.example, apiKeys: [key-of-nobody]}]');
   const args = ['control-plane', '--listen', '127.0.0.1:0', '--database', ':memory:', '--accounts', accounts];
   const runtime = ['--runtime', 'docker', '--docker-socket', '/nonexistent/docker.sock'];
   const { code, stderr } = await fleetkeeper([...args, ...runtime]);

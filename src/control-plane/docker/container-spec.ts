@@ -4,6 +4,7 @@
  * privileges, and its volume is at /workspace.
  */
 import type { ServiceResources } from '../../api/wire.ts';
+import { bounds } from '../requests.ts';
 import type { Launch, RuntimeRequest } from '../runtime.ts';
 import type { ContainerSpec, Inspection } from './engine.ts';
 import { containerLabels, networkName, volumeName } from './names.ts';
@@ -89,12 +90,15 @@ export function isUnstarted({ State }: Inspection): boolean {
 }
 
 const gigabyte = 2 ** 30;
+const leastBytes = bounds.leastMemoryGb * gigabyte;
+const leastNanoCpus = bounds.leastCpu * 1e9;
 const killed = 137;
 
 function limitsOf({ cpu, memoryGb, gpuCount }: ServiceResources) {
-  const bytes = Math.round(memoryGb * gigabyte);
+  // The engine takes 0 for "unlimited", and services of before the minima (requests.ts) can round to it.
+  const bytes = Math.max(leastBytes, Math.round(memoryGb * gigabyte));
   return {
-    NanoCpus: Math.round(cpu * 1e9),
+    NanoCpus: Math.max(leastNanoCpus, Math.round(cpu * 1e9)),
     Memory: bytes,
     // No swap beside it.
     MemorySwap: bytes,

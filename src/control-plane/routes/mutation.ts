@@ -2,8 +2,8 @@
  * How a request changes anything: its effect and the answer under its Idempotency-Key are committed in one
  * transaction, and answered only then.
  *
- * What happens outside of the database (a command in a container) can't be in a transaction. So its key is
- * committed first, with the answer that the outcome is not known, and gets its true answer, in memory, when the
+ * What happens outside of the database (a command in a container), or must not be kept in it (the address of a
+ * browser session), can't be in a transaction. So its key is committed first, with the answer that the outcome is not known, and gets its true answer, in memory, when the
  * work is done. Whatever happens in between and afterwards, the work is not begun twice.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -23,17 +23,18 @@ export type Mutate = (
   work: (account: AccountRecord) => string,
 ) => Promise<FastifyReply>;
 
-/** Answers 200 with the JSON text that the work gives which `admit` returns. */
+/** Answers 200 with the JSON text that the work gives which `admit` returns; it is repeated for `retentionMs`. */
 export type MutateOutside = (
   request: FastifyRequest,
   reply: FastifyReply,
-  admit: (account: AccountRecord) => () => Promise<string>,
+  retentionMs: number,
+  admit: (account: AccountRecord) => () => Promise<string> | string,
 ) => Promise<FastifyReply>;
 
 const outcomeUnknown = {
   code: 'outcome_unknown',
   message:
-    'the command was admitted under this Idempotency-Key, and how it ended is not known here (yet, or any more); it is not run twice',
+    'this was begun under this Idempotency-Key, and how it ended is not known here (yet, or any more); it is not done twice',
 };
 
 export function mutator(store: Store, idempotency: Idempotency): Mutate {
@@ -52,10 +53,10 @@ export function outsideMutator(
   idempotency: Idempotency,
   onFailure: (error: unknown) => void,
 ): MutateOutside {
-  return async (request, reply, admit) => {
+  return async (request, reply, retentionMs, admit) => {
     const account = callerOf(request);
     const keyed = keyedRequest(request, account);
-    let work: (() => Promise<string>) | undefined;
+    let work: (() => Promise<string> | string) | undefined;
     const { answer } = await store.unit.join(() =>
       idempotency.once(keyed, () => {
         work = admit(account);
@@ -65,7 +66,7 @@ export function outsideMutator(
     if (!work) return send(reply, answer, true);
     try {
       const done = { status: 200, body: await work() };
-      idempotency.finish(keyed, done);
+      idempotency.finish(keyed, done, retentionMs);
       return send(reply, done, false);
     } catch (error) {
       onFailure(error);

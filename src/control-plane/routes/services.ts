@@ -1,16 +1,11 @@
 /** Services, their actions, events and activities (§4). */
 import { z } from 'zod';
-import {
-  activityRequest,
-  serviceAction,
-  serviceCreate,
-  servicePatchRequest,
-  sleepRequest,
-} from '../../api/wire.ts';
+import { activityRequest, sleepRequest } from '../../api/wire.ts';
 import { activityKeyRetentionMs } from '../config.ts';
 import { sendJson, type App } from '../http.ts';
 import type { Platform } from '../platform.ts';
 import { callerOf } from '../public-server.ts';
+import { serviceAction, serviceCreate, servicePatchRequest } from '../requests.ts';
 import type { Services } from '../services.ts';
 import { serviceJson } from '../views.ts';
 import type { Mutate } from './mutation.ts';

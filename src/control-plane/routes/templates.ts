@@ -1,8 +1,9 @@
 /** Templates (§4). */
 import { z } from 'zod';
-import { deletion, templateSpec, templateUpdate } from '../../api/wire.ts';
+import { deletion } from '../../api/wire.ts';
 import { sendJson, type App } from '../http.ts';
 import { callerOf } from '../public-server.ts';
+import { templateSpec, templateUpdate } from '../requests.ts';
 import type { Templates } from '../templates.ts';
 import { templateJson } from '../views.ts';
 import type { Mutate } from './mutation.ts';

@@ -1,9 +1,10 @@
 /** Volumes (§4). */
 import { z } from 'zod';
-import { volumeCreate, volumeUpdate } from '../../api/wire.ts';
+import { volumeUpdate } from '../../api/wire.ts';
 import { sendJson, type App } from '../http.ts';
 import { callerOf } from '../public-server.ts';
 import type { VolumeRecord } from '../records.ts';
+import { volumeCreate } from '../requests.ts';
 import { volumeJson, type ListView } from '../views.ts';
 import type { Volumes } from '../volumes.ts';
 import type { Mutate } from './mutation.ts';

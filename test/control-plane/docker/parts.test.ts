@@ -4,7 +4,7 @@ import { Sensitive } from '../../../src/base/sensitive.ts';
 import { UserError } from '../../../src/base/user-error.ts';
 import { withoutMadeUpGpus } from '../../../src/control-plane/docker/config.ts';
 import { connectEngine, engineAddress } from '../../../src/control-plane/docker/connect.ts';
-import { endReason } from '../../../src/control-plane/docker/container-spec.ts';
+import { containerSpec, endReason } from '../../../src/control-plane/docker/container-spec.ts';
 import { jsonLines, pieces } from '../../../src/control-plane/docker/frames.ts';
 import { imageOf } from '../../../src/control-plane/docker/image.ts';
 import { newestLogs } from '../../../src/control-plane/docker/logs.ts';
@@ -185,4 +185,25 @@ test('made-up GPUs are not offered, those of an operator are', () => {
   if (!region) throw new Error('no region');
   const own = { ...defaultConfig, regions: [{ ...region, name: 'own' }] };
   expect(gpusOf(withoutMadeUpGpus(own))).toContain('h100');
+});
+
+test('resources that were recorded before there were minima do not become "unlimited" at the engine', () => {
+  const request = {
+    id: 'o',
+    startedAtMs: 0,
+    accountId: 'a',
+    subjectId: 's',
+    kind: 'provision' as const,
+    launch: {
+      image: 'nginx',
+      command: null,
+      httpPort: null,
+      volumeId: null,
+      credentials: null,
+      environment: new Sensitive({}),
+      resources: { gpuCount: 0, cpu: 4e-10, memoryGb: 4e-10 },
+    },
+  };
+  const { HostConfig } = containerSpec('i', request, 'nginx', { host: '127.0.0.1' });
+  expect(HostConfig).toMatchObject({ NanoCpus: 10_000_000, Memory: 8 * 2 ** 20, MemorySwap: 8 * 2 ** 20 });
 });

@@ -40,7 +40,6 @@ export interface Ids {
 }
 
 const integer = (min: number, max: number): Kind => ({ is: 'integer', min, max });
-const text: Kind = { is: 'text' };
 const revision: Field = { kind: integer(1, Number.MAX_SAFE_INTEGER), isRequired: true };
 const port: Field = { kind: integer(1, 65_535) };
 const sleep: Field = { kind: integer(1, 1440), mayBeNull: true };
@@ -108,9 +107,9 @@ export function endpointsFor(ids: Ids): Endpoint[] {
         environment: { NAME: 'value' },
       },
       fields: {
-        name: { kind: text, isRequired: true },
+        name: { kind: { is: 'text', longest: 256 }, isRequired: true },
         region: { kind: { is: 'one of', values: ['standard'] }, isRequired: true },
-        image: { kind: text, isRequired: true },
+        image: { kind: { is: 'text', longest: 1024 }, isRequired: true },
         ...resources,
         geography: { kind: { is: 'one of', values: ['europe'] } },
         command: { kind: { is: 'words', mayBeEmpty: true } },
@@ -132,7 +131,7 @@ export function endpointsFor(ids: Ids): Endpoint[] {
       fields: {
         revision,
         patch: { kind: { is: 'object' }, isRequired: true },
-        'patch.image': { kind: text },
+        'patch.image': { kind: { is: 'text', longest: 1024 } },
         'patch.command': { kind: { is: 'words', mayBeEmpty: true } },
         'patch.httpPort': port,
         'patch.environment': { kind: { is: 'environment' } },

@@ -36,7 +36,14 @@ export function wrongValues(kind: Kind): Json[] {
       return [...notNumber, ...outside, kind.min + 0.5, Number.MIN_VALUE];
     }
     case 'amount':
-      return [...notNumber, -1, -Number.MIN_VALUE, kind.max + 1, 1e308, ...(kind.isWhole ? [0.5] : [0])];
+      return [
+        ...notNumber,
+        -1,
+        -Number.MIN_VALUE,
+        kind.max + 1,
+        1e308,
+        ...(kind.isWhole ? [0.5] : [0, 4e-10]),
+      ];
     case 'uuid':
       return [...notText, '', 'x', '../../etc/passwd', '3f0c2f8e-9d68-4a3b-9c0f-2b9d3a3f1a1', '0'.repeat(40)];
     case 'boolean':
