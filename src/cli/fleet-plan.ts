@@ -44,7 +44,9 @@ export async function lookAtFleet(
     mode: 'preview',
     onPass: (key, result) => {
       if (!results.has(key)) results.set(key, result);
-      outstanding.look(key);
+      // What came of these rests on what was not known of this one yet.
+      for (const other of result.wakes ?? []) results.delete(other);
+      for (const one of [key, ...(result.wakes ?? [])]) outstanding.look(one);
       if (outstanding.isEmpty) finish();
     },
   });

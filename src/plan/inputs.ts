@@ -108,12 +108,11 @@ export interface ServiceInputs {
 /** The service to which a volume is attached, as far as this fleet knows it. */
 export type AttachedService =
   | { readonly kind: 'none' }
-  /** `leaves`: its document names other storage by now, and it is to be created anew. */
   | {
       readonly kind: 'ours';
+      readonly id: string;
       readonly name: string;
       readonly state: string | undefined;
-      readonly leaves?: boolean;
     }
   | { readonly kind: 'foreign'; readonly id: string; readonly state: string | undefined };
 

@@ -7,11 +7,13 @@ import { passingStates, settledStates, waitInUnknownState } from './service-stat
 import { holdFor, waitFor, type Action, type Difference, type Gate, type Plan, type Step } from './types.ts';
 import type { wire } from '../api/index.ts';
 
+/** `creation`: how what takes its place would be planned, were it gone. */
 export function planReplacement(
   inputs: ServiceInputs,
   service: wire.Service,
   immutable: readonly Difference[],
   differences: readonly Difference[],
+  creation: (inputs: ServiceInputs) => Plan,
 ): Plan {
   const names = immutable.map((difference) => difference.path).join(', ');
   const path = ['spec', ...(immutable[0]?.path.split('.').slice(0, 1) ?? [])];
@@ -42,16 +44,30 @@ export function planReplacement(
   const steps: [Step, ...Step[]] = [{ action, reason: 'Replace', disruptive: true, differences: immutable }];
   if (lacksConsent(inputs)) return holdForDataLoss(inputs, 'replacing', steps, differences);
   // Nothing is deleted for the sake of what can't be created.
-  const { gates, replacementVolume: volume } = inputs;
-  if (volume.kind === 'problem') {
-    return holdFor(volume.reason, volume.message, { path: volume.path, steps, differences });
+  const next = creation(withoutService(inputs));
+  if (next.kind === 'hold') {
+    const { reason, message } = next;
+    return holdFor(reason, message, { steps, differences, ...(next.path && { path: next.path }) });
   }
+  if (next.kind === 'wait') {
+    const { reason, message, recheckAfterMs } = next;
+    return waitFor(reason, message, { recheckAfterMs, steps, differences });
+  }
+  return act(inputs, steps, differences, inputs.gates.deletion);
+}
+
+/** As it will be once the service has gone. */
+function withoutService(inputs: ServiceInputs): ServiceInputs {
+  const { replacementVolume, ownsStorage, volumesInAccount } = inputs;
   // A volume that can only grow once nobody uses it waits for us.
-  const waitsForUs = volume.kind === 'growing' && volume.needsPause && !volume.failed;
-  if (volume.kind === 'not-ready' || (volume.kind === 'growing' && !waitsForUs)) {
-    return waitFor('VolumeNotReady', volume.message, { steps, differences });
-  }
-  return act(inputs, steps, differences, gates.deletion ?? gates.creation ?? gates.spending);
+  const waitsForUs =
+    replacementVolume.kind === 'growing' && replacementVolume.needsPause && !replacementVolume.failed;
+  return {
+    ...inputs,
+    observation: { kind: 'absent', confirmed: true },
+    volume: waitsForUs ? { kind: 'usable', id: replacementVolume.id } : replacementVolume,
+    volumesInAccount: volumesInAccount - (ownsStorage ? 1 : 0),
+  };
 }
 
 export function planServiceDeletion(inputs: ServiceInputs, service: wire.Service): Plan {

@@ -163,7 +163,9 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
   }
   if (!settledStates.has(state)) return waitInUnknownState(state, differences);
   const correctable = immutable.filter((difference) => corrects(inputs, difference));
-  if (correctable.length > 0) return planReplacement(inputs, service, correctable, differences);
+  if (correctable.length > 0) {
+    return planReplacement(inputs, service, correctable, differences, (without) => planCreation(without, []));
+  }
   if (service.revision === undefined && mutable.patch.some((difference) => corrects(inputs, difference))) {
     const message = 'the API shows no revision of the service, and a patch needs one (§4 rule 3)';
     return waitFor('AwaitingObservation', message, { differences });

@@ -135,14 +135,14 @@ export function ownsStorage(
 }
 
 /**
- * For a service that is yet to be created: `view` of a volume object, or why it can't be attached to it (§2: at its creation only). `leaving`: the
- * name of the service that goes before.
+ * For a service that is yet to be created: `view` of a volume object, or why it can't be attached to it (§2: at its creation only). `goes`: whether
+ * the service with this id goes before.
  */
 export function attachable(
   view: VolumeView,
   { object, attachedTo }: VolumeInputs,
   { region }: ContainerServiceSpec,
-  leaving?: string,
+  goes: (user: string) => boolean = () => false,
 ): VolumeView {
   const label = `StorageVolume ${object.name}`;
   if (object.spec.region !== region) {
@@ -150,9 +150,7 @@ export function attachable(
     return { kind: 'problem', reason: 'InvalidReference', message, path: ['spec', 'region'] };
   }
   if (view.kind !== 'usable' || attachedTo.kind === 'none') return view;
-  // Two that swap their volumes both go first.
-  const isOurs = attachedTo.kind === 'ours' && leaving !== undefined;
-  if (isOurs && (attachedTo.name === leaving || attachedTo.leaves)) return view;
+  if (goes(attachedTo.id)) return view;
   const user =
     attachedTo.kind === 'ours' ? `ContainerService ${attachedTo.name}` : `service ${attachedTo.id}`;
   return { kind: 'not-ready', id: view.id, message: `${label} is still attached to ${user}` };

@@ -354,7 +354,8 @@ export class Controller {
     before: readonly ObjectKey[],
     sequence: number | undefined,
   ): void {
-    const { wake } = result;
+    const { wake, wakes = [] } = result;
+    for (const other of wakes) this.#enqueue(other, 'resync');
     if (result.statusChanged || result.removed) {
       for (const dependent of new Set([...before, ...this.#dependentsOf(key)])) {
         if (this.#options.store.record(dependent)) this.#enqueue(dependent, 'resync');

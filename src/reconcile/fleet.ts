@@ -247,19 +247,7 @@ export class Fleet {
     const state = snapshot.services.get(id)?.state;
     const record = this.store.recordOf(id);
     if (!record) return { kind: 'foreign', id, state };
-    return { kind: 'ours', name: parseObjectKey(record.key).name, state, leaves: this.leavesItsVolume(id) };
-  }
-
-  /** A service of ours (by its id) whose document names other storage than it has, and which is to be created anew for that. */
-  leavesItsVolume(serviceId: string): boolean {
-    const record = this.store.recordOf(serviceId);
-    if (!record || parseObjectKey(record.key).kind !== 'ContainerService') return false;
-    const { spec } = this.planned<'ContainerService'>(record);
-    const volume = this.volumeOf(record, undefined);
-    const wanted = spec.storage?.volumeId ?? (typeof volume === 'object' ? volume.externalId : undefined);
-    const isOther =
-      wanted !== undefined && record.applied['volumeId'] !== this.owner.digestKey.digest(wanted);
-    return spec.replacement === 'Recreate' && isOther;
+    return { kind: 'ours', id, name: parseObjectKey(record.key).name, state };
   }
 
   /** Of the services of one account: how many there are, and how many are being restarted by remediation. */

@@ -43,6 +43,8 @@ export interface KindPass {
   /** Reads the object itself, just before it is acted upon; a plan when it could not be read. */
   refresh(account: AccountHandle): Promise<Plan | undefined>;
   readActivities(account: AccountHandle): Promise<Plan | undefined>;
+  /** The other objects that have to go before this one can be created anew (exchanges.ts). */
+  exchanges?(): readonly ObjectKey[];
   /** What the provider tells of the object's life. */
   events?(account: AccountHandle): Promise<Outcome<wire.ServiceEvent[]>>;
   /** Nothing but the count of restarts stands in the way of one that remediation has planned. */

@@ -35,6 +35,7 @@ import type { AccountHandle, Accounts } from './accounts.ts';
 import { giveUpAdvice, type KindPass } from './kind-pass.ts';
 import { kindOf } from './kinds.ts';
 import { causeOfNewDrift } from './drift-cause.ts';
+import { Exchanges } from './exchanges.ts';
 import { Absences } from './observe.ts';
 import { LastMutations } from './last-mutations.ts';
 import { Obstacles, outdated, unverified } from './obstacles.ts';
@@ -74,6 +75,8 @@ export interface PassResult {
   readonly removed: boolean;
   /** The id of what it leaves at the provider (`deletionPolicy: Retain`). */
   readonly leaves?: string;
+  /** Others that are to be looked at for what this pass came to. */
+  readonly wakes?: readonly ObjectKey[];
 }
 
 /** What a pass came to, and what is to be remembered of it. */
@@ -85,6 +88,7 @@ interface Decision {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #absences: Absences;
+  readonly #exchanges: Exchanges;
   readonly #lastMutations = new LastMutations();
   readonly #obstacles: Obstacles;
   readonly #settlement: Settlement;
@@ -94,6 +98,7 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#absences = new Absences(options.clock, options.mode === 'preview' ? 0 : options.settleMs);
+    this.#exchanges = new Exchanges(options);
     this.#obstacles = new Obstacles(options);
     this.#trust = new Trust(options);
     this.#settlement = new Settlement(options);
@@ -121,7 +126,8 @@ export class Reconciler {
     const used = handle && isEdit ? { ...handle, api: handle.api.urgent } : handle;
     const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, kind, used);
     const plan = this.#located(key, decision.plan);
-    const result = await this.#conclude(planned, kind, { ...decision, plan }, handle);
+    const wakes = this.#exchanges.saw(key, plan, (!blocked && kind.exchanges?.()) || []);
+    const result = { ...(await this.#conclude(planned, kind, { ...decision, plan }, handle)), wakes };
     return goesOnForMs === undefined ? result : { ...result, wake: { kind: 'after', delayMs: goesOnForMs } };
   }
 
@@ -198,7 +204,10 @@ export class Reconciler {
     const { plan } = second;
     if (plan.kind !== 'act') return second;
     const obstacle =
-      this.#behind() ?? unverified(account, plan) ?? this.#obstacles.find(kind.record(), plan.step);
+      this.#behind() ??
+      unverified(account, plan) ??
+      this.#obstacles.find(kind.record(), plan.step) ??
+      this.#exchanges.obstacle(plan, kind.exchanges?.() ?? []);
     if (obstacle || preview) return undecided(obstacle ?? plan);
     const old = outdated(account, plan, this.#options.clock.monotonicMs());
     return undecided(old ?? (await this.#execute(kind, account, plan)));
@@ -260,6 +269,7 @@ export class Reconciler {
     const now = kind.plan();
     if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
       return false;
+    if (now.kind === 'act' && this.#exchanges.obstacle(now, kind.exchanges?.() ?? [])) return false;
     // That its own restart is written down is no reason to wait for it.
     if (step.reason === remediationReason && kind.mayRemediate?.()) return true;
     const mark = (action: Step['action']) => fingerprint(action, store.digestKey);
@@ -337,7 +347,7 @@ export class Reconciler {
       key,
       Math.min(...reads.map((startedAtMs) => startedAtMs ?? Number.NEGATIVE_INFINITY)),
     );
-    for (const memory of [this.#obstacles, this.#trust]) memory.forget(key);
+    for (const memory of [this.#obstacles, this.#trust, this.#exchanges]) memory.forget(key);
     this.#settlement.end(key);
     this.#absences.forget(key);
     this.#options.readiness.unwatch(key);

@@ -25,7 +25,7 @@ import {
   type TemplateView,
   type VolumeView,
 } from '../plan/index.ts';
-import { isLoopback, remoteName, type ContainerServiceSpec } from '../resources/index.ts';
+import { isLoopback, remoteName, type ContainerServiceSpec, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import {
   observedReferences,
@@ -35,6 +35,7 @@ import {
   templateOutdated,
 } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import { exchangeOf } from './exchanges.ts';
 import type { KindPass } from './kind-pass.ts';
 import { identify, serviceMarks, type Observed } from './observe.ts';
 import { registryView, templateView } from './references.ts';
@@ -122,6 +123,16 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     );
     const { taken: template } = this.#resolution(this.seen);
     return { ...target, record: { ...target.record, madeVolumeId: this.#madeVolumeId(), template } };
+  }
+
+  exchanges(): readonly ObjectKey[] {
+    return this.#exchange().map(({ key }) => key);
+  }
+
+  #exchange(): readonly ObjectRecord[] {
+    // In a cluster the object may go by itself during its pass.
+    const record = this.store.record(this.key);
+    return this.snapshot && record ? exchangeOf(this.fleet, record, this.snapshot) : [];
   }
 
   settledRecord(): Partial<ObjectRecord> {
@@ -254,7 +265,8 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
     }
     const volumes = this.snapshot?.volumes;
-    const goes = leaving && ((user: string) => user === leaving.id || this.fleet.leavesItsVolume(user));
+    const going = leaving && new Set([leaving.id, ...this.#exchange().map(({ externalId }) => externalId)]);
+    const goes = going && ((user: string) => going.has(user));
     if (storage?.volumeGb !== undefined && !service && volumes) {
       const name = remoteName('ContainerService', object.name, object.spec);
       return keptVolume(object, record, name, this.fleet.owner.digestKey, volumes, goes);
@@ -275,6 +287,6 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     }
     const inputs = this.fleet.volumeInputs(volume, this.handle, this.snapshot);
     const view = viewVolume(inputs);
-    return service ? view : attachable(view, inputs, object.spec, leaving && object.name);
+    return service ? view : attachable(view, inputs, object.spec, goes);
   }
 }

@@ -1,7 +1,7 @@
 /** What the manager does by itself for services that run: remediation, windows, readiness, replacement. */
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from './support/control-plane.ts';
-import { account, createFleet, service } from './support/fleet.ts';
+import { account, createFleet, service, volume } from './support/fleet.ts';
 import { eventually, temporaryFolder } from './support/processes.ts';
 
 async function world() {
@@ -69,6 +69,42 @@ test('a service whose endpoint does not answer runs, and is not Ready', async ()
   // The endpoints of the simulated runtime are names that nobody has.
   expect(ready.message).toMatch(/^https:\/\/.*\/healthz: /);
   expect(await plane.service('web')).toMatchObject({ state: 'running' });
+});
+
+test('services that exchange their volumes go together, when the last one of them may', async () => {
+  const { plane, fleet } = await world();
+  const names = ['a', 'b', 'c'];
+  const of = (turn: number) => [
+    ...names.map((name) => volume(`data-${name}`)),
+    ...names.map((name, index) =>
+      service(name, {
+        replacement: 'Recreate',
+        storage: { volumeRef: { name: `data-${names[(index + turn) % names.length]}` } },
+      }),
+    ),
+  ];
+  await fleet.write('fleet.yaml', of(0));
+  expect((await fleet.apply()).code).toBe(0);
+  const ids = async () => Promise.all(names.map(async (name) => (await plane.service(name)).id));
+  const before = await ids();
+  const activity = { id: '5f0f1c1e-0000-4000-8000-000000000001', name: 'epoch 7' };
+  await plane.call('POST', `/api/services/${before[1]}/activity`, activity);
+  await fleet.write('fleet.yaml', of(1));
+  const { plan } = await fleet.plan();
+  expect(plan.held.map(({ name, reason }: { name: string; reason: string }) => [name, reason])).toEqual([
+    ['a', 'VolumeExchange'],
+    ['b', 'Protected'],
+    ['c', 'VolumeExchange'],
+  ]);
+  fleet.run();
+  const waits = await fleet.until('ContainerService/a', 'Reconciling', 'True', 'VolumeExchange');
+  expect(waits.message).toMatch(/these can't go yet: .*b \(Protected\)/);
+  expect(await ids()).toEqual(before);
+  await plane.call('POST', `/api/services/${before[1]}/activity`, { ...activity, release: true });
+  await eventually('all of them are new', async () => {
+    const now = await Promise.allSettled(names.map(async (name) => plane.service(name)));
+    return now.every((one, index) => one.status === 'fulfilled' && one.value?.id !== before[index]);
+  });
 });
 
 test('a replaced service is attached to its independent storage again', async () => {

@@ -219,6 +219,9 @@ test('two services that swap their volumes do not wait for each other to go', as
         shownService({ id: otherId, name: 'two', volumeId: second }),
       ];
       given.volumes = [shownVolume(first, serviceId), shownVolume(second, otherId)];
+      for (const id of [serviceId, otherId]) {
+        given.on[`POST /api/services/${id}/actions`] = () => ({ status: 200, body: shownService({ id }) });
+      }
     },
   });
   await clock.advance(60_000);

@@ -481,8 +481,8 @@ test('volumes: never shrunk, never grown under a service that is not paused, del
     annotations: anyAnnotations,
     attachedTo: fc.constantFrom(
       { kind: 'none' } as const,
-      { kind: 'ours', name: 'trainer', state: 'running' } as const,
-      { kind: 'ours', name: 'trainer', state: 'paused' } as const,
+      { kind: 'ours', id: serviceId, name: 'trainer', state: 'running' } as const,
+      { kind: 'ours', id: serviceId, name: 'trainer', state: 'paused' } as const,
       { kind: 'foreign', id: serviceId, state: 'running' } as const,
       { kind: 'foreign', id: serviceId, state: 'paused' } as const,
     ),

@@ -582,6 +582,28 @@ describe('immutable fields', () => {
     expect(planned({ ...growing, needsPause: true })).toBe('delete-service (Replace)');
   });
 
+  // COVERAGE 36, 104
+  test('Recreate looks at everything that a creation needs before it deletes', () => {
+    const spec = aSpec({ region: 'economy', replacement: 'Recreate' });
+    const world = { spec, before: aSpec() };
+    const planned = (more: object) => {
+      const plan = servicePlan({ ...world, ...more });
+      return [said(plan), stepsOf(plan)];
+    };
+    const registry = { kind: 'not-ready', name: 'ghcr' } as const;
+    expect(planned({ registry })).toEqual(['wait RegistryNotReady', ['delete-service']]);
+    const requires = { name: 't', requiredEnvironment: ['TOKEN'], outdated: [], missing: undefined };
+    const template = { kind: 'resolved', ...requires } as const;
+    // The service has it, in an environment that nobody knows the values of.
+    const service = aService({ environmentNames: [beacon(), 'TOKEN'] });
+    expect(planned({ template, service })).toEqual(['hold MissingEnvironment', ['delete-service']]);
+    const storage = { storage: { volumeGb: 50 } };
+    const moved = { spec: aSpec({ ...storage, replacement: 'Recreate' }), volumesInAccount: 50 };
+    expect(planned(moved)).toEqual(['hold LimitReached', ['delete-service']]);
+    const owned = { ownsStorage: true, annotations: confirmed };
+    expect(planned({ ...moved, ...owned })).toEqual(['delete-service (Replace)', ['delete-service']]);
+  });
+
   test('Recreate never deletes for a value that the API shows in another way than it was sent', () => {
     const spec = aSpec({ replacement: 'Recreate' });
     const plan = servicePlan({ spec, service: aService({ region: 'standard-v2' }) });
@@ -763,7 +785,7 @@ describe('a volume that grows', () => {
   });
 
   test('what the volume says of itself is what its service hears', () => {
-    const running = { kind: 'ours', name: 'trainer', state: 'running' } as const;
+    const running = { kind: 'ours', id: serviceId, name: 'trainer', state: 'running' } as const;
     const wants = { spec: aVolumeSpec({ sizeGb: 200, expansion: 'PauseService' }), before: aVolumeSpec() };
     const view = (world: Parameters<typeof volumeInputs>[0]) => viewVolume(volumeInputs(world));
     expect(view({ ...wants, attachedTo: running })).toMatchObject({ kind: 'growing', failed: false });
@@ -799,7 +821,7 @@ describe('a volume that grows', () => {
         volumeInputs({
           spec: aVolumeSpec({ sizeGb: 200, expansion: 'PauseService' }),
           before: aVolumeSpec(),
-          attachedTo: { kind: 'ours', name: 'trainer', state: 'running' },
+          attachedTo: { kind: 'ours', id: serviceId, name: 'trainer', state: 'running' },
           record: { refusal: refusal(status, code) },
         }),
       );

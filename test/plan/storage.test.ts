@@ -148,10 +148,13 @@ describe('a volume object that a new service is to be attached to', () => {
   });
 
   test('that the service has which is to be replaced is free for its successor, and for nobody else', () => {
-    const inputs = volumeInputs({ attachedTo: { kind: 'ours', name: 'trainer', state: 'running' } });
+    const inputs = volumeInputs({
+      attachedTo: { kind: 'ours', id: serviceId, name: 'trainer', state: 'running' },
+    });
     const view = viewVolume(inputs);
-    expect(attachable(view, inputs, aSpec(), 'trainer')).toEqual({ kind: 'usable', id: volumeId });
-    expect(attachable(view, inputs, aSpec(), 'other')).toMatchObject({ kind: 'not-ready' });
+    const goes = (id: string) => (user: string) => user === id;
+    expect(attachable(view, inputs, aSpec(), goes(serviceId))).toEqual({ kind: 'usable', id: volumeId });
+    expect(attachable(view, inputs, aSpec(), goes(volumeId))).toMatchObject({ kind: 'not-ready' });
   });
 
   test('of another region is a mistake, whether it is there yet or not', () => {
@@ -167,7 +170,7 @@ describe('a volume object that a new service is to be attached to', () => {
   });
 
   test.each([
-    [{ kind: 'ours', name: 'web', state: 'running' } as const, /ContainerService web/],
+    [{ kind: 'ours', id: serviceId, name: 'web', state: 'running' } as const, /ContainerService web/],
     [{ kind: 'foreign', id: serviceId, state: 'paused' } as const, /service 1111/],
   ])('is waited for while it is attached to another one: %j', (attachedTo, message) => {
     expect(offered({ attachedTo })).toMatchObject({

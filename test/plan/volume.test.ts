@@ -15,7 +15,7 @@ import {
 
 const brake: Gate = { kind: 'hold', reason: 'MassChangeBrake', message: 'too many at once' };
 const poor: Gate = { kind: 'wait', reason: 'BalanceTooLow', message: 'top up' };
-const ours = (state: string) => ({ kind: 'ours', name: 'trainer', state }) as const;
+const ours = (state: string) => ({ kind: 'ours', id: serviceId, name: 'trainer', state }) as const;
 const growing = { spec: aVolumeSpec({ sizeGb: 200, expansion: 'PauseService' }), before: aVolumeSpec() };
 
 describe('creation', () => {

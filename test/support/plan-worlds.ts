@@ -282,7 +282,7 @@ export class ModelFleet {
       record,
       owner,
       observation,
-      attachedTo: id ? { kind: 'ours', name: 'trainer', state } : { kind: 'none' },
+      attachedTo: id ? { kind: 'ours', id, name: 'trainer', state } : { kind: 'none' },
       volumesInAccount: volumes.size,
       gates: noGates,
     };
