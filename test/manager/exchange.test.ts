@@ -75,6 +75,7 @@ function deleted({ api }: ScriptedFleet): Name[] {
   return names.filter((name) => asked.some((what) => what.includes(serviceOf(name))));
 }
 
+// COVERAGE 42
 const swapped = { one: 'two', two: 'one' } as const;
 const round = { one: 'two', two: 'three', three: 'one' } as const;
 const task = { 'task.yaml': taskDocument({ serviceRef: { name: 'two' } }) };
