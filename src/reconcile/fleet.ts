@@ -214,7 +214,7 @@ export class Fleet {
         observed.observation.kind === 'present' ? observed.observation.value : undefined,
         snapshot,
       ),
-      volumesInAccount: snapshot.volumes.size,
+      volumesInAccount: snapshot.volumes.size + (snapshot.unidentified?.volumes.length ?? 0),
       gates: this.gates(handle, snapshot),
     };
   }

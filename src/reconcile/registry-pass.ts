@@ -54,6 +54,10 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
     return { ...super.bound(id, byMark), ...applied };
   }
 
+  protected couldBeMine({ repository }: wire.Registry | wire.Unidentified<wire.Registry>): boolean {
+    return repository === undefined || normalRepository(repository) === this.#repository();
+  }
+
   plan(): Plan {
     return planRegistry(this.#inputs());
   }
