@@ -11,7 +11,7 @@ interface ControlPlaneFlags {
   readonly database: string;
   readonly accounts: string;
   readonly config?: string;
-  readonly rateLimit?: number;
+  readonly rateLimit?: number | null;
   readonly timeScale: number;
   readonly runtime: 'simulated' | 'docker';
   readonly dockerSocket?: string;
@@ -37,7 +37,11 @@ export function defineControlPlane(command: Command, context: Context): void {
       'HOST:PORT of metrics, fault injection and the journal of requests; keep it private',
       parseAddress,
     )
-    .option('--rate-limit <rate>', 'requests per second and account, as N/s', parseRate)
+    .option(
+      '--rate-limit <rate>',
+      'requests per second and account, as N/s, or none; default 1000/s, in bursts of 2000',
+      (text) => (text === 'none' ? null : parseRate(text)),
+    )
     .option(
       '--time-scale <factor>',
       'lifecycle, idle sleep and charging go this much faster',
