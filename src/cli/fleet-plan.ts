@@ -74,7 +74,13 @@ export async function lookAtFleet(
   return { plan: summarise(results, snapshot), snapshot, unreadable: unreadable(results, snapshot) };
 }
 
-const blindReasons = new Set(['ApiUnreachable', 'CredentialRejected', 'IdentityChanged']);
+const blindReasons = new Set([
+  'ApiUnreachable',
+  'CredentialRejected',
+  'IdentityChanged',
+  'OriginChanged',
+  'OriginNotAllowed',
+]);
 
 function unreadable(results: ReadonlyMap<ObjectKey, PassResult>, snapshot: DesiredSnapshot): string[] {
   const messages = new Set<string>();

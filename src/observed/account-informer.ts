@@ -50,8 +50,11 @@ export interface Lists {
   readonly registries: boolean;
 }
 
+/** What only a person ends: the key is of another account, or may not be sent where it is to be sent. */
+export type KeyHold = 'IdentityChanged' | 'OriginChanged' | 'OriginNotAllowed';
+
 export interface ReadProblem {
-  readonly reason: 'ApiUnreachable' | 'CredentialRejected' | 'IdentityChanged';
+  readonly reason: 'ApiUnreachable' | 'CredentialRejected' | KeyHold;
   readonly outcome: Exclude<Outcome<never>, { kind: 'applied' }>;
   readonly message: string;
 }
@@ -310,6 +313,10 @@ export class AccountInformer {
       log.add(resource, list.value.unidentified);
     }
   }
+}
+
+export function isKeyHold(reason: string): reason is KeyHold {
+  return ['IdentityChanged', 'OriginChanged', 'OriginNotAllowed'].includes(reason);
 }
 
 /** What a failed request to the account means for everything in it. */

@@ -112,7 +112,7 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
       record,
       owner: this.fleet.owner,
       observation: seen,
-      credentials: this.fleet.credentials(this.key),
+      credentials: this.fleet.credentials(this.key, this.handle),
       linked: this.#linked(seen.kind === 'present' ? seen.value : undefined),
       registriesInAccount: this.snapshot ? this.shown(this.snapshot).size : 0,
       gates: this.gates(),

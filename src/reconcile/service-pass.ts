@@ -89,7 +89,7 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
   }
 
   secrets(): readonly string[] {
-    const environment = this.fleet.environment(this.key);
+    const environment = this.fleet.environment(this.key, undefined);
     return environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
   }
 
@@ -201,7 +201,7 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       record,
       owner: this.fleet.owner,
       observation: seen,
-      environment: this.fleet.environment(this.key),
+      environment: this.fleet.environment(this.key, this.handle),
       volume: object.deleting ? { kind: 'none' } : this.#volume(record, service),
       replacementVolume:
         object.deleting || !service ? { kind: 'none' } : this.#volume(record, undefined, service),

@@ -14,6 +14,8 @@ const withoutLook = new Set([
   'IdentityChanged',
   'InvalidAnnotation',
   'InvalidSpec',
+  'OriginChanged',
+  'OriginNotAllowed',
   'OutcomeUnknown',
   'RevisionInvalid',
   'RevisionRegressed',
