@@ -16,6 +16,9 @@ class ContainersFirst extends BaseSequencer {
 const ofFleets =
   'test/e2e/{account,bad-input,drift-plan,faults,fresh-reads,gates,import,life,quiet,races,resolve,shared-kinds,tasks,tending,trouble}.test.ts';
 
+/** A whole life of a fleet for each dialect: half a minute together. */
+const ofDialects = ['test/dialects/{life,http}.test.ts'];
+
 /** What opens sockets, starts processes, or reads thousands of hostile texts. */
 const ofServers = [
   'test/{api,control-plane,execute,kubernetes,kubernetes-server}/**/*.test.ts',
@@ -50,7 +53,7 @@ const simulated = {
 };
 
 /**
- * First `unit` (pure code, under 15 s) and `servers` (single parts behind real sockets), then `e2e` (real processes, real sockets, real folders) and
+ * First `unit` (pure code, under 15 s), `servers` (single parts behind real sockets) and `dialects` (a fleet's life with each reading of the contract), then `e2e` (real processes, real sockets, real folders) and
  * `e2e-kubernetes` (the same tests with the fleets in a cluster), last `simulation` and `mutants`, which only compute. Another one, `conformance`, needs a server to be pointed at, and is
  * started by test/conformance/run.ts.
  */
@@ -64,11 +67,12 @@ export default defineConfig({
           ...inProcess,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**', 'test/conformance/**', 'test/simulation/**', ...ofServers],
+          exclude: ['test/e2e/**', 'test/conformance/**', 'test/simulation/**', ...ofDialects, ...ofServers],
           sequence: { groupOrder: 0 },
         },
       },
       { test: { ...inProcess, name: 'servers', include: ofServers, sequence: { groupOrder: 1 } } },
+      { test: { ...inProcess, name: 'dialects', include: ofDialects, sequence: { groupOrder: 1 } } },
       // SIMULATION_SECONDS for each place, and what was found before.
       {
         test: {

@@ -74,13 +74,7 @@ export async function lookAtFleet(
   return { plan: summarise(results, snapshot), snapshot, unreadable: unreadable(results, snapshot) };
 }
 
-const blindReasons = new Set([
-  'ApiUnreachable',
-  'CredentialRejected',
-  'IdentityChanged',
-  'OriginChanged',
-  'OriginNotAllowed',
-]);
+const blindReasons = new Set(['ApiUnreachable', 'CredentialRejected', 'IdentityChanged']);
 
 function unreadable(results: ReadonlyMap<ObjectKey, PassResult>, snapshot: DesiredSnapshot): string[] {
   const messages = new Set<string>();

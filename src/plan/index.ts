@@ -14,7 +14,6 @@ export * from './settle.ts';
 export * from './storage.ts';
 export * from './catalog.ts';
 export * from './identity.ts';
-export * from './origin.ts';
 export * from './money.ts';
 export * from './registry.ts';
 export { resolveTemplate, templateValues, type TemplateResolution } from './service-template.ts';

@@ -57,8 +57,7 @@ export function clampedMicros(micros: bigint): number {
 }
 
 export interface Funds {
-  /** Undefined when it can't be read. */
-  readonly balanceMicros: number | undefined;
+  readonly balanceMicros: number;
   readonly currency: string;
   /** Below it, nothing is spent; without one, nothing is spent unless there is something. */
   readonly minimumBalanceMicros: number | undefined;
@@ -78,13 +77,6 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
       kind: 'hold',
       reason: 'ContractDrift',
       message: `the account ${account} reckons in ${JSON.stringify(currency)}, and the contract knows USD only (§2): ${stopped}, because no amount can be compared`,
-    };
-  }
-  if (balanceMicros === undefined) {
-    return {
-      kind: 'wait',
-      reason: 'BalanceUnknown',
-      message: `the balance of account ${account} can't be read (§2: balanceMicros, an integer); ${stopped}`,
     };
   }
   if (minimumBalanceMicros !== undefined && balanceMicros < minimumBalanceMicros) {

@@ -6,7 +6,6 @@ import type { ServiceInputs } from './inputs.ts';
 import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
 import { holdFor, waitFor, type Action, type Difference, type Gate, type Plan, type Step } from './types.ts';
 import type { wire } from '../api/index.ts';
-import { wholeResources } from '../api/wire.ts';
 
 /** `creation`: how what takes its place would be planned, were it gone. */
 export function planReplacement(
@@ -126,7 +125,7 @@ export function act(
 function costsMore({ observation }: ServiceInputs, action: Action): boolean {
   if (action.do === 'start-service') return true;
   if (action.do !== 'resize-service' || observation.kind !== 'present') return false;
-  const now = wholeResources(observation.value.resources);
+  const now = observation.value.resources;
   const { gpuCount, cpu, memoryGb } = action.resources;
   return !now || gpuCount > now.gpuCount || cpu > now.cpu || memoryGb > now.memoryGb;
 }

@@ -34,8 +34,7 @@ export class AccountPass extends LocalPass implements KindPass {
     if (!fleet.snapshot.objects.has(this.key)) return undefined;
     const { namespace, name } = parseObjectKey(this.key);
     const resolved = accounts.resolve(namespace, name);
-    const current = resolved.kind === 'usable' ? resolved.handle.informer.current : undefined;
-    const services = (current?.unidentified?.services.length ?? 0) > 0 ? undefined : current?.services;
+    const services = resolved.kind === 'usable' ? resolved.handle.informer.current?.services : undefined;
     const users = [...store.records()].filter(
       (record) => record.account === `${namespace}/${name}` && needsAccount(record, store, services),
     );
@@ -109,9 +108,9 @@ function health({ read, identity }: AccountFacts): Health {
 }
 
 /** Built-in templates are everybody's (§2 "Template"). */
-export function quotasOf({ volumes, templates, registries, unidentified }: AccountSnapshot): Quota[] {
+export function quotasOf({ volumes, templates, registries }: AccountSnapshot): Quota[] {
   return quotas({
-    volumes: volumes.size + (unidentified?.volumes.length ?? 0),
+    volumes: volumes.size,
     templates:
       templates.kind === 'read'
         ? [...templates.items.values()].filter(({ builtIn }) => builtIn !== true).length

@@ -29,9 +29,7 @@ import type { AccountSnapshot } from '../observed/index.ts';
 import {
   annotations,
   group,
-  isOrigin,
   objectKey,
-  originOf,
   parseObjectKey,
   timeAnnotations,
   type ObjectKey,
@@ -168,23 +166,20 @@ export class Fleet {
     return untilMs !== undefined && untilMs > this.#wallMs() ? untilMs : undefined;
   }
 
-  /** As it may be sent to the account; without one, as it is declared. */
-  environment(key: ObjectKey, account: AccountHandle | undefined): DesiredEnvironment {
+  environment(key: ObjectKey): DesiredEnvironment {
     const desired = this.snapshot.objects.get(key);
     if (desired?.kind !== 'ContainerService') return { kind: 'unmanaged' };
-    const service = desired as DesiredObject<'ContainerService'>;
-    const resolved = resolveEnvironment(service, this.snapshot, account && originOf(account.spec.url));
+    const resolved = resolveEnvironment(desired as DesiredObject<'ContainerService'>, this.snapshot);
     if (resolved.ok) {
       return resolved.environment ? { kind: 'given', values: resolved.environment } : { kind: 'unmanaged' };
     }
     return { kind: 'problem', path: resolved.path, message: `${resolved.message}; ${resolved.remedy}` };
   }
 
-  credentials(key: ObjectKey, account: AccountHandle | undefined): DesiredCredentials {
+  credentials(key: ObjectKey): DesiredCredentials {
     const desired = this.snapshot.objects.get(key);
     if (desired?.kind !== 'ImageRegistry') return { kind: 'unmanaged' };
-    const registry = desired as DesiredObject<'ImageRegistry'>;
-    const resolved = resolveCredentials(registry, this.snapshot, account && originOf(account.spec.url));
+    const resolved = resolveCredentials(desired as DesiredObject<'ImageRegistry'>, this.snapshot);
     if (!resolved.ok) return { kind: 'problem', path: resolved.path, message: resolved.message };
     return resolved.credentials ? { kind: 'given', values: resolved.credentials } : { kind: 'unmanaged' };
   }
@@ -219,7 +214,7 @@ export class Fleet {
         observed.observation.kind === 'present' ? observed.observation.value : undefined,
         snapshot,
       ),
-      volumesInAccount: snapshot.volumes.size + (snapshot.unidentified?.volumes.length ?? 0),
+      volumesInAccount: snapshot.volumes.size,
       gates: this.gates(handle, snapshot),
     };
   }
@@ -348,10 +343,6 @@ function annotationMistake(name: string, value: string): string | undefined {
   }
   if (name === annotations.paused && value !== 'true' && value !== 'false') {
     return `"${value}" is neither "true" nor "false"`;
-  }
-  if (name === annotations.allowedOrigins) return 'it belongs on a Secret; take it out here';
-  if (name === annotations.acceptOrigin && !isOrigin(value)) {
-    return `"${value}" is no origin; write scheme, host and port only, as https://api.example.com`;
   }
   const isTime = !timeAnnotations.includes(name) || parseRfc3339(value) !== undefined;
   return isTime

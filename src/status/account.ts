@@ -17,7 +17,7 @@ export interface AccountFacts {
   readonly read:
     | {
         readonly at: number;
-        readonly balanceMicros: number | undefined;
+        readonly balanceMicros: number;
         readonly currency: string;
         readonly services: ReadonlyMap<string, wire.Service>;
         readonly volumes: ReadonlyMap<string, wire.Volume>;
@@ -45,9 +45,7 @@ export function observedAccount(
     limits: Object.fromEntries(quotas.map(({ resource, used, limit }) => [resource, { used, limit }])),
     currency: read.currency,
     ...(payment === undefined ? {} : { payment }),
-    ...(read.balanceMicros === undefined
-      ? {}
-      : money({ ...read, balanceMicros: read.balanceMicros }, previous)),
+    ...money(read, previous),
   };
 }
 
@@ -65,9 +63,7 @@ interface Money {
   readonly moneyAt: string;
 }
 
-type MoneyRead = NonNullable<AccountFacts['read']> & { readonly balanceMicros: number };
-
-function money(read: MoneyRead, previous: ObjectStatus | undefined): object {
+function money(read: NonNullable<AccountFacts['read']>, previous: ObjectStatus | undefined): object {
   const burn = burnMicrosPerHour(read.services.values(), read.volumes.values());
   const seconds = runwaySeconds(read.balanceMicros, burn);
   const now: Money = {

@@ -4,7 +4,6 @@ import type { DriftEntry } from '../state/index.ts';
 
 /** Plans that were made without a look at the object: they neither find drift nor see it gone. */
 const withoutLook = new Set([
-  'AnswerUnreadable',
   'ApiUnreachable',
   'AwaitingObservation',
   'ActivitiesUnreadable',
@@ -14,8 +13,6 @@ const withoutLook = new Set([
   'IdentityChanged',
   'InvalidAnnotation',
   'InvalidSpec',
-  'OriginChanged',
-  'OriginNotAllowed',
   'OutcomeUnknown',
   'RevisionInvalid',
   'RevisionRegressed',

@@ -6,7 +6,6 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { testConformance } from './docker/conformance.ts';
-import { testEgress } from './docker/egress.ts';
 import { testLife } from './docker/life.ts';
 import { testTrouble } from './docker/trouble.ts';
 import { isWithoutContainers, useEngine } from './support/docker-world.ts';
@@ -20,7 +19,6 @@ describe.skipIf(isWithoutContainers)('real containers', () => {
   describe('in trouble', () => {
     testTrouble(engine);
   });
-  testEgress(engine);
   testConformance(engine);
 });
 

@@ -1,5 +1,6 @@
 /** The proof of the proof: each manager, and each operator, that breaks a rule is found out. */
 import { expect, test } from 'vitest';
+import { plain } from '../dialects/dialect.ts';
 import { clusterMutants } from './cluster/mutants.ts';
 import { mutants } from './mutants/index.ts';
 import type { Mutant } from './mutants/tools.ts';
@@ -15,7 +16,7 @@ async function expectFound(mutant: Mutant<unknown>, place: PlaceName, options: R
   try {
     for (const seed of seedsFor(mutant)) {
       last = seed;
-      ({ violation } = await run(scriptOf(seed, place), options));
+      ({ violation } = await run(scriptOf(seed, place, { dialect: plain.name }), options));
       if (violation) break;
     }
   } finally {

@@ -7,6 +7,8 @@
  */
 import type { HttpReply, HttpRequest, Transport } from '../../src/api/index.ts';
 import type { Timer } from '../../src/base/index.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { rendered } from '../dialects/render.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Disguise } from './disguise.ts';
 import { exchangeMs, lagMs, lateMs, type FaultKind, type NetworkFault } from './faults.ts';
@@ -26,6 +28,8 @@ export interface NetworkOptions {
   readonly watcher: () => Required<Pick<Watcher, 'arriving' | 'delivered'>>;
   readonly onFault: (kind: string, exchange: Exchange) => void;
   readonly disguise: Disguise;
+  /** How the client is answered; everybody else, and the invariants, see the plain answers. */
+  readonly dialect: Dialect;
 }
 
 interface Travelling {
@@ -109,7 +113,7 @@ export class Network {
         const told = received(reply);
         scheduler.trace(`receive #${exchange.number} ${reply.kind} ${told.status ?? ''} ${told.verdict}`);
         onReceived(exchange, told);
-        resolve(reply);
+        resolve(inDialect(this.#options.dialect, exchange, reply));
       };
       const deadline = life.after(exchangeMs, () => finish(unknown('no complete answer within 30 s')));
       signal?.addEventListener('abort', () => finish(unknown('aborted')), { once: true });
@@ -253,6 +257,15 @@ export class Network {
       { untilMs: scheduler.nowMs, account: now.body },
     ];
   }
+}
+
+/** What is no JSON stays as it is. */
+function inDialect(dialect: Dialect, exchange: Exchange, reply: HttpReply): HttpReply {
+  if (reply.kind !== 'reply' || !(dialect.forms ?? dialect.status)) return reply;
+  const body = parsed(reply.body);
+  if (body === undefined) return reply;
+  const shown = rendered(dialect, exchange, reply.status, body);
+  return { ...reply, status: shown.status, body: JSON.stringify(shown.body) };
 }
 
 function answer(status: number, body: string, retryAfter?: string): HttpReply {

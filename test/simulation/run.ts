@@ -1,9 +1,12 @@
 /**
- * `npm run simulate -- [--place folder|cluster|both] [--seeds N] [--seed S] [--minutes M] [--trace]`: runs N seeds from S on (default:
- * 100 from 1, in a folder), or as many as fit into M minutes. One run in a hundred is made twice, and has to be the same to the last event. A failing seed is shrunk, and told
+ * `npm run simulate -- [--place folder|cluster|both] [--seeds N] [--seed S] [--minutes M] [--dialect NAME|all] [--trace]`: runs N seeds from S on (default:
+ * 100 from 1, in a folder), or as many as fit into M minutes. The control plane speaks the dialect that is drawn with the seed, or that of `--dialect
+ * NAME`; with `--dialect all` the seeds go through all of them in turn. One run in a hundred is made twice, and has to be the same to the last event. A failing seed is shrunk, and told
  * with all that is needed to run it again; `--trace` prints every event of a run.
  */
 import { parseArgs } from 'node:util';
+import { plain } from '../dialects/dialect.ts';
+import { answerDialects, dialectNamed } from '../dialects/index.ts';
 import { possiblePairs } from './journal-coverage.ts';
 import { places, scriptOf, type Script } from './script.ts';
 import { describe, shrink } from './shrink.ts';
@@ -15,6 +18,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     place: { type: 'string', default: 'folder' },
     minutes: { type: 'string' },
+    dialect: { type: 'string' },
     trace: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: true },
     'keep-going': { type: 'boolean', default: false },
@@ -56,10 +60,14 @@ function add(result: Result): void {
 }
 
 async function tell(script: Script, { violation, traceHash }: Result): Promise<void> {
-  const { seed, place } = script;
+  const { seed, place, dialect } = script;
   total.failures += 1;
-  say(`seed ${seed} violates ${violation?.invariant} at ${violation?.atMs} ms: ${violation?.message}`);
-  say(`trace ${traceHash}; again: npm run simulate -- --place ${place} --seeds 1 --seed ${seed} --trace`);
+  say(
+    `seed ${seed} in the dialect ${dialect} violates ${violation?.invariant} at ${violation?.atMs} ms: ${violation?.message}`,
+  );
+  say(
+    `trace ${traceHash}; again: npm run simulate -- --place ${place} --seeds 1 --seed ${seed} --dialect ${dialect} --trace`,
+  );
   if (!values.shrink) return;
   say(`shrunk: ${describe(await shrink(script))}`);
 }
@@ -82,13 +90,19 @@ async function runOne(script: Script): Promise<boolean> {
 const chosen = places.filter((place) => values.place === 'both' || values.place === place);
 if (chosen.length === 0) throw new Error('--place is folder, cluster or both');
 
+function chosenDialect(seed: number): { dialect?: string } {
+  if (values.dialect === undefined) return {};
+  if (values.dialect !== 'all') return { dialect: dialectNamed(values.dialect).name };
+  return { dialect: answerDialects[seed % answerDialects.length]?.name ?? plain.name };
+}
+
 let mayGoOn = true;
 for (
   let seed = first;
   mayGoOn && seed < first + count && performance.now() - startedMs < limitMs;
   seed += 1
 ) {
-  for (const place of chosen) mayGoOn &&= await runOne(scriptOf(seed, place));
+  for (const place of chosen) mayGoOn &&= await runOne(scriptOf(seed, place, chosenDialect(seed)));
 }
 
 const seconds = (performance.now() - startedMs) / 1000;

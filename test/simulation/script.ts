@@ -13,6 +13,8 @@ import {
   type FaultKind,
   type WorldFault,
 } from './faults.ts';
+import { plain } from '../dialects/dialect.ts';
+import { answerDialects } from '../dialects/index.ts';
 import { stream } from './random-port.ts';
 import type { UserKind } from './documents.ts';
 
@@ -45,6 +47,8 @@ export interface Script {
   /** From then on nothing goes wrong, and nobody wants anything new. */
   readonly healAtMs: number;
   readonly pollSeconds: number;
+  /** How the control plane puts its answers (test/dialects/), by name. */
+  readonly dialect: string;
   readonly rateLimitPerSecond: number | undefined;
 }
 
@@ -96,9 +100,20 @@ const crowds = {
 } as const satisfies Record<string, Crowd>;
 export type CrowdName = keyof typeof crowds;
 
-export function scriptOf(seed: number, place: PlaceName = 'folder', crowd: CrowdName = 'hostile'): Script {
-  const script = folderScript(seed, crowds[crowd]);
+/** In the dialect that is drawn with the seed, unless one is given. */
+export function scriptOf(
+  seed: number,
+  place: PlaceName = 'folder',
+  { crowd = 'hostile', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
+): Script {
+  const script = { ...folderScript(seed, crowds[crowd]), dialect };
   return place === 'folder' ? script : clusterScript(script);
+}
+
+/** Of a stream of its own: everything else of a seed is as it was before there were dialects. */
+function drawnDialect(seed: number): string {
+  const random = stream(seed, 'dialect');
+  return random.chance(0.2) ? plain.name : random.pick(answerDialects).name;
 }
 
 /** The same fleet and the same people, and what else goes wrong in a cluster. */
@@ -187,6 +202,7 @@ function folderScript(seed: number, crowd: Crowd): Script {
     actions: actions.sort((left, right) => left.atMs - right.atMs),
     healAtMs,
     pollSeconds: random.pick([2, 5, 15]),
+    dialect: plain.name,
     rateLimitPerSecond: random.chance(0.2) ? random.pick([3, 10]) : undefined,
   };
 }

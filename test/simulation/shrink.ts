@@ -1,7 +1,8 @@
 /**
- * Makes a failing script smaller while it still fails in the same way: fewer kinds of faults, fewer actions, a shorter
+ * Makes a failing script smaller while it still fails in the same way: no dialect, fewer kinds of faults, fewer actions, a shorter
  * turmoil. What is left is what a person has to understand.
  */
+import { plain } from '../dialects/dialect.ts';
 import { run, type RunOptions } from './world.ts';
 import type { Script } from './script.ts';
 
@@ -14,6 +15,7 @@ export async function shrink(failing: Script, options: RunOptions = {}): Promise
     const { violation } = await run(script, options);
     return violation?.invariant === invariant;
   });
+  await shrinker.speakPlainly();
   await shrinker.leaveOutFaults();
   await shrinker.leaveOutActions();
   await shrinker.endEarlier();
@@ -28,6 +30,10 @@ class Shrinker {
   constructor(failing: Script, fails: (script: Script) => Promise<boolean>) {
     this.smallest = failing;
     this.#fails = fails;
+  }
+
+  async speakPlainly(): Promise<void> {
+    await this.#try({ ...this.smallest, dialect: plain.name });
   }
 
   async leaveOutFaults(): Promise<void> {
@@ -73,11 +79,14 @@ class Shrinker {
 }
 
 /** All that is needed to understand it. */
-export function describe({ seed, faults, slots, actions, healAtMs }: Script): string {
+export function describe({ seed, dialect, faults, slots, actions, healAtMs }: Script): string {
   const lines = actions.map(
     ({ atMs, do: deed, slot, seed: choice }) =>
       `  ${atMs} ${deed} ${slots[slot]?.kind}/${slots[slot]?.name} (${choice})`,
   );
   const kinds = [...faults].map(([kind, probability]) => `${kind} ${probability}`).join(', ');
-  return [`seed ${seed}, faults until ${healAtMs} ms: ${kinds || 'none'}`, ...lines].join('\n');
+  return [
+    `seed ${seed} in the dialect ${dialect}, faults until ${healAtMs} ms: ${kinds || 'none'}`,
+    ...lines,
+  ].join('\n');
 }

@@ -14,6 +14,7 @@ import type { Intent } from '../../src/state/index.ts';
 import { Checker } from './checker.ts';
 import { ClusterPlace, type ReplicaSabotage } from './cluster/place.ts';
 import { settleMs, type FaultKind } from './faults.ts';
+import { dialectNamed } from '../dialects/index.ts';
 import { Disguise } from './disguise.ts';
 import type { Document } from './documents.ts';
 import { FolderPlace, type Sabotage } from './folder-place.ts';
@@ -142,6 +143,7 @@ class World {
         this.#journalCoverage.hit(kind, exchange);
       },
       disguise: this.#disguise,
+      dialect: dialectNamed(script.dialect),
     });
     this.#place = this.#createPlace();
     const { shelf, state } = this.#place;

@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { dialectsDocument, renderDialectsDocument, unplayed } from './document.ts';
+
+test('docs/dialects.md says what the client accepts, and which dialects play it', () => {
+  expect(readFileSync(dialectsDocument, 'utf8')).toBe(renderDialectsDocument());
+});
+
+test('each silence is played by a dialect', () => {
+  expect(unplayed()).toEqual([]);
+});
