@@ -42,11 +42,18 @@ interface Turn {
   readonly atMs: number;
 }
 
+type Permit =
+  | { readonly kind: 'given'; readonly mayLeave: (() => boolean) | undefined }
+  | { readonly kind: 'denied'; readonly reason: string };
+
 export interface BeatsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** As for the keeper. */
+  readonly mayAct?: (() => boolean) | undefined;
+  readonly mayBeat?: (() => boolean) | undefined;
 }
 
 /** Until the API has said its own. */
@@ -221,7 +228,10 @@ export class AccountBeats {
     try {
       const body = { id: request.activityId, name: request.name, release: releases };
       const key = releases ? request.releaseKey : this.#keyOf(lease, sentAtMs);
-      const outcome = await request.api.recordActivity(request.serviceId, body, key, deadline.signal);
+      const permit = await this.#permit(lease, deadline.signal);
+      if (permit.kind === 'denied') return this.#failed(lease, { kind: 'not-sent', reason: permit.reason });
+      const sent = [request.serviceId, body, key, deadline.signal, permit.mayLeave] as const;
+      const outcome = await request.api.recordActivity(...sent);
       if (!this.#leases.has(lease)) return;
       // Wanted again meanwhile: what was released does not protect any more.
       if (releases && lease.request.wanted === 'held' && outcome.kind === 'applied')
@@ -238,6 +248,31 @@ export class AccountBeats {
     } finally {
       timer.cancel();
     }
+  }
+
+  /**
+   * Who may change nothing, since it can't renew its Kubernetes Lease, keeps fresh what it has registered all the same: two processes that beat do no
+   * harm. But another one may lead by now, and may have released the activity, and nothing tells what a beat after that would do
+   * (§4 rule 6). So the list of activities is read before each such beat.
+   */
+  async #permit({ request, beatAtMs }: Lease, signal: AbortSignal): Promise<Permit> {
+    const { clock, mayAct, mayBeat } = this.#options;
+    if (mayAct?.() !== false) return { kind: 'given', mayLeave: mayAct };
+    if (request.wanted === 'released' || beatAtMs === undefined || mayBeat?.() !== true)
+      return { kind: 'denied', reason: 'this process is not the leader now' };
+    const readAtMs = clock.monotonicMs();
+    const listed = await request.api.activities(request.serviceId, signal, 'heartbeat');
+    if (listed.kind !== 'applied') return { kind: 'denied', reason: describeOutcome(listed) };
+    const own = listed.value.find(({ id }) => id?.toLowerCase() === request.activityId.toLowerCase());
+    if (own === undefined || own.released === true)
+      return {
+        kind: 'denied',
+        reason: 'the activity is not there any more, and this process is not the leader now',
+      };
+    return {
+      kind: 'given',
+      mayLeave: () => mayBeat() && clock.monotonicMs() - readAtMs < answerMs,
+    };
   }
 
   #keyOf(lease: Lease, nowMs: number): string {

@@ -13,6 +13,10 @@ export interface KeeperOptions<Key> {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Whether this process may change anything; without it, always. */
+  readonly mayAct?: (() => boolean) | undefined;
+  /** Whether it may keep fresh what it has registered, although it may change nothing; without it, never. */
+  readonly mayBeat?: (() => boolean) | undefined;
   /** The phase of a lease, or whether it fails, has changed. */
   readonly onChange: (key: Key) => void;
 }

@@ -10,6 +10,7 @@ import { Sensitive, invariant, type Clock } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import { priorities, type Lane, type Limiter } from './limiter.ts';
 import { readAnswer } from './answer.ts';
+import type { CredentialTrust } from './credential-trust.ts';
 import type { Outcome } from './outcome.ts';
 import type { HttpRequest, Transport } from './transport.ts';
 import * as wire from './wire.ts';
@@ -33,15 +34,6 @@ export interface ClientOptions {
   readonly urgency?: number;
 }
 
-/** Whose credential it is has to be known before anything but `GET /api/me` is asked, or told, with it. */
-export interface CredentialTrust {
-  trusts(credential: Sensitive<string>, lane: Lane): boolean;
-  /** What heartbeats go on with when the key is not there any more: the last one that was trusted, and has not been rejected since. */
-  readonly lastTrusted: Sensitive<string> | undefined;
-  /** It was rejected: should it be accepted again, it may be somebody else's. */
-  rejected(): void;
-}
-
 interface Call<Schema extends z.ZodType> {
   readonly method: HttpRequest['method'];
   /** As in §4, with `{id}`; the label of metrics. */
@@ -52,10 +44,12 @@ interface Call<Schema extends z.ZodType> {
   readonly answer: Schema;
   readonly priority?: number;
   /** `ordinary` unless given. */
-  readonly lane?: Lane;
+  readonly lane?: Lane | undefined;
   readonly public?: boolean;
   /** To be used, trusted or not, instead of the one in use. */
   readonly credential?: Sensitive<string>;
+  /** Asked instead of `mayAct`. */
+  readonly permit?: (() => boolean) | undefined;
   /** The answer is plain text, not JSON. */
   readonly text?: boolean;
   readonly query?: string;
@@ -114,28 +108,29 @@ export class ControlApi {
     return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.service } : outcome;
   }
 
-  async activities(id: string, signal?: AbortSignal): Promise<Outcome<wire.Activity[]>> {
-    const outcome = await this.#call(
-      { method: 'GET', endpoint: '/api/services/{id}/activity', id, answer: wire.activityList },
-      signal,
-    );
+  /** `heartbeat`: it comes before a beat, and must not wait behind all else. */
+  async activities(id: string, signal?: AbortSignal, lane?: Lane): Promise<Outcome<wire.Activity[]>> {
+    const endpoint = '/api/services/{id}/activity';
+    const call = { method: 'GET', endpoint, id, answer: wire.activityList, lane } as const;
+    const outcome = await this.#call(call, signal);
     return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.activities } : outcome;
   }
 
   /**
    * Registers an activity, renews it, or releases it (§2 "Activity record", §4 rule 6). In the lane of heartbeats.
-   * A `signal` that is aborted after the request was sent leaves its outcome unknown.
+   * A `signal` that is aborted after the request was sent leaves its outcome unknown. `permit` is asked in the place of `mayAct`.
    */
   recordActivity(
     serviceId: string,
     body: wire.ActivityRequest,
     idempotencyKey: string,
     signal: AbortSignal,
+    permit?: () => boolean,
   ): Promise<Outcome<wire.ActivityAnswer>> {
     const endpoint = '/api/services/{id}/activity';
     const answer = wire.activityAnswer;
     return this.#call(
-      { method: 'POST', endpoint, id: serviceId, body, idempotencyKey, answer, lane: 'heartbeat' },
+      { method: 'POST', endpoint, id: serviceId, body, idempotencyKey, answer, lane: 'heartbeat', permit },
       signal,
     );
   }
@@ -354,8 +349,8 @@ export class ControlApi {
     call: Call<Schema>,
     signal: AbortSignal | undefined,
   ): Promise<Outcome<z.infer<Schema>>> {
-    const { trust, mayAct, isMeant } = this.#options;
-    const { lane = 'ordinary' } = call;
+    const { trust, isMeant } = this.#options;
+    const { lane = 'ordinary', permit: mayAct = this.#options.mayAct } = call;
     if (call.method !== 'GET' && mayAct?.() === false) {
       return { kind: 'not-sent', reason: 'this process is not the leader any more' };
     }

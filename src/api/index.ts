@@ -1,3 +1,4 @@
+export * from './credential-trust.ts';
 export * from './client.ts';
 export * from './endpoint-probe.ts';
 export * from './limiter.ts';

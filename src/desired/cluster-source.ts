@@ -51,7 +51,7 @@ const laterReadsMs = 5000;
 /** How often it is looked whether a watch has become silent, or is no more. */
 const reviewMs = 10_000;
 
-export function createClusterSource(options: ClusterSourceOptions): DesiredSource {
+export function createClusterSource(options: ClusterSourceOptions): ClusterDesiredSource {
   return new ClusterSource(options);
 }
 
@@ -61,7 +61,12 @@ interface Watched {
   readonly reflector: Reflector;
 }
 
-class ClusterSource implements DesiredSource {
+export interface ClusterDesiredSource extends DesiredSource {
+  /** Lists everything as of now; resolves when the snapshot that shows it was told. */
+  readAnew(): Promise<void>;
+}
+
+class ClusterSource implements ClusterDesiredSource {
   readonly description: string;
   readonly #options: ClusterSourceOptions;
   readonly #watched: readonly Watched[];
@@ -74,8 +79,8 @@ class ClusterSource implements DesiredSource {
   #state: 'new' | 'syncing' | 'watching' | 'stopped' = 'new';
   #snapshot: DesiredSnapshot | undefined;
   #onChange: (snapshot: DesiredSnapshot) => void = () => {};
-  /** A snapshot is on its way. */
-  #making = false;
+  /** A snapshot that is on its way. */
+  #making: Promise<void> | undefined;
   #review: Timer | undefined;
 
   constructor(options: ClusterSourceOptions) {
@@ -102,6 +107,12 @@ class ClusterSource implements DesiredSource {
       this.#reviewLater();
     }
     return snapshot;
+  }
+
+  async readAnew(): Promise<void> {
+    await Promise.all(this.#watched.map(({ reflector }) => reflector.relist()));
+    this.#touch();
+    await this.#making;
   }
 
   async stop(): Promise<void> {
@@ -160,15 +171,13 @@ class ClusterSource implements DesiredSource {
 
   /** Asks for a snapshot. */
   #touch(): void {
-    if (this.#state !== 'watching' || this.#making) return;
-    this.#making = true;
-    void this.#make();
+    if (this.#state === 'watching') this.#making ??= this.#make();
   }
 
   async #make(): Promise<void> {
     await sleep(this.#options.clock, coalesceMs, this.#stopping.signal);
     await this.#untilRead(laterReadsMs);
-    this.#making = false;
+    this.#making = undefined;
     if (this.#state !== 'watching') return;
     const snapshot = this.#assemble();
     if (this.#snapshot && sameContent(this.#snapshot, snapshot)) return;

@@ -1,4 +1,8 @@
-export { createClusterSource, type ClusterSourceOptions } from './cluster-source.ts';
+export {
+  createClusterSource,
+  type ClusterDesiredSource,
+  type ClusterSourceOptions,
+} from './cluster-source.ts';
 export type { Shard } from './cluster-shard.ts';
 export { resolveCredentials } from './credentials.ts';
 export { resolveEnvironment } from './environment.ts';

@@ -21,6 +21,8 @@ import { itemOf, reflectorsOf, workloadReflectors, type WatchOptions } from './w
 export interface JobProtectionOptions extends WatchOptions {
   /** Whether annotated Jobs and Pods get their tasks from this process: one of all shards does that. Default: yes. */
   readonly protect?: boolean;
+  /** Whether this process may write now. Default: yes. */
+  readonly mayAct?: () => boolean;
 }
 
 export type JobListener = (namespace: string, name: string) => void;
@@ -147,7 +149,8 @@ export class JobProtection {
   }
 
   async #protect(kind: WorkloadKind, namespace: string, name: string): Promise<void> {
-    if (!this.#reflectors.every((reflector) => reflector.hasSynced)) {
+    const mayAct = this.#options.mayAct?.() !== false;
+    if (!mayAct || !this.#reflectors.every((reflector) => reflector.hasSynced)) {
       this.#queue.addAfter(workloadKey(kind, namespace, name), listMs);
       return;
     }

@@ -1,8 +1,10 @@
 /**
  * Leader election by a Lease, as client-go does it: at most one process acts.
  *
- *     candidate ── takes the Lease ──> leading ── not renewed for 10 s, or taken by another ──> lost
- *         └──────────────────────────────┴───────────── stop ──> stopped (the Lease is given back)
+ *     candidate ── takes the Lease ──> leading ── not renewed for 10 s ──> isolated
+ *         │                             │   ^ └──── renewed, as nobody took it ────┘ │
+ *         │                             └── taken by another, or gone ──> lost <─────┘
+ *         └── stop, from everywhere ──> stopped (the Lease is given back by who leads)
  *
  * - **candidate**: looks at the Lease every 2 s. It is free when there is none, when nobody holds it, or when it has not changed for
  *   15 s *as seen from here*, on the monotonic clock: the times in it are another machine's. It is taken by a write
@@ -10,6 +12,8 @@
  * - **leading**: renews every 2 s. `mayAct()` compares the time of asking with the time at which the last successful renewal was
  *   *sent*: 10 s later it is false, whether or not any timer ran, so 5 s before another process can take the Lease. It is false as
  *   well when the wall clock ran that far ahead, as it does when a virtual machine was suspended and its monotonic clock with it.
+ * - **isolated**: the API server does not answer, or not to this process; perhaps another one leads by now. Nothing may be changed. It goes on
+ *   trying to renew: the write succeeds only when nobody has taken the Lease since.
  * - **lost** is the end: the process is to end, too, and to start anew as a candidate.
  */
 import { messageOf, sleep, type Clock, type Random, type Timer } from '../base/index.ts';
@@ -27,6 +31,10 @@ export interface ElectionOptions {
   /** Default: 15 s. */
   readonly leaseMs?: number;
   readonly onLeading: () => void;
+  /** Only after `onLeading` or `onRegained`. */
+  readonly onIsolated: (reason: string) => void;
+  /** Only after `onIsolated`: it leads again. */
+  readonly onRegained: () => void;
   /** Once at most, and only after `onLeading`; not for `stop`. */
   readonly onLost: (reason: string) => void;
   readonly clock: Clock;
@@ -64,7 +72,7 @@ export class Election {
   readonly #pace: Pace;
   /** Ends requests and pauses when there is nothing more to be done. */
   readonly #end = new AbortController();
-  #state: 'candidate' | 'leading' | 'lost' | 'stopped' = 'candidate';
+  #state: 'candidate' | 'leading' | 'isolated' | 'lost' | 'stopped' = 'candidate';
   #running: Promise<void> | undefined;
   #deadline: Timer | undefined;
   /** When the last successful renewal was sent. */
@@ -82,6 +90,11 @@ export class Election {
   mayAct(): boolean {
     const wallPassedMs = this.#options.clock.wallMs() - this.#renewed.wallMs;
     return this.#state === 'leading' && this.#leftMs() > 0 && wallPassedMs < this.#pace.renewDeadlineMs;
+  }
+
+  /** It was the last leader that this process knows of: what does no harm when two do it may go on. */
+  get isInOffice(): boolean {
+    return this.#state === 'leading' || this.#state === 'isolated';
   }
 
   /** As the Lease was seen last; undefined when nobody held it. */
@@ -110,7 +123,7 @@ export class Election {
 
   async #run(): Promise<void> {
     while (this.#state === 'candidate') await this.#rest(await this.#campaign());
-    while (this.#state === 'leading') await this.#rest(await this.#renew());
+    while (this.isInOffice) await this.#rest(await this.#renew());
   }
 
   /** Tries to become the leader; gives the time until the next request. */
@@ -135,6 +148,8 @@ export class Election {
   async #renew(): Promise<number> {
     const result = await this.#attempt((signal) => this.#lease.renew(signal));
     if (result.outcome === 'taken') this.#lose(result.reason);
+    if (result.outcome === 'held') this.#regain();
+    if (this.#state === 'isolated') return this.#jittered(this.#pace.retryMs);
     return this.#jittered(result.outcome === 'held' ? this.#pace.retryMs : this.#pace.hurryMs);
   }
 
@@ -167,15 +182,34 @@ export class Election {
     this.#deadline = this.#options.clock.after(this.#leftMs(), () => {
       if (this.#leftMs() > 0) this.#watchDeadline();
       else
-        this.#lose(
+        this.#isolate(
           `the Lease was not renewed for ${this.#pace.renewDeadlineMs / 1000} s: ${this.#problem ?? 'this process was paused'}`,
         );
     });
   }
 
+  #isolate(reason: string): void {
+    const { logger, name, onIsolated } = this.#options;
+    if (this.#state !== 'leading') return;
+    this.#state = 'isolated';
+    this.#tell(0);
+    logger.error({ lease: name, reason }, 'this process does not lead for now');
+    onIsolated(reason);
+  }
+
+  #regain(): void {
+    const { logger, name, onRegained } = this.#options;
+    if (this.#state !== 'isolated' || this.#leftMs() <= 0) return;
+    this.#state = 'leading';
+    this.#tell(1);
+    this.#watchDeadline();
+    logger.info({ lease: name }, 'this process leads again');
+    onRegained();
+  }
+
   #lose(reason: string): void {
     const { logger, name, onLost } = this.#options;
-    if (this.#state !== 'leading') return;
+    if (!this.isInOffice) return;
     this.#state = 'lost';
     this.#finish();
     logger.error({ lease: name, reason }, 'this process leads no more');

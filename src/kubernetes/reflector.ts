@@ -62,6 +62,9 @@ export class Reflector {
   readonly #store: ObjectStore;
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
+  /** Ends what is under way, a pause included, for a list that begins now. */
+  #interrupt = new AbortController();
+  #relisted: PromiseWithResolvers<void> | undefined;
   #running: Promise<void> | undefined;
   #state: 'listing' | 'watching' = 'listing';
   #hasSynced = false;
@@ -117,11 +120,23 @@ export class Reflector {
     this.#running ??= this.#run();
   }
 
+  /** Resolves when a list that began after the call is complete, and its changes were told; or when stopped. */
+  relist(): Promise<void> {
+    this.#state = 'listing';
+    this.#listing = undefined;
+    this.#relisted ??= Promise.withResolvers();
+    const { promise } = this.#relisted;
+    this.#interrupt.abort();
+    this.#interrupt = new AbortController();
+    return promise;
+  }
+
   /** No change is told any more. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
     this.#synced.resolve();
+    this.#relisted?.resolve();
   }
 
   /** Sets the gauge of its silence. */
@@ -133,8 +148,9 @@ export class Reflector {
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      const pauseMs = await this.#turn(signal);
-      if (pauseMs > 0) await sleep(this.#options.clock, pauseMs, signal);
+      const either = AbortSignal.any([signal, this.#interrupt.signal]);
+      const pauseMs = await this.#turn(either);
+      if (pauseMs > 0) await sleep(this.#options.clock, pauseMs, either);
     }
   }
 
@@ -193,6 +209,8 @@ export class Reflector {
     for (const change of replacement.commit()) this.#announce(change);
     this.#hasSynced = true;
     this.#synced.resolve();
+    this.#relisted?.resolve();
+    this.#relisted = undefined;
   }
 
   #isOlder(resourceVersion: string): boolean {

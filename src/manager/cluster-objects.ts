@@ -12,7 +12,12 @@ export interface WatchedByStore {
   readonly onNoticed: (noticed: Noticed) => void;
 }
 
-export function watchedByStore({ source, store, onNoticed }: WatchedByStore): DesiredSource {
+export interface WatchedSource extends DesiredSource {
+  /** What the source has told until now is passed on. */
+  passedOn(): Promise<void>;
+}
+
+export function watchedByStore({ source, store, onNoticed }: WatchedByStore): WatchedSource {
   let passing: Promise<void> = Promise.resolve();
   const take = async (snapshot: DesiredSnapshot) => {
     onNoticed(await store.observe(storedObjects(snapshot), new Set(snapshot.unusable.keys())));
@@ -34,6 +39,7 @@ export function watchedByStore({ source, store, onNoticed }: WatchedByStore): De
       await take(latest);
       return latest;
     },
+    passedOn: () => passing,
     async stop() {
       await source.stop();
       await passing;

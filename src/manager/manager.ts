@@ -49,6 +49,10 @@ export interface ManagerOptions {
   readonly acceptedIdentity?: string;
   /** Whether this process may change anything at the provider now; without it, always. */
   readonly mayAct?: () => boolean;
+  /** Whether it may keep activities fresh although it may change nothing. */
+  readonly mayBeat?: () => boolean;
+  /** Whether objects are left as they are until `resume`; tasks are looked at all the same. */
+  readonly isSuspended?: () => boolean;
   /** How Jobs of the cluster stand; none in a folder. */
   readonly jobs?: Jobs;
   /** `preview`: plan only. */
@@ -76,7 +80,8 @@ export class Manager {
     this.#options = options;
     const { environment, clock, random, logger, metrics } = options;
     const onChange = (key: ObjectKey) => this.#controller?.lookAt(key);
-    this.#keeper = new Keeper({ clock, random, logger, metrics, onChange });
+    const { mayAct, mayBeat } = options;
+    this.#keeper = new Keeper({ clock, random, logger, metrics, mayAct, mayBeat, onChange });
     this.#readiness = new ReadinessWatch({
       probe: (options.createEndpointProbe ?? createEndpointProbe)(clock),
       clock,
@@ -87,7 +92,7 @@ export class Manager {
       environment,
       store: options.store,
       acceptedIdentity: options.acceptedIdentity,
-      mayAct: options.mayAct,
+      mayAct,
       createTransport: options.createTransport ?? createTransport,
       clock,
       random,
@@ -137,6 +142,11 @@ export class Manager {
   /** Something outside of accounts and source has changed for it. */
   lookAt(key: ObjectKey): void {
     this.#controller?.lookAt(key);
+  }
+
+  /** It is suspended no more. */
+  resume(): void {
+    this.#controller?.resume();
   }
 
   /** Sets the metrics of the work that is under way. */
@@ -209,6 +219,7 @@ export class Manager {
         commandFlags: this.#options.commandFlags,
       }),
       workers,
+      isSuspended: this.#options.isSuspended ?? (() => false),
       onPass: (key, result) => {
         if (result.removed) this.#passed.delete(key);
         else this.#passed.add(key);

@@ -2,15 +2,19 @@
  * The operator: one of its replicas, which holds the Lease (of its shard), acts.
  *
  *     standby ── Lease taken ──> leading ── stopped ──> stopping ─> Lease given back ─> `stopped`
- *        └── stopped ──> `stopped`  └── Lease lost ──> `lost`: the process is to end, so that a new start begins clean
+ *        │                       │  ^ └── not renewed ──> isolated ─┐
+ *        │                       │  └── renewed, all is listed anew ┤
+ *        └── stopped ──> `stopped`  └───── Lease lost ──────────────┴─> `lost`: the process is to end, so that a new start begins clean
  *
  * A leader that has lost its Lease sends nothing that changes anything from that moment on, whether it has noticed or not:
- * the door to the API asks for the Lease before each such request (`mayAct`).
+ * the door to the API asks for the Lease before each such request (`mayAct`). One that can't renew it (F58) stays: it keeps activities fresh for the
+ * tasks that it knows, and nothing else. When it holds the Lease again, it first sees what people want by then.
  */
 import type { EndpointProbe, Transport } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import {
   createClusterSource,
+  type ClusterDesiredSource,
   type DesiredSnapshot,
   type DesiredSource,
   type Shard,
@@ -22,7 +26,7 @@ import { ClusterStore, openClusterIdentity, type ObjectRecord } from '../state/i
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
 import { ClusterEvents } from './cluster-events.ts';
-import { storedObject, watchedByStore } from './cluster-objects.ts';
+import { storedObject, watchedByStore, type WatchedSource } from './cluster-objects.ts';
 import { collectFleetMetrics } from './fleet-metrics.ts';
 import type { HealthCheck } from './health.ts';
 import { Manager } from './manager.ts';
@@ -79,6 +83,9 @@ export class Operator {
   readonly #elected = Promise.withResolvers<void>();
   readonly #lost = Promise.withResolvers<string>();
   #manager: Manager | undefined;
+  #sources: { readonly cluster: ClusterDesiredSource; readonly watched: WatchedSource } | undefined;
+  /** Since when nothing may be done: another object each time. */
+  #isolation: { readonly reason: string } | undefined;
 
   constructor(options: OperatorOptions) {
     this.#options = options;
@@ -87,6 +94,10 @@ export class Operator {
       namespace: options.api.namespace,
       name: leaseName(options.shard),
       onLeading: () => this.#elected.resolve(),
+      onIsolated: (reason) => {
+        this.#isolation = { reason };
+      },
+      onRegained: () => void this.#catchUp(),
       onLost: (reason) => this.#lost.resolve(reason),
     });
   }
@@ -97,7 +108,8 @@ export class Operator {
   }
 
   get readiness(): readonly HealthCheck[] {
-    return this.#manager?.sourceReadiness ?? [{ name: 'standby', problem: undefined }];
+    if (!this.#manager) return [{ name: 'standby', problem: undefined }];
+    return [...this.#manager.sourceReadiness, { name: 'lease', problem: this.#isolation?.reason }];
   }
 
   metricsText(): Promise<string> {
@@ -125,8 +137,9 @@ export class Operator {
     const { api, logger, clock, random, owner, identity: instance, namespaces, shard } = this.#options;
     const identity = await openClusterIdentity({ api, random, owner });
     const recorder = new EventRecorder({ ...this.#options, instance });
-    const jobs = new JobProtection({ ...this.#options, namespaces, protect: (shard?.index ?? 0) === 0 });
-    const mayAct = () => this.#election.mayAct();
+    const mayAct = () => this.#mayAct();
+    const protect = (shard?.index ?? 0) === 0;
+    const jobs = new JobProtection({ ...this.#options, namespaces, mayAct, protect });
     const store = new ClusterStore({ api, identity, mayAct, clock, random });
     const unusable = new UnusableObjects({ api, store, mayAct, clock, logger });
     const events = new ClusterEvents({ recorder, store, clock });
@@ -154,6 +167,21 @@ export class Operator {
     }
   }
 
+  #mayAct(): boolean {
+    return this.#isolation === undefined && this.#election.mayAct();
+  }
+
+  /** What was edited and deleted meanwhile comes before anything is done. */
+  async #catchUp(): Promise<void> {
+    const isolation = this.#isolation;
+    await this.#sources?.cluster.readAnew();
+    await this.#sources?.watched.passedOn();
+    // Isolated once more meanwhile: the next time tells.
+    if (this.#isolation !== isolation) return;
+    this.#isolation = undefined;
+    this.#manager?.resume();
+  }
+
   #createManager({ store, events, jobs, unusable }: Leading): Manager {
     const options = this.#options;
     return new Manager({
@@ -162,7 +190,9 @@ export class Operator {
       store,
       grace: { goneMs: goneAfterMs, ...defaultShortenedGrace },
       allowMassChange: false,
-      mayAct: () => this.#election.mayAct(),
+      mayAct: () => this.#mayAct(),
+      mayBeat: () => this.#election.isInOffice,
+      isSuspended: () => this.#isolation !== undefined,
       jobs,
       mode: 'manage',
       onPass: (key, result) => events.passed(key, result),
@@ -181,7 +211,7 @@ export class Operator {
         if (facts && store.notice(storedObject(key, facts))) this.#manager?.lookAt(key);
       },
     });
-    return watchedByStore({
+    const watched = watchedByStore({
       source,
       store,
       onNoticed: ({ tampered, vanished }) => {
@@ -189,6 +219,8 @@ export class Operator {
         for (const key of [...tampered, ...vanished.map((record) => record.key)]) this.#manager?.lookAt(key);
       },
     });
+    this.#sources = { cluster: source, watched };
+    return watched;
   }
 
   /** Its finalizer was taken off by hand, or it is another shard's from now on. */

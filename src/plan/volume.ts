@@ -18,7 +18,6 @@ import type { wire } from '../api/index.ts';
 import { annotations, remoteName } from '../resources/index.ts';
 import { dataLossConfirmed, hasVanished, planCourse, proceed } from './course.ts';
 import { compareFields, fieldDigests, geographyField, shownDigests, type Field } from './differences.ts';
-import { holdForMassDrift } from './drift-brake.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
 import { readVolumeMark, volumeMark, volumeMarkId } from './ownership.ts';
 import { toldText } from './told-text.ts';
@@ -108,10 +107,7 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
   if (!isSettled(volume)) {
     return waitFor(expanding, `the volume is not all there yet: ${describeSize(volume)}`, { differences });
   }
-  const kept = differences.filter(({ drift }) => drift && spec.driftPolicy === 'Correct');
-  const correctable = differences.filter(
-    (item) => !item.drift || (kept.includes(item) && !inputs.driftBrake(item)),
-  );
+  const correctable = differences.filter((item) => !item.drift || spec.driftPolicy === 'Correct');
   const region = correctable.find((item) => item.path === 'region' || item.path === 'geography');
   if (region) {
     return holdFor(
@@ -123,8 +119,8 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
       },
     );
   }
-  if (correctable.length > 0) return planUpdate(inputs, volume, correctable, differences);
-  return holdForMassDrift(kept, inputs.driftBrake, { steps: [], differences }) ?? inSync(differences);
+  if (correctable.length === 0) return inSync(differences);
+  return planUpdate(inputs, volume, correctable, differences);
 }
 
 function waitInUnknownStatus(status: string, differences: readonly Difference[]): Wait {

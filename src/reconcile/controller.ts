@@ -5,13 +5,13 @@
 import { backoffMs, messageOf, sameValue, type Clock, type Random, type Timer } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import type { ReadFailure, SnapshotChange } from '../observed/index.ts';
-import type { Plan } from '../plan/index.ts';
 import { annotations, managedKinds, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Admission } from './admission.ts';
 import type { Fleet } from './fleet.ts';
+import { passResults, reasonOf } from './pass-labels.ts';
 import type { PassResult, Reconciler } from './reconciler.ts';
 import { referredKeys } from './references.ts';
 import { tasksOfJob } from './tasks.ts';
@@ -29,6 +29,8 @@ export interface ControllerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly workers: number;
+  /** Nothing could be written down, or sent: objects are looked at when that is over (`resume`). */
+  readonly isSuspended: () => boolean;
   /** Told after every pass, for whoever shows progress. */
   readonly onPass: (key: ObjectKey, result: PassResult) => void;
 }
@@ -140,6 +142,12 @@ export class Controller {
       this.#lookAtAll(handle);
     }
     this.#lookAtAccount(handle);
+  }
+
+  /** Everything is looked at again, also what has failed meanwhile. */
+  resume(): void {
+    this.#crashes.clear();
+    void this.#admitting.then(() => this.#lookAtAll(undefined));
   }
 
   /** Something outside of accounts and source has changed for it. */
@@ -322,6 +330,8 @@ export class Controller {
   async #passOnce(key: ObjectKey): Promise<void> {
     const { reconciler, metrics, clock, logger, random, onPass } = this.#options;
     const { kind } = parseObjectKey(key);
+    // A task may end meanwhile; all else waits.
+    if (kind !== 'ProtectedTask' && this.#options.isSuspended()) return;
     const startedAtMs = clock.monotonicMs();
     metrics.activeWorkers.inc({ controller: kind });
     const dependents = this.#dependentsOf(key);
@@ -329,7 +339,7 @@ export class Controller {
     try {
       const result = await reconciler.pass(key, this.#queue.isEdit(key));
       this.#crashes.delete(key);
-      metrics.reconcileTotal.inc({ controller: kind, result: results[result.plan.kind] });
+      metrics.reconcileTotal.inc({ controller: kind, result: passResults[result.plan.kind] });
       metrics.plans.inc({ kind, answer: result.plan.kind, reason: reasonOf(result.plan) });
       this.#follow(key, result, dependents, sequence);
       onPass(key, result);
@@ -380,19 +390,6 @@ export class Controller {
         wake.account.informer.want(result.plan.kind === 'act' ? 'mutation' : 'progress');
     }
   }
-}
-
-/** As controller-runtime calls what comes out of a pass. */
-const results = {
-  'in-sync': 'success',
-  hold: 'success',
-  act: 'requeue',
-  wait: 'requeue_after',
-} as const satisfies Record<Plan['kind'], string>;
-
-function reasonOf(plan: Plan): string {
-  if (plan.kind === 'in-sync') return 'InSync';
-  return plan.kind === 'act' ? plan.step.reason : plan.reason;
 }
 
 function lay(sleepers: Map<string, Set<ObjectKey>>, account: string, key: ObjectKey): void {

@@ -18,7 +18,6 @@ import {
   type AttachedService,
   type DesiredCredentials,
   type DesiredEnvironment,
-  type DriftBrake,
   type Gate,
   type Gates,
   type JobAnswer,
@@ -204,12 +203,7 @@ export class Fleet {
   }
 
   /** Everything the volume planner looks at, from one account snapshot. */
-  volumeInputs(
-    record: ObjectRecord,
-    handle: AccountHandle,
-    snapshot: AccountSnapshot,
-    driftBrake: DriftBrake,
-  ): VolumeInputs {
+  volumeInputs(record: ObjectRecord, handle: AccountHandle, snapshot: AccountSnapshot): VolumeInputs {
     const observed = this.identifyVolume(record, snapshot);
     return {
       object: this.planned<'StorageVolume'>(record),
@@ -222,7 +216,6 @@ export class Fleet {
       ),
       volumesInAccount: snapshot.volumes.size,
       gates: this.gates(handle, snapshot),
-      driftBrake,
     };
   }
 
@@ -268,11 +261,6 @@ export class Fleet {
         (justRemediated(record, nowMs) ||
           snapshot.services.get(record.externalId ?? '')?.state === 'provisioning'));
     return { services: records.length, underWay: records.filter(isUnderWay).length };
-  }
-
-  /** A person has said that a change of many things at once is meant. */
-  allowsMassChange(account: string): boolean {
-    return this.#massChangeAllowed(account);
   }
 
   gates(handle: AccountHandle, snapshot: AccountSnapshot): Gates {

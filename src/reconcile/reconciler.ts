@@ -35,7 +35,6 @@ import type { AccountHandle, Accounts } from './accounts.ts';
 import { giveUpAdvice, type KindPass } from './kind-pass.ts';
 import { kindOf } from './kinds.ts';
 import { causeOfNewDrift } from './drift-cause.ts';
-import { DriftWatch, type DriftWatchOptions } from './drift-watch.ts';
 import { Exchanges } from './exchanges.ts';
 import { Absences } from './observe.ts';
 import { LastMutations } from './last-mutations.ts';
@@ -89,7 +88,6 @@ interface Decision {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #absences: Absences;
-  readonly #driftWatch: DriftWatch;
   readonly #exchanges: Exchanges;
   readonly #lastMutations = new LastMutations();
   readonly #obstacles: Obstacles;
@@ -100,8 +98,6 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#absences = new Absences(options.clock, options.mode === 'preview' ? 0 : options.settleMs);
-    const peek: DriftWatchOptions['peek'] = (key, ...at) => this.#kindOf(key).peek?.(...at) ?? [];
-    this.#driftWatch = new DriftWatch({ ...options, peek });
     this.#exchanges = new Exchanges(options);
     this.#obstacles = new Obstacles(options);
     this.#trust = new Trust(options);
@@ -122,7 +118,7 @@ export class Reconciler {
     // The document may be edited during the pass.
     const { uid, deletionRequestedAt, generation } = record;
     const planned = { key, uid, deletionRequestedAt, generation };
-    const kind = this.#kindOf(key);
+    const kind = kindOf(key, this.#options, this.#absences);
     const account = kind.account();
     const blocked = this.#blocked(record, kind, account);
     const { handle } = account;
@@ -133,10 +129,6 @@ export class Reconciler {
     const wakes = this.#exchanges.saw(key, plan, (!blocked && kind.exchanges?.()) || []);
     const result = { ...(await this.#conclude(planned, kind, { ...decision, plan }, handle)), wakes };
     return goesOnForMs === undefined ? result : { ...result, wake: { kind: 'after', delayMs: goesOnForMs } };
-  }
-
-  #kindOf(key: ObjectKey): KindPass {
-    return kindOf(key, { ...this.#options, driftWatch: this.#driftWatch }, this.#absences);
   }
 
   /** A person who has to change a field is told where it is written. */
@@ -237,7 +229,6 @@ export class Reconciler {
     const { clock, fleet } = this.#options;
     const record = kind.record();
     const target = withDoubts(kind.target(), plan.differences);
-    this.#driftWatch.corrected(record.key, account, plan.step.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
     const plannedAtMs = clock.monotonicMs();
     const isStillPlanned = () => this.#isStillPlanned(kind, plan.step, plannedAtMs);

@@ -8,8 +8,6 @@ import {
   holdFor,
   recheckMs,
   waitFor,
-  type Difference,
-  type DriftBrake,
   type Gates,
   type Observation,
   type Placement,
@@ -35,16 +33,12 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   protected readonly readiness: Readiness<ObjectKey>;
   readonly #accounts: Accounts;
   readonly #absences: Absences;
-  readonly #driftWatch: KindOptions['driftWatch'];
-  #isPeeking = false;
   protected seen: Observation<Remote> = notObserved;
   protected snapshot: AccountSnapshot | undefined;
   protected handle: AccountHandle | undefined;
   protected catalog: wire.Catalog | undefined;
 
-  constructor(key: ObjectKey, options: KindOptions, absences: Absences) {
-    const { store, fleet, accounts, clock, readiness, driftWatch } = options;
-    this.#driftWatch = driftWatch;
+  constructor(key: ObjectKey, { store, fleet, accounts, clock, readiness }: KindOptions, absences: Absences) {
     this.clock = clock;
     this.readiness = readiness;
     this.key = key;
@@ -67,21 +61,6 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     const record = this.store.record(this.key);
     invariant(record, `no record of ${this.key} in its pass`);
     return record;
-  }
-
-  /** What differs in a snapshot, whatever becomes of it. */
-  peek(account: AccountHandle, snapshot: AccountSnapshot): readonly Difference[] {
-    this.#isPeeking = true;
-    this.handle = account;
-    this.snapshot = snapshot;
-    this.seen = this.identify(snapshot).observation;
-    return this.seen.kind === 'present' ? this.plan().differences : [];
-  }
-
-  /** `key`: of another object than this one, that is looked at for its sake. */
-  protected driftBrake(key = this.key): DriftBrake {
-    return (difference) =>
-      this.handle && !this.#isPeeking ? this.#driftWatch.brake(key, this.handle, difference) : undefined;
   }
 
   observation(): Observation<Remote> {

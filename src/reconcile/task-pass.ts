@@ -68,8 +68,11 @@ export class TaskPass extends LocalPass implements KindPass {
     const job = this.#job();
     const ends = taskEnd(object, job, clock.wallMs()) !== undefined;
     if (!ends && job === 'running') await this.#prepare(handle);
-    // What an earlier pass could not write down is in memory all the same.
-    await store.flush(this.key);
+    // What an earlier pass could not write down is in memory all the same. What is over is not beaten for while it can't be.
+    await store.flush(this.key).catch((error: unknown) => {
+      if (ends) leases.drop(this.key);
+      throw error;
+    });
     const kept = this.#keep(handle, ends);
     if (kept?.phase === 'released' || (ends && this.#isServiceGone(handle))) {
       await store.save({ ...this.record(), releasedAt: clock.wallMs() });

@@ -40,8 +40,12 @@ class World {
   readonly keeper: Keeper<string>;
   answer: (request: Sent) => Outcome<wire.ActivityAnswer> | 'never' = () => accepted;
   listed: wire.Activity[] = [];
+  lists = 0;
+  mayAct = true;
+  mayBeat = true;
   readonly api: LeaseRequest['api'] = {
-    recordActivity: (serviceId, { id, release }, key, signal) => {
+    recordActivity: (serviceId, { id, release }, key, signal, permit = () => this.mayAct) => {
+      if (!permit()) return Promise.resolve({ kind: 'not-sent', reason: 'not the leader' });
       const request = { atMs: this.clock.monotonicMs(), serviceId, id, release, key };
       this.sent.push(request);
       const outcome = this.answer(request);
@@ -51,7 +55,10 @@ class World {
       });
     },
     heartbeatWaits: () => false,
-    activities: () => Promise.resolve({ kind: 'applied', status: 200, value: this.listed }),
+    activities: () => {
+      this.lists += 1;
+      return Promise.resolve({ kind: 'applied', status: 200, value: this.listed });
+    },
   };
 
   constructor() {
@@ -60,6 +67,8 @@ class World {
       random: systemRandom,
       logger: pino({ level: 'silent' }),
       metrics: createMetrics(),
+      mayAct: () => this.mayAct,
+      mayBeat: () => this.mayBeat,
       onChange: (key) => this.changes.push(key),
     });
   }
@@ -436,5 +445,59 @@ describe('times', () => {
         },
       ),
     );
+  });
+});
+
+describe('a process that may change nothing for now', () => {
+  const cutOff = async (listed: wire.Activity[]) => {
+    const world = new World();
+    world.keep();
+    await world.clock.advance(0);
+    Object.assign(world, { mayAct: false, listed });
+    return world;
+  };
+
+  test('keeps fresh what it has registered, for as long as nobody has released it', async () => {
+    const world = await cutOff([{ id: 'ID-OF-A' }]);
+    await world.clock.advance(seconds(600));
+    expect(world.sent.length).toBeGreaterThanOrEqual(20);
+    expect(world.lists).toBe(world.sent.length - 1);
+    world.listed = [{ id: 'id-of-a', released: true }];
+    world.sent.length = 0;
+    await world.clock.advance(seconds(600));
+    expect(world.sent).toEqual([]);
+    expect(world.keep().failure).toContain('not there any more');
+  });
+
+  test('does not register anew what is not there any more, before it may', async () => {
+    const world = await cutOff([]);
+    await world.clock.advance(seconds(600));
+    expect(world.sent.length).toBe(1);
+    world.mayAct = true;
+    await world.clock.advance(seconds(31));
+    expect(world.sent.length).toBeGreaterThan(1);
+  });
+
+  test('registers nothing and releases nothing', async () => {
+    const world = await cutOff([{ id: 'id-of-a' }, { id: 'id-of-b' }]);
+    world.keep('b');
+    world.keep('a', { wanted: 'released' });
+    await world.clock.advance(seconds(120));
+    expect(world.sent.length).toBe(1);
+    world.mayAct = true;
+    await world.clock.advance(seconds(31));
+    expect(world.sent.slice(1).map(({ id, release }) => [id, release])).toEqual(
+      expect.arrayContaining([
+        ['id-of-a', true],
+        ['id-of-b', false],
+      ]),
+    );
+  });
+
+  test('that has lost its office beats no more', async () => {
+    const world = await cutOff([{ id: 'id-of-a' }]);
+    world.mayBeat = false;
+    await world.clock.advance(seconds(600));
+    expect([world.sent.length, world.lists]).toEqual([1, 0]);
   });
 });

@@ -25,6 +25,8 @@ class Process {
       identity,
       ...around,
       onLeading: () => this.said.push('leading'),
+      onIsolated: (reason) => this.said.push(`isolated: ${reason}`),
+      onRegained: () => this.said.push('regained'),
       onLost: (reason) => this.said.push(`lost: ${reason}`),
     });
     elections.push(this.election);
@@ -155,8 +157,12 @@ describe('a Lease that another one holds', () => {
     expect(world.clock.monotonicMs() - diedAtMs).toBeGreaterThan(seconds(12));
     expect(world.clock.monotonicMs() - diedAtMs).toBeLessThan(seconds(18));
     expect(world.spec).toMatchObject({ holderIdentity: 'second', leaseTransitions: 1 });
-    expect(world.first.said[1]).toContain('not renewed for 10 s');
-    expect(world.first.said.length).toBe(2);
+    await world.clock.advance(seconds(3));
+    expect(world.first.said).toEqual([
+      'leading',
+      expect.stringMatching(/^isolated: the Lease was not renewed for 10 s/),
+      'lost: second holds the Lease',
+    ]);
   });
 
   test('is respected whatever the clocks of its holder say', async () => {
@@ -251,6 +257,52 @@ describe('a leader', () => {
     await world.clock.advance(seconds(30));
     expect(world.first.mayAct).toBe(true);
     expect(world.first.said).toEqual(['leading']);
+  });
+
+  test('without API server for an hour acts no more, and again as soon as its renewal is accepted', async () => {
+    const world = await World.led();
+    world.api.always = { replace: failure(undefined), get: failure(undefined) };
+    for (let minute = 0; minute < 60; minute += 1) {
+      await world.clock.advance(seconds(60));
+      expect([world.first.mayAct, world.second.mayAct]).toEqual([false, false]);
+    }
+    expect(world.first.election.isInOffice).toBe(true);
+    expect(world.first.said).toEqual(['leading', expect.stringMatching(/^isolated/)]);
+    const text = () => world.first.metrics.registry.metrics();
+    expect(await text()).toContain('leader_election_master_status{name="fleetkeeper"} 0');
+    await world.second.election.stop();
+    world.api.always = {};
+    await world.clock.advance(seconds(3));
+    expect(world.first.mayAct).toBe(true);
+    expect(world.first.said[2]).toBe('regained');
+    expect(world.spec).toMatchObject({ holderIdentity: 'first', leaseTransitions: 0 });
+    expect(await text()).toContain('leader_election_master_status{name="fleetkeeper"} 1');
+  });
+
+  test('that was cut off alone finds that another one leads, and has lost', async () => {
+    const world = new World();
+    const cut = { always: {} };
+    const api = new Proxy(world.api, {
+      get: (target, name) => {
+        const own: unknown = Reflect.get(target, name);
+        if (typeof own !== 'function') return own;
+        if ((name === 'get' || name === 'replace') && Reflect.has(cut.always, name))
+          return () => Promise.reject(failure(undefined));
+        return (own as () => unknown).bind(target);
+      },
+    });
+    const alone = new Process(api, 'alone', world.clock);
+    alone.election.start();
+    await world.clock.advance(0);
+    world.second.election.start();
+    cut.always = { get: true, replace: true };
+    await world.clock.advance(seconds(40));
+    expect([alone.mayAct, world.second.mayAct]).toEqual([false, true]);
+    expect(alone.election.isInOffice).toBe(true);
+    cut.always = {};
+    await world.clock.advance(seconds(3));
+    expect(alone.said.at(-1)).toBe('lost: second holds the Lease');
+    expect([alone.mayAct, alone.election.isInOffice]).toEqual([false, false]);
   });
 
   test('whose requests hang tries three times before it gives up', async () => {

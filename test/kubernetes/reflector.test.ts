@@ -118,6 +118,22 @@ describe('the first list', () => {
     expect(tokens).toEqual([false, true, false, true]);
   });
 
+  test('is read as of now when that is asked for, whatever it waits for', async () => {
+    const world = new World();
+    world.api.put('a');
+    await world.start();
+    world.api.always = { watch: failure(503), list: failure(503) };
+    world.api.endWatches();
+    await world.clock.advance(minutes(5));
+    world.api.remembers = false;
+    world.api.put('b');
+    world.api.always = {};
+    const listed = world.reflector.relist();
+    await world.clock.advance(0);
+    await listed;
+    expect(world.names).toEqual(['default/a', 'default/b']);
+  });
+
   test('keeps less of each object when that is asked for', async () => {
     const world = new World({ keep: ({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata }) });
     world.api.put('a', { large: 'thing' });

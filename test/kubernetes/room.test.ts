@@ -131,7 +131,9 @@ describe('a reflector', () => {
 test('two that want to lead follow each other', async () => {
   const clock = faster(5);
   const candidate = (identity: string) => {
-    const common = { api, namespace: 'default', name: 'fleetkeeper', onLeading: () => {}, onLost: () => {} };
+    const nothing = () => {};
+    const calls = { onLeading: nothing, onIsolated: nothing, onRegained: nothing, onLost: nothing };
+    const common = { api, namespace: 'default', name: 'fleetkeeper', ...calls };
     const election = new Election({ ...common, identity, ...clock });
     election.start();
     endings.push(() => election.stop());

@@ -1,6 +1,6 @@
 /** Shows everything that happens to every invariant. */
 import { referenceInvariants } from './invariants/reference.ts';
-import { accountInvariants } from './invariants/account.ts';
+import { accountInvariants, isHeartbeat, s16BeatsOfOthers } from './invariants/account.ts';
 import { deletionInvariants } from './invariants/deletion.ts';
 import { mutationInvariants } from './invariants/mutations.ts';
 import { recordInvariants } from './invariants/records.ts';
@@ -20,22 +20,30 @@ const invariants = [
 export class Checker implements Required<Watcher> {
   readonly #view: View;
   readonly #watchers: readonly Watcher[];
+  /** Sees what those have sent, too, that do not lead. */
+  readonly #everybody: Watcher;
 
   constructor(view: View) {
     this.#view = view;
+    this.#everybody = s16BeatsOfOthers(view);
     this.#watchers = invariants.map((invariant) => invariant(view));
   }
 
-  /** S9, across replicas: who does not lead changes nothing; what it reads says nothing of what the leader does. */
+  /**
+   * S9, across replicas: who does not lead changes nothing, but may keep activities fresh; what it reads says nothing of what the leader
+   * does.
+   */
   sent(exchange: Exchange): void {
     const { life, method, path } = exchange;
-    if (method !== 'GET' && !this.#view.leads(life))
+    this.#everybody.sent?.(exchange);
+    if (method !== 'GET' && !isHeartbeat(exchange) && !this.#view.leads(life))
       this.#view.violated('S9', `${method} ${path} of manager ${life}, which does not lead`);
     if (this.#view.isOusted(life)) return;
     for (const watcher of this.#watchers) watcher.sent?.(exchange);
   }
 
   received(exchange: Exchange, answer: Received): void {
+    this.#everybody.received?.(exchange, answer);
     if (exchange.method === 'GET' && this.#view.isOusted(exchange.life)) return;
     for (const watcher of this.#watchers) watcher.received?.(exchange, answer);
   }
@@ -54,6 +62,10 @@ export class Checker implements Required<Watcher> {
 
   started(life: number): void {
     for (const watcher of this.#watchers) watcher.started?.(life);
+  }
+
+  unled(): void {
+    for (const watcher of this.#watchers) watcher.unled?.();
   }
 
   recovered(): void {

@@ -2,7 +2,7 @@
  * What happens in one run, drawn from its seed before it begins: who does what when, and which faults there are. A
  * script can be made smaller, and still be run: that is how a failing seed is shrunk.
  */
-import { apiFaults, clusterDeeds, drawClusterFaults, type ClusterDeed } from './cluster/faults.ts';
+import { apiFaults, clusterDeeds, drawClusterFaults, isolation, type ClusterDeed } from './cluster/faults.ts';
 import {
   aimedCrash,
   allFaults,
@@ -67,6 +67,8 @@ interface Crowd {
   readonly truncates: boolean;
   /** Whether somebody edits Accounts who means harm. */
   readonly isHostile: boolean;
+  /** Whether leaders are without API server for long. */
+  readonly isolates: boolean;
 }
 
 /** `few` is how seeds were drawn at first, and `many` was next: regressions from then mean that. */
@@ -80,6 +82,7 @@ const many: Crowd = {
   aimsCrashes: false,
   truncates: false,
   isHostile: false,
+  isolates: false,
 };
 const crowds = {
   few: {
@@ -92,11 +95,13 @@ const crowds = {
     aimsCrashes: false,
     truncates: false,
     isHostile: false,
+    isolates: false,
   },
   many,
   aimed: { ...many, aimsCrashes: true },
   truncated: { ...many, aimsCrashes: true, truncates: true },
   hostile: { ...many, aimsCrashes: true, truncates: true, isHostile: true },
+  isolated: { ...many, aimsCrashes: true, truncates: true, isHostile: true, isolates: true },
 } as const satisfies Record<string, Crowd>;
 export type CrowdName = keyof typeof crowds;
 
@@ -104,10 +109,10 @@ export type CrowdName = keyof typeof crowds;
 export function scriptOf(
   seed: number,
   place: PlaceName = 'folder',
-  { crowd = 'hostile', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
+  { crowd = 'isolated', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
 ): Script {
   const script = { ...folderScript(seed, crowds[crowd]), dialect };
-  return place === 'folder' ? script : clusterScript(script);
+  return place === 'folder' ? script : clusterScript(script, crowds[crowd]);
 }
 
 /** Of a stream of its own: everything else of a seed is as it was before there were dialects. */
@@ -117,7 +122,7 @@ function drawnDialect(seed: number): string {
 }
 
 /** The same fleet and the same people, and what else goes wrong in a cluster. */
-function clusterScript(script: Script): Script {
+function clusterScript(script: Script, { isolates }: Crowd): Script {
   const random = stream(script.seed, 'cluster script');
   const drawn = drawClusterFaults(random);
   const actions: Action[] = script.actions.filter(({ do: deed }) => !folderDeeds.has(deed));
@@ -129,10 +134,17 @@ function clusterScript(script: Script): Script {
       actions.push({ atMs, do: deed, slot, seed: random.between(0, 2 ** 30) });
     }
   }
+  const own = stream(script.seed, 'isolations');
+  const isolations = isolates && own.chance(0.4) ? own.between(1, 2) : 0;
+  if (isolations > 0) drawn.set(isolation, 1);
+  for (let each = 0; each < isolations; each += 1) {
+    const atMs = own.between(0, script.healAtMs - 1);
+    actions.push({ atMs, do: isolation, slot: 0, seed: own.between(0, 2 ** 30) });
+  }
   return {
     ...script,
     place: 'cluster',
-    faults: new Map([...script.faults, ...drawn]),
+    faults: new Map<FaultKind, number>([...script.faults, ...drawn]),
     actions: actions.sort((left, right) => left.atMs - right.atMs),
   };
 }
@@ -143,7 +155,7 @@ const folderDeeds: ReadonlySet<string> = new Set<Deed>(['fill-disk', 'lose-sourc
 /** All kinds of faults that there are in a place. */
 export function faultsOf(place: PlaceName): readonly FaultKind[] {
   if (place === 'folder') return allFaults;
-  return [...allFaults.filter((kind) => !folderDeeds.has(kind)), ...apiFaults, ...clusterDeeds];
+  return [...allFaults.filter((kind) => !folderDeeds.has(kind)), ...apiFaults, ...clusterDeeds, isolation];
 }
 
 function folderScript(seed: number, crowd: Crowd): Script {

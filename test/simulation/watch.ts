@@ -53,6 +53,8 @@ export interface Watcher {
   durable?(write: Write): void;
   /** The manager was started, for the first time or anew; in a cluster: another process leads. */
   started?(life: number): void;
+  /** Until now no process could lead: the last leader had ended while nobody could reach the API server. */
+  unled?(): void;
   /** The control plane is back after a crash. */
   recovered?(): void;
   /** Somebody else changed what the manager keeps. */

@@ -189,8 +189,6 @@ export interface ScriptedFleetOptions {
   readonly records?: readonly ObjectRecord[];
   readonly graceMs?: number;
   readonly settleMs?: number;
-  /** Unix milliseconds at which it begins. */
-  readonly startMs?: number;
   readonly environment?: EnvironmentAccount;
   /** Before the manager starts. */
   readonly prepare?: (api: ScriptedApi) => void;
@@ -207,7 +205,7 @@ export async function scriptedFleet(
   first: DesiredSnapshot,
   { records = [], graceMs = 0, settleMs = 1000, prepare, ...given }: ScriptedFleetOptions = {},
 ): Promise<ScriptedFleet> {
-  const clock = new ManualClock(given.startMs);
+  const clock = new ManualClock();
   const api = new ScriptedApi(clock);
   prepare?.(api);
   const store = given.store ?? new MemoryStore(stateIdentity, records, []);

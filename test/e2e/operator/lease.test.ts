@@ -1,4 +1,5 @@
 /** Nothing is changed at the provider without the Lease, however it was lost; and it is given away as soon as it is not needed. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createClusterFleet } from '../support/cluster-fleet.ts';
 import { ControlPlane, apiKey } from '../support/control-plane.ts';
@@ -41,7 +42,7 @@ test('a leader whose Lease was stolen ends with code 1, and sends nothing more',
 });
 
 test.skipIf(withoutFaults)(
-  'a leader that can not renew its Lease sends nothing when another may take it',
+  'a leader that can not renew its Lease sends nothing when another may take it, and goes on when it can',
   async () => {
     const { plane, fleet } = await createWorld(slowly);
     await fleet.write('services.yaml', services(100));
@@ -49,7 +50,10 @@ test.skipIf(withoutFaults)(
     await eventually('some mutations', async () => (await mutations(plane)).length >= 10);
     const server = serverOf(fleet);
     server.faults.add({ match: { resource: 'leases' }, reset: 'before' });
-    expect((await leader.finished()).code).toBe(1);
+    const said = (text: string) => () => Promise.resolve(logOf(leader).some(({ msg }) => msg === text));
+    await eventually('the leader to notice', said('this process does not lead for now'));
+    await delay(3000);
+    expect(leader.running).toBe(true);
     const renewals = server
       .requests()
       .filter(({ resource, status }) => resource?.plural === 'leases' && status === 200);
@@ -58,6 +62,12 @@ test.skipIf(withoutFaults)(
     // It went on for as long as it might, and not until another one might have begun.
     expect(sentAtMs.some((atMs) => atMs > renewedAtMs + 500)).toBe(true);
     expect(Math.max(...sentAtMs) - renewedAtMs).toBeLessThan(6000);
+    // What people want by then is what counts.
+    await fleet.write('services.yaml', [...services(100), service('late')]);
+    server.faults.clear();
+    await eventually('the leader to lead again', said('this process leads again'));
+    await fleet.untilReady(101);
+    expect((await plane.account()).services).toHaveLength(101);
   },
 );
 

@@ -66,3 +66,32 @@ test.skipIf(withoutFaults)(
     expect((await plane.account()).services).toHaveLength(2);
   },
 );
+
+test.skipIf(withoutFaults)(
+  'without API server, the Lease included, heartbeats go on from memory, and nothing is changed until it is back (F58)',
+  async () => {
+    const { fleet, plane } = await createWorld();
+    const server = serverOf(fleet);
+    await fleet.write('web.yaml', [service('web'), task('epoch'), service('other')]);
+    const leader = replica(fleet, ['--lease', '6s', '--log-level', 'silent']);
+    await fleet.untilReady(3);
+    const { id, revision } = await plane.service('other');
+    server.faults.add({ reset: 'before' });
+    server.resetConnections();
+    await delay(5000);
+    // Drift, which a leader would put right.
+    await plane.call('PATCH', `/api/services/${id}`, { revision, patch: { image: 'ghcr.io/acme/app:9' } });
+    await plane.forgetRequests();
+    const beats = async () =>
+      (await mutations(plane)).filter(({ path }) => path.endsWith('/activity')).length;
+    await eventually('a heartbeat', async () => (await beats()) >= 1, 45_000);
+    expect(leader.running).toBe(true);
+    expect((await mutations(plane)).length).toBe(await beats());
+    server.faults.clear();
+    await eventually(
+      'the drift put right',
+      async () => (await plane.service('other')).image === 'ghcr.io/acme/app:1',
+    );
+    expect(leader.running).toBe(true);
+  },
+);

@@ -33,7 +33,12 @@ export const clusterDeeds = [
   'copy-object',
   'take-lease',
 ] as const;
-export type ClusterDeed = (typeof clusterDeeds)[number];
+/**
+ * Nobody reaches the API server for longer than a record of an activity lives, or the leader alone does not. It is drawn from a stream of
+ * its own.
+ */
+export const isolation = 'isolate-leader';
+export type ClusterDeed = (typeof clusterDeeds)[number] | typeof isolation;
 
 export type ClusterFault = ApiFault | ClusterDeed;
 

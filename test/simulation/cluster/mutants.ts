@@ -2,6 +2,7 @@
  * Operators that break one rule of a cluster each: beside those of `../mutants/`, which are found in a folder. The rule is broken by
  * other methods while a run lasts, or by an API server that shows something else than there is.
  */
+import { ControlApi } from '../../../src/api/index.ts';
 import { Election, type KubernetesApi } from '../../../src/kubernetes/index.ts';
 import { ClusterStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
 import { keys } from '../mutants/keys.ts';
@@ -16,6 +17,18 @@ function withApi(change: (api: KubernetesApi) => Partial<KubernetesApi>): Replic
   };
 }
 
+/** Another answer to the read that a process makes before its heartbeats when it does not lead. */
+function withListBeforeBeats(answer: () => Awaited<ReturnType<ControlApi['activities']>>): () => void {
+  return replaced(
+    ControlApi.prototype,
+    'activities',
+    (original): ControlApi['activities'] =>
+      function activities(this: ControlApi, id, signal, lane) {
+        return lane === 'heartbeat' ? Promise.resolve(answer()) : original.call(this, id, signal, lane);
+      },
+  );
+}
+
 type SaveIntent = ClusterStore['saveIntent'];
 
 export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
@@ -26,6 +39,21 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     foundBy: ['S9', 'L1'],
     seed: 13,
     patch: () => replaced(Election.prototype, 'mayAct', () => () => true),
+  },
+  {
+    breaks: 'a leader without API server lets its activities expire',
+    foundBy: ['L5'],
+    seed: 2953,
+    patch: () => withListBeforeBeats(() => ({ kind: 'not-sent', reason: 'no leader beats alone' })),
+  },
+  {
+    breaks: 'who does not lead beats for what another one may have released',
+    foundBy: ['S16'],
+    seed: 260,
+    patch: () => {
+      const anything = Object.assign([], { find: () => ({}) });
+      return withListBeforeBeats(() => ({ kind: 'applied', status: 200, value: anything }));
+    },
   },
   {
     breaks: 'a Lease that could not be written is taken for ours',

@@ -62,6 +62,10 @@ export class ClusterPlace implements Place {
   readonly #logger: Logger;
   #processes = 0;
   #downUntilMs = 0;
+  /** The leader has ended, and until the API server is back nobody can take its place. */
+  #wasUnled = false;
+  /** A process that alone can't reach the API server. */
+  #cutOff: { readonly number: number; readonly untilMs: number } | undefined;
   /** The leader is killed so soon after its next intent was stored. */
   #diesAfterIntentMs: number | undefined;
   #writes = 0;
@@ -83,6 +87,8 @@ export class ClusterPlace implements Place {
       nowMs: () => scheduler.nowMs,
       onTaken: (life) => {
         scheduler.trace(`manager ${life} leads`);
+        if (this.#wasUnled) checker().unled();
+        this.#wasUnled = false;
         // What the one before it has sent is as late as what a dead process has sent.
         network.cutOff();
         checker().started(life);
@@ -143,6 +149,16 @@ export class ClusterPlace implements Place {
         this.#downUntilMs = scheduler.nowMs + one(60_000);
         breakWatches();
       },
+      'isolate-leader': () => {
+        const isWhole = one(2) === 0;
+        // Longer than an activity's record lives.
+        const untilMs = scheduler.nowMs + (isWhole ? 310_000 : 30_000) + one(300_000);
+        if (isWhole) {
+          this.#downUntilMs = Math.max(this.#downUntilMs, untilMs);
+          this.#wasUnled ||= leader === undefined || leader.life.isOver;
+        } else if (leader) this.#cutOff = { number: leader.number, untilMs };
+        breakWatches();
+      },
       'compact-history': () => {
         this.#server.store.compact();
         breakWatches();
@@ -154,6 +170,7 @@ export class ClusterPlace implements Place {
 
   heal(): void {
     this.#downUntilMs = 0;
+    this.#cutOff = undefined;
   }
 
   copied(from: ObjectKey, to: ObjectKey): void {
@@ -207,7 +224,10 @@ export class ClusterPlace implements Place {
       healAtMs,
       onFault,
       touch: (target) => this.#meddlers.touch(target),
-      isDown: () => scheduler.nowMs < this.#downUntilMs,
+      isDown: () => {
+        const cutOffUntilMs = this.#cutOff?.number === number ? this.#cutOff.untilMs : 0;
+        return scheduler.nowMs < Math.max(this.#downUntilMs, cutOffUntilMs);
+      },
     });
     const stopping = new AbortController();
     const metrics = createMetrics();
@@ -260,6 +280,7 @@ export class ClusterPlace implements Place {
     const { life, seat, number } = replica;
     if (life.isOver) return;
     life.end();
+    this.#wasUnled ||= number === this.#leadership.life && scheduler.nowMs < this.#downUntilMs;
     scheduler.trace(`manager ${number} has ended: ${how}`);
     const restartMs = stream(script.seed, `restart ${number}`).between(0, longestRestartMs);
     scheduler.after(restartMs, () => this.#start(seat));

@@ -21,7 +21,8 @@ const s8Rate: Invariant = (view) => {
       const told = `${exchange.method} ${exchange.path}`;
       if (level > burst + 0.5)
         view.violated('S8', `${told} is one of ${level.toFixed(1)} at once; the burst is ${burst}`);
-      if (isActivity(exchange) && exchange.method === 'POST') return;
+      // Who can't renew its Lease reads the list of activities before each heartbeat, in the same lane.
+      if (isActivity(exchange)) return;
       const isHeld = view.disk.records().some(({ lease, releasedAt }) => lease && releasedAt === undefined);
       if (exchange.path === '/api/me' && isHeld) return;
       if (view.nowMs < shutUntilMs)
@@ -131,6 +132,36 @@ const s16Activity: Invariant = (view) => {
   };
 };
 
+export function isHeartbeat(exchange: Exchange): boolean {
+  return isActivity(exchange) && exchange.method === 'POST' && exchange.body.release !== true;
+}
+
+/** Of one heartbeat, and the read before it. */
+const beatMs = 10_000;
+
+/** Who does not lead keeps fresh only what it has just seen: the leader of now may have released it. */
+export const s16BeatsOfOthers: Invariant = (view) => {
+  const seenAtMs = new Map<string, number>();
+  return {
+    received({ method, path, life, sentAtMs }, { verdict, body }) {
+      if (method !== 'GET' || !isActivity({ path }) || verdict !== 'done') return;
+      for (const { id, released } of body?.activities ?? [])
+        if (released !== true) seenAtMs.set(`${life} ${id}`, sentAtMs);
+        else seenAtMs.delete(`${life} ${id}`);
+    },
+    sent(exchange) {
+      const { life, path } = exchange;
+      if (!isHeartbeat(exchange) || view.leads(life)) return;
+      const atMs = seenAtMs.get(`${life} ${exchange.body.id}`) ?? Number.NEGATIVE_INFINITY;
+      if (view.nowMs - atMs > beatMs)
+        view.violated(
+          'S16',
+          `${path}: manager ${life} does not lead, and beats for what it has not just seen`,
+        );
+    },
+  };
+};
+
 /** Who stops a service that should run has written down why; who wants it stopped is not overruled. */
 const s17Saga: Invariant = (view) => ({
   sent({ path, body, object }) {
@@ -186,7 +217,7 @@ const s19Bounded: Invariant = (view) => {
     },
     sent(exchange) {
       // Whose key it is, is asked in either lane.
-      if (exchange.path === '/api/me') return;
+      if (exchange.path === '/api/me' || (isActivity(exchange) && exchange.method === 'GET')) return;
       const lane = isActivity(exchange) && exchange.method === 'POST' ? 'heartbeats' : 'ordinary';
       flying[lane].add(exchange.number);
       if (flying[lane].size > most[lane])
@@ -223,6 +254,9 @@ const l5Heartbeats: Invariant = (view) => {
     finished: overdue,
     received(_exchange, { status }) {
       if (status === 401) for (const beat of beaten.values()) beat.atMs = view.nowMs;
+    },
+    unled() {
+      for (const beat of beaten.values()) beat.atMs = view.nowMs;
     },
     /** Its end is wanted, although nobody may have been told of it yet. */
     durable(write) {

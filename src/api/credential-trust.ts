@@ -1,0 +1,11 @@
+import type { Sensitive } from '../base/index.ts';
+import type { Lane } from './limiter.ts';
+
+/** Whose credential it is has to be known before anything but `GET /api/me` is asked, or told, with it. */
+export interface CredentialTrust {
+  trusts(credential: Sensitive<string>, lane: Lane): boolean;
+  /** What heartbeats go on with when the key is not there any more: the last one that was trusted, and has not been rejected since. */
+  readonly lastTrusted: Sensitive<string> | undefined;
+  /** It was rejected: should it be accepted again, it may be somebody else's. */
+  rejected(): void;
+}
