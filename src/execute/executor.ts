@@ -20,7 +20,13 @@ import {
   type Action,
   type Step,
 } from '../plan/index.ts';
-import { withEngineFields, type Intent, type ObjectRecord, type StateStore } from '../state/index.ts';
+import {
+  withEngineFields,
+  type Intent,
+  type IntentEstimate,
+  type ObjectRecord,
+  type StateStore,
+} from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { confirm, fieldsSent } from './confirmation.ts';
 import { bodyDigest, fingerprint, send, type Receipt } from './requests.ts';
@@ -41,6 +47,8 @@ export interface Target {
   /** What is to be remembered of the desired fields once they are applied. */
   readonly digests: Readonly<Record<string, string>>;
   readonly restartToken: string | undefined;
+  /** What the request adds to the cost of an hour. */
+  readonly estimate?: IntentEstimate | undefined;
   /** The fields as the API showed them before, and as an answer of it shows them, as digests. */
   readonly shownBefore?: Readonly<Record<string, string>>;
   readonly shownIn?: (answer: Receipt) => Readonly<Record<string, string>>;
@@ -97,6 +105,7 @@ export async function execute(
     generation: target.record.generation,
     restartToken: target.restartToken,
     digests: target.digests,
+    estimate: target.estimate,
     createdAt: clock.wallMs(),
     finishedAt: undefined,
     outcome: 'pending',

@@ -15,6 +15,7 @@ import {
   Admission,
   Controller,
   Fleet,
+  Money,
   Reconciler,
   listsOf,
   type Grace,
@@ -200,7 +201,8 @@ export class Manager {
     jobs?.listen((namespace, name) => this.#controller?.onJobChanged(namespace, name));
     const readiness = mode === 'preview' ? noReadiness : this.#readiness;
     const parts = { accounts: this.#accounts, readiness, leases: this.#keeper, mode };
-    const shared = { store, fleet, clock, random, logger, metrics, ...parts };
+    const money = new Money({ store, clock, logger });
+    const shared = { store, fleet, money, clock, random, logger, metrics, ...parts };
     const admission = new Admission({
       store,
       clock,

@@ -103,6 +103,49 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
   return undefined;
 }
 
+/** What a step adds to the cost of an hour, beside what is open: asked for, and not shown with its price yet (S15). */
+export interface Increase {
+  readonly micros: bigint;
+  /** Of the other requests of the account that are open. */
+  readonly openMicros: bigint;
+  /** What it costs is unknown, and will be known when something else that is open has been seen. */
+  readonly awaited: string | undefined;
+}
+
+/**
+ * Whether the balance bears a step. Of each increase one hour is counted, because that is the unit of price; a price that is unknown is not
+ * 0: with a floor, one request finds it out, and the others wait for that.
+ */
+export function increaseGate(
+  account: string,
+  { balanceMicros, minimumBalanceMicros }: Pick<Funds, 'balanceMicros' | 'minimumBalanceMicros'>,
+  { micros, openMicros, awaited }: Increase,
+): Gate | undefined {
+  if (awaited !== undefined && minimumBalanceMicros !== undefined) {
+    return {
+      kind: 'wait',
+      reason: 'PriceUnknown',
+      message: `what it costs in an hour is not known (${awaited}), and the account ${account} has a floor; another object asks for the same, and when that shows its price, this one goes on. \`prices\` of the Account can tell it before`,
+    };
+  }
+  const left = BigInt(Math.floor(balanceMicros)) - openMicros - micros;
+  const isEnough = minimumBalanceMicros === undefined ? left > 0n : left >= BigInt(minimumBalanceMicros);
+  if (isEnough) return undefined;
+  const open = openMicros === 0n ? '' : `, and what else is under way ${openMicros}`;
+  const sum = `it adds ${micros} micro-USD an hour${open}; the balance of account ${account} is ${balanceMicros}`;
+  return minimumBalanceMicros === undefined
+    ? {
+        kind: 'wait',
+        reason: 'InsufficientFunds',
+        message: `${sum}, which does not last for an hour of that`,
+      }
+    : {
+        kind: 'wait',
+        reason: 'BalanceTooLow',
+        message: `${sum}, and minimumBalanceMicros ${minimumBalanceMicros} would not be left after an hour`,
+      };
+}
+
 /** What these do may cost more than there was before. */
 const spending: ReadonlySet<string> = new Set([
   'create-service',

@@ -4,7 +4,16 @@ import { dataLossConfirmed, proceed } from './course.ts';
 import { disruptionObstacle, protectorOf } from './disruption.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
-import { holdFor, waitFor, type Action, type Difference, type Gate, type Plan, type Step } from './types.ts';
+import {
+  holdFor,
+  spendingGateOf,
+  waitFor,
+  type Action,
+  type Difference,
+  type Gate,
+  type Plan,
+  type Step,
+} from './types.ts';
 import type { wire } from '../api/index.ts';
 
 /** `creation`: how what takes its place would be planned, were it gone. */
@@ -113,7 +122,7 @@ export function act(
   gate?: Gate,
 ): Plan {
   const { object, gates } = inputs;
-  const spending = costsMore(inputs, steps[0].action) ? gates.spending : undefined;
+  const spending = costsMore(inputs, steps[0].action) ? spendingGateOf(gates, steps[0]) : undefined;
   const plan = proceed(object, steps, differences, gate ?? spending);
   if (plan.kind !== 'act') return plan;
   const obstacle = disruptionObstacle(inputs, steps, differences);

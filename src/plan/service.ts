@@ -34,7 +34,16 @@ import { createFields, immutableFields, patchFields, resourcesField, sleepField 
 import { templateObstacle } from './service-template.ts';
 import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } from './service-removal.ts';
 import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
-import { holdFor, inSync, waitFor, type Action, type Difference, type Plan, type Step } from './types.ts';
+import {
+  holdFor,
+  inSync,
+  spendingGateOf,
+  waitFor,
+  type Action,
+  type Difference,
+  type Plan,
+  type Step,
+} from './types.ts';
 
 export function planService(inputs: ServiceInputs): Plan {
   return planCourse(inputs, {
@@ -110,7 +119,7 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
     const message = `the image is to be pulled with the access that ImageRegistry ${registry.name} gives, and that is not there yet`;
     return waitFor('RegistryNotReady', message, { steps, differences });
   }
-  return act(inputs, steps, differences, gates.creation ?? gates.spending);
+  return act(inputs, steps, differences, gates.creation ?? spendingGateOf(gates, steps[0]));
 }
 
 function createBody(

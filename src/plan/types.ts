@@ -158,6 +158,13 @@ export interface Gates {
   readonly deletion: Gate | undefined;
   /** Creating, starting and growing what costs. */
   readonly spending: Gate | undefined;
+  /** The same for one step, by what that costs; to be asked after `spending`. */
+  readonly increase?: (step: Step) => Gate | undefined;
+}
+
+/** Why a step that costs more has to wait. */
+export function spendingGateOf({ spending, increase }: Gates, step: Step): Gate | undefined {
+  return spending ?? increase?.(step);
 }
 
 /** Drift that is left as it is because a person has said so. */

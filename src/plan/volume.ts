@@ -25,6 +25,7 @@ import {
   holdFor,
   inSync,
   recheckMs,
+  spendingGateOf,
   waitFor,
   type Action,
   type Difference,
@@ -86,7 +87,8 @@ function planAbsent(inputs: VolumeInputs): Plan {
       { steps: [step], differences },
     );
   }
-  return proceed(object, [step], differences, inputs.gates.creation ?? inputs.gates.spending);
+  const { gates } = inputs;
+  return proceed(object, [step], differences, gates.creation ?? spendingGateOf(gates, step));
 }
 
 function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
@@ -163,7 +165,7 @@ function planUpdate(
   const action: Action = { do: 'update-volume', id: volume.id, revision: volume.revision, name, sizeGb };
   const reason = correctable.every((item) => item.drift) ? 'Drift' : 'SpecChanged';
   const step: Step = { action, reason, disruptive: false, differences: correctable };
-  const plan = proceed(object, [step], differences, resizes ? gates.spending : undefined);
+  const plan = proceed(object, [step], differences, resizes ? spendingGateOf(gates, step) : undefined);
   const waitsForPause = resizes && attachedTo.kind !== 'none' && attachedTo.state !== 'paused';
   return plan.kind === 'act' && waitsForPause ? planWhileAttached(inputs, step, differences) : plan;
 }

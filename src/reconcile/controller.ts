@@ -11,6 +11,8 @@ import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Admission } from './admission.ts';
 import type { Fleet } from './fleet.ts';
+import { SpendingStops } from './funds.ts';
+import type { Money } from './money.ts';
 import { passResults, reasonOf } from './pass-labels.ts';
 import type { PassResult, Reconciler } from './reconciler.ts';
 import { referredKeys } from './references.ts';
@@ -28,6 +30,7 @@ export interface ControllerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly money: Money;
   readonly workers: number;
   /** Nothing could be written down, or sent: objects are looked at when that is over (`resume`). */
   readonly isSuspended: () => boolean;
@@ -49,8 +52,7 @@ export class Controller {
   readonly #synced = new Set<string>();
   /** Accounts that can't be read, and why, as everything in them has been told. */
   readonly #blind = new Map<string, ReadFailure['reason']>();
-  /** Why nothing is spent in an account, as of its last read. */
-  readonly #spendingStops = new Map<string, string | undefined>();
+  readonly #spendingStops = new SpendingStops();
   #dependents = new Map<ObjectKey, ObjectKey[]>();
   readonly #values: ValuesWatch;
   #newest: DesiredSnapshot | undefined;
@@ -104,7 +106,8 @@ export class Controller {
 
   /** An account was read: look at what changed, at what uses it (a read before may have left it out), and at what waited for it. */
   onSnapshot(handle: AccountHandle, change: SnapshotChange): void {
-    const { store } = this.#options;
+    const { store, money } = this.#options;
+    const { isLooser } = money.observe(handle, change);
     const { changedIds } = change;
     this.#blind.delete(handle.name);
     if (!this.#synced.has(handle.name)) {
@@ -117,6 +120,7 @@ export class Controller {
     }
     this.#lookAtBuiltIns(change);
     if (this.#spendingMoved(handle, change.snapshot)) this.#lookAtAll(handle);
+    for (const key of isLooser ? money.waiting(handle.name) : []) this.#queue.add(key, 'resync');
     this.#wake(this.#awaiting, handle.name);
     if (changedIds.size > 0) this.#wake(this.#held, handle.name);
     this.#lookAtAccount(handle);
@@ -124,11 +128,7 @@ export class Controller {
 
   /** A balance or a verified address is noticed by everything that waited for it. */
   #spendingMoved(handle: AccountHandle, snapshot: SnapshotChange['snapshot']): boolean {
-    const stop = this.#options.fleet.gates(handle, snapshot).spending?.reason;
-    const isFirst = !this.#spendingStops.has(handle.name);
-    const moved = !isFirst && this.#spendingStops.get(handle.name) !== stop;
-    this.#spendingStops.set(handle.name, stop);
-    return moved;
+    return this.#spendingStops.moved(handle.name, this.#options.fleet.gates(handle, snapshot).spending);
   }
 
   onFailure(handle: AccountHandle, failure: ReadFailure): void {

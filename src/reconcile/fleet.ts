@@ -15,6 +15,7 @@ import {
   justRemediated,
   massChangeLimit,
   spendingGate,
+  volumePricing,
   type AttachedService,
   type DesiredCredentials,
   type DesiredEnvironment,
@@ -39,6 +40,7 @@ import {
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { wholeSource } from './admission.ts';
+import type { Money } from './money.ts';
 import { serviceKeyOf } from './tasks.ts';
 import { identify, volumeMarks, type Observed } from './observe.ts';
 import type { wire } from '../api/index.ts';
@@ -203,19 +205,26 @@ export class Fleet {
   }
 
   /** Everything the volume planner looks at, from one account snapshot. */
-  volumeInputs(record: ObjectRecord, handle: AccountHandle, snapshot: AccountSnapshot): VolumeInputs {
+  volumeInputs(
+    record: ObjectRecord,
+    handle: AccountHandle,
+    snapshot: AccountSnapshot,
+    money: Money,
+  ): VolumeInputs {
     const observed = this.identifyVolume(record, snapshot);
+    const object = this.planned<'StorageVolume'>(record);
+    const volume = observed.observation.kind === 'present' ? observed.observation.value : undefined;
     return {
-      object: this.planned<'StorageVolume'>(record),
+      object,
       record,
       owner: this.owner,
       observation: observed.observation,
-      attachedTo: this.attachedTo(
-        observed.observation.kind === 'present' ? observed.observation.value : undefined,
-        snapshot,
-      ),
+      attachedTo: this.attachedTo(volume, snapshot),
       volumesInAccount: snapshot.volumes.size,
-      gates: this.gates(handle, snapshot),
+      gates: {
+        ...this.gates(handle, snapshot),
+        increase: (step) => money.gate(handle, record.key, volumePricing(step, object.spec, volume)),
+      },
     };
   }
 

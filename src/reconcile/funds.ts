@@ -1,5 +1,6 @@
 /** Remembers that the API refused for want of funds, so that not every object has to be refused to find out. */
 import type { Clock } from '../base/index.ts';
+import type { Gate } from '../plan/index.ts';
 
 const memoryMs = 600_000;
 
@@ -21,5 +22,18 @@ export class FundsMemory {
   get refusedAtMicros(): number | undefined {
     const refusal = this.#refusal;
     return refusal && this.#clock.monotonicMs() < refusal.atMs + memoryMs ? refusal.balanceMicros : undefined;
+  }
+}
+
+/** Why nothing is spent in each account, as of its last read. */
+export class SpendingStops {
+  readonly #reasons = new Map<string, string | undefined>();
+
+  /** Whether it was for another reason before, or for none; of the first read nothing is told. */
+  moved(account: string, gate: Gate | undefined): boolean {
+    const isFirst = !this.#reasons.has(account);
+    const moved = !isFirst && this.#reasons.get(account) !== gate?.reason;
+    this.#reasons.set(account, gate?.reason);
+    return moved;
   }
 }

@@ -6,6 +6,7 @@ export { defaultShortenedGrace, oneShotGrace, type Grace } from './departures.ts
 export * from './fleet.ts';
 export { serviceMarks, templateMarks, volumeMarks, type Marks } from './observe.ts';
 export * from './funds.ts';
+export * from './money.ts';
 export * from './reconciler.ts';
 export { isBuiltIn, listsOf } from './references.ts';
 export type { Jobs } from './tasks.ts';

@@ -5,7 +5,7 @@
 import type { Outcome, wire } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import type { Target } from '../execute/index.ts';
-import type { Observation, Plan } from '../plan/index.ts';
+import type { Observation, Plan, Pricing, Step } from '../plan/index.ts';
 import type { Readiness } from '../observed/index.ts';
 import type { ManagedKind, ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
@@ -13,11 +13,13 @@ import type { StatusInputs } from '../status/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
 import type { Leases } from './leases.ts';
+import type { Money } from './money.ts';
 
 export interface KindOptions {
   readonly store: StateStore;
   readonly accounts: Accounts;
   readonly fleet: Fleet;
+  readonly money: Money;
   readonly clock: Clock;
   readonly readiness: Readiness<ObjectKey>;
   readonly leases: Leases;
@@ -56,6 +58,10 @@ export interface KindPass {
   /** Why the thing with this id can't be what a creation of ours made; undefined: it can. */
   claim?(id: string): string | undefined;
   target(): Target;
+  /** What is paid before a step of its plan, and after it. */
+  pricing?(step: Step): Pricing | undefined;
+  /** What a deletion makes room for, which is paid after it. */
+  roomFor?(step: Step): Pricing | undefined;
   /** What to remember once the object is as desired. */
   settledRecord(): Partial<ObjectRecord>;
   told(plan: Plan): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt' | 'more'>;

@@ -2,10 +2,11 @@
  * What stands in the way of a step that is otherwise to be taken: it was refused, it was accepted and does not show, or
  * it is not ours to take.
  */
-import { describeOutcome, type Outcome } from '../api/index.ts';
+import { describeOutcome, type Outcome, type Refused } from '../api/index.ts';
 import { backoffMs, type Clock, type Random } from '../base/index.ts';
 import { classifyRefusal, fingerprint, stillScarce, type Receipt } from '../execute/index.ts';
 import {
+  concernsCatalog,
   freshnessGate,
   holdFor,
   recheckMs,
@@ -187,4 +188,11 @@ export function outdated(
       differences,
     })
   );
+}
+
+/** What a refusal of one object's request tells of its account. */
+export function learnFromRefusal({ informer, funds, catalog }: AccountHandle, refused: Refused): void {
+  if (refused.status === 401) informer.retryNow();
+  if (classifyRefusal(refused).reason === 'InsufficientFunds') funds.refused(informer.current?.balanceMicros);
+  if (concernsCatalog(refused.code, refused.message)) catalog.expire();
 }

@@ -7,13 +7,12 @@
  * itself read (and, before anything disruptive, its activities), and the planner asked once more with that; a
  * mutation therefore always rests on a read made for it.
  */
-import type { Refused } from '../api/index.ts';
+import type { Outcome } from '../api/index.ts';
 import { sameValue, type Clock, type Random } from '../base/index.ts';
 import { placeText } from '../desired/index.ts';
-import { classifyRefusal, execute, fingerprint, type Target } from '../execute/index.ts';
+import { execute, fingerprint, type Receipt, type Target } from '../execute/index.ts';
 import type { Readiness } from '../observed/index.ts';
 import {
-  concernsCatalog,
   holdFor,
   inSync,
   look,
@@ -38,7 +37,8 @@ import { causeOfNewDrift } from './drift-cause.ts';
 import { Exchanges } from './exchanges.ts';
 import { Absences } from './observe.ts';
 import { LastMutations } from './last-mutations.ts';
-import { Obstacles, outdated, unverified } from './obstacles.ts';
+import type { Money } from './money.ts';
+import { Obstacles, learnFromRefusal, outdated, unverified } from './obstacles.ts';
 import { Settlement } from './settlement.ts';
 import { Transitions } from './transitions.ts';
 import { Trust } from './trust.ts';
@@ -55,6 +55,7 @@ export interface ReconcilerOptions {
   readonly metrics: Metrics;
   readonly accounts: Accounts;
   readonly fleet: Fleet;
+  readonly money: Money;
   readonly readiness: Readiness<ObjectKey>;
   readonly leases: Leases;
   /** After an unknown outcome: how long the request may still take effect. */
@@ -179,6 +180,7 @@ export class Reconciler {
     const open = store.openIntent(record.key);
     const unsettled = open && (await this.#settlement.settle(open, kind, account));
     if (unsettled) return undecided(unsettled);
+    this.#options.money.observed(kind);
     const first = decide(kind);
     const cause = await causeOfNewDrift(kind, account, first.plan, store);
     const { plan, settled } = first.plan.kind === 'act' ? await this.#act(kind, account) : first;
@@ -199,6 +201,7 @@ export class Reconciler {
     if (distrusted) return undecided(distrusted);
     const activitiesUnread = await this.#readActivities(kind, account);
     if (activitiesUnread) return undecided(activitiesUnread);
+    await this.#options.money.readPrices(account, kind);
     // From here to the intent nothing is awaited: what is counted across objects can't change in between.
     const second = decide(kind);
     const { plan } = second;
@@ -208,6 +211,8 @@ export class Reconciler {
       unverified(account, plan) ??
       this.#obstacles.find(kind.record(), plan.step) ??
       this.#exchanges.obstacle(plan, kind.exchanges?.() ?? []);
+    // Also in a preview: what the others plan may be too much together with it.
+    if (preview && !obstacle) this.#options.money.reserve(account, kind, plan.step);
     if (obstacle || preview) return undecided(obstacle ?? plan);
     const old = outdated(account, plan, this.#options.clock.monotonicMs());
     return undecided(old ?? (await this.#execute(kind, account, plan)));
@@ -226,20 +231,27 @@ export class Reconciler {
   }
 
   async #execute(kind: KindPass, account: AccountHandle, plan: Act): Promise<Plan> {
-    const { clock, fleet } = this.#options;
+    const { clock, fleet, money, store } = this.#options;
     const record = kind.record();
-    const target = withDoubts(kind.target(), plan.differences);
+    const estimate = money.reserve(account, kind, plan.step);
+    const target = { ...withDoubts(kind.target(), plan.differences), estimate };
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
     const plannedAtMs = clock.monotonicMs();
     const isStillPlanned = () => this.#isStillPlanned(kind, plan.step, plannedAtMs);
-    const outcome = await execute(this.#options, account.api, plan.step, target, isStillPlanned).finally(
-      () => {
-        // Also when the outcome could not be written down: what was read before says nothing any more.
-        this.#lastMutations.ended(record.key, clock.monotonicMs());
-        this.#settlement.begin(record.key);
-        fleet.remediating.delete(record.key);
-      },
-    );
+    let outcome: Outcome<Receipt>;
+    try {
+      outcome = await execute(this.#options, account.api, plan.step, target, isStillPlanned);
+    } catch (error) {
+      // What could not be written down was not sent; an outcome that could not be is not known.
+      if (!store.openIntent(record.key)) money.answered(record.key, 'not-sent');
+      throw error;
+    } finally {
+      // Also when the outcome could not be written down: what was read before says nothing any more.
+      this.#lastMutations.ended(record.key, clock.monotonicMs());
+      this.#settlement.begin(record.key);
+      fleet.remediating.delete(record.key);
+    }
+    money.answered(record.key, outcome.kind);
     if (outcome.kind !== 'unknown') this.#settlement.end(record.key);
     this.#absences.forget(record.key);
     if (outcome.kind === 'applied') {
@@ -254,7 +266,7 @@ export class Reconciler {
       });
     }
     if (outcome.kind === 'refused') learnFromRefusal(account, outcome);
-    return this.#obstacles.meet(this.#options.store.record(record.key) ?? record, plan, outcome);
+    return this.#obstacles.meet(store.record(record.key) ?? record, plan, outcome);
   }
 
   /**
@@ -309,6 +321,7 @@ export class Reconciler {
       return leaves === undefined ? result : { ...result, leaves };
     }
     if (plan.kind === 'in-sync') this.#obstacles.cleared(key);
+    this.#options.money.concluded(key, account?.name, plan);
     const observation = kind.observation();
     const settled = {
       ...record,
@@ -347,7 +360,8 @@ export class Reconciler {
       key,
       Math.min(...reads.map((startedAtMs) => startedAtMs ?? Number.NEGATIVE_INFINITY)),
     );
-    for (const memory of [this.#obstacles, this.#trust, this.#exchanges]) memory.forget(key);
+    for (const memory of [this.#obstacles, this.#trust, this.#exchanges, this.#options.money])
+      memory.forget(key);
     this.#settlement.end(key);
     this.#absences.forget(key);
     this.#options.readiness.unwatch(key);
@@ -381,11 +395,4 @@ function withDoubts(target: Target, differences: readonly Difference[]): Target 
 
 function fromGate(gate: Gate): Plan {
   return gate.kind === 'wait' ? waitFor(gate.reason, gate.message) : holdFor(gate.reason, gate.message);
-}
-
-/** What a refusal of one object's request tells of its account. */
-function learnFromRefusal({ informer, funds, catalog }: AccountHandle, refused: Refused): void {
-  if (refused.status === 401) informer.retryNow();
-  if (classifyRefusal(refused).reason === 'InsufficientFunds') funds.refused(informer.current?.balanceMicros);
-  if (concernsCatalog(refused.code, refused.message)) catalog.expire();
 }

@@ -8,15 +8,19 @@ import {
   holdFor,
   recheckMs,
   waitFor,
+  type Gate,
   type Gates,
   type Observation,
   type Placement,
   type Plan,
+  type Pricing,
+  type Step,
 } from '../plan/index.ts';
 import { annotations, parseObjectKey, type ObjectKey, type RemoteKind } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
+import type { Money } from './money.ts';
 import { giveUpAdvice, notObserved, type KindOptions } from './kind-pass.ts';
 import { neverMade, usableSnapshot, type Absences, type Observed } from './observe.ts';
 
@@ -30,6 +34,7 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   readonly store: StateStore;
   readonly fleet: Fleet;
   protected readonly clock: Clock;
+  protected readonly money: Money;
   protected readonly readiness: Readiness<ObjectKey>;
   readonly #accounts: Accounts;
   readonly #absences: Absences;
@@ -38,8 +43,13 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   protected handle: AccountHandle | undefined;
   protected catalog: wire.Catalog | undefined;
 
-  constructor(key: ObjectKey, { store, fleet, accounts, clock, readiness }: KindOptions, absences: Absences) {
+  constructor(
+    key: ObjectKey,
+    { store, fleet, accounts, clock, readiness, money }: KindOptions,
+    absences: Absences,
+  ) {
     this.clock = clock;
+    this.money = money;
     this.readiness = readiness;
     this.key = key;
     this.store = store;
@@ -206,7 +216,16 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     const gates = this.fleet.gates(this.handle, latest);
     const placement = this.placement();
     const creation = gates.creation ?? (placement && catalogGate(placement, this.catalog));
-    return { ...gates, creation };
+    return { ...gates, creation, increase: (step) => this.#increaseGate(step) };
+  }
+
+  /** What a step costs, before and after it. */
+  pricing(_step: Step): Pricing | undefined {
+    return undefined;
+  }
+
+  #increaseGate(step: Step): Gate | undefined {
+    return this.handle && this.money.gate(this.handle, this.key, this.pricing(step));
   }
 
   protected targetOf(

@@ -8,11 +8,13 @@ import {
   ownsStorage,
   planService,
   probation,
+  replacementPricing,
   readMark,
   recheckMs,
   rememberedDigests,
   resolveTemplate,
   serviceDigests,
+  servicePricing,
   shownService,
   viewVolume,
   volumeMadeWith,
@@ -20,7 +22,9 @@ import {
   type Observation,
   type Placement,
   type Plan,
+  type Pricing,
   type ServiceInputs,
+  type Step,
   type TemplateResolution,
   type TemplateView,
   type VolumeView,
@@ -88,6 +92,15 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
 
   plan(): Plan {
     return planService(this.#inputs());
+  }
+
+  override pricing(step: Step): Pricing | undefined {
+    const service = this.seen.kind === 'present' ? this.seen.value : undefined;
+    return servicePricing(step, this.#resolution(this.seen).spec, service);
+  }
+
+  roomFor(step: Step): Pricing | undefined {
+    return replacementPricing(step, this.#resolution(this.seen).spec);
   }
 
   protected override placement(): Placement {
@@ -285,7 +298,7 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       const message = `StorageVolume ${storage?.volumeRef?.name} may be another fleet's (OwnershipUnproven); see its own condition first`;
       return { kind: 'problem', reason: 'OwnershipUnproven', message, path };
     }
-    const inputs = this.fleet.volumeInputs(volume, this.handle, this.snapshot);
+    const inputs = this.fleet.volumeInputs(volume, this.handle, this.snapshot, this.money);
     const view = viewVolume(inputs);
     return service ? view : attachable(view, inputs, object.spec, goes);
   }

@@ -15,10 +15,12 @@ import type { Intent, ObjectRecord, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { KindPass } from './kind-pass.ts';
+import type { Money } from './money.ts';
 
 export interface SettlementOptions {
   readonly store: StateStore;
   readonly clock: Clock;
+  readonly money: Money;
   readonly logger: Logger;
   readonly settleMs: number;
   readonly mode: 'manage' | 'preview';
@@ -134,6 +136,7 @@ export class Settlement {
         : withoutIntent(record, action);
     const settled = { ...intent, digests: undefined, outcome: verdict, finishedAt: clock.wallMs() };
     await store.saveIntent(settled, after);
+    this.#options.money.answered(intent.object, verdict);
     this.end(intent.object);
     logger.info(
       { object: intent.object, action, idempotencyKey: intent.idempotencyKey, verdict },

@@ -8,8 +8,11 @@ import {
   shownVolume,
   volumeDigests,
   volumeMark,
+  volumePricing,
   type Placement,
   type Plan,
+  type Pricing,
+  type Step,
   type VolumeInputs,
 } from '../plan/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
@@ -48,6 +51,11 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
 
   plan(): Plan {
     return planVolume(this.#inputs());
+  }
+
+  override pricing(step: Step): Pricing | undefined {
+    const volume = this.seen.kind === 'present' ? this.seen.value : undefined;
+    return volumePricing(step, this.fleet.planned<'StorageVolume'>(this.record()).spec, volume);
   }
 
   protected override placement(): Placement {
@@ -98,7 +106,7 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
         gates: noGates,
       };
     }
-    const inputs = this.fleet.volumeInputs(record, this.handle, this.snapshot);
+    const inputs = this.fleet.volumeInputs(record, this.handle, this.snapshot, this.money);
     const attachedTo = this.fleet.attachedTo(seen.kind === 'present' ? seen.value : undefined, this.snapshot);
     return { ...inputs, observation: seen, attachedTo, gates: this.gates() };
   }

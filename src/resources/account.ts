@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { withRules } from './constraints.ts';
 import { dataKey, kindSchema, objectName } from './fields.ts';
+import { declaredPrices } from './prices.ts';
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
@@ -85,9 +86,10 @@ const accountSpec = withRules(
         .int()
         .optional()
         .describe(
-          'Below this balance, in micro-USD, nothing that costs more is created, started or grown; default: it must be more than 0. ' +
-            'Negative for an account that may be overdrawn.',
+          'Nothing is created, started or grown that would leave less than this, in micro-USD, of the balance after an hour of what is ' +
+            'asked for and not shown yet; default: more than 0. Negative for an account that may be overdrawn.',
         ),
+      prices: declaredPrices,
     })
     .superRefine((spec, context) => {
       const problem = baseAddressProblem(spec.url, spec.insecure);

@@ -8,6 +8,7 @@ export * from './kinds.ts';
 export * from './windows.ts';
 export type { ImageRegistrySpec } from './image-registry.ts';
 export type { ProtectedTaskSpec } from './protected-task.ts';
+export type { DeclaredPrice } from './prices.ts';
 export * from './repository.ts';
 export { templateMarkLength, type ServiceTemplateSpec, type TemplateValues } from './service-template.ts';
 export { volumeMarkLength, type StorageVolumeSpec } from './storage-volume.ts';

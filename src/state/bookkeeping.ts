@@ -98,9 +98,9 @@ export function readBookkeeping(key: ObjectKey, uid: string, status: unknown, di
 
 /** JSON has no undefined: what is absent of an intent is put back as such. */
 function absentIntentFields(intent: Omit<Intent, 'object'>, isReadable: boolean) {
-  const { targetId, baseRevision, baseState, restartToken, finishedAt, note } = intent;
+  const { targetId, baseRevision, baseState, restartToken, estimate, finishedAt, note } = intent;
   const digests = isReadable ? intent.digests : undefined;
-  return { targetId, baseRevision, baseState, restartToken, digests, finishedAt, note };
+  return { targetId, baseRevision, baseState, restartToken, digests, estimate, finishedAt, note };
 }
 
 function withoutObject({ object: _object, ...intent }: Intent): Omit<Intent, 'object'> {

@@ -1,5 +1,6 @@
 export * from './identity-pin.ts';
 export * from './lock.ts';
+export * from './prices.ts';
 export * from './records.ts';
 export { leaveResolution } from './resolutions.ts';
 export * from './sqlite-store.ts';

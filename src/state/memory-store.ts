@@ -2,6 +2,7 @@
 import type { DigestKey } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { IdentityPin } from './identity-pin.ts';
+import type { ObservedPrice } from './prices.ts';
 import type { Intent, ObjectRecord, Resolution, StateStore } from './records.ts';
 
 export class MemoryStore implements StateStore {
@@ -12,6 +13,7 @@ export class MemoryStore implements StateStore {
   readonly #intents: Map<ObjectKey, Intent>;
   readonly #byExternalId = new Map<string, ObjectKey>();
   readonly #pins: Map<string, IdentityPin>;
+  readonly #prices: Map<string, readonly ObservedPrice[]>;
 
   /** `intents`: the newest one of each object. */
   constructor(
@@ -19,8 +21,10 @@ export class MemoryStore implements StateStore {
     records: readonly ObjectRecord[],
     intents: readonly Intent[],
     pins: ReadonlyMap<string, IdentityPin> = new Map(),
+    prices: ReadonlyMap<string, readonly ObservedPrice[]> = new Map(),
   ) {
     this.#pins = new Map(pins);
+    this.#prices = new Map(prices);
     this.digestKey = identity.digestKey;
     this.ownerName = identity.ownerName;
     this.ownerConfirmed = identity.ownerConfirmed ?? false;
@@ -83,6 +87,14 @@ export class MemoryStore implements StateStore {
     this.keepPin(account, pin);
   }
 
+  prices(account: string): readonly ObservedPrice[] {
+    return this.#prices.get(account) ?? [];
+  }
+
+  async savePrices(account: string, prices: readonly ObservedPrice[]): Promise<void> {
+    this.keepPrices(account, prices);
+  }
+
   protected keep(record: ObjectRecord, intent?: Intent): void {
     const before = this.#records.get(record.key)?.externalId;
     if (before !== record.externalId) this.#unindex(record.key, before);
@@ -100,6 +112,10 @@ export class MemoryStore implements StateStore {
   protected keepPin(account: string, pin: IdentityPin | undefined): void {
     if (pin) this.#pins.set(account, pin);
     else this.#pins.delete(account);
+  }
+
+  protected keepPrices(account: string, prices: readonly ObservedPrice[]): void {
+    this.#prices.set(account, prices);
   }
 
   #unindex(key: ObjectKey, externalId: string | undefined): void {

@@ -7,6 +7,7 @@
 import type { DigestKey } from '../base/index.ts';
 import type { Condition, ObjectKey, TemplateValues } from '../resources/index.ts';
 import type { IdentityPin } from './identity-pin.ts';
+import type { IntentEstimate, ObservedPrice } from './prices.ts';
 
 /** The document as last read, without the values of its environment. */
 export interface StoredManifest {
@@ -214,6 +215,8 @@ export interface Intent {
    * Undefined in an intent of an earlier version.
    */
   readonly digests: Readonly<Record<string, string>> | undefined;
+  /** Undefined when it costs nothing more, and in an intent of an earlier version. */
+  readonly estimate?: IntentEstimate | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly finishedAt: number | undefined;
@@ -297,4 +300,7 @@ export interface StateStore {
   identityPin(account: string): IdentityPin | undefined;
   /** Undefined forgets it. */
   saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void>;
+  /** What things were seen to cost in an account (`namespace/name`), in the order in which they were saved. */
+  prices(account: string): readonly ObservedPrice[];
+  savePrices(account: string, prices: readonly ObservedPrice[]): Promise<void>;
 }

@@ -22,6 +22,7 @@ import { MemoryStore } from './memory-store.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { readRecord } from './records.ts';
 import { dropResolution, findResolution } from './resolutions.ts';
+import type { ObservedPrice } from './prices.ts';
 import type { Intent, IntentOutcome, ObjectRecord, Resolution, StateStore } from './records.ts';
 
 const migrations = [
@@ -45,6 +46,8 @@ const migrations = [
    ) STRICT;
    CREATE INDEX intents_by_object ON intents (object, number);`,
   'ALTER TABLE intents ADD COLUMN digests TEXT;',
+  `ALTER TABLE intents ADD COLUMN estimate TEXT;
+   CREATE TABLE prices (account TEXT PRIMARY KEY, prices TEXT NOT NULL) STRICT;`,
 ];
 
 /** Names in `meta` under which the identities of accounts are pinned. */
@@ -141,8 +144,8 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
         'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
       );
     }
-    const { identity, records, intents, pins } = told(file, () => load(database, owner));
-    return new MemoryStore(identity, records, intents, pins);
+    const { identity, records, intents, pins, prices } = told(file, () => load(database, owner));
+    return new MemoryStore(identity, records, intents, pins, prices);
   } finally {
     database.close();
   }
@@ -194,6 +197,11 @@ function load(database: Sqlite, owner: OwnerChoice) {
           JSON.parse(String(row['value'])) as IdentityPin,
         ]),
     ),
+    prices: new Map(
+      database
+        .all('SELECT account, prices FROM prices')
+        .map((row) => [String(row['account']), JSON.parse(String(row['prices'])) as ObservedPrice[]]),
+    ),
   };
 }
 
@@ -203,8 +211,8 @@ class SqliteStore extends MemoryStore implements StateStore {
   readonly #identity: string;
 
   constructor(database: Sqlite, work: UnitOfWork, owner: OwnerChoice) {
-    const { identity, records, intents, pins } = load(database, owner);
-    super(identity, records, intents, pins);
+    const { identity, records, intents, pins, prices } = load(database, owner);
+    super(identity, records, intents, pins, prices);
     this.#database = database;
     this.#work = work;
     this.#identity = identityOf(database.file);
@@ -269,6 +277,18 @@ class SqliteStore extends MemoryStore implements StateStore {
     });
   }
 
+  override savePrices(account: string, prices: readonly ObservedPrice[]): Promise<void> {
+    return this.#work.join(() => {
+      this.#database.run('INSERT OR REPLACE INTO prices VALUES ($account, $prices)', {
+        account,
+        prices: JSON.stringify(prices),
+      });
+      const before = this.prices(account);
+      this.#work.onRollback(() => this.keepPrices(account, before));
+      this.keepPrices(account, prices);
+    });
+  }
+
   #restoreOnRollback(key: ObjectKey): void {
     const [record, intent] = [this.record(key), this.lastIntent(key)];
     this.#work.onRollback(() => {
@@ -287,12 +307,12 @@ class SqliteStore extends MemoryStore implements StateStore {
   #writeIntent(intent: Intent): void {
     this.#database.run(
       `INSERT INTO intents (idempotency_key, object, action, target_id, body_digest, base_revision, base_state,
-         generation, restart_token, digests, created_at, finished_at, outcome, note)
-       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $digests, $created, $finished, $outcome, $note)
+         generation, restart_token, digests, estimate, created_at, finished_at, outcome, note)
+       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $digests, $estimate, $created, $finished, $outcome, $note)
        ON CONFLICT (idempotency_key)
        DO UPDATE SET outcome = $outcome, finished_at = $finished, note = $note, created_at = $created,
          base_revision = $revision, base_state = $state,
-         generation = $generation, restart_token = $token, digests = $digests`,
+         generation = $generation, restart_token = $token, digests = $digests, estimate = $estimate`,
       {
         key: intent.idempotencyKey,
         object: intent.object,
@@ -304,6 +324,7 @@ class SqliteStore extends MemoryStore implements StateStore {
         generation: intent.generation,
         token: intent.restartToken ?? null,
         digests: intent.digests === undefined ? null : JSON.stringify(intent.digests),
+        estimate: intent.estimate === undefined ? null : JSON.stringify(intent.estimate),
         created: intent.createdAt,
         finished: intent.finishedAt ?? null,
         outcome: intent.outcome,
@@ -338,6 +359,7 @@ function readIntent(row: Row): Intent {
     generation: Number(row['generation']),
     restartToken: optional(row['restart_token']) as string | undefined,
     digests: row['digests'] === null ? undefined : JSON.parse(String(row['digests'])),
+    estimate: row['estimate'] === null ? undefined : JSON.parse(String(row['estimate'])),
     createdAt: Number(row['created_at']),
     finishedAt: optional(row['finished_at']) as number | undefined,
     outcome: row['outcome'] as IntentOutcome,

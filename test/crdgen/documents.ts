@@ -81,6 +81,8 @@ export const refused: readonly (readonly [ManagedKind, Fields, string])[] = [
       ['http://0.0.0.0', 'must be https'],
     ] as const
   ).map(([url, message]) => ['Account', { url }, message] as const),
+  ['Account', { prices: [{ region: 'standard' }] }, 'needs at least one price'],
+  ['Account', { prices: [{ region: 'standard', hourlyMicros: 5 }] }, 'hourlyMicros goes with resources only'],
 ];
 
 const commonFields: Readonly<Record<string, readonly unknown[]>> = {
@@ -115,6 +117,15 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
       'nowhere',
     ],
     insecure: [true, false, 'yes'],
+    prices: [
+      [],
+      [{ region: 'standard', gpuHourMicros: 1, cpuHourMicros: 0 }],
+      [{ region: 'standard', resources: { cpu: 1, memoryGb: 1 }, hourlyMicros: 7 }],
+      [{ gpuHourMicros: 1 }],
+      [{ region: 'standard', gpuHourMicros: -1 }],
+      [{ region: 'standard', gpuHourMicros: 2 ** 53 }],
+      [{ region: 'standard', gpuHourMicros: 0.5 }],
+    ],
     credentialsSecretRef: [keyRef, { name: 's' }, { name: 's', key: '' }],
     requests: [
       {},

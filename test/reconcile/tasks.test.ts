@@ -1,3 +1,4 @@
+import pino from 'pino';
 import { stringify } from 'yaml';
 import { describe, expect, test } from 'vitest';
 import type { JobAnswer } from '../../src/plan/index.ts';
@@ -5,6 +6,7 @@ import { systemRandom } from '../../src/base/index.ts';
 import { noReadiness } from '../../src/observed/index.ts';
 import type { AccountHandle } from '../../src/reconcile/index.ts';
 import { Fleet } from '../../src/reconcile/fleet.ts';
+import { Money } from '../../src/reconcile/money.ts';
 import { TaskPass } from '../../src/reconcile/task-pass.ts';
 import { declaredTasks, tasksOfJob } from '../../src/reconcile/tasks.ts';
 import { apiVersion, type ObjectKey } from '../../src/resources/index.ts';
@@ -76,11 +78,14 @@ test('an activity that moves to another service is released with another key: th
   const moved = { serviceId: 'before', activityId: 'activity', releaseKey: 'used' };
   const fleet = fleetWith('running', { lease: moved });
   await fleet.store.save(aRecord('ContainerService/default/trainer', { externalId: 'now' }));
+  const clock = new ManualClock();
+  const logger = pino({ level: 'silent' });
   const pass = new TaskPass(task, {
     store: fleet.store,
     fleet,
+    money: new Money({ store: fleet.store, clock, logger }),
     accounts: { handles: () => [], resolve: () => ({ kind: 'problem', reason: '', message: '' }) },
-    clock: new ManualClock(),
+    clock,
     random: systemRandom,
     readiness: noReadiness,
     leases: { keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined }), drop: () => {} },

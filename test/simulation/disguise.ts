@@ -1,20 +1,28 @@
-/** What the account shows beside the truth for a while: less money than there is, or a service in a state that nobody knows. */
+/**
+ * What the API shows beside the truth: for a while an account has less money than there is, or a service is in a state that nobody knows; and
+ * some catalogs tell no prices at all.
+ */
 import type { Json } from './watch.ts';
 
 export class Disguise {
   readonly #nowMs: () => number;
-  readonly #poorMicros: number;
+  readonly #floorMicros: number;
+  readonly #hidesPrices: boolean;
   #poorUntilMs = 0;
+  #balanceMicros = 0;
   #oddUntilMs = 0;
   #oddService = '';
 
-  constructor(nowMs: () => number, poorMicros: number) {
+  constructor(nowMs: () => number, floorMicros: number, hidesPrices: boolean) {
     this.#nowMs = nowMs;
-    this.#poorMicros = poorMicros;
+    this.#floorMicros = floorMicros;
+    this.#hidesPrices = hidesPrices;
   }
 
-  poor(durationMs: number): void {
+  /** The balance is so much above the floor, or below it. */
+  poor(durationMs: number, aboveFloorMicros: number): void {
     this.#poorUntilMs = this.#nowMs() + durationMs;
+    this.#balanceMicros = this.#floorMicros + aboveFloorMicros;
   }
 
   odd(serviceId: string, durationMs: number): void {
@@ -29,9 +37,14 @@ export class Disguise {
 
   /** Changes the answer to a read; whether there was something to change. */
   put(path: string, body: Json): boolean {
+    if (path === '/api/catalog' && this.#hidesPrices) {
+      for (const region of body.regions) delete region.prices;
+      return true;
+    }
     const isAccount = path === '/api/account';
     const isPoor = isAccount && this.#nowMs() < this.#poorUntilMs;
-    if (isPoor) body.balanceMicros = this.#poorMicros;
+    if (isPoor) body.balanceMicros = this.#balanceMicros;
+    if (path === '/api/catalog') return false;
     const shown: Json[] = isAccount ? body.services : [body.service];
     const isOdd = this.#nowMs() < this.#oddUntilMs;
     const odd = isOdd ? shown.find(({ id }) => id === this.#oddService) : undefined;

@@ -221,6 +221,10 @@ export class Network {
     const { random, disguise } = this.#options;
     const isAccount = path === '/api/account';
     const id = /^\/api\/services\/([^/]+)$/.exec(path)?.[1];
+    if (path === '/api/catalog') {
+      const catalog: Json = JSON.parse(text);
+      return disguise.put(path, catalog) ? JSON.stringify(catalog) : text;
+    }
     if (!isAccount && id === undefined) return text;
     let shown = text;
     const past = this.#past.find(({ untilMs }) => untilMs >= exchange.sentAtMs - lagMs);

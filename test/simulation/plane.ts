@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino from 'pino';
-import { openControlPlane } from '../../src/control-plane/main.ts';
+import { defaultConfig, openControlPlane } from '../../src/control-plane/main.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import { randomPort } from './random-port.ts';
 import { Life, type Scheduler } from './scheduler.ts';
@@ -45,6 +45,17 @@ export const operatorsKey = 'key-of-the-operator';
 export const operatorsAddress = 'https://operator.example';
 export const strangersKey = 'key-of-a-stranger';
 const wealth = 1_000_000_000_000;
+/** What it charges for an hour, in micro-USD: of a GPU, a CPU, and a GB of memory or storage. */
+export const providerPrices = {
+  gpuHourMicros: 900_000,
+  cpuHourMicros: 12_000,
+  memoryGbHourMicros: 1500,
+  storageGbHourMicros: 140,
+};
+
+const [firstRegion] = defaultConfig.regions;
+if (!firstRegion) throw new Error('the control plane has no region');
+const config = { ...defaultConfig, regions: [{ ...firstRegion, prices: providerPrices }] };
 
 export class Plane {
   readonly #options: PlaneOptions;
@@ -94,6 +105,7 @@ export class Plane {
           },
         ],
       },
+      config,
       ...(rateLimitPerSecond === undefined ? {} : { rateLimitPerSecond }),
       clock: life.clock,
       random: randomPort(random),

@@ -16,6 +16,7 @@ import {
 import { plain } from '../dialects/dialect.ts';
 import { answerDialects } from '../dialects/index.ts';
 import { stream } from './random-port.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
 import type { UserKind } from './documents.ts';
 
 export type Deed = 'write' | 'remove' | WorldFault | ClusterDeed;
@@ -50,6 +51,16 @@ export interface Script {
   /** How the control plane puts its answers (test/dialects/), by name. */
   readonly dialect: string;
   readonly rateLimitPerSecond: number | undefined;
+  /** Undefined: there is plenty, but for the moments of `poor`, and then nothing may be spent. */
+  readonly money: Money | undefined;
+}
+
+/** There is little to spend while the fleet is made, for `poorMs`; and so much above the floor, as at any moment of `poor`. */
+interface Money {
+  readonly poorMs: number;
+  readonly aboveFloorMicros: number;
+  /** The catalog tells no prices. */
+  readonly hidesPrices: boolean;
 }
 
 /** How many objects of a kind there may be, and how often people write and remove them. */
@@ -69,9 +80,11 @@ interface Crowd {
   readonly isHostile: boolean;
   /** Whether leaders are without API server for long. */
   readonly isolates: boolean;
+  /** Whether there may be too little money for all that is wanted at once. */
+  readonly countsMoney: boolean;
 }
 
-/** `few` is how seeds were drawn at first, and `many` was next: regressions from then mean that. */
+/** `few` is how seeds were drawn at first, `many`, `aimed` and `truncated` were next: regressions from then mean that. */
 const many: Crowd = {
   services: 16,
   volumes: 5,
@@ -83,6 +96,7 @@ const many: Crowd = {
   truncates: false,
   isHostile: false,
   isolates: false,
+  countsMoney: false,
 };
 const crowds = {
   few: {
@@ -96,12 +110,21 @@ const crowds = {
     truncates: false,
     isHostile: false,
     isolates: false,
+    countsMoney: false,
   },
   many,
   aimed: { ...many, aimsCrashes: true },
   truncated: { ...many, aimsCrashes: true, truncates: true },
   hostile: { ...many, aimsCrashes: true, truncates: true, isHostile: true },
   isolated: { ...many, aimsCrashes: true, truncates: true, isHostile: true, isolates: true },
+  priced: {
+    ...many,
+    aimsCrashes: true,
+    truncates: true,
+    isHostile: true,
+    isolates: true,
+    countsMoney: true,
+  },
 } as const satisfies Record<string, Crowd>;
 export type CrowdName = keyof typeof crowds;
 
@@ -109,7 +132,7 @@ export type CrowdName = keyof typeof crowds;
 export function scriptOf(
   seed: number,
   place: PlaceName = 'folder',
-  { crowd = 'isolated', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
+  { crowd = 'priced', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
 ): Script {
   const script = { ...folderScript(seed, crowds[crowd]), dialect };
   return place === 'folder' ? script : clusterScript(script, crowds[crowd]);
@@ -216,6 +239,16 @@ function folderScript(seed: number, crowd: Crowd): Script {
     pollSeconds: random.pick([2, 5, 15]),
     dialect: plain.name,
     rateLimitPerSecond: random.chance(0.2) ? random.pick([3, 10]) : undefined,
+    money: crowd.countsMoney ? drawMoney(stream(seed, 'money')) : undefined,
+  };
+}
+
+/** From less than the smallest thing costs to more than a service with a GPU does. */
+function drawMoney(random: SeededRandom): Money {
+  return {
+    poorMs: random.chance(0.5) ? random.between(30_000, 180_000) : 0,
+    aboveFloorMicros: random.pick([-1, 1000, 20_000, 50_000, 1_000_000]),
+    hidesPrices: random.chance(0.5),
   };
 }
 

@@ -77,6 +77,8 @@ export interface View {
   readonly nowMs: number;
   readonly requests: { readonly perSecond: number; readonly burst: number; readonly concurrency: number };
   readonly minimumBalanceMicros: number;
+  /** The API speaks as the reference control plane does: prices and sizes can be read of everything. */
+  readonly isPlain: boolean;
   readonly massChangeAllowed: boolean;
   /** By key; what the users have written, whatever the source shows. */
   readonly wanted: ReadonlyMap<ObjectKey, Wanted>;

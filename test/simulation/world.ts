@@ -100,7 +100,9 @@ class World {
     this.#scheduler = new Scheduler(stream(seed, 'scheduler'), options.onTrace);
     this.#planeRandom = stream(seed, 'restarts of the plane');
     const scheduler = this.#scheduler;
-    this.#disguise = new Disguise(() => scheduler.nowMs, minimumBalanceMicros - 1);
+    const { money } = script;
+    this.#disguise = new Disguise(() => scheduler.nowMs, minimumBalanceMicros, money?.hidesPrices ?? false);
+    if (money) this.#disguise.poor(money.poorMs, money.aboveFloorMicros);
     const accountSpec = {
       url: address,
       credentialsSecretRef: { name: 'compute', key: 'apiKey' },
@@ -277,7 +279,7 @@ class World {
   /** Another world in which nothing ever happened, and the same is wanted, is the same in the end (L10, L12). */
   async #compareWithNewcomer(failed: () => boolean): Promise<void> {
     if (failed()) return;
-    const script = { ...this.#script, faults: new Map(), actions: [], healAtMs: 0 };
+    const script = { ...this.#script, faults: new Map(), actions: [], healAtMs: 0, money: undefined };
     const newcomer = new World(script, {});
     newcomer.#users.declare(this.#users.documents());
     try {
@@ -365,7 +367,7 @@ class World {
         const services = [...(this.#plane.store?.services.all() ?? [])];
         this.#disguise.odd(services[one(Math.max(1, services.length))]?.id ?? '', one(120_000));
       },
-      poor: () => this.#disguise.poor(one(180_000)),
+      poor: () => this.#disguise.poor(one(180_000), this.#script.money?.aboveFloorMicros ?? -1),
       'foreign-change': foreign('foreign-change'),
       'foreign-delete': foreign('foreign-delete'),
       'foreign-create': foreign('foreign-create'),
@@ -438,6 +440,7 @@ class World {
       settleMs,
       requests,
       minimumBalanceMicros,
+      isPlain: dialectNamed(this.#script.dialect).forms === undefined,
       wanted: users.wanted,
       get nowMs() {
         return scheduler.nowMs;

@@ -2,6 +2,7 @@
 import { sameValue } from '../../../src/base/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { canary, environmentOf, withoutBeacon } from '../documents.ts';
+import { s15Money } from './money.ts';
 import { idIn, isActivity, type Exchange, type Invariant, type Json } from '../watch.ts';
 
 /** Never more than burst and rate allow; nothing but heartbeats while the door is shut, and what these can't go on without: whose key it is. */
@@ -47,33 +48,6 @@ const s14WholeEnvironment: Invariant = (view) => ({
       view.violated('S14', `${method} ${path} would make the environment ${JSON.stringify(sent)}`);
   },
 });
-
-const freshMs = 60_000;
-
-/** Nothing that costs more without the funds that the account was last seen to have. */
-const s15Money: Invariant = (view) => {
-  let balances: { readonly atMs: number; readonly micros: number }[] = [];
-  return {
-    started: () => {
-      balances = [];
-    },
-    received({ path }, { verdict, body }) {
-      if (path !== '/api/account' || verdict !== 'done') return;
-      const recent = balances.filter(({ atMs }) => atMs >= view.nowMs - freshMs);
-      balances = [...recent, { atMs: view.nowMs, micros: body.balanceMicros }];
-    },
-    sent({ method, path, body }) {
-      const creates = method === 'POST' && (path === '/api/services' || path === '/api/volumes');
-      const starts = body?.action === 'start';
-      const grows = method === 'PATCH' && body?.sizeGb !== undefined;
-      if (!creates && !starts && !grows) return;
-      const known = balances.filter(({ atMs }) => atMs >= view.nowMs - freshMs).map(({ micros }) => micros);
-      const best = Math.max(Number.NEGATIVE_INFINITY, ...known);
-      if (best < view.minimumBalanceMicros)
-        view.violated('S15', `${method} ${path}; the balance of this minute: ${best} micro-USD`);
-    },
-  };
-};
 
 /** A task keeps its id until that is released, which happens once, after its end; then it is not beaten for any more. */
 const s16Activity: Invariant = (view) => {

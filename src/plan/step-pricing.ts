@@ -1,0 +1,86 @@
+/**
+ * What a step of a plan is paid for, before and after it. What holds no compute costs nothing (the rule of burn), but the size of what sleeps
+ * or is paused counts as if it ran: it may wake before its new size is seen, and whether a resize wakes it is not told (§3).
+ */
+import type { wire } from '../api/index.ts';
+import type { ContainerServiceSpec, StorageVolumeSpec } from '../resources/index.ts';
+import { holdsCompute, priceOf, volumeBurn } from './money.ts';
+import { free, type Charge, type Demand, type Place, type Pricing } from './prices.ts';
+import type { Step } from './types.ts';
+
+type Resources = wire.ServiceResources;
+
+/** Undefined when it changes nothing of the cost. `spec`: with what the service takes of its template. */
+export function servicePricing(
+  step: Step,
+  spec: ContainerServiceSpec,
+  service: wire.Service | undefined,
+): Pricing | undefined {
+  const { action } = step;
+  const place = placeOf(spec, service);
+  if (action.do === 'create-service') {
+    const { resources, volumeGb } = action.body;
+    return { place: placeOf(action.body, undefined), before: free, after: created(resources, volumeGb) };
+  }
+  if (!service) return undefined;
+  if (action.do === 'start-service') return { place, before: free, after: computeCharge(service, spec) };
+  if (action.do === 'resize-service') {
+    const after = { demands: [{ compute: action.resources }] };
+    return { place, before: computeCharge(service, spec), after };
+  }
+  const ends = action.do === 'stop-service' || action.do === 'delete-service';
+  const before = holdsCompute(service) ? computeCharge(service, spec) : free;
+  return ends ? { place, before, after: free } : undefined;
+}
+
+/** What comes after a deletion that makes room for it; undefined for any other step. */
+export function replacementPricing(step: Step, spec: ContainerServiceSpec): Pricing | undefined {
+  if (step.action.do !== 'delete-service' || step.reason !== 'Replace' || !spec.resources) return undefined;
+  const after = created(spec.resources, spec.storage?.volumeGb);
+  return { place: placeOf(spec, undefined), before: free, after };
+}
+
+export function volumePricing(
+  { action }: Step,
+  spec: StorageVolumeSpec,
+  volume: wire.Volume | undefined,
+): Pricing | undefined {
+  const place = placeOf(spec, volume);
+  if (action.do === 'create-volume')
+    return { place, before: free, after: { demands: [{ storageGb: action.body.sizeGb }] } };
+  if (!volume) return undefined;
+  const before = storageCharge(volume);
+  if (action.do === 'delete-volume') return { place, before, after: free };
+  const isGrowth = action.do === 'update-volume' && action.sizeGb !== undefined;
+  return isGrowth ? { place, before, after: { demands: [{ storageGb: action.sizeGb }] } } : undefined;
+}
+
+function created(resources: Resources, volumeGb: number | undefined): Charge {
+  const storage: readonly Demand[] = volumeGb === undefined ? [] : [{ storageGb: volumeGb }];
+  return { demands: [{ compute: resources }, ...storage] };
+}
+
+function placeOf(
+  wanted: Place | { readonly region: string; readonly geography?: string | undefined },
+  shown: Pick<wire.Service, 'region' | 'geography'> | undefined,
+): Place {
+  return {
+    region: shown?.region ?? wanted.region,
+    geography: shown?.geography ?? wanted.geography,
+  };
+}
+
+/** Of what holds none a price of nothing is told by the present, and says nothing of a start. */
+function computeCharge(service: wire.Service, { resources }: ContainerServiceSpec): Charge {
+  const shown = priceOf(service.hourlyMicros);
+  if (shown !== undefined && (shown > 0n || holdsCompute(service))) return { shown };
+  const compute = service.resources ?? resources;
+  return { demands: compute ? [{ compute }] : [] };
+}
+
+function storageCharge(volume: wire.Volume): Charge {
+  const shown = volumeBurn(volume);
+  if (shown !== undefined) return { shown };
+  const storageGb = volume.sizeGb ?? volume.requestedSizeGb ?? undefined;
+  return { demands: storageGb === undefined ? [] : [{ storageGb }] };
+}

@@ -1,0 +1,148 @@
+/** The money of all accounts: what things cost (price-books.ts), and what is asked for and not seen yet (reservations.ts). */
+import type { Clock } from '../base/index.ts';
+import type { SnapshotChange } from '../observed/index.ts';
+import {
+  costOf,
+  increaseGate,
+  increaseMicros,
+  type Cost,
+  type Gate,
+  type Plan,
+  type Pricing,
+  type Step,
+} from '../plan/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+import type { IntentEstimate, StateStore } from '../state/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import type { AccountHandle } from './accounts.ts';
+import type { KindPass } from './kind-pass.ts';
+import { PriceBooks, type PriceMove } from './price-books.ts';
+import { Reservations } from './reservations.ts';
+
+export interface MoneyOptions {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What an account read means for money. */
+export interface MoneyNews {
+  /** There is more to spend than before, or a price is known that was waited for. */
+  readonly isLooser: boolean;
+  readonly moved: readonly PriceMove[];
+  /** Demands of which nothing shows a price, though it is there. */
+  readonly unpriced: readonly string[];
+}
+
+const waitReasons: ReadonlySet<string> = new Set(['PriceUnknown', 'BalanceTooLow', 'InsufficientFunds']);
+
+export class Money {
+  readonly #options: MoneyOptions;
+  readonly books: PriceBooks;
+  readonly reservations: Reservations;
+  /** By account: who waits for money, or for a price. */
+  readonly #waiting = new Map<string, Set<ObjectKey>>();
+  /** What was left to spend after the read before. */
+  readonly #left = new Map<string, bigint>();
+
+  constructor(options: MoneyOptions) {
+    this.#options = options;
+    this.books = new PriceBooks(options);
+    this.reservations = new Reservations(options.store, options.clock.monotonicMs());
+  }
+
+  /** Why the object has to wait with what costs so much, by the newest balance. */
+  gate(handle: AccountHandle, key: ObjectKey, pricing: Pricing | undefined): Gate | undefined {
+    const balanceMicros = handle.informer.current?.balanceMicros;
+    if (!pricing || balanceMicros === undefined) return undefined;
+    const { name, spec } = handle;
+    const cost = this.cost(handle, pricing);
+    if (!isIncrease(cost)) return undefined;
+    const awaited = cost.unknown.find((demand) => this.reservations.asks(name, demand, key));
+    const openMicros = this.reservations.openMicros(name, key);
+    const { minimumBalanceMicros } = spec;
+    return increaseGate(
+      name,
+      { balanceMicros, minimumBalanceMicros },
+      {
+        micros: increaseMicros(cost),
+        openMicros,
+        awaited,
+      },
+    );
+  }
+
+  cost(handle: AccountHandle, pricing: Pricing): Cost {
+    return costOf(pricing, this.books.book(handle));
+  }
+
+  /** The catalog may tell what nothing in the account shows. */
+  async readPrices(handle: AccountHandle, kind: KindPass): Promise<void> {
+    const plan = kind.plan();
+    const pricing = plan.kind === 'act' ? kind.pricing?.(plan.step) : undefined;
+    if (pricing && this.cost(handle, pricing).unknown.length > 0) await handle.catalog.get();
+  }
+
+  /** For the request that is sent next; undefined when it costs nothing more, and nothing of before is open. */
+  reserve(handle: AccountHandle, kind: KindPass, step: Step): IntentEstimate | undefined {
+    const { key } = kind.record();
+    const room = kind.roomFor?.(step);
+    const pricing = room ?? kind.pricing?.(step);
+    const cost = pricing && this.cost(handle, pricing);
+    return cost && isIncrease(cost)
+      ? this.reservations.take(key, handle.name, cost, room && 'creation-to-follow')
+      : this.reservations.carried(key);
+  }
+
+  /** The outcome of the request for which was reserved. */
+  answered(key: ObjectKey, outcome: 'applied' | 'not-applied' | 'refused' | 'not-sent' | 'unknown'): void {
+    if (outcome === 'applied') this.reservations.heard(key, this.#options.clock.monotonicMs());
+    else if (outcome !== 'unknown') this.reservations.endUnheard(key);
+  }
+
+  /** What is not there, for certain, costs nothing. */
+  observed(kind: KindPass): void {
+    const observation = kind.observation();
+    const { key } = kind.record();
+    const isAbsent = observation.kind === 'absent' && observation.confirmed;
+    if (isAbsent && !this.#options.store.openIntent(key)) this.reservations.absent(key);
+  }
+
+  /** Remembers who waits for money. */
+  concluded(key: ObjectKey, account: string | undefined, plan: Plan): void {
+    for (const waiting of this.#waiting.values()) waiting.delete(key);
+    if (plan.kind === 'in-sync' || plan.kind === 'hold') this.reservations.endRoom(key);
+    if (account === undefined || plan.kind !== 'wait' || !waitReasons.has(plan.reason)) return;
+    this.#waiting.set(account, (this.#waiting.get(account) ?? new Set()).add(key));
+  }
+
+  /** The object is gone. */
+  forget(key: ObjectKey): void {
+    for (const waiting of this.#waiting.values()) waiting.delete(key);
+    this.reservations.end(key);
+  }
+
+  waiting(account: string): Iterable<ObjectKey> {
+    return [...(this.#waiting.get(account) ?? [])];
+  }
+
+  observe(handle: AccountHandle, change: SnapshotChange): MoneyNews {
+    const { name } = handle;
+    const moved = this.books.observe(handle, change);
+    const ended = this.reservations.observe(name, change.snapshot, this.#options.clock.monotonicMs());
+    const left = BigInt(Math.floor(change.snapshot.balanceMicros)) - this.reservations.openMicros(name);
+    const before = this.#left.get(name);
+    this.#left.set(name, left);
+    const isLooser = (before !== undefined && left > before) || ended.length > 0;
+    return {
+      isLooser,
+      moved,
+      unpriced: ended.filter((each) => each.isUnpriced).flatMap(({ unknown }) => unknown),
+    };
+  }
+}
+
+/** An unknown price may be any. */
+function isIncrease({ beforeMicros, afterMicros, unknown }: Cost): boolean {
+  return afterMicros > beforeMicros || unknown.length > 0;
+}

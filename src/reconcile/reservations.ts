@@ -1,0 +1,223 @@
+/**
+ * What requests add to the cost of an hour, until it can be seen (S15).
+ *
+ *     (none) ── take: before the intent is written ──> open ── refused, not sent, not applied ──> (none)
+ *                                                      │  └── outcome unknown, restart: still open
+ *                                    answered, or settled as applied
+ *                                                      v
+ *                       awaiting its price ── a snapshot begun after that shows it with a price ──> (none)
+ *                                          ── settled in a state, and no price shown ──> (none), and the book learns that
+ *                                          ── absent for certain, or taken back ──> (none)
+ *
+ * All objects of an account share the sum: two workers can't pass the same gap. A process that starts has what the newest intents of the
+ * objects say: those that are open, and those that were applied, of which its first read tells whether they show.
+ *
+ * Whatever goes wrong at the provider (it never shows what it made, or never a price), an answered request is given up after `patienceMs`.
+ */
+import type { wire } from '../api/index.ts';
+import type { AccountSnapshot } from '../observed/index.ts';
+import { increaseMicros, priceOf, type Cost } from '../plan/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+import type { Intent, IntentEstimate, ObjectRecord, StateStore } from '../state/index.ts';
+
+export interface Reservation {
+  readonly key: ObjectKey;
+  readonly account: string;
+  readonly micros: bigint;
+  readonly basis: IntentEstimate['basis'];
+  readonly unknown: readonly string[];
+  readonly of: IntentEstimate['of'];
+  /** Monotonic milliseconds since which it is known to have happened. */
+  readonly heardAtMs: number | undefined;
+  /** Of the object's request before, which was answered and not shown yet; its amount is in `micros`. */
+  readonly before: Reservation | undefined;
+}
+
+/** A snapshot has ended it. */
+export interface Ended {
+  readonly unknown: readonly string[];
+  /** It is there, and shows no price. */
+  readonly isUnpriced: boolean;
+}
+
+const patienceMs = 600_000;
+/** In others a price may still come. */
+const settledStates: ReadonlySet<string | undefined> = new Set([
+  'running',
+  'error',
+  'paused',
+  'sleeping',
+  'ready',
+]);
+const none: ReadonlyMap<ObjectKey, Reservation> = new Map();
+
+export class Reservations {
+  readonly #store: StateStore;
+  readonly #startedAtMs: number;
+  /** By account. */
+  readonly #open = new Map<string, Map<ObjectKey, Reservation>>();
+  readonly #accounts = new Map<ObjectKey, string>();
+  readonly #sums = new Map<string, bigint>();
+  #isRebuilt = false;
+
+  /** `startedAtMs`: monotonic, of this process. */
+  constructor(store: StateStore, startedAtMs: number) {
+    this.#store = store;
+    this.#startedAtMs = startedAtMs;
+  }
+
+  /** Synchronous, so that nothing comes between the gate and this. What it stands for is to be written with the intent. */
+  take(key: ObjectKey, account: string, cost: Cost, of?: 'creation-to-follow'): IntentEstimate {
+    const known = this.#of(key);
+    // Room that was made for a creation is taken by it; what is not shown yet is paid as well.
+    const before = known?.of === 'creation-to-follow' || known?.heardAtMs === undefined ? undefined : known;
+    const micros = (before?.micros ?? 0n) + increaseMicros(cost);
+    const { basis, unknown } = cost;
+    this.#put({ key, account, micros, basis, unknown, of, heardAtMs: undefined, before });
+    return { estimateMicros: Number(micros), basis, unknown, ...(of ? { of } : {}) };
+  }
+
+  /** What another request of the object is to carry on, so that its intent does not hide what is not shown yet. */
+  carried(key: ObjectKey): IntentEstimate | undefined {
+    const before = this.#of(key);
+    if (!before || before.of === 'creation-to-follow') return undefined;
+    const { micros, basis, unknown } = before;
+    return { estimateMicros: Number(micros), basis, unknown, of: 'earlier' };
+  }
+
+  /** It has happened; from then on a snapshot may show it. */
+  heard(key: ObjectKey, atMs: number): void {
+    const reservation = this.#of(key);
+    if (reservation && reservation.heardAtMs === undefined) this.#put({ ...reservation, heardAtMs: atMs });
+  }
+
+  end(key: ObjectKey): void {
+    this.#rebuild();
+    const account = this.#accounts.get(key);
+    if (account === undefined) return;
+    const open = this.#open.get(account);
+    const micros = open?.get(key)?.micros ?? 0n;
+    this.#sums.set(account, (this.#sums.get(account) ?? 0n) - micros);
+    open?.delete(key);
+    this.#accounts.delete(key);
+  }
+
+  /** The request for which it was taken last has not come to be. */
+  endUnheard(key: ObjectKey): void {
+    const reservation = this.#of(key);
+    if (!reservation || reservation.heardAtMs !== undefined) return;
+    if (reservation.before) this.#put(reservation.before);
+    else this.end(key);
+  }
+
+  /** What it stands for is not there, for certain. */
+  absent(key: ObjectKey): void {
+    if (this.#of(key)?.of !== 'creation-to-follow') this.end(key);
+  }
+
+  /** Nothing is to follow a deletion any more. */
+  endRoom(key: ObjectKey): void {
+    if (this.#of(key)?.of === 'creation-to-follow') this.end(key);
+  }
+
+  /** Of the whole account, but for the request of `except` that is asked about: its own, or what made room for it. */
+  openMicros(account: string, except?: ObjectKey): bigint {
+    this.#rebuild();
+    const sum = this.#sums.get(account) ?? 0n;
+    const own = except === undefined ? undefined : this.#of(except);
+    if (own?.account !== account) return sum;
+    const isAsked = own.heardAtMs === undefined || own.of === 'creation-to-follow';
+    return isAsked ? sum - own.micros + (own.before?.micros ?? 0n) : sum;
+  }
+
+  /** Whether somebody else is about to find out the price. */
+  asks(account: string, unknown: string, except: ObjectKey): boolean {
+    this.#rebuild();
+    return [...(this.#open.get(account) ?? none).values()].some(
+      (each) => each.key !== except && each.unknown.includes(unknown),
+    );
+  }
+
+  /** Ends what a snapshot shows. */
+  observe(account: string, snapshot: AccountSnapshot, nowMs: number): Ended[] {
+    this.#rebuild();
+    const ended: Ended[] = [];
+    for (const reservation of Array.from((this.#open.get(account) ?? none).values())) {
+      const { key, heardAtMs = Number.POSITIVE_INFINITY } = reservation;
+      if (heardAtMs > snapshot.startedAtMs) continue;
+      const shown = this.#shown(reservation, snapshot);
+      if (shown === 'not yet' && nowMs - heardAtMs < patienceMs) continue;
+      this.end(key);
+      ended.push({ unknown: reservation.unknown, isUnpriced: shown === 'unpriced' });
+    }
+    return ended;
+  }
+
+  #shown(
+    { key, of }: Reservation,
+    { services, volumes }: AccountSnapshot,
+  ): 'priced' | 'unpriced' | 'not yet' {
+    const record = this.#store.record(key);
+    const id = record?.externalId ?? '';
+    const thing: wire.Service | wire.Volume | undefined = services.get(id) ?? volumes.get(id);
+    if (!thing || of === 'creation-to-follow' || isOlder(thing, record)) return 'not yet';
+    if (priceOf(thing.hourlyMicros) !== undefined) return 'priced';
+    return settledStates.has((thing['state'] ?? thing['status']) as string | undefined)
+      ? 'unpriced'
+      : 'not yet';
+  }
+
+  #of(key: ObjectKey): Reservation | undefined {
+    this.#rebuild();
+    const account = this.#accounts.get(key);
+    return account === undefined ? undefined : this.#open.get(account)?.get(key);
+  }
+
+  #put(reservation: Reservation): void {
+    const { key, account, micros } = reservation;
+    this.end(key);
+    const open = this.#open.get(account) ?? new Map<ObjectKey, Reservation>();
+    this.#open.set(account, open.set(key, reservation));
+    this.#accounts.set(key, account);
+    this.#sums.set(account, (this.#sums.get(account) ?? 0n) + micros);
+  }
+
+  /** Once: all that happens later is told. */
+  #rebuild(): void {
+    if (this.#isRebuilt) return;
+    this.#isRebuilt = true;
+    for (const record of this.#store.records()) {
+      const intent = this.#store.lastIntent(record.key);
+      const reservation = intent && reservationOf(record, intent, this.#startedAtMs);
+      if (reservation) this.#put(reservation);
+    }
+  }
+}
+
+/** What an intent of an earlier process reserves. */
+function reservationOf(
+  record: ObjectRecord,
+  { estimate, outcome }: Intent,
+  startedAtMs: number,
+): Reservation | undefined {
+  const { key, account, deletionRequestedAt } = record;
+  if (!estimate || account === undefined) return undefined;
+  const { estimateMicros, basis, unknown, of } = estimate;
+  const isOpen = outcome === 'pending' || outcome === 'unknown';
+  if (!isOpen && outcome !== 'applied' && of !== 'earlier') return undefined;
+  if (of === 'creation-to-follow' && deletionRequestedAt !== undefined) return undefined;
+  // What lies in the status of an object may have been edited.
+  const micros = Number.isSafeInteger(estimateMicros) && estimateMicros > 0 ? BigInt(estimateMicros) : 0n;
+  const heardAtMs = isOpen && of !== 'earlier' ? undefined : startedAtMs;
+  const demands = Array.isArray(unknown) ? unknown : [];
+  return { key, account, micros, basis, unknown: demands, of, heardAtMs, before: undefined };
+}
+
+/** From before what we know to have happened to it. */
+function isOlder(
+  { id, revision }: Pick<wire.Service, 'id' | 'revision'>,
+  record: ObjectRecord | undefined,
+): boolean {
+  const { seen } = record ?? {};
+  return revision !== undefined && seen?.id === id && seen.revision !== undefined && revision < seen.revision;
+}
