@@ -93,7 +93,8 @@ export function readMark(
   return { ours: beacons.find(isOurs), foreign: beacons.find((beacon) => !isOurs(beacon)) };
 }
 
-const volumeMarkPattern = /-fk[0-9a-f]{13}$/;
+/** Wherever an API has put it, in whatever case of letters it shows names. */
+const volumeMarkPattern = /-fk[0-9a-f]{13}(?![0-9a-f])/i;
 /** `-fk` and the digits that say whose it is; those behind it say which state made it. */
 const volumeMarkIdLength = 11;
 
@@ -105,9 +106,14 @@ export function volumeMark(owner: Owner, uid: string): string {
   );
 }
 
-/** The mark at the end of a volume's name, if there is one. */
+/** The mark in a volume's name, if there is one. */
 export function readVolumeMark(name: string | undefined): string | undefined {
-  return volumeMarkPattern.exec(name ?? '')?.[0];
+  return volumeMarkPattern.exec(name ?? '')?.[0].toLowerCase();
+}
+
+/** The name with another mark in the place of the one that it has. */
+export function withVolumeMark(name: string, mark: string): string {
+  return name.replace(volumeMarkPattern, mark);
 }
 
 /** The part of a mark by which a volume is found again, also after the state file was lost. */

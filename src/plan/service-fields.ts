@@ -35,7 +35,8 @@ export function resourcesField(spec: ContainerServiceSpec, service: wire.Service
 /** 0 and null both mean "never" (§2: null disables). */
 export function sleepField(spec: ContainerServiceSpec, service: wire.Service | undefined): Field {
   const desired = spec.sleepAfterMinutes === undefined ? undefined : spec.sleepAfterMinutes || 'never';
-  const observed = service?.sleepAfterMinutes === null ? 'never' : service?.sleepAfterMinutes;
+  const shown = service?.sleepAfterMinutes;
+  const observed = shown === null || shown === 0 ? 'never' : shown;
   return { name: 'sleepAfterMinutes', path: 'sleepAfterMinutes', desired, observed };
 }
 
@@ -50,12 +51,30 @@ export function immutableFields(inputs: ServiceInputs, service: wire.Service | u
     inputs.volume.kind === 'problem' || inputs.volume.kind === 'none' ? undefined : inputs.volume.id;
   const named = spec.adopt ? spec.serviceName : remoteName('ContainerService', inputs.object.name, spec);
   return [
-    { name: 'serviceName', path: 'serviceName', desired: named, observed: service?.name },
+    nameField(inputs, named, service?.name),
     { name: 'region', path: 'region', desired: spec.region, observed: service?.region ?? undefined },
     geographyField(spec.geography, service?.geography),
     storageField(spec, service && inputs.attachedVolume),
     { name: 'volumeId', path: 'storage.volumeId', desired: volumeId, observed: service?.volumeId },
   ];
+}
+
+/**
+ * No request renames a service (§2 patch). So what the API shows of the name that it was created with is that name, maybe in a form of
+ * the API's own; an answer that was lost could not tell (`shownAs`).
+ */
+function nameField({ record, owner }: ServiceInputs, desired: string | undefined, observed?: string): Field {
+  const applied = record.applied['serviceName'];
+  const isSameAsk = applied === undefined || applied === owner.digestKey.digest(desired);
+  const isAsGood = (asked: unknown, shown: unknown) =>
+    isSameAsk && typeof asked === 'string' && typeof shown === 'string' && isFormOf(asked, shown);
+  return { name: 'serviceName', path: 'serviceName', desired, observed, isAsGood };
+}
+
+/** In another case of letters, or with something behind it. */
+function isFormOf(asked: string, shown: string): boolean {
+  const [one, other] = [asked.toLowerCase(), shown.toLowerCase()];
+  return other.startsWith(one) && /^($|[^\p{L}\p{N}])/u.test(other.slice(one.length));
 }
 
 export function createFields(spec: ContainerServiceSpec, inputs: ServiceInputs): Field[] {

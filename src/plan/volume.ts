@@ -19,7 +19,7 @@ import { annotations, remoteName } from '../resources/index.ts';
 import { dataLossConfirmed, hasVanished, planCourse, proceed } from './course.ts';
 import { compareFields, fieldDigests, geographyField, shownDigests, type Field } from './differences.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
-import { readVolumeMark, volumeMark, volumeMarkId } from './ownership.ts';
+import { readVolumeMark, volumeMark, volumeMarkId, withVolumeMark } from './ownership.ts';
 import { toldText } from './told-text.ts';
 import {
   holdFor,
@@ -326,7 +326,7 @@ function withOurMark({ owner, record }: VolumeInputs, name: string | undefined):
   const mark = readVolumeMark(name);
   const own = volumeMark(owner, record.uid);
   if (name === undefined || mark === undefined || volumeMarkId(mark) !== volumeMarkId(own)) return name;
-  return name.slice(0, -mark.length) + own;
+  return withVolumeMark(name, own);
 }
 
 export function volumeDigests(inputs: VolumeInputs): Record<string, string> {

@@ -205,7 +205,7 @@ function markIndex<Item>(
   if (known) return known as ReadonlyMap<string, readonly Item[]>;
   const index = new Map<string, Item[]>();
   for (const item of items.values()) {
-    for (const mark of marks.of(item)) index.set(mark, [...(index.get(mark) ?? []), item]);
+    for (const mark of new Set(marks.of(item))) index.set(mark, [...(index.get(mark) ?? []), item]);
   }
   indexes.set(items, index);
   return index;
@@ -288,7 +288,7 @@ export class Absences {
       this.#sinceMs.delete(key);
       return { kind: 'present', value: read.value };
     }
-    if (read.kind !== 'refused' || read.status !== 404) {
+    if (!saysGone(read, record.deletedByUs)) {
       return {
         kind: 'pending',
         message: `${record.externalId} is not in the account, and could not be read by its id`,
@@ -301,6 +301,21 @@ export class Absences {
     const confirmed = nowMs - sinceMs >= this.#settleMs && snapshot.startedAtMs >= sinceMs + this.#settleMs;
     return { kind: 'absent', confirmed: confirmed || this.takesOneLook };
   }
+}
+
+/** Which status an id gets that is not there is not documented (§7), nor with which code: 404, or words that say so. */
+const goneWords =
+  /not.?found|no.?such|does.?n.t.?exist|does.?not.?exist|unknown.?(id|service|volume|resource)|\bgone\b|was.?deleted|is.?deleted/i;
+/** Which say that what is asked with is not there, not what is asked for. */
+const otherWords = /key|token|credential|account|user/i;
+const refusingStatuses: ReadonlySet<number> = new Set([400, 403, 404, 409, 410]);
+
+/** Of a read by id of what a whole account read does not show. What we deleted ourselves is refused in any words once it is gone. */
+function saysGone(read: Outcome<unknown>, deletedByUs: boolean): boolean {
+  if (read.kind !== 'refused' || !refusingStatuses.has(read.status)) return false;
+  if (read.status === 404 || deletedByUs) return true;
+  const words = `${read.code} ${read.message}`;
+  return goneWords.test(words) && !otherWords.test(words);
 }
 
 /** The snapshot to decide from, or why there is none: it has to have begun after `notBeforeMs`. */

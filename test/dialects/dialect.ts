@@ -47,8 +47,12 @@ export interface Dialect {
   readonly conduct?: Partial<Conduct>;
   /** What can't come to be Ready with it, and why it says so. Without an entry everything comes to be Ready. */
   readonly held?: Held;
+  /** What is still at the provider in the end, `service NAME`. */
+  readonly stays?: readonly string[];
   /** Changes that it costs beyond those that the plain dialect needs, in any phase: `METHOD route` and why. */
   readonly costs?: Readonly<Record<string, string>>;
+  /** It hides a field that requests set: what became of one that was never answered, only a person can tell. */
+  readonly hides?: true;
   /** Why the simulation does not draw it, although it only changes answers. */
   readonly notSimulated?: string;
 }

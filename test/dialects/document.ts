@@ -63,10 +63,11 @@ function told(dialect: Dialect): string {
 
 /** What a dialect costs, or keeps from being Ready. */
 function heldLines(): string[] {
-  return dialects.flatMap(({ name, plays, held = {}, costs = {} }) => {
+  return dialects.flatMap(({ name, plays, held = {}, stays = [], costs = {} }) => {
     const reasons = Object.entries(held).map(([object, reason]) => `${object} says \`${reason}\``);
     const requests = Object.entries(costs).map(([request, why]) => `costs ${request}: ${why}`);
-    return reasons.concat(requests).map((what) => `- \`${name}\` (${plays}): ${what}.`);
+    const left = stays.map((what) => `${what} is not deleted`);
+    return reasons.concat(left, requests).map((what) => `- \`${name}\` (${plays}): ${what}.`);
   });
 }
 

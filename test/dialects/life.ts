@@ -147,6 +147,7 @@ class FleetLife {
   }
 
   async #deletion(): Promise<void> {
+    const { stays = [] } = this.#dialect;
     const provider = this.#provider;
     const left = () => {
       const { services, volumes, templates, registries } = provider.settled();
@@ -164,11 +165,17 @@ class FleetLife {
         .map(({ key }) => key)
         .filter((key) => !key.startsWith('Account/'));
       return [
-        ...names.filter((name) => !name.endsWith(' theirs')),
-        ...records.map((key) => `the record of ${key}`),
+        ...names.filter((name) => !name.endsWith(' theirs') && !stays.includes(name)),
+        ...records.filter((key) => !this.#staying(key)).map((key) => `the record of ${key}`),
       ];
     };
     await this.#until('deletion', left);
+  }
+
+  /** It says that it can't go. */
+  #staying(key: string): boolean {
+    const name = key.split('/').at(-1);
+    return (this.#dialect.stays ?? []).some((each) => each.split(' ')[1] === name);
   }
 
   async #until(name: string, open: () => readonly string[]): Promise<void> {

@@ -52,11 +52,6 @@ export const pending: ReadonlySet<string> = new Set([
   // A2
   'volume-mode-upper-case',
   'template-nested',
-  'template-key-refused',
-  'sleeping-other-word',
-  'unknown-id-400',
-  'unknown-id-403',
-  'unknown-id-409',
   // A12
   'ids-upper-case',
   'ids-upper-case-in-lists',

@@ -14,7 +14,7 @@ import {
   type Owner,
 } from '../../src/plan/index.ts';
 import { documents, apiVersion } from '../../src/resources/index.ts';
-import { anOwner, owner, serviceUid } from '../support/plan.ts';
+import { anOwner, owner, serviceUid, volumeUid } from '../support/plan.ts';
 
 const anyOwner = fc
   .tuple(fc.string({ minLength: 1 }), fc.uint8Array({ minLength: 32, maxLength: 32 }))
@@ -110,8 +110,17 @@ describe('the mark of a volume', () => {
     expect(accepts('dataset', 'c'.repeat(49))).toBe(false);
   });
 
+  test.each([
+    ['in upper case', (name: string) => name.toUpperCase()],
+    ['with something of its own behind it', (name: string) => `${name}-x7f2`],
+    ['with something of its own before it', (name: string) => `acme.${name}`],
+  ])('it is found again when the API shows names %s', (_, shown) => {
+    const mark = volumeMark(anOwner(), volumeUid);
+    expect(readVolumeMark(shown(`dataset${mark}`))).toBe(mark);
+  });
+
   test('a name without it has none', () => {
-    for (const name of [undefined, '', 'dataset', 'dataset-fk', 'a-fk0123456789abcx', '-fk0123456789ABC']) {
+    for (const name of [undefined, '', 'dataset', 'dataset-fk', '-fk0123456789abc4d', '-fk0123456789xyz']) {
       expect(readVolumeMark(name)).toBeUndefined();
     }
   });

@@ -512,6 +512,11 @@ describe('an API that shows only id, state and revision', () => {
   });
 });
 
+test.each([0, null])('a sleep policy that the API shows as %j is none', (sleepAfterMinutes) => {
+  const service = aService({ sleepAfterMinutes });
+  expect(said(servicePlan({ spec: aSpec({ sleepAfterMinutes: 0 }), service }))).toBe('in-sync');
+});
+
 // COVERAGE 42
 describe('immutable fields', () => {
   test.each([
@@ -524,6 +529,19 @@ describe('immutable fields', () => {
     const plan = servicePlan({ spec: aSpec({ ...before, ...change }), before });
     expect(plan).toMatchObject({ kind: 'hold', reason: 'ImmutableFieldChanged', path });
     expect(plan.kind === 'hold' && plan.message.startsWith(`${field} can't be changed`)).toBe(true);
+  });
+
+  test.each(['TRAINER', 'trainer-x7f2', 'trainer.acme'])(
+    'a service that was found by its mark may show its name in a form of the API: %s',
+    (name) => {
+      expect(said(servicePlan({ before: 'nothing', service: aService({ name }) }))).toBe('in-sync');
+      expect(said(servicePlan({ service: aService({ name }) }))).toBe('in-sync');
+    },
+  );
+
+  test.each(['trainer2', 'other'])('a name that is no form of ours is another name: %s', (name) => {
+    const plan = servicePlan({ before: 'nothing', service: aService({ name }) });
+    expect(plan).toMatchObject({ reason: 'ImmutableFieldChanged', path: ['spec', 'serviceName'] });
   });
 
   test('storage that is asked for later is held, too', () => {

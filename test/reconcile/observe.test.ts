@@ -70,6 +70,15 @@ describe('which service is ours', () => {
     expect(answer(look([bare(otherId, [sibling]), bare(serviceId, [stranger])]))).toBe('absent, confirmed');
   });
 
+  test('one whose variables are listed twice is still one', () => {
+    const { environmentNames, ...ours } = aService();
+    expect(
+      answer(
+        look([{ ...ours, environmentNames: [...(environmentNames ?? []), ...(environmentNames ?? [])] }]),
+      ),
+    ).toBe(`${serviceId} found`);
+  });
+
   test('two that carry our mark are nobody to act on', () => {
     expect(answer(look([aService(), aService({ id: otherId })]))).toBe('MarkedTwice');
   });
@@ -203,9 +212,38 @@ describe('absence', () => {
     expect(confirm()).toEqual({ kind: 'absent', confirmed: false });
   });
 
+  test.each([
+    { ...missing, status: 400, code: 'RESOURCE_NOT_FOUND' },
+    { ...missing, status: 403, code: 'NotFound' },
+    { ...missing, status: 409, code: 'gone' },
+    { ...missing, status: 400, code: '40401', message: 'The service does not exist.' },
+  ] as const)('is believed in any words that say so: %j', async (read) => {
+    const { clock, confirm } = start();
+    expect(confirm(read)).toEqual({ kind: 'absent', confirmed: false });
+    await clock.advance(settleMs);
+    expect(confirm(read)).toEqual({ kind: 'absent', confirmed: true });
+  });
+
+  test.each([400, 403, 404, 409])(
+    'what we deleted is gone when the account leaves it out and the API refuses it with %i',
+    (status) => {
+      const { confirm } = start();
+      const deleted = aRecord(serviceKey, { externalId: serviceId, deletedByUs: true });
+      const read = { ...missing, status, code: 'refused' };
+      expect(confirm(read, 0, deleted)).toEqual({ kind: 'absent', confirmed: true });
+    },
+  );
+
+  test.each([401, 429, 503])('nothing is known of what we deleted when the API answers %i', (status) => {
+    const { confirm } = start();
+    const deleted = aRecord(serviceKey, { externalId: serviceId, deletedByUs: true });
+    expect(confirm({ ...missing, status }, 0, deleted)).toMatchObject({ kind: 'pending' });
+  });
+
   // COVERAGE 54, 94
   test.each([
-    { ...missing, status: 403 },
+    { ...missing, status: 403, code: 'forbidden' },
+    { ...missing, status: 401 },
     { ...missing, status: 503 },
     { kind: 'not-sent', reason: 'connection refused' },
     { kind: 'unknown', reason: 'time-out' },

@@ -69,6 +69,22 @@ export const allFaults: readonly FaultKind[] = [
   hostileEdit,
 ];
 
+/** After these it may not be known what became of a request. */
+export const uncertainFaults: ReadonlySet<FaultKind> = new Set<FaultKind>([
+  'lose-request',
+  'lose-reply',
+  'reset',
+  'late',
+  'slow',
+  'duplicate',
+  'broken',
+  'crash-manager',
+  'stop-manager',
+  'stall-manager',
+  'crash-plane',
+  aimedCrash,
+]);
+
 export const settleMs = 5000;
 export const lateMs = 2400;
 export const lagMs = 2400;

@@ -8,13 +8,14 @@ import {
   allFaults,
   drawFaults,
   truncation,
+  uncertainFaults,
   hostileEdit,
   worldFaults,
   type FaultKind,
   type WorldFault,
 } from './faults.ts';
 import { plain } from '../dialects/dialect.ts';
-import { answerDialects } from '../dialects/index.ts';
+import { answerDialects, dialectNamed } from '../dialects/index.ts';
 import { stream } from './random-port.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { UserKind } from './documents.ts';
@@ -135,7 +136,18 @@ export function scriptOf(
   { crowd = 'priced', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
 ): Script {
   const script = { ...folderScript(seed, crowds[crowd]), dialect };
-  return place === 'folder' ? script : clusterScript(script, crowds[crowd]);
+  const { hides } = dialectNamed(dialect);
+  // A cluster kills processes at any moment.
+  if (place === 'cluster')
+    return clusterScript(hides ? { ...script, dialect: plain.name } : script, crowds[crowd]);
+  return hides ? withoutUncertainty(script) : script;
+}
+
+/** Nobody is at hand who would look, and say what became of a request. */
+function withoutUncertainty(script: Script): Script {
+  const faults = new Map([...script.faults].filter(([kind]) => !uncertainFaults.has(kind)));
+  const actions = script.actions.filter(({ do: deed }) => !uncertainFaults.has(deed as FaultKind));
+  return { ...script, faults, actions };
 }
 
 /** Of a stream of its own: everything else of a seed is as it was before there were dialects. */

@@ -48,6 +48,9 @@ const vocabularies: readonly Dialect[] = [
     name: 'sleeping-other-word',
     silence: 'states that are not named',
     plays: '`suspended` for a service that sleeps (§3 names the condition, no word)',
+    held: { 'ContainerService/naps': 'UnknownState' },
+    stays: ['service naps'],
+    notSimulated: 'a state that is not known holds the object',
     ...states((state) => (state === 'sleeping' ? 'suspended' : state)),
   },
   {

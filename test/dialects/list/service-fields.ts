@@ -199,12 +199,14 @@ const environments: readonly Dialect[] = [
   },
   {
     name: 'environment-text',
+    hides: true,
     silence: 'names of environment variables',
     plays: '`environmentNames` as one text with commas',
     ...service(field('environmentNames', (names) => names.join(','))),
   },
   {
     name: 'environment-hidden',
+    hides: true,
     silence: 'names of environment variables',
     plays: 'no names at all',
     ...service(without('environmentNames')),
@@ -226,6 +228,7 @@ const commands: readonly Dialect[] = [
   },
   {
     name: 'command-object',
+    hides: true,
     silence: 'service command',
     plays: '`{entrypoint, args}`',
     ...service(field('command', ([entrypoint = null, ...args]) => ({ entrypoint, args }))),
@@ -238,6 +241,7 @@ const commands: readonly Dialect[] = [
   },
   {
     name: 'command-hidden',
+    hides: true,
     silence: 'service command',
     plays: 'not shown',
     ...service(without('command')),

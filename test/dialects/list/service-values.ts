@@ -119,12 +119,14 @@ const forms: readonly Dialect[] = [
   },
   {
     name: 'image-hidden',
+    hides: true,
     silence: 'fields of a service that are not named',
     plays: 'no `image`',
     ...service(without('image')),
   },
   {
     name: 'only-known-fields',
+    hides: true,
     silence: 'fields of a service that are not named',
     plays: 'nothing but the id and the fields that §2 names',
     ...service(({ id, state, revision, resources, geography, endpoint, environmentNames }) => ({
@@ -166,6 +168,7 @@ const forms: readonly Dialect[] = [
   },
   {
     name: 'sleep-object',
+    hides: true,
     silence: 'sleep policy',
     plays: '`sleep: {afterMinutes, enabled}`',
     ...service(({ sleepAfterMinutes, ...record }) => ({
@@ -175,6 +178,7 @@ const forms: readonly Dialect[] = [
   },
   {
     name: 'sleep-hidden',
+    hides: true,
     silence: 'sleep policy',
     plays: 'not shown',
     ...service(without('sleepAfterMinutes')),
@@ -231,6 +235,7 @@ const forms: readonly Dialect[] = [
   },
   {
     name: 'snake-case',
+    hides: true,
     silence: 'fields of a service that are not named',
     plays: 'what §2 does not name in snake case: `http_port`, `volume_id`, `hourly_micros`',
     ...service((record) =>

@@ -191,8 +191,8 @@ const templates: readonly Dialect[] = [
     ...template((record) => {
       const { id, revision, name, image, builtIn, description, command, resources } = record;
       const given = {
-        ...(description === '' ? {} : { description }),
-        ...(command.length > 0 ? { command } : {}),
+        ...(description ? { description } : {}),
+        ...(command?.length > 0 ? { command } : {}),
       };
       return { id, revision, name, image, builtIn, resources, ...given };
     }),
@@ -202,7 +202,7 @@ const templates: readonly Dialect[] = [
     silence: 'keys of a template specification',
     plays: 'refuses the key `command` of a specification',
     conduct: { unknownKeys: { template: 'command' } },
-    held: { 'ServiceTemplate/base': 'Refused', 'ContainerService/worker': 'TemplateNotReady' },
+    held: { 'ServiceTemplate/base': 'Refused' },
   },
 ];
 
