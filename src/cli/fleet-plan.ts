@@ -2,6 +2,7 @@
 import { UserError } from '../base/index.ts';
 import { formatProblem, placeText, type DesiredSnapshot } from '../desired/index.ts';
 import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
+import { burnMicrosPerHour } from '../plan/index.ts';
 import { oneShotGrace, type PassResult } from '../reconcile/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
@@ -71,7 +72,17 @@ export async function lookAtFleet(
   }
   // Accounts are reported by what failed in them.
   for (const key of results.keys()) if (parseObjectKey(key).kind === 'Account') results.delete(key);
-  return { plan: summarise(results, snapshot), snapshot, unreadable: unreadable(results, snapshot) };
+  const burn = burnOf(manager);
+  return { plan: summarise(results, snapshot, burn), snapshot, unreadable: unreadable(results, snapshot) };
+}
+
+/** Of all accounts that were read. */
+function burnOf({ accounts }: Manager): bigint {
+  const reads = [...accounts.handles()].flatMap(({ informer }) => informer.current ?? []);
+  return reads.reduce(
+    (sum, { services, volumes }) => sum + burnMicrosPerHour(services.values(), volumes.values()),
+    0n,
+  );
 }
 
 const blindReasons = new Set(['ApiUnreachable', 'CredentialRejected', 'IdentityChanged']);

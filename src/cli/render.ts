@@ -1,7 +1,15 @@
 /** Plans and statuses as text. Colour only where the stream is a terminal that wants it. */
 import { Ansis } from 'ansis';
 import stringWidth from 'string-width';
-import type { Change, ChangeAction, FleetPlan, Held, ShownDifference } from '../manager/index.ts';
+import type {
+  Change,
+  ChangeAction,
+  ChangeCost,
+  FleetPlan,
+  Held,
+  PlanCost,
+  ShownDifference,
+} from '../manager/index.ts';
 import { oneLine } from './terminal-text.ts';
 
 export interface Palette {
@@ -47,7 +55,9 @@ export function renderPlan(plan: FleetPlan, colours: Palette): string {
     ...plan.changes.flatMap((change) => renderChange(change, colours)),
     ...plan.held.flatMap((held) => renderHeld(held, colours)),
   ];
-  return [...lines, ...(lines.length > 0 ? [''] : []), renderSummary(plan)].join('\n');
+  return [...lines, ...(lines.length > 0 ? [''] : []), renderSummary(plan), ...costLine(plan.cost)].join(
+    '\n',
+  );
 }
 
 function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette): string[] {
@@ -59,10 +69,43 @@ function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette)
         ? bad
         : busy;
   const drift = change.drift ? busy(' (drift)') : '';
+  const cost = change.cost ? `  ${costText(change.cost)}` : '';
   return [
-    `${paint(sign.padStart(3))} ${strong(identity(change))}  ${paint(change.action)}${drift}  ${dim(change.reason)}`,
+    `${paint(sign.padStart(3))} ${strong(identity(change))}  ${paint(change.action)}${drift}  ${dim(change.reason)}${cost}`,
     ...change.differences.map((difference) => renderDifference(difference, change.action)),
   ];
+}
+
+function costText({ deltaMicros, basis }: ChangeCost): string {
+  return basis === 'unknown' ? 'price unknown' : `${signedUsd(deltaMicros)}/h (${basis})`;
+}
+
+/** As clouds bill it. */
+const hoursPerMonth = 730;
+
+function costLine({
+  nowHourlyMicros,
+  thenHourlyMicros,
+  deltaHourlyMicros,
+  unpriced,
+  changes,
+}: PlanCost): string[] {
+  if (changes === 0) return [];
+  const month = `about ${signedUsd(deltaHourlyMicros * hoursPerMonth)} a month of ${hoursPerMonth} h`;
+  const doubt = unpriced === 0 ? '' : `; ${unpriced} of ${changes} changes have no known price`;
+  return [
+    `Cost: ${usd(nowHourlyMicros)}/h → ${usd(thenHourlyMicros)}/h (${signedUsd(deltaHourlyMicros)}/h, ${month})${doubt}`,
+  ];
+}
+
+function signedUsd(micros: number): string {
+  return `${micros < 0 ? '-' : '+'}${usd(Math.abs(micros))}`;
+}
+
+/** In cents, or, where that would be next to nothing, in hundredths of them. */
+function usd(micros: number): string {
+  const isSmall = micros > 0 && micros < 100_000;
+  return `$${(micros / 1_000_000).toFixed(isSmall ? 4 : 2)}`;
 }
 
 function renderHeld(held: Held, { bad, strong, dim }: Palette): string[] {

@@ -201,7 +201,7 @@ export class Manager {
     jobs?.listen((namespace, name) => this.#controller?.onJobChanged(namespace, name));
     const readiness = mode === 'preview' ? noReadiness : this.#readiness;
     const parts = { accounts: this.#accounts, readiness, leases: this.#keeper, mode };
-    const money = new Money({ store, clock, logger });
+    const money = new Money({ store, clock, logger, mode });
     const shared = { store, fleet, money, clock, random, logger, metrics, ...parts };
     const admission = new Admission({
       store,

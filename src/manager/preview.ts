@@ -1,7 +1,14 @@
 /** What `plan` shows: one pass over every object against one read of each account, with nothing sent that changes. */
 import { rfc3339 } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
-import { driftAccepted, type Difference, type Plan, type Step } from '../plan/index.ts';
+import {
+  clampedMicros,
+  driftAccepted,
+  type Cost,
+  type Difference,
+  type Plan,
+  type Step,
+} from '../plan/index.ts';
 import type { PassResult } from '../reconcile/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
@@ -29,6 +36,30 @@ export interface Change {
   /** Somebody else moved it; the document did not. */
   readonly drift: boolean;
   readonly differences: readonly ShownDifference[];
+  /** Absent where nothing changes, or none of it is known to cost something. */
+  readonly cost?: ChangeCost;
+}
+
+/** Micro-USD per hour. */
+export interface ChangeCost {
+  readonly beforeMicros: number;
+  readonly afterMicros: number;
+  readonly deltaMicros: number;
+  /** Where the amounts come from (docs/manifests.md, "Prices"). With `unknown` they are too small. */
+  readonly basis: Cost['basis'];
+}
+
+/** Of all changes together; what is held is not in it. */
+export interface PlanCost {
+  readonly currency: 'USD';
+  /** What everything in the accounts costs, whoever made it. */
+  readonly nowHourlyMicros: number;
+  readonly thenHourlyMicros: number;
+  readonly deltaHourlyMicros: number;
+  /** Changes that cost something, and nobody knows how much. */
+  readonly unpriced: number;
+  /** Changes with a cost, known or not. */
+  readonly changes: number;
 }
 
 export interface ShownDifference {
@@ -55,6 +86,7 @@ export interface Held {
 export interface FleetPlan {
   readonly changes: readonly Change[];
   readonly held: readonly Held[];
+  readonly cost: PlanCost;
   readonly summary: {
     readonly create: number;
     readonly update: number;
@@ -111,7 +143,12 @@ const ownOrder = new Set([
   'RegistryInUse',
 ]);
 
-export function summarise(results: ReadonlyMap<ObjectKey, PassResult>, snapshot: DesiredSnapshot): FleetPlan {
+/** `burnMicros`: what the accounts cost in an hour now. */
+export function summarise(
+  results: ReadonlyMap<ObjectKey, PassResult>,
+  snapshot: DesiredSnapshot,
+  burnMicros: bigint,
+): FleetPlan {
   const changes: Change[] = [];
   const held: Held[] = [];
   let unchanged = 0;
@@ -155,6 +192,7 @@ export function summarise(results: ReadonlyMap<ObjectKey, PassResult>, snapshot:
   return {
     changes,
     held,
+    cost: totalCost(changes, burnMicros),
     summary: {
       create: count('create', 'protect'),
       update: count('update', 'release', 'resize', 'set-sleep-policy', 'start', 'stop', 'restart'),
@@ -177,6 +215,30 @@ function change(key: ObjectKey, step: Step): Change {
     reason: step.reason,
     drift: step.differences.some((difference) => difference.drift),
     differences: step.differences.map(shown),
+    ...(step.cost ? { cost: changeCost(step.cost) } : {}),
+  };
+}
+
+function changeCost({ beforeMicros, afterMicros, basis }: Cost): ChangeCost {
+  return {
+    beforeMicros: clampedMicros(beforeMicros),
+    afterMicros: clampedMicros(afterMicros),
+    deltaMicros: clampedMicros(afterMicros - beforeMicros),
+    basis,
+  };
+}
+
+function totalCost(changes: readonly Change[], burnMicros: bigint): PlanCost {
+  const costs = changes.flatMap(({ cost }) => cost ?? []);
+  const delta = costs.reduce((sum, { deltaMicros }) => sum + BigInt(deltaMicros), 0n);
+  const then = burnMicros + delta;
+  return {
+    currency: 'USD',
+    nowHourlyMicros: clampedMicros(burnMicros),
+    thenHourlyMicros: clampedMicros(then > 0n ? then : 0n),
+    deltaHourlyMicros: clampedMicros(delta),
+    unpriced: costs.filter(({ basis }) => basis === 'unknown').length,
+    changes: costs.length,
   };
 }
 

@@ -53,6 +53,7 @@ export function runwaySeconds(balanceMicros: number, burn: bigint): number | und
 
 /** For JSON, which has no BigInt: amounts beyond what a number holds exactly are cut to that. */
 export function clampedMicros(micros: bigint): number {
+  if (micros < -largestMicros) return Number(-largestMicros);
   return Number(micros > largestMicros ? largestMicros : micros);
 }
 

@@ -222,7 +222,10 @@ export function catalogPrices(
   for (const { name, prices } of regions) {
     if (typeof name !== 'string' || typeof prices !== 'object' || prices === null) continue;
     const shown = prices as Readonly<Record<string, unknown>>;
-    if (unitNames.every((unit) => isPrice(shown[unit]))) found.set(name, shown);
+    if (!unitNames.every((unit) => isPrice(shown[unit]))) continue;
+    // A provider that tells more may mean another price for each model of a GPU.
+    const isMore = Object.keys(shown).length > unitNames.length;
+    found.set(name, isMore ? { ...shown, gpuHourMicros: undefined } : shown);
   }
   return found;
 }

@@ -5,6 +5,7 @@
  */
 import type { Sensitive } from '../base/index.ts';
 import type { wire } from '../api/index.ts';
+import type { Cost } from './prices.ts';
 
 export type Plan = InSync | Act | Wait | Hold;
 
@@ -60,6 +61,8 @@ export interface Step {
   /** What it interrupts all the same, because `disruption: Always` says so. */
   readonly overrides?: string;
   readonly differences: readonly Difference[];
+  /** What an hour costs before it and after it; of a preview. */
+  readonly cost?: Cost;
 }
 
 export interface Difference {

@@ -18,11 +18,13 @@ import type { AccountHandle } from './accounts.ts';
 import type { KindPass } from './kind-pass.ts';
 import { PriceBooks, type PriceMove } from './price-books.ts';
 import { Reservations } from './reservations.ts';
+import { withCosts } from './step-costs.ts';
 
 export interface MoneyOptions {
   readonly store: StateStore;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly mode: 'manage' | 'preview';
 }
 
 /** What an account read means for money. */
@@ -81,6 +83,12 @@ export class Money {
     const plan = kind.plan();
     const pricing = plan.kind === 'act' ? kind.pricing?.(plan.step) : undefined;
     if (pricing && this.cost(handle, pricing).unknown.length > 0) await handle.catalog.get();
+  }
+
+  /** For people who read a preview: with what the steps cost. */
+  priced(handle: AccountHandle | undefined, kind: KindPass, plan: Plan): Plan {
+    if (!handle || this.#options.mode !== 'preview') return plan;
+    return withCosts(plan, kind, (pricing) => this.cost(handle, pricing));
   }
 
   /** For the request that is sent next; undefined when it costs nothing more, and nothing of before is open. */

@@ -126,7 +126,7 @@ export class Reconciler {
     const goesOnForMs = blocked && (await kind.goOn?.(handle));
     const used = handle && isEdit ? { ...handle, api: handle.api.urgent } : handle;
     const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, kind, used);
-    const plan = this.#located(key, decision.plan);
+    const plan = this.#options.money.priced(handle, kind, this.#located(key, decision.plan));
     const wakes = this.#exchanges.saw(key, plan, (!blocked && kind.exchanges?.()) || []);
     const result = { ...(await this.#conclude(planned, kind, { ...decision, plan }, handle)), wakes };
     return goesOnForMs === undefined ? result : { ...result, wake: { kind: 'after', delayMs: goesOnForMs } };

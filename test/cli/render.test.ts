@@ -11,6 +11,14 @@ test('names and texts that others wrote stay on their line, and a terminal obeys
   const plan: FleetPlan = {
     changes: [{ ...object, action: 'update', reason: 'Drift' }],
     held: [{ ...object, reason: 'Protected', message: `waits for ${hostile}`, actions: ['update'] }],
+    cost: {
+      currency: 'USD',
+      nowHourlyMicros: 0,
+      thenHourlyMicros: 0,
+      deltaHourlyMicros: 0,
+      unpriced: 0,
+      changes: 0,
+    },
     summary: {
       create: 0,
       update: 1,

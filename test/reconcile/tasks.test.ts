@@ -83,7 +83,7 @@ test('an activity that moves to another service is released with another key: th
   const pass = new TaskPass(task, {
     store: fleet.store,
     fleet,
-    money: new Money({ store: fleet.store, clock, logger }),
+    money: new Money({ store: fleet.store, clock, logger, mode: 'manage' }),
     accounts: { handles: () => [], resolve: () => ({ kind: 'problem', reason: '', message: '' }) },
     clock,
     random: systemRandom,

@@ -6,6 +6,7 @@ import { digestKey, systemRandom } from '../../src/base/index.ts';
 import type { DesiredSnapshot } from '../../src/desired/index.ts';
 import { Manager, type EnvironmentAccount } from '../../src/manager/index.ts';
 import { derivedUid } from '../../src/plan/index.ts';
+import type { PassResult } from '../../src/reconcile/index.ts';
 import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
 import { apiVersion, type ObjectKey } from '../../src/resources/index.ts';
 import { MemoryStore, newRecord, type ObjectRecord } from '../../src/state/index.ts';
@@ -190,6 +191,9 @@ export interface ScriptedFleetOptions {
   readonly graceMs?: number;
   readonly settleMs?: number;
   readonly environment?: EnvironmentAccount;
+  /** Default `manage`. */
+  readonly mode?: 'manage' | 'preview';
+  readonly onPass?: (key: ObjectKey, result: PassResult) => void;
   /** Before the manager starts. */
   readonly prepare?: (api: ScriptedApi) => void;
 }
@@ -229,7 +233,8 @@ export async function scriptedFleet(
     settleMs,
     grace: { goneMs: graceMs, ...defaultShortenedGrace },
     allowMassChange: false,
-    mode: 'manage',
+    mode: given.mode ?? 'manage',
+    ...(given.onPass ? { onPass: given.onPass } : {}),
     createTransport: api.createTransport,
   });
   await manager.start();

@@ -1,0 +1,46 @@
+/**
+ * What the steps of a plan cost, one after the other, for whoever reads the plan: a service that was stopped before is resized for nothing,
+ * and is started at the price of its new size.
+ */
+import {
+  free,
+  holdsCompute,
+  type Charge,
+  type Cost,
+  type Plan,
+  type Pricing,
+  type Step,
+} from '../plan/index.ts';
+import type { KindPass } from './kind-pass.ts';
+
+/** The plan, with the cost of each step that has one. `costOf`: by the book of its account. */
+export function withCosts(plan: Plan, kind: KindPass, costOf: (pricing: Pricing) => Cost): Plan {
+  if (plan.kind === 'in-sync') return plan;
+  if (plan.kind !== 'act') return { ...plan, steps: priced(plan.steps, kind, costOf) };
+  const [step = plan.step, ...later] = priced([plan.step, ...plan.later], kind, costOf);
+  return { ...plan, step, later };
+}
+
+function priced(steps: readonly Step[], kind: KindPass, costOf: (pricing: Pricing) => Cost): Step[] {
+  const observation = kind.observation();
+  let runs =
+    observation.kind === 'present' &&
+    holdsCompute(observation.value as { readonly state?: string | undefined });
+  /** Of the size that it was given while it did not run. */
+  let newCharge: Charge | undefined;
+  return steps.map((step) => {
+    const pricing = kind.pricing?.(step);
+    if (!pricing) return step;
+    const { do: name } = step.action;
+    if (name === 'resize-service' && !runs) {
+      newCharge = pricing.after;
+      return step;
+    }
+    if (name === 'stop-service') runs = false;
+    const room = kind.roomFor?.(step);
+    const started = name === 'start-service' ? newCharge : undefined;
+    const after = started ?? room?.after ?? pricing.after;
+    if (pricing.before === free && after === free) return step;
+    return { ...step, cost: costOf({ ...pricing, after }) };
+  });
+}
