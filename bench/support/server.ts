@@ -29,6 +29,7 @@ async function startServer({ variant, database }: ServerSettings): Promise<strin
     accounts: { accounts },
     clock: systemClock,
     random: systemRandom,
+    rateLimitPerSecond: null,
     eventLoop: variant === 'control plane' ? systemEventLoop : commitAtOnce,
     logger: pino({ level: 'warn' }),
   });

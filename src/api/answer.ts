@@ -1,26 +1,30 @@
 /** What one answer of the API tells; the table of outcomes is in outcome.ts. */
 import { z } from 'zod';
 import { parseRetryAfter, type Sensitive } from '../base/index.ts';
+import * as form from './field-forms.ts';
 import type { Outcome } from './outcome.ts';
 import { presentable, secretsOf } from './presentable.ts';
+import type { Reader } from './readers.ts';
+import { Misread, isObject, type Reading } from './reading.ts';
 import type { HttpReply } from './transport.ts';
-import * as wire from './wire.ts';
 
-interface Question<Schema extends z.ZodType> {
+interface Question<Value> {
   /** Which object is asked for. */
   readonly id?: string;
   readonly body?: unknown;
-  readonly answer: Schema;
+  readonly answer: Reader<Value>;
   /** The answer is plain text, not JSON. */
   readonly text?: boolean;
 }
 
-export function readAnswer<Schema extends z.ZodType>(
+/** `notes`: told what of the answer could not be read. */
+export function readAnswer<Value>(
   reply: HttpReply,
-  question: Question<Schema>,
+  question: Question<Value>,
   credential: Sensitive<string> | undefined,
   wallMs: number,
-): Outcome<z.infer<Schema>> {
+  notes: Omit<Reading, 'secrets'>,
+): Outcome<Value> {
   if (reply.kind !== 'reply') return reply;
   const isJson = !question.text || reply.status >= 300;
   if (isJson && hasTooMany(reply.body)) {
@@ -29,29 +33,26 @@ export function readAnswer<Schema extends z.ZodType>(
       reason: `a ${reply.status} with more than ${mostMembers} maps and lists in it`,
     };
   }
-  const body = parseJson(reply.body);
+  const body = isJson ? parseJson(reply.body) : reply.body;
+  const secrets = [...(credential ? [credential.reveal()] : []), ...secretsOf(question.body)];
   if (reply.status >= 200 && reply.status < 300) {
-    const parsed = question.answer.safeParse(question.text ? reply.body : body);
-    if (parsed.success) return ofTheRightOne(parsed.data, question, reply.status);
-    const issue = parsed.error.issues[0];
-    const where = issue?.path.join('.') || 'the body';
-    return {
-      kind: 'unknown',
-      reason: `a ${reply.status} that can't be read (${where}: ${issue?.message})`,
-    };
+    const value = question.answer.read(body, { ...notes, secrets });
+    if (value instanceof Misread) {
+      return { kind: 'unknown', reason: `a ${reply.status} that can't be read (${value.message})` };
+    }
+    return ofTheRightOne(value, question, reply.status);
   }
-  const error = wire.errorBody.safeParse(body);
+  const error = readError(body);
   // A 408 says only that the server stopped waiting, not how much it had read.
   const definite =
     (reply.status >= 400 && reply.status < 500 && reply.status !== 408) || reply.status === 503;
-  if (!error.success || !definite) {
+  if (!error || !definite) {
     return {
       kind: 'unknown',
-      reason: `status ${reply.status} ${error.success ? '' : 'without an error object'}`.trim(),
+      reason: `status ${reply.status} ${error ? '' : 'without an error object'}`.trim(),
     };
   }
-  const { code, message } = error.data.error;
-  const secrets = [...(credential ? [credential.reveal()] : []), ...secretsOf(question.body)];
+  const { code, message } = error;
   if (saysUnderWay.test(code)) {
     const reason = `status ${reply.status} ${presentable(code, secrets)}: what was sent with this key before is under way`;
     return { kind: 'unknown', reason };
@@ -65,33 +66,30 @@ export function readAnswer<Schema extends z.ZodType>(
   };
 }
 
+/** §7: an `error` object with `code` and `message`, in any form that either can be read in. */
+function readError(body: unknown): { readonly code: string; readonly message: string } | undefined {
+  const error = isObject(body) ? body['error'] : undefined;
+  if (!isObject(error)) return undefined;
+  const code = form.text(error['code']);
+  const message = form.reason(error['message']);
+  if (code === undefined && typeof message !== 'string') return undefined;
+  return { code: code ?? '', message: message ?? '' };
+}
+
 /** A refusal of the repetition, while the request that had the key first may still take effect. */
 const saysUnderWay =
   /^(?=.*idempot)(?!.*reuse).*(in_use|in_progress|in_flight|under_way|outstanding|concurrent|pending|processing)/i;
 
-/** Whose record an answer is, where it is one. */
-const subjects = new Map<z.ZodType, (answer: never) => string>([
-  [wire.service, ({ id }: wire.Service) => id],
-  [wire.wrappedService, ({ service }: z.infer<typeof wire.wrappedService>) => service.id],
-  [wire.volume, ({ id }: wire.Volume) => id],
-  [wire.wrappedVolume, ({ volume }: z.infer<typeof wire.wrappedVolume>) => volume.id],
-  [wire.volumeDeletion, ({ volumeId }: wire.VolumeDeletion) => volumeId],
-  [wire.template, ({ id }: wire.Template) => id],
-  [wire.registry, ({ id }: wire.Registry) => id],
-  [wire.deleted, ({ id }: wire.Deleted) => id],
-]);
-
 /** A record of another object, by mistake or on purpose, tells nothing of the one that was asked for. */
-function ofTheRightOne<Schema extends z.ZodType>(
-  value: z.infer<Schema>,
-  { id, body, answer }: Question<Schema>,
+function ofTheRightOne<Value>(
+  value: Value,
+  { id, body, answer }: Question<Value>,
   status: number,
-): Outcome<z.infer<Schema>> {
-  const subject = subjects.get(answer);
+): Outcome<Value> {
   // What has no id yet has a name.
   const asked = id ?? nameIn(body);
-  const answered = id === undefined ? nameIn(value) : subject?.(value as never);
-  if (!subject || asked === undefined || answered === undefined || isSame(asked, answered)) {
+  const answered = id === undefined ? nameIn(value) : answer.subject?.(value);
+  if (!answer.subject || asked === undefined || answered === undefined || isSame(asked, answered)) {
     return { kind: 'applied', status, value };
   }
   return { kind: 'unknown', reason: `a ${status} that is about ${presentable(answered, [])}, not ${asked}` };

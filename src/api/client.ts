@@ -5,15 +5,16 @@
  *
  * GET answers are wrapped (`{service}`), mutation answers are bare (§4 rule 2); both come out bare here.
  */
-import type { z } from 'zod';
 import { Sensitive, invariant, type Clock } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import { priorities, type Lane, type Limiter } from './limiter.ts';
 import { readAnswer } from './answer.ts';
 import type { CredentialTrust } from './credential-trust.ts';
 import type { Outcome } from './outcome.ts';
+import * as readers from './readers.ts';
+import type { Reader } from './readers.ts';
 import type { HttpRequest, Transport } from './transport.ts';
-import * as wire from './wire.ts';
+import type * as wire from './wire.ts';
 
 export interface ClientOptions {
   /** Base address without `/api` and without a trailing slash. */
@@ -32,16 +33,18 @@ export interface ClientOptions {
   readonly isMeant?: () => boolean;
   /** Added to the priority of every request. */
   readonly urgency?: number;
+  /** How the API writes ids that it does not write in lower case; shared by the clients of one account. */
+  readonly spellings?: Map<string, string>;
 }
 
-interface Call<Schema extends z.ZodType> {
+interface Call<Value> {
   readonly method: HttpRequest['method'];
   /** As in §4, with `{id}`; the label of metrics. */
   readonly endpoint: string;
   readonly id?: string;
   readonly body?: unknown;
   readonly idempotencyKey?: string;
-  readonly answer: Schema;
+  readonly answer: Reader<Value>;
   readonly priority?: number;
   /** `ordinary` unless given. */
   readonly lane?: Lane | undefined;
@@ -57,11 +60,16 @@ interface Call<Schema extends z.ZodType> {
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+const mostSpellings = 20_000;
+
 export class ControlApi {
   readonly #options: ClientOptions;
 
+  readonly #spellings: Map<string, string>;
+
   constructor(options: ClientOptions) {
-    this.#options = options;
+    this.#spellings = options.spellings ?? new Map<string, string>();
+    this.#options = { ...options, spellings: this.#spellings };
   }
 
   /** The same API, whose requests come before all others but account reads. */
@@ -82,38 +90,32 @@ export class ControlApi {
   /** §4 GET /api/catalog; needs no authentication (§5.3). */
   catalog(signal?: AbortSignal): Promise<Outcome<wire.Catalog>> {
     const endpoint = '/api/catalog';
-    return this.#call({ method: 'GET', endpoint, answer: wire.catalog, public: true }, signal);
+    return this.#call({ method: 'GET', endpoint, answer: readers.catalog, public: true }, signal);
   }
 
   /** §5.4: whose `credential` it is; in the lane of heartbeats when these wait for it. */
   me(credential: Sensitive<string>, signal?: AbortSignal, lane?: Lane): Promise<Outcome<wire.Identity>> {
     const [endpoint, priority] = ['/api/me', priorities.accountRead] as const;
-    const call = { endpoint, answer: wire.identity, credential, priority, ...(lane ? { lane } : {}) };
+    const call = { endpoint, answer: readers.identity, credential, priority, ...(lane ? { lane } : {}) };
     return this.#call({ method: 'GET', ...call }, signal);
   }
 
   /** The one read that serves the whole fleet (§4 rule 1: there is no service list). */
   account(signal?: AbortSignal): Promise<Outcome<wire.Account>> {
     return this.#call(
-      { method: 'GET', endpoint: '/api/account', answer: wire.account, priority: priorities.accountRead },
+      { method: 'GET', endpoint: '/api/account', answer: readers.account, priority: priorities.accountRead },
       signal,
     );
   }
 
-  async service(id: string, signal?: AbortSignal): Promise<Outcome<wire.Service>> {
-    const outcome = await this.#call(
-      { method: 'GET', endpoint: '/api/services/{id}', id, answer: wire.wrappedService },
-      signal,
-    );
-    return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.service } : outcome;
+  service(id: string, signal?: AbortSignal): Promise<Outcome<wire.Service>> {
+    return this.#call({ method: 'GET', endpoint: '/api/services/{id}', id, answer: readers.service }, signal);
   }
 
   /** `heartbeat`: it comes before a beat, and must not wait behind all else. */
-  async activities(id: string, signal?: AbortSignal, lane?: Lane): Promise<Outcome<wire.Activity[]>> {
+  activities(id: string, signal?: AbortSignal, lane?: Lane): Promise<Outcome<readonly wire.Activity[]>> {
     const endpoint = '/api/services/{id}/activity';
-    const call = { method: 'GET', endpoint, id, answer: wire.activityList, lane } as const;
-    const outcome = await this.#call(call, signal);
-    return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.activities } : outcome;
+    return this.#call({ method: 'GET', endpoint, id, answer: readers.activities, lane }, signal);
   }
 
   /**
@@ -128,7 +130,7 @@ export class ControlApi {
     permit?: () => boolean,
   ): Promise<Outcome<wire.ActivityAnswer>> {
     const endpoint = '/api/services/{id}/activity';
-    const answer = wire.activityAnswer;
+    const answer = readers.activity;
     return this.#call(
       { method: 'POST', endpoint, id: serviceId, body, idempotencyKey, answer, lane: 'heartbeat', permit },
       signal,
@@ -146,13 +148,8 @@ export class ControlApi {
   }
 
   createService(body: wire.ServiceCreate, idempotencyKey: string): Promise<Outcome<wire.Service>> {
-    return this.#mutate({
-      method: 'POST',
-      endpoint: '/api/services',
-      body,
-      idempotencyKey,
-      answer: wire.service,
-    });
+    const endpoint = '/api/services';
+    return this.#mutate({ method: 'POST', endpoint, body, idempotencyKey, answer: readers.service });
   }
 
   /** §4 PATCH: a present environment map replaces all previous entries (§2). */
@@ -162,12 +159,12 @@ export class ControlApi {
     idempotencyKey: string,
   ): Promise<Outcome<wire.Service>> {
     const endpoint = '/api/services/{id}';
-    return this.#mutate({ method: 'PATCH', endpoint, id, body, idempotencyKey, answer: wire.service });
+    return this.#mutate({ method: 'PATCH', endpoint, id, body, idempotencyKey, answer: readers.service });
   }
 
   actOnService(id: string, body: wire.ServiceAction, idempotencyKey: string): Promise<Outcome<wire.Service>> {
     const endpoint = '/api/services/{id}/actions';
-    return this.#mutate({ method: 'POST', endpoint, id, body, idempotencyKey, answer: wire.service });
+    return this.#mutate({ method: 'POST', endpoint, id, body, idempotencyKey, answer: readers.service });
   }
 
   setSleepPolicy(
@@ -177,48 +174,37 @@ export class ControlApi {
   ): Promise<Outcome<wire.Service>> {
     const endpoint = '/api/services/{id}/sleep';
     const body = { sleepAfterMinutes };
-    return this.#mutate({ method: 'PATCH', endpoint, id, body, idempotencyKey, answer: wire.service });
+    return this.#mutate({ method: 'PATCH', endpoint, id, body, idempotencyKey, answer: readers.service });
   }
 
-  async volume(id: string, signal?: AbortSignal): Promise<Outcome<wire.Volume>> {
-    const outcome = await this.#call(
-      { method: 'GET', endpoint: '/api/volumes/{id}', id, answer: wire.wrappedVolume },
-      signal,
-    );
-    return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.volume } : outcome;
+  volume(id: string, signal?: AbortSignal): Promise<Outcome<wire.Volume>> {
+    return this.#call({ method: 'GET', endpoint: '/api/volumes/{id}', id, answer: readers.volume }, signal);
   }
 
   createVolume(body: wire.VolumeCreate, idempotencyKey: string): Promise<Outcome<wire.Volume>> {
-    return this.#mutate({
-      method: 'POST',
-      endpoint: '/api/volumes',
-      body,
-      idempotencyKey,
-      answer: wire.volume,
-    });
+    const endpoint = '/api/volumes';
+    return this.#mutate({ method: 'POST', endpoint, body, idempotencyKey, answer: readers.volume });
   }
 
   updateVolume(id: string, body: wire.VolumeUpdate, idempotencyKey: string): Promise<Outcome<wire.Volume>> {
     const endpoint = '/api/volumes/{id}';
-    return this.#mutate({ method: 'PATCH', endpoint, id, body, idempotencyKey, answer: wire.volume });
+    return this.#mutate({ method: 'PATCH', endpoint, id, body, idempotencyKey, answer: readers.volume });
   }
 
   /** §4 DELETE: any 2xx with the documented body; `deleting` does not prove release (§3 rule 4). */
   deleteVolume(id: string, idempotencyKey: string): Promise<Outcome<wire.VolumeDeletion>> {
     const endpoint = '/api/volumes/{id}';
-    return this.#mutate({ method: 'DELETE', endpoint, id, idempotencyKey, answer: wire.volumeDeletion });
+    return this.#mutate({ method: 'DELETE', endpoint, id, idempotencyKey, answer: readers.volumeDeletion });
   }
 
   /** §4: built-in ones and those of the account; there is no read of one. */
-  async templates(signal?: AbortSignal): Promise<Outcome<wire.Template[]>> {
-    const endpoint = '/api/templates';
-    const outcome = await this.#call({ method: 'GET', endpoint, answer: wire.templateList }, signal);
-    return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.templates } : outcome;
+  templates(signal?: AbortSignal): Promise<Outcome<wire.Shown<wire.Template>>> {
+    return this.#call({ method: 'GET', endpoint: '/api/templates', answer: readers.templates }, signal);
   }
 
   createTemplate(body: wire.TemplateSpec, idempotencyKey: string): Promise<Outcome<wire.Template>> {
     const endpoint = '/api/templates';
-    return this.#mutate({ method: 'POST', endpoint, body, idempotencyKey, answer: wire.template });
+    return this.#mutate({ method: 'POST', endpoint, body, idempotencyKey, answer: readers.template });
   }
 
   /** §2: replacement, not merge. What `spec` leaves out takes its default again. */
@@ -228,24 +214,22 @@ export class ControlApi {
     idempotencyKey: string,
   ): Promise<Outcome<wire.Template>> {
     const endpoint = '/api/templates/{id}';
-    return this.#mutate({ method: 'PUT', endpoint, id, body, idempotencyKey, answer: wire.template });
+    return this.#mutate({ method: 'PUT', endpoint, id, body, idempotencyKey, answer: readers.template });
   }
 
   deleteTemplate(id: string, body: wire.Deletion, idempotencyKey: string): Promise<Outcome<wire.Deleted>> {
     const endpoint = '/api/templates/{id}';
-    return this.#mutate({ method: 'DELETE', endpoint, id, body, idempotencyKey, answer: wire.deleted });
+    return this.#mutate({ method: 'DELETE', endpoint, id, body, idempotencyKey, answer: readers.deletion });
   }
 
   /** Metadata only (§2); there is no read of one. */
-  async registries(signal?: AbortSignal): Promise<Outcome<wire.Registry[]>> {
-    const endpoint = '/api/registries';
-    const outcome = await this.#call({ method: 'GET', endpoint, answer: wire.registryList }, signal);
-    return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.registries } : outcome;
+  registries(signal?: AbortSignal): Promise<Outcome<wire.Shown<wire.Registry>>> {
+    return this.#call({ method: 'GET', endpoint: '/api/registries', answer: readers.registries }, signal);
   }
 
   createRegistry(body: wire.RegistryCreate, idempotencyKey: string): Promise<Outcome<wire.Registry>> {
     const endpoint = '/api/registries';
-    return this.#mutate({ method: 'POST', endpoint, body, idempotencyKey, answer: wire.registry });
+    return this.#mutate({ method: 'POST', endpoint, body, idempotencyKey, answer: readers.registry });
   }
 
   /** §2: a complete create spec with the same repository. */
@@ -255,40 +239,39 @@ export class ControlApi {
     idempotencyKey: string,
   ): Promise<Outcome<wire.Registry>> {
     const endpoint = '/api/registries/{id}';
-    return this.#mutate({ method: 'PUT', endpoint, id, body, idempotencyKey, answer: wire.registry });
+    return this.#mutate({ method: 'PUT', endpoint, id, body, idempotencyKey, answer: readers.registry });
   }
 
   deleteRegistry(id: string, body: wire.Deletion, idempotencyKey: string): Promise<Outcome<wire.Deleted>> {
     const endpoint = '/api/registries/{id}';
-    return this.#mutate({ method: 'DELETE', endpoint, id, body, idempotencyKey, answer: wire.deleted });
+    return this.#mutate({ method: 'DELETE', endpoint, id, body, idempotencyKey, answer: readers.deletion });
   }
 
   /** §6 rule 1: newest first, at most 100. */
-  async events(id: string, signal?: AbortSignal): Promise<Outcome<wire.ServiceEvent[]>> {
-    const outcome = await this.#call(
-      { method: 'GET', endpoint: '/api/services/{id}/events', id, answer: wire.eventList },
+  events(id: string, signal?: AbortSignal): Promise<Outcome<readonly wire.ServiceEvent[]>> {
+    return this.#call(
+      { method: 'GET', endpoint: '/api/services/{id}/events', id, answer: readers.events },
       signal,
     );
-    return outcome.kind === 'applied' ? { ...outcome, value: outcome.value.events } : outcome;
   }
 
   /** Plain text, with whatever the container wrote in it. */
   logs(id: string, signal?: AbortSignal): Promise<Outcome<string>> {
     const endpoint = '/api/services/{id}/logs';
-    return this.#call({ method: 'GET', endpoint, id, answer: wire.logText, text: true }, signal);
+    return this.#call({ method: 'GET', endpoint, id, answer: readers.logText, text: true }, signal);
   }
 
   /** The shape of the answer is not documented (§4 "Gaps in endpoints"). */
   metrics(id: string, minutes: wire.MetricsMinutes, signal?: AbortSignal): Promise<Outcome<unknown>> {
     const endpoint = '/api/services/{id}/metrics';
     const query = `minutes=${minutes}`;
-    return this.#call({ method: 'GET', endpoint, id, query, answer: wire.undocumented }, signal);
+    return this.#call({ method: 'GET', endpoint, id, query, answer: readers.undocumented }, signal);
   }
 
   /** Runs a command in the container; the shape of the answer is not documented. */
   exec(id: string, body: wire.ExecRequest, idempotencyKey: string): Promise<Outcome<unknown>> {
     const endpoint = '/api/services/{id}/exec';
-    return this.#mutate({ method: 'POST', endpoint, id, body, idempotencyKey, answer: wire.undocumented });
+    return this.#mutate({ method: 'POST', endpoint, id, body, idempotencyKey, answer: readers.undocumented });
   }
 
   /** The URL is private (§4 rule 7). */
@@ -299,24 +282,19 @@ export class ControlApi {
       endpoint,
       id,
       idempotencyKey,
-      answer: wire.browserSession,
+      answer: readers.browserSession,
     });
     return outcome.kind === 'applied' ? { ...outcome, value: new Sensitive(outcome.value.url) } : outcome;
   }
 
   /** A mutation is never aborted once it waits for its turn: a sent request can't be called back. */
-  #mutate<Schema extends z.ZodType>(
-    call: Call<Schema> & { idempotencyKey: string },
-  ): Promise<Outcome<z.infer<Schema>>> {
+  #mutate<Value>(call: Call<Value> & { idempotencyKey: string }): Promise<Outcome<Value>> {
     return this.#call({ ...call, priority: priorities.mutation });
   }
 
-  async #call<Schema extends z.ZodType>(
-    call: Call<Schema>,
-    signal?: AbortSignal,
-  ): Promise<Outcome<z.infer<Schema>>> {
+  async #call<Value>(call: Call<Value>, signal?: AbortSignal): Promise<Outcome<Value>> {
     const { limiter, clock, metrics, urgency = 0 } = this.#options;
-    let outcome: Outcome<z.infer<Schema>>;
+    let outcome: Outcome<Value>;
     let started = false;
     try {
       outcome = await limiter.run(
@@ -345,10 +323,7 @@ export class ControlApi {
     return outcome;
   }
 
-  async #exchange<Schema extends z.ZodType>(
-    call: Call<Schema>,
-    signal: AbortSignal | undefined,
-  ): Promise<Outcome<z.infer<Schema>>> {
+  async #exchange<Value>(call: Call<Value>, signal: AbortSignal | undefined): Promise<Outcome<Value>> {
     const { trust, isMeant } = this.#options;
     const { lane = 'ordinary', permit: mayAct = this.#options.mayAct } = call;
     if (call.method !== 'GET' && mayAct?.() === false) {
@@ -379,16 +354,25 @@ export class ControlApi {
       },
       signal,
     );
-    const outcome = readAnswer(reply, call, credential, this.#options.clock.wallMs());
+    const outcome = readAnswer(reply, call, credential, this.#options.clock.wallMs(), {
+      note: (resource, { field, decides }) =>
+        this.#options.metrics.apiUnreadable.inc({ resource, field, decides: String(decides) }),
+      spelled: (id, shown) => this.#spelled(id, shown),
+    });
     if (outcome.kind === 'refused' && outcome.status === 401) trust?.rejected();
     return outcome;
   }
 
-  /** Ids are UUIDs (§2), so that nothing else can get into a path. */
-  #path(call: Call<z.ZodType>): string {
+  #spelled(id: string, shown: string): void {
+    if (this.#spellings.size >= mostSpellings) this.#spellings.clear();
+    this.#spellings.set(id, shown);
+  }
+
+  /** Ids are UUIDs (§2), so that nothing else can get into a path; as the API writes them, because it may compare texts. */
+  #path(call: Pick<Call<unknown>, 'endpoint' | 'id' | 'query'>): string {
     const query = call.query === undefined ? '' : `?${call.query}`;
     if (call.id === undefined) return `${call.endpoint}${query}`;
     invariant(uuidPattern.test(call.id), `an id in a path must be a UUID, not ${JSON.stringify(call.id)}`);
-    return `${call.endpoint.replace('{id}', call.id)}${query}`;
+    return `${call.endpoint.replace('{id}', this.#spellings.get(call.id) ?? call.id)}${query}`;
   }
 }

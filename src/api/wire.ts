@@ -8,17 +8,15 @@
  * the contract names it or nothing can be done without it (`id`).
  */
 import { z } from 'zod';
+import type { Service } from './wire-answers.ts';
+
+export * from './wire-answers.ts';
 
 /** §2 "Shared value rule": an integer greater than 0, at most 2^53-1. */
 export const revision = z.int().positive();
-/** As answered: one that can't be is told of its own object, and keeps nobody from reading the others. */
-const shownRevision = z.number();
 /** Micro-USD; 1 USD = 1,000,000. §2 Account: between -(2^53-1) and 2^53-1. */
 export const micros = z.int();
 const uuid = z.guid();
-/** An unknown member reads as absent when the API answers null for "none". */
-const maybe = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();
-
 export const limits = {
   volumesPerAccount: 50,
   templatesPerAccount: 50,
@@ -33,6 +31,7 @@ export const limits = {
 
 // ---- errors (§7) -------------------------------------------------------------------------------------
 
+/** The documented form; the client reads others, too (answer.ts). */
 export const errorBody = z.looseObject({ error: z.looseObject({ code: z.string(), message: z.string() }) });
 
 // ---- services (§2) -----------------------------------------------------------------------------------
@@ -91,32 +90,12 @@ export type ServiceAction = z.infer<typeof serviceAction>;
 
 export const sleepRequest = z.strictObject({ sleepAfterMinutes });
 
-/**
- * A service as answered. The contract names state, revision, resources, resolved geography, endpoint and the
- * names of environment variables (§2 "Known fields"), without giving each its key; the keys here are the
- * reference control plane's, and everything but `id` may be missing.
- */
-export const service = z.looseObject({
-  id: uuid,
-  name: z.string().optional(),
-  state: z.string().optional(),
-  revision: shownRevision.optional(),
-  resources: maybe(z.looseObject({ gpuCount: z.number(), cpu: z.number(), memoryGb: z.number() })),
-  region: maybe(z.string()),
-  geography: maybe(z.string()),
-  image: maybe(z.string()),
-  command: maybe(z.array(z.string())),
-  httpPort: maybe(z.int()),
-  endpoint: maybe(z.string()),
-  environmentNames: maybe(z.array(z.string())),
-  volumeId: maybe(z.string()),
-  sleepAfterMinutes: maybe(z.int()),
-  hourlyMicros: maybe(micros),
-  error: maybe(z.string()),
-});
-export type Service = z.infer<typeof service>;
-
-export const wrappedService = z.looseObject({ service });
+/** All three members, or nothing. */
+export function wholeResources(shown: Service['resources']): ServiceResources | undefined {
+  const { gpuCount, cpu, memoryGb } = shown ?? {};
+  const isWhole = gpuCount !== undefined && cpu !== undefined && memoryGb !== undefined;
+  return isWhole ? { gpuCount, cpu, memoryGb } : undefined;
+}
 
 // ---- volumes (§2) ------------------------------------------------------------------------------------
 
@@ -139,30 +118,11 @@ export const volumeUpdate = z
   });
 export type VolumeUpdate = z.infer<typeof volumeUpdate>;
 
-export const volume = z.looseObject({
-  id: uuid,
-  name: z.string().optional(),
-  mode: maybe(z.string()),
-  serviceId: maybe(z.string()),
-  status: z.string().optional(),
-  revision: shownRevision.optional(),
-  region: maybe(z.string()),
-  geography: maybe(z.string()),
-  sizeGb: maybe(z.int()),
-  requestedSizeGb: maybe(z.int()),
-  provisioned: maybe(z.boolean()),
-  hourlyMicros: maybe(micros),
-  error: maybe(z.string()),
-});
-export type Volume = z.infer<typeof volume>;
-
-export const wrappedVolume = z.looseObject({ volume });
-export const volumeDeletion = z.looseObject({
-  volumeId: uuid,
-  operationId: z.string(),
-  status: z.literal('deleting'),
-});
-export type VolumeDeletion = z.infer<typeof volumeDeletion>;
+/** §4 DELETE: its status is `deleting`. */
+export interface VolumeDeletion {
+  readonly volumeId: string;
+  readonly operationId?: string;
+}
 
 // ---- activities (§2, §4 rule 6, §6) ------------------------------------------------------------------
 
@@ -175,21 +135,19 @@ export const activityRequest = z.strictObject({
 export type ActivityRequest = z.infer<typeof activityRequest>;
 
 /** §2 "Activity record": 30 and 300 by the contract; what is answered counts. */
-export const activityAnswer = z.looseObject({
-  heartbeatSeconds: z.number().positive().max(86_400),
-  expiresInSeconds: z.number().positive().max(604_800),
-});
-export type ActivityAnswer = z.infer<typeof activityAnswer>;
+export interface ActivityAnswer {
+  readonly heartbeatSeconds: number;
+  readonly expiresInSeconds: number;
+}
 
 /** The fields of a list record are not shown (§4 "Gaps"); any entry protects. */
-export const activity = z.looseObject({
-  id: z.string().optional(),
-  name: z.string().optional(),
-  released: z.boolean().optional(),
-  fresh: z.boolean().optional(),
-});
-export type Activity = z.infer<typeof activity>;
-export const activityList = z.looseObject({ activities: z.array(activity) });
+export interface Activity {
+  readonly [field: string]: unknown;
+  readonly id?: string;
+  readonly name?: string;
+  readonly released?: boolean;
+  readonly fresh?: boolean;
+}
 
 // ---- templates (§2) ----------------------------------------------------------------------------------
 
@@ -222,31 +180,10 @@ export type TemplateUpdate = z.infer<typeof templateUpdate>;
 export const deletion = z.strictObject({ revision });
 export type Deletion = z.infer<typeof deletion>;
 
-/**
- * The fields of a returned template are not shown beyond those of its specification (§2 "Gaps"). Built-in ones need
- * not have a UUID: they are never in a path.
- */
-export const template = z.looseObject({
-  id: z.string().min(1),
-  name: z.string().optional(),
-  revision: shownRevision.optional(),
-  builtIn: maybe(z.boolean()),
-  description: maybe(z.string()),
-  image: maybe(z.string()),
-  command: maybe(z.array(z.string())),
-  resources: maybe(z.looseObject({ gpuCount: z.number(), cpu: z.number(), memoryGb: z.number() })),
-  httpPort: maybe(z.int()),
-  containerDiskGb: maybe(z.number()),
-  workspaceGb: maybe(z.number()),
-  sleepAfterMinutes: maybe(z.int()),
-  requiredEnvironment: maybe(z.array(z.string())),
-});
-export type Template = z.infer<typeof template>;
-export const templateList = z.looseObject({ templates: z.array(template) });
-
 /** Of a template or a registry. */
-export const deleted = z.looseObject({ id: z.string(), deleted: z.literal(true) });
-export type Deleted = z.infer<typeof deleted>;
+export interface Deleted {
+  readonly id: string;
+}
 
 // ---- image registries (§2) ---------------------------------------------------------------------------
 
@@ -259,30 +196,6 @@ export type RegistryCreate = z.infer<typeof registryCreate>;
 
 export const registryRotation = z.strictObject({ revision, spec: registryCreate });
 export type RegistryRotation = z.infer<typeof registryRotation>;
-
-/** The metadata's fields are not shown (§2 "Gaps"), but that it lists the linked services: each as an id, or more. */
-export const registry = z.looseObject({
-  id: uuid,
-  repository: z.string().optional(),
-  revision: shownRevision.optional(),
-  linkedServices: maybe(
-    z.array(
-      z.union([
-        z.string(),
-        z.looseObject({
-          id: z.string(),
-          name: maybe(z.string()),
-          state: maybe(z.string()),
-          usesCurrentCredentials: maybe(z.boolean()),
-        }),
-      ]),
-    ),
-  ),
-  /** Of unknown form: a time, or null before the first rotation. */
-  rotatedAt: z.unknown().optional(),
-});
-export type Registry = z.infer<typeof registry>;
-export const registryList = z.looseObject({ registries: z.array(registry) });
 
 // ---- what runs (§4) ----------------------------------------------------------------------------------
 
@@ -298,62 +211,9 @@ export type MetricsMinutes = (typeof metricsMinutes)[number];
 export const metricsQuery = z.object({ minutes: z.enum(metricsMinutes) });
 
 /** §6 rule 1. */
-export const serviceEvent = z.looseObject({ message: z.string(), created_at: z.int() });
-export type ServiceEvent = z.infer<typeof serviceEvent>;
-export const eventList = z.looseObject({ events: z.array(serviceEvent) });
-
-export const logText = z.string();
-export const browserSession = z.looseObject({ url: z.string() });
-/** Any JSON value; `undefined` is what is not JSON. */
-export const undocumented = z.unknown().refine((value) => value !== undefined, 'is not JSON');
-
-// ---- account, identity, catalog (§2) -----------------------------------------------------------------
-
-export const ledgerEntry = z.looseObject({
-  id: z.string().optional(),
-  amountMicros: maybe(micros),
-  description: maybe(z.string()),
-  createdAt: maybe(z.int()),
-});
-export type LedgerEntry = z.infer<typeof ledgerEntry>;
-
-export const account = z.looseObject({
-  balanceMicros: micros,
-  currency: z.string(),
-  services: z.array(service),
-  volumes: z.array(volume),
-  ledger: z.array(ledgerEntry),
-});
-export type Account = z.infer<typeof account>;
-
-/** Identity fields are not shown (§2 "Gaps"): one of another type is as good as none. */
-export const identity = z.looseObject({
-  id: maybe(z.union([z.string(), z.int().transform(String)])).catch(undefined),
-  email: maybe(z.string()).catch(undefined),
-  emailVerified: maybe(z.boolean()).catch(undefined),
-});
-export type Identity = z.infer<typeof identity>;
-
-/** Region fields are not shown (§2 "Gaps"). */
-export const region = z.looseObject({
-  name: maybe(z.string()).catch(undefined),
-  geographies: maybe(z.array(z.unknown())).catch(undefined),
-});
-export type Region = z.infer<typeof region>;
-
-export const catalog = z.looseObject({
-  regions: z.array(region),
-  templates: z.array(z.looseObject({})),
-  gpuCatalog: z.array(
-    z.looseObject({
-      model: z.string(),
-      name: z.string(),
-      memoryGb: z.array(z.number()),
-      fullMemoryGb: z.number(),
-    }),
-  ),
-  currency: z.string(),
-  browserEnabled: z.boolean(),
-  payment: z.looseObject({ provider: z.string(), status: z.string(), mode: z.string().optional() }),
-});
-export type Catalog = z.infer<typeof catalog>;
+export interface ServiceEvent {
+  readonly [field: string]: unknown;
+  readonly message: string;
+  /** Unix milliseconds; 0 when it can't be read. */
+  readonly created_at: number;
+}

@@ -77,6 +77,11 @@ export class UnitOfWork {
     if (this.#open) this.#end(this.#open);
   }
 
+  /** Whether everything in memory and database is durable. */
+  get isDurable(): boolean {
+    return !this.#open;
+  }
+
   /** Calls `read` when everything in memory and database is durable: at once, or after the open group. */
   whenDurable(read: () => void): void {
     if (!this.#open) return read();

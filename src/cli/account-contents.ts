@@ -10,7 +10,7 @@ import type { AccountContents } from './survey.ts';
 export interface ReadAccount {
   readonly account: AccountConnection;
   readonly contents: AccountContents;
-  /** What this API does not serve, for people. */
+  /** What this API does not serve, or shows in a form that can't be read, for people. */
   readonly missing: readonly string[];
 }
 
@@ -35,9 +35,11 @@ export async function readAccounts(
 async function readAccount(account: AccountConnection, stopped: AbortSignal): Promise<ReadAccount> {
   const { api, key } = account;
   const missing: string[] = [];
-  const listed = <Item>(what: string, outcome: Outcome<Item[]>): readonly Item[] => {
+  const listed = <Item>(what: string, outcome: Outcome<wire.Shown<Item>>): readonly Item[] => {
     if (outcome.kind !== 'refused' || outcome.status !== 404) {
-      return answerTo(`read the ${what} of the account ${key}`, outcome, stopped);
+      const { items, unidentified } = answerTo(`read the ${what} of the account ${key}`, outcome, stopped);
+      missing.push(...describeUnidentified(key, what, unidentified));
+      return items;
     }
     missing.push(`the account ${key} has no list of ${what} (404)`);
     return [];
@@ -47,7 +49,9 @@ async function readAccount(account: AccountConnection, stopped: AbortSignal): Pr
     api.templates(stopped),
     api.registries(stopped),
   ]);
-  const { services, volumes } = answerTo(`read the account ${key}`, whole, stopped);
+  const { services, volumes, unidentified } = answerTo(`read the account ${key}`, whole, stopped);
+  missing.push(...describeUnidentified(key, 'services', unidentified.services));
+  missing.push(...describeUnidentified(key, 'volumes', unidentified.volumes));
   const contents = {
     services,
     volumes,
@@ -55,6 +59,19 @@ async function readAccount(account: AccountConnection, stopped: AbortSignal): Pr
     registries: listed('registries', registries),
   };
   return { account, contents, missing };
+}
+
+function describeUnidentified(
+  key: string,
+  what: string,
+  unidentified: readonly { readonly unreadable?: readonly wire.Unreadable[] }[],
+): string[] {
+  const [problem] = unidentified[0]?.unreadable ?? [];
+  if (!problem) return [];
+  const { field, found, expected } = problem;
+  return [
+    `the account ${key} shows ${unidentified.length} ${what} that can't be identified (${field}: expected ${expected}, found ${found})`,
+  ];
 }
 
 /** The list has the built-in ones, too; where they don't say so, the catalog names them (§2 "Template"). */

@@ -72,6 +72,9 @@ export async function connected<Result>(
   const keys = new AccountKeys(environment);
   const accounts = chosen.map(([key, { spec, origin }]) => {
     const [namespace = '', name = ''] = key.split('/');
+    const pinned = fleet?.store.identityPin(key)?.origin;
+    const hold = keys.holdOf({ name: key, spec, origin }, pinned, fleet?.snapshot);
+    if (hold) throw new UserError(hold.message, 'nothing was sent');
     const found = keys.keyOf({ name: key, spec, origin }, fleet?.snapshot);
     if (found.kind === 'none')
       throw new UserError(`there is no API key for the account ${key}`, found.remedy);

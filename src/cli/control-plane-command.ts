@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { ControlPlaneConfig } from '../control-plane/config.ts';
+import type { EgressMode } from '../control-plane/docker/config.ts';
 import type { RuntimeFactory } from '../control-plane/runtime.ts';
 import { createLogger, createProcessRegistry, type LogLevel } from '../telemetry/index.ts';
 import { print, untilStopped, type Context } from './context.ts';
@@ -11,11 +13,12 @@ interface ControlPlaneFlags {
   readonly database: string;
   readonly accounts: string;
   readonly config?: string;
-  readonly rateLimit?: number;
+  readonly rateLimit?: number | null;
   readonly timeScale: number;
   readonly runtime: 'simulated' | 'docker';
   readonly dockerSocket?: string;
   readonly publishHost: string;
+  readonly egress: EgressMode;
   readonly logLevel: LogLevel;
 }
 
@@ -37,7 +40,11 @@ export function defineControlPlane(command: Command, context: Context): void {
       'HOST:PORT of metrics, fault injection and the journal of requests; keep it private',
       parseAddress,
     )
-    .option('--rate-limit <rate>', 'requests per second and account, as N/s', parseRate)
+    .option(
+      '--rate-limit <rate>',
+      'requests per second and account, as N/s, or none; default 1000/s, in bursts of 2000',
+      (text) => (text === 'none' ? null : parseRate(text)),
+    )
     .option(
       '--time-scale <factor>',
       'lifecycle, idle sleep and charging go this much faster',
@@ -56,6 +63,14 @@ export function defineControlPlane(command: Command, context: Context): void {
       parsePublishHost,
       '127.0.0.1',
     )
+    .addOption(
+      new Option(
+        '--egress <mode>',
+        'what real containers may reach: "enforce" sets firewall rules on this machine (internet only; needs root), "external" leaves it to yours, "open" restricts nothing',
+      )
+        .choices(['enforce', 'external', 'open'])
+        .default('enforce'),
+    )
     .addOption(logLevelOption('warn'))
     .action((flags: ControlPlaneFlags) => serve(flags, context));
 }
@@ -64,13 +79,12 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   // A server of its own, with its libraries: no other command waits for them.
   const { defaultConfig, parseAccounts, parseConfig, startControlPlane } =
     await import('../control-plane/main.ts');
-  const { withoutMadeUpGpus } = await import('../control-plane/docker/config.ts');
   const { config: file } = flags;
-  const config =
+  const given =
     file === undefined ? defaultConfig : parseConfig(readTextFile(file, 'the configuration'), file);
   const accounts = readTextFile(flags.accounts, 'the accounts file');
-  const credentials = config.identity ? 'keys and tokens' : 'keys';
-  const runtime = await runtimeOf(flags, context);
+  const credentials = given.identity ? 'keys and tokens' : 'keys';
+  const { runtime, config } = await runtimeOf(flags, given, context);
   const server = await startControlPlane({
     listen: flags.listen,
     ...(flags.adminListen && { adminListen: flags.adminListen, metrics: createProcessRegistry() }),
@@ -78,7 +92,8 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
     accounts: parseAccounts(accounts, flags.accounts, credentials),
     ...(flags.rateLimit !== undefined && { rateLimitPerSecond: flags.rateLimit }),
     timeScale: flags.timeScale,
-    ...(runtime ? { runtime, config: withoutMadeUpGpus(config) } : { config }),
+    ...(runtime && { runtime }),
+    config,
     clock: context.clock,
     random: context.random,
     logger: createLogger(flags.logLevel),
@@ -95,11 +110,24 @@ function parsePublishHost(text: string): string {
   throw new InvalidArgumentError('expected an IP address at which others reach this machine');
 }
 
-/** Undefined: simulated. Throws a `UserError` when there is no container engine. */
-async function runtimeOf(flags: ControlPlaneFlags, context: Context): Promise<RuntimeFactory | undefined> {
-  if (flags.runtime === 'simulated') return undefined;
-  // Its library is large, and no other command needs it.
-  const { connectEngine, dockerRuntime, engineAddress } = await import('../control-plane/docker/connect.ts');
+interface ChosenRuntime {
+  /** Absent: simulated. */
+  readonly runtime?: RuntimeFactory;
+  readonly config: ControlPlaneConfig;
+}
+
+/** Throws a `UserError` when there is no container engine, or it can't be used as it was asked for. */
+async function runtimeOf(
+  flags: ControlPlaneFlags,
+  given: ControlPlaneConfig,
+  context: Context,
+): Promise<ChosenRuntime> {
+  if (flags.runtime === 'simulated') return { config: given };
+  // No other command needs it.
+  const { connectEngine, dockerOptions, dockerRuntime, engineAddress, withoutMadeUpGpus } =
+    await import('../control-plane/docker/connect.ts');
+  const config = withoutMadeUpGpus(given);
   const address = engineAddress(flags.dockerSocket, context.environment['DOCKER_HOST']);
-  return dockerRuntime(await connectEngine(address), { host: flags.publishHost });
+  const engine = await connectEngine(address);
+  return { config, runtime: dockerRuntime(engine, await dockerOptions(config, { ...flags, address })) };
 }

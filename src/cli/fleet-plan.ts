@@ -85,7 +85,13 @@ function burnOf({ accounts }: Manager): bigint {
   );
 }
 
-const blindReasons = new Set(['ApiUnreachable', 'CredentialRejected', 'IdentityChanged']);
+const blindReasons = new Set([
+  'ApiUnreachable',
+  'CredentialRejected',
+  'IdentityChanged',
+  'OriginChanged',
+  'OriginNotAllowed',
+]);
 
 function unreadable(results: ReadonlyMap<ObjectKey, PassResult>, snapshot: DesiredSnapshot): string[] {
   const messages = new Set<string>();

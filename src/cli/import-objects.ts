@@ -3,6 +3,7 @@
  * that a plan finds nothing to do; what is hidden, or would not come back the same, is left out as a gap.
  */
 import type { wire } from '../api/index.ts';
+import { wholeResources } from '../api/wire.ts';
 import { parseBeacon, readVolumeMark, withoutTemplateMark } from '../plan/index.ts';
 import { annotations } from '../resources/index.ts';
 import { brief, type Draft, type Gap } from './import-draft.ts';
@@ -33,8 +34,8 @@ export function serviceDraft(holding: Of<'ContainerService'>, place: Place, stor
       serviceName: value.name,
       region: present(value.region),
       image: present(value.image),
-      command: listed(value.command),
-      resources: resourcesOf(value),
+      command: typeof value.command === 'string' ? undefined : listed(value.command),
+      resources: wholeResources(value.resources),
       httpPort: present(value.httpPort),
       storage,
       sleepAfterMinutes: sleepOf(value),
@@ -43,7 +44,7 @@ export function serviceDraft(holding: Of<'ContainerService'>, place: Place, stor
       adopt: { id: value.id },
     },
     needed: ['region', 'image', 'resources'],
-    gaps: [...geographyGap(value.geography), environmentGap(value), ...stateGap(value)],
+    gaps: [...geographyGap(value.geography), ...commandGap(value), environmentGap(value), ...stateGap(value)],
   };
 }
 
@@ -61,6 +62,13 @@ function environmentGap({ environmentNames }: wire.Service): Gap {
     why: `values of variables are never shown (${shown}). Without it the service keeps its own; if given, it is the whole environment`,
     example: names.length === 0 ? [] : ['env:', ...names.map(environmentLine)],
   };
+}
+
+/** One text has to be split as the provider's shell would. */
+function commandGap({ command }: wire.Service): Gap[] {
+  if (typeof command !== 'string') return [];
+  const why = `it is shown as one text (${brief(command)}), and has to be written as a list`;
+  return [{ field: 'command', why, example: ['command: [FILL-IN]'] }];
 }
 
 function environmentLine(name: string): string {
@@ -107,7 +115,7 @@ export function templateDraft(holding: Of<'ServiceTemplate'>, place: Place): Dra
       description: withoutTemplateMark(value.description ?? '') || undefined,
       image: present(value.image),
       command: listed(value.command),
-      resources: resourcesOf(value),
+      resources: wholeResources(value.resources),
       httpPort: present(value.httpPort),
       containerDiskGb: present(value.containerDiskGb),
       workspaceGb: present(value.workspaceGb),
@@ -179,11 +187,6 @@ function geographyGap(geography: string | null | undefined): Gap[] {
       example: [`geography: ${JSON.stringify(geography)}`],
     },
   ];
-}
-
-function resourcesOf({ resources }: wire.Service | wire.Template): object | undefined {
-  if (!resources) return undefined;
-  return { gpuCount: resources.gpuCount, cpu: resources.cpu, memoryGb: resources.memoryGb };
 }
 
 /** The API's null is "none", which a document says by leaving the field out. */

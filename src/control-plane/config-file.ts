@@ -93,6 +93,26 @@ const identity = z.strictObject({
   algorithms: z.array(z.enum(asymmetricAlgorithms)).min(1).default(asymmetricAlgorithms),
 });
 
+const destination = z.strictObject({
+  to: z.union(
+    [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+    'must be an address, or a network as ADDRESS/LENGTH',
+  ),
+  port: z.int().min(1).max(65_535).optional(),
+});
+
+const containers = z.strictObject({
+  registries: z.array(z.string().min(1).max(255)).default([]),
+  gpus: z
+    .array(
+      z.strictObject({ id: z.string().regex(/^[\w.:-]{1,64}$/, 'must be the id of a device'), model: name }),
+    )
+    .default([]),
+  egress: z
+    .strictObject({ allow: z.array(destination).default([]), deny: z.array(destination).default([]) })
+    .prefault({}),
+});
+
 const gpus = { h100: 100_000, a100: 100_000, l4: 100_000 };
 
 const configFile = z.strictObject({
@@ -156,6 +176,7 @@ const configFile = z.strictObject({
   ]),
   browserEnabled: z.boolean().default(false),
   metricsEnabled: z.boolean().default(true),
+  containers: containers.prefault({}),
   identity: identity.nullable().default(null),
 });
 
@@ -181,6 +202,10 @@ function mistakeIn(config: ControlPlaneConfig): Mistake | undefined {
         firstOf(geographies, (one, place) => unknownModelIn(one.gpus, models, [...path, place, 'gpus']))
       );
     }) ??
+    repetitionIn(config.containers.gpus, 'id', ['containers', 'gpus']) ??
+    firstOf(config.containers.gpus, (device, index) =>
+      unknownModelIn({ [device.model]: 1 }, models, ['containers', 'gpus', index]),
+    ) ??
     firstOf(gpuCatalog, (model, index) => sliceMistakeIn(model, ['gpuCatalog', index, 'memoryGb'])) ??
     firstOf(templates, (template, index) => templateMistakeIn(template, config, ['templates', index]))
   );

@@ -57,6 +57,19 @@ export interface IdentityConfig {
   readonly algorithms: readonly string[];
 }
 
+/** Of `--runtime docker`. */
+export interface ContainersConfig {
+  /** `HOST` or `HOST:PORT`: registries that images may come from although they are not public. */
+  readonly registries: readonly string[];
+  /** The GPUs of the machine: ids as the container engine knows them. */
+  readonly gpus: readonly { readonly id: string; readonly model: string }[];
+  /** What containers may reach beside the internet, and what of that they may not. */
+  readonly egress: {
+    readonly allow: readonly { readonly to: string; readonly port?: number | undefined }[];
+    readonly deny: readonly { readonly to: string; readonly port?: number | undefined }[];
+  };
+}
+
 export interface ControlPlaneConfig {
   readonly regions: readonly RegionConfig[];
   readonly gpuCatalog: readonly GpuModel[];
@@ -70,6 +83,7 @@ export interface ControlPlaneConfig {
   readonly metricsEnabled: boolean;
   /** Null: API keys only. */
   readonly identity: IdentityConfig | null;
+  readonly containers: ContainersConfig;
 }
 
 /** The id is a UUID that stays the same over versions. */

@@ -5,6 +5,9 @@
  * - What can't be read as HTTP, or comes too slowly, has no request to answer to: the connection gets the error
  *   form itself (§7), and ends. But where an answer is due to an earlier request, that answer would be mistaken for
  *   this one: such a connection is only cut, and the client knows that it knows nothing.
+ *   Either way it is cut soon, whether the client takes part in the end or not.
+ * - An answer that was given has to be taken within `sendMs`: who does not read is cut.
+ * - One address has so many connections at most.
  * - Closing cuts the connections that are not in use. Each other one ends with its last answer, or, with whatever
  *   is on it, when the grace is over: nobody can hold the listener open.
  */
@@ -12,6 +15,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { errorJson } from './errors.ts';
+import { networkOf } from './network.ts';
 
 interface Use {
   /** Answers that have not been sent. */
@@ -20,13 +24,26 @@ interface Use {
   overtaken: IncomingMessage | undefined;
 }
 
+export interface ConnectionLimits {
+  readonly connectionsPerAddress: number;
+  readonly sendMs: number;
+}
+
+/** For a client to read why its connection ends. */
+const lingerMs = 2_000;
+
 export class Connections {
   readonly #server: Server;
+  readonly #clock: Clock;
+  readonly #limits: ConnectionLimits;
   readonly #uses = new Map<Socket, Use>();
+  readonly #countOf = new Map<string, number>();
   #isClosing = false;
 
-  constructor(server: Server) {
+  constructor(server: Server, clock: Clock, limits: ConnectionLimits) {
     this.#server = server;
+    this.#clock = clock;
+    this.#limits = limits;
     // Node takes a connection for idle whose answer is complete, but has not been sent.
     server.closeIdleConnections = () => this.#cutAllUnused();
     server.on('connection', (socket) => this.#opened(socket));
@@ -36,10 +53,10 @@ export class Connections {
   }
 
   /** Cuts what is not in use, now and from now on, and everything after `graceMs`; returns how to call that off. */
-  close(clock: Clock, graceMs: number): () => void {
+  close(graceMs: number): () => void {
     this.#isClosing = true;
     this.#cutAllUnused();
-    const timer = clock.after(graceMs, () => this.#server.closeAllConnections());
+    const timer = this.#clock.after(graceMs, () => this.#server.closeAllConnections());
     return () => timer.cancel();
   }
 
@@ -60,12 +77,27 @@ export class Connections {
     socket.end(
       `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
     );
+    // Whatever comes from now on would keep the connection: Node takes it for life.
+    this.#cutLater(socket, lingerMs);
   }
 
   #opened(socket: Socket): void {
+    const network = networkOf(socket.remoteAddress);
+    const count = (this.#countOf.get(network) ?? 0) + 1;
+    this.#countOf.set(network, count);
     this.#uses.set(socket, { due: new Set(), overtaken: undefined });
-    socket.once('close', () => this.#uses.delete(socket));
-    if (this.#isClosing) socket.destroy();
+    socket.once('close', () => {
+      this.#uses.delete(socket);
+      const left = (this.#countOf.get(network) ?? 1) - 1;
+      if (left === 0) this.#countOf.delete(network);
+      else this.#countOf.set(network, left);
+    });
+    if (this.#isClosing || count > this.#limits.connectionsPerAddress) socket.destroy();
+  }
+
+  #cutLater(socket: Socket, afterMs: number): void {
+    const timer = this.#clock.after(afterMs, () => socket.destroy());
+    socket.once('close', () => timer.cancel());
   }
 
   #requested(request: IncomingMessage, response: ServerResponse): void {
@@ -73,11 +105,19 @@ export class Connections {
     const use = this.#uses.get(socket);
     if (!use) return;
     use.due.add(response);
+    response.once('prefinish', () => this.#awaitTaken(socket, response));
     response.once('close', () => {
       use.due.delete(response);
       use.overtaken = request.complete ? undefined : request;
       if (this.#isClosing) this.#cutUnused(socket);
     });
+  }
+
+  /** What is left of the answer in our memory must leave in time. */
+  #awaitTaken(socket: Socket, response: ServerResponse): void {
+    if (socket.writableLength < socket.writableHighWaterMark) return;
+    const timer = this.#clock.after(this.#limits.sendMs, () => socket.destroy());
+    response.once('close', () => timer.cancel());
   }
 
   #cutAllUnused(): void {

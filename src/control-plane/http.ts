@@ -44,7 +44,10 @@ export interface HttpLimits {
   readonly idleMs: number;
   /** Without a byte in either direction while an answer is due: longer than any request takes. */
   readonly stalledMs: number;
+  /** From the last byte of an answer until it has left. */
+  readonly sendMs: number;
   readonly connections: number;
+  readonly connectionsPerAddress: number;
   /** What is being answered at shutdown is finished within this time, or cut. */
   readonly shutdownMs: number;
 }
@@ -56,7 +59,9 @@ export const defaultHttpLimits: HttpLimits = {
   requestMs: 60_000,
   idleMs: 75_000,
   stalledMs: 150_000,
+  sendMs: 60_000,
   connections: 4096,
+  connectionsPerAddress: 1024,
   shutdownMs: 10_000,
 };
 
@@ -70,17 +75,30 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-export function createListener(logger: Logger, clock: Clock, limits: HttpLimits): Listener {
-  const app = createApp(logger, limits, (error, socket) => connections.failed(error, socket));
-  const connections = new Connections(app.server);
+/** Says when work for a request is done: at once, or later. */
+export type InTurn = (request: FastifyRequest, work: () => void) => void;
+
+export function createListener(
+  logger: Logger,
+  clock: Clock,
+  limits: HttpLimits,
+  inTurn: InTurn = (_request, work) => work(),
+): Listener {
+  const app = createApp(logger, limits, inTurn, (error, socket) => connections.failed(error, socket));
+  const connections = new Connections(app.server, clock, limits);
   const close = async () => {
-    const callOff = connections.close(clock, limits.shutdownMs);
+    const callOff = connections.close(limits.shutdownMs);
     await app.close().finally(callOff);
   };
   return { app, close };
 }
 
-function createApp(logger: Logger, limits: HttpLimits, clientErrorHandler: Connections['failed']): App {
+function createApp(
+  logger: Logger,
+  limits: HttpLimits,
+  inTurn: InTurn,
+  clientErrorHandler: Connections['failed'],
+): App {
   const app = fastify({
     bodyLimit: limits.bodyBytes,
     keepAliveTimeout: limits.idleMs,
@@ -112,13 +130,15 @@ function createApp(logger: Logger, limits: HttpLimits, clientErrorHandler: Conne
   app.setValidatorCompiler(validatorCompiler);
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser('error', 'error');
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    const text = textOf(bytes);
-    // A request that needs no body may still name its type.
-    if (bytes.length === 0) done(null, undefined);
-    else if (text === undefined) done(notUtf8());
-    else void parseJson(request, text, (error, body) => done(error ?? problemWith(body) ?? null, body));
-  });
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) =>
+    inTurn(request, () => {
+      const text = textOf(bytes);
+      // A request that needs no body may still name its type.
+      if (bytes.length === 0) done(null, undefined);
+      else if (text === undefined) done(notUtf8());
+      else void parseJson(request, text, (error, body) => done(error ?? problemWith(body) ?? null, body));
+    }),
+  );
   app.setErrorHandler<FastifyError>((error, request, reply) => sendError(error, request, reply, logger));
   app.setNotFoundHandler((request, reply) =>
     sendJson(reply, 404, errorJson('not_found', `there is no ${request.method} ${pathOf(request)}`)),

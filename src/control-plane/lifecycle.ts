@@ -220,7 +220,7 @@ export class Lifecycle {
   }
 
   #launchOf(service: ServiceRecord): Launch {
-    const { image, command, resources, httpPort, volumeId, registryAccess } = service;
+    const { image, command, resources, gpuModel, httpPort, volumeId, registryAccess } = service;
     const { registries, store } = this.#platform;
     const credentials = registryAccess && registries.credentialsOf(registryAccess);
     return {
@@ -228,6 +228,7 @@ export class Lifecycle {
       command,
       environment: new Sensitive(store.environmentOf(service.id)),
       resources,
+      gpuModel,
       httpPort,
       volumeId,
       credentials: credentials ? new Sensitive(credentials) : null,

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { systemFetch, type Fetch } from '../base/fetch.ts';
-import type { EventLoop } from '../base/process.ts';
+import { systemEventLoop, type EventLoop } from '../base/process.ts';
 import { timeOrderedUuids, type Random } from '../base/random.ts';
 import { Accounts, parseAccounts, type AccountsFile } from './accounts.ts';
 import { Activities } from './activities.ts';
@@ -29,7 +29,6 @@ import { Lifecycle } from './lifecycle.ts';
 import { measurePlatform } from './metrics.ts';
 import { platformClock, wholeMilliseconds } from './platform-clock.ts';
 import type { Platform } from './platform.ts';
-import { RateLimiter } from './rate-limit.ts';
 import { Registries } from './registries.ts';
 import { repeat } from './repeat.ts';
 import type { RuntimeFactory } from './runtime.ts';
@@ -37,6 +36,8 @@ import { Services } from './services.ts';
 import { Settlement } from './settlement.ts';
 import { simulatedRuntime } from './simulated-runtime.ts';
 import { Store } from './store.ts';
+import { Traffic, defaultTrafficLimits, type TrafficLimits } from './traffic.ts';
+import { Turns } from './turns.ts';
 import { Volumes } from './volumes.ts';
 
 export { defaultConfig, parseAccounts, parseConfig, type AccountsFile, type ControlPlaneConfig };
@@ -54,8 +55,10 @@ export interface ControlPlaneOptions {
   /** A file, or `:memory:`. */
   readonly database: string;
   readonly accounts: AccountsFile;
-  /** Requests per second and account; absent: unlimited. */
-  readonly rateLimitPerSecond?: number;
+  /** Requests per second and account; null: unlimited; absent: as in traffic.ts. */
+  readonly rateLimitPerSecond?: number | null;
+  /** What one account may have of the server at once, where it differs from the defaults. */
+  readonly traffic?: Partial<TrafficLimits>;
   /** How many times faster lifecycle, idle sleep and charging go; default 1. */
   readonly timeScale?: number;
   readonly config?: ControlPlaneConfig;
@@ -129,7 +132,8 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Op
       faults,
       journal,
       metrics,
-      rateLimiter: rateLimiterOf(options),
+      traffic: new Traffic(trafficLimitsOf(options), clock),
+      turns: new Turns(clock, options.eventLoop ?? systemEventLoop),
       closing: closing.signal,
     });
     listeners.push(api);
@@ -144,8 +148,10 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Op
   }
 }
 
-function rateLimiterOf({ rateLimitPerSecond, clock }: ControlPlaneOptions): RateLimiter | undefined {
-  return rateLimitPerSecond === undefined ? undefined : new RateLimiter(rateLimitPerSecond, clock);
+/** A rate that is given has a burst of one second's worth. */
+function trafficLimitsOf({ rateLimitPerSecond: rate, traffic }: ControlPlaneOptions): TrafficLimits {
+  const requests = rate === undefined ? {} : { requestsPerSecond: rate, requestBurst: rate ?? 1 };
+  return { ...defaultTrafficLimits, ...requests, ...traffic };
 }
 
 function authenticationOf({ accounts }: Domain, options: ControlPlaneOptions): Authentication {

@@ -1,6 +1,7 @@
 /**
- * The public listener. A request passes, in this order: the journal, authentication, the rate limit of its account
- * (all before its body is read), faults, the Idempotency-Key, validation, and then its route.
+ * The public listener. A request passes, in this order: the journal, authentication, the limits of its account
+ * (all before its body is read); when it is its turn the parser, faults, the Idempotency-Key, validation, and then its
+ * route, all of that at once.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -10,12 +11,14 @@ import type { Accounts } from './accounts.ts';
 import { missingCredentials, type Authentication } from './authentication.ts';
 import { errorJson } from './errors.ts';
 import type { Fault, Faults } from './faults.ts';
-import { createListener, pathOf, sendJson, type HttpLimits, type Listener } from './http.ts';
+import { createListener, pathOf, sendJson, type HttpLimits, type InTurn, type Listener } from './http.ts';
 import { requireKey, type Idempotency } from './idempotency.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 import { measureRequests } from './metrics.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import { networkOf } from './network.ts';
 import type { AccountRecord } from './records.ts';
+import type { Traffic } from './traffic.ts';
+import type { Turns } from './turns.ts';
 import type { UnitOfWork } from '../base/unit-of-work.ts';
 
 declare module 'fastify' {
@@ -24,6 +27,8 @@ declare module 'fastify' {
     account: AccountRecord | null;
     journalEntry: JournalEntry | null;
     fault: Fault | null;
+    /** Whether its body was parsed in its turn, which lasts until its route is done. */
+    hasTurn: boolean;
   }
   interface FastifyContextConfig {
     /** Needs no authentication. */
@@ -43,7 +48,8 @@ export interface PublicServerParts {
   readonly journal: Journal | undefined;
   /** Absent when nobody could read it. */
   readonly metrics: Registry | undefined;
-  readonly rateLimiter: RateLimiter | undefined;
+  readonly traffic: Traffic;
+  readonly turns: Turns;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Aborted at shutdown: delayed requests go on at once. */
@@ -52,21 +58,34 @@ export interface PublicServerParts {
 }
 
 export function createPublicServer(parts: PublicServerParts): Listener {
-  const listener = createListener(parts.logger, parts.clock, parts.limits);
+  const { traffic, turns, unit } = parts;
+  const inTurn: InTurn = (request, work) =>
+    turns.enter(request.account?.id ?? networkOf(request.ip), () => {
+      // Nothing is read for who has gone away while waiting.
+      if (request.method !== 'GET' || !request.socket.destroyed) work();
+    });
+  const listener = createListener(parts.logger, parts.clock, parts.limits, (request, work) =>
+    inTurn(request, () => {
+      request.hasTurn = true;
+      work();
+    }),
+  );
   const { app } = listener;
   if (parts.metrics) measureRequests(app, parts.metrics);
   app.decorateRequest('account', null);
   app.decorateRequest('journalEntry', null);
   app.decorateRequest('fault', null);
-  app.addHook('onRequest', async (request) => receive(request, parts));
-  app.addHook('preValidation', async (request, reply) => {
+  app.decorateRequest('hasTurn', false);
+  app.addHook('onRequest', async (request, reply) => receive(request, reply, parts));
+  app.addHook('preValidation', (request, reply, done) => {
     const entry = request.journalEntry;
     if (entry && request.body !== undefined) entry.bodyDigest = parts.idempotency.digest(request.body);
-    const isAnswered = await applyFault(request, reply, parts);
-    if (isAnswered) return reply;
-    const isMutation = request.method !== 'GET' && !request.is404;
-    if (isMutation) requireKey(request.headers['idempotency-key']);
-    return undefined;
+    const fault = faultOf(request, parts.faults);
+    if (!fault) return done(keyProblemOf(request));
+    const go = (isAnswered: boolean) => {
+      if (!isAnswered) done(keyProblemOf(request));
+    };
+    applyFault(fault, request, reply, parts).then(go, done);
   });
   app.addHook('preHandler', (request, _reply, done) => {
     const go = () => {
@@ -74,13 +93,17 @@ export function createPublicServer(parts: PublicServerParts): Listener {
       if (request.account) request.account = parts.accounts.latest(request.account);
       done();
     };
-    if (request.method === 'GET') parts.unit.whenDurable(go);
-    else go();
+    const read = () => inTurn(request, () => (unit.isDurable ? go() : unit.whenDurable(read)));
+    if (request.method === 'GET') unit.whenDurable(read);
+    else if (request.hasTurn) go();
+    else inTurn(request, go);
   });
-  app.addHook('onSend', async (request, _reply, payload) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     // What was decided is committed; the answer goes nowhere.
     if (request.fault?.fault === 'drop-response') request.raw.socket.destroy();
-    return payload;
+    const refusal = problemOf(() => countAnswer(request.account, payload, reply, traffic));
+    if (refusal) done(refusal);
+    else done(null, payload);
   });
   app.addHook('onResponse', async (request, reply) => {
     const entry = request.journalEntry;
@@ -107,19 +130,63 @@ export function callerOf(request: FastifyRequest): AccountRecord {
   throw missingCredentials();
 }
 
-async function receive(request: FastifyRequest, parts: PublicServerParts): Promise<void> {
+async function receive(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: PublicServerParts,
+): Promise<void> {
   if (parts.journal) {
     request.journalEntry = parts.journal.add(journalEntryOf(request, parts.clock));
   }
-  const { headers } = request;
-  const needsCaller = !request.is404 && !request.routeOptions.config.isPublic;
-  const account = needsCaller
-    ? await parts.authentication.caller(headers)
-    : parts.authentication.holderOfKey(headers);
+  const account = await accountOf(request, parts);
   if (!account) return;
   request.account = account;
   if (request.journalEntry) request.journalEntry.account = account.name;
-  parts.rateLimiter?.take(account.id);
+  parts.traffic.admit(account.id, request.method !== 'GET', reply.raw);
+}
+
+/** Undefined where none is needed. */
+async function accountOf(
+  request: FastifyRequest,
+  { authentication, traffic }: PublicServerParts,
+): Promise<AccountRecord | undefined> {
+  const known = authentication.holderOfKey(request.headers);
+  if (known) return known;
+  traffic.requireStranger(request.ip);
+  const needsCaller = !request.is404 && !request.routeOptions.config.isPublic;
+  try {
+    if (needsCaller) return await authentication.caller(request.headers);
+  } catch (error) {
+    traffic.countStranger(request.ip);
+    throw error;
+  }
+  traffic.countStranger(request.ip);
+  return undefined;
+}
+
+/** Throws when the account has too much that was not read. */
+function countAnswer(
+  account: AccountRecord | null,
+  payload: unknown,
+  reply: FastifyReply,
+  traffic: Traffic,
+): void {
+  const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
+  if (account) traffic.answer(account.id, bytes, reply.raw);
+}
+
+function keyProblemOf(request: FastifyRequest): Error | undefined {
+  const isMutation = request.method !== 'GET' && !request.is404;
+  return isMutation ? problemOf(() => requireKey(request.headers['idempotency-key'])) : undefined;
+}
+
+function problemOf(work: () => void): Error | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 function journalEntryOf(request: FastifyRequest, clock: Clock): JournalEntry {
@@ -135,15 +202,18 @@ function journalEntryOf(request: FastifyRequest, clock: Clock): JournalEntry {
   };
 }
 
+function faultOf(request: FastifyRequest, faults: Faults): Fault | undefined {
+  const path = pathOf(request);
+  return path.startsWith('/api/') ? faults.hit(request.method, path) : undefined;
+}
+
 /** Whether the request needs no further answer. */
 async function applyFault(
+  fault: Fault,
   request: FastifyRequest,
   reply: FastifyReply,
   parts: PublicServerParts,
 ): Promise<boolean> {
-  const path = pathOf(request);
-  const fault = path.startsWith('/api/') ? parts.faults.hit(request.method, path) : undefined;
-  if (!fault) return false;
   request.fault = fault;
   if (request.journalEntry) request.journalEntry.fault = fault.fault;
   switch (fault.fault) {

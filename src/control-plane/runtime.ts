@@ -23,6 +23,8 @@ export interface Launch {
   readonly command: readonly string[] | null;
   readonly environment: Sensitive<Readonly<Record<string, string>>>;
   readonly resources: ServiceResources;
+  /** Of the GPU catalog; null without GPUs. */
+  readonly gpuModel: string | null;
   readonly httpPort: number | null;
   /** It is ready. */
   readonly volumeId: string | null;
@@ -77,6 +79,8 @@ export interface Runtime {
    * is removed, and what should run and doesn't is told by `onEnded`.
    */
   resume(services: Iterable<ServiceRecord>, volumes: Iterable<VolumeRecord>): void;
+  /** Why a service with this image or these variables is not accepted, as `FIELD: sentence`; absent: all are. */
+  refusal?(image: string, environmentNames: readonly string[]): string | undefined;
   /** Replaces what was begun for the same subject. Reports later, never during the call. */
   begin(request: RuntimeRequest): void;
   /** What the containers of the service have written, oldest first; also when none runs now. */

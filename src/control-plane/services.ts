@@ -45,6 +45,7 @@ export class Services {
     requireStorageForm(spec);
     requireResources(config, spec.resources);
     requireEnvironmentNames(spec.environment);
+    this.#requireRunnable(spec.image, spec.environment);
     const region = requireRegion(config, spec.region);
     const geographies = requireGeographies(region, spec.geography);
     requireFunds(account, ledger);
@@ -73,6 +74,7 @@ export class Services {
       throw invalidRequest('patch: at least one of image, command, environment and httpPort must be present');
     }
     requireEnvironmentNames(patch.environment);
+    this.#requireRunnable(patch.image, patch.environment);
     const service = this.find(account, id);
     if (revision !== service.revision) throw revisionConflict('service', revision, service.revision);
     if (service.state === 'deleting') throw conflict('invalid_state', 'the service is being deleted');
@@ -142,6 +144,12 @@ export class Services {
     }
     if (outcome === 'released') store.services.put({ ...service, idleSinceMs: time.nowMs() });
     return { id: request.id, heartbeatSeconds, expiresInSeconds: activityExpirySeconds };
+  }
+
+  /** Some images and variables reach into the machine that would run them. */
+  #requireRunnable(image = '', environment: Readonly<Record<string, string>> = {}): void {
+    const refusal = this.#platform.runtime.refusal?.(image, Object.keys(environment));
+    if (refusal !== undefined) throw invalidRequest(refusal);
   }
 
   #resize(service: ServiceRecord, resources: ServiceResources): ServiceRecord {

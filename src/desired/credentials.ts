@@ -1,4 +1,5 @@
 import { Sensitive } from '../base/index.ts';
+import { secretProblem } from '../resources/index.ts';
 import type { DesiredObject, DesiredSnapshot } from './source.ts';
 
 export type ResolvedCredentials =
@@ -10,11 +11,12 @@ export type ResolvedCredentials =
 
 /**
  * The credentials of a registry from the Secret in its namespace; undefined when the spec names none (then they are not
- * managed). The line break that an editor leaves at the end of a file is not part of them.
+ * managed). A Secret that may not be sent to `origin` is an error. The line break that an editor leaves at the end of a file is not part of them.
  */
 export function resolveCredentials(
   { spec, namespace }: DesiredObject<'ImageRegistry'>,
   snapshot: DesiredSnapshot,
+  origin?: string,
 ): ResolvedCredentials {
   const reference = spec.credentialsSecretRef;
   if (!reference) return { ok: true, credentials: undefined };
@@ -24,6 +26,11 @@ export function resolveCredentials(
   const secret = snapshot.secrets.get(`${namespace}/${name}`);
   if (!secret) {
     const message = `there is no usable ${whole}; add it (or mend it, if it is there)`;
+    return { ok: false, path: [...path, 'name'], message };
+  }
+  const refused = secretProblem(`Secret ${name}`, secret.allowedOrigins, origin);
+  if (refused !== undefined) {
+    const message = `${refused}; let it name that origin, or use another Secret`;
     return { ok: false, path: [...path, 'name'], message };
   }
   const read = (key: string) =>

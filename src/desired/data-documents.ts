@@ -1,9 +1,13 @@
 /** The values of Secrets and ConfigMaps, wrapped so that nothing prints them. */
 import { Sensitive } from '../base/index.ts';
-import { configMapDocument, secretDocument } from '../resources/index.ts';
+import { annotations, configMapDocument, readOrigins, secretDocument } from '../resources/index.ts';
 import { explain, plainWords, showable, type Finding } from './explain.ts';
 
-export type SecretData = ReadonlyMap<string, Sensitive<string>>;
+/** By key. */
+export interface SecretData extends ReadonlyMap<string, Sensitive<string>> {
+  /** The only origins that it may be sent to; undefined: any. */
+  readonly allowedOrigins?: readonly string[];
+}
 
 export function secretData(value: unknown, findings: Finding[]): SecretData | undefined {
   const checked = secretDocument.safeParse(value, { error: plainWords });
@@ -25,7 +29,21 @@ export function secretData(value: unknown, findings: Finding[]): SecretData | un
     }
   }
   for (const [key, text] of Object.entries(checked.data.stringData ?? {})) data.set(key, new Sensitive(text));
-  return data;
+  const named = checked.data.metadata.annotations?.[annotations.allowedOrigins];
+  return named === undefined ? data : Object.assign(data, { allowedOrigins: originsIn(named, findings) });
+}
+
+/** What is misspelt allows nothing. */
+function originsIn(named: unknown, findings: Finding[]): readonly string[] {
+  const { origins, wrong } = readOrigins(typeof named === 'string' ? named : '?');
+  for (const text of wrong) {
+    findings.push({
+      path: ['metadata', 'annotations', annotations.allowedOrigins],
+      message: `"${text}" is no origin`,
+      remedy: 'write scheme, host and port only, as https://api.example.com or https://api.example.com:8443',
+    });
+  }
+  return origins;
 }
 
 export function configMapData(value: unknown, findings: Finding[]): SecretData | undefined {

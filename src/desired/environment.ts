@@ -1,5 +1,5 @@
 import { Sensitive } from '../base/index.ts';
-import type { EnvironmentEntry } from '../resources/index.ts';
+import { secretProblem, type EnvironmentEntry } from '../resources/index.ts';
 import type { DesiredObject, DesiredSnapshot } from './source.ts';
 
 export type ResolvedEnvironment =
@@ -17,11 +17,12 @@ export type ResolvedEnvironment =
  *
  * As in a Pod: an entry without `value` and `valueFrom` is the empty text; a missing Secret, ConfigMap or
  * key is an error unless the reference is `optional`, then the variable is left out. Unlike in a Pod,
- * `$(NAME)` is not expanded: the text is sent as it is written.
+ * `$(NAME)` is not expanded: the text is sent as it is written. A Secret that may not be sent to `origin` is an error, too.
  */
 export function resolveEnvironment(
   object: DesiredObject<'ContainerService'>,
   snapshot: DesiredSnapshot,
+  origin?: string,
 ): ResolvedEnvironment {
   const entries = object.spec.env;
   if (entries === undefined) return { ok: true, environment: undefined };
@@ -36,6 +37,11 @@ export function resolveEnvironment(
     const source = (kind === 'Secret' ? snapshot.secrets : snapshot.configMaps).get(
       `${object.namespace}/${name}`,
     );
+    const refused = secretProblem(`Secret ${name}`, source?.allowedOrigins, origin);
+    if (refused !== undefined) {
+      const path = ['spec', 'env', index, 'valueFrom', field];
+      return { ok: false, path, message: refused, remedy: 'let it name that origin, or use another Secret' };
+    }
     const value = source?.get(key);
     if (value) variables.push([entry.name, value.reveal()]);
     else if (!optional) {

@@ -2,7 +2,7 @@
  * Where desired state comes from. A source keeps one immutable snapshot and tells when there is a new one;
  * it never decides anything. There are two: a folder (`file-source.ts`) and a Kubernetes API (`cluster-source.ts`).
  */
-import type { Sensitive } from '../base/sensitive.ts';
+import type { SecretData } from './data-documents.ts';
 import type { ManagedKind, ObjectKey, Specs } from '../resources/index.ts';
 
 export interface Location {
@@ -72,8 +72,8 @@ export interface DesiredSnapshot {
   /** Documents whose identity could be read and nothing more: they exist, and must be left alone. */
   readonly unusable: ReadonlyMap<ObjectKey, readonly Problem[]>;
   /** By `namespace/name`, then by key. */
-  readonly secrets: ReadonlyMap<string, ReadonlyMap<string, Sensitive<string>>>;
-  readonly configMaps: ReadonlyMap<string, ReadonlyMap<string, Sensitive<string>>>;
+  readonly secrets: ReadonlyMap<string, SecretData>;
+  readonly configMaps: ReadonlyMap<string, SecretData>;
   readonly problems: readonly Problem[];
   /**
    * Every file was read and every document identified; in a cluster: every kind was listed, and no watch of one has been

@@ -9,7 +9,7 @@ export interface Receipt {
   /** Of the object, after what was asked for. */
   readonly revision?: number | undefined;
   /** Of a deletion that the API goes on with by itself. */
-  readonly operationId?: string;
+  readonly operationId?: string | undefined;
   /** Of a service. */
   readonly environmentNames?: readonly string[] | null | undefined;
 }

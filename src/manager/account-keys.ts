@@ -13,7 +13,8 @@
  */
 import { Sensitive } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
-import { originOf, type AccountSpec } from '../resources/index.ts';
+import { originHold, type OriginHold } from '../plan/index.ts';
+import { annotations, objectKey, originOf, type AccountSpec } from '../resources/index.ts';
 
 /** What the environment says: used where no document does. */
 export interface EnvironmentAccount {
@@ -66,6 +67,26 @@ export class AccountKeys {
       `the key of the environment is for ${originOf(url)} (FLEETKEEPER_API_URL): name a Secret in ` +
         '`credentialsSecretRef`, or unset FLEETKEEPER_API_URL',
     );
+  }
+
+  /** Why no key of the account may be sent to its `url`; `pinned`: the origin that it was first used with. */
+  holdOf(
+    { name, spec, origin }: KeyedAccount,
+    pinned: string | undefined,
+    snapshot: DesiredSnapshot | undefined,
+  ): OriginHold | undefined {
+    const [namespace = '', own = ''] = name.split('/');
+    const document = snapshot?.objects.get(objectKey('Account', namespace, own));
+    const secret = spec.credentialsSecretRef?.name;
+    const origins = snapshot?.secrets.get(`${namespace}/${secret}`)?.allowedOrigins;
+    return originHold({
+      account: name,
+      isDocument: origin.kind === 'document',
+      origin: originOf(spec.url),
+      pinned,
+      accepted: document?.annotations[annotations.acceptOrigin],
+      allowed: secret !== undefined && origins ? { secret, origins } : undefined,
+    });
   }
 
   #environmentKey(): AccountKey {

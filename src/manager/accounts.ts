@@ -16,7 +16,8 @@ import {
   type SnapshotChange,
 } from '../observed/index.ts';
 import { FundsMemory, type AccountHandle, type Accounts, type ResolvedAccount } from '../reconcile/index.ts';
-import { annotations, objectKey } from '../resources/index.ts';
+import { annotations, objectKey, originOf, type AccountSpec } from '../resources/index.ts';
+import type { OriginHold } from '../plan/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { AccountKeys, type AccountOrigin, type EnvironmentAccount } from './account-keys.ts';
@@ -57,9 +58,16 @@ interface Entry {
   readonly door: string;
   /** Where it comes from, for as long as it is there: its key may come from nowhere else. */
   readonly origin: AccountOrigin;
-  /** The credential in use, and the identity that the document accepts, to notice a change. */
-  credential: string | undefined;
-  accepted: string | undefined;
+  /** What its document says now; while it is held, `handle.spec` is what was in use before. */
+  readonly declared: { account: WantedAccount };
+  /** The credential in use, the identity that the document accepts, and why it is held, to notice a change. */
+  seen: Seen;
+}
+
+interface Seen {
+  readonly credential: string | undefined;
+  readonly accepted: string | undefined;
+  readonly held: string | undefined;
 }
 
 export class AccountRegistry implements Accounts {
@@ -113,12 +121,12 @@ export class AccountRegistry implements Accounts {
     this.#snapshot = snapshot;
     const wanted = accountSpecs(snapshot, this.#options.environment);
     for (const [name, entry] of this.#entries) {
-      const isSame = wanted.get(name)?.origin.kind === entry.origin.kind;
-      if (isSame) continue;
+      const next = wanted.get(name)?.origin.kind;
+      if (next === entry.origin.kind) continue;
       // Nothing is concluded from an unusable document, or from what could be read in part only: the environment does not take its place.
       const [namespace = '', own = ''] = name.split('/');
       const isUnusable = snapshot.unusable.has(objectKey('Account', namespace, own));
-      if (isUnusable || !snapshot.complete) {
+      if (next !== 'document' && (isUnusable || !snapshot.complete)) {
         wanted.delete(name);
         continue;
       }
@@ -150,26 +158,38 @@ export class AccountRegistry implements Accounts {
   }
 
   #put(name: string, wanted: WantedAccount): void {
-    const { spec, origin } = wanted;
     const current = this.#entries.get(name);
-    if (current && sameValue(current.origin, origin) && sameValue(current.handle.spec, spec)) {
-      const credential = this.#credential(name, wanted)?.reveal();
-      const accepted = this.#accepted(name);
-      if (credential !== current.credential || accepted !== current.accepted) {
-        Object.assign(current, { credential, accepted });
+    const before = current ?? this.#retired.get(name);
+    const spec = this.#specInUse(name, wanted, before);
+    if (current && sameValue(current.origin, wanted.origin) && sameValue(current.handle.spec, spec)) {
+      current.declared.account = wanted;
+      const seen = this.#seen(name, spec, wanted);
+      if (!sameValue(seen, current.seen)) {
+        current.seen = seen;
         current.handle.informer.retryNow();
         this.#askForBeats(name, current.identity, 0);
       }
       return;
     }
     if (current) this.#end(current);
-    const entry = this.#make(name, wanted, current ?? this.#retired.get(name));
+    const entry = this.#make(name, spec, wanted, before);
     this.#entries.set(name, entry);
     this.#options.onReplaced(entry.handle);
     entry.handle.informer.start();
   }
 
-  #make(name: string, { spec, origin }: WantedAccount, before: Entry | undefined): Entry {
+  /** As the document says; while that is held, as before: heartbeats go on to where the key was used. */
+  #specInUse(name: string, wanted: WantedAccount, before: Entry | undefined): AccountSpec {
+    const isSameOwner = before?.origin.kind === wanted.origin.kind;
+    const goesOn =
+      isSameOwner &&
+      originOf(before.handle.spec.url) === this.#pinned(name) &&
+      this.#holdOf(name, before.handle.spec, wanted)?.heartbeats === true;
+    return goesOn ? before.handle.spec : wanted.spec;
+  }
+
+  #make(name: string, spec: AccountSpec, wanted: WantedAccount, before: Entry | undefined): Entry {
+    const { origin } = wanted;
     const { createTransport, clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
     const { perSecond, burst, concurrency } = spec.requests;
     const transport = createTransport(clock);
@@ -180,11 +200,15 @@ export class AccountRegistry implements Accounts {
     limiter.configure(limits);
     const isSameApi = before?.origin.kind === origin.kind && before.handle.spec.url === spec.url;
     const account = () => ({ spec, origin, retired: this.#retired.get(name)?.identity === identity });
-    const credential = () => this.#credential(name, account());
+    const declared = { account: wanted };
+    const hold = () => this.#holdOf(name, spec, declared.account);
+    const credential = () => (hold() ? undefined : this.#credential(name, account()));
     const identity: IdentityWatch = new IdentityWatch({
       account: name,
       store: this.#options.store,
       credential,
+      origin: originOf(spec.url),
+      hold,
       keyRemedy: () => this.#keyRemedy(name, account()),
       me: (...asked) => api.me(...asked),
       beatsWait: () => this.#options.beats(name),
@@ -231,8 +255,25 @@ export class AccountRegistry implements Accounts {
         onFailure: (failure) => onFailure(handle, failure),
       }),
     };
-    const accepted = this.#accepted(name);
-    return { handle, identity, transport, door, origin, credential: credential()?.reveal(), accepted };
+    return { handle, identity, transport, door, origin, declared, seen: this.#seen(name, spec, wanted) };
+  }
+
+  #pinned(name: string): string | undefined {
+    return this.#options.store.identityPin(name)?.origin;
+  }
+
+  /** Why no key may be sent to where the document says; nor, when its Secret forbids that, to where it was used before (`spec`). */
+  #holdOf(name: string, spec: AccountSpec, { origin, spec: said }: WantedAccount): OriginHold | undefined {
+    const pinned = this.#pinned(name);
+    const hold = this.#keys.holdOf({ name, spec: said, origin }, pinned, this.#snapshot);
+    const isForbidden = () => this.#keys.holdOf({ name, spec, origin }, pinned, this.#snapshot) !== undefined;
+    return hold && { ...hold, heartbeats: hold.heartbeats && !isForbidden() };
+  }
+
+  #seen(name: string, spec: AccountSpec, wanted: WantedAccount): Seen {
+    const held = this.#holdOf(name, spec, wanted)?.message;
+    const credential = held === undefined ? this.#credential(name, wanted)?.reveal() : undefined;
+    return { credential, accepted: this.#accepted(name), held };
   }
 
   /** Whose key it is has to be asked again before heartbeats go on. */
@@ -269,12 +310,14 @@ export class AccountRegistry implements Accounts {
     return document?.annotations[annotations.acceptIdentity];
   }
 
-  /** An Account that is gone for good, with nothing of ours left in it, may come back as another one. */
+  /** An Account that is gone for good, with nothing of ours left in it, may come back as another one; where its key was used is not forgotten. */
   #forgetIdentity(name: string): void {
     const { store, logger } = this.#options;
     const isInUse = [...store.records()].some(({ account }) => account === name);
     if (isInUse) return;
-    store.saveIdentityPin(name, undefined).catch((error: unknown) => {
+    const origin = this.#pinned(name);
+    const left = origin === undefined ? undefined : { id: undefined, emailDigest: undefined, origin };
+    store.saveIdentityPin(name, left).catch((error: unknown) => {
       logger.error(
         { account: name, note: messageOf(error) },
         'identity of the account could not be forgotten',

@@ -57,8 +57,8 @@ function tellAccount(metrics: Metrics, { name: account, informer }: AccountHandl
   if (!current) return;
   const { balanceMicros, services, volumes, startedAtMs } = current;
   const burn = burnMicrosPerHour(services.values(), volumes.values());
-  const runway = runwaySeconds(balanceMicros, burn);
-  metrics.balanceMicros.set({ account }, balanceMicros);
+  const runway = balanceMicros === undefined ? undefined : runwaySeconds(balanceMicros, burn);
+  if (balanceMicros !== undefined) metrics.balanceMicros.set({ account }, balanceMicros);
   metrics.burnMicros.set({ account }, clampedMicros(burn));
   if (runway !== undefined) metrics.runwaySeconds.set({ account }, runway);
   metrics.pollAgeSeconds.set({ account }, (clock.monotonicMs() - startedAtMs) / 1000);

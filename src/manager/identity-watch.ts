@@ -7,23 +7,37 @@
  * A doubt stops no heartbeats: a key that was trusted protects with them until it is rejected, or is found to be another account's; also when
  * the document or the Secret that it was in has gone (with a mount, perhaps).
  *
+ * A key that may not be sent to the account's origin (plan/origin.ts) is not even asked about: it is held, and only heartbeats may go on, to the
+ * origin and with the key that were trusted before.
+ *
  * A key whose identity has not been checked is used for nothing else (api/client.ts asks), so neither can a mutation
  * go to a stranger's account nor an absence be seen in it. What a person accepts is named in the document or in a flag.
  */
 import type { CredentialTrust, Lane, Outcome, wire } from '../api/index.ts';
 import { messageOf, sameValue, type Sensitive } from '../base/index.ts';
 import { readProblem, type IdentityCheck, type ReadProblem } from '../observed/index.ts';
-import { identityName, judgeIdentity, type IdentityVerdict } from '../plan/index.ts';
+import {
+  identityName,
+  judgeIdentity,
+  tellsWho,
+  type IdentityVerdict,
+  type OriginHold,
+} from '../plan/index.ts';
 import type { AccountIdentity } from '../reconcile/index.ts';
 import { annotations } from '../resources/index.ts';
-import type { StateStore } from '../state/index.ts';
+import type { IdentityPin, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
 export interface IdentityWatchOptions {
   /** `namespace/name`. */
   readonly account: string;
   readonly store: StateStore;
+  /** None while it is held. */
   readonly credential: () => Sensitive<string> | undefined;
+  /** Scheme, host and port that it is sent to. */
+  readonly origin: string;
+  /** Why no key may be sent there. */
+  readonly hold: () => OriginHold | undefined;
   /** What a person is to do when there is no key. */
   readonly keyRemedy: () => string;
   readonly me: (
@@ -66,7 +80,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
   /** The pinned account's name; undefined when there is nothing to tell it by. */
   get name(): string | undefined {
     const pin = this.#options.store.identityPin(this.#options.account);
-    return pin && identityName(pin);
+    return pin && tellsWho(pin) ? identityName(pin) : undefined;
   }
 
   get emailVerified(): boolean | undefined {
@@ -74,7 +88,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
   }
 
   get lastTrusted(): Sensitive<string> | undefined {
-    return this.#lastTrusted;
+    return this.#options.hold()?.heartbeats === false ? undefined : this.#lastTrusted;
   }
 
   get lastKnown(): Sensitive<string> | undefined {
@@ -88,7 +102,8 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
   }
 
   trusts(credential: Sensitive<string>, lane: Lane): boolean {
-    const trusted = lane === 'heartbeat' ? this.#lastTrusted : this.#trusted;
+    if (lane !== 'heartbeat' && this.#options.hold()) return false;
+    const trusted = lane === 'heartbeat' ? this.lastTrusted : this.#trusted;
     return trusted?.reveal() === credential.reveal();
   }
 
@@ -103,11 +118,12 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
   }
 
   async check(signal: AbortSignal): Promise<ReadProblem | undefined> {
-    const { account, store, me, accepted, logger, keyRemedy } = this.#options;
+    const { account, store, me, accepted, logger, origin } = this.#options;
     this.doubt();
-    const own = this.#options.credential();
-    const credential = own ?? this.#lastKnown;
-    const absent = readProblem({ kind: 'not-sent', reason: `there is no API key; ${keyRemedy()}` });
+    const hold = this.#options.hold();
+    const own = hold ? undefined : this.#options.credential();
+    const credential = own ?? (hold?.heartbeats === false ? undefined : this.#lastKnown);
+    const absent = this.#absent(hold);
     const beatsWait = !this.letsBeat && this.#options.beatsWait();
     if (!credential || (!own && !beatsWait)) return absent;
     const outcome = await me(credential, signal, beatsWait ? 'heartbeat' : 'ordinary');
@@ -115,18 +131,21 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     if (!identity) return readProblem(outcome as ReadProblem['outcome']);
     const pinned = store.identityPin(account);
     const verdict = judgeIdentity(identity, pinned, accepted(), store.digestKey);
+    const heldSince = !hold && this.#options.hold();
+    if (heldSince) return this.#absent(heldSince);
     if (verdict.kind === 'changed') {
       this.#lastTrusted = undefined;
       return this.#stranger(verdict);
     }
-    if (verdict.kind === 'ours' && !sameValue(verdict.pin, pinned)) {
+    const pin = pinAfter(verdict, pinned, origin);
+    if (!sameValue(pin, pinned)) {
       try {
-        await store.saveIdentityPin(account, verdict.pin);
+        await store.saveIdentityPin(account, pin);
       } catch (error) {
         const reason = `whose account it is could not be written down: ${messageOf(error)}`;
         return readProblem({ kind: 'not-sent', reason });
       }
-      logger.info({ account, identity: identityName(verdict.pin) }, 'identity of the account pinned');
+      logger.info({ account, identity: identityName(pin), origin }, 'identity of the account pinned');
     }
     this.#seen = identity;
     this.#lastTrusted = credential;
@@ -134,6 +153,14 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     if (!own) return absent;
     this.#trusted = own;
     return undefined;
+  }
+
+  /** Nothing can be asked with a key of the account. */
+  #absent(hold: OriginHold | undefined): ReadProblem {
+    if (!hold)
+      return readProblem({ kind: 'not-sent', reason: `there is no API key; ${this.#options.keyRemedy()}` });
+    const { reason, message } = hold;
+    return { reason, outcome: { kind: 'not-sent', reason: message }, message };
   }
 
   #stranger({ pinned, seen }: IdentityVerdict & { kind: 'changed' }): ReadProblem {
@@ -146,6 +173,16 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
       `changed or deleted with it. Put the right key back. If ${seen} is meant, ${accept}; what is recorded as ours and not found there then counts as vanished`;
     return { reason: 'IdentityChanged', outcome: { kind: 'not-sent', reason: message }, message };
   }
+}
+
+/** With the origin, also when the API shows nothing to tell the account by. */
+function pinAfter(
+  verdict: Exclude<IdentityVerdict, { kind: 'changed' }>,
+  pinned: IdentityPin | undefined,
+  origin: string,
+): IdentityPin {
+  const known = verdict.kind === 'ours' ? verdict.pin : (pinned ?? { id: undefined, emailDigest: undefined });
+  return { ...known, origin };
 }
 
 /** An API that does not let us see an identity shows none; undefined when it may yet. */

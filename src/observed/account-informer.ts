@@ -23,6 +23,7 @@ import {
   nextListing,
   type Listing,
 } from './listing.ts';
+import { UnreadableLog } from './unreadable-log.ts';
 
 export interface AccountSnapshot {
   /** Grows by one with every successful read of this process. */
@@ -31,11 +32,14 @@ export interface AccountSnapshot {
   readonly startedAtMs: number;
   /** Unix milliseconds of the answer. */
   readonly receivedAt: number;
-  readonly balanceMicros: number;
+  /** Undefined when it can't be read. */
+  readonly balanceMicros: number | undefined;
   readonly currency: string;
   readonly ledger: readonly wire.LedgerEntry[];
   readonly services: ReadonlyMap<string, wire.Service>;
   readonly volumes: ReadonlyMap<string, wire.Volume>;
+  /** Entries without an id that can be read: what is not among the others may be one of them. */
+  readonly unidentified?: wire.Account['unidentified'];
   readonly templates: Listing<wire.Template>;
   readonly registries: Listing<wire.Registry>;
 }
@@ -46,8 +50,11 @@ export interface Lists {
   readonly registries: boolean;
 }
 
+/** What only a person ends: the key is of another account, or may not be sent where it is to be sent. */
+export type KeyHold = 'IdentityChanged' | 'OriginChanged' | 'OriginNotAllowed';
+
 export interface ReadProblem {
-  readonly reason: 'ApiUnreachable' | 'CredentialRejected' | 'IdentityChanged';
+  readonly reason: 'ApiUnreachable' | 'CredentialRejected' | KeyHold;
   readonly outcome: Exclude<Outcome<never>, { kind: 'applied' }>;
   readonly message: string;
 }
@@ -113,6 +120,7 @@ export class AccountInformer {
   /** Since the last read began. */
   #rejected = false;
   #wanted = false;
+  readonly #unreadable: UnreadableLog;
   /** Reads in a row in which nothing had changed. */
   #unchanged = 0;
   /** The read that is under way is followed by another one at once. */
@@ -120,6 +128,7 @@ export class AccountInformer {
 
   constructor(options: AccountInformerOptions) {
     this.#options = options;
+    this.#unreadable = new UnreadableLog(options.logger);
   }
 
   /** The newest successful read, however old. */
@@ -263,6 +272,7 @@ export class AccountInformer {
       wanted.registries ? api.registries(signal) : undefined,
     ]);
     if (outcome.kind !== 'applied') return readProblem(outcome);
+    this.#note(outcome.value, templates, registries);
     const previous = this.#current;
     const snapshot: AccountSnapshot = {
       sequence: (previous?.sequence ?? 0) + 1,
@@ -273,12 +283,40 @@ export class AccountInformer {
       ledger: outcome.value.ledger,
       services: keepUnchanged(outcome.value.services, previous?.services),
       volumes: keepUnchanged(outcome.value.volumes, previous?.volumes),
+      unidentified: outcome.value.unidentified,
       templates: nextListing('templates', previous?.templates, templates),
       registries: nextListing('registries', previous?.registries, registries),
     };
     if (!previous || !hasVanished(previous, snapshot)) return snapshot;
     return (await identity.check(signal)) ?? snapshot;
   }
+
+  #note(
+    account: wire.Account,
+    templates: Outcome<wire.Shown<wire.Template>> | undefined,
+    registries: Outcome<wire.Shown<wire.Registry>> | undefined,
+  ): void {
+    const log = this.#unreadable;
+    const { services, volumes, unidentified, ledger } = account;
+    log.add('account', [account]);
+    log.add('service', services);
+    log.add('service', unidentified.services);
+    log.add('volume', volumes);
+    log.add('volume', unidentified.volumes);
+    log.add('ledger', ledger);
+    for (const [resource, list] of [
+      ['template', templates],
+      ['registry', registries],
+    ] as const) {
+      if (list?.kind !== 'applied') continue;
+      log.add(resource, list.value.items);
+      log.add(resource, list.value.unidentified);
+    }
+  }
+}
+
+export function isKeyHold(reason: string): reason is KeyHold {
+  return ['IdentityChanged', 'OriginChanged', 'OriginNotAllowed'].includes(reason);
 }
 
 /** What a failed request to the account means for everything in it. */

@@ -3,7 +3,7 @@
  * not in the account read. A list that can't be read leaves the rest of the snapshot as it is; of what is in
  * the list, nothing is concluded then.
  */
-import { describeOutcome, type Outcome } from '../api/index.ts';
+import { describeOutcome, type Outcome, type wire } from '../api/index.ts';
 import { sameValue } from '../base/index.ts';
 
 export type Listing<Item> =
@@ -16,7 +16,12 @@ export type Listing<Item> =
       /** What it showed before that. */
       readonly last: ReadonlyMap<string, Item>;
     }
-  | { readonly kind: 'read'; readonly items: ReadonlyMap<string, Item> };
+  | {
+      readonly kind: 'read';
+      readonly items: ReadonlyMap<string, Item>;
+      /** Entries without an id that can be read: what is not among `items` may be one of them. */
+      readonly unidentified?: readonly wire.Unidentified<Item>[];
+    };
 
 interface Identified {
   readonly id: string;
@@ -30,11 +35,14 @@ const nothing: ReadonlyMap<string, never> = new Map<string, never>();
 export function nextListing<Item extends Identified>(
   name: string,
   previous: Listing<Item> | undefined,
-  outcome: Outcome<readonly Item[]> | undefined,
+  outcome: Outcome<wire.Shown<Item>> | undefined,
 ): Listing<Item> {
   if (!outcome) return { kind: 'not-read' };
   const last = lastShown(previous);
-  if (outcome.kind === 'applied') return { kind: 'read', items: keepUnchanged(outcome.value, last) };
+  if (outcome.kind === 'applied') {
+    const { items, unidentified } = outcome.value;
+    return { kind: 'read', items: keepUnchanged(items, last), unidentified };
+  }
   const failures = previous?.kind === 'failed' ? previous.failures + 1 : 1;
   const message = `the ${name} of the account could not be read: ${describeOutcome(outcome)}`;
   return { kind: 'failed', message, failures, last };

@@ -28,7 +28,7 @@ export function catalogGate(placement: Placement, catalog: wire.Catalog | undefi
       ...groups,
     ]);
   }
-  if (gpuCount > 0 && catalog.gpuCatalog.length === 0) {
+  if (gpuCount > 0 && catalog.gpuCatalog?.length === 0) {
     return {
       kind: 'hold',
       reason: 'NoGpuOffered',

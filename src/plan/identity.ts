@@ -23,8 +23,7 @@ export function judgeIdentity(
   digestKey: DigestKey,
 ): IdentityVerdict {
   const seen = pinOf(identity, digestKey);
-  const isShown = seen.id !== undefined || seen.emailDigest !== undefined;
-  if (!pinned) return isShown ? { kind: 'ours', pin: seen } : { kind: 'unknown' };
+  if (!pinned || !tellsWho(pinned)) return tellsWho(seen) ? { kind: 'ours', pin: seen } : { kind: 'unknown' };
   if (isSame(pinned, seen)) {
     // What is not shown this time is kept, for a time when nothing else is.
     return {
@@ -34,6 +33,11 @@ export function judgeIdentity(
   }
   if (accepted.includes(identityName(seen))) return { kind: 'ours', pin: seen };
   return { kind: 'changed', pinned: identityName(pinned), seen: identityName(seen) };
+}
+
+/** Not only where its key was used. */
+export function tellsWho({ id, emailDigest }: IdentityPin): boolean {
+  return id !== undefined || emailDigest !== undefined;
 }
 
 /** What people call it, and write to accept it. */

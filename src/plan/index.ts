@@ -15,6 +15,7 @@ export * from './settle.ts';
 export * from './storage.ts';
 export * from './catalog.ts';
 export * from './identity.ts';
+export * from './origin.ts';
 export * from './money.ts';
 export * from './prices.ts';
 export * from './registry.ts';

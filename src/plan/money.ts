@@ -58,7 +58,8 @@ export function clampedMicros(micros: bigint): number {
 }
 
 export interface Funds {
-  readonly balanceMicros: number;
+  /** Undefined when it can't be read. */
+  readonly balanceMicros: number | undefined;
   readonly currency: string;
   /** Below it, nothing is spent; without one, nothing is spent unless there is something. */
   readonly minimumBalanceMicros: number | undefined;
@@ -78,6 +79,13 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
       kind: 'hold',
       reason: 'ContractDrift',
       message: `the account ${account} reckons in ${JSON.stringify(currency)}, and the contract knows USD only (§2): ${stopped}, because no amount can be compared`,
+    };
+  }
+  if (balanceMicros === undefined) {
+    return {
+      kind: 'wait',
+      reason: 'BalanceUnknown',
+      message: `the balance of account ${account} can't be read (§2: balanceMicros, an integer); ${stopped}`,
     };
   }
   if (minimumBalanceMicros !== undefined && balanceMicros < minimumBalanceMicros) {
@@ -129,6 +137,8 @@ export function increaseGate(
       message: `what it costs in an hour is not known (${awaited}), and the account ${account} has a floor; another object asks for the same, and when that shows its price, this one goes on. \`prices\` of the Account can tell it before`,
     };
   }
+  // The gate of the account says so.
+  if (balanceMicros === undefined) return undefined;
   const left = BigInt(Math.floor(balanceMicros)) - openMicros - micros;
   const isEnough = minimumBalanceMicros === undefined ? left > 0n : left >= BigInt(minimumBalanceMicros);
   if (isEnough) return undefined;

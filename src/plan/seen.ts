@@ -1,5 +1,6 @@
 /**
- * The remote object as it was last seen, and whether to believe what is seen now.
+ * The remote object as it was last seen, and whether to believe what is seen now. A field that decides and can't be read makes
+ * the object unusable: Hold.
  *
  * | revision                                   | what is made of it                                                     |
  * |--------------------------------------------|------------------------------------------------------------------------|
@@ -8,6 +9,7 @@
  * | lower than before, for up to a minute      | Wait: a read may come from somewhere that lags behind                  |
  * | lower than before, for longer              | Hold: the account may have been restored from a backup; a person says so |
  */
+import type { wire } from '../api/index.ts';
 import { annotations } from '../resources/index.ts';
 import type { Baseline, ObjectRecord, Seen } from '../state/index.ts';
 import { holdFor, waitFor, type Observation, type Plan } from './types.ts';
@@ -18,9 +20,10 @@ export interface Remote {
   readonly state?: string | null | undefined;
   readonly status?: string | null | undefined;
   readonly revision?: number | undefined;
+  readonly unreadable?: readonly wire.Unreadable[];
 }
 
-const unbelieved = new Set(['StaleRead', 'RevisionInvalid', 'RevisionRegressed']);
+const unbelieved = new Set(['AnswerUnreadable', 'StaleRead', 'RevisionInvalid', 'RevisionRegressed']);
 /** How long a read may lag behind another one. */
 export const lagMs = 60_000;
 
@@ -40,6 +43,8 @@ export function distrust(
   regressedForMs: number | undefined,
 ): Plan | undefined {
   if (observation.kind !== 'present') return undefined;
+  const unusable = unusableReason(observation.value);
+  if (unusable !== undefined) return holdFor('AnswerUnreadable', unusable);
   const { id, revision } = observation.value;
   if (revision !== undefined && !isRevision(revision)) {
     const message = `the API shows the revision ${revision} of ${id}, which can't be one (§2: an integer from 1 to 2^53-1); nothing is done on such ground`;
@@ -53,6 +58,14 @@ export function distrust(
     `${numbers}; nothing is done on such ground. If the account was restored from a backup, say so with ` +
       `${annotations.acceptRevisionsUntil}: "<time, RFC 3339>" on this object, or on the Account for all of them`,
   );
+}
+
+/** Why nothing may be concluded of an object: a field that decides could not be read. */
+export function unusableReason({ id, unreadable }: Pick<Remote, 'id' | 'unreadable'>): string | undefined {
+  const problem = unreadable?.find(({ decides }) => decides);
+  if (!problem) return undefined;
+  const { field, found, expected } = problem;
+  return `the API shows ${field} of ${id} in a form that can't be read (expected ${expected}, found ${found}); nothing is done with it until it can`;
 }
 
 /** What is remembered of a look. The same look again leaves it as it was. */

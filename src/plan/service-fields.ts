@@ -17,7 +17,13 @@ export function patchFields(spec: ContainerServiceSpec, service: wire.Service | 
       observed: service?.image,
       isAsGood: isSameImageText,
     },
-    { name: 'command', path: 'command', desired: spec.command, observed: service?.command },
+    {
+      name: 'command',
+      path: 'command',
+      desired: spec.command,
+      observed: service?.command,
+      isAsGood: isSameCommandText,
+    },
     { name: 'httpPort', path: 'httpPort', desired: spec.httpPort, observed: service?.httpPort },
   ];
 }
@@ -26,10 +32,24 @@ function isSameImageText(desired: unknown, observed: unknown): boolean {
   return typeof desired === 'string' && typeof observed === 'string' && isSameImage(desired, observed);
 }
 
+/** An API may show a command as one text, in the quoting of a shell or in JSON. */
+function isSameCommandText(desired: unknown, observed: unknown): boolean {
+  if (!Array.isArray(desired) || typeof observed !== 'string') return false;
+  return words(desired.join(' ')) === words(observed);
+}
+
+function words(text: string): string {
+  return text.replaceAll(/["'\\[\],\s]+/g, ' ').trim();
+}
+
 export function resourcesField(spec: ContainerServiceSpec, service: wire.Service | undefined): Field {
   const seen = service?.resources;
-  const observed = seen ? { gpuCount: seen.gpuCount, cpu: seen.cpu, memoryGb: seen.memoryGb } : undefined;
-  return { name: 'resources', path: 'resources', desired: spec.resources, observed };
+  const members = (['gpuCount', 'cpu', 'memoryGb'] as const).filter((name) => seen?.[name] !== undefined);
+  const observed =
+    members.length > 0 ? Object.fromEntries(members.map((name) => [name, seen?.[name]])) : undefined;
+  // Members that the API does not show are taken to be as desired.
+  const isAsGood = () => members.every((name) => seen?.[name] === spec.resources?.[name]);
+  return { name: 'resources', path: 'resources', desired: spec.resources, observed, isAsGood };
 }
 
 /** 0 and null both mean "never" (§2: null disables). */

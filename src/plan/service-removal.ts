@@ -15,6 +15,7 @@ import {
   type Step,
 } from './types.ts';
 import type { wire } from '../api/index.ts';
+import { wholeResources } from '../api/wire.ts';
 
 /** `creation`: how what takes its place would be planned, were it gone. */
 export function planReplacement(
@@ -134,7 +135,7 @@ export function act(
 function costsMore({ observation }: ServiceInputs, action: Action): boolean {
   if (action.do === 'start-service') return true;
   if (action.do !== 'resize-service' || observation.kind !== 'present') return false;
-  const now = observation.value.resources;
+  const now = wholeResources(observation.value.resources);
   const { gpuCount, cpu, memoryGb } = action.resources;
   return !now || gpuCount > now.gpuCount || cpu > now.cpu || memoryGb > now.memoryGb;
 }

@@ -13,6 +13,7 @@
  * was taken is remembered with the mutation that brings it about.
  */
 import type { wire } from '../api/index.ts';
+import { wholeResources } from '../api/wire.ts';
 import { sameValue } from '../base/index.ts';
 import type { ContainerServiceSpec, TemplateValues } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
@@ -84,12 +85,11 @@ export function templateValues(
   requiredEnvironment: readonly string[],
 ): TemplateValues {
   const { image, command, resources, httpPort, sleepAfterMinutes } = shown;
+  const whole = wholeResources(resources);
   return {
     ...(image ? { image } : {}),
-    ...(command ? { command } : {}),
-    ...(resources
-      ? { resources: { gpuCount: resources.gpuCount, cpu: resources.cpu, memoryGb: resources.memoryGb } }
-      : {}),
+    ...(Array.isArray(command) ? { command } : {}),
+    ...(whole ? { resources: whole } : {}),
     ...(httpPort ? { httpPort } : {}),
     ...(sleepAfterMinutes ? { sleepAfterMinutes } : {}),
     requiredEnvironment,

@@ -3,6 +3,7 @@
  * or is paused counts as if it ran: it may wake before its new size is seen, and whether a resize wakes it is not told (§3).
  */
 import type { wire } from '../api/index.ts';
+import { wholeResources } from '../api/wire.ts';
 import type { ContainerServiceSpec, StorageVolumeSpec } from '../resources/index.ts';
 import { holdsCompute, priceOf, volumeBurn } from './money.ts';
 import { free, type Charge, type Demand, type Place, type Pricing } from './prices.ts';
@@ -74,7 +75,7 @@ function placeOf(
 function computeCharge(service: wire.Service, { resources }: ContainerServiceSpec): Charge {
   const shown = priceOf(service.hourlyMicros);
   if (shown !== undefined && (shown > 0n || holdsCompute(service))) return { shown };
-  const compute = service.resources ?? resources;
+  const compute = wholeResources(service.resources) ?? resources;
   return { demands: compute ? [{ compute }] : [] };
 }
 

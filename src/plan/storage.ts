@@ -15,6 +15,7 @@ import type { ObjectRecord } from '../state/index.ts';
 import { dataLossConfirmed } from './course.ts';
 import type { Field } from './differences.ts';
 import type { PlannedObject, VolumeInputs, VolumeView } from './inputs.ts';
+import { unusableReason } from './seen.ts';
 
 /** The independent volume that came with the creation of `service`. */
 export function volumeMadeWith(
@@ -99,10 +100,10 @@ function elsewhere(volume: wire.Volume, region: string): VolumeView | undefined 
 }
 
 /** Who uses it and goes may make it show a status that is not known (§2 gives none). */
-function freeVolume(
-  { id, serviceId, status }: wire.Volume,
-  goes: (user: string) => boolean = () => false,
-): VolumeView {
+function freeVolume(volume: wire.Volume, goes: (user: string) => boolean = () => false): VolumeView {
+  const { id, serviceId, status } = volume;
+  const unusable = unusableReason(volume);
+  if (unusable !== undefined) return { kind: 'not-ready', id, message: unusable };
   if (serviceId && !goes(serviceId)) {
     return { kind: 'not-ready', id, message: `volume ${id} is still attached to service ${serviceId}` };
   }
@@ -120,18 +121,27 @@ const unusableStatuses: ReadonlySet<string> = new Set(['provisioning', 'expandin
 export function ownsStorage(
   spec: ContainerServiceSpec,
   service: wire.Service | undefined,
-  volumes: Iterable<wire.Volume>,
+  volumes: Iterable<wire.Volume | wire.Unidentified<wire.Volume>>,
   isManaged: (volumeId: string) => boolean,
 ): boolean {
   const { storage } = spec;
   if (storage?.volumeGb !== undefined && storage.volumeMode !== 'independent') return true;
   if (!service) return false;
-  return [...volumes].some(
-    (volume) =>
-      (volume.serviceId === service.id || volume.id === service.volumeId) &&
-      volume.mode !== 'independent' &&
-      !isManaged(volume.id),
-  );
+  return [...volumes].some((volume) => {
+    const { id } = volume;
+    const isAttached = volume.serviceId === service.id || (id !== undefined && id === service.volumeId);
+    const mayBe = isAttached || hidesAttachment(volume);
+    return mayBe && volume.mode !== 'independent' && (id === undefined || !isManaged(id));
+  });
+}
+
+/** Whose storage it is could not be read: it may be anybody's. */
+function hidesAttachment({
+  unreadable = [],
+  serviceId,
+}: Pick<wire.Volume, 'unreadable' | 'serviceId'>): boolean {
+  const fields = new Set(['id', 'serviceId', 'volumes']);
+  return typeof serviceId !== 'string' && unreadable.some(({ field }) => fields.has(field));
 }
 
 /**

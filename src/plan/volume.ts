@@ -20,6 +20,7 @@ import { dataLossConfirmed, hasVanished, planCourse, proceed } from './course.ts
 import { compareFields, fieldDigests, geographyField, shownDigests, type Field } from './differences.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
 import { readVolumeMark, volumeMark, volumeMarkId, withVolumeMark } from './ownership.ts';
+import { unusableReason } from './seen.ts';
 import { toldText } from './told-text.ts';
 import {
   holdFor,
@@ -239,6 +240,8 @@ export function viewVolume(inputs: VolumeInputs): VolumeView {
   if (object.deleting) return { kind: 'not-ready', id, message: `${label} is being deleted` };
   if (observation.kind !== 'present') return { kind: 'not-ready', id, message: `${label} is not there yet` };
   const volume = observation.value;
+  const unusable = unusableReason(volume);
+  if (unusable !== undefined) return { kind: 'not-ready', id: volume.id, message: `${label}: ${unusable}` };
   const plan = planVolume(inputs);
   const { generation } = record;
   const latest = record.refusal?.generation === generation ? record.refusal : undefined;

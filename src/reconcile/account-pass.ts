@@ -34,7 +34,8 @@ export class AccountPass extends LocalPass implements KindPass {
     if (!fleet.snapshot.objects.has(this.key)) return undefined;
     const { namespace, name } = parseObjectKey(this.key);
     const resolved = accounts.resolve(namespace, name);
-    const services = resolved.kind === 'usable' ? resolved.handle.informer.current?.services : undefined;
+    const current = resolved.kind === 'usable' ? resolved.handle.informer.current : undefined;
+    const services = (current?.unidentified?.services.length ?? 0) > 0 ? undefined : current?.services;
     const users = [...store.records()].filter(
       (record) => record.account === `${namespace}/${name}` && needsAccount(record, store, services),
     );
@@ -108,9 +109,9 @@ function health({ read, identity }: AccountFacts): Health {
 }
 
 /** Built-in templates are everybody's (§2 "Template"). */
-export function quotasOf({ volumes, templates, registries }: AccountSnapshot): Quota[] {
+export function quotasOf({ volumes, templates, registries, unidentified }: AccountSnapshot): Quota[] {
   return quotas({
-    volumes: volumes.size,
+    volumes: volumes.size + (unidentified?.volumes.length ?? 0),
     templates:
       templates.kind === 'read'
         ? [...templates.items.values()].filter(({ builtIn }) => builtIn !== true).length

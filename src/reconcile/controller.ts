@@ -4,7 +4,7 @@
  */
 import { backoffMs, messageOf, sameValue, type Clock, type Random, type Timer } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
-import type { ReadFailure, SnapshotChange } from '../observed/index.ts';
+import { isKeyHold, type ReadFailure, type SnapshotChange } from '../observed/index.ts';
 import { annotations, managedKinds, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
@@ -134,8 +134,7 @@ export class Controller {
   onFailure(handle: AccountHandle, failure: ReadFailure): void {
     const first = !this.#synced.has(handle.name);
     const blindMs = blindAfterPolls * handle.spec.pollSeconds * 1000;
-    const blind =
-      failure.reason === 'IdentityChanged' || this.#options.clock.monotonicMs() - failure.sinceMs >= blindMs;
+    const blind = isKeyHold(failure.reason) || this.#options.clock.monotonicMs() - failure.sinceMs >= blindMs;
     this.#synced.add(handle.name);
     if (first || (blind && this.#blind.get(handle.name) !== failure.reason)) {
       this.#blind.set(handle.name, failure.reason);

@@ -30,7 +30,9 @@ import type { AccountSnapshot } from '../observed/index.ts';
 import {
   annotations,
   group,
+  isOrigin,
   objectKey,
+  originOf,
   parseObjectKey,
   timeAnnotations,
   type ObjectKey,
@@ -168,20 +170,23 @@ export class Fleet {
     return untilMs !== undefined && untilMs > this.#wallMs() ? untilMs : undefined;
   }
 
-  environment(key: ObjectKey): DesiredEnvironment {
+  /** As it may be sent to the account; without one, as it is declared. */
+  environment(key: ObjectKey, account: AccountHandle | undefined): DesiredEnvironment {
     const desired = this.snapshot.objects.get(key);
     if (desired?.kind !== 'ContainerService') return { kind: 'unmanaged' };
-    const resolved = resolveEnvironment(desired as DesiredObject<'ContainerService'>, this.snapshot);
+    const service = desired as DesiredObject<'ContainerService'>;
+    const resolved = resolveEnvironment(service, this.snapshot, account && originOf(account.spec.url));
     if (resolved.ok) {
       return resolved.environment ? { kind: 'given', values: resolved.environment } : { kind: 'unmanaged' };
     }
     return { kind: 'problem', path: resolved.path, message: `${resolved.message}; ${resolved.remedy}` };
   }
 
-  credentials(key: ObjectKey): DesiredCredentials {
+  credentials(key: ObjectKey, account: AccountHandle | undefined): DesiredCredentials {
     const desired = this.snapshot.objects.get(key);
     if (desired?.kind !== 'ImageRegistry') return { kind: 'unmanaged' };
-    const resolved = resolveCredentials(desired as DesiredObject<'ImageRegistry'>, this.snapshot);
+    const registry = desired as DesiredObject<'ImageRegistry'>;
+    const resolved = resolveCredentials(registry, this.snapshot, account && originOf(account.spec.url));
     if (!resolved.ok) return { kind: 'problem', path: resolved.path, message: resolved.message };
     return resolved.credentials ? { kind: 'given', values: resolved.credentials } : { kind: 'unmanaged' };
   }
@@ -220,7 +225,7 @@ export class Fleet {
       owner: this.owner,
       observation: observed.observation,
       attachedTo: this.attachedTo(volume, snapshot),
-      volumesInAccount: snapshot.volumes.size,
+      volumesInAccount: snapshot.volumes.size + (snapshot.unidentified?.volumes.length ?? 0),
       gates: {
         ...this.gates(handle, snapshot),
         increase: (step) => money.gate(handle, record.key, volumePricing(step, object.spec, volume)),
@@ -352,6 +357,10 @@ function annotationMistake(name: string, value: string): string | undefined {
   }
   if (name === annotations.paused && value !== 'true' && value !== 'false') {
     return `"${value}" is neither "true" nor "false"`;
+  }
+  if (name === annotations.allowedOrigins) return 'it belongs on a Secret; take it out here';
+  if (name === annotations.acceptOrigin && !isOrigin(value)) {
+    return `"${value}" is no origin; write scheme, host and port only, as https://api.example.com`;
   }
   const isTime = !timeAnnotations.includes(name) || parseRfc3339(value) !== undefined;
   return isTime

@@ -48,7 +48,7 @@ export interface KindPass {
   /** The other objects that have to go before this one can be created anew (exchanges.ts). */
   exchanges?(): readonly ObjectKey[];
   /** What the provider tells of the object's life. */
-  events?(account: AccountHandle): Promise<Outcome<wire.ServiceEvent[]>>;
+  events?(account: AccountHandle): Promise<Outcome<readonly wire.ServiceEvent[]>>;
   /** Nothing but the count of restarts stands in the way of one that remediation has planned. */
   mayRemediate?(): boolean;
   /** Values that must not be repeated, whoever says them. */

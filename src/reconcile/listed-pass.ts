@@ -13,7 +13,7 @@ import { RemotePass } from './remote-pass.ts';
 
 export abstract class ListedPass<Remote extends wire.Template | wire.Registry> extends RemotePass<Remote> {
   protected abstract listing(snapshot: AccountSnapshot): Listing<Remote>;
-  protected abstract list(account: AccountHandle): Promise<Outcome<Remote[]>>;
+  protected abstract list(account: AccountHandle): Promise<Outcome<wire.Shown<Remote>>>;
   protected abstract find(items: ReadonlyMap<string, Remote>, madeId: string | undefined): Observed<Remote>;
 
   /** A list that can't be read says nothing of what is in it, as an account that can't be read. */
@@ -36,11 +36,19 @@ export abstract class ListedPass<Remote extends wire.Template | wire.Registry> e
     return { observation: { kind: 'pending', message }, found: undefined, byMark: false };
   }
 
+  protected unidentified(snapshot: AccountSnapshot): readonly wire.Unidentified<Remote>[] {
+    const listing = this.listing(snapshot);
+    return listing.kind === 'read' ? (listing.unidentified ?? []) : [];
+  }
+
   protected async read(account: AccountHandle, id: string): Promise<Outcome<Remote>> {
     const outcome = await this.list(account);
     if (outcome.kind !== 'applied') return outcome;
-    const item = outcome.value.find((candidate) => candidate.id === id);
+    const item = outcome.value.items.find((candidate) => candidate.id === id);
     if (item) return { ...outcome, value: item };
+    if (outcome.value.unidentified.length > 0) {
+      return { kind: 'unknown', reason: `a list without ${id}, in which not all entries can be identified` };
+    }
     const message = `${id} is not in the list`;
     return { kind: 'refused', status: 404, code: 'not_listed', message, retryAfterMs: undefined };
   }

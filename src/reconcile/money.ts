@@ -138,7 +138,8 @@ export class Money {
     const { name } = handle;
     const moved = this.books.observe(handle, change);
     const ended = this.reservations.observe(name, change.snapshot, this.#options.clock.monotonicMs());
-    const left = BigInt(Math.floor(change.snapshot.balanceMicros)) - this.reservations.openMicros(name);
+    const balance = change.snapshot.balanceMicros ?? 0;
+    const left = BigInt(Math.floor(balance)) - this.reservations.openMicros(name);
     const before = this.#left.get(name);
     this.#left.set(name, left);
     const isLooser = (before !== undefined && left > before) || ended.length > 0;

@@ -7,7 +7,7 @@
  * - What does not run yet may show that it costs nothing yet; only what runs proves that nothing is shown, or asked.
  * - A price that can be none (negative, beyond 2^53-1) is ignored, with one line in the log.
  */
-import type { wire } from '../api/index.ts';
+import { wire } from '../api/index.ts';
 import type { Clock } from '../base/index.ts';
 import { messageOf } from '../base/index.ts';
 import type { SnapshotChange } from '../observed/index.ts';
@@ -118,7 +118,8 @@ export class PriceBooks {
   #ofService(service: wire.Service): ObservedPrice[] {
     const record = this.#options.store.recordOf(service.id);
     const spec = specOf<'ContainerService'>(record, 'ContainerService');
-    const shape = service.resources ?? spec?.resources ?? record?.template?.values.resources;
+    const shape =
+      wire.wholeResources(service.resources) ?? spec?.resources ?? record?.template?.values.resources;
     const price = this.#priceOf(service);
     const isRunning = service.state === 'running';
     const isTold = isRunning || (price !== undefined && price > 0 && service.state !== 'deleting');

@@ -11,7 +11,7 @@ import type { Outcome } from '../api/index.ts';
 import { sameValue, type Clock, type Random } from '../base/index.ts';
 import { placeText } from '../desired/index.ts';
 import { execute, fingerprint, type Receipt, type Target } from '../execute/index.ts';
-import type { Readiness } from '../observed/index.ts';
+import { isKeyHold, type Readiness } from '../observed/index.ts';
 import {
   holdFor,
   inSync,
@@ -163,7 +163,7 @@ export class Reconciler {
     if (kind.isGivenUp()) return inSync();
     const { reason, message } = failure;
     const told = `${message}${giveUpAdvice(record)}`;
-    return reason === 'IdentityChanged' ? holdFor(reason, told) : waitFor(reason, told);
+    return isKeyHold(reason) ? holdFor(reason, told) : waitFor(reason, told);
   }
 
   async #planAndAct(

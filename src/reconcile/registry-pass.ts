@@ -54,6 +54,10 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
     return { ...super.bound(id, byMark), ...applied };
   }
 
+  protected couldBeMine({ repository }: wire.Registry | wire.Unidentified<wire.Registry>): boolean {
+    return repository === undefined || normalRepository(repository) === this.#repository();
+  }
+
   plan(): Plan {
     return planRegistry(this.#inputs());
   }
@@ -108,7 +112,7 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
       record,
       owner: this.fleet.owner,
       observation: seen,
-      credentials: this.fleet.credentials(this.key),
+      credentials: this.fleet.credentials(this.key, this.handle),
       linked: this.#linked(seen.kind === 'present' ? seen.value : undefined),
       registriesInAccount: this.snapshot ? this.shown(this.snapshot).size : 0,
       gates: this.gates(),

@@ -7,6 +7,7 @@ import {
   catalogGate,
   holdFor,
   recheckMs,
+  unusableReason,
   waitFor,
   type Gate,
   type Gates,
@@ -61,6 +62,10 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   /** `madeId`: a person says that this is what was made for the object. */
   protected abstract identify(snapshot: AccountSnapshot, madeId?: string): Observed<Remote>;
   protected abstract shown(snapshot: AccountSnapshot): ReadonlyMap<string, Remote>;
+  /** Entries of the object's kind whose id could not be read. */
+  protected abstract unidentified(snapshot: AccountSnapshot): readonly wire.Unidentified<Remote>[];
+  /** Whether such an entry could be what a creation of ours made. */
+  protected abstract couldBeMine(entry: Remote | wire.Unidentified<Remote>): boolean;
   protected abstract read(account: AccountHandle, id: string): Promise<Outcome<Remote>>;
   /** The mark was made with this state's digest key. */
   protected abstract markedByKey(value: Remote): boolean;
@@ -139,6 +144,11 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     if (observation.kind === 'present') this.#absences.forget(this.key);
     const record = this.record();
     if (observation.kind !== 'absent') return;
+    const hidden = this.#mayBeHidden(usable.snapshot);
+    if (hidden !== undefined) {
+      this.seen = { kind: 'pending', message: hidden };
+      return;
+    }
     if (record.externalId !== undefined) {
       const read = await this.read(account, record.externalId);
       this.seen = this.#absences.confirm(record, usable.snapshot, read);
@@ -150,6 +160,28 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     const look = (before: AccountSnapshot) => this.identify(before).observation;
     this.seen = neverMade(account.informer.previous, notBeforeMs, look);
     account.informer.wantSecond();
+  }
+
+  /** Something in the account may be this object without showing it: then its absence is not concluded. */
+  #mayBeHidden(snapshot: AccountSnapshot): string | undefined {
+    const { externalId } = this.record();
+    const entry = this.unidentified(snapshot).find(
+      (one) => externalId !== undefined || this.couldBeMine(one),
+    );
+    const problem = entry?.unreadable?.[0];
+    if (problem) {
+      const { field, expected, found } = problem;
+      return `the account shows an entry that can't be identified (${field}: expected ${expected}, found ${found}), and it may be this object; nothing is concluded until it can`;
+    }
+    if (externalId !== undefined) return undefined;
+    const unusable = [...this.shown(snapshot).values()].find(
+      (value) =>
+        unusableReason(value) !== undefined &&
+        this.store.recordOf(value.id) === undefined &&
+        this.couldBeMine(value),
+    );
+    const reason = unusable && unusableReason(unusable);
+    return reason && `${reason}; it may be this object`;
   }
 
   /** Whether a mark is this state's own work; the owner's name alone may be another fleet's, too. */

@@ -58,24 +58,42 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     return snapshot.services;
   }
 
+  protected unidentified({ unidentified }: AccountSnapshot) {
+    return unidentified?.services ?? [];
+  }
+
+  /** Not by its marks, where they can be read, and else not by its name. */
+  protected couldBeMine(entry: wire.Service | wire.Unidentified<wire.Service>): boolean {
+    const identity = this.fleet.identity(this.record());
+    if (entry.environmentNames)
+      return serviceMarks.of({ ...entry, id: '' }).includes(serviceMarks.own(identity));
+    const { unreadable = [] } = entry;
+    return (
+      this.hidesMarks(entry) || unreadable.some(({ field, decides }) => decides && field.startsWith('env'))
+    );
+  }
+
   protected read(account: AccountHandle, id: string) {
     return account.api.service(id);
   }
 
   /** Another name than ours, and it is not the one that was lost. */
-  protected override hidesMarks({ environmentNames, name }: wire.Service): boolean {
+  protected override hidesMarks({
+    environmentNames,
+    name,
+  }: wire.Service | wire.Unidentified<wire.Service>): boolean {
     const { name: objectName, spec } = this.fleet.planned<'ContainerService'>(this.record());
     const ours = remoteName('ContainerService', objectName, spec);
     return !environmentNames && (name === undefined || name.toLowerCase() === ours.toLowerCase());
   }
 
-  async events(account: AccountHandle): Promise<Outcome<wire.ServiceEvent[]>> {
+  async events(account: AccountHandle): Promise<Outcome<readonly wire.ServiceEvent[]>> {
     const id = this.seen.kind === 'present' ? this.seen.value.id : undefined;
     return id === undefined ? { kind: 'not-sent', reason: 'there is no service' } : account.api.events(id);
   }
 
   secrets(): readonly string[] {
-    const environment = this.fleet.environment(this.key);
+    const environment = this.fleet.environment(this.key, undefined);
     return environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
   }
 
@@ -196,16 +214,16 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       record,
       owner: this.fleet.owner,
       observation: seen,
-      environment: this.fleet.environment(this.key),
+      environment: this.fleet.environment(this.key, this.handle),
       volume: object.deleting ? { kind: 'none' } : this.#volume(record, service),
       replacementVolume:
         object.deleting || !service ? { kind: 'none' } : this.#volume(record, undefined, service),
       attachedVolume: service && this.#attachedVolume(service),
-      volumesInAccount: this.snapshot?.volumes.size ?? 0,
+      volumesInAccount: (this.snapshot?.volumes.size ?? 0) + this.#unidentifiedVolumes().length,
       ownsStorage: ownsStorage(
         object.spec,
         service,
-        this.snapshot?.volumes.values() ?? [],
+        [...(this.snapshot?.volumes.values() ?? []), ...this.#unidentifiedVolumes()],
         (id) => this.store.recordOf(id) !== undefined,
       ),
       gates: this.gates(),
@@ -267,6 +285,10 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     return volumeMadeWith(spec, this.seen.value, this.snapshot.volumes) ?? madeVolumeId;
   }
 
+  #unidentifiedVolumes(): readonly wire.Unidentified<wire.Volume>[] {
+    return this.snapshot?.unidentified?.volumes ?? [];
+  }
+
   /** What `service` is attached to, or a new one would be, once `leaving` has gone. */
   #volume(record: ObjectRecord, service: wire.Service | undefined, leaving?: wire.Service): VolumeView {
     const object = this.fleet.planned<'ContainerService'>(record);
@@ -282,6 +304,11 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     const goes = going && ((user: string) => going.has(user));
     if (storage?.volumeGb !== undefined && !service && volumes) {
       const name = remoteName('ContainerService', object.name, object.spec);
+      const { madeVolumeId: id } = record;
+      if (id !== undefined && !volumes.has(id) && this.#unidentifiedVolumes().length > 0) {
+        const message = `the account does not show the volume ${id}, and shows volumes that can't be identified`;
+        return { kind: 'not-ready', id, message };
+      }
       return keptVolume(object, record, name, this.fleet.owner.digestKey, volumes, goes);
     }
     if (!volume || !this.snapshot || !this.handle) {

@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../base/index.ts';
 import { recordApplied, withoutIntent, type Target } from '../execute/index.ts';
-import { settle, waitFor, type ActionName, type Plan, type Verdict } from '../plan/index.ts';
+import { settle, unusableReason, waitFor, type ActionName, type Plan, type Verdict } from '../plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { Intent, ObjectRecord, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -64,6 +64,8 @@ export class Settlement {
     }
     await kind.observe(account, sinceMs + settleMs);
     const observation = kind.observation();
+    const unusable = observation.kind === 'present' ? unusableReason(observation.value) : undefined;
+    if (unusable !== undefined) return waitFor('OutcomeUnknown', `${message}; ${unusable}`);
     const { differences } = kind.plan();
     const verdict = settle(intent, observation, differences, kind.marksHidden?.() ?? false);
     if (verdict === 'applied' || verdict === 'not-applied') {

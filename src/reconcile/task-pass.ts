@@ -87,7 +87,7 @@ export class TaskPass extends LocalPass implements KindPass {
   #isServiceGone({ informer }: AccountHandle): boolean {
     const { lease } = this.record();
     const { current, failure } = informer;
-    if (!lease || !current || failure) return false;
+    if (!lease || !current || failure || (current.unidentified?.services.length ?? 0) > 0) return false;
     return (
       !current.services.has(lease.serviceId) && this.options.store.recordOf(lease.serviceId) === undefined
     );

@@ -9,6 +9,7 @@ import {
   type Plan,
   type TemplateInputs,
 } from '../plan/index.ts';
+import { remoteName } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import { observedTemplate, templateHealth } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
@@ -37,6 +38,14 @@ export class TemplatePass extends ListedPass<wire.Template> implements KindPass 
 
   protected markedByKey({ description }: wire.Template): boolean {
     return readTemplateMark(description)?.keyId === this.fleet.owner.digestKey.id;
+  }
+
+  protected couldBeMine({ description, name }: wire.Template | wire.Unidentified<wire.Template>): boolean {
+    const identity = this.fleet.identity(this.record());
+    if (description !== undefined)
+      return templateMarks.of({ id: '', description }).includes(templateMarks.own(identity));
+    const { name: objectName, spec } = this.fleet.planned<'ServiceTemplate'>(this.record());
+    return name === undefined || name === remoteName('ServiceTemplate', objectName, spec);
   }
 
   plan(): Plan {

@@ -17,7 +17,10 @@ export class ValuesWatch {
     if (this.#seen[0] === secrets && this.#seen[1] === configMaps) return false;
     this.#seen = [secrets, configMaps];
     const plain = [secrets, configMaps].map((maps) =>
-      [...maps].map(([name, values]) => [name, [...values].map(([key, value]) => [key, value.reveal()])]),
+      [...maps].map(([name, values]) => {
+        const texts = [...values].map(([key, value]) => [key, value.reveal()]);
+        return [name, texts, values.allowedOrigins];
+      }),
     );
     const before = this.#digest;
     this.#digest = this.#digestKey.digest(plain);

@@ -19,7 +19,7 @@ import type { ObjectRecord } from '../state/index.ts';
 import { observedVolume, volumeAllocation, volumeHealth } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { KindPass } from './kind-pass.ts';
-import type { Observed } from './observe.ts';
+import { volumeMarks, type Observed } from './observe.ts';
 import { RemotePass, noGates } from './remote-pass.ts';
 
 export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
@@ -31,6 +31,15 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
 
   protected shown(snapshot: AccountSnapshot): ReadonlyMap<string, wire.Volume> {
     return snapshot.volumes;
+  }
+
+  protected unidentified({ unidentified }: AccountSnapshot) {
+    return unidentified?.volumes ?? [];
+  }
+
+  protected couldBeMine(entry: wire.Volume | wire.Unidentified<wire.Volume>): boolean {
+    const own = volumeMarks.own(this.fleet.identity(this.record()));
+    return entry.name === undefined || volumeMarks.of({ ...entry, id: '' }).includes(own);
   }
 
   protected read(account: AccountHandle, id: string) {

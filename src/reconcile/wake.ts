@@ -1,5 +1,5 @@
 /** When an object is looked at again by itself, after a pass that ended in a plan. */
-import { catalogTtlMs } from '../observed/index.ts';
+import { catalogTtlMs, isKeyHold } from '../observed/index.ts';
 import { recheckMs, type InSync, type Plan } from '../plan/index.ts';
 import type { AccountHandle } from './accounts.ts';
 
@@ -34,7 +34,7 @@ export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs
         : { kind: 'after', delayMs: plan.recheckAfterMs };
     case 'hold':
       if (reviewMs[plan.reason] !== undefined) return { kind: 'after', delayMs: reviewMs[plan.reason] ?? 0 };
-      if (plan.reason === 'IdentityChanged' && account) return { kind: 'observation', account };
+      if (isKeyHold(plan.reason) && account) return { kind: 'observation', account };
       return account ? { kind: 'change', account } : { kind: 'never' };
     case 'in-sync':
       return wakeWhenTimeTells(plan, wallMs);

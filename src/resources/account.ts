@@ -10,11 +10,6 @@ export function isLoopback(url: string): boolean {
   return URL.canParse(url) && loopback.test(new URL(url).hostname);
 }
 
-/** Scheme, host and port: what a key is sent to. The text itself when it is no address. */
-export function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : url;
-}
-
 const problems = {
   noAddress: 'must be an address such as https://api.example.com',
   otherScheme: 'must start with https://',

@@ -1,9 +1,10 @@
-export { baseAddressProblem, isLoopback, originOf, type AccountSpec } from './account.ts';
+export { baseAddressProblem, isLoopback, type AccountSpec } from './account.ts';
 export * from './conditions.ts';
 export { listOf, rulesKeyword, type CelRule } from './constraints.ts';
 export { beaconPrefix, type ContainerServiceSpec, type EnvironmentEntry } from './container-service.ts';
 export { objectName } from './fields.ts';
 export * from './keys.ts';
+export * from './origins.ts';
 export * from './kinds.ts';
 export * from './windows.ts';
 export type { ImageRegistrySpec } from './image-registry.ts';

@@ -24,6 +24,10 @@ export const annotations = {
   protects: `${group}/protects`,
   /** On an Account: the identity that its key may belong to from now on. */
   acceptIdentity: `${group}/accept-identity`,
+  /** On an Account: the origin that its key may be sent to from now on. */
+  acceptOrigin: `${group}/accept-origin`,
+  /** On a Secret: the only origins that it may be sent to, with blanks or commas between them. */
+  allowedOrigins: `${group}/allowed-origins`,
 } as const;
 
 /** Those whose value is a time. */

@@ -45,7 +45,11 @@ export function remoteName(kind: keyof typeof nameFields, name: string, spec: ob
 
 // ---- core kinds --------------------------------------------------------------------------------------
 
-const coreMetadata = z.looseObject({ name: objectName, namespace: objectName.default('default') });
+const coreMetadata = z.looseObject({
+  name: objectName,
+  namespace: objectName.default('default'),
+  annotations: z.record(z.string(), z.unknown()).nullish(),
+});
 const text = z.string({ error: 'must be a string; quote numbers and booleans' });
 
 export const secretDocument = z.looseObject({

@@ -17,7 +17,7 @@ export interface AccountFacts {
   readonly read:
     | {
         readonly at: number;
-        readonly balanceMicros: number;
+        readonly balanceMicros: number | undefined;
         readonly currency: string;
         readonly services: ReadonlyMap<string, wire.Service>;
         readonly volumes: ReadonlyMap<string, wire.Volume>;
@@ -45,7 +45,9 @@ export function observedAccount(
     limits: Object.fromEntries(quotas.map(({ resource, used, limit }) => [resource, { used, limit }])),
     currency: read.currency,
     ...(payment === undefined ? {} : { payment }),
-    ...money(read, previous),
+    ...(read.balanceMicros === undefined
+      ? {}
+      : money({ ...read, balanceMicros: read.balanceMicros }, previous)),
   };
 }
 
@@ -63,7 +65,9 @@ interface Money {
   readonly moneyAt: string;
 }
 
-function money(read: NonNullable<AccountFacts['read']>, previous: ObjectStatus | undefined): object {
+type MoneyRead = NonNullable<AccountFacts['read']> & { readonly balanceMicros: number };
+
+function money(read: MoneyRead, previous: ObjectStatus | undefined): object {
   const burn = burnMicrosPerHour(read.services.values(), read.volumes.values());
   const seconds = runwaySeconds(read.balanceMicros, burn);
   const now: Money = {

@@ -83,11 +83,11 @@ export function serviceHealth(
 ): Health {
   if (observation.kind === 'pending') return notReady('AwaitingObservation', observation.message);
   if (observation.kind !== 'present') return notReady('NotThere', 'the service does not exist');
-  const { state, endpoint, error } = observation.value;
+  const { state, error } = observation.value;
   switch (state) {
     case 'running':
       if (spec.desiredState === 'Stopped') return notReady('NotStopped', 'the service runs, and should not');
-      return runningHealth(spec, endpoint ?? undefined, probe);
+      return runningHealth(spec, observation.value, probe);
     case 'paused':
       return spec.desiredState === 'Stopped'
         ? { ready: 'True', reason: 'Stopped', message: '' }
@@ -107,9 +107,16 @@ export function serviceHealth(
 
 function runningHealth(
   { httpPort, readiness }: ContainerServiceSpec,
-  endpoint: string | undefined,
+  { endpoint, unreadable = [] }: wire.Service,
   probe: ProbeResult | undefined,
 ): Health {
+  const odd = unreadable.find(({ field }) => field === 'endpoint');
+  if (odd) {
+    // There is one, and nobody could say when it became readable: only who asks for a probe waits for it.
+    const message = `the API shows the endpoint in a form that can't be read (${odd.found})`;
+    if (!readiness) return { ready: 'True', reason: 'Running', message };
+    return notReady('EndpointUnreadable', `${message}; without \`readiness\` it is not needed`);
+  }
   if ((httpPort !== undefined || readiness) && !endpoint) {
     return notReady('NoEndpoint', 'the service runs, but has no endpoint yet');
   }

@@ -105,7 +105,13 @@ function shortened(message: string): string {
 }
 
 /** Reasons for which nothing can be said of the object at all. */
-const blindReasons = new Set(['ApiUnreachable', 'CredentialRejected', 'IdentityChanged']);
+const blindReasons = new Set([
+  'ApiUnreachable',
+  'CredentialRejected',
+  'IdentityChanged',
+  'OriginChanged',
+  'OriginNotAllowed',
+]);
 
 function readiness({ plan, health }: ConditionInputs): Statement {
   if ((plan.kind === 'wait' || plan.kind === 'hold') && blindReasons.has(plan.reason)) {

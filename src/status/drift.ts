@@ -4,6 +4,7 @@ import type { DriftEntry } from '../state/index.ts';
 
 /** Plans that were made without a look at the object: they neither find drift nor see it gone. */
 const withoutLook = new Set([
+  'AnswerUnreadable',
   'ApiUnreachable',
   'AwaitingObservation',
   'ActivitiesUnreadable',
@@ -13,6 +14,8 @@ const withoutLook = new Set([
   'IdentityChanged',
   'InvalidAnnotation',
   'InvalidSpec',
+  'OriginChanged',
+  'OriginNotAllowed',
   'OutcomeUnknown',
   'RevisionInvalid',
   'RevisionRegressed',

@@ -135,6 +135,12 @@ function apiMetrics(registers: Registry[]) {
       buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30],
       registers,
     }),
+    apiUnreadable: new Counter({
+      name: 'fleetkeeper_api_unreadable_fields_total',
+      help: 'Fields of answers that could not be read, by resource and field; decides: whether nothing is done with such an object.',
+      labelNames: ['resource', 'field', 'decides'],
+      registers,
+    }),
     throttled: new Counter({
       name: 'fleetkeeper_api_throttled_total',
       help: 'Answers with status 429.',

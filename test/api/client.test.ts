@@ -97,7 +97,7 @@ describe('what is known after an exchange', () => {
 
   // COVERAGE 92, 97
   test.each([400, 404, 409, 429, 503])('%i without an error object leaves it unknown', async (status) => {
-    for (const body of ['<h1>nginx</h1>', '', {}, { error: 'no' }, { error: { code: 'x' } }, null]) {
+    for (const body of ['<h1>nginx</h1>', '', {}, { error: 'no' }, { error: {} }, null]) {
       expect((await outcomeOf(status, body)).kind).toBe('unknown');
     }
   });
@@ -117,12 +117,40 @@ describe('what is known after an exchange', () => {
   test.each([
     ['a service without an id', { name: 'trainer' }],
     ['a service whose id is not one', { id: '../volumes' }],
-    ['a service whose revision is a text', { id, revision: 'five' }],
-    ['the wrapped form of a read', { service: { id } }],
     ['a list', [{ id }]],
     ['nothing', ''],
   ])('201 with %s leaves it unknown', async (_what, body) => {
     expect((await outcomeOf(201, body)).kind).toBe('unknown');
+  });
+
+  test.each([
+    ['a revision in a text', { id, revision: 'five' }],
+    ['a state of another type', { id, state: 3, error: {}, endpoint: 7 }],
+    ['the wrapped form of a read', { service: { id } }],
+    ['an id in upper case', { id: id.toUpperCase() }],
+  ])('201 with %s was applied: the id says what was made', async (_what, body) => {
+    expect(await outcomeOf(201, body)).toMatchObject({ kind: 'applied', value: { id } });
+  });
+
+  test.each([
+    [{ code: 1042, message: 'no' }, '1042', 'no'],
+    [{ message: 'no' }, '', 'no'],
+    [{ code: 'no_way' }, 'no_way', ''],
+    [{ code: 'no_way', message: { text: 1, detail: 'no' }, trace: [] }, 'no_way', 'no'],
+  ])('409 with the error %j is a refusal', async (error, code, message) => {
+    expect(await outcomeOf(409, { error })).toMatchObject({ kind: 'refused', status: 409, code, message });
+  });
+
+  test('a path has the id as the API writes it, who may compare texts', async () => {
+    const shown = { ...account, services: [{ id: id.toUpperCase() }] };
+    await using server = await serve(reply(200, shown));
+    await using client = clientOf(server.url);
+    await client.api.account();
+    await client.api.urgent.service(id);
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      '/api/account',
+      `/api/services/${id.toUpperCase()}`,
+    ]);
   });
 
   // COVERAGE 101
@@ -325,8 +353,10 @@ describe('an answer', () => {
       status: 200,
       value: answered,
     });
-    const list = { ...account, services: [answered], volumes: [{ id, status: 'melting', x: 1 }], y: 2 };
-    expect(await outcomeOf(200, list, reads.account)).toMatchObject({ value: list });
+    const lists = { services: [answered], volumes: [{ id, status: 'melting', x: 1 }] };
+    expect(await outcomeOf(200, { ...account, ...lists, y: 2 }, reads.account)).toMatchObject({
+      value: lists,
+    });
   });
 
   // COVERAGE 118
@@ -358,13 +388,15 @@ test('templates and registries are read tolerantly: odd ids, unknown fields, lin
     { id, name: 'web', command: null },
   ];
   expect(await outcomeOf(200, { templates, next: null }, reads.templates)).toMatchObject({
-    value: templates,
+    value: { items: templates, unidentified: [] },
   });
   const registries = [
-    { id, linkedServices: [id, { id, usesCurrentCredentials: null, x: 1 }], rotatedAt: '2026-01-01' },
+    { id, linkedServices: [id, { id, usesCurrentCredentials: true }], rotatedAt: '2026-01-01' },
     { id, repository: 'ghcr.io/acme/web' },
   ];
-  expect(await outcomeOf(200, { registries }, reads.registries)).toMatchObject({ value: registries });
+  expect(await outcomeOf(200, { registries }, reads.registries)).toMatchObject({
+    value: { items: registries, unidentified: [] },
+  });
 });
 
 describe('an answer to a creation', () => {

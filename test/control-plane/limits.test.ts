@@ -171,6 +171,40 @@ describe('connections', () => {
     expect(await client.send(get('/api/me')).closed).toBe('');
   });
 
+  test('of one address have a limit of their own', async () => {
+    await using world = await worldWith({ connectionsPerAddress: 2 });
+    const clients = [await RawClient.open(world.url), await RawClient.open(world.url)];
+    expect(await (await RawClient.open(world.url)).closed).toBe('');
+    for (const client of clients) await client.send(get('/api/me')).until(/"alice"/);
+    for (const client of clients) client.end();
+    await Promise.all(clients.map(({ closed }) => closed));
+    await expect.poll(async () => (await world.call('GET', '/api/me').catch(() => null))?.status).toBe(200);
+  });
+
+  test('that were refused are cut soon, although the client goes on sending and never ends', async () => {
+    await using world = await worldWith({ headersMs: 100 });
+    const socket = connect({
+      port: Number(new URL(world.url).port),
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+    });
+    const errors: string[] = [];
+    socket.on('error', (error: NodeJS.ErrnoException) => errors.push(error.code ?? ''));
+    socket.write('POST /api/volumes HTTP/1.1\r\nHost: h\r\n');
+    await new Promise((resolve) => socket.once('data', resolve));
+    for (let byte = 0; byte < 3; byte += 1) {
+      socket.write('X');
+      await new Promise((resolve) => void setTimeout(resolve, 20));
+    }
+    expect(errors).toEqual([]);
+    await world.clock.advance(2_000);
+    const closed = new Promise((resolve) => void socket.once('close', resolve));
+    const drip = setInterval(() => socket.write('X'), 20);
+    await closed;
+    clearInterval(drip);
+    expect(errors).toHaveLength(1);
+  });
+
   test('beyond the limit are cut, and the others go on', async () => {
     await using world = await worldWith({ connections: 2 });
     const clients = [await RawClient.open(world.url), await RawClient.open(world.url)];

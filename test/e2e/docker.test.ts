@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { testConformance } from './docker/conformance.ts';
+import { testEgress } from './docker/egress.ts';
 import { testLife } from './docker/life.ts';
 import { testTrouble } from './docker/trouble.ts';
 import { isWithoutContainers, useEngine } from './support/docker-world.ts';
@@ -19,6 +20,7 @@ describe.skipIf(isWithoutContainers)('real containers', () => {
   describe('in trouble', () => {
     testTrouble(engine);
   });
+  testEgress(engine);
   testConformance(engine);
 });
 

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { Outcome, wire } from '../../src/api/index.ts';
 import { Sensitive } from '../../src/base/index.ts';
 import { IdentityWatch } from '../../src/manager/identity-watch.ts';
+import type { OriginHold } from '../../src/plan/index.ts';
 import { MemoryStore } from '../../src/state/index.ts';
 import { createLogger } from '../../src/telemetry/index.ts';
 import { owner } from '../support/plan.ts';
@@ -18,6 +19,7 @@ let beatsWait: boolean;
 /** Runs while the API is being asked. */
 let meanwhile: () => void;
 let watch: IdentityWatch;
+let hold: OriginHold | undefined;
 
 const shows = (value: wire.Identity): Outcome<wire.Identity> => ({ kind: 'applied', status: 200, value });
 const refused = (status: number): Outcome<wire.Identity> => ({
@@ -34,6 +36,7 @@ beforeEach(() => {
   accepted = [];
   asked = [];
   beatsWait = false;
+  hold = undefined;
   meanwhile = () => undefined;
   identities = new Map([
     ['first', shows({ id: 'acme', emailVerified: true })],
@@ -54,6 +57,8 @@ beforeEach(() => {
     onRejected: () => undefined,
     accepted: () => accepted,
     isDocument: true,
+    origin: 'https://api.invalid',
+    hold: () => hold,
     keyRemedy: () => 'put one there',
     logger: createLogger('silent'),
   });

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { ControlApi, Limiter, type HttpReply, type Outcome, type Transport } from '../../src/api/index.ts';
+import {
+  ControlApi,
+  Limiter,
+  type HttpReply,
+  type Outcome,
+  type Transport,
+  type wire,
+} from '../../src/api/index.ts';
 import { Sensitive, systemRandom } from '../../src/base/index.ts';
 import { AccountInformer, type Lists, type SnapshotChange } from '../../src/observed/index.ts';
 import { differingInList, listHasLost, nextListing, type Listing } from '../../src/observed/listing.ts';
@@ -11,11 +18,17 @@ interface Item {
   readonly name?: string;
 }
 
-const shows = (...items: Item[]): Outcome<Item[]> => ({ kind: 'applied', status: 200, value: items });
-const fails: Outcome<Item[]> = { kind: 'unknown', reason: 'reset' };
+type Answer = Outcome<wire.Shown<Item>>;
+
+const shows = (...items: Item[]): Answer => ({
+  kind: 'applied',
+  status: 200,
+  value: { items, unidentified: [] },
+});
+const fails: Answer = { kind: 'unknown', reason: 'reset' };
 
 /** The listings after each of the answers, and what counted as changed. */
-function history(...outcomes: (Outcome<Item[]> | undefined)[]) {
+function history(...outcomes: (Answer | undefined)[]) {
   let listing: Listing<Item> | undefined;
   return outcomes.map((outcome) => {
     const next = nextListing('templates', listing, outcome);

@@ -20,12 +20,14 @@ const forms: Readonly<Record<string, Form>> = {
   'the image with its digest': ({ image }) => ({
     image: text((value) => `${value}@sha256:${'0'.repeat(64)}`)(image),
   }),
-  'a shell around the command': ({ command }) => ({ command: command && ['sh', '-c', ...command] }),
+  'a shell around the command': ({ command }) => ({
+    command: Array.isArray(command) ? ['sh', '-c', ...command] : command,
+  }),
   'a default command': ({ command }) => ({ command: command ?? ['/entrypoint'] }),
   'no command for an empty one': ({ command }) => ({ command: command?.length === 0 ? null : command }),
   'a default port': ({ httpPort }) => ({ httpPort: httpPort ?? 8000 }),
   'more memory': ({ resources }) => ({
-    resources: resources && { ...resources, memoryGb: Math.ceil(resources.memoryGb / 48) * 48 },
+    resources: resources && { ...resources, memoryGb: Math.ceil((resources.memoryGb ?? 0) / 48) * 48 },
   }),
   'more fields in resources': ({ resources }) => ({
     resources: resources && { ...resources, gpuModel: 'x' },

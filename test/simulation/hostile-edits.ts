@@ -1,7 +1,7 @@
 /**
  * Somebody who may write Accounts, and read no Secret, wants a key: ours, or the one that the process has in its environment.
  *
- *     as meant ── names no Secret ──> edited ── at once, or later ──> deleted, or not ──> put back by its owner
+ *     as meant ── no Secret, or another address, or both ──> edited ── at once, or later ──> deleted, or not ──> put back by its owner
  *
  * An Account that is put back has another uid in a cluster.
  */
@@ -10,11 +10,18 @@ import type { Shelf } from './place.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Users } from './users.ts';
 
+/** Where the key of nobody may be seen. */
+const tenantsAddress = 'https://tenant.example';
+
 /** Together they are shorter than activities are fresh: heartbeats have to go on all along, with the key that is known. */
 const longestEditMs = 60_000;
 const longestAbsenceMs = 60_000;
 
-const edits: readonly object[] = [{ credentialsSecretRef: undefined }];
+const edits: readonly object[] = [
+  { credentialsSecretRef: undefined },
+  { url: tenantsAddress },
+  { url: tenantsAddress, credentialsSecretRef: undefined },
+];
 
 export class HostileEdits {
   readonly #users: Users;

@@ -2,6 +2,7 @@
 import { UserError, messageOf } from '../../base/user-error.ts';
 import { Engine, type EngineAddress } from './engine.ts';
 
+export { dockerOptions, withoutMadeUpGpus } from './config.ts';
 export { dockerRuntime } from './runtime.ts';
 
 const usualSocket = '/var/run/docker.sock';

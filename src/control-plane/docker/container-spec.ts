@@ -27,6 +27,7 @@ export function containerSpec(
   installation: string,
   request: RuntimeRequest & { readonly launch: Launch },
   image: string,
+  gpus: readonly string[],
   publication: Publication,
 ): ContainerSpec {
   const { launch, accountId } = request;
@@ -34,12 +35,12 @@ export function containerSpec(
   return {
     Image: image,
     ...(launch.command && { Cmd: [...launch.command] }),
-    Env: Object.entries(launch.environment.reveal()).map(([name, value]) => `${name}=${value}`),
-    Labels: containerLabels(installation, request),
+    Env: [...environmentOf(launch), `${gpuVariable}=${gpus.join(',') || 'void'}`],
+    Labels: containerLabels(installation, request, gpus),
     StopTimeout: graceSeconds,
     ...(port && { ExposedPorts: { [port]: {} } }),
     HostConfig: {
-      ...limitsOf(launch.resources),
+      ...limitsOf(launch.resources, gpus),
       NetworkMode: networkName(accountId),
       // No port means: a free one.
       ...(port && { PortBindings: { [port]: [{ HostIp: publication.host, HostPort: '' }] } }),
@@ -64,12 +65,12 @@ export function endpointOf({ NetworkSettings }: Inspection, publication: Publica
 
 /** Which limits the engine has dropped without a word, as one that lacks a feature of the kernel does. */
 export function droppedLimits({ HostConfig: applied }: Inspection, resources: ServiceResources): string[] {
-  const asked = limitsOf(resources);
+  const asked = limitsOf(resources, []);
   return [
     applied.NanoCpus !== asked.NanoCpus && `${resources.cpu} CPU`,
     applied.Memory !== asked.Memory && `${resources.memoryGb} GB of memory`,
     applied.PidsLimit !== asked.PidsLimit && `${pidsLimit} processes`,
-    asked.DeviceRequests && !applied.DeviceRequests?.length && `${resources.gpuCount} GPU`,
+    resources.gpuCount > 0 && !applied.DeviceRequests?.length && `${resources.gpuCount} GPU`,
   ].filter((limit) => typeof limit === 'string');
 }
 
@@ -94,7 +95,17 @@ const leastBytes = bounds.leastMemoryGb * gigabyte;
 const leastNanoCpus = bounds.leastCpu * 1e9;
 const killed = 137;
 
-function limitsOf({ cpu, memoryGb, gpuCount }: ServiceResources) {
+/** Reserved: by them the container toolkit of NVIDIA is told which GPUs of the machine a container gets. */
+export const isReservedVariable = (name: string) => /^NVIDIA_/i.test(name);
+/** It is always set: an image may bring a value of its own, such as `all`. */
+const gpuVariable = 'NVIDIA_VISIBLE_DEVICES';
+
+function environmentOf({ environment }: Launch): string[] {
+  const entries = Object.entries(environment.reveal()).filter(([name]) => !isReservedVariable(name));
+  return entries.map(([name, value]) => `${name}=${value}`);
+}
+
+function limitsOf({ cpu, memoryGb }: ServiceResources, gpus: readonly string[]) {
   // The engine takes 0 for "unlimited", and services of before the minima (requests.ts) can round to it.
   const bytes = Math.max(leastBytes, Math.round(memoryGb * gigabyte));
   return {
@@ -103,7 +114,7 @@ function limitsOf({ cpu, memoryGb, gpuCount }: ServiceResources) {
     // No swap beside it.
     MemorySwap: bytes,
     PidsLimit: pidsLimit,
-    ...(gpuCount > 0 && { DeviceRequests: [{ Count: gpuCount, Capabilities: [['gpu']] }] }),
+    ...(gpus.length > 0 && { DeviceRequests: [{ DeviceIDs: gpus, Capabilities: [['gpu']] }] }),
   };
 }
 

@@ -26,6 +26,8 @@ export interface ListedContainer {
   readonly id: string;
   readonly labels: Labels;
   readonly isRunning: boolean;
+  /** It ran, and will not run again by itself. */
+  readonly hasEnded: boolean;
 }
 
 export interface EngineEvent {
@@ -110,6 +112,8 @@ export interface ExecInspection {
   readonly Pid: number;
 }
 
+/** Docker's states of a container, and podman's. */
+const ended = new Set(['exited', 'stopped', 'removing', 'dead']);
 const isGone = 404;
 const isForbidden = 403;
 const alreadyIs = 304;
@@ -126,18 +130,29 @@ export class Engine {
     stream.resume();
   }
 
-  async containers(labels: Labels): Promise<ListedContainer[]> {
+  /** Those with all of these labels. */
+  containers(labels: Labels): Promise<ListedContainer[]> {
+    return this.#list(pairs(labels));
+  }
+
+  /** Those with this label, whatever its value. */
+  containersWith(label: string): Promise<ListedContainer[]> {
+    return this.#list([label]);
+  }
+
+  async #list(label: readonly string[]): Promise<ListedContainer[]> {
     const listed = await this.#connection.json<
       readonly { readonly Id: string; readonly Labels: Labels; readonly State: string }[]
     >({
       method: 'GET',
       path: ['containers', 'json'],
-      query: { all: true, filters: { label: pairs(labels) } },
+      query: { all: true, filters: { label } },
     });
     return (listed ?? []).map(({ Id, Labels: own, State }) => ({
       id: Id,
       labels: own,
       isRunning: State === 'running' || State === 'paused',
+      hasEnded: ended.has(State),
     }));
   }
 
@@ -185,9 +200,9 @@ export class Engine {
    * Unless there is one already. That can't be asked for first: podman 4.3 answers by taking the isolation out of the
    * network that it shows. So what the engine `failed` at is missed only by the container that needs the network.
    */
-  async ensureNetwork(name: string, labels: Labels): Promise<void> {
+  async ensureNetwork(name: string, bridge: string, labels: Labels): Promise<void> {
     // podman lets its networks reach one another unless told so; Docker never does, and ignores the option.
-    const Options = { isolate: 'true' };
+    const Options = { isolate: 'true', 'com.docker.network.bridge.name': bridge };
     const body = { Name: name, Driver: 'bridge', CheckDuplicate: true, Options, Labels: labels };
     try {
       await this.#connection.json({ method: 'POST', path: ['networks', 'create'], body });

@@ -12,6 +12,8 @@ export const labels = {
   volume: 'dev.fleetkeeper.volume',
   /** The operation that made the container. */
   operation: 'dev.fleetkeeper.operation',
+  /** The GPUs that the container has, separated by commas. */
+  gpus: 'dev.fleetkeeper.gpus',
 } as const;
 
 export function containerName(serviceId: string): string {
@@ -22,18 +24,26 @@ export function volumeName(volumeId: string): string {
   return `fleetkeeper-${volumeId}`;
 }
 
+/** Its bridge has a name by which the egress rules know it (egress-rules.ts). */
 export function networkName(accountId: string): string {
+  return `fleetkeeper-net-${accountId}`;
+}
+
+/** As version 0.1.0 made it: its bridge has no such name. */
+export function formerNetworkName(accountId: string): string {
   return `fleetkeeper-${accountId}`;
 }
 
 export function containerLabels(
   installation: string,
   { accountId, subjectId, id }: RuntimeRequest,
+  gpus: readonly string[],
 ): Record<string, string> {
   return {
     [labels.installation]: installation,
     [labels.account]: accountId,
     [labels.service]: subjectId,
     [labels.operation]: id,
+    ...(gpus.length > 0 && { [labels.gpus]: gpus.join(',') }),
   };
 }

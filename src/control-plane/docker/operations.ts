@@ -12,6 +12,7 @@
  * apart from their own trouble only partly, so what an engine `failed` at three times while it launched counts as
  * wrong, too. Everything else throws, and is tried again.
  */
+import type { Logger } from 'pino';
 import { EngineError, type Engine, type Inspection, type ListedContainer } from './engine.ts';
 import {
   containerSpec,
@@ -22,9 +23,14 @@ import {
   isUnstarted,
   type Publication,
 } from './container-spec.ts';
+import type { Egress } from './egress.ts';
+import { bridgeName } from './egress-rules.ts';
+import { Gpus, type GpuDevice } from './gpus.ts';
 import { imageOf, type Image } from './image.ts';
 import { KeyedLock } from './keyed-lock.ts';
-import { containerName, labels, networkName, volumeName } from './names.ts';
+import { containerName, formerNetworkName, labels, networkName, volumeName } from './names.ts';
+import { reasonOf, sentenceOf, type LaunchReason, type LaunchStep } from './reasons.ts';
+import type { RegistryPolicy } from './registry-policy.ts';
 import { withoutSecrets } from './redaction.ts';
 import type { Launch, Report, RuntimeRequest } from '../runtime.ts';
 
@@ -32,22 +38,42 @@ const launchAttempts = 3;
 
 type Provision = RuntimeRequest & { readonly kind: 'provision'; readonly launch: Launch };
 
-/** What the owner of the service or volume has to mend. */
+/** What the owner of the service or volume has to mend. `words`: the engine's, which only the operator sees. */
 class LaunchError extends Error {
   override readonly name = 'LaunchError';
+  readonly words: string | undefined;
+
+  constructor(reason: LaunchReason | { readonly told: string }, words?: string) {
+    super(typeof reason === 'string' ? sentenceOf(reason) : reason.told);
+    this.words = words;
+  }
+}
+
+/** How real containers are run on this engine. */
+export interface DockerOptions {
+  readonly publication: Publication;
+  readonly registries: RegistryPolicy;
+  /** The GPUs of the engine's machine. */
+  readonly gpus: readonly GpuDevice[];
+  /** Absent: what containers may reach is restricted by somebody else, or not at all. */
+  readonly egress?: Egress | undefined;
 }
 
 export class Operations {
   readonly #engine: Engine;
   readonly #installation: string;
-  readonly #publication: Publication;
+  readonly #options: DockerOptions;
+  readonly #logger: Logger;
+  readonly #gpus: Gpus;
   /** By account: a network is not removed while a container is being put into it. */
   readonly #networks = new KeyedLock();
 
-  constructor(engine: Engine, installation: string, publication: Publication) {
+  constructor(engine: Engine, installation: string, options: DockerOptions, logger: Logger) {
     this.#engine = engine;
     this.#installation = installation;
-    this.#publication = publication;
+    this.#options = options;
+    this.#logger = logger;
+    this.#gpus = new Gpus(engine, options.gpus);
   }
 
   /**
@@ -95,26 +121,39 @@ export class Operations {
     const owned = { [labels.installation]: this.#installation, [labels.account]: accountId };
     await this.#networks.run(accountId, async () => {
       const containers = await this.#engine.containers(owned);
-      if (containers.length === 0) await this.#engine.removeNetwork(networkName(accountId));
+      if (containers.length > 0) return;
+      await this.#engine.removeNetwork(networkName(accountId));
+      await this.#engine.removeNetwork(formerNetworkName(accountId));
     });
   }
 
   endpointOf(inspection: Inspection): string | undefined {
-    return endpointOf(inspection, this.#publication);
+    return endpointOf(inspection, this.#options.publication);
   }
 
   async #provision(request: Provision, isLast: boolean, signal: AbortSignal): Promise<Partial<Report>> {
     try {
       const id = (await this.#made(request)) ?? (await this.#make(request, isLast, signal));
       signal.throwIfAborted();
-      return await this.#start(id, request.launch, isLast);
+      return await this.#start(id, request, isLast);
     } catch (error) {
       if (error instanceof EngineError) throw error.saying(withoutSecrets(error.message, request.launch));
       if (!(error instanceof LaunchError)) throw error;
       await this.#stop(request);
       await this.tidyNetwork(request.accountId);
-      return { error: withoutSecrets(error.message, request.launch) };
+      return { error: this.#toldOf(error, request) };
+    } finally {
+      this.#gpus.settle(request.subjectId);
     }
+  }
+
+  /** What the tenant learns; the engine's words go to the log, by the id that both have. */
+  #toldOf({ message, words }: LaunchError, request: RuntimeRequest): string {
+    if (words === undefined) return message;
+    const { id: operation, subjectId: subject } = request;
+    const engine = 'launch' in request ? withoutSecrets(words, request.launch) : words;
+    this.#logger.warn({ subject, operation, reason: message, engine }, 'the container engine refused');
+    return `${message} (operation ${operation})`;
   }
 
   async #made({ subjectId, id }: Provision): Promise<string | undefined> {
@@ -129,14 +168,23 @@ export class Operations {
     const volume = launch.volumeId === null ? undefined : volumeName(launch.volumeId);
     if (volume !== undefined && !(await this.#engine.hasVolume(volume))) {
       // An engine would make an empty one, and whoever removed it would not be missed.
-      throw new LaunchError(`the volume ${volume} does not exist at the container engine any more`);
+      throw new LaunchError({
+        told: `the volume ${launch.volumeId} does not exist any more at the container engine`,
+      });
     }
     for (const container of await this.containersOf(subjectId)) await this.retire(container);
     const owned = { [labels.installation]: this.#installation, [labels.account]: accountId };
-    const spec = containerSpec(this.#installation, request, image.reference, this.#publication);
+    const { resources, gpuModel } = launch;
+    const gpus = await this.#gpus.reserve(subjectId, gpuModel, resources.gpuCount);
+    if (!gpus) throw new LaunchError('NoFreeGpu');
+    const { publication, egress } = this.#options;
+    const spec = containerSpec(this.#installation, request, image.reference, gpus, publication);
+    // Without the rules nothing is launched: it is tried again until they can be set.
+    await egress?.ensure(this.#installation);
     return this.#networks.run(accountId, () =>
-      requested('create the container', isLast, async () => {
-        await this.#engine.ensureNetwork(networkName(accountId), owned);
+      requested('create', isLast, async () => {
+        const bridge = bridgeName(this.#installation, accountId);
+        await this.#engine.ensureNetwork(networkName(accountId), bridge, owned);
         return this.#engine.createContainer(containerName(subjectId), spec);
       }),
     );
@@ -144,25 +192,32 @@ export class Operations {
 
   async #pull({ image: name, credentials }: Launch, signal: AbortSignal): Promise<Image> {
     const image = imageOf(name);
-    if (!image) throw new LaunchError(`can't pull the image: "${name}" is not the name of an image`);
+    if (!image) throw new LaunchError('ImageNameInvalid');
     const { toPull } = image;
     if (toPull) {
-      await requested(`pull the image ${name}`, true, () =>
-        this.#engine.pull(toPull, credentials?.reveal(), signal),
-      );
+      if (await this.#options.registries.refuses(toPull.repository)) {
+        throw new LaunchError('RegistryNotAllowed');
+      }
+      await requested('pull', true, () => this.#engine.pull(toPull, credentials?.reveal(), signal));
     }
     return image;
   }
 
-  async #start(id: string, launch: Launch, isLast: boolean): Promise<Partial<Report>> {
+  async #start(id: string, { launch, accountId }: Provision, isLast: boolean): Promise<Partial<Report>> {
     const before = await this.#inspect(id);
     const dropped = droppedLimits(before, launch.resources);
     if (dropped.length > 0) {
-      throw new LaunchError(`the container engine can't limit a container to ${dropped.join(', ')}`);
+      throw new LaunchError({
+        told: `the container engine can't limit a container to ${dropped.join(', ')}`,
+      });
     }
-    if (isUnstarted(before)) await requested('start the container', isLast, () => this.#startOrRemove(id));
+    if (isUnstarted(before)) await requested('start', isLast, () => this.#startOrRemove(id));
     const after = await this.#inspect(id);
-    if (!after.State.Running) throw new LaunchError(endReason(after));
+    if (!after.State.Running) throw new LaunchError({ told: endReason(after) });
+    if (this.#options.egress?.appliesTo(this.#installation, accountId) === false) {
+      await this.#engine.remove(id);
+      throw new LaunchError('NotStarted', 'the engine gave the bridge of the network another name');
+    }
     const endpoint = this.endpointOf(after);
     return endpoint === undefined ? {} : { endpoint };
   }
@@ -196,19 +251,18 @@ export class Operations {
     await this.tidyNetwork(accountId);
   }
 
-  async #createVolume({ subjectId, accountId }: RuntimeRequest, isLast: boolean): Promise<Partial<Report>> {
+  async #createVolume(request: RuntimeRequest, isLast: boolean): Promise<Partial<Report>> {
+    const { subjectId, accountId } = request;
     const owned = {
       [labels.installation]: this.#installation,
       [labels.account]: accountId,
       [labels.volume]: subjectId,
     };
     try {
-      await requested('create the volume', isLast, () =>
-        this.#engine.createVolume(volumeName(subjectId), owned),
-      );
+      await requested('volume', isLast, () => this.#engine.createVolume(volumeName(subjectId), owned));
       return {};
     } catch (error) {
-      if (error instanceof LaunchError) return { error: error.message };
+      if (error instanceof LaunchError) return { error: this.#toldOf(error, request) };
       throw error;
     }
   }
@@ -216,7 +270,7 @@ export class Operations {
 
 /** Makes a `LaunchError` of what the engine says is wrong with the request. */
 async function requested<Result>(
-  what: string,
+  step: LaunchStep,
   isLast: boolean,
   call: () => Promise<Result>,
 ): Promise<Result> {
@@ -225,7 +279,7 @@ async function requested<Result>(
   } catch (error) {
     const isWrong =
       error instanceof EngineError && (error.kind === 'refused' || (isLast && error.kind === 'failed'));
-    if (isWrong) throw new LaunchError(`can't ${what}: ${error.message.trim()}`);
+    if (isWrong) throw new LaunchError(reasonOf(step, error.message), error.message.trim());
     throw error;
   }
 }

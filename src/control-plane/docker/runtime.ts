@@ -22,23 +22,27 @@ import type {
   RuntimeHost,
   RuntimeRequest,
 } from '../runtime.ts';
-import { endReason, type Publication } from './container-spec.ts';
+import { endReason, isReservedVariable } from './container-spec.ts';
 import { EngineError, type Engine, type ListedContainer } from './engine.ts';
 import { runInContainer } from './exec.ts';
 import { newestLogs } from './logs.ts';
 import { Meter } from './meter.ts';
 import { labels } from './names.ts';
-import { Operations } from './operations.ts';
+import { imageOf } from './image.ts';
+import { Operations, type DockerOptions } from './operations.ts';
+import { sentenceOf } from './reasons.ts';
 import { Subject } from './subject.ts';
 
+const guardMs = 30_000;
 const retries = { firstMs: 500, longestMs: 30_000 };
 
-export function dockerRuntime(engine: Engine, publication: Publication): RuntimeFactory {
-  return (host) => new DockerRuntime(engine, publication, host);
+export function dockerRuntime(engine: Engine, options: DockerOptions): RuntimeFactory {
+  return (host) => new DockerRuntime(engine, options, host);
 }
 
 class DockerRuntime implements Runtime {
   readonly #engine: Engine;
+  readonly #options: DockerOptions;
   readonly #host: RuntimeHost;
   readonly #operations: Operations;
   readonly #meter: Meter;
@@ -46,10 +50,11 @@ class DockerRuntime implements Runtime {
   readonly #subjects = new Map<string, Subject>();
   readonly #closing = new AbortController();
 
-  constructor(engine: Engine, publication: Publication, host: RuntimeHost) {
+  constructor(engine: Engine, options: DockerOptions, host: RuntimeHost) {
     this.#engine = engine;
+    this.#options = options;
     this.#host = host;
-    this.#operations = new Operations(engine, host.installation, publication);
+    this.#operations = new Operations(engine, host.installation, options, host.logger);
     this.#meter = new Meter(engine, host, {
       up: () => this.#upIds(),
       onMissing: (serviceId) => this.#doubt(this.#subject(serviceId)),
@@ -63,7 +68,17 @@ class DockerRuntime implements Runtime {
     }
     for (const { id } of volumes) this.#subject(id);
     void this.#watch();
+    void this.#guardEgress();
     this.#meter.start();
+  }
+
+  refusal(image: string, environmentNames: readonly string[]): string | undefined {
+    const repository = imageOf(image)?.toPull?.repository;
+    if (repository !== undefined && this.#options.registries.refusesByName(repository)) {
+      return `image: ${sentenceOf('RegistryNotAllowed')}`;
+    }
+    const reserved = environmentNames.find(isReservedVariable);
+    return reserved && `environment.${reserved}: names that begin with NVIDIA_ are set by the control plane`;
   }
 
   begin(request: RuntimeRequest): void {
@@ -212,6 +227,24 @@ class DockerRuntime implements Runtime {
     return isWhereItWas
       ? undefined
       : 'the container was restarted at the container engine, and answers elsewhere now';
+  }
+
+  /** Firewalls that start anew forget rules which are not theirs. */
+  async #guardEgress(): Promise<void> {
+    const { egress } = this.#options;
+    if (!egress) return;
+    const { installation, clock, logger } = this.#host;
+    const { signal } = this.#closing;
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
+      try {
+        const wasMissing = await egress.ensure(installation);
+        if (wasMissing && !isFirst)
+          logger.warn({}, 'the egress rules of containers were missing; they are back');
+      } catch (error) {
+        this.#warn(error, 'the egress rules of containers can not be set; nothing is launched meanwhile');
+      }
+      await sleep(clock, guardMs, signal);
+    }
   }
 
   async #watch(): Promise<void> {

@@ -138,7 +138,7 @@ function matches({ spec }: Container, url: URL): boolean {
   const { label = [] }: { label?: string[] } = JSON.parse(url.searchParams.get('filters') ?? '{}');
   return label.every((pair) => {
     const [name = '', value] = pair.split('=');
-    return spec.Labels[name] === value;
+    return name in spec.Labels && (value === undefined || spec.Labels[name] === value);
   });
 }
 

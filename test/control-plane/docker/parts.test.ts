@@ -202,8 +202,9 @@ test('resources that were recorded before there were minima do not become "unlim
       credentials: null,
       environment: new Sensitive({}),
       resources: { gpuCount: 0, cpu: 4e-10, memoryGb: 4e-10 },
+      gpuModel: null,
     },
   };
-  const { HostConfig } = containerSpec('i', request, 'nginx', { host: '127.0.0.1' });
+  const { HostConfig } = containerSpec('i', request, 'nginx', [], { host: '127.0.0.1' });
   expect(HostConfig).toMatchObject({ NanoCpus: 10_000_000, Memory: 8 * 2 ** 20, MemorySwap: 8 * 2 ** 20 });
 });

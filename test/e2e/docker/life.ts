@@ -42,7 +42,7 @@ export function testLife(engine: () => Engine): void {
     expect(inspected.EffectiveCaps).not.toContain('CAP_NET_RAW');
     expect(inspected.Mounts).toMatchObject([{ Type: 'volume', Destination: '/workspace' }]);
     expect(Object.keys(inspected.NetworkSettings.Networks)).toEqual([
-      `fleetkeeper-${await accountId(world)}`,
+      `fleetkeeper-net-${await accountId(world)}`,
     ]);
   });
 
@@ -52,7 +52,7 @@ export function testLife(engine: () => Engine): void {
     expect(await world.atTheEngine()).toEqual({
       containers: [`fleetkeeper-${id}`],
       volumes: [`fleetkeeper-${volumeId}`],
-      networks: [`fleetkeeper-${await accountId(world)}`],
+      networks: [`fleetkeeper-net-${await accountId(world)}`],
     });
     await world.act(id, 'delete');
     await world.untilGone(`/services/${id}`);

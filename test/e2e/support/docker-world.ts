@@ -1,5 +1,8 @@
 /** Control planes with real containers, on a podman of their own. */
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, onTestFinished } from 'vitest';
 import { ControlPlaneProcess } from './control-plane.ts';
 import { fixtureImage, Podman, whatPodmanNeeds } from './podman.ts';
@@ -55,9 +58,18 @@ export function useEngine(): () => Engine {
   });
   afterAll(async () => {
     await engine.podman[Symbol.asyncDispose]();
+    forgetEgressRules();
     await engine.registry[Symbol.asyncDispose]();
   });
   return () => engine;
+}
+
+/** They outlive their control planes on purpose. */
+function forgetEgressRules(): void {
+  const env = { PATH: `${process.env['PATH']}:/usr/sbin:/sbin` };
+  const script =
+    'for f in iptables ip6tables; do $f-save -t mangle | grep -v FLEETKEEPER- | $f-restore; done';
+  execFileSync('sh', ['-euc', script], { env });
 }
 
 export const web = {
@@ -85,8 +97,22 @@ export class World {
     this.plane = plane;
   }
 
-  static async start({ podman }: Engine, { timeScale = 1 } = {}): Promise<World> {
-    const more = ['--runtime', 'docker', '--docker-socket', podman.socket];
+  static async start(
+    { podman, registry }: Engine,
+    { timeScale = 1, config = '', egress = 'enforce' } = {},
+  ): Promise<World> {
+    const file = join(await temporaryFolder(), 'config.yaml');
+    await writeFile(file, `containers: {registries: ['${registry.host}']${config}}`);
+    const more = [
+      '--runtime',
+      'docker',
+      '--docker-socket',
+      podman.socket,
+      '--config',
+      file,
+      '--egress',
+      egress,
+    ];
     const plane = new ControlPlaneProcess(await temporaryFolder(), { timeScale, accounts }, more);
     await plane.start();
     return new World(podman, plane);

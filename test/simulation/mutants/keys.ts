@@ -21,4 +21,9 @@ export const keys: readonly Mutant<never>[] = [
           },
       ),
   },
+  {
+    breaks: 'a key is sent to whatever address its Account says',
+    foundBy: ['S11'],
+    patch: () => replaced(AccountKeys.prototype, 'holdOf', () => () => undefined),
+  },
 ];

@@ -1,0 +1,204 @@
+/**
+ * The forms in which a field may be answered. Each function gives the value in one form, `null` for "none", or
+ * `undefined` for a form that it does not know.
+ */
+import { isObject } from './reading.ts';
+import type { ServiceResources } from './wire.ts';
+
+const longestText = 65_536;
+const decimal = /^[+-]?\d+(\.\d+)?$/;
+
+/** A text, or the name of an object that has one. */
+export function text(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.slice(0, longestText);
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+  return isObject(value) ? firstText(value, ['name', 'id', 'code', 'slug', 'key', 'value']) : undefined;
+}
+
+/** A text and nothing else: what decides is not guessed. */
+export function plainText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+export function anyText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function firstText(value: Readonly<Record<string, unknown>>, names: readonly string[]): string | undefined {
+  return names
+    .map((name) => value[name])
+    .find((one): one is string => typeof one === 'string' && one !== '')
+    ?.slice(0, longestText);
+}
+
+/** A number, or the decimal text of one. */
+export function number(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  return typeof value === 'string' && decimal.test(value.trim()) ? Number(value) : undefined;
+}
+
+/** Prices and amounts may be fractions of a micro-USD. */
+export function micros(value: unknown): number | undefined {
+  const amount = number(value);
+  const whole = amount === undefined ? undefined : Math.round(amount);
+  return whole !== undefined && Number.isSafeInteger(whole) ? whole : undefined;
+}
+
+/** A number as answered (plan/seen.ts judges whether it can be one), or the text of a whole one. */
+export function revision(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : undefined;
+}
+
+export function flag(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  const told = typeof value === 'string' ? value.toLowerCase() : value;
+  if (told === 'true' || told === 1) return true;
+  return told === 'false' || told === 0 ? false : undefined;
+}
+
+/** Zero and an empty text are no port. */
+export function port(value: unknown): number | null | undefined {
+  if (value === '' || value === 0) return null;
+  const found = number(
+    isObject(value) ? (value['port'] ?? value['number'] ?? value['containerPort']) : value,
+  );
+  return found !== undefined && Number.isInteger(found) && found > 0 && found <= 65_535 ? found : undefined;
+}
+
+/** Minutes; 0 is left to who asks. */
+export function minutes(value: unknown): number | undefined {
+  const found = number(isObject(value) ? value['minutes'] : value);
+  return found !== undefined && Number.isInteger(found) && found >= 0 ? found : undefined;
+}
+
+const knownStates = new Set([
+  'running',
+  'error',
+  'paused',
+  'sleeping',
+  'provisioning',
+  'deleting',
+  'ready',
+  'expanding',
+]);
+
+/** The states that are known, in any case of letters; any other text as it is. */
+export function state(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value === '') return undefined;
+  const plain = value.trim().toLowerCase();
+  return knownStates.has(plain) ? plain : value;
+}
+
+/** A list of texts. */
+export function texts(value: unknown): string[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const read = value.map((item) => (typeof item === 'number' ? String(item) : item));
+  return read.every((item) => typeof item === 'string') ? read : undefined;
+}
+
+/** A list of arguments, or one text that a shell would split. */
+export function command(value: unknown): string[] | string | null | undefined {
+  if (value === '') return null;
+  return typeof value === 'string' ? value : texts(value);
+}
+
+/** Members that are not shown are left out. */
+export function resources(value: unknown): Partial<ServiceResources> | undefined {
+  if (!isObject(value)) return undefined;
+  const read: Record<string, unknown> = { ...value };
+  for (const name of ['gpuCount', 'cpu', 'memoryGb'] as const) {
+    const shown = value[name];
+    if (shown === undefined || shown === null) {
+      delete read[name];
+      continue;
+    }
+    const amount = number(shown);
+    if (amount === undefined || amount < 0) return undefined;
+    read[name] = amount;
+  }
+  return read;
+}
+
+/** All three members (§2): what replaces a specification must not lose one. */
+export function wholeResources(value: unknown): ServiceResources | undefined {
+  const read = resources(value);
+  const isWhole = read?.gpuCount !== undefined && read.cpu !== undefined && read.memoryGb !== undefined;
+  return isWhole ? (read as ServiceResources) : undefined;
+}
+
+/** The id of something else, as text; an empty one is none. */
+export function reference(value: unknown): string | null | undefined {
+  const id = isObject(value) ? value['id'] : value;
+  if (id === '' || id === null) return null;
+  return typeof id === 'string' ? id.toLowerCase() : undefined;
+}
+
+/**
+ * Names of variables: a list of texts (`NAME` or `NAME=…`) or of objects that have a name, or a map by name. The names
+ * of a list in which one entry can't be read are not known.
+ */
+export function variableNames(value: unknown): string[] | undefined {
+  if (Array.isArray(value)) {
+    const names = value.map((item: unknown) => {
+      const name = isObject(item) ? firstText(item, ['name', 'key', 'variable']) : item;
+      return typeof name === 'string' ? name.split('=')[0] : undefined;
+    });
+    return names.every((name) => name !== undefined && name !== '') ? (names as string[]) : undefined;
+  }
+  if (!isObject(value)) return undefined;
+  return Object.values(value).some((item) => Array.isArray(item)) ? undefined : Object.keys(value);
+}
+
+/** An address: a text, `{url}`, `{host, port, protocol}`, or the first of a list or map of these. */
+export function endpoint(value: unknown): string | null | undefined {
+  if (typeof value === 'string') return value === '' ? null : value.slice(0, longestText);
+  if (Array.isArray(value)) return value.length === 0 ? null : value.map(endpoint).find(Boolean);
+  if (!isObject(value)) return undefined;
+  if (Object.keys(value).length === 0) return null;
+  const url = firstText(value, ['url', 'href', 'uri', 'publicUrl', 'address', 'endpoint']);
+  if (url !== undefined) return url;
+  const host = firstText(value, ['host', 'hostname', 'domain', 'ip']);
+  if (host === undefined) {
+    return Object.values(value).find((one): one is string => typeof one === 'string' && URL.canParse(one));
+  }
+  const at = port(value['port'] ?? 0);
+  const told = firstText(value, ['protocol', 'scheme'])?.replace(/:.*$/, '').toLowerCase();
+  const scheme = told ?? (at === null || at === 443 ? 'https' : 'http');
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}${at ? `:${at}` : ''}`;
+}
+
+/** Why something failed: a text, or what an object or a list of them says. */
+export function reason(value: unknown): string | null | undefined {
+  if (typeof value === 'string') return value === '' ? null : value.slice(0, longestText);
+  if (value === false) return null;
+  if (Array.isArray(value)) {
+    const told = value.map(reason).filter((one) => typeof one === 'string');
+    return value.length === 0 ? null : told.length > 0 ? told.join('; ') : undefined;
+  }
+  if (!isObject(value)) return typeof value === 'number' ? String(value) : undefined;
+  if (Object.keys(value).length === 0) return null;
+  const code = text(value['code'] ?? value['type']);
+  const said = firstText(value, ['message', 'reason', 'detail', 'details', 'description', 'error', 'title']);
+  const told = [code, said].filter((part) => part !== undefined && part !== '');
+  return told.length > 0 ? told.join(': ') : undefined;
+}
+
+/** Since 1973 a time in seconds is above the first, one in milliseconds above the second, one in microseconds above the third. */
+const firstSeconds = 1e8;
+const firstMilliseconds = 1e11;
+const firstMicroseconds = 1e14;
+const latestMs = 8.64e15;
+
+/** Unix milliseconds of a time in seconds, milliseconds or microseconds, or of a text (ISO 8601). */
+export function time(value: unknown): number | undefined {
+  const amount = number(value);
+  if (amount === undefined) {
+    const parsed = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+    return Number.isFinite(parsed) ? parsed : undefined;
+  }
+  const size = Math.abs(amount);
+  const isSeconds = size >= firstSeconds && size < firstMilliseconds;
+  const ms = size >= firstMicroseconds ? amount / 1000 : isSeconds ? amount * 1000 : amount;
+  return Math.abs(ms) <= latestMs ? Math.round(ms) : undefined;
+}

@@ -1,0 +1,141 @@
+/**
+ * How much one account may have of the server at once, so that none takes it from the others. A request is admitted
+ * when its headers are there, before its body is read, and counts until its answer has left:
+ *
+ * - requests per second, and bytes of answers per second (rate-limit.ts);
+ * - requests that are not answered: one with a body counts for `bodyWeight`, because the body is kept until it is whole;
+ * - bytes of large answers that the client has not taken. An account may always have one: nobody is locked out by the
+ *   size of what it has.
+ *
+ * Beyond, the answer is 429. What comes without valid credentials is counted for its address; IPv6 by networks of 64
+ * bits, as these are handed out.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../base/clock.ts';
+import { ApiError } from './errors.ts';
+import { networkOf } from './network.ts';
+import { RateLimiter } from './rate-limit.ts';
+
+export interface TrafficLimits {
+  /** Of an account; null: unlimited. */
+  readonly requestsPerSecond: number | null;
+  readonly requestBurst: number;
+  /** Of an address, without valid credentials. */
+  readonly strangersPerSecond: number;
+  readonly answerBytesPerSecond: number;
+  readonly requestsInFlight: number;
+  /** Of an account. */
+  readonly unsentBytes: number;
+  /** Of all accounts together. */
+  readonly unsentBytesInAll: number;
+}
+
+export const defaultTrafficLimits: TrafficLimits = {
+  requestsPerSecond: 1000,
+  requestBurst: 2000,
+  strangersPerSecond: 1000,
+  answerBytesPerSecond: 64 * 1024 * 1024,
+  requestsInFlight: 256,
+  unsentBytes: 64 * 1024 * 1024,
+  unsentBytesInAll: 256 * 1024 * 1024,
+};
+
+const bodyWeight = 4;
+/** Smaller answers are bounded by the number of requests. */
+const largeAnswerBytes = 64 * 1024;
+
+interface Share {
+  inFlight: number;
+  unsentBytes: number;
+}
+
+export class Traffic {
+  readonly #limits: TrafficLimits;
+  readonly #requests: RateLimiter | undefined;
+  readonly #strangers: RateLimiter;
+  readonly #answerBytes: RateLimiter;
+  /** Of accounts that have anything in flight. */
+  readonly #shares = new Map<string, Share>();
+  #unsentBytes = 0;
+
+  constructor(limits: TrafficLimits, clock: Clock) {
+    const { requestsPerSecond, requestBurst, answerBytesPerSecond } = limits;
+    this.#limits = limits;
+    this.#requests =
+      requestsPerSecond === null
+        ? undefined
+        : new RateLimiter(requestsPerSecond, clock, { burst: requestBurst });
+    this.#strangers = new RateLimiter(limits.strangersPerSecond, clock);
+    this.#answerBytes = new RateLimiter(answerBytesPerSecond, clock, { what: 'bytes of answers' });
+  }
+
+  /** A request of an account; it counts until its response has left. Refuses with 429. */
+  admit(accountId: string, hasBody: boolean, response: ServerResponse): void {
+    this.#requests?.take(accountId);
+    this.#answerBytes.require(accountId);
+    const weight = hasBody ? bodyWeight : 1;
+    const share = this.#shareOf(accountId);
+    if (share.inFlight + weight > this.#limits.requestsInFlight) {
+      throw tooMuch('too many requests of this account are being answered');
+    }
+    share.inFlight += weight;
+    whenGone(response, () => {
+      share.inFlight -= weight;
+      this.#forgetUnused(accountId, share);
+    });
+  }
+
+  /** A request without a known key, before anything is done for it. Refuses with 429. */
+  requireStranger(address: string | undefined): void {
+    this.#strangers.require(networkOf(address));
+  }
+
+  /** It turned out to be of no account. */
+  countStranger(address: string | undefined): void {
+    this.#strangers.spend(networkOf(address), 1);
+  }
+
+  /** An answer of so many bytes is about to be sent. Refuses with 429. */
+  answer(accountId: string, bytes: number, response: ServerResponse): void {
+    this.#answerBytes.spend(accountId, bytes);
+    if (bytes < largeAnswerBytes) return;
+    const { unsentBytes, unsentBytesInAll } = this.#limits;
+    const share = this.#shareOf(accountId);
+    const isFirst = share.unsentBytes === 0;
+    const isTooMuch = share.unsentBytes + bytes > unsentBytes || this.#unsentBytes + bytes > unsentBytesInAll;
+    if (isTooMuch && !isFirst) throw tooMuch('too many bytes of answers to this account have not been read');
+    share.unsentBytes += bytes;
+    this.#unsentBytes += bytes;
+    whenGone(response, () => {
+      share.unsentBytes -= bytes;
+      this.#unsentBytes -= bytes;
+      this.#forgetUnused(accountId, share);
+    });
+  }
+
+  #shareOf(accountId: string): Share {
+    let share = this.#shares.get(accountId);
+    if (!share) this.#shares.set(accountId, (share = { inFlight: 0, unsentBytes: 0 }));
+    return share;
+  }
+
+  #forgetUnused(accountId: string, share: Share): void {
+    if (share.inFlight === 0 && share.unsentBytes === 0) this.#shares.delete(accountId);
+  }
+}
+
+/** Once: the whole answer is with the system, or the connection has ended. */
+function whenGone(response: ServerResponse, run: () => void): void {
+  let isGone = false;
+  const once = () => {
+    if (isGone) return;
+    isGone = true;
+    run();
+  };
+  response.once('finish', once);
+  response.once('close', once);
+}
+
+function tooMuch(what: string): ApiError {
+  return new ApiError(429, 'rate_limited', `${what}; wait for answers, and read them`, 1);
+}
