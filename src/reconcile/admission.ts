@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/index.ts';
 import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
-import { derivedUid, type Gate } from '../plan/index.ts';
+import { derivedUid, isMassChange, type Gate } from '../plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../state/index.ts';
 import { Departures, type Grace, type Judged } from './departures.ts';
@@ -76,8 +76,8 @@ export class Admission {
     const parts = new Map<string, { live: ObjectRecord[]; missing: ObjectRecord[] }>();
     for (const record of store.records()) {
       if (record.deletionRequestedAt !== undefined) continue;
-      if (snapshot.cluster && isLeaving(record.key, snapshot) && isHarmless(record)) {
-        harmless.push(record);
+      if (snapshot.cluster && this.#isHarmless(record, snapshot)) {
+        if (isLeaving(record.key, snapshot)) harmless.push(record);
         continue;
       }
       const name = partOf(record.key, snapshot);
@@ -87,13 +87,35 @@ export class Admission {
       if (isLeaving(record.key, snapshot)) part.missing.push(record);
     }
     const judged = new Map<string, Judged>();
+    const wholeKinds = snapshot.cluster ? kindsThatGoAsAWhole([...parts.values()]) : new Set<string>();
+    // What has been cleaned up in a cluster was deleted by somebody who has seen that: it counts no more.
+    const isUnderWay = (key: ObjectKey) => !snapshot.cluster || store.record(key) !== undefined;
     for (const [name, part] of parts) {
+      const goesAsAWhole = part.missing.some(({ key }) => wholeKinds.has(parseObjectKey(key).kind));
       const departures = this.#departures.get(name) ?? new Departures(grace);
       this.#departures.set(name, departures);
       const isAllowed = () => massChangeAllowed(snapshot, name === wholeSource ? undefined : name);
-      judged.set(name, departures.judge(part, snapshot, clock.monotonicMs(), isAllowed));
+      judged.set(
+        name,
+        departures.judge({ ...part, goesAsAWhole, isUnderWay }, snapshot, clock.monotonicMs(), isAllowed),
+      );
     }
     return { judged, harmless };
+  }
+
+  /**
+   * Whoever deletes it in a cluster destroys nothing by that: a task (many come and go with their Jobs), an Account (it stays while it is
+   * needed), what is left at the provider or was never made there, something whose deletion was admitted by the process before this one.
+   */
+  #isHarmless(
+    { key, deletedByUs, externalId, manifest }: ObjectRecord,
+    { objects }: DesiredSnapshot,
+  ): boolean {
+    const { kind } = parseObjectKey(key);
+    if (kind === 'ProtectedTask' || kind === 'Account' || deletedByUs) return true;
+    const spec = (objects.get(key)?.spec ?? manifest.spec) as { readonly deletionPolicy?: string };
+    const isMade = externalId !== undefined || this.#options.store.openIntent(key) !== undefined;
+    return spec.deletionPolicy === 'Retain' || !isMade;
   }
 
   /** The record that the document calls for, or undefined when the one there is as it should be. */
@@ -143,6 +165,10 @@ export class Admission {
   }
 }
 
+function kindOf({ key }: ObjectRecord): string {
+  return parseObjectKey(key).kind;
+}
+
 /** The part of a source that a folder is. */
 export const wholeSource = '';
 
@@ -151,13 +177,22 @@ function partOf(key: ObjectKey, { cluster }: DesiredSnapshot): string {
   return cluster ? parseObjectKey(key).namespace : wholeSource;
 }
 
-/**
- * Whoever deletes it in a cluster destroys nothing by that: a task (many come and go with their Jobs), an Account (it stays while it is
- * needed), something whose deletion was admitted by the process before this one.
- */
-function isHarmless({ key, deletedByUs }: ObjectRecord): boolean {
-  const { kind } = parseObjectKey(key);
-  return kind === 'ProtectedTask' || kind === 'Account' || deletedByUs;
+/** Of which more than a few are there, and all are being deleted, in whichever namespace: their definition goes, it seems. */
+function kindsThatGoAsAWhole(
+  parts: readonly { readonly live: readonly ObjectRecord[]; readonly missing: readonly ObjectRecord[] }[],
+): ReadonlySet<string> {
+  const live = Map.groupBy(
+    parts.flatMap((part) => part.live),
+    kindOf,
+  );
+  const missing = Map.groupBy(
+    parts.flatMap((part) => part.missing),
+    kindOf,
+  );
+  const whole = [...live].filter(
+    ([kind, { length }]) => missing.get(kind)?.length === length && isMassChange(length, length, 0),
+  );
+  return new Set(whole.map(([kind]) => kind));
 }
 
 function longest(delaysMs: readonly (number | undefined)[]): number | undefined {

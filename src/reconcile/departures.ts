@@ -18,7 +18,7 @@
  */
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { brakeWindowMs, isMassChange, massChangeLimit, type Gate } from '../plan/index.ts';
-import { annotations, type ObjectKey } from '../resources/index.ts';
+import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 
 export interface Leaving {
@@ -26,6 +26,10 @@ export interface Leaving {
   readonly live: readonly ObjectRecord[];
   /** Of these, those that the source does not want any more. */
   readonly missing: readonly ObjectRecord[];
+  /** They are too many, wherever else the others were. */
+  readonly goesAsAWhole: boolean;
+  /** What was taken as gone within the last minute counts while that is so. */
+  readonly isUnderWay: (key: ObjectKey) => boolean;
 }
 
 export interface Judged {
@@ -59,23 +63,19 @@ interface Missing {
 export class Departures {
   readonly #grace: Grace;
   readonly #missing = new Map<ObjectKey, Missing>();
-  /** Monotonic times at which objects were taken as gone, in the window. */
-  #deletions: number[] = [];
+  /** With the monotonic times at which they were taken as gone, in the window. */
+  #deletions: { readonly key: ObjectKey; readonly atMs: number }[] = [];
   #braked = false;
 
   constructor(grace: Grace) {
     this.#grace = grace;
   }
 
-  judge(
-    { live, missing }: Leaving,
-    snapshot: DesiredSnapshot,
-    nowMs: number,
-    massChangeAllowed: () => boolean,
-  ): Judged {
+  judge(part: Leaving, snapshot: DesiredSnapshot, nowMs: number, massChangeAllowed: () => boolean): Judged {
+    const { missing } = part;
     this.#forgetReturned(missing);
     if (missing.length === 0) this.#braked = false;
-    const brake = this.#brake(live.length, missing.length, snapshot, nowMs, massChangeAllowed);
+    const brake = this.#brake(part, snapshot, nowMs, massChangeAllowed);
     if (brake || !snapshot.complete) {
       const gate = brake && snapshot.complete ? brake : sourceIncomplete(snapshot);
       const lingering = new Map(missing.map(({ key }) => [key, gate]));
@@ -85,24 +85,28 @@ export class Departures {
   }
 
   #brake(
-    liveCount: number,
-    missingCount: number,
+    { live, missing, goesAsAWhole, isUnderWay }: Leaving,
     snapshot: DesiredSnapshot,
     nowMs: number,
     massChangeAllowed: () => boolean,
   ): Gate | undefined {
+    const { length: missingCount } = missing;
     if (missingCount === 0) return undefined;
-    this.#deletions = this.#deletions.filter((atMs) => atMs > nowMs - brakeWindowMs);
+    this.#deletions = this.#deletions.filter(
+      ({ key, atMs }) => atMs > nowMs - brakeWindowMs && isUnderWay(key),
+    );
     const recently = this.#deletions.length;
-    const total = liveCount + recently;
-    const tooMany = this.#braked || snapshot.empty || isMassChange(total, missingCount, recently);
+    const total = live.length + recently;
+    const isMany = goesAsAWhole || isMassChange(total, missingCount, recently);
+    const tooMany = this.#braked || snapshot.empty || isMany;
     if (!tooMany || massChangeAllowed()) {
       this.#braked = false;
       return undefined;
     }
     // What could not be read may be why: then the brake holds no longer than that lasts.
     this.#braked ||= snapshot.complete;
-    return massChangeGate(missingCount + recently, total, snapshot);
+    const [{ key }] = missing as [ObjectRecord];
+    return massChangeGate({ missing: missingCount + recently, total, goesAsAWhole, key }, snapshot);
   }
 
   #afterGrace(
@@ -155,7 +159,7 @@ export class Departures {
   taken(gone: readonly ObjectRecord[], nowMs: number): void {
     for (const { key } of gone) {
       this.#missing.delete(key);
-      this.#deletions.push(nowMs);
+      this.#deletions.push({ key, atMs: nowMs });
     }
   }
 
@@ -215,12 +219,30 @@ function sourceIncomplete(snapshot: DesiredSnapshot): Gate {
   };
 }
 
-function massChangeGate(missing: number, total: number, { cluster, empty }: DesiredSnapshot): Gate {
-  const stopped = `within a minute (the limit is ${massChangeLimit(total)}): creations and deletions are stopped`;
-  const meant = `If it is meant, annotate the Account with ${annotations.allowMassChangeUntil}: "<time, RFC 3339>"`;
+interface MassChange {
+  readonly missing: number;
+  readonly total: number;
+  readonly goesAsAWhole: boolean;
+  /** Of one of them. */
+  readonly key: ObjectKey;
+}
+
+function massChangeGate(
+  { missing, total, goesAsAWhole, key }: MassChange,
+  { cluster, empty }: DesiredSnapshot,
+): Gate {
+  const limit = `(the limit is ${massChangeLimit(total)})`;
+  const { kind, namespace } = parseObjectKey(key);
+  const until = `${annotations.allowMassChangeUntil}=TIME`;
+  const what = goesAsAWhole
+    ? `every ${kind} of the cluster was deleted at once, among them ${missing} of ${total} objects of the namespace`
+    : `${missing} of ${total} objects of the namespace were deleted at once ${limit}`;
   const all = empty ? `the source is empty; all ${missing} objects` : `${missing} of ${total} objects`;
   const message = cluster
-    ? `${missing} of ${total} objects of the namespace were deleted ${stopped} in it. ${meant}; else say \`deletionPolicy: Retain\` to keep what they stand for`
-    : `${all} have left the source ${stopped}. If a folder or mount is wrong, put it right. ${meant}, or run \`fleetkeeper apply --allow-mass-change\``;
+    ? `${what}, and what they stand for would go with them: creations and deletions are stopped in it. ` +
+      `If it is meant, \`kubectl annotate accounts.fleetkeeper.dev --all --namespace ${namespace} ${until}\` (RFC 3339); ` +
+      'else say `deletionPolicy: Retain`, which lets them go and keeps what they stand for. What is deleted one after the other, each when the one before is gone, is not stopped'
+    : `${all} have left the source within a minute ${limit}: creations and deletions are stopped. If a folder or mount is wrong, put it right. ` +
+      `If it is meant, ${sayGo}, or run \`fleetkeeper apply --allow-mass-change\``;
   return { kind: 'hold', reason: 'MassChangeBrake', message };
 }

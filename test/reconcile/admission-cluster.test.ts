@@ -24,6 +24,7 @@ interface Shown {
   readonly generation?: number;
   readonly deleted?: true;
   readonly image?: string;
+  readonly retained?: true;
 }
 
 /** `name`, or `namespace/name`. */
@@ -43,8 +44,10 @@ function snapshotOf(services: Readonly<Record<string, Shown>>): DesiredSnapshot 
   const objects = new Map<ObjectKey, DesiredObject>();
   for (const [key, object] of folder.objects) {
     const name = object.namespace === 'default' ? object.name : `${object.namespace}/${object.name}`;
-    const { generation = 1, deleted, image } = services[name] ?? {};
-    const spec = image === undefined ? object.spec : { ...object.spec, image };
+    const { generation = 1, deleted, image, retained } = services[name] ?? {};
+    const deletionPolicy: 'Retain' | 'Delete' = retained ? 'Retain' : 'Delete';
+    const changes = { deletionPolicy, ...(image === undefined ? {} : { image }) };
+    const spec = { ...(object as DesiredObject<'ContainerService'>).spec, ...changes };
     const cluster = {
       uid: `uid of ${object.name}`,
       generation,
@@ -101,9 +104,74 @@ describe('an object of a cluster', () => {
   });
 });
 
+/** Each of them stands for something at the provider. */
+async function provision(services: Readonly<Record<string, Shown>>): Promise<void> {
+  await admit(services);
+  for (const record of store.records()) {
+    await store.saveAll([{ ...record, externalId: `id of ${record.key}` }]);
+  }
+}
+
+/** One is deleted, its cleanup done, and it is gone: `kubectl delete`, which waits. */
+async function deleteAndWait(services: Readonly<Record<string, Shown>>, name: string) {
+  const admitted = await admit({ ...services, [name]: { ...services[name], deleted: true } });
+  const { [name]: _gone, ...others } = services;
+  await clock.advance(1000);
+  await admit(others);
+  return { admitted, others };
+}
+
 describe('the brake', () => {
+  test('does not stop what is deleted by name, one after the other, each waited for', async () => {
+    let services: Readonly<Record<string, Shown>> = many(20);
+    await provision(services);
+    for (let index = 0; index < 12; index += 1) {
+      const { admitted, others } = await deleteAndWait(services, `s${index}`);
+      expect([admitted.brakes.size, admitted.changed]).toEqual([0, [keyOf(`s${index}`)]]);
+      services = others;
+    }
+  });
+
+  test('counts what was deleted a moment ago, and is not gone yet', async () => {
+    await provision(many(20));
+    expect((await admit({ ...many(20), ...many(5, { deleted: true }) })).changed).toHaveLength(5);
+    await clock.advance(2000);
+    const { brakes, changed } = await admit({ ...many(20), ...many(6, { deleted: true }) });
+    expect([brakes.get('default')?.reason, changed]).toEqual(['MassChangeBrake', []]);
+  });
+
+  test('does not count what stays at the provider, or was never there', async () => {
+    await provision({ ...many(20, { retained: true }), web: {} });
+    const gone = { ...many(20, { retained: true, deleted: true }), web: {} };
+    const first = await admit(gone);
+    expect([first.brakes.size, first.changed.length]).toEqual([0, 20]);
+    const unmade = (shown: Shown) =>
+      Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`new${index}`, shown]));
+    await admit({ web: {}, ...unmade({}) });
+    expect((await admit({ web: {}, ...unmade({ deleted: true }) })).changed).toHaveLength(9);
+  });
+
+  test('lets go of an object that is told to be retained after all', async () => {
+    await provision(many(20));
+    await admit({ ...many(20), ...many(6, { deleted: true }) });
+    const retained = { ...many(20), ...many(6, { deleted: true, retained: true }) };
+    expect(await admit(retained)).toMatchObject({ brakes: new Map() });
+    expect([...store.records()].filter((record) => record.deletionRequestedAt !== undefined)).toHaveLength(6);
+  });
+
+  test('stops a definition that goes as a whole, although no namespace loses many', async () => {
+    const spread = (shown: Shown) =>
+      Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`team-${index}/web`, shown]));
+    await provision(spread({}));
+    const { brakes, changed } = await admit(spread({ deleted: true }));
+    expect([brakes.size, changed]).toEqual([8, []]);
+    expect(brakes.get('team-3')?.message).toMatch(
+      /^every ContainerService of the cluster .*kubectl annotate accounts.fleetkeeper.dev --all --namespace team-3 fleetkeeper.dev\/allow-mass-change-until/,
+    );
+  });
+
   test('stops the deletion of many at once, until a person says go', async () => {
-    await admit(many(20));
+    await provision(many(20));
     const deleted = { ...many(20), ...many(6, { deleted: true }) };
     const stopped = await admit(deleted);
     const brake = stopped.brakes.get('default');
@@ -119,13 +187,14 @@ describe('the brake', () => {
 
   test('of one namespace is none of the others', async () => {
     const theirs = { ...many(20), ...many(6, { deleted: true }) };
+    await provision({ ...many(20), 'ours/web': {}, 'ours/db': {} });
     const { brakes, changed } = await admit({ ...theirs, 'ours/web': {}, 'ours/db': { deleted: true } });
     expect([...brakes.keys()]).toEqual(['default']);
     expect(changed).toContain('ContainerService/ours/db');
   });
 
   test('forgets no deletion that was under way when the process before this one ended', async () => {
-    await admit(many(20));
+    await provision(many(20));
     for (const record of [...store.records()].slice(0, 6)) {
       await store.saveAll([{ ...record, deletedByUs: true }]);
     }
@@ -134,7 +203,7 @@ describe('the brake', () => {
   });
 
   test('lets a few go', async () => {
-    await admit(many(20));
+    await provision(many(20));
     const { brakes, changed } = await admit({ ...many(20), ...many(5, { deleted: true }) });
     expect([brakes.size, changed.length]).toEqual([0, 5]);
   });

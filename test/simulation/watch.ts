@@ -90,6 +90,8 @@ export interface View {
   isOpen(intent: Intent): boolean;
   /** Each status is written, and not the last one of several that follow each other. */
   readonly keepsEveryStatus: boolean;
+  /** Documents are objects that stay until they are cleaned up after. */
+  readonly isCluster: boolean;
   /** Whether this life of the manager may change anything now. */
   leads(life: number): boolean;
   /** Another one has taken over from this life. */

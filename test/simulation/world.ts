@@ -453,6 +453,7 @@ class World {
       wasRemoved: (key: ObjectKey) => users.wasRemoved(key) || place.shelf.isLeaving(key),
       isOpen: (intent: Intent) => place.isOpen(intent),
       keepsEveryStatus: place.keepsEveryStatus,
+      isCluster: this.#script.place === 'cluster',
       leads: (life: number) => place.leads(life),
       isOusted: (life: number) => place.isOusted(life),
       violated: (invariant: string, message: string) => this.#violated(invariant, message),

@@ -1,6 +1,7 @@
 /** S5, S13, S20: what may be destroyed, and when something may be forgotten. */
 import { massChangeLimit } from '../../../src/plan/index.ts';
-import { parseObjectKey } from '../../../src/resources/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
+import type { ObjectRecord } from '../../../src/state/index.ts';
 import { marked } from '../truth.ts';
 import { idIn, isActivity, isMutation, type Exchange, type Invariant, type Json } from '../watch.ts';
 
@@ -116,14 +117,24 @@ const s13NothingIsLeftBehind: Invariant = (view) => {
 
 const windowMs = 60_000;
 
-/** A source that loses much at once deletes nothing. What counts is when that was decided, which a stall may keep from the disk for long. */
+/**
+ * A source that loses much at once deletes nothing. What counts is when that was decided, which a stall may keep from the disk for long. In a
+ * cluster what destroys nothing is not counted, nor what is gone: who deletes the next one then means it.
+ */
 const s20PruneGuard: Invariant = (view) => {
-  let marks: number[] = [];
+  let marks: { readonly key: ObjectKey; readonly atMs: number }[] = [];
+  const isHarmless = ({ key, externalId, manifest }: ObjectRecord) => {
+    const { kind } = parseObjectKey(key);
+    if (kind === 'Account' || kind === 'ProtectedTask') return true;
+    const isMade = externalId !== undefined || view.disk.intent(key) !== undefined;
+    return (manifest.spec as Json).deletionPolicy === 'Retain' || !isMade;
+  };
   return {
     started: () => {
       marks = [];
     },
     durable(write) {
+      if (write.kind === 'remove' && view.isCluster) marks = marks.filter(({ key }) => key !== write.key);
       if (write.kind !== 'save' || view.massChangeAllowed) return;
       const { askedAtMs = view.nowMs } = write;
       const gone = write.records.filter(
@@ -133,10 +144,11 @@ const s20PruneGuard: Invariant = (view) => {
       for (const { key } of gone) {
         if (view.wanted.has(key) && !view.wasRemoved(key))
           view.violated('S20', `${key} is taken as gone, and nobody removed it`);
-        marks.push(askedAtMs);
       }
+      for (const record of gone)
+        if (!view.isCluster || !isHarmless(record)) marks.push({ key: record.key, atMs: askedAtMs });
       if (gone.length === 0) return;
-      marks = marks.filter((atMs) => atMs > askedAtMs - windowMs);
+      marks = marks.filter(({ atMs }) => atMs > askedAtMs - windowMs);
       const total =
         view.disk.records().filter(({ deletionRequestedAt }) => deletionRequestedAt === undefined).length +
         marks.length;
