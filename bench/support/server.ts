@@ -5,7 +5,7 @@ import pino from 'pino';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemEventLoop, type EventLoop } from '../../src/base/process.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { startControlPlane } from '../../src/control-plane/main.ts';
+import { defaultConfig, startControlPlane } from '../../src/control-plane/main.ts';
 import { accountCount, apiKeyOf, type ServerSettings, type Usage } from './world.ts';
 
 const listen = { host: '127.0.0.1', port: 0 };
@@ -27,6 +27,7 @@ async function startServer({ variant, database }: ServerSettings): Promise<strin
     listen,
     database,
     accounts: { accounts },
+    config: { ...defaultConfig, quota: { ...defaultConfig.quota, services: 1e6, keptAnswers: 1e6 } },
     clock: systemClock,
     random: systemRandom,
     rateLimitPerSecond: null,

@@ -78,6 +78,11 @@ export class Sqlite {
     return this.#statement(sql).all(parameters);
   }
 
+  /** One row after the other: not all of them are in memory at once. */
+  *each(sql: string, parameters: Parameters = {}): IterableIterator<Row> {
+    yield* this.#statement(sql).iterate(parameters);
+  }
+
   /** Whether one is open: SQLite ends it by itself on some failures, such as a full disk. */
   get isInTransaction(): boolean {
     return this.#database.isTransaction;

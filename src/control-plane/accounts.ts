@@ -8,10 +8,12 @@
 import { hash as digestOf } from 'node:crypto';
 import { z } from 'zod';
 import type { Random } from '../base/random.ts';
+import { accountQuota } from './config-file.ts';
 import type { Ledger } from './ledger.ts';
 import type { PlatformClock } from './platform-clock.ts';
 import type { AccountRecord } from './records.ts';
 import type { Store } from './store.ts';
+import { ApiError } from './errors.ts';
 import { parseYamlFile, type Mistake } from './yaml-file.ts';
 
 /** So that nobody finds one by trying. A key that is made for the purpose has 32 and more. */
@@ -34,6 +36,7 @@ const accountEntry = z.strictObject({
   emailVerified: z.boolean().default(true),
   balanceMicros: z.int().default(100_000_000),
   apiKeys: z.array(apiKey).default([]),
+  quota: accountQuota.optional(),
 });
 const accountsFile = z.strictObject({ accounts: z.array(accountEntry).min(1) });
 export type AccountsFile = z.infer<typeof accountsFile>;
@@ -82,6 +85,16 @@ export class Accounts {
         this.#idByKeyHash.set(hash, account.id);
       }
     }
+  }
+
+  /** Refuses with 403 whoever has far more than the server can hold for one account. */
+  requireActive(account: AccountRecord): void {
+    if (!this.#store.suspended.has(account.id)) return;
+    throw new ApiError(
+      403,
+      'account_suspended',
+      'this account has far more stored than its quota; whoever runs this control plane has to raise it, or to tidy up',
+    );
   }
 
   /** The same account as it is now. */

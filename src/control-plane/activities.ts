@@ -4,10 +4,17 @@
  * protect and are still listed: only a release ends the protection. A released id stays released, so that a
  * late heartbeat can't protect the service again for ever.
  */
-import { activityExpirySeconds, activitiesPerService, heartbeatSeconds } from './config.ts';
+import {
+  activitiesPerAccount,
+  activitiesPerService,
+  activityExpirySeconds,
+  heartbeatSeconds,
+} from './config.ts';
 import type { Clock } from '../base/clock.ts';
 import { conflict } from './errors.ts';
 import type { Store } from './store.ts';
+
+const leastActivities = 10;
 
 export interface Task {
   readonly id: string;
@@ -89,19 +96,26 @@ export class Activities {
       'SELECT count(*) AS n FROM activities WHERE service_id = $serviceId AND released_at_ms IS NULL',
       { serviceId },
     );
-    if (Number(row?.['n']) < activitiesPerService) return;
+    const most = this.#mostOf(serviceId);
+    if (Number(row?.['n']) < most) return;
     throw conflict(
       'limit_reached',
-      `a service has at most ${activitiesPerService} unreleased activities; release some first`,
+      `a service of this account has at most ${most} unreleased activities; release some first`,
     );
+  }
+
+  /** Fewer where the account has many services. */
+  #mostOf(serviceId: string): number {
+    const share = activitiesPerAccount / Math.max(1, this.#store.services.siblings(serviceId));
+    return Math.floor(Math.min(activitiesPerService, Math.max(leastActivities, share)));
   }
 
   #forgetOldReleases(serviceId: string): void {
     this.#store.database.run(
       `DELETE FROM activities WHERE service_id = $serviceId AND id IN (
          SELECT id FROM activities WHERE service_id = $serviceId AND released_at_ms IS NOT NULL
-         ORDER BY released_at_ms DESC LIMIT -1 OFFSET ${activitiesPerService})`,
-      { serviceId },
+         ORDER BY released_at_ms DESC LIMIT -1 OFFSET $most)`,
+      { serviceId, most: this.#mostOf(serviceId) },
     );
   }
 }

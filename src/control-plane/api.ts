@@ -40,9 +40,9 @@ export async function createApi(domain: Domain, parts: PublicServerParts): Promi
   };
   accountRoutes(app, platform, views);
   serviceRoutes(app, platform, services, mutate);
-  volumeRoutes(app, volumes, views.volumes, mutate);
-  templateRoutes(app, new Templates(platform), mutate);
-  registryRoutes(app, platform.registries, mutate);
+  volumeRoutes(app, platform.quotas, volumes, views.volumes, mutate);
+  templateRoutes(app, platform.quotas, new Templates(platform), mutate);
+  registryRoutes(app, platform.quotas, platform.registries, mutate);
   const containers = new Containers(platform, services);
   containerRoutes(app, containers, outsideMutator(store, idempotency, onFailure));
   return listener;

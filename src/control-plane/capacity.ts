@@ -21,7 +21,7 @@ export class Capacity {
   constructor(config: ControlPlaneConfig, store: Store) {
     this.#config = config;
     this.#unit = store.unit;
-    for (const service of store.services.all()) this.#count(service, 1);
+    for (const service of store.services.everywhere()) this.#count(service, 1);
     store.services.observe((before, after) => {
       this.#move(before, after);
       this.#unit.onRollback(() => this.#move(after, before));

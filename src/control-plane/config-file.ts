@@ -115,6 +115,35 @@ const containers = z.strictObject({
 
 const gpus = { h100: 100_000, a100: 100_000, l4: 100_000 };
 
+const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
+const amount = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER);
+
+const quotaFields = {
+  services: count,
+  gpus: count,
+  cpu: amount,
+  memoryGb: amount,
+  storageGb: amount,
+  storedBytes: count,
+  keptAnswers: count,
+  keptAnswerBytes: count,
+};
+
+/** In the accounts file: what is left out is as in the configuration. */
+export const accountQuota = z.strictObject(quotaFields).partial();
+
+const quota = z.strictObject({
+  services: quotaFields.services.default(20_000),
+  gpus: quotaFields.gpus.default(100_000),
+  cpu: quotaFields.cpu.default(1_000_000),
+  memoryGb: quotaFields.memoryGb.default(10_000_000),
+  // What 50 volumes can have.
+  storageGb: quotaFields.storageGb.default(204_800),
+  storedBytes: quotaFields.storedBytes.default(24 * 1024 * 1024),
+  keptAnswers: quotaFields.keptAnswers.default(200_000),
+  keptAnswerBytes: quotaFields.keptAnswerBytes.default(32 * 1024 * 1024),
+});
+
 const configFile = z.strictObject({
   regions: z
     .array(region)
@@ -174,6 +203,7 @@ const configFile = z.strictObject({
       requiredEnvironment: ['JUPYTER_TOKEN'],
     },
   ]),
+  quota: quota.prefault({}),
   browserEnabled: z.boolean().default(false),
   metricsEnabled: z.boolean().default(true),
   containers: containers.prefault({}),

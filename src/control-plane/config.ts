@@ -3,6 +3,7 @@
  * ID tokens count. Every number has its unit in its name; prices are integers in micro-USD per hour.
  * config-file.ts reads it, and has the defaults.
  */
+import type { Quota } from './quotas.ts';
 import type { TemplateFields } from './records.ts';
 
 interface Prices {
@@ -78,6 +79,8 @@ export interface ControlPlaneConfig {
   readonly durations: Durations;
   /** The built-in ones: public, the same for every account. */
   readonly templates: readonly BuiltInTemplate[];
+  /** Of each account, unless the accounts file gives another. */
+  readonly quota: Quota;
   readonly browserEnabled: boolean;
   /** Whether metrics of services are collected (§4). */
   readonly metricsEnabled: boolean;
@@ -106,9 +109,14 @@ export const heartbeatSeconds = 30;
 export const activityExpirySeconds = 300;
 /** As `keyRetentionMs`, of activity requests. */
 export const activityKeyRetentionMs = activityExpirySeconds * 1000;
+/** Of a service whose account has few; see events.ts. */
 export const eventsKeptPerService = 500;
+export const eventsKeptPerAccount = 500_000;
 export const eventsPerRead = 100;
 export const activitiesPerService = 1000;
+export const activitiesPerAccount = 100_000;
+/** Sets of credentials: the present ones of each registry, and older ones that launches have captured. */
+export const credentialsPerAccount = 100;
 export const journalEntries = 100_000;
 export const journalBytes = 64 * 1024 * 1024;
 /** Of a command in a container, each of its two outputs; what is beyond is cut off. */

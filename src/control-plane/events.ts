@@ -1,10 +1,14 @@
-/** What happened to a service, and who asked for it (§6): a bounded log per service, newest first. */
+/**
+ * What happened to a service, and who asked for it (§6): a bounded log per service, newest first. Where an account has
+ * many services, each keeps less.
+ */
 import type { Clock } from '../base/clock.ts';
-import { eventsKeptPerService, eventsPerRead } from './config.ts';
+import { eventsKeptPerAccount, eventsKeptPerService, eventsPerRead } from './config.ts';
 import type { Store } from './store.ts';
 
 /** The oldest are removed in batches: a deletion costs as much for fifty as for one. */
 const trimEvery = 50;
+const leastKept = 20;
 
 export class EventLog {
   readonly #store: Store;
@@ -24,11 +28,18 @@ export class EventLog {
        VALUES ($serviceId, $n, $message, $createdAtMs)`,
       { serviceId, n, message, createdAtMs: this.#clock.wallMs() },
     );
-    if (n % trimEvery !== 0) return;
+    const kept = this.#keptOf(serviceId);
+    if (n % Math.min(trimEvery, kept) !== 0) return;
     database.run('DELETE FROM events WHERE service_id = $serviceId AND n <= $oldest', {
       serviceId,
-      oldest: n - eventsKeptPerService,
+      oldest: n - kept,
     });
+  }
+
+  #keptOf(serviceId: string): number {
+    const { services } = this.#store;
+    const share = eventsKeptPerAccount / Math.max(1, services.siblings(serviceId));
+    return Math.floor(Math.min(eventsKeptPerService, Math.max(leastKept, share)));
   }
 
   newest(serviceId: string): object[] {

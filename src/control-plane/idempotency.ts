@@ -17,6 +17,8 @@ import type { Random } from '../base/random.ts';
 import { stableJson } from '../base/stable.ts';
 import { outputsKept } from './config.ts';
 import { ApiError, conflict } from './errors.ts';
+import { KeptAnswers } from './kept-answers.ts';
+import type { Quota } from './quotas.ts';
 import type { Store } from './store.ts';
 
 export interface Answer {
@@ -39,17 +41,15 @@ interface Output {
   readonly expiresAtMs: number;
 }
 
-const purgedAtOnce = 5000;
-
 export class Idempotency {
-  readonly #store: Store;
+  readonly #kept: KeptAnswers;
   readonly #clock: Clock;
   readonly #secret: KeyObject;
   /** By account and key; those of an account oldest first. */
   readonly #outputs = new Map<string, Map<string, Output>>();
 
-  constructor(store: Store, clock: Clock, random: Random) {
-    this.#store = store;
+  constructor(store: Store, clock: Clock, random: Random, quotaOf: (accountId: string) => Quota) {
+    this.#kept = new KeptAnswers(store, clock, quotaOf);
     this.#clock = clock;
     this.#secret = createSecretKey(store.secret('request digests', random));
   }
@@ -58,30 +58,21 @@ export class Idempotency {
   once(request: KeyedRequest, work: () => Answer): { answer: Answer; isReplay: boolean } {
     const fingerprint = this.digest([request.method, request.path, request.body]);
     const { accountId, key, retentionMs } = request;
-    const nowMs = this.#clock.wallMs();
-    const row = this.#store.database.get(
-      `SELECT fingerprint, status, body FROM answers
-       WHERE account_id = $accountId AND key = $key AND expires_at_ms > $nowMs`,
-      { accountId, key, nowMs },
-    );
-    if (row) {
-      if (row['fingerprint'] !== fingerprint) {
+    const kept = this.#kept.find(accountId, key);
+    if (kept) {
+      if (kept.fingerprint !== fingerprint) {
         throw conflict(
           'idempotency_key_reused',
           'this Idempotency-Key was used for another request; a new intent needs a new key',
         );
       }
-      const kept = { status: Number(row['status']), body: String(row['body']) };
-      return { answer: this.#outputOf(request) ?? kept, isReplay: true };
+      const { status, body } = kept;
+      return { answer: this.#outputOf(request) ?? { status, body }, isReplay: true };
     }
+    this.#kept.requireRoom(accountId);
     const answer = work();
-    this.#store.database.run(
-      `INSERT INTO answers (account_id, key, fingerprint, status, body, expires_at_ms)
-       VALUES ($accountId, $key, $fingerprint, $status, $body, $expiresAtMs)
-       ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = excluded.fingerprint,
-         status = excluded.status, body = excluded.body, expires_at_ms = excluded.expires_at_ms`,
-      { accountId, key, fingerprint, ...answer, expiresAtMs: nowMs + retentionMs },
-    );
+    const expiresAtMs = this.#clock.wallMs() + retentionMs;
+    this.#kept.keep({ accountId, key, fingerprint, ...answer, expiresAtMs });
     return { answer, isReplay: false };
   }
 
@@ -104,18 +95,11 @@ export class Idempotency {
   /** Forgets what has expired, a bounded number of answers at once; returns whether there may be more. */
   purge(): boolean {
     const nowMs = this.#clock.wallMs();
-    const purged = this.#store.unit.run(() =>
-      this.#store.database.run(
-        `DELETE FROM answers WHERE rowid IN (
-           SELECT rowid FROM answers WHERE expires_at_ms <= $nowMs ORDER BY expires_at_ms LIMIT ${purgedAtOnce})`,
-        { nowMs },
-      ),
-    );
     for (const [accountId, outputs] of this.#outputs) {
       for (const [key, { expiresAtMs }] of outputs) if (expiresAtMs <= nowMs) outputs.delete(key);
       if (outputs.size === 0) this.#outputs.delete(accountId);
     }
-    return purged === purgedAtOnce;
+    return this.#kept.purge();
   }
 
   #outputOf({ accountId, key }: KeyedRequest): Answer | undefined {

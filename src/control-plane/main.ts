@@ -29,6 +29,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { measurePlatform } from './metrics.ts';
 import { platformClock, wholeMilliseconds } from './platform-clock.ts';
 import type { Platform } from './platform.ts';
+import { Quotas, type Quota } from './quotas.ts';
 import { Registries } from './registries.ts';
 import { repeat } from './repeat.ts';
 import type { RuntimeFactory } from './runtime.ts';
@@ -104,10 +105,15 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 
 /** All of it but the sockets: the applications answer requests that are handed to them. */
 export async function openControlPlane(options: ControlPlaneOptions): Promise<OpenControlPlane> {
-  const store = new Store(options.database, options.eventLoop);
+  const quotaOf = quotasByName(options);
+  const store = new Store(options.database, options.eventLoop, (name) => quotaOf(name).storedBytes);
+  for (const id of store.suspended) {
+    const account = store.accounts.get(id)?.name;
+    options.logger.error({ account }, 'account suspended: it has far more stored than its quota');
+  }
   const closing = new AbortController();
   const listeners: Listener[] = [];
-  const domain = startDomainOf(store, options);
+  const domain = startDomainOf(store, options, quotaOf);
   const finish = async () => {
     closing.abort();
     await Promise.all(listeners.map((listener) => listener.close()));
@@ -164,9 +170,21 @@ function authenticationOf({ accounts }: Domain, options: ControlPlaneOptions): A
   return new Authentication(accounts, source ?? undefined);
 }
 
-function startDomainOf(store: Store, options: ControlPlaneOptions) {
+type QuotaOf = (accountName: string) => Quota;
+
+function quotasByName({ accounts, config = defaultConfig }: ControlPlaneOptions): QuotaOf {
+  const quotas = new Map(
+    accounts.accounts.map(({ name, quota }) => [
+      name,
+      { ...config.quota, ...(quota as Partial<Quota> | undefined) },
+    ]),
+  );
+  return (name) => quotas.get(name) ?? config.quota;
+}
+
+function startDomainOf(store: Store, options: ControlPlaneOptions, quotaOf: QuotaOf) {
   try {
-    return startDomain(store, options);
+    return startDomain(store, options, quotaOf);
   } catch (error) {
     store.close();
     throw error;
@@ -174,7 +192,7 @@ function startDomainOf(store: Store, options: ControlPlaneOptions) {
 }
 
 /** Everything behind the routes, with its timers running. */
-function startDomain(store: Store, options: ControlPlaneOptions) {
+function startDomain(store: Store, options: ControlPlaneOptions, quotaOf: QuotaOf) {
   const { logger, config = defaultConfig } = options;
   const clock = wholeMilliseconds(options.clock);
   const random = timeOrderedUuids(options.random, clock);
@@ -186,6 +204,7 @@ function startDomain(store: Store, options: ControlPlaneOptions) {
     store,
     ledger: new Ledger(store, time, clock),
     capacity: new Capacity(config, store),
+    quotas: new Quotas(store, quotaOf),
     activities: new Activities(store, clock),
     events: new EventLog(store, clock),
     registries: new Registries(store, clock, random),
@@ -209,8 +228,8 @@ function startDomain(store: Store, options: ControlPlaneOptions) {
   const settlement = new Settlement(store, lifecycle, volumes);
   const accounts = new Accounts(store);
   store.unit.run(() => accounts.sync(options.accounts, platform.ledger, time, random));
-  const idempotency = new Idempotency(store, clock, random);
-  platform.runtime.resume(store.services.all(), store.volumes.all());
+  const idempotency = new Idempotency(store, clock, random, (id) => platform.quotas.of(id));
+  platform.runtime.resume(store.services.everywhere(), store.volumes.everywhere());
   volumes.resume();
   lifecycle.resume();
   const charge = () =>

@@ -8,6 +8,7 @@ import type { EventLog } from './events.ts';
 import type { Ledger } from './ledger.ts';
 import type { PlatformClock } from './platform-clock.ts';
 import type { Operation, OperationKind } from './records.ts';
+import type { Quotas } from './quotas.ts';
 import type { Registries } from './registries.ts';
 import type { Runtime } from './runtime.ts';
 import type { Store } from './store.ts';
@@ -17,6 +18,7 @@ export interface Platform {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly capacity: Capacity;
+  readonly quotas: Quotas;
   readonly activities: Activities;
   readonly events: EventLog;
   readonly registries: Registries;

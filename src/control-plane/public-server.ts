@@ -142,6 +142,7 @@ async function receive(
   if (!account) return;
   request.account = account;
   if (request.journalEntry) request.journalEntry.account = account.name;
+  parts.accounts.requireActive(account);
   parts.traffic.admit(account.id, request.method !== 'GET', reply.raw);
 }
 

@@ -10,6 +10,7 @@
 import { limits, type RegistryCreate } from '../api/wire.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import { credentialsPerAccount } from './config.ts';
 import { conflict, invalidRequest, notFound, revisionConflict } from './errors.ts';
 import { requireVerifiedEmail } from './gates.ts';
 import { normalRepository, repositoryOf } from './image-reference.ts';
@@ -79,6 +80,7 @@ export class Registries {
       throw invalidRequest(`spec.repository: a rotation keeps the repository, ${registry.repository}`);
     }
     if (revision !== registry.revision) throw revisionConflict('registry', revision, registry.revision);
+    this.#requireRoomForCredentials(account.id);
     const rotated = this.#keep(spec, {
       ...registry,
       revision: revision + 1,
@@ -133,6 +135,25 @@ export class Registries {
       if (registry.repository === repository) return registry;
     }
     return undefined;
+  }
+
+  /** Each rotation keeps what launches have captured: not without end. */
+  #requireRoomForCredentials(accountId: string): void {
+    let count = 0;
+    for (const { id } of this.#store.registries.of(accountId)) {
+      const row = this.#store.database.get(
+        'SELECT count(*) AS n FROM registry_secrets WHERE registry_id = $id',
+        {
+          id,
+        },
+      );
+      count += Number(row?.['n']);
+    }
+    if (count < credentialsPerAccount) return;
+    throw conflict(
+      'limit_reached',
+      `launched services of this account hold ${count} sets of credentials; restart some before the next rotation`,
+    );
   }
 
   #keep({ username, password }: RegistryCreate, registry: RegistryRecord): RegistryRecord {

@@ -40,7 +40,7 @@ export class Services {
   }
 
   create(account: AccountRecord, spec: ServiceCreate): ServiceRecord {
-    const { config, ledger, capacity, events, store, random } = this.#platform;
+    const { config, ledger, capacity, quotas, events, store, random } = this.#platform;
     requireVerifiedEmail(account);
     requireStorageForm(spec);
     requireResources(config, spec.resources);
@@ -48,6 +48,8 @@ export class Services {
     this.#requireRunnable(spec.image, spec.environment);
     const region = requireRegion(config, spec.region);
     const geographies = requireGeographies(region, spec.geography);
+    quotas.requireService(account);
+    quotas.requireCompute(account.id, spec.resources);
     requireFunds(account, ledger);
     const attached =
       spec.volumeId === undefined
@@ -59,7 +61,7 @@ export class Services {
     const volumeId = attached
       ? this.#volumes.attach(attached, id).id
       : this.#addStorage(account, region, placement, id, spec);
-    store.setEnvironment(id, spec.environment ?? {});
+    store.setEnvironment({ id, accountId: account.id }, spec.environment ?? {});
     const created = this.#lifecycle.launch(
       this.#draft(account, spec, { id, volumeId, region, placement }),
       {},
@@ -86,7 +88,7 @@ export class Services {
       httpPort: patch.httpPort ?? service.httpPort,
       environmentNames: environment ? Object.keys(environment) : service.environmentNames,
     };
-    if (environment) this.#platform.store.setEnvironment(service.id, environment);
+    if (environment) this.#platform.store.setEnvironment(service, environment);
     const relaunches = changed.length > 0 && holdsCompute(service) && !isStopping(service);
     const patched = relaunches
       ? this.#lifecycle.launch(service, { ...changes, ...this.#placeAgain(service) })
@@ -158,12 +160,13 @@ export class Services {
     if (!holdsCompute(service)) return this.#lifecycle.write(service, changes);
     return this.#lifecycle.launch(service, {
       ...changes,
-      ...this.#placeAgain(service, resources.gpuCount),
+      ...this.#placeAgain(service, resources),
     });
   }
 
-  #placeAgain(service: ServiceRecord, gpuCount?: number): Placement {
-    return this.#platform.capacity.placeAgain(service, gpuCount);
+  #placeAgain(service: ServiceRecord, resources = service.resources): Placement {
+    this.#platform.quotas.requireCompute(service.accountId, resources, service);
+    return this.#platform.capacity.placeAgain(service, resources.gpuCount);
   }
 
   #changedFields(service: ServiceRecord, patch: ServicePatch): string[] {

@@ -15,6 +15,7 @@ import type {
   VolumeRecord,
 } from './records.ts';
 import { UnitOfWork } from '../base/unit-of-work.ts';
+import { StoredBytes } from './stored-bytes.ts';
 
 /** Numbered from 1. A step that was released is never edited: a change is a new step. */
 export const migrations = [
@@ -68,6 +69,8 @@ export const migrations = [
   ALTER TABLE kept_answers RENAME TO answers;
   CREATE INDEX answers_by_expiry ON answers (expires_at_ms);
   `,
+  // The oldest of an account are found without those of others.
+  'CREATE INDEX answers_by_account ON answers (account_id, expires_at_ms)',
 ];
 
 const sqliteBusy = 5;
@@ -76,24 +79,38 @@ const sqliteCorrupt = 11;
 export class Store {
   readonly database: Sqlite;
   readonly unit: UnitOfWork;
+  readonly bytes: StoredBytes;
+  /**
+   * Accounts that have far more than they may, from before there were quotas: one of them could be more than the memory
+   * holds, so that nobody would be served. Their records stay as they are, in the database only.
+   */
+  readonly suspended: ReadonlySet<string>;
   readonly accounts: Collection<AccountRecord>;
   readonly services: Collection<ServiceRecord>;
   readonly volumes: Collection<VolumeRecord>;
   /** Those of the accounts; the built-in ones are in the configuration. */
   readonly templates: Collection<TemplateRecord>;
   readonly registries: Collection<RegistryRecord>;
+  readonly #environmentBytes = new Map<string, number>();
 
   /** Throws a `UserError` when the file can't be opened, is damaged, or another process has it open. */
-  constructor(file: string, loop: EventLoop = systemEventLoop) {
+  constructor(
+    file: string,
+    loop: EventLoop = systemEventLoop,
+    storedBytesOf: (accountName: string) => number = () => Infinity,
+  ) {
     this.database = openExclusively(file);
     this.unit = new UnitOfWork(this.database, loop);
+    this.bytes = new StoredBytes(this.unit);
     try {
       this.database.migrate(migrations);
-      this.accounts = new Collection('accounts', this.database, this.unit);
-      this.services = new Collection('services', this.database, this.unit);
-      this.volumes = new Collection('volumes', this.database, this.unit);
-      this.templates = new Collection('templates', this.database, this.unit);
-      this.registries = new Collection('registries', this.database, this.unit);
+      this.accounts = new Collection('accounts', this);
+      this.suspended = new Set(this.#tooLarge(storedBytesOf));
+      this.services = new Collection('services', this, this.suspended);
+      this.volumes = new Collection('volumes', this, this.suspended);
+      this.templates = new Collection('templates', this, this.suspended);
+      this.registries = new Collection('registries', this, this.suspended);
+      this.#loadEnvironmentBytes();
     } catch (error) {
       this.database.close();
       throw isDamage(error) ? damaged(file, error) : error;
@@ -110,11 +127,16 @@ export class Store {
     return Buffer.from(row?.['value'] as Uint8Array);
   }
 
-  setEnvironment(serviceId: string, environment: Readonly<Record<string, string>>): void {
+  setEnvironment(
+    { id: serviceId, accountId }: Pick<ServiceRecord, 'id' | 'accountId'>,
+    environment: Readonly<Record<string, string>>,
+  ): void {
+    const entries = JSON.stringify(environment);
+    this.#countEnvironment(serviceId, accountId, Buffer.byteLength(entries));
     this.database.run(
       `INSERT INTO environments (service_id, entries) VALUES ($serviceId, $entries)
        ON CONFLICT (service_id) DO UPDATE SET entries = excluded.entries`,
-      { serviceId, entries: JSON.stringify(environment) },
+      { serviceId, entries },
     );
   }
 
@@ -131,7 +153,45 @@ export class Store {
     for (const table of ['environments', 'events', 'activities']) {
       this.database.run(`DELETE FROM ${table} WHERE service_id = $serviceId`, parameters);
     }
+    this.#countEnvironment(service.id, service.accountId, 0);
     this.services.remove(service);
+  }
+
+  #countEnvironment(serviceId: string, accountId: string, bytes: number): void {
+    const before = this.#environmentBytes.get(serviceId) ?? 0;
+    const set = (to: number) => {
+      if (to === 0) this.#environmentBytes.delete(serviceId);
+      else this.#environmentBytes.set(serviceId, to);
+    };
+    set(bytes);
+    this.unit.onRollback(() => set(before));
+    this.bytes.change(accountId, bytes - before);
+  }
+
+  #loadEnvironmentBytes(): void {
+    const rows = this.database.each('SELECT service_id, octet_length(entries) AS bytes FROM environments');
+    for (const row of rows) {
+      const service = this.services.get(String(row['service_id']));
+      if (!service) continue;
+      this.#environmentBytes.set(service.id, Number(row['bytes']));
+      this.bytes.load(service.accountId, Number(row['bytes']));
+    }
+  }
+
+  #tooLarge(storedBytesOf: (accountName: string) => number): string[] {
+    const bytes = new Map<string, number>();
+    for (const table of ['services', 'volumes', 'templates', 'registries']) {
+      const sums = this.database.each(
+        `SELECT account_id, sum(octet_length(document)) AS bytes FROM ${table} GROUP BY account_id`,
+      );
+      for (const row of sums) {
+        const id = String(row['account_id']);
+        bytes.set(id, (bytes.get(id) ?? 0) + Number(row['bytes']));
+      }
+    }
+    return Array.from(bytes)
+      .filter(([id, sum]) => sum > 2 * storedBytesOf(this.accounts.get(id)?.name ?? ''))
+      .map(([id]) => id);
   }
 
   /** The latest moment of platform time that any record mentions. */

@@ -60,13 +60,14 @@ export class Volumes {
     region: RegionConfig,
     wanted: { name: string; geography: string; sizeGb: number; mode: VolumeMode; serviceId: string | null },
   ): VolumeRecord {
-    const { store, random, clock } = this.#platform;
+    const { store, quotas, random, clock } = this.#platform;
     if (store.volumes.count(account.id) >= limits.volumesPerAccount) {
       throw conflict(
         'limit_reached',
         `an account has at most ${limits.volumesPerAccount} volumes, those of services included; delete one first`,
       );
     }
+    quotas.requireStorage(account, wanted.sizeGb);
     const operation = newOperation(this.#platform, 'volume-provision');
     const volume = store.volumes.put({
       id: random.uuid(),
@@ -107,6 +108,7 @@ export class Volumes {
       );
     }
     this.#requireCanGrow(volume);
+    this.#platform.quotas.requireStorage(account, sizeGb - volume.requestedSizeGb);
     requireFunds(account, this.#platform.ledger);
     return this.#begin(volume, 'volume-expand', {
       ...renamed,

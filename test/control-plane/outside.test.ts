@@ -2,6 +2,7 @@ import pino from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemRandom } from '../../src/base/random.ts';
 import { outputRetentionMs } from '../../src/control-plane/config.ts';
+import { defaultConfig } from '../../src/control-plane/config-file.ts';
 import { createListener, defaultHttpLimits, type App } from '../../src/control-plane/http.ts';
 import { Idempotency } from '../../src/control-plane/idempotency.ts';
 import type { AccountRecord } from '../../src/control-plane/records.ts';
@@ -21,7 +22,7 @@ beforeEach(() => {
   failures.length = 0;
   store = new Store(':memory:');
   clock = new ManualClock();
-  const idempotency = new Idempotency(store, clock, systemRandom);
+  const idempotency = new Idempotency(store, clock, systemRandom, () => defaultConfig.quota);
   const mutate = outsideMutator(store, idempotency, (error) => failures.push(error));
   ({ app } = createListener(pino({ level: 'silent' }), new ManualClock(), defaultHttpLimits));
   app.decorateRequest('account', null);

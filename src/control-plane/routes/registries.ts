@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { deletion, registryCreate, registryRotation } from '../../api/wire.ts';
 import { sendJson, type App } from '../http.ts';
+import type { Quotas } from '../quotas.ts';
 import { callerOf } from '../public-server.ts';
 import type { RegistryRecord } from '../records.ts';
 import type { Registries } from '../registries.ts';
@@ -10,7 +11,7 @@ import type { Mutate } from './mutation.ts';
 
 const params = z.object({ id: z.string() });
 
-export function registryRoutes(app: App, registries: Registries, mutate: Mutate): void {
+export function registryRoutes(app: App, quotas: Quotas, registries: Registries, mutate: Mutate): void {
   const metadata = (registry: RegistryRecord) => registryJson(registry, registries.linkedTo(registry));
 
   app.get('/api/registries', (request, reply) => {
@@ -21,13 +22,17 @@ export function registryRoutes(app: App, registries: Registries, mutate: Mutate)
   });
 
   app.post('/api/registries', { schema: { body: registryCreate } }, (request, reply) =>
-    mutate(request, reply, 201, (account) => metadata(registries.create(account, request.body))),
+    mutate(request, reply, 201, (account) =>
+      metadata(quotas.within(account, () => registries.create(account, request.body))),
+    ),
   );
 
   app.put('/api/registries/:id', { schema: { params, body: registryRotation } }, (request, reply) =>
     mutate(request, reply, 200, (account) => {
       const { revision, spec } = request.body;
-      return metadata(registries.rotate(account, request.params.id, revision, spec));
+      return metadata(
+        quotas.within(account, () => registries.rotate(account, request.params.id, revision, spec)),
+      );
     }),
   );
 

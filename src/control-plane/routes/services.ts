@@ -13,8 +13,11 @@ import type { Mutate } from './mutation.ts';
 const params = z.object({ id: z.string() });
 
 export function serviceRoutes(app: App, platform: Platform, services: Services, mutate: Mutate): void {
+  const { quotas } = platform;
   app.post('/api/services', { schema: { body: serviceCreate } }, (request, reply) =>
-    mutate(request, reply, 201, (account) => serviceJson(services.create(account, request.body))),
+    mutate(request, reply, 201, (account) =>
+      serviceJson(quotas.within(account, () => services.create(account, request.body))),
+    ),
   );
 
   app.get('/api/services/:id', { schema: { params } }, (request, reply) => {
@@ -25,7 +28,9 @@ export function serviceRoutes(app: App, platform: Platform, services: Services, 
   app.patch('/api/services/:id', { schema: { params, body: servicePatchRequest } }, (request, reply) =>
     mutate(request, reply, 200, (account) => {
       const { revision, patch } = request.body;
-      return serviceJson(services.patch(account, request.params.id, revision, patch));
+      return serviceJson(
+        quotas.within(account, () => services.patch(account, request.params.id, revision, patch)),
+      );
     }),
   );
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { volumeUpdate } from '../../api/wire.ts';
 import { sendJson, type App } from '../http.ts';
+import type { Quotas } from '../quotas.ts';
 import { callerOf } from '../public-server.ts';
 import type { VolumeRecord } from '../records.ts';
 import { volumeCreate } from '../requests.ts';
@@ -11,9 +12,17 @@ import type { Mutate } from './mutation.ts';
 
 const params = z.object({ id: z.string() });
 
-export function volumeRoutes(app: App, volumes: Volumes, list: ListView<VolumeRecord>, mutate: Mutate): void {
+export function volumeRoutes(
+  app: App,
+  quotas: Quotas,
+  volumes: Volumes,
+  list: ListView<VolumeRecord>,
+  mutate: Mutate,
+): void {
   app.post('/api/volumes', { schema: { body: volumeCreate } }, (request, reply) =>
-    mutate(request, reply, 201, (account) => volumeJson(volumes.create(account, request.body))),
+    mutate(request, reply, 201, (account) =>
+      volumeJson(quotas.within(account, () => volumes.create(account, request.body))),
+    ),
   );
 
   app.get('/api/volumes', (request, reply) => {
