@@ -49,6 +49,8 @@ export interface DigestKey {
   readonly id: string;
   /** 16 hex digits of HMAC-SHA-256. */
   digest(value: unknown): string;
+  /** 64 hex digits: that who wrote the value has the key. */
+  sign(value: unknown): string;
 }
 
 export function digestKey(key: Buffer): DigestKey {
@@ -58,5 +60,6 @@ export function digestKey(key: Buffer): DigestKey {
   return {
     id: hmac('fleetkeeper key id').slice(0, 8),
     digest: (value) => hmac(`value:${stableJson(value) ?? 'undefined'}`).slice(0, 16),
+    sign: (value) => hmac(`signed:${stableJson(value) ?? 'undefined'}`),
   };
 }

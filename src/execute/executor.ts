@@ -250,7 +250,13 @@ function recordOutcome(
     seen: seenInAnswer(record.seen, outcome.value),
     repeated: { fingerprint: mark, count },
     ...(creates
-      ? { externalId: outcome.value.id, unproven: false, deletedByUs: false, pausedFor: undefined }
+      ? {
+          externalId: outcome.value.id,
+          unproven: false,
+          distrusted: undefined,
+          deletedByUs: false,
+          pausedFor: undefined,
+        }
       : {}),
   };
 }

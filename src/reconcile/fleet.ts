@@ -145,10 +145,19 @@ export class Fleet {
 
   /** A person has said that revisions may be lower than before: of this object, or of its whole account. */
   acceptsRevisions(record: ObjectRecord, account: AccountHandle): boolean {
+    return this.#isAccepted(record, account, annotations.acceptRevisionsUntil);
+  }
+
+  /** A person has said that bookkeeping may be believed that is not signed: of this object, or of its whole account. */
+  acceptsBookkeeping(record: ObjectRecord, account: AccountHandle): boolean {
+    return this.#isAccepted(record, account, annotations.acceptBookkeepingUntil);
+  }
+
+  #isAccepted(record: ObjectRecord, account: AccountHandle, annotation: string): boolean {
     const [namespace = '', name = ''] = account.name.split('/');
     const ofAccount = this.snapshot.objects.get(objectKey('Account', namespace, name))?.annotations;
     return [this.#annotationsOf(record), ofAccount].some(
-      (given) => this.#isAhead(given?.[annotations.acceptRevisionsUntil]) !== undefined,
+      (given) => this.#isAhead(given?.[annotation]) !== undefined,
     );
   }
 

@@ -31,6 +31,8 @@ export interface Observed<Value> {
   readonly found: string | undefined;
   /** Found by a mark, and not by an id. */
   readonly byMark: boolean;
+  /** It carries the object's own mark, however it was found. */
+  readonly isMarked?: boolean;
 }
 
 interface Identity {
@@ -104,11 +106,16 @@ export function identify<Item extends Remote>(
     }
     const item = items.get(record.externalId);
     if (!item) return findMarked(identity, items, marks, { confirmed: false });
+    const isMarked = marks.of(item).includes(marks.own(identity));
+    // A mark is worth more than an id that nobody has signed.
+    const marked = record.distrusted && !isMarked && findMarked(identity, items, marks, { confirmed: false });
+    if (marked && marked.observation.kind === 'present') return marked;
     return (
       foreignMark(identity, item, marks) ?? {
         observation: { kind: 'present', value: item },
         found: undefined,
         byMark: false,
+        isMarked,
       }
     );
   }
@@ -191,7 +198,7 @@ function findMarked<Item extends Remote>(
     );
   }
   if (!item) return { observation: { kind: 'absent', ...absence }, found: undefined, byMark: false };
-  return { observation: { kind: 'present', value: item }, found: item.id, byMark: true };
+  return { observation: { kind: 'present', value: item }, found: item.id, byMark: true, isMarked: true };
 }
 
 /** Every object without an id is looked for in the same snapshot: its marks are read once. */

@@ -19,7 +19,7 @@ import {
   type Plan,
   type Step,
 } from '../plan/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
+import { annotations, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 
@@ -83,6 +83,8 @@ export class Obstacles {
         rest,
       );
     }
+    const distrusted = distrust(record, step);
+    if (distrusted) return holdFor('OwnershipUnproven', distrusted, rest);
     const scarce = this.#scarce(record, step);
     if (scarce) return scarce;
     if (refusal?.fingerprint === mark) {
@@ -195,4 +197,21 @@ export function learnFromRefusal({ informer, funds, catalog }: AccountHandle, re
   if (refused.status === 401) informer.retryNow();
   if (classifyRefusal(refused).reason === 'InsufficientFunds') funds.refused(informer.current?.balanceMicros);
   if (concernsCatalog(refused.code, refused.message)) catalog.expire();
+}
+
+/** Why the step is not taken on the ground of bookkeeping that nobody has signed; undefined: it is. */
+function distrust({ distrusted, madeVolumeId }: ObjectRecord, { action }: Step): string | undefined {
+  if (distrusted === undefined) return undefined;
+  const accept = `annotate it, or its Account, with ${annotations.acceptBookkeepingUntil}: "<time, RFC 3339>"`;
+  if ('id' in action) {
+    return (
+      `that this object stands for ${action.id} is in its status only, which this operator has not signed: version 0.1.0 wrote it, or somebody else. ` +
+      `${action.id} carries no mark of the object, so it is not changed. If it is the object's, say \`adopt: {id: ${action.id}}\` in its spec, or ${accept}`
+    );
+  }
+  if (distrusted === 'unsigned' && madeVolumeId === undefined) return undefined;
+  return (
+    'somebody else has written to `status.bookkeeping` of this object, so it is not known what it stood for, and nothing in the account carries its mark: ' +
+    `nothing is created, since it may be there. Say \`adopt: {id: …}\` in its spec if it is; if it is not, ${accept}`
+  );
 }

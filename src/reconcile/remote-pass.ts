@@ -103,9 +103,9 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   }
 
   released(): boolean {
-    const { deletionRequestedAt, externalId } = this.record();
+    const { deletionRequestedAt, externalId, distrusted } = this.record();
     if (deletionRequestedAt === undefined || this.store.openIntent(this.key)) return false;
-    return externalId === undefined || this.isGivenUp();
+    return (externalId === undefined && distrusted === undefined) || this.isGivenUp();
   }
 
   isGivenUp(): boolean {
@@ -130,7 +130,8 @@ export abstract class RemotePass<Remote extends AnyRemote> {
       return;
     }
     this.snapshot = usable.snapshot;
-    const { observation, found, byMark } = this.identify(usable.snapshot);
+    const observed = this.identify(usable.snapshot);
+    const { observation, found, byMark } = observed;
     this.seen = observation;
     if (found !== undefined && observation.kind === 'present') {
       const unproven = byMark && !this.#madeHere(observation.value);
@@ -142,6 +143,10 @@ export abstract class RemotePass<Remote extends AnyRemote> {
       });
     }
     if (observation.kind === 'present') this.#absences.forget(this.key);
+    if (this.record().distrusted && this.#isProven(observed, account)) {
+      // What it was made with is seen in it again.
+      await this.store.save({ ...this.record(), distrusted: undefined, madeVolumeId: undefined });
+    }
     const record = this.record();
     if (observation.kind !== 'absent') return;
     const hidden = this.#mayBeHidden(usable.snapshot);
@@ -182,6 +187,18 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     );
     const reason = unusable && unusableReason(unusable);
     return reason && `${reason}; it may be this object`;
+  }
+
+  /** What nobody has signed is so all the same: the thing shows it, its author says it, or a person. */
+  #isProven({ observation, isMarked }: Observed<Remote>, account: AccountHandle): boolean {
+    const record = this.record();
+    if (this.fleet.acceptsBookkeeping(record, account)) return true;
+    if (observation.kind !== 'present') return false;
+    const { id } = observation.value;
+    const isAdopted = this.fleet.identity(record).adoptId === id;
+    const others = () =>
+      [...this.store.records()].some((other) => other.externalId === id && other.key !== this.key);
+    return isMarked === true || (isAdopted && !others());
   }
 
   /** Whether a mark is this state's own work; the owner's name alone may be another fleet's, too. */

@@ -321,7 +321,8 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       const message = `StorageVolume ${storage?.volumeRef?.name} lives in another account (${volume.account}); use one of ${this.handle.name}`;
       return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
     }
-    if (volume.unproven && !this.store.ownerConfirmed && service === undefined) {
+    const isUnproven = volume.unproven && !this.store.ownerConfirmed;
+    if ((isUnproven || volume.distrusted !== undefined) && service === undefined) {
       const message = `StorageVolume ${storage?.volumeRef?.name} may be another fleet's (OwnershipUnproven); see its own condition first`;
       return { kind: 'problem', reason: 'OwnershipUnproven', message, path };
     }

@@ -148,7 +148,9 @@ export class Settlement {
 }
 
 function made(id: string | undefined): Partial<ObjectRecord> {
-  return id === undefined ? {} : { externalId: id, unproven: false, deletedByUs: false };
+  return id === undefined
+    ? {}
+    : { externalId: id, unproven: false, distrusted: undefined, deletedByUs: false };
 }
 
 /** What was sent was of the document, and of the Secrets, of that time: later ones may ask for something else. */

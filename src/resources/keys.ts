@@ -16,6 +16,8 @@ export const annotations = {
   acceptDriftUntil: `${group}/accept-drift-until`,
   /** On an object, or an Account for all in it: an RFC 3339 time until which lower revisions than seen before are believed. */
   acceptRevisionsUntil: `${group}/accept-revisions-until`,
+  /** On an object, or an Account for all in it: an RFC 3339 time until which bookkeeping is believed that this operator did not sign. */
+  acceptBookkeepingUntil: `${group}/accept-bookkeeping-until`,
   /** On an Account: an RFC 3339 time until which a mass change is wanted. */
   allowMassChangeUntil: `${group}/allow-mass-change-until`,
   /** In a cluster: a person's word on a request whose outcome is unknown, as `fleetkeeper resolve` leaves it. */
@@ -34,6 +36,7 @@ export const annotations = {
 export const timeAnnotations: readonly string[] = [
   annotations.acceptDriftUntil,
   annotations.acceptRevisionsUntil,
+  annotations.acceptBookkeepingUntil,
   annotations.allowMassChangeUntil,
 ];
 

@@ -1,11 +1,19 @@
 /**
  * How a record and its newest intent lie in `status.bookkeeping` of an object in a cluster. Pure.
  *
- * What the object itself says is not repeated there: key, uid, generation, document, deletion. Nothing in a status is
- * trusted blindly: it may have been copied from another object (then `uid` differs, and all of it is ignored), made with
- * another digest key (then its digests say nothing, and are ignored), edited or wiped (then ownership is
- * found again by the mark that the remote thing carries).
+ * What the object itself says is not repeated there: key, uid, generation, document, deletion. A status may be written by others than the
+ * operator, so what it holds is signed with the key of the Secret `fleetkeeper-state`, over the object's key and uid and all of the content:
+ *
+ *     signature                                     standing    what is taken from it
+ *     ours                                          signed      everything
+ *     none, as 0.1.0 wrote it; or of another key    unsigned    everything that was made with our key; the id only as a claim (`distrusted`)
+ *     wrong: edited, or copied from another object  forged      nothing; and nothing is created until it is clear what there is
+ *     nothing of use, or of another uid             none        nothing
+ *
+ * A claim is proven by the mark on the remote thing, or by `adopt` in the spec; until then the thing is not changed. An older bookkeeping
+ * that is put back is signed, too: all that it can name is what was this very object's own.
  */
+import type { DigestKey } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { intentOutcomes, newRecord, readRecord, type Intent, type ObjectRecord } from './records.ts';
 import type { IdentityPin } from './identity-pin.ts';
@@ -17,6 +25,8 @@ export interface Bookkeeping {
   readonly digestKey: string;
   /** Grows with every write: who sees a higher one than its own knows that somebody else has written. */
   readonly sequence: number;
+  /** Of all the rest, and of the object's key; none in what 0.1.0 has written. */
+  readonly signature?: string;
   readonly record: Readonly<Record<string, unknown>>;
   readonly intent?: Omit<Intent, 'object'>;
   /** On an Account: whose key it had when it was first used. */
@@ -29,6 +39,8 @@ export interface Kept {
   readonly identity: IdentityPin | undefined;
   readonly sequence: number;
 }
+
+export type Standing = 'signed' | 'unsigned' | 'forged' | 'none';
 
 /** Fields of a record that the object itself tells. */
 const toldByObject = [
@@ -55,33 +67,68 @@ const madeWithKey = [
 
 export function bookkeepingOf(
   { record, intent, identity, sequence }: Kept,
-  digestKeyId: string,
+  digestKey: DigestKey,
 ): Bookkeeping {
   const blank: Readonly<Record<string, unknown>> = { ...newRecord(record.key, record.uid) };
   const told: ReadonlySet<string> = new Set(toldByObject);
   const kept = Object.entries(record).filter(
     ([name, value]) => !told.has(name) && value !== undefined && !isBlank(value, blank[name]),
   );
-  return {
+  const content = {
     uid: record.uid,
-    digestKey: digestKeyId,
+    digestKey: digestKey.id,
     sequence,
     record: Object.fromEntries(kept),
     ...(intent ? { intent: withoutObject(intent) } : {}),
     ...(identity ? { identity } : {}),
   };
+  return { ...content, signature: signatureOf(record.key, content, digestKey) };
+}
+
+function signatureOf(key: ObjectKey, content: Bookkeeping, digestKey: DigestKey): string {
+  return digestKey.sign({ object: key, content: withoutNulls({ ...content, signature: undefined }) });
+}
+
+/** What a server that keeps no nulls makes of it. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isMap(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
+}
+
+function standingOf(key: ObjectKey, uid: string, value: unknown, digestKey: DigestKey): Standing {
+  if (!isBookkeeping(value)) return 'none';
+  if (value.uid !== uid) return 'none';
+  if (value.signature === undefined || value.digestKey !== digestKey.id) return 'unsigned';
+  return value.signature === signatureOf(key, value, digestKey) ? 'signed' : 'forged';
 }
 
 /** What the status of the object `key` with this uid holds; a new record when it holds nothing of use. */
-export function readBookkeeping(key: ObjectKey, uid: string, status: unknown, digestKeyId: string): Kept {
+export function readBookkeeping(
+  key: ObjectKey,
+  uid: string,
+  status: unknown,
+  digestKey: DigestKey,
+): Kept & { readonly standing: Standing } {
   const { bookkeeping, ...shown } = isMap(status) ? status : {};
-  const nothing: Kept = { record: newRecord(key, uid), intent: undefined, identity: undefined, sequence: 0 };
-  if (!isBookkeeping(bookkeeping) || bookkeeping.uid !== uid) return nothing;
-  const isReadable = bookkeeping.digestKey === digestKeyId;
+  const standing = standingOf(key, uid, bookkeeping, digestKey);
+  const nothing = {
+    record: newRecord(key, uid),
+    intent: undefined,
+    identity: undefined,
+    sequence: 0,
+    standing,
+  };
+  if (standing === 'forged') {
+    return { ...nothing, record: { ...nothing.record, distrusted: 'forged' }, identity: unknownOrigin };
+  }
+  if (standing === 'none' || !isBookkeeping(bookkeeping)) return nothing;
+  const isReadable = bookkeeping.digestKey === digestKey.id;
   const stored: Partial<Record<string, unknown>> = { ...bookkeeping.record };
   if (!isReadable) for (const name of madeWithKey) delete stored[name];
   const hasStatus = Array.isArray(shown['conditions']);
-  const record = readRecord({
+  const read = readRecord({
     ...newRecord(key, uid),
     ...stored,
     ...(hasStatus ? { status: shown } : {}),
@@ -89,12 +136,32 @@ export function readBookkeeping(key: ObjectKey, uid: string, status: unknown, di
   const { intent, identity, sequence } = bookkeeping;
   const isIntent = intent !== undefined && intentOutcomes.includes(intent.outcome);
   return {
-    record,
+    record: standing === 'unsigned' ? claimed(read) : read,
     intent: isIntent ? { ...intent, ...absentIntentFields(intent, isReadable), object: key } : undefined,
-    identity: isReadable ? identity : undefined,
+    identity: standing === 'unsigned' ? withoutOrigin(isReadable ? identity : undefined) : identity,
     sequence,
+    standing,
   };
 }
+
+/** What may be anybody's words. An activity is the object's own when it goes by its uid. */
+function claimed(record: ObjectRecord): ObjectRecord {
+  const { externalId, madeVolumeId, lease, uid } = record;
+  const claims = externalId !== undefined || madeVolumeId !== undefined;
+  return {
+    ...record,
+    distrusted: claims ? 'unsigned' : undefined,
+    lease: lease?.activityId === uid ? lease : undefined,
+  };
+}
+
+/** 0.1.0 pinned none. */
+function withoutOrigin(identity: IdentityPin | undefined): IdentityPin | undefined {
+  return identity && { ...identity, origin: undefined };
+}
+
+/** Where the key was used is not known any more: a person has to say where it may go. */
+const unknownOrigin: IdentityPin = { id: undefined, emailDigest: undefined, origin: 'an unknown origin' };
 
 /** JSON has no undefined: what is absent of an intent is put back as such. */
 function absentIntentFields(intent: Omit<Intent, 'object'>, isReadable: boolean) {

@@ -8,7 +8,7 @@
  * - An intent is on the API server's disk before it is sent. Its outcome is written together with the status that the pass
  *   ends with: a crash between the two leaves it pending, which is settled by evidence like any other.
  * - A patch carries uid and resourceVersion. On a conflict the object is read again: an edit by a person is no
- *   obstacle, and the patch is made anew; bookkeeping with a higher sequence than ours is another manager's, and then its word
+ *   obstacle, and the patch is made anew; signed bookkeeping with a higher sequence than ours is another manager's, and then its word
  *   counts, not ours: the record is taken over from there, and the write fails. What we wrote ourselves, and were not
  *   told of because the answer was lost, is recognised.
  * - Who does not lead any more writes nothing: another manager may have written, and its word counts.
@@ -167,11 +167,11 @@ export class ClusterStore extends MemoryStore {
 
   async #load(object: StoredObject): Promise<void> {
     const { key, uid, status } = object;
-    const kept = readBookkeeping(key, uid, status, this.digestKey.id);
+    const kept = readBookkeeping(key, uid, status, this.digestKey);
     this.#known.set(key, { ...object, sequence: kept.sequence });
     await super.saveAll([kept.record]);
     if (kept.intent) await super.saveIntent(kept.intent, kept.record);
-    if (!kept.identity) return;
+    if (!kept.identity || parseObjectKey(key).kind !== 'Account') return;
     this.#identities.set(key, kept.identity);
     const { namespace, name } = parseObjectKey(key);
     await super.saveIdentityPin(`${namespace}/${name}`, kept.identity);
@@ -180,11 +180,11 @@ export class ClusterStore extends MemoryStore {
   /** Takes the object as it is now; true when its status is not as we wrote it. */
   #follow({ sequence, attempted, status: before }: Known, object: StoredObject): boolean {
     const { key, uid, status } = object;
-    const found = readBookkeeping(key, uid, status, this.digestKey.id).sequence;
+    const { sequence: found, standing } = readBookkeeping(key, uid, status, this.digestKey);
     // Whose it is, a write finds out: it is in conflict with what was known before.
-    if (found > sequence) return false;
+    if (found > sequence && standing === 'signed') return false;
     this.#known.set(key, { ...object, sequence, attempted });
-    const isTampered = found < sequence || !sameValue(before, status);
+    const isTampered = found !== sequence || standing === 'forged' || !sameValue(before, status);
     if (isTampered) this.#unwritten.add(key);
     return isTampered;
   }
@@ -231,7 +231,7 @@ export class ClusterStore extends MemoryStore {
           ...record.status,
           bookkeeping: bookkeepingOf(
             { record, intent, identity: this.#identities.get(key), sequence },
-            this.digestKey.id,
+            this.digestKey,
           ),
         }));
         this.#unwritten.delete(key);
@@ -322,7 +322,9 @@ export class ClusterStore extends MemoryStore {
       throw new ObjectGone(key);
     }
     const facts = factsOf(key, object);
-    const { sequence } = readBookkeeping(key, uid, facts.status, this.digestKey.id);
+    const found = readBookkeeping(key, uid, facts.status, this.digestKey);
+    // What is not signed was written by no other manager, whatever it says.
+    const sequence = found.standing === 'signed' ? found.sequence : 0;
     const { attempted } = this.#known.get(key) ?? known;
     if (sequence <= known.sequence || isWritten(attempted, facts.status)) {
       this.#follow({ ...known, attempted, sequence: Math.max(sequence, known.sequence) }, facts);

@@ -55,6 +55,11 @@ export interface ObjectRecord {
    * is observed, and not changed, until a person names the owner.
    */
   readonly unproven: boolean;
+  /**
+   * In a cluster: what is recorded was not signed by this operator, or with a wrong signature. The id is a claim, until the mark on the remote
+   * thing or `adopt` proves it.
+   */
+  readonly distrusted: 'unsigned' | 'forged' | undefined;
   /** We asked for the deletion of `externalId`: its absence is no surprise, and nobody else's doing. */
   readonly deletedByUs: boolean;
   /** Why we paused it ourselves; whoever sees it paused then must not take it for somebody else's doing. */
@@ -108,6 +113,7 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
     baseline: undefined,
     restartToken: undefined,
     unproven: false,
+    distrusted: undefined,
     deletedByUs: false,
     pausedFor: undefined,
     madeVolumeId: undefined,

@@ -135,7 +135,7 @@ describe('a field that decides', () => {
 });
 
 describe('an entry whose id can not be read', () => {
-  const owner: Owner = { id: '', digestKey: { id: '', digest: () => '' } };
+  const owner: Owner = { id: '', digestKey: { id: '', digest: () => '', sign: () => '' } };
 
   test('proves no absence: what was recorded is not made again', async () => {
     const fleet = await fleetWith({});

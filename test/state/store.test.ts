@@ -368,7 +368,11 @@ describe('a damaged state file', () => {
 
 describe('an intent', () => {
   test.each(intentOutcomes)('that is %s', async (outcome) => {
-    const store = new MemoryStore({ digestKey: { id: '', digest: String }, ownerName: 'laptop' }, [], []);
+    const store = new MemoryStore(
+      { digestKey: { id: '', digest: String, sign: () => '' }, ownerName: 'laptop' },
+      [],
+      [],
+    );
     await store.saveIntent(intentOf(trainer, 'key-1', { outcome }), recordOf(trainer));
     const isOpen = outcome === 'pending' || outcome === 'unknown';
     expect(store.openIntent(trainer)?.outcome).toBe(isOpen ? outcome : undefined);

@@ -211,8 +211,9 @@ function identity({ kind, metadata: { namespace = '', name } }: Document): strin
 function recordOf({ kind, metadata, spec, status }: KubernetesObject): ObjectRecord {
   const { namespace = 'default', name, uid, generation = 1, labels = {} } = metadata;
   const key = objectKey(kind as ManagedKind, namespace, name);
-  const digestKey = (status as Json)?.bookkeeping?.digestKey ?? '';
-  const { record } = readBookkeeping(key, uid, status, digestKey);
+  // The operator's key is not known here: whatever is signed is believed.
+  const { digestKey: id = '', signature = '' } = (status as Json)?.bookkeeping ?? {};
+  const { record } = readBookkeeping(key, uid, status, { id, digest: () => '', sign: () => signature });
   const deletionRequestedAt = metadata.deletionTimestamp && Date.parse(metadata.deletionTimestamp);
   const manifest = { annotations: metadata.annotations ?? {}, labels, spec: spec as Json };
   return { ...record, generation, manifest, deletionRequestedAt: deletionRequestedAt || undefined };

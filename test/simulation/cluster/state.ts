@@ -103,7 +103,7 @@ export class ClusterState implements DurableState {
   #decoded(key: ObjectKey, { metadata, ...object }: StoredObject, bookkeeping: unknown): Kept {
     const { uid, generation = 0, annotations = {}, labels = {}, deletionTimestamp } = metadata;
     const status = { ...(object['status'] as object), bookkeeping };
-    const kept = readBookkeeping(key, uid, status, this.owner.digestKey.id);
+    const kept = readBookkeeping(key, uid, status, this.owner.digestKey);
     // Without bookkeeping of its own, a status may be anybody's, and is not believed.
     const isOwn = (object['status'] as Json)?.bookkeeping?.uid === uid;
     const manifest = { annotations, labels, spec: object['spec'] as Json };
