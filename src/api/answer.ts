@@ -5,6 +5,7 @@ import * as form from './field-forms.ts';
 import type { Outcome } from './outcome.ts';
 import { presentable, secretsOf } from './presentable.ts';
 import type { Reader } from './readers.ts';
+import { meaningOf, type RefusalRule } from './refusal-meanings.ts';
 import { Misread, isObject, type Reading } from './reading.ts';
 import type { HttpReply } from './transport.ts';
 
@@ -17,13 +18,18 @@ interface Question<Value> {
   readonly text?: boolean;
 }
 
+interface Notes extends Omit<Reading, 'secrets'> {
+  /** The account's own rules for what refusals mean. */
+  readonly refusals?: readonly RefusalRule[] | undefined;
+}
+
 /** `notes`: told what of the answer could not be read. */
 export function readAnswer<Value>(
   reply: HttpReply,
   question: Question<Value>,
   credential: Sensitive<string> | undefined,
   wallMs: number,
-  notes: Omit<Reading, 'secrets'>,
+  notes: Notes,
 ): Outcome<Value> {
   if (reply.kind !== 'reply') return reply;
   const isJson = !question.text || reply.status >= 300;
@@ -53,8 +59,10 @@ export function readAnswer<Value>(
     };
   }
   const { code, message } = error;
-  if (saysUnderWay.test(code)) {
-    const reason = `status ${reply.status} ${presentable(code, secrets)}: what was sent with this key before is under way`;
+  const meaning = meaningOf({ status: reply.status, code, message }, notes.refusals);
+  // A refusal of the repetition, while the request that had the key first may still take effect.
+  if (meaning === 'KeyInUse') {
+    const reason = `status ${reply.status} ${presentable(code || message, secrets)}: what was sent with this key before is under way`;
     return { kind: 'unknown', reason };
   }
   return {
@@ -62,6 +70,7 @@ export function readAnswer<Value>(
     status: reply.status,
     code: presentable(code, secrets),
     message: presentable(message, secrets),
+    meaning,
     retryAfterMs: parseRetryAfter(reply.retryAfter, wallMs),
   };
 }
@@ -75,10 +84,6 @@ function readError(body: unknown): { readonly code: string; readonly message: st
   if (code === undefined && typeof message !== 'string') return undefined;
   return { code: code ?? '', message: message ?? '' };
 }
-
-/** A refusal of the repetition, while the request that had the key first may still take effect. */
-const saysUnderWay =
-  /^(?=.*idempot)(?!.*reuse).*(in_use|in_progress|in_flight|under_way|outstanding|concurrent|pending|processing)/i;
 
 /** A record of another object, by mistake or on purpose, tells nothing of the one that was asked for. */
 function ofTheRightOne<Value>(

@@ -13,6 +13,7 @@ import type { CredentialTrust } from './credential-trust.ts';
 import type { Outcome } from './outcome.ts';
 import * as readers from './readers.ts';
 import type { Reader } from './readers.ts';
+import type { RefusalRule } from './refusal-meanings.ts';
 import type { HttpRequest, Transport } from './transport.ts';
 import type * as wire from './wire.ts';
 
@@ -33,6 +34,8 @@ export interface ClientOptions {
   readonly isMeant?: () => boolean;
   /** Added to the priority of every request. */
   readonly urgency?: number;
+  /** What refusals of this API mean, beside what is known of any. */
+  readonly refusals?: readonly RefusalRule[] | undefined;
   /** How the API writes ids that it does not write in lower case; shared by the clients of one account. */
   readonly spellings?: Map<string, string>;
 }
@@ -358,6 +361,7 @@ export class ControlApi {
       note: (resource, { field, decides }) =>
         this.#options.metrics.apiUnreadable.inc({ resource, field, decides: String(decides) }),
       spelled: (id, shown) => this.#spelled(id, shown),
+      refusals: this.#options.refusals,
     });
     if (outcome.kind === 'refused' && outcome.status === 401) trust?.rejected();
     return outcome;

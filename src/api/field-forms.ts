@@ -37,7 +37,13 @@ export function number(value: unknown): number | undefined {
   return typeof value === 'string' && decimal.test(value.trim()) ? Number(value) : undefined;
 }
 
-/** Prices and amounts may be fractions of a micro-USD. */
+/** A price may be a fraction of a micro-USD: it is rounded up. */
+export function price(value: unknown): number | undefined {
+  const amount = number(value);
+  return amount === undefined ? undefined : micros(Math.ceil(amount));
+}
+
+/** Amounts may be fractions of a micro-USD. */
 export function micros(value: unknown): number | undefined {
   const amount = number(value);
   const whole = amount === undefined ? undefined : Math.round(amount);

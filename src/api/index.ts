@@ -3,5 +3,6 @@ export * from './client.ts';
 export * from './endpoint-probe.ts';
 export * from './limiter.ts';
 export * from './outcome.ts';
+export * from './refusal-meanings.ts';
 export * from './transport.ts';
 export * as wire from './wire.ts';

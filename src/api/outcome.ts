@@ -12,6 +12,8 @@
  * 500, 502 and 504 are unknown even in the error form: a server that says "internal error" does not say that
  * it did nothing.
  */
+import type { RefusalMeaning } from './refusal-meanings.ts';
+
 export type Outcome<Value> = Applied<Value> | Refused | NotSent | Unknown;
 
 export interface Applied<Value> {
@@ -26,6 +28,7 @@ export interface Refused {
   /** `error.code` and `error.message` (§7 rule 4), cut to a bounded length. */
   readonly code: string;
   readonly message: string;
+  readonly meaning: RefusalMeaning;
   /** From `Retry-After`, between 1 s and 1 h. */
   readonly retryAfterMs: number | undefined;
 }

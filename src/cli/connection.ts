@@ -82,7 +82,9 @@ export async function connected<Result>(
     const metrics = createMetrics();
     const limiter = new Limiter({ account: key, ...spec.requests }, context.clock, metrics);
     const baseUrl = spec.url.replace(/\/+$/, '');
-    const api = new ControlApi({ baseUrl, credential, transport, limiter, clock: context.clock, metrics });
+    const { refusals } = spec;
+    const shared = { transport, limiter, clock: context.clock, metrics, refusals };
+    const api = new ControlApi({ baseUrl, credential, ...shared });
     return { key, namespace, name, spec, api };
   });
   try {

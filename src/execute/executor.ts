@@ -220,7 +220,7 @@ function recordOutcome(
   const mark = fingerprint(action, store.digestKey);
   if (outcome.kind === 'not-sent') return target.record;
   if (outcome.kind === 'refused') {
-    const { status, code, message } = outcome;
+    const { status, code, message, meaning } = outcome;
     // It did not happen: what was written down for the case that it does is taken back.
     return {
       ...target.record,
@@ -231,6 +231,7 @@ function recordOutcome(
         status,
         code,
         message,
+        meaning,
         at: clock.wallMs(),
         scarcity: nextScarcity(record, action, outcome, {
           digestKey: store.digestKey,

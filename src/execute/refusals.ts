@@ -1,18 +1,17 @@
 /**
- * What a refusal means for the object. The set of error codes is not documented (§7), so the status decides,
- * and a code only refines it; an unknown code is treated by its status.
+ * What follows from a refusal, by what it means (api/refusal-meanings.ts).
  *
- * | status   | meaning                                                        | what follows                         |
- * |----------|----------------------------------------------------------------|--------------------------------------|
- * | 400, 422 | the request is wrong                                           | held until it would be another one   |
- * | 401      | the credential is not accepted                                 | the whole account waits              |
- * | 403      | not allowed (unverified e-mail, rights)                        | held; tried again after ten minutes  |
- * | 404      | there is no such thing                                         | observed again                       |
- * | 409      | revision or state conflict; capacity, funds, limit by code     | observed again, with growing pauses  |
- * | any 4xx  | the key was used for another request, by code                  | held: it is a fault of ours, or of what is between us |
- * | 429, 503 | not now                                                        | later; 429 shuts the account's door  |
+ * | meaning                                               | what follows                                         |
+ * |-------------------------------------------------------|------------------------------------------------------|
+ * | Validation                                            | held until it would be another request               |
+ * | Forbidden, EmailUnverified                            | held; tried again after ten minutes                  |
+ * | KeyConflict                                           | held: a fault of ours, or of what is between us      |
+ * | CapacityUnavailable, InsufficientFunds, LimitReached  | asked for again with growing pauses, 10 s to 10 min  |
+ * | CredentialRejected                                    | the whole account waits                              |
+ * | RevisionConflict, StateConflict, Conflict, NotFound   | observed again, with growing pauses                  |
+ * | RateLimited, Unavailable                              | later; a 429 shuts the account's limiter             |
  */
-import type { Refused } from '../api/index.ts';
+import type { RefusalMeaning, Refused } from '../api/index.ts';
 import type { BackoffLimits } from '../base/index.ts';
 
 export type RefusalClass =
@@ -29,40 +28,38 @@ const forbiddenRetryMs = 600_000;
 export const scarceBackoff = { firstMs: 10_000, longestMs: 600_000 };
 const brief = { firstMs: 500, longestMs: 60_000 };
 
-const codeReasons: readonly (readonly [RegExp, string])[] = [
-  [/capacity|unavailable|exhausted/, 'CapacityUnavailable'],
-  [/funds|balance|payment/, 'InsufficientFunds'],
-  [/limit|quota/, 'LimitReached'],
-];
+const hold = (reason: string, retryAfterMs?: number): RefusalClass => ({
+  kind: 'hold',
+  reason,
+  retryAfterMs,
+});
+const wait = (reason: string, backoff: BackoffLimits): RefusalClass => ({ kind: 'wait', reason, backoff });
+const scarce = (reason: string): RefusalClass => ({
+  kind: 'wait',
+  reason,
+  backoff: scarceBackoff,
+  isScarce: true,
+});
 
-/** Each intent has a key of its own. */
-const saysKeyReused = /^(?=.*idempot).*(reuse|mismatch|different|conflict)/i;
+const classes: Readonly<Record<RefusalMeaning, RefusalClass>> = {
+  CapacityUnavailable: scarce('CapacityUnavailable'),
+  InsufficientFunds: scarce('InsufficientFunds'),
+  LimitReached: scarce('LimitReached'),
+  EmailUnverified: hold('EmailUnverified', forbiddenRetryMs),
+  RevisionConflict: wait('Conflict', brief),
+  StateConflict: wait('Conflict', brief),
+  Conflict: wait('Conflict', brief),
+  KeyConflict: hold('IdempotencyKeyReused'),
+  // The client makes an unknown outcome of it; it is not asked here.
+  KeyInUse: wait('Conflict', brief),
+  Validation: hold('Refused'),
+  NotFound: wait('NotFound', brief),
+  Forbidden: hold('Forbidden', forbiddenRetryMs),
+  CredentialRejected: wait('CredentialRejected', scarceBackoff),
+  RateLimited: wait('RateLimited', brief),
+  Unavailable: wait('Unavailable', brief),
+};
 
-export function classifyRefusal({ status, code }: Refused): RefusalClass {
-  if (status < 500 && saysKeyReused.test(code)) {
-    return { kind: 'hold', reason: 'IdempotencyKeyReused', retryAfterMs: undefined };
-  }
-  switch (status) {
-    case 401:
-      return { kind: 'wait', reason: 'CredentialRejected', backoff: scarceBackoff };
-    case 403:
-      return { kind: 'hold', reason: 'Forbidden', retryAfterMs: forbiddenRetryMs };
-    case 404:
-      return { kind: 'wait', reason: 'NotFound', backoff: brief };
-    case 409: {
-      const reason = codeReasons.find(([pattern]) => pattern.test(code))?.[1];
-      return reason
-        ? { kind: 'wait', reason, backoff: scarceBackoff, isScarce: true }
-        : { kind: 'wait', reason: 'Conflict', backoff: brief };
-    }
-    case 408:
-    case 425:
-      return { kind: 'wait', reason: 'Unavailable', backoff: brief };
-    case 429:
-      return { kind: 'wait', reason: 'RateLimited', backoff: brief };
-    case 503:
-      return { kind: 'wait', reason: 'Unavailable', backoff: brief };
-    default:
-      return { kind: 'hold', reason: 'Refused', retryAfterMs: undefined };
-  }
+export function classifyRefusal({ meaning }: Pick<Refused, 'meaning'>): RefusalClass {
+  return classes[meaning];
 }

@@ -227,6 +227,7 @@ export class AccountRegistry implements Accounts {
       clock,
       metrics,
       trust: identity,
+      refusals: spec.refusals,
       ...(mayAct ? { mayAct } : {}),
     });
     let ledger: AccountSnapshot['ledger'] = [];

@@ -14,8 +14,9 @@
  * account no longer shows it: the answer `deleting` proves nothing (§3 rule 4).
  */
 import { limits } from '../api/wire.ts';
-import type { wire } from '../api/index.ts';
+import type { RefusalMeaning, wire } from '../api/index.ts';
 import { annotations, remoteName } from '../resources/index.ts';
+import type { Refusal } from '../state/index.ts';
 import { dataLossConfirmed, hasVanished, planCourse, proceed } from './course.ts';
 import { compareFields, fieldDigests, geographyField, shownDigests, type Field } from './differences.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
@@ -38,8 +39,15 @@ import {
 const pausingService = 'PausingService';
 const expanding = 'Expanding';
 const passingStatuses = new Set(['provisioning', 'expanding', 'deleting']);
-/** The same update is sent again after these: its service stays, or becomes, paused for it. */
-const passingRefusals = new Set([401, 404, 408, 409, 425, 429, 503]);
+/** After these the same update is not sent again; after all others its service stays, or becomes, paused for it. */
+const finalRefusals: ReadonlySet<string> = new Set<RefusalMeaning>([
+  'Validation',
+  'Forbidden',
+  'EmailUnverified',
+  'KeyConflict',
+]);
+/** Of records of older versions, which have no meaning. */
+const retriedStatuses = new Set([401, 404, 408, 409, 425, 429, 503]);
 
 export function planVolume(inputs: VolumeInputs): Plan {
   return planCourse(inputs, {
@@ -246,7 +254,7 @@ export function viewVolume(inputs: VolumeInputs): VolumeView {
   const { generation } = record;
   const latest = record.refusal?.generation === generation ? record.refusal : undefined;
   const refusal = latest?.action === 'update-volume' ? latest : undefined;
-  const refused = refusal !== undefined && !passingRefusals.has(refusal.status);
+  const refused = refusal !== undefined && isFinal(refusal);
   const grows =
     (plan.kind === 'wait' && (plan.reason === pausingService || plan.reason === expanding)) ||
     (plan.kind === 'act' && plan.step.action.do === 'update-volume' && plan.step.action.sizeGb !== undefined);
@@ -272,6 +280,10 @@ export function viewVolume(inputs: VolumeInputs): VolumeView {
     };
   }
   return { kind: 'usable', id: volume.id };
+}
+
+function isFinal({ meaning, status }: Pick<Refusal, 'meaning' | 'status'>): boolean {
+  return meaning === undefined ? !retriedStatuses.has(status) : finalRefusals.has(meaning);
 }
 
 /** Provisioned allocation is checked apart from the status (§2 Volume). */

@@ -50,7 +50,8 @@ export abstract class ListedPass<Remote extends wire.Template | wire.Registry> e
       return { kind: 'unknown', reason: `a list without ${id}, in which not all entries can be identified` };
     }
     const message = `${id} is not in the list`;
-    return { kind: 'refused', status: 404, code: 'not_listed', message, retryAfterMs: undefined };
+    const meaning = 'NotFound';
+    return { kind: 'refused', status: 404, code: 'not_listed', message, meaning, retryAfterMs: undefined };
   }
 
   protected bound(id: string, _byMark: boolean): Partial<ObjectRecord> {

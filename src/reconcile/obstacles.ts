@@ -2,7 +2,7 @@
  * What stands in the way of a step that is otherwise to be taken: it was refused, it was accepted and does not show, or
  * it is not ours to take.
  */
-import { describeOutcome, type Outcome, type Refused } from '../api/index.ts';
+import { describeOutcome, meaningOf, type Outcome, type RefusalRule, type Refused } from '../api/index.ts';
 import { backoffMs, type Clock, type Random } from '../base/index.ts';
 import { classifyRefusal, fingerprint, stillScarce, type Receipt } from '../execute/index.ts';
 import {
@@ -68,8 +68,8 @@ export class Obstacles {
     this.#applied.delete(key);
   }
 
-  /** A step that was refused for good, is backing off, or does not take effect. */
-  find(record: ObjectRecord, step: Step): Plan | undefined {
+  /** `rules`: of the account, which may have been edited since. A step that was refused for good, is backing off, or does not take effect. */
+  find(record: ObjectRecord, step: Step, rules: readonly RefusalRule[] = []): Plan | undefined {
     const { store, clock } = this.#options;
     const mark = fingerprint(step.action, store.digestKey);
     const rest = { steps: [step], differences: step.differences };
@@ -88,7 +88,7 @@ export class Obstacles {
     const scarce = this.#scarce(record, step);
     if (scarce) return scarce;
     if (refusal?.fingerprint === mark) {
-      const verdict = classifyRefusal({ kind: 'refused', retryAfterMs: undefined, ...refusal });
+      const verdict = classifyRefusal({ meaning: meaningOf(refusal, rules) });
       const over =
         verdict.kind === 'wait' ||
         (verdict.retryAfterMs !== undefined && clock.wallMs() < refusal.at) ||

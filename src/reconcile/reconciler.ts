@@ -209,7 +209,7 @@ export class Reconciler {
     const obstacle =
       this.#behind() ??
       unverified(account, plan) ??
-      this.#obstacles.find(kind.record(), plan.step) ??
+      this.#obstacles.find(kind.record(), plan.step, account.spec.refusals) ??
       this.#exchanges.obstacle(plan, kind.exchanges?.() ?? []);
     // Also in a preview: what the others plan may be too much together with it.
     if (preview && !obstacle) this.#options.money.reserve(account, kind, plan.step);

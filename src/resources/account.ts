@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { withRules } from './constraints.ts';
 import { dataKey, kindSchema, objectName } from './fields.ts';
 import { declaredPrices } from './prices.ts';
+import { refusalRules } from './refusals.ts';
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
@@ -85,6 +86,7 @@ const accountSpec = withRules(
             'asked for and not shown yet; default: more than 0. Negative for an account that may be overdrawn.',
         ),
       prices: declaredPrices,
+      refusals: refusalRules,
     })
     .superRefine((spec, context) => {
       const problem = baseAddressProblem(spec.url, spec.insecure);

@@ -173,9 +173,10 @@ export interface Refusal {
   readonly status: number;
   readonly code: string;
   readonly message: string;
+  /** Absent in records of older versions, as is `scarcity`. */
+  readonly meaning?: string | undefined;
   /** Unix milliseconds. */
   readonly at: number;
-  /** Absent in records of older versions. */
   readonly scarcity?: Scarcity | undefined;
 }
 

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { Keeper, type LeaseRequest } from '../../src/activities/index.ts';
 import { nextSlotMs, phaseOf, retryMs } from '../../src/activities/lease.ts';
-import { ControlApi, Limiter, type Outcome, type wire } from '../../src/api/index.ts';
+import { ControlApi, Limiter, type Outcome, type Refused, type wire } from '../../src/api/index.ts';
 import { Sensitive, sleep, systemRandom } from '../../src/base/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -14,9 +14,10 @@ const accepted: Outcome<wire.ActivityAnswer> = {
   status: 200,
   value: { heartbeatSeconds: 30, expiresInSeconds: 300 },
 };
-const busy: Outcome<never> = {
+const busy: Refused = {
   kind: 'refused',
   status: 503,
+  meaning: 'Unavailable',
   code: 'unavailable',
   message: 'later',
   retryAfterMs: undefined,

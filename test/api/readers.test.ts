@@ -58,7 +58,7 @@ describe('a field that only informs', () => {
     ['httpPort', 'web', undefined],
     ['sleepAfterMinutes', '30', 30],
     ['sleepAfterMinutes', null, null],
-    ['hourlyMicros', 12.5, 13],
+    ['hourlyMicros', 12.2, 13],
     ['hourlyMicros', '1200', 1200],
     ['hourlyMicros', 'free', undefined],
   ])('%s %j is read as %j', (field, shown, expected) => {

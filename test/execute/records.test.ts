@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { meaningOf } from '../../src/api/index.ts';
 import { Sensitive } from '../../src/base/index.ts';
 import { bodyDigest, classifyRefusal, fingerprint, recordApplied } from '../../src/execute/index.ts';
 import type { Action, ActionName } from '../../src/plan/index.ts';
@@ -81,7 +82,7 @@ test.each([
   [400, 'invalid_request', 'hold Refused'],
   [422, 'x', 'hold Refused'],
   [401, 'unauthorized', 'wait CredentialRejected'],
-  [403, 'email_unverified', 'hold Forbidden'],
+  [403, 'email_unverified', 'hold EmailUnverified'],
   [404, 'not_found', 'wait NotFound'],
   [409, 'revision_conflict', 'wait Conflict'],
   [409, 'no_capacity', 'wait CapacityUnavailable'],
@@ -93,6 +94,6 @@ test.each([
   [429, 'rate_limited', 'wait RateLimited'],
   [503, 'unavailable', 'wait Unavailable'],
 ])('a refusal with %i %s: %s', (status, code, expected) => {
-  const verdict = classifyRefusal({ kind: 'refused', status, code, message: '', retryAfterMs: undefined });
+  const verdict = classifyRefusal({ meaning: meaningOf({ status, code, message: '' }) });
   expect(`${verdict.kind} ${verdict.reason}`).toBe(expected);
 });

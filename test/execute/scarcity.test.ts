@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Refused } from '../../src/api/index.ts';
+import { meaningOf, type Refused } from '../../src/api/index.ts';
 import { Sensitive, systemRandom } from '../../src/base/index.ts';
 import { nextScarcity, stillScarce } from '../../src/execute/index.ts';
 import type { Action } from '../../src/plan/index.ts';
@@ -18,7 +18,8 @@ function creation(more: Readonly<Record<string, unknown>> = {}): Action {
 }
 
 function refusalOf(code: string, status = 409, retryAfterMs?: number): Refused {
-  return { kind: 'refused', status, code, message: 'no', retryAfterMs };
+  const meaning = meaningOf({ status, code, message: 'no' });
+  return { kind: 'refused', status, code, message: 'no', meaning, retryAfterMs };
 }
 
 /** The record after `action` was refused so. */

@@ -25,6 +25,7 @@ const shows = (value: wire.Identity): Outcome<wire.Identity> => ({ kind: 'applie
 const refused = (status: number): Outcome<wire.Identity> => ({
   kind: 'refused',
   status,
+  meaning: 'Validation',
   code: 'no',
   message: 'no',
   retryAfterMs: undefined,

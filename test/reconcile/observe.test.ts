@@ -163,6 +163,7 @@ describe('absence', () => {
     status: 404,
     code: 'not_found',
     message: '',
+    meaning: 'NotFound',
     retryAfterMs: undefined,
   };
   const settleMs = 30_000;
