@@ -10,6 +10,9 @@ import { logLevelOption, parseAddress, parsePositive, parseRate, readTextFile } 
 interface ControlPlaneFlags {
   readonly listen: { host: string; port: number };
   readonly adminListen?: { host: string; port: number };
+  readonly testListen?: { host: string; port: number };
+  readonly metricsListen?: { host: string; port: number };
+  readonly allowRemoteAdmin?: boolean;
   readonly database: string;
   readonly accounts: string;
   readonly config?: string;
@@ -37,8 +40,18 @@ export function defineControlPlane(command: Command, context: Context): void {
     )
     .option(
       '--admin-listen <address>',
-      'HOST:PORT of metrics, fault injection and the journal of requests; keep it private',
+      'HOST:PORT of accounts and credits, on this machine; also has what the next two have (deprecated: use these)',
       parseAddress,
+    )
+    .option(
+      '--test-listen <address>',
+      'HOST:PORT of fault injection and the journal of requests, on this machine: for tests',
+      parseAddress,
+    )
+    .option('--metrics-listen <address>', 'HOST:PORT of metrics; keep it private', parseAddress)
+    .option(
+      '--allow-remote-admin',
+      '--admin-listen and --test-listen may be at addresses that others reach; they ask for no password',
     )
     .option(
       '--rate-limit <rate>',
@@ -87,7 +100,11 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   const { runtime, config } = await runtimeOf(flags, given, context);
   const server = await startControlPlane({
     listen: flags.listen,
-    ...(flags.adminListen && { adminListen: flags.adminListen, metrics: createProcessRegistry() }),
+    ...(flags.adminListen && { adminListen: flags.adminListen }),
+    ...(flags.testListen && { testListen: flags.testListen }),
+    ...(flags.metricsListen && { metricsListen: flags.metricsListen }),
+    ...((flags.adminListen ?? flags.metricsListen) && { metrics: createProcessRegistry() }),
+    allowRemoteAdmin: flags.allowRemoteAdmin ?? false,
     database: flags.database,
     accounts: parseAccounts(accounts, flags.accounts, credentials),
     ...(flags.rateLimit !== undefined && { rateLimitPerSecond: flags.rateLimit }),
@@ -100,6 +117,8 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   });
   print(context, `listening on ${server.url}`);
   if (server.adminUrl) print(context, `admin on ${server.adminUrl}`);
+  if (server.testUrl) print(context, `test on ${server.testUrl}`);
+  if (server.metricsUrl) print(context, `metrics on ${server.metricsUrl}`);
   await untilStopped(context);
   await server.close();
 }

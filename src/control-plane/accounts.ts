@@ -9,6 +9,7 @@ import { hash as digestOf } from 'node:crypto';
 import { z } from 'zod';
 import type { Random } from '../base/random.ts';
 import { accountQuota } from './config-file.ts';
+import { credit, type Credits } from './credits.ts';
 import type { Ledger } from './ledger.ts';
 import type { PlatformClock } from './platform-clock.ts';
 import type { AccountRecord } from './records.ts';
@@ -37,6 +38,8 @@ const accountEntry = z.strictObject({
   balanceMicros: z.int().default(100_000_000),
   apiKeys: z.array(apiKey).default([]),
   quota: accountQuota.optional(),
+  /** Each is booked once, by its id. */
+  credits: z.array(credit).optional(),
 });
 const accountsFile = z.strictObject({ accounts: z.array(accountEntry).min(1) });
 export type AccountsFile = z.infer<typeof accountsFile>;
@@ -53,6 +56,11 @@ export function parseAccounts(text: string, file: string, credentials: Credentia
   });
 }
 
+interface Money {
+  readonly ledger: Ledger;
+  readonly credits: Credits;
+}
+
 export class Accounts {
   readonly #store: Store;
   readonly #idByKeyHash = new Map<string, string>();
@@ -63,18 +71,19 @@ export class Accounts {
   }
 
   /** Call it in a transaction. */
-  sync(file: AccountsFile, ledger: Ledger, platform: PlatformClock, random: Random): void {
+  sync(file: AccountsFile, money: Money, platform: PlatformClock, random: Random): void {
     const byName = new Map(Array.from(this.#store.accounts.all(), (account) => [account.name, account]));
     this.#store.database.run('DELETE FROM api_keys');
-    for (const { name, email, emailVerified, balanceMicros, apiKeys } of file.accounts) {
+    for (const { name, email, emailVerified, balanceMicros, apiKeys, credits = [] } of file.accounts) {
       const existing = byName.get(name);
       const account = existing
         ? this.#store.accounts.put({ ...existing, email, emailVerified })
-        : ledger.book(
+        : money.ledger.book(
             emptyAccount(random.uuid(), { name, email, emailVerified }, platform),
             balanceMicros,
             'opening balance',
           );
+      for (const one of credits) money.credits.book(this.latest(account), one);
       this.#idByEmail.set(lowerCase(email), account.id);
       for (const key of apiKeys) {
         const hash = digestIn(key);
@@ -151,7 +160,7 @@ function repetitionIn(file: AccountsFile): Mistake | undefined {
   const names = new Set<string>();
   const emails = new Set<string>();
   const keys = new Set<string>();
-  for (const [index, { name, email, apiKeys }] of file.accounts.entries()) {
+  for (const [index, { name, email, apiKeys, credits = [] }] of file.accounts.entries()) {
     if (names.has(name)) return { path: ['accounts', index, 'name'], message: `"${name}" occurs twice` };
     names.add(name);
     for (const [place, key] of apiKeys.entries()) {
@@ -164,6 +173,10 @@ function repetitionIn(file: AccountsFile): Mistake | undefined {
       return { path: ['accounts', index, 'email'], message: `"${email}" occurs twice` };
     }
     emails.add(lowerCase(email));
+    const twice = credits.findIndex(({ id }, place) => credits.findIndex((one) => one.id === id) < place);
+    if (twice >= 0) {
+      return { path: ['accounts', index, 'credits', twice, 'id'], message: 'this id occurs twice' };
+    }
   }
   return undefined;
 }

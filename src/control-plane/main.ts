@@ -11,7 +11,6 @@ import { systemEventLoop, type EventLoop } from '../base/process.ts';
 import { timeOrderedUuids, type Random } from '../base/random.ts';
 import { Accounts, parseAccounts, type AccountsFile } from './accounts.ts';
 import { Activities } from './activities.ts';
-import { createAdminServer } from './admin-server.ts';
 import { createApi, type Domain } from './api.ts';
 import { Authentication } from './authentication.ts';
 import { Capacity } from './capacity.ts';
@@ -24,11 +23,13 @@ import { IdTokens } from './id-tokens.ts';
 import { keepHouse } from './housekeeping.ts';
 import { Idempotency } from './idempotency.ts';
 import { Journal } from './journal.ts';
+import { Credits } from './credits.ts';
 import { Ledger } from './ledger.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { measurePlatform } from './metrics.ts';
 import { platformClock, wholeMilliseconds } from './platform-clock.ts';
 import type { Platform } from './platform.ts';
+import { createPrivateServer, requireLoopback, type PrivateRole } from './private-server.ts';
 import { Quotas, type Quota } from './quotas.ts';
 import { Registries } from './registries.ts';
 import { repeat } from './repeat.ts';
@@ -51,8 +52,11 @@ interface ListenAddress {
 
 export interface ControlPlaneOptions {
   readonly listen: ListenAddress;
-  /** Faults and the journal of requests, without authentication: for tests, on loopback. */
+  /** As in private-server.ts, without authentication; `test` and `admin` on loopback only, unless that is waived. */
   readonly adminListen?: ListenAddress;
+  readonly testListen?: ListenAddress;
+  readonly metricsListen?: ListenAddress;
+  readonly allowRemoteAdmin?: boolean;
   /** A file, or `:memory:`. */
   readonly database: string;
   readonly accounts: AccountsFile;
@@ -80,23 +84,42 @@ export interface ControlPlaneOptions {
 export interface ControlPlane {
   readonly url: string;
   readonly adminUrl?: string;
+  readonly testUrl?: string;
+  readonly metricsUrl?: string;
   /** Finishes the requests that are being answered, books what has accrued, and gives the database back. */
   close(): Promise<void>;
 }
 
 interface OpenControlPlane extends Pick<ControlPlane, 'close'> {
   readonly api: App;
-  readonly admin?: App;
+  readonly privates: readonly PrivateListener[];
   readonly store: Store;
 }
 
-/** Resolves when both listeners answer. Throws a `UserError` when the database can't be had. */
+interface PrivateListener {
+  readonly role: PrivateRole;
+  readonly address: ListenAddress;
+  readonly app: App;
+}
+
+function privateAddresses(options: ControlPlaneOptions): Omit<PrivateListener, 'app'>[] {
+  return (['admin', 'test', 'metrics'] as const).flatMap((role) => {
+    const address = options[`${role}Listen`];
+    return address ? [{ role, address }] : [];
+  });
+}
+
+/** Resolves when all listeners answer. Throws a `UserError` when the database can't be had. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { api, admin, close } = await openControlPlane(options);
+  for (const { role, address } of privateAddresses(options)) {
+    if (!options.allowRemoteAdmin) requireLoopback(role, address);
+  }
+  const { api, privates, close } = await openControlPlane(options);
   try {
     const url = await listen(api, options.listen);
-    if (!admin || !options.adminListen) return { url, close };
-    return { url, adminUrl: await listen(admin, options.adminListen), close };
+    const urls: { adminUrl?: string; testUrl?: string; metricsUrl?: string } = {};
+    for (const { role, address, app } of privates) urls[`${role}Url`] = await listen(app, address);
+    return { url, ...urls, close };
   } catch (error) {
     await close();
     throw error;
@@ -124,8 +147,9 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Op
   const close = () => (finished ??= finish());
   try {
     const faults = new Faults();
-    const journal = options.adminListen && new Journal(journalEntries, journalBytes);
-    const metrics = options.adminListen && (options.metrics ?? new Registry());
+    const { adminListen, testListen, metricsListen, allowRemoteAdmin = false } = options;
+    const journal = adminListen || testListen ? new Journal(journalEntries, journalBytes) : undefined;
+    const metrics = adminListen || metricsListen ? (options.metrics ?? new Registry()) : undefined;
     if (metrics) measurePlatform(domain.platform, metrics);
     const { clock, logger, limits = defaultHttpLimits } = options;
     const common = { clock, logger, limits };
@@ -143,11 +167,14 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Op
       closing: closing.signal,
     });
     listeners.push(api);
-    const open = { api: api.app, store, close };
-    if (!journal || !metrics) return open;
-    const admin = createAdminServer({ ...common, faults, journal, metrics });
-    listeners.push(admin);
-    return { ...open, admin: admin.app };
+    const { credits } = domain;
+    const privates = privateAddresses(options).map(({ role, address }) => {
+      const parts = { ...common, credits, faults, journal, metrics };
+      const listener = createPrivateServer(role, allowRemoteAdmin, parts);
+      listeners.push(listener);
+      return { role, address, app: listener.app };
+    });
+    return { api: api.app, privates, store, close };
   } catch (error) {
     await close();
     throw error;
@@ -227,7 +254,9 @@ function startDomain(store: Store, options: ControlPlaneOptions, quotaOf: QuotaO
   const lifecycle = new Lifecycle(platform, volumes, onFailure);
   const settlement = new Settlement(store, lifecycle, volumes);
   const accounts = new Accounts(store);
-  store.unit.run(() => accounts.sync(options.accounts, platform.ledger, time, random));
+  const credits = new Credits(store, platform.ledger);
+  const money = { ledger: platform.ledger, credits };
+  store.unit.run(() => accounts.sync(options.accounts, money, time, random));
   const idempotency = new Idempotency(store, clock, random, (id) => platform.quotas.of(id));
   platform.runtime.resume(store.services.everywhere(), store.volumes.everywhere());
   volumes.resume();
@@ -252,6 +281,7 @@ function startDomain(store: Store, options: ControlPlaneOptions, quotaOf: QuotaO
     onFailure,
     platform,
     accounts,
+    credits,
     idempotency,
     volumes,
     services: new Services(platform, volumes, lifecycle),

@@ -71,6 +71,12 @@ export const migrations = [
   `,
   // The oldest of an account are found without those of others.
   'CREATE INDEX answers_by_account ON answers (account_id, expires_at_ms)',
+  `
+  CREATE TABLE credits (
+    account_id TEXT NOT NULL, id TEXT NOT NULL, amount_micros INTEGER NOT NULL,
+    PRIMARY KEY (account_id, id)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 const sqliteBusy = 5;
