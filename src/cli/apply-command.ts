@@ -48,7 +48,7 @@ export function defineApply(command: Command, context: Context, exit: (code: num
       5000,
     )
     .addOption(acceptIdentityOption())
-    .option('--allow-mass-change', 'the many creations and deletions in the plan are meant')
+    .option('--allow-mass-change', 'the many creations, deletions and corrections in the plan are meant')
     .action(async (flags: ApplyFlags) => {
       refuseForeignFlags(flags.source, flags);
       if (isCluster(flags.source)) {

@@ -25,7 +25,7 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
     .addOption(outputOption())
     .option('--timeout <duration>', 'how long to wait for the API', parseDuration, 60_000)
     .addOption(acceptIdentityOption())
-    .option('--allow-mass-change', 'plan also what the mass-change brake would stop')
+    .option('--allow-mass-change', 'plan also what the brakes for many changes at once would stop')
     .action(async (flags: PlanFlags) => {
       const look = await planOf(context, flags);
       for (const line of problemLines(look.snapshot)) complain(context, line);

@@ -7,7 +7,8 @@ import type { wire } from '../api/index.ts';
 import { Sensitive, sameValue } from '../base/index.ts';
 import { hidden, isDrift } from './differences.ts';
 import type { ServiceInputs } from './inputs.ts';
-import { beaconName, environmentDigest, parseBeacon, readMark } from './ownership.ts';
+import { beaconName, environmentDigest, parseBeacon, readMark, type Owner } from './ownership.ts';
+import type { ShownAs } from '../state/index.ts';
 import type { Difference } from './types.ts';
 
 /** The map to send: a present one replaces everything (§2), so it is whole and carries the beacon. */
@@ -36,6 +37,7 @@ export function environmentDifferences(inputs: ServiceInputs, service: wire.Serv
   }
   const shown = record.shownAs['env'];
   if (shown?.desired === desiredDigest && shown.observed === namesDigest(inputs, names)) return [];
+  if (drift && isProvidersOwn(inputs, service)) return [];
   const differences = nameDifferences(Object.keys(environment.values.reveal()), names, drift);
   if (differences.length > 0) return differences;
   const { ours } = readMark(names, owner, record.uid);
@@ -47,15 +49,44 @@ export function environmentDifferences(inputs: ServiceInputs, service: wire.Serv
   return differs ? [values] : [];
 }
 
+/**
+ * All that was sent is there, and more, and the revision has not moved since it was not: every accepted change advances it
+ * (§2), so nobody has changed the service, and the provider shows something of its own.
+ */
+function isProvidersOwn({ environment, owner, record }: ServiceInputs, service: wire.Service): boolean {
+  const { environmentNames: names, revision, id } = service;
+  if (environment.kind !== 'given' || !names || record.baseline?.id !== id) return false;
+  if (revision === undefined || revision !== record.baseline.revision) return false;
+  const sent = sentNames(environment.values, owner, record.uid);
+  return names.length > sent.length && sent.every((name) => names.includes(name));
+}
+
+/** Of a service that is as desired: the form in which the API shows its environment, if it is another one than was sent. */
+export function ownForm(inputs: ServiceInputs, service: wire.Service | undefined): Record<string, ShownAs> {
+  const { environment, owner } = inputs;
+  if (!service?.environmentNames || environment.kind !== 'given') return {};
+  const desired = environmentDigest(owner, environment.values);
+  const { env: observed } = shownEnvironment(inputs, service);
+  const isOther = observed !== undefined && observed !== desired && isProvidersOwn(inputs, service);
+  return isOther ? { env: { desired, observed } } : {};
+}
+
 /** What the API shows of it: the digest of the desired map itself, or of other names than those that were sent. */
 export function shownEnvironment(inputs: ServiceInputs, service: wire.Service): Record<string, string> {
   const { environment, owner, record } = inputs;
   const names = service.environmentNames;
   if (!names || environment.kind === 'problem') return {};
   const values = environment.kind === 'given' ? environment.values : undefined;
-  const sent = [...Object.keys(values?.reveal() ?? {}), beaconName(owner, record.uid, values)];
-  const asSent = sameValue([...names].sort(), sent.sort());
+  const asSent = sameValue([...names].sort(), sentNames(values, owner, record.uid).sort());
   return { env: asSent ? environmentDigest(owner, values) : namesDigest(inputs, names) };
+}
+
+function sentNames(
+  values: Sensitive<Readonly<Record<string, string>>> | undefined,
+  owner: Owner,
+  uid: string,
+): string[] {
+  return [...Object.keys(values?.reveal() ?? {}), beaconName(owner, uid, values)];
 }
 
 function namesDigest({ owner }: ServiceInputs, names: readonly string[]): string {

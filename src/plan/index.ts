@@ -1,6 +1,8 @@
 export * from './brake.ts';
 export * from './cause.ts';
+export * from './drift-brake.ts';
 export { rememberedDigests } from './differences.ts';
+export { ownForm } from './environment.ts';
 export * from './inputs.ts';
 export * from './ownership.ts';
 export { serviceDigests, shownService } from './service-fields.ts';

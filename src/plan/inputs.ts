@@ -9,6 +9,7 @@ import type {
   TemplateValues,
 } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
+import type { DriftBrake } from './drift-brake.ts';
 import type { Owner } from './ownership.ts';
 import type { Gates, Observation, RegistryCredentials } from './types.ts';
 
@@ -95,6 +96,7 @@ export interface ServiceInputs {
   /** Deleting the service destroys storage (§3 rule 3). */
   readonly ownsStorage: boolean;
   readonly gates: Gates;
+  readonly driftBrake: DriftBrake;
   /** The ProtectedTasks that protect it and are not over, for people; registered or not. */
   readonly declaredTasks: readonly string[];
   /** Undefined until they have been read for this pass. */
@@ -124,6 +126,7 @@ export interface VolumeInputs {
   readonly attachedTo: AttachedService;
   readonly volumesInAccount: number;
   readonly gates: Gates;
+  readonly driftBrake: DriftBrake;
 }
 
 export interface TemplateInputs {
@@ -134,6 +137,7 @@ export interface TemplateInputs {
   /** Built-in ones not counted. */
   readonly templatesInAccount: number;
   readonly gates: Gates;
+  readonly driftBrake: DriftBrake;
 }
 
 /** The credentials of a registry, or why they can't be put together. */
@@ -159,6 +163,7 @@ export interface RegistryInputs {
   readonly linked: readonly LinkedService[];
   readonly registriesInAccount: number;
   readonly gates: Gates;
+  readonly driftBrake: DriftBrake;
   /** Unix milliseconds. */
   readonly nowMs: number;
 }

@@ -20,6 +20,7 @@ import { normalRepository, repositoryOf } from '../resources/index.ts';
 import type { Baseline, ObjectRecord } from '../state/index.ts';
 import { hasVanished, planCourse, proceed } from './course.ts';
 import { compareFields, fieldDigests, hidden, type Field } from './differences.ts';
+import { holdForMassDrift } from './drift-brake.ts';
 import type { LinkedService, RegistryInputs } from './inputs.ts';
 import { isOnlyTold } from './revision-drift.ts';
 import { toldText } from './told-text.ts';
@@ -89,12 +90,15 @@ function planPresent(inputs: RegistryInputs, registry: wire.Registry): Plan {
     );
   }
   const differences = credentialDifferences(inputs, registry);
-  const correctable = differences.filter(
+  const wanted = differences.filter(
     (difference) =>
       (!difference.drift || object.spec.driftPolicy === 'Correct') && !isOnlyTold(difference, inputs.record),
   );
+  const correctable = wanted.filter((difference) => !difference.drift || !inputs.driftBrake(difference));
   if (credentials.kind === 'problem') return holdForCredentials(credentials, differences);
-  if (credentials.kind === 'unmanaged' || correctable.length === 0) return inSync(differences);
+  if (credentials.kind === 'unmanaged' || correctable.length === 0) {
+    return holdForMassDrift(wanted, inputs.driftBrake, { steps: [], differences }) ?? inSync(differences);
+  }
   if (registry.revision === undefined) return waitForRevision(differences);
   const action: Action = {
     do: 'rotate-registry',

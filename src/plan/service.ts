@@ -26,6 +26,7 @@ import { invariant } from '../base/index.ts';
 import { annotations, type ContainerServiceSpec } from '../resources/index.ts';
 import { hasVanished, planCourse } from './course.ts';
 import { compareFields, isDrift, type Field } from './differences.ts';
+import { holdForMassDrift } from './drift-brake.ts';
 import { environmentDifferences, wireEnvironment } from './environment.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { planError, probation } from './remediation.ts';
@@ -180,7 +181,21 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
     return waitFor('AwaitingObservation', message, { differences });
   }
   const [first, ...rest] = planSteps(inputs, service, mutable);
-  return first ? act(inputs, [first, ...rest], differences) : planRest(inputs, service, differences);
+  if (first) return act(inputs, [first, ...rest], differences);
+  return planKept(inputs, service, mutable, differences) ?? planRest(inputs, service, differences);
+}
+
+/** Drift that would be corrected, were it not on so many services at once. */
+function planKept(
+  inputs: ServiceInputs,
+  service: wire.Service,
+  mutable: MutableDifferences,
+  differences: readonly Difference[],
+): Plan | undefined {
+  const kept = differences.filter((difference) => isToBeCorrected(inputs, difference));
+  const steps =
+    kept.length > 0 ? planSteps({ ...inputs, driftBrake: () => undefined }, service, mutable) : [];
+  return holdForMassDrift(kept, inputs.driftBrake, { steps, differences });
 }
 
 /** There is nothing to be done in this state. */
@@ -313,8 +328,12 @@ function compareImmutable(inputs: ServiceInputs, service: wire.Service): Differe
   return compareFields(immutableFields(inputs, service), record, owner.digestKey);
 }
 
-function corrects({ object, record }: ServiceInputs, difference: Difference): boolean {
-  return !difference.drift || (object.spec.driftPolicy === 'Correct' && !isOnlyTold(difference, record));
+function corrects(inputs: ServiceInputs, difference: Difference): boolean {
+  return !difference.drift || (isToBeCorrected(inputs, difference) && !inputs.driftBrake(difference));
+}
+
+function isToBeCorrected({ object, record }: ServiceInputs, difference: Difference): boolean {
+  return difference.drift && object.spec.driftPolicy === 'Correct' && !isOnlyTold(difference, record);
 }
 
 function reasonFor(differences: readonly Difference[]): string {

@@ -15,6 +15,7 @@ import type { wire } from '../api/index.ts';
 import { remoteName } from '../resources/index.ts';
 import { hasVanished, planCourse, proceed } from './course.ts';
 import { compareFields, fieldDigests, shownDigests, type Field } from './differences.ts';
+import { holdForMassDrift } from './drift-brake.ts';
 import { isSameImage } from './image-form.ts';
 import type { TemplateInputs } from './inputs.ts';
 import { describedWithMark, readTemplateMark, templateMark, withoutTemplateMark } from './ownership.ts';
@@ -60,8 +61,13 @@ function planPresent(inputs: TemplateInputs, template: wire.Template): Plan {
   const differences = all.filter(
     ({ path }, index) => all.findIndex((other) => other.path === path) === index,
   );
-  const correctable = differences.filter(({ drift }) => !drift || object.spec.driftPolicy === 'Correct');
-  if (correctable.length === 0) return inSync(differences);
+  const kept = differences.filter(({ drift }) => drift && object.spec.driftPolicy === 'Correct');
+  const correctable = differences.filter(
+    (item) => !item.drift || (kept.includes(item) && !inputs.driftBrake(item)),
+  );
+  if (correctable.length === 0) {
+    return holdForMassDrift(kept, inputs.driftBrake, { steps: [], differences }) ?? inSync(differences);
+  }
   if (template.revision === undefined) return waitForRevision(differences);
   const action: Action = {
     do: 'replace-template',

@@ -19,6 +19,7 @@ import { annotations, remoteName } from '../resources/index.ts';
 import type { Refusal } from '../state/index.ts';
 import { dataLossConfirmed, hasVanished, planCourse, proceed } from './course.ts';
 import { compareFields, fieldDigests, geographyField, shownDigests, type Field } from './differences.ts';
+import { holdForMassDrift } from './drift-brake.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
 import { readVolumeMark, volumeMark, volumeMarkId, withVolumeMark } from './ownership.ts';
 import { unusableReason } from './seen.ts';
@@ -118,7 +119,10 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
   if (!isSettled(volume)) {
     return waitFor(expanding, `the volume is not all there yet: ${describeSize(volume)}`, { differences });
   }
-  const correctable = differences.filter((item) => !item.drift || spec.driftPolicy === 'Correct');
+  const kept = differences.filter(({ drift }) => drift && spec.driftPolicy === 'Correct');
+  const correctable = differences.filter(
+    (item) => !item.drift || (kept.includes(item) && !inputs.driftBrake(item)),
+  );
   const region = correctable.find((item) => item.path === 'region' || item.path === 'geography');
   if (region) {
     return holdFor(
@@ -130,8 +134,8 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
       },
     );
   }
-  if (correctable.length === 0) return inSync(differences);
-  return planUpdate(inputs, volume, correctable, differences);
+  if (correctable.length > 0) return planUpdate(inputs, volume, correctable, differences);
+  return holdForMassDrift(kept, inputs.driftBrake, { steps: [], differences }) ?? inSync(differences);
 }
 
 function waitInUnknownStatus(status: string, differences: readonly Difference[]): Wait {

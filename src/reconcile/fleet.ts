@@ -239,6 +239,7 @@ export class Fleet {
         ...this.gates(handle, snapshot),
         increase: (step) => money.gate(handle, record.key, volumePricing(step, object.spec, volume)),
       },
+      driftBrake: () => undefined,
     };
   }
 
@@ -284,6 +285,11 @@ export class Fleet {
         (justRemediated(record, nowMs) ||
           snapshot.services.get(record.externalId ?? '')?.state === 'provisioning'));
     return { services: records.length, underWay: records.filter(isUnderWay).length };
+  }
+
+  /** A person has said that a change of many things at once is meant. */
+  allowsMassChange(account: string): boolean {
+    return this.#massChangeAllowed(account);
   }
 
   gates(handle: AccountHandle, snapshot: AccountSnapshot): Gates {

@@ -5,12 +5,13 @@
 import type { Outcome, wire } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import type { Target } from '../execute/index.ts';
-import type { Observation, Plan, Pricing, Step } from '../plan/index.ts';
-import type { Readiness } from '../observed/index.ts';
+import type { AccountSnapshot, Readiness } from '../observed/index.ts';
+import type { Difference, Observation, Plan, Pricing, Step } from '../plan/index.ts';
 import type { ManagedKind, ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { StatusInputs } from '../status/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
+import type { DriftWatch } from './drift-watch.ts';
 import type { Fleet } from './fleet.ts';
 import type { Leases } from './leases.ts';
 import type { Money } from './money.ts';
@@ -25,6 +26,7 @@ export interface KindOptions {
   readonly leases: Leases;
   readonly random: Random;
   readonly mode: 'manage' | 'preview';
+  readonly driftWatch: Pick<DriftWatch, 'brake'>;
 }
 
 export interface KindPass {
@@ -42,6 +44,8 @@ export interface KindPass {
   observe(account: AccountHandle, notBeforeMs: number): Promise<void>;
   observation(): Observation<wire.Service | wire.Volume | wire.Template | wire.Registry>;
   plan(): Plan;
+  /** What differs of it in an account read, without a request; of what is at the provider. */
+  peek?(account: AccountHandle, snapshot: AccountSnapshot): readonly Difference[];
   /** Reads the object itself, just before it is acted upon; a plan when it could not be read. */
   refresh(account: AccountHandle): Promise<Plan | undefined>;
   readActivities(account: AccountHandle): Promise<Plan | undefined>;

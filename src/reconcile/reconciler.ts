@@ -34,6 +34,7 @@ import type { AccountHandle, Accounts } from './accounts.ts';
 import { giveUpAdvice, type KindPass } from './kind-pass.ts';
 import { kindOf } from './kinds.ts';
 import { causeOfNewDrift } from './drift-cause.ts';
+import { DriftWatch, type DriftWatchOptions } from './drift-watch.ts';
 import { Exchanges } from './exchanges.ts';
 import { Absences } from './observe.ts';
 import { LastMutations } from './last-mutations.ts';
@@ -89,6 +90,7 @@ interface Decision {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #absences: Absences;
+  readonly #driftWatch: DriftWatch;
   readonly #exchanges: Exchanges;
   readonly #lastMutations = new LastMutations();
   readonly #obstacles: Obstacles;
@@ -99,6 +101,8 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#absences = new Absences(options.clock, options.mode === 'preview' ? 0 : options.settleMs);
+    const peek: DriftWatchOptions['peek'] = (key, ...at) => this.#kindOf(key).peek?.(...at) ?? [];
+    this.#driftWatch = new DriftWatch({ ...options, peek });
     this.#exchanges = new Exchanges(options);
     this.#obstacles = new Obstacles(options);
     this.#trust = new Trust(options);
@@ -119,7 +123,7 @@ export class Reconciler {
     // The document may be edited during the pass.
     const { uid, deletionRequestedAt, generation } = record;
     const planned = { key, uid, deletionRequestedAt, generation };
-    const kind = kindOf(key, this.#options, this.#absences);
+    const kind = this.#kindOf(key);
     const account = kind.account();
     const blocked = this.#blocked(record, kind, account);
     const { handle } = account;
@@ -130,6 +134,10 @@ export class Reconciler {
     const wakes = this.#exchanges.saw(key, plan, (!blocked && kind.exchanges?.()) || []);
     const result = { ...(await this.#conclude(planned, kind, { ...decision, plan }, handle)), wakes };
     return goesOnForMs === undefined ? result : { ...result, wake: { kind: 'after', delayMs: goesOnForMs } };
+  }
+
+  #kindOf(key: ObjectKey): KindPass {
+    return kindOf(key, { ...this.#options, driftWatch: this.#driftWatch }, this.#absences);
   }
 
   /** A person who has to change a field is told where it is written. */
@@ -235,6 +243,7 @@ export class Reconciler {
     const record = kind.record();
     const estimate = money.reserve(account, kind, plan.step);
     const target = { ...withDoubts(kind.target(), plan.differences), estimate };
+    this.#driftWatch.corrected(record.key, account, plan.step.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
     const plannedAtMs = clock.monotonicMs();
     const isStillPlanned = () => this.#isStillPlanned(kind, plan.step, plannedAtMs);

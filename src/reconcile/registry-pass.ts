@@ -116,6 +116,7 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
       linked: this.#linked(seen.kind === 'present' ? seen.value : undefined),
       registriesInAccount: this.snapshot ? this.shown(this.snapshot).size : 0,
       gates: this.gates(),
+      driftBrake: this.driftBrake(),
       nowMs: this.clock.wallMs(),
     };
   }

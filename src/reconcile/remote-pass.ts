@@ -9,6 +9,8 @@ import {
   recheckMs,
   unusableReason,
   waitFor,
+  type Difference,
+  type DriftBrake,
   type Gate,
   type Gates,
   type Observation,
@@ -39,16 +41,16 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   protected readonly readiness: Readiness<ObjectKey>;
   readonly #accounts: Accounts;
   readonly #absences: Absences;
+  readonly #driftWatch: KindOptions['driftWatch'];
+  #isPeeking = false;
   protected seen: Observation<Remote> = notObserved;
   protected snapshot: AccountSnapshot | undefined;
   protected handle: AccountHandle | undefined;
   protected catalog: wire.Catalog | undefined;
 
-  constructor(
-    key: ObjectKey,
-    { store, fleet, accounts, clock, readiness, money }: KindOptions,
-    absences: Absences,
-  ) {
+  constructor(key: ObjectKey, options: KindOptions, absences: Absences) {
+    const { store, fleet, accounts, clock, readiness, money, driftWatch } = options;
+    this.#driftWatch = driftWatch;
     this.clock = clock;
     this.money = money;
     this.readiness = readiness;
@@ -76,6 +78,21 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     const record = this.store.record(this.key);
     invariant(record, `no record of ${this.key} in its pass`);
     return record;
+  }
+
+  /** What differs in a snapshot, whatever becomes of it. */
+  peek(account: AccountHandle, snapshot: AccountSnapshot): readonly Difference[] {
+    this.#isPeeking = true;
+    this.handle = account;
+    this.snapshot = snapshot;
+    this.seen = this.identify(snapshot).observation;
+    return this.seen.kind === 'present' ? this.plan().differences : [];
+  }
+
+  /** `key`: of another object than this one, that is looked at for its sake. */
+  protected driftBrake(key = this.key): DriftBrake {
+    return (difference) =>
+      this.handle && !this.#isPeeking ? this.#driftWatch.brake(key, this.handle, difference) : undefined;
   }
 
   observation(): Observation<Remote> {

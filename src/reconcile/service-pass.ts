@@ -5,6 +5,7 @@ import {
   attachable,
   keptVolume,
   namedVolume,
+  ownForm,
   ownsStorage,
   planService,
   probation,
@@ -171,6 +172,7 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     const { spec } = inputs.object;
     return {
       applied: rememberedDigests(this.record(), serviceDigests(inputs)),
+      shownAs: { ...this.record().shownAs, ...ownForm(inputs, this.#present()) },
       restartToken: spec.restartToken ?? this.record().restartToken,
       pausedFor: undefined,
       madeVolumeId: this.#madeVolumeId(),
@@ -227,6 +229,7 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
         (id) => this.store.recordOf(id) !== undefined,
       ),
       gates: this.gates(),
+      driftBrake: this.driftBrake(),
       declaredTasks: declaredTasks(this.fleet, this.key, this.clock.wallMs()),
       activities: this.#activities,
       remediations: this.#remediations(object.spec, service),
@@ -269,6 +272,10 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     return service?.state === 'error' && onError && handle && snapshot
       ? this.fleet.remediations(handle, snapshot, this.clock.wallMs())
       : { services: 0, underWay: 0 };
+  }
+
+  #present(): wire.Service | undefined {
+    return this.seen.kind === 'present' ? this.seen.value : undefined;
   }
 
   #attachedVolume(service: wire.Service): wire.Volume | undefined {
@@ -326,7 +333,10 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       const message = `StorageVolume ${storage?.volumeRef?.name} may be another fleet's (OwnershipUnproven); see its own condition first`;
       return { kind: 'problem', reason: 'OwnershipUnproven', message, path };
     }
-    const inputs = this.fleet.volumeInputs(volume, this.handle, this.snapshot, this.money);
+    const inputs = {
+      ...this.fleet.volumeInputs(volume, this.handle, this.snapshot, this.money),
+      driftBrake: this.driftBrake(volume.key),
+    };
     const view = viewVolume(inputs);
     return service ? view : attachable(view, inputs, object.spec, goes);
   }

@@ -92,6 +92,7 @@ export class TemplatePass extends ListedPass<wire.Template> implements KindPass 
       observation: this.seen,
       templatesInAccount: this.snapshot ? this.#workspace(this.shown(this.snapshot)).size : 0,
       gates: this.gates(),
+      driftBrake: this.driftBrake(),
     };
   }
 

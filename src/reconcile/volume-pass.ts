@@ -113,10 +113,11 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
         attachedTo: { kind: 'none' },
         volumesInAccount: 0,
         gates: noGates,
+        driftBrake: this.driftBrake(),
       };
     }
     const inputs = this.fleet.volumeInputs(record, this.handle, this.snapshot, this.money);
     const attachedTo = this.fleet.attachedTo(seen.kind === 'present' ? seen.value : undefined, this.snapshot);
-    return { ...inputs, observation: seen, attachedTo, gates: this.gates() };
+    return { ...inputs, observation: seen, attachedTo, gates: this.gates(), driftBrake: this.driftBrake() };
   }
 }

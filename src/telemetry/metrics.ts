@@ -209,7 +209,7 @@ function fleetMetrics(registers: Registry[]) {
     }),
     brakeEngaged: new Gauge({
       name: 'fleetkeeper_mass_change_brake_engaged',
-      help: '1 while the mass-change brake stops creations and deletions, by what pulled it.',
+      help: '1 while a brake stops something, by its cause: source (creations and deletions), drift (corrections).',
       labelNames: ['cause'],
       registers,
     }),

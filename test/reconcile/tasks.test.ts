@@ -90,6 +90,7 @@ test('an activity that moves to another service is released with another key: th
     readiness: noReadiness,
     leases: { keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined }), drop: () => {} },
     mode: 'manage',
+    driftWatch: { brake: () => undefined },
   });
   await pass.observe({ name: 'default/default' } as AccountHandle);
   const kept = fleet.store.record(task)?.lease;

@@ -258,6 +258,7 @@ export class ModelFleet {
       volumesInAccount: this.api.volumes.size,
       ownsStorage: owned || asksForOwn,
       gates: noGates,
+      driftBrake: () => undefined,
       activities: [],
       declaredTasks: [],
       remediations: { services: 1, underWay: 0 },
@@ -285,6 +286,7 @@ export class ModelFleet {
       attachedTo: id ? { kind: 'ours', id, name: 'trainer', state } : { kind: 'none' },
       volumesInAccount: volumes.size,
       gates: noGates,
+      driftBrake: () => undefined,
     };
   }
 }

@@ -203,6 +203,7 @@ export function serviceInputs(world: ServiceWorld = {}): ServiceInputs {
     volumesInAccount: world.volumesInAccount ?? 1,
     ownsStorage: world.ownsStorage ?? false,
     gates: { ...noGates, ...world.gates },
+    driftBrake: () => undefined,
     activities: world.activities,
     declaredTasks: world.declaredTasks ?? [],
     remediations: world.remediations ?? { services: 1, underWay: 0 },
@@ -241,6 +242,7 @@ export function volumeInputs(world: VolumeWorld = {}): VolumeInputs {
     attachedTo: world.attachedTo ?? { kind: 'none' },
     volumesInAccount: world.volumesInAccount ?? 1,
     gates: { ...noGates, ...world.gates },
+    driftBrake: () => undefined,
   });
   const applied = before === 'nothing' || volume === 'new' ? {} : volumeDigests(inputs(before));
   const current = inputs(spec);

@@ -190,6 +190,8 @@ export interface ScriptedFleetOptions {
   readonly records?: readonly ObjectRecord[];
   readonly graceMs?: number;
   readonly settleMs?: number;
+  /** Unix milliseconds at which it begins. */
+  readonly startMs?: number;
   readonly environment?: EnvironmentAccount;
   /** Default `manage`. */
   readonly mode?: 'manage' | 'preview';
@@ -209,7 +211,7 @@ export async function scriptedFleet(
   first: DesiredSnapshot,
   { records = [], graceMs = 0, settleMs = 1000, prepare, ...given }: ScriptedFleetOptions = {},
 ): Promise<ScriptedFleet> {
-  const clock = new ManualClock();
+  const clock = new ManualClock(given.startMs);
   const api = new ScriptedApi(clock);
   prepare?.(api);
   const store = given.store ?? new MemoryStore(stateIdentity, records, []);

@@ -96,6 +96,7 @@ export function templateInputs(world: TemplateWorld = {}): TemplateInputs {
     observation: world.observation ?? observationOf(template),
     templatesInAccount: world.templatesInAccount ?? 1,
     gates: { ...noGates, ...world.gates },
+    driftBrake: () => undefined,
   });
   const applied = before === 'nothing' || template === 'new' ? {} : templateDigests(inputs(before));
   const current = inputs(spec);
@@ -164,6 +165,7 @@ export function registryInputs(world: RegistryWorld = {}): RegistryInputs {
     linked: world.linked ?? [],
     registriesInAccount: world.registriesInAccount ?? 1,
     gates: { ...noGates, ...world.gates },
+    driftBrake: () => undefined,
     nowMs: world.nowMs ?? now,
   });
   const applied = registry === 'new' ? {} : registryDigests(inputs(world.before ?? given));

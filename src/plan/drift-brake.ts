@@ -1,0 +1,51 @@
+/**
+ * The brake for corrections. When a provider begins to show something in another way, every object drifts at once, and to correct
+ * that is to restart a fleet for nothing. So the same difference that appears on more than `max(5, 10 %)` of an account's
+ * objects within ten minutes is told, and waits for a person.
+ *
+ *     corrected ── it appears on too many ──> MassDrift ── they have it no more, or a person says go ──> corrected
+ *
+ * The same is: the same kind of object, the same field, and the same kind of drift, whatever the values. What differs because a document
+ * was changed is no drift, and is not stopped, nor is any other drift of the same objects.
+ */
+import { annotations } from '../resources/index.ts';
+import { holdFor, type Difference, type Hold, type Step } from './types.ts';
+
+export const massDriftReason = 'MassDrift';
+/** What appears within it appears at once. */
+export const massDriftWindowMs = 600_000;
+
+/** Of a difference that is on too many objects: how many. */
+export interface MassDrift {
+  readonly objects: number;
+  readonly of: number;
+  readonly limit: number;
+  readonly account: string;
+}
+
+/** Undefined: it may be corrected. */
+export type DriftBrake = (difference: Difference) => MassDrift | undefined;
+
+export function driftSignature(kind: string, { path, doubt }: Difference): string {
+  return `${kind} ${path} ${doubt ? 'RevisionMoved' : 'Changed'}`;
+}
+
+/** For an object of which nothing else is to be done. `kept`: what would be corrected. */
+export function holdForMassDrift(
+  kept: readonly Difference[],
+  brake: DriftBrake,
+  rest: { readonly steps: readonly Step[]; readonly differences: readonly Difference[] },
+): Hold | undefined {
+  const [first] = kept;
+  const mass = first && brake(first);
+  if (!mass) return undefined;
+  const paths = kept.map(({ path }) => path).join(', ');
+  return holdFor(
+    massDriftReason,
+    `${paths} changed on ${mass.objects} of ${mass.of} objects of the account ${mass.account} at once (the limit is ${mass.limit}): ` +
+      'the provider may show something in another way, so it is told and not corrected. Write the documents as the API shows it, or leave it so; ' +
+      `to have it corrected, annotate the Account with ${annotations.allowMassChangeUntil}: "<time, RFC 3339>", ` +
+      'or run `fleetkeeper apply --allow-mass-change`',
+    rest,
+  );
+}
