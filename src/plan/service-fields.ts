@@ -6,7 +6,9 @@ import { shownEnvironment } from './environment.ts';
 import { isSameImage } from './image-form.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { environmentDigest } from './ownership.ts';
+import { removedFields } from './removed-fields.ts';
 import { storageField } from './storage.ts';
+import type { Difference } from './types.ts';
 
 export function patchFields(spec: ContainerServiceSpec, service: wire.Service | undefined): Field[] {
   return [
@@ -128,9 +130,17 @@ export function serviceDigests(inputs: ServiceInputs): Record<string, string> {
   // A volume that is not there yet is not "no volume".
   const known = fields.filter((field) => field.name !== 'volumeId' || field.desired !== undefined);
   const digests = fieldDigests(known, owner.digestKey);
-  if (environment.kind === 'problem') return digests;
   const values = environment.kind === 'given' ? environment.values : undefined;
-  return { ...digests, env: environmentDigest(owner, values) };
+  const all =
+    environment.kind === 'problem' ? digests : { ...digests, env: environmentDigest(owner, values) };
+  // What was taken out of the document, and is still there, is remembered until somebody has said what is meant.
+  const kept = inputs.observation.kind === 'present' ? removedOf(inputs, inputs.observation.value) : [];
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !kept.some(({ path }) => path === name)));
+}
+
+export function removedOf(inputs: ServiceInputs, service: wire.Service): Difference[] {
+  const { spec } = inputs.object;
+  return removedFields(inputs, service, [...patchFields(spec, service), sleepField(spec, service)]);
 }
 
 /** What an answer of the API shows of the fields that the spec gives, as digests. */

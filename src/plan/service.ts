@@ -31,7 +31,15 @@ import { environmentDifferences, wireEnvironment } from './environment.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { planError, probation } from './remediation.ts';
 import { doubts, environmentDoubts, isOnlyTold } from './revision-drift.ts';
-import { createFields, immutableFields, patchFields, resourcesField, sleepField } from './service-fields.ts';
+import { holdForRemoved, isUnsetByReplacement } from './removed-fields.ts';
+import {
+  createFields,
+  immutableFields,
+  patchFields,
+  removedOf,
+  resourcesField,
+  sleepField,
+} from './service-fields.ts';
 import { templateObstacle } from './service-template.ts';
 import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } from './service-removal.ts';
 import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
@@ -156,7 +164,8 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
   const immutable = compareImmutable(inputs, service);
   const mutable = compareMutable(inputs, service);
   // Told in every case: open outcomes are settled from them.
-  const differences = [...immutable, ...mutable.all];
+  const removed = removedOf(inputs, service);
+  const differences = [...immutable, ...mutable.all, ...removed];
   if (environment.kind === 'problem') {
     return holdFor('InvalidReference', environment.message, { path: environment.path, differences });
   }
@@ -172,7 +181,8 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
     });
   }
   if (!settledStates.has(state)) return waitInUnknownState(state, differences);
-  const correctable = immutable.filter((difference) => corrects(inputs, difference));
+  const unset = inputs.object.spec.replacement === 'Recreate' ? removed.filter(isUnsetByReplacement) : [];
+  const correctable = [...immutable.filter((difference) => corrects(inputs, difference)), ...unset];
   if (correctable.length > 0) {
     return planReplacement(inputs, service, correctable, differences, (without) => planCreation(without, []));
   }
@@ -182,7 +192,12 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
   }
   const [first, ...rest] = planSteps(inputs, service, mutable);
   if (first) return act(inputs, [first, ...rest], differences);
-  return planKept(inputs, service, mutable, differences) ?? planRest(inputs, service, differences);
+  return (
+    planKept(inputs, service, mutable, differences) ??
+    planAwaited(inputs, service, differences) ??
+    holdForRemoved(removed, differences) ??
+    inSync(differences, probation(inputs.record, inputs.nowMs).leftMs)
+  );
 }
 
 /** Drift that would be corrected, were it not on so many services at once. */
@@ -198,9 +213,13 @@ function planKept(
   return holdForMassDrift(kept, inputs.driftBrake, { steps, differences });
 }
 
-/** There is nothing to be done in this state. */
-function planRest(inputs: ServiceInputs, service: wire.Service, differences: readonly Difference[]): Plan {
-  const { object, volume, record, nowMs } = inputs;
+/** There is nothing to be done in this state but to wait, or to ask a person. */
+function planAwaited(
+  inputs: ServiceInputs,
+  service: wire.Service,
+  differences: readonly Difference[],
+): Plan | undefined {
+  const { object, volume } = inputs;
   const { state } = service;
   if (state === 'error') return planError(inputs, service, differences);
   if (state === 'paused' && object.spec.desiredState === 'Running' && volume.kind === 'growing') {
@@ -215,7 +234,7 @@ function planRest(inputs: ServiceInputs, service: wire.Service, differences: rea
   if (state === 'paused' && object.spec.desiredState === 'Running' && volume.kind === 'not-ready') {
     return waitFor('VolumeNotReady', volume.message, { differences });
   }
-  return inSync(differences, probation(record, nowMs).leftMs);
+  return undefined;
 }
 
 interface MutableDifferences {

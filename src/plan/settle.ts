@@ -82,7 +82,7 @@ export function settle(
       return byFields(
         intent,
         value,
-        differences.filter(({ path }) => evidence.paths.test(path)),
+        differences.filter(({ path, removed }) => !removed && evidence.paths.test(path)),
       );
     case 'left':
       return state === undefined ? 'undecided' : verdict(state !== 'paused' && state !== 'sleeping');

@@ -14,8 +14,9 @@ import { limits } from '../api/wire.ts';
 import type { wire } from '../api/index.ts';
 import { remoteName } from '../resources/index.ts';
 import { hasVanished, planCourse, proceed } from './course.ts';
-import { compareFields, fieldDigests, shownDigests, type Field } from './differences.ts';
+import { compareFields, hidden, fieldDigests, shownDigests, type Field } from './differences.ts';
 import { holdForMassDrift } from './drift-brake.ts';
+import { isRemoved } from './removed-fields.ts';
 import { isSameImage } from './image-form.ts';
 import type { TemplateInputs } from './inputs.ts';
 import { describedWithMark, readTemplateMark, templateMark, withoutTemplateMark } from './ownership.ts';
@@ -57,7 +58,16 @@ function planAbsent(inputs: TemplateInputs): Plan {
 
 function planPresent(inputs: TemplateInputs, template: wire.Template): Plan {
   const { object, record, owner } = inputs;
-  const all = compareFields(templateFields(inputs, template), record, owner.digestKey);
+  const fields = templateFields(inputs, template);
+  const all = [
+    ...compareFields(fields, record, owner.digestKey),
+    ...takenOut(inputs, template).map(({ path, observed }) => ({
+      path,
+      desired: null,
+      observed: observed ?? hidden,
+      drift: false,
+    })),
+  ];
   const differences = all.filter(
     ({ path }, index) => all.findIndex((other) => other.path === path) === index,
   );
@@ -93,15 +103,26 @@ function waitForRevision(differences: readonly Difference[]): Plan {
   return waitFor('AwaitingObservation', message, { differences });
 }
 
+/** What the document gave and gives no more, and the template still shows as it was given: it is to take its default again. */
+function takenOut(inputs: TemplateInputs, template: wire.Template): Field[] {
+  const { record, owner } = inputs;
+  return templateFields(inputs, template).filter((field) => {
+    const isAsGiven =
+      field.observed === undefined || owner.digestKey.digest(field.observed) === record.applied[field.name];
+    return field.name !== 'mark' && field.name !== 'templateName' && isRemoved(inputs, field) && isAsGiven;
+  });
+}
+
 /** The whole specification: what the spec gives, and for the rest what is there. */
-function specificationOf(
-  { object, owner, record }: TemplateInputs,
-  template: wire.Template | undefined,
-): wire.TemplateSpec {
+function specificationOf(inputs: TemplateInputs, template: wire.Template | undefined): wire.TemplateSpec {
+  const { object, owner, record } = inputs;
   const { spec, name } = object;
+  const unset = new Set(template ? takenOut(inputs, template).map((field) => field.name) : []);
+  const kept = <Value>(field: string, value: Value) => (unset.has(field) ? undefined : value);
   const mayKeepName = spec.adopt !== undefined && spec.templateName === undefined;
   const keptName = mayKeepName ? template?.name : undefined;
-  const text = spec.description ?? withoutTemplateMark(template?.description ?? '');
+  const text =
+    spec.description ?? kept('description', withoutTemplateMark(template?.description ?? '')) ?? '';
   const seen = template?.resources;
   const resources = seen ? { gpuCount: seen.gpuCount, cpu: seen.cpu, memoryGb: seen.memoryGb } : undefined;
   const sleep = spec.sleepAfterMinutes === 0 ? null : spec.sleepAfterMinutes;
@@ -110,15 +131,16 @@ function specificationOf(
     image: spec.image,
     description: describedWithMark(text, templateMark(owner, record.uid)),
     ...given({
-      command: spec.command ?? template?.command,
-      resources: spec.resources ?? resources,
-      httpPort: spec.httpPort ?? template?.httpPort,
-      containerDiskGb: spec.containerDiskGb ?? template?.containerDiskGb,
-      workspaceGb: spec.workspaceGb ?? template?.workspaceGb,
-      requiredEnvironment: spec.requiredEnvironment ?? template?.requiredEnvironment,
+      command: spec.command ?? kept('command', template?.command),
+      resources: spec.resources ?? kept('resources', resources),
+      httpPort: spec.httpPort ?? kept('httpPort', template?.httpPort),
+      containerDiskGb: spec.containerDiskGb ?? kept('containerDiskGb', template?.containerDiskGb),
+      workspaceGb: spec.workspaceGb ?? kept('workspaceGb', template?.workspaceGb),
+      requiredEnvironment:
+        spec.requiredEnvironment ?? kept('requiredEnvironment', template?.requiredEnvironment),
     }),
     ...(sleep === undefined
-      ? given({ sleepAfterMinutes: template?.sleepAfterMinutes })
+      ? given({ sleepAfterMinutes: kept('sleepAfterMinutes', template?.sleepAfterMinutes) })
       : { sleepAfterMinutes: sleep }),
   };
 }

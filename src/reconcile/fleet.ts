@@ -13,6 +13,7 @@ import {
 import {
   isSuspiciousRead,
   justRemediated,
+  leavableFields,
   massChangeLimit,
   spendingGate,
   volumePricing,
@@ -376,6 +377,10 @@ function annotationMistake(name: string, value: string): string | undefined {
   if (name === annotations.allowedOrigins) return 'it belongs on a Secret; take it out here';
   if (name === annotations.acceptOrigin && !isOrigin(value)) {
     return `"${value}" is no origin; write scheme, host and port only, as https://api.example.com`;
+  }
+  if (name === annotations.leaveFields) {
+    const unknown = value.split(',').filter((field) => !leavableFields.includes(field.trim()));
+    if (unknown.length > 0) return `"${unknown.join(',')}" is none of ${leavableFields.join(', ')}`;
   }
   const isTime = !timeAnnotations.includes(name) || parseRfc3339(value) !== undefined;
   return isTime

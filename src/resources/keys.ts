@@ -18,6 +18,8 @@ export const annotations = {
   acceptRevisionsUntil: `${group}/accept-revisions-until`,
   /** On an object, or an Account for all in it: an RFC 3339 time until which bookkeeping is believed that this operator did not sign. */
   acceptBookkeepingUntil: `${group}/accept-bookkeeping-until`,
+  /** On a service: fields that were taken out of its document and that it is to keep, with commas between them. */
+  leaveFields: `${group}/leave-fields`,
   /** On an Account: an RFC 3339 time until which a mass change is wanted. */
   allowMassChangeUntil: `${group}/allow-mass-change-until`,
   /** In a cluster: a person's word on a request whose outcome is unknown, as `fleetkeeper resolve` leaves it. */

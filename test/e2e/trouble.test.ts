@@ -178,6 +178,24 @@ test('what the API resolved may be written down: nothing is replaced for it', as
   expect((await plane.service('web')).id).toBe(id);
 });
 
+// COVERAGE 34
+test('a port that is taken out of the document is told, and goes only with the word of a person', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('account.yaml', account(plane.url));
+  await fleet.write('web.yaml', [service('web', { httpPort: 8080 })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const { id } = await plane.service('web');
+  await fleet.write('web.yaml', [service('web')]);
+  const planned = await fleet.plan();
+  expect([planned.code, planned.plan.held[0]?.reason]).toEqual([2, 'FieldRemoved']);
+  expect((await fleet.apply()).code).toBe(1);
+  expect(await plane.service('web')).toMatchObject({ id, httpPort: 8080 });
+  await fleet.write('web.yaml', [service('web', { replacement: 'Recreate' })]);
+  expect((await fleet.plan()).plan.changes).toMatchObject([{ action: 'replace' }]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect((await plane.service('web')).httpPort).toBeNull();
+});
+
 test('a stop signal lets requests finish and leaves everything as it is', async () => {
   const { plane, fleet } = await world();
   await fleet.write('fleet.yaml', [

@@ -255,7 +255,8 @@ describe('the sleep policy', () => {
   ])('%s in the spec beside %j, %j observed', (_name, wanted, observed, expected) => {
     const spec = aSpec(wanted === undefined ? {} : { sleepAfterMinutes: wanted });
     const service = aService({ sleepAfterMinutes: observed });
-    expect(said(servicePlan({ spec, service, before: aSpec({ sleepAfterMinutes: 99 }) }))).toBe(expected);
+    const before = aSpec(wanted === undefined ? {} : { sleepAfterMinutes: 99 });
+    expect(said(servicePlan({ spec, service, before }))).toBe(expected);
   });
 
   // COVERAGE 12, 38

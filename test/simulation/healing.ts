@@ -12,7 +12,7 @@ export function mended(document: Document, disk: DurableState, plane: Plane): Do
       return { ...document, spec: { ...spec, released: true } };
     // One that was kept when its document went may not be as a new document wants it.
     case 'ContainerService':
-      return { ...consenting(document, kind), spec: { ...spec, replacement: 'Recreate' } };
+      return left({ ...consenting(document, kind), spec: { ...spec, replacement: 'Recreate' } });
     case 'StorageVolume': {
       const id = disk.record(objectKey(kind, 'default', name))?.externalId ?? '';
       // Others may have made it larger, and nobody here has seen it yet.
@@ -23,6 +23,12 @@ export function mended(document: Document, disk: DurableState, plane: Plane): Do
     case 'ImageRegistry':
       return document;
   }
+}
+
+/** A document that is written anew may give less than the one before it. */
+function left(document: Document): Document {
+  const fields = 'httpPort,command,sleepAfterMinutes,env';
+  return { ...document, annotations: { ...document.annotations, [annotations.leaveFields]: fields } };
 }
 
 function consenting(document: Document, kind: 'ContainerService' | 'StorageVolume'): Document {
