@@ -10,7 +10,7 @@
 import type { Outcome } from '../api/index.ts';
 import { sameValue, type Clock, type Random } from '../base/index.ts';
 import { placeText } from '../desired/index.ts';
-import { execute, fingerprint, type Receipt, type Target } from '../execute/index.ts';
+import { execute, fingerprint, type Receipt } from '../execute/index.ts';
 import { isKeyHold, type Readiness } from '../observed/index.ts';
 import {
   holdFor,
@@ -20,8 +20,6 @@ import {
   waitFor,
   withCauses,
   type Act,
-  type Difference,
-  type Gate,
   type Owner,
   type Plan,
   type Step,
@@ -34,6 +32,7 @@ import type { AccountHandle, Accounts } from './accounts.ts';
 import { giveUpAdvice, type KindPass } from './kind-pass.ts';
 import { kindOf } from './kinds.ts';
 import { causeOfNewDrift } from './drift-cause.ts';
+import { decide, fromGate, undecided, withDoubts, type Decision } from './decision.ts';
 import { DriftWatch, type DriftWatchOptions } from './drift-watch.ts';
 import { Exchanges } from './exchanges.ts';
 import { Absences } from './observe.ts';
@@ -79,12 +78,6 @@ export interface PassResult {
   readonly leaves?: string;
   /** Others that are to be looked at for what this pass came to. */
   readonly wakes?: readonly ObjectKey[];
-}
-
-/** What a pass came to, and what is to be remembered of it. */
-interface Decision {
-  readonly plan: Plan;
-  readonly settled: Partial<ObjectRecord>;
 }
 
 export class Reconciler {
@@ -378,30 +371,8 @@ export class Reconciler {
   }
 }
 
-/** What is found to be as desired is remembered as of this moment: an edit that comes while the pass goes on has not been carried out. */
-function decide(kind: KindPass): Decision {
-  const plan = kind.plan();
-  return { plan, settled: plan.kind === 'in-sync' ? kind.settledRecord() : {} };
-}
-
-function undecided(plan: Plan): Decision {
-  return { plan, settled: {} };
-}
-
 /** For so long it is believed that nobody has registered an activity since they were read. */
 const activitiesFreshMs = 60_000;
 /** So often is looked whether the source has been taken in. */
 const behindRecheckMs = 2000;
 const cutReasons = new Set(['Unreadable', 'ActivitiesUnreadable', 'NotSent']);
-
-/** All that is in doubt, of which this request may settle a part. */
-function withDoubts(target: Target, differences: readonly Difference[]): Target {
-  const paths = differences.filter(({ doubt }) => doubt).map(({ path }) => path);
-  if (paths.length === 0) return target;
-  const doubted = [...new Set([...target.record.doubted, ...paths])];
-  return { ...target, record: { ...target.record, doubted } };
-}
-
-function fromGate(gate: Gate): Plan {
-  return gate.kind === 'wait' ? waitFor(gate.reason, gate.message) : holdFor(gate.reason, gate.message);
-}

@@ -1,0 +1,32 @@
+import type { Target } from '../execute/index.ts';
+import { holdFor, waitFor, type Difference, type Gate, type Plan } from '../plan/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
+import type { KindPass } from './kind-pass.ts';
+
+/** What a pass came to, and what is to be remembered of it. */
+export interface Decision {
+  readonly plan: Plan;
+  readonly settled: Partial<ObjectRecord>;
+}
+
+/** What is found to be as desired is remembered as of this moment: an edit that comes while the pass goes on has not been carried out. */
+export function decide(kind: KindPass): Decision {
+  const plan = kind.plan();
+  return { plan, settled: plan.kind === 'in-sync' ? kind.settledRecord() : {} };
+}
+
+export function undecided(plan: Plan): Decision {
+  return { plan, settled: {} };
+}
+
+/** All that is in doubt, of which this request may settle a part. */
+export function withDoubts(target: Target, differences: readonly Difference[]): Target {
+  const paths = differences.filter(({ doubt }) => doubt).map(({ path }) => path);
+  if (paths.length === 0) return target;
+  const doubted = [...new Set([...target.record.doubted, ...paths])];
+  return { ...target, record: { ...target.record, doubted } };
+}
+
+export function fromGate(gate: Gate): Plan {
+  return gate.kind === 'wait' ? waitFor(gate.reason, gate.message) : holdFor(gate.reason, gate.message);
+}
