@@ -30,7 +30,7 @@ const table: Readonly<Record<string, Row>> = {
   activities: { rooms: ['api', 'base', 'telemetry'], packages: ['tinyqueue'] },
   jobs: { rooms: ['base', 'kubernetes', 'plan', 'reconcile', 'resources', 'telemetry'] },
   manager: { rooms: 'all of the above' },
-  http: { packages: ['fastify'] },
+  http: { rooms: ['base'], packages: ['fastify'] },
   'control-plane': {
     rooms: ['base'],
     files: ['api/wire.ts'],

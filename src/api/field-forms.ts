@@ -5,7 +5,9 @@
 import { isObject } from './reading.ts';
 import type { ServiceResources } from './wire.ts';
 
-const longestText = 65_536;
+/** What informs is cut; what decides and is longer can't be read. */
+const longestText = 4096;
+const longestName = 256;
 const decimal = /^[+-]?\d+(\.\d+)?$/;
 
 /** A text, or the name of an object that has one. */
@@ -17,7 +19,7 @@ export function text(value: unknown): string | undefined {
 
 /** A text and nothing else: what decides is not guessed. */
 export function plainText(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return typeof value === 'string' && value !== '' && value.length <= longestText ? value : undefined;
 }
 
 export function anyText(value: unknown): string | undefined {
@@ -91,7 +93,7 @@ const knownStates = new Set([
 
 /** The states that are known, in any case of letters; any other text as it is. */
 export function state(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value === '') return undefined;
+  if (typeof value !== 'string' || value === '' || value.length > longestName) return undefined;
   const plain = value.trim().toLowerCase();
   return knownStates.has(plain) ? plain : value;
 }

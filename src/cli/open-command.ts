@@ -4,6 +4,7 @@ import { answerTo } from './answers.ts';
 import { complain, print, type Context } from './context.ts';
 import { withService, withServiceFlags, type FoundService, type ServiceFlags } from './service-lookup.ts';
 import { oneLine } from './terminal-text.ts';
+import { isWebAddress } from './web-address.ts';
 
 interface OpenFlags extends ServiceFlags {
   readonly browser?: boolean;
@@ -26,11 +27,20 @@ async function printEndpoint(context: Context, { account, id, label }: FoundServ
     await account.api.service(id, context.stopped),
     context.stopped,
   );
-  if (endpoint) return print(context, oneLine(endpoint));
+  if (endpoint && isWebAddress(endpoint, 'bare')) return print(context, oneLine(endpoint));
+  if (endpoint) throw notWeb(`the address of ${label}`, oneLine(endpoint));
   const shown = oneLine(state ?? 'in an unknown state');
   throw new UserError(
     `${label} has no address: it is ${shown}${httpPort ? '' : ', and has no httpPort'}`,
     httpPort ? 'it gets one when it runs; see `fleetkeeper events`' : 'give it an httpPort, and apply',
+  );
+}
+
+/** What is private is not repeated. */
+function notWeb(what: string, shown: string | undefined): UserError {
+  return new UserError(
+    `${what} that the API gives is no plain http or https address${shown === undefined ? '' : `: ${shown}`}`,
+    'do not open it; ask the provider',
   );
 }
 
@@ -54,6 +64,7 @@ async function openBrowser(context: Context, { account, id, label }: FoundServic
   }
   const outcome = await account.api.openBrowserSession(id, context.random.uuid());
   const url = answerTo(`open a browser session in ${label}`, outcome);
+  if (!isWebAddress(url.reveal(), 'whole')) throw notWeb('the address of the session', undefined);
   complain(context, 'whoever has this address is in your session: do not share it, and do not save it');
   print(context, oneLine(url.reveal()));
 }

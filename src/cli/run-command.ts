@@ -98,14 +98,17 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
       () => logger.info('all problems in the source are mended'),
     ),
   });
-  const health = createHealthServer({
-    live: () => manager.liveness,
-    ready: () => manager.readiness,
-    metrics: () => {
-      collectFleetMetrics(metrics, manager, clock);
-      return metrics.registry.metrics();
+  const health = createHealthServer(
+    {
+      live: () => manager.liveness,
+      ready: () => manager.readiness,
+      metrics: () => {
+        collectFleetMetrics(metrics, manager, clock);
+        return metrics.registry.metrics();
+      },
     },
-  });
+    context.clock,
+  );
   try {
     if (flags.listen) await serve(context, health, flags.listen);
     await manager.start();

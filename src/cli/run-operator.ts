@@ -43,11 +43,14 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     logger,
     metrics,
   });
-  const health = createHealthServer({
-    live: () => operator.liveness,
-    ready: () => operator.readiness,
-    metrics: () => operator.metricsText(),
-  });
+  const health = createHealthServer(
+    {
+      live: () => operator.liveness,
+      ready: () => operator.readiness,
+      metrics: () => operator.metricsText(),
+    },
+    context.clock,
+  );
   try {
     if (flags.listen) await serve(context, health, flags.listen);
     return (await operator.run()) === 'stopped' ? exitCodes.ok : exitCodes.failed;

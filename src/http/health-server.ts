@@ -1,8 +1,14 @@
 /**
  * `/healthz`, `/readyz` and `/metrics` of a running manager, as Kubernetes' own servers have them: `ok`, or with
  * `?verbose`, or when something is wrong (503), a line per check. It shows no secret and does nothing.
+ *
+ * Whoever reaches the port may be anybody: connections are few, for each address and in all, and short; requests are small, and each address has
+ * a rate of its own, so that nobody keeps the kubelet out. Metrics are made at most once a second, however many ask.
  */
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Clock } from '../base/index.ts';
+import { AddressRates, healthLimits, type HealthLimits } from './limits.ts';
 
 export interface Check {
   readonly name: string;
@@ -17,14 +23,68 @@ export interface ManagerView {
   metrics(): Promise<string>;
 }
 
-export function createHealthServer(view: ManagerView): FastifyInstance {
-  const app = Fastify({ logger: false, forceCloseConnections: true });
+export function createHealthServer(
+  view: ManagerView,
+  clock: Clock,
+  limits: HealthLimits = healthLimits,
+): FastifyInstance {
+  const { headerBytes, requestMs, idleMs } = limits;
+  const app = Fastify({
+    logger: false,
+    forceCloseConnections: true,
+    bodyLimit: 1024,
+    connectionTimeout: idleMs,
+    keepAliveTimeout: idleMs,
+    requestTimeout: requestMs,
+    http: { maxHeaderSize: headerBytes, headersTimeout: requestMs, connectionsCheckingInterval: 1000 },
+  });
+  limitConnections(app, limits);
+  const rates = new AddressRates(limits, clock);
+  app.addHook('onRequest', async (request, reply) => {
+    if (rates.takes(request.socket.remoteAddress ?? '')) return;
+    await reply
+      .code(429)
+      .header('retry-after', '1')
+      .type('text/plain; charset=utf-8')
+      .send('too many requests\n');
+  });
+  const metrics = sharedFor(limits.metricsMs, clock, () => view.metrics());
   app.get('/healthz', (request, reply) => answer(request, reply, 'healthz', view.live()));
   app.get('/readyz', (request, reply) => answer(request, reply, 'readyz', view.ready()));
   app.get('/metrics', async (_request, reply) =>
-    reply.type('text/plain; version=0.0.4; charset=utf-8').send(await view.metrics()),
+    reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics()),
   );
   return app;
+}
+
+/** More than these are closed at once. */
+function limitConnections(
+  { server }: FastifyInstance,
+  { connections, connectionsPerAddress }: HealthLimits,
+): void {
+  server.maxConnections = connections;
+  const open = new Map<string, number>();
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    const count = (open.get(address) ?? 0) + 1;
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left > 0) open.set(address, left);
+      else open.delete(address);
+    });
+    if (count > connectionsPerAddress) socket.destroy();
+  });
+}
+
+/** What was made within the last `ms` is made once, for all who ask. */
+function sharedFor<Value>(ms: number, clock: Clock, make: () => Promise<Value>): () => Promise<Value> {
+  let latest: { readonly atMs: number; readonly value: Promise<Value> } | undefined;
+  return () => {
+    const nowMs = clock.monotonicMs();
+    if (!latest || nowMs - latest.atMs >= ms) latest = { atMs: nowMs, value: make() };
+    return latest.value;
+  };
 }
 
 function answer(

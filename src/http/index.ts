@@ -1,1 +1,2 @@
 export * from './health-server.ts';
+export { healthLimits } from './limits.ts';

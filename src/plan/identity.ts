@@ -48,9 +48,17 @@ export function identityName({ id, emailDigest }: IdentityPin): string {
 
 function pinOf({ id, email }: wire.Identity, digestKey: DigestKey): IdentityPin {
   return {
-    id: id ? id : undefined,
+    id: id ? presentableId(id, digestKey) : undefined,
     emailDigest: email ? digestKey.digest(email.trim().toLowerCase()) : undefined,
   };
+}
+
+const longestId = 128;
+
+/** It is written down, logged and shown: what is long, or would steer a terminal, is known by a digest. */
+function presentableId(id: string, digestKey: DigestKey): string {
+  const isPlain = id.length <= longestId && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(id);
+  return isPlain ? id : `digest-${digestKey.digest(id)}`;
 }
 
 function isSame(pinned: IdentityPin, seen: IdentityPin): boolean {

@@ -19,7 +19,7 @@ export function createLogger(
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
+      formatters: { level: (label) => ({ level: label }), log: (members) => bounded(members, 0) },
       redact: {
         paths: secretMembers.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
         censor: '[redacted]',
@@ -27,6 +27,32 @@ export function createLogger(
     },
     { write: (line) => stream.write(escaped(line)) },
   );
+}
+
+/** Texts of others get into members; each is bounded where it is read, and once more here. */
+const longestText = 4096;
+const mostMembers = 100;
+const deepest = 6;
+
+function bounded(members: Record<string, unknown>, depth: number): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(members)
+      .slice(0, mostMembers)
+      .map(([name, value]) => [name.slice(0, longestText), boundedValue(value, depth + 1)]),
+  );
+}
+
+function boundedValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string')
+    return value.length > longestText ? `${value.slice(0, longestText - 1)}…` : value;
+  if (typeof value !== 'object' || value === null) return value;
+  // What says by itself how it is shown (an Error, a secret) is left to that.
+  const isPlain = Object.getPrototypeOf(value) === Object.prototype || Array.isArray(value);
+  if (!isPlain) return value;
+  if (depth >= deepest) return '…';
+  return Array.isArray(value)
+    ? value.slice(0, mostMembers).map((item) => boundedValue(item, depth + 1))
+    : bounded(value as Record<string, unknown>, depth);
 }
 
 /** JSON escapes only the first 32 control characters; a terminal that shows the line would obey the others, and those that turn the direction of writing. */

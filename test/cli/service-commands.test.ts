@@ -356,6 +356,33 @@ describe('open', () => {
     expect(stderr).toContain('do not share it');
   });
 
+  test.each([
+    'javascript:alert(1)',
+    'JavaScript:1',
+    'file:///etc/passwd',
+    'data:text/html,x',
+    'vscode://x',
+    'https://good.example@evil.example/',
+    'https://a.example/\u202egnp',
+    'https://a.example/\u0007',
+    ' https://a.example',
+  ])('prints no address that is none of the web: %j', async (url) => {
+    const private_ = { ...session, [`POST /api/services/${id}/browser-session`]: () => ({ url }) };
+    const browser = await ask(private_, ['open', '--id', id, '--browser'], { terminal: true });
+    const plain = await ask(service({ endpoint: url }), ['open', '--id', id]);
+    expect([browser.code, browser.stdout, plain.code, plain.stdout]).toEqual([1, '', 1, '']);
+    expect(browser.stderr).not.toContain(url.trim().slice(0, 12));
+    expect(plain.stderr).toContain('no plain http or https address');
+  });
+
+  test.each(['http://a.example:8080/x', 'a.example', 'a.example:443/x', '[2001:db8::1]:80'])(
+    'prints the address of a service as %s',
+    async (endpoint) => {
+      const { stdout } = await ask(service({ endpoint }), ['open', '--id', id]);
+      expect(stdout).toBe(`${endpoint}\n`);
+    },
+  );
+
   test('asks for no browser session when it could not be shown in private', async () => {
     const { code, requests } = await ask(session, ['open', '--id', id, '--browser']);
     expect(code).toBe(1);

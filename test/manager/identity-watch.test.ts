@@ -146,3 +146,17 @@ test('an unverified address is asked about again at each read, until it is verif
   await watch.check(signal);
   expect([watch.current, watch.emailVerified]).toEqual([true, true]);
 });
+
+test.each([['x'.repeat(36_000_000)], ['acme\u001b[2J'], ['acme\u202e']])(
+  'an id that is long, or would steer a terminal, is known by a digest',
+  async (id) => {
+    identities.set('first', shows({ id }));
+    await watch.check(signal);
+    expect(watch.name).toMatch(/^digest-[0-9a-f]{16}$/);
+    expect(JSON.stringify(store.identityPin(account)).length).toBeLessThan(300);
+    expect(await watch.check(signal)).toBeUndefined();
+    identities.set('first', shows({ id: `${id}y` }));
+    const problem = await watch.check(signal);
+    expect([problem?.reason, (problem?.message.length ?? 0) < 1000]).toEqual(['IdentityChanged', true]);
+  },
+);

@@ -30,6 +30,20 @@ describe('a log line', () => {
     },
   );
 
+  test('is short, whatever somebody has put into it', () => {
+    const long = 'x'.repeat(36_000_000);
+    const lines = logged('info', (logger) => {
+      const many = Array.from({ length: 10_000 }, () => 'y'.repeat(100));
+      logger.info(
+        { note: long, deep: { er: [long] }, many, [long]: 1, problem: new Error(long.slice(0, 9)) },
+        'm',
+      );
+      logger.child({ account: 'a' }).warn({ identity: long }, 'm');
+    });
+    expect(lines.map((line) => JSON.stringify(line).length < 100_000)).toEqual([true, true]);
+    expect(lines[0]?.['note']).toBe(`${'x'.repeat(4095)}…`);
+  });
+
   test('is one line, whatever is in it', () => {
     const lines = logged('info', (logger) => logger.info({ note: 'a\nb\u001b[31m' }, 'two\nlines'));
     expect(lines).toHaveLength(1);

@@ -1,0 +1,55 @@
+/** Of the health server: how much whoever reaches the port may have of the process. */
+import type { Clock } from '../base/index.ts';
+
+export interface HealthLimits {
+  readonly connections: number;
+  readonly connectionsPerAddress: number;
+  readonly headerBytes: number;
+  /** For one request to arrive, and without one until a connection is closed. */
+  readonly requestMs: number;
+  readonly idleMs: number;
+  /** Of each address. */
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+  /** So long the same metrics serve for all. */
+  readonly metricsMs: number;
+}
+
+export const healthLimits: HealthLimits = {
+  connections: 200,
+  connectionsPerAddress: 16,
+  headerBytes: 8192,
+  requestMs: 5000,
+  idleMs: 10_000,
+  requestsPerSecond: 20,
+  burst: 40,
+  metricsMs: 1000,
+};
+
+/** Addresses whose rate is remembered; of more, the oldest are forgotten. */
+const mostAddresses = 1000;
+
+/** A token bucket for each address. */
+export class AddressRates {
+  readonly #limits: Pick<HealthLimits, 'requestsPerSecond' | 'burst'>;
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, { readonly tokens: number; readonly atMs: number }>();
+
+  constructor(limits: Pick<HealthLimits, 'requestsPerSecond' | 'burst'>, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** Whether one more request of it is answered now. */
+  takes(address: string): boolean {
+    const { requestsPerSecond, burst } = this.#limits;
+    const nowMs = this.#clock.monotonicMs();
+    const { tokens, atMs } = this.#buckets.get(address) ?? { tokens: burst, atMs: nowMs };
+    const left = Math.min(burst, tokens + ((nowMs - atMs) / 1000) * requestsPerSecond);
+    this.#buckets.delete(address);
+    this.#buckets.set(address, { tokens: left >= 1 ? left - 1 : left, atMs: nowMs });
+    const [oldest] = this.#buckets.keys();
+    if (this.#buckets.size > mostAddresses && oldest !== undefined) this.#buckets.delete(oldest);
+    return left >= 1;
+  }
+}
