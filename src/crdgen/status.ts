@@ -131,6 +131,30 @@ const statuses = {
     moneyAt: time.describe(
       'When these amounts were read. They are told once a minute, or when the burn changes.',
     ),
+    prices: z
+      .array(
+        z
+          .object({
+            region: z.string().describe('The tier.'),
+            geography: z.string().describe('The group of regions.'),
+            gpuModel: text.describe('The model of its GPUs, if it is shown.'),
+            gpuCount: z.number().optional().describe('GPUs.'),
+            cpu: z.number().optional().describe('Processors.'),
+            memoryGb: z.number().optional().describe('Memory in GB.'),
+            storageGb: z.number().optional().describe('Storage in GB, of a volume.'),
+            hourlyMicros: micros('What it costs in an hour; absent where it runs and shows no price'),
+            seenAt: z
+              .string()
+              .describe('When it was last found worth telling: new, changed, or a day later.'),
+          })
+          .describe('What something of this size costs at this place.'),
+      )
+      .meta(listOf.whole)
+      .optional()
+      .describe('What was seen to cost something, newest first; at most 64.'),
+    pricesSignature: text.describe(
+      'Made by the manager: prices that somebody else has written are not believed.',
+    ),
   }),
   ContainerService: z.object({
     ...common(),

@@ -1,8 +1,8 @@
 /** Tells what passes do as Events of their objects. */
 import type { Clock } from '../base/index.ts';
 import type { EventRecorder } from '../kubernetes/index.ts';
-import type { PassResult } from '../reconcile/index.ts';
-import { apiVersion, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { AccountNews, PassResult } from '../reconcile/index.ts';
+import { apiVersion, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import { happenings, nothingTold, type ToldNews } from '../status/index.ts';
 
@@ -20,6 +20,16 @@ export class ClusterEvents {
   constructor(options: ClusterEventsOptions) {
     this.#options = options;
     this.#sinceMs = options.clock.wallMs();
+  }
+
+  /** The account of the environment has no object to tell it of. */
+  ofAccount(account: string, { reason, message }: AccountNews): void {
+    const { store, recorder } = this.#options;
+    const [namespace = '', name = ''] = account.split('/');
+    const record = store.record(objectKey('Account', namespace, name));
+    if (!record) return;
+    const about = { apiVersion, ...parseObjectKey(record.key), uid: record.uid };
+    recorder.record({ about, type: 'Warning', reason, message });
   }
 
   passed(key: ObjectKey, { plan, removed }: PassResult): void {

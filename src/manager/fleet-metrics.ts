@@ -11,10 +11,20 @@ export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: C
   manager.tellWork();
   tellObjects(metrics, manager, clock.wallMs());
   // An account that is gone has no balance.
-  const { balanceMicros, burnMicros, runwaySeconds: runway, pollAgeSeconds, accountUp } = metrics;
-  const gauges = [balanceMicros, burnMicros, runway, pollAgeSeconds, accountUp];
+  const {
+    balanceMicros,
+    burnMicros,
+    reservedMicros,
+    runwaySeconds: runway,
+    pollAgeSeconds,
+    accountUp,
+  } = metrics;
+  const gauges = [balanceMicros, burnMicros, reservedMicros, runway, pollAgeSeconds, accountUp];
   for (const gauge of [...gauges, metrics.quotaUsed, metrics.quotaLimit]) gauge.reset();
-  for (const handle of manager.accounts.handles()) tellAccount(metrics, handle, clock);
+  for (const handle of manager.accounts.handles()) {
+    tellAccount(metrics, handle, clock);
+    reservedMicros.set({ account: handle.name }, manager.reservedMicros(handle.name));
+  }
 }
 
 function tellObjects(metrics: Metrics, { store }: Manager, nowMs: number): void {

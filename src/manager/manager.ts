@@ -10,7 +10,7 @@ import { createEndpointProbe, createTransport, type EndpointProbe, type Transpor
 import type { Clock, Random } from '../base/index.ts';
 import type { DesiredObject, DesiredSnapshot, DesiredSource } from '../desired/index.ts';
 import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
-import { ownerId } from '../plan/index.ts';
+import { clampedMicros, ownerId } from '../plan/index.ts';
 import {
   Admission,
   Controller,
@@ -19,6 +19,7 @@ import {
   Reconciler,
   listsOf,
   type Grace,
+  type AccountNews,
   type Jobs,
   type PassResult,
 } from '../reconcile/index.ts';
@@ -61,6 +62,7 @@ export interface ManagerOptions {
   /** How this state is named on the command line, for messages that advise a command. */
   readonly commandFlags?: string;
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
+  readonly onAccountNews?: (account: string, news: AccountNews) => void;
   readonly onSource?: (snapshot: DesiredSnapshot) => void;
 }
 
@@ -74,6 +76,7 @@ export class Manager {
   readonly #passed = new Set<ObjectKey>();
   readonly #accountsOf = new WeakMap<DesiredSnapshot, readonly DesiredObject[]>();
   #fleet: Fleet | undefined;
+  #money: Money | undefined;
   #stopping = false;
   #controller: Controller | undefined;
 
@@ -150,6 +153,11 @@ export class Manager {
     this.#controller?.resume();
   }
 
+  /** What is asked for in an account, and not shown with its price yet, in micro-USD an hour. */
+  reservedMicros(account: string): number {
+    return clampedMicros(this.#money?.reservations.openMicros(account) ?? 0n);
+  }
+
   /** Sets the metrics of the work that is under way. */
   tellWork(): void {
     this.#controller?.tellWork();
@@ -201,7 +209,8 @@ export class Manager {
     jobs?.listen((namespace, name) => this.#controller?.onJobChanged(namespace, name));
     const readiness = mode === 'preview' ? noReadiness : this.#readiness;
     const parts = { accounts: this.#accounts, readiness, leases: this.#keeper, mode };
-    const money = new Money({ store, clock, logger, mode });
+    const money = new Money({ store, clock, logger, mode, onNews: this.#options.onAccountNews });
+    this.#money = money;
     const shared = { store, fleet, money, clock, random, logger, metrics, ...parts };
     const admission = new Admission({
       store,

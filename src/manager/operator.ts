@@ -196,6 +196,7 @@ export class Operator {
       jobs,
       mode: 'manage',
       onPass: (key, result) => events.passed(key, result),
+      onAccountNews: (account, news) => events.ofAccount(account, news),
       onSource: (snapshot) => {
         options.onSource?.(snapshot);
         unusable.tell(snapshot);

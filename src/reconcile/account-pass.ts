@@ -8,7 +8,7 @@ import {
   type Health,
   type StatusInputs,
 } from '../status/index.ts';
-import type { ObjectRecord, StateStore } from '../state/index.ts';
+import { pricesSignature, shownPrices, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { KindPass } from './kind-pass.ts';
 import { LocalPass } from './local-pass.ts';
 
@@ -67,6 +67,7 @@ export class AccountPass extends LocalPass implements KindPass {
     const read = handle?.informer.current;
     const record = this.record();
     const { url = '' } = record.manifest.spec as Partial<AccountSpec>;
+    const prices = shownPrices(handle ? this.options.money.books.prices(handle.name) : []);
     const facts = {
       url,
       identity: handle?.identity.name,
@@ -74,6 +75,8 @@ export class AccountPass extends LocalPass implements KindPass {
       read: read && { ...read, at: read.receivedAt },
       quotas: read ? quotasOf(read) : [],
       payment: handle?.catalog.current?.payment.status,
+      prices,
+      pricesSignature: handle ? pricesSignature(handle.name, prices, this.options.store.digestKey) : '',
     };
     const gate = handle && read && this.options.fleet.gates(handle, read).spending;
     return {

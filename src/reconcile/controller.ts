@@ -107,7 +107,7 @@ export class Controller {
   /** An account was read: look at what changed, at what uses it (a read before may have left it out), and at what waited for it. */
   onSnapshot(handle: AccountHandle, change: SnapshotChange): void {
     const { store, money } = this.#options;
-    const { isLooser } = money.observe(handle, change);
+    const isLooser = money.observe(handle, change);
     const { changedIds } = change;
     this.#blind.delete(handle.name);
     if (!this.#synced.has(handle.name)) {

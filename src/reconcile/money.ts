@@ -3,6 +3,7 @@ import type { Clock } from '../base/index.ts';
 import type { SnapshotChange } from '../observed/index.ts';
 import {
   costOf,
+  demandText,
   increaseGate,
   increaseMicros,
   type Cost,
@@ -25,15 +26,13 @@ export interface MoneyOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly mode: 'manage' | 'preview';
+  /** Something that a person should know of an account. */
+  readonly onNews?: ((account: string, news: AccountNews) => void) | undefined;
 }
 
-/** What an account read means for money. */
-export interface MoneyNews {
-  /** There is more to spend than before, or a price is known that was waited for. */
-  readonly isLooser: boolean;
-  readonly moved: readonly PriceMove[];
-  /** Demands of which nothing shows a price, though it is there. */
-  readonly unpriced: readonly string[];
+export interface AccountNews {
+  readonly reason: 'PriceMoved' | 'PriceNotShown';
+  readonly message: string;
 }
 
 const waitReasons: ReadonlySet<string> = new Set(['PriceUnknown', 'BalanceTooLow', 'InsufficientFunds']);
@@ -44,6 +43,8 @@ export class Money {
   readonly reservations: Reservations;
   /** By account: who waits for money, or for a price. */
   readonly #waiting = new Map<string, Set<ObjectKey>>();
+  /** Demands by account of which it was told that nothing shows their price. */
+  readonly #unpriced = new Set<string>();
   /** What was left to spend after the read before. */
   readonly #left = new Map<string, bigint>();
 
@@ -134,7 +135,8 @@ export class Money {
     return [...(this.#waiting.get(account) ?? [])];
   }
 
-  observe(handle: AccountHandle, change: SnapshotChange): MoneyNews {
+  /** Whether there is more to spend than before, or a price is known that was waited for. */
+  observe(handle: AccountHandle, change: SnapshotChange): boolean {
     const { name } = handle;
     const moved = this.books.observe(handle, change);
     const ended = this.reservations.observe(name, change.snapshot, this.#options.clock.monotonicMs());
@@ -142,13 +144,30 @@ export class Money {
     const left = BigInt(Math.floor(balance)) - this.reservations.openMicros(name);
     const before = this.#left.get(name);
     this.#left.set(name, left);
-    const isLooser = (before !== undefined && left > before) || ended.length > 0;
-    return {
-      isLooser,
-      moved,
-      unpriced: ended.filter((each) => each.isUnpriced).flatMap(({ unknown }) => unknown),
-    };
+    for (const move of moved) this.#tell(name, { reason: 'PriceMoved', message: moveText(move) });
+    for (const { isUnpriced, unknown } of ended) if (isUnpriced) this.#tellUnpriced(name, unknown);
+    return (before !== undefined && left > before) || ended.length > 0;
   }
+
+  #tellUnpriced(account: string, demands: readonly string[]): void {
+    for (const demand of demands) {
+      if (this.#unpriced.has(`${account} ${demand}`)) continue;
+      this.#unpriced.add(`${account} ${demand}`);
+      const message = `${demand} is there, and shows no price: it counts as 0 where the balance is held against the floor; \`prices\` of the Account can tell it`;
+      this.#tell(account, { reason: 'PriceNotShown', message });
+    }
+  }
+
+  #tell(account: string, news: AccountNews): void {
+    const { logger, onNews } = this.#options;
+    logger.warn({ account, reason: news.reason, note: news.message }, 'prices');
+    onNews?.(account, news);
+  }
+}
+
+function moveText({ price: { demand, region, geography, hourlyMicros }, beforeMicros }: PriceMove): string {
+  const what = 'storageGb' in demand ? `${demand.storageGb} GB of ` : '';
+  return `${what}${demandText(demand, { region, geography })} costs ${hourlyMicros} micro-USD an hour, and cost ${beforeMicros} before`;
 }
 
 /** An unknown price may be any. */

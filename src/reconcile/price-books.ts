@@ -104,8 +104,9 @@ export class PriceBooks {
       const beforeMicros = before?.hourlyMicros;
       if (beforeMicros !== undefined && hasMoved(beforeMicros, price.hourlyMicros ?? 0))
         moved.push({ price, beforeMicros });
-      isNews ||= !before || beforeMicros !== price.hourlyMicros || price.at - before.at >= dayMs;
-      book.observed.set(key, price);
+      const isNew = !before || beforeMicros !== price.hourlyMicros || Math.abs(price.at - before.at) >= dayMs;
+      isNews ||= isNew;
+      if (isNew) book.observed.set(key, price);
     }
     if (!isNews) return moved;
     book.observed = new Map(newest(book.observed).map((price) => [priceKey(price), price]));

@@ -39,6 +39,7 @@ import { bookkeepingOf, readBookkeeping, type Bookkeeping } from './bookkeeping.
 import type { IdentityPin } from './identity-pin.ts';
 import { MemoryStore } from './memory-store.ts';
 import { withEngineFields, type Intent, type ObjectRecord, type Resolution } from './records.ts';
+import { readPrices, type ObservedPrice } from './prices.ts';
 import { readResolution } from './resolution-annotation.ts';
 
 export interface ClusterStoreOptions {
@@ -124,10 +125,7 @@ export class ClusterStore extends MemoryStore {
     return this.#follow(known, object);
   }
 
-  /** Only what the source says: nothing that would have to be written there. */
-  override async saveAll(records: readonly ObjectRecord[]): Promise<void> {
-    await super.saveAll(records);
-  }
+  // `saveAll` stays in memory: it is only what the source says, and nothing that would have to be written there.
 
   override async save(record: ObjectRecord): Promise<void> {
     await super.save(this.#current(record));
@@ -154,6 +152,13 @@ export class ClusterStore extends MemoryStore {
   /** Left by a person as an annotation. */
   override resolution(key: ObjectKey): Resolution | undefined {
     return readResolution(this.record(key)?.manifest.annotations ?? {});
+  }
+
+  /** Status tells them, but of the account of the environment, which has none. */
+  override prices(account: string): readonly ObservedPrice[] {
+    const status = this.record(`Account/${account as `${string}/${string}`}`)?.status;
+    const known = super.prices(account);
+    return known.length > 0 ? known : readPrices(account, status, this.digestKey);
   }
 
   override async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {

@@ -1,4 +1,5 @@
 /** What things were seen to cost, and what a request was expected to. */
+import { parseRfc3339, rfc3339, type DigestKey } from '../base/index.ts';
 
 /** Where a price comes from; plan/prices.ts has the table. */
 export type PriceBasis = 'observed' | 'declared' | 'catalog' | 'unknown';
@@ -31,4 +32,78 @@ export interface IntentEstimate {
   readonly unknown: readonly string[];
   /** `creation-to-follow`: of a deletion that makes room for it. `earlier`: of a request before, that was answered and not shown yet. */
   readonly of?: 'creation-to-follow' | 'earlier';
+}
+
+/** One price in the status of an Account. */
+export interface ShownPrice {
+  readonly region: string;
+  readonly geography: string;
+  readonly gpuModel?: string;
+  readonly gpuCount?: number;
+  readonly cpu?: number;
+  readonly memoryGb?: number;
+  readonly storageGb?: number;
+  readonly hourlyMicros?: number;
+  readonly seenAt: string;
+}
+
+const mostShown = 64;
+
+/** As status tells them: the first 64, which are the newest. */
+export function shownPrices(prices: readonly ObservedPrice[]): ShownPrice[] {
+  return prices.slice(0, mostShown).map(shownPrice);
+}
+
+function shownPrice({ region, geography, demand, gpuModel, hourlyMicros, at }: ObservedPrice): ShownPrice {
+  const price = {
+    region,
+    geography,
+    ...('compute' in demand ? demand.compute : { storageGb: demand.storageGb }),
+    seenAt: rfc3339(at),
+  };
+  return {
+    ...price,
+    ...(gpuModel === undefined ? {} : { gpuModel }),
+    ...(hourlyMicros === undefined ? {} : { hourlyMicros }),
+  };
+}
+
+/** Proves that the operator has told these prices of this account (`namespace/name`): a status may be written by others. */
+export function pricesSignature(account: string, prices: unknown, digestKey: DigestKey): string {
+  return digestKey.sign({ account, prices });
+}
+
+/** What a status tells, if it is signed; what can be no price is left out. */
+export function readPrices(
+  account: string,
+  status: Readonly<Record<string, unknown>> | undefined,
+  digestKey: DigestKey,
+): ObservedPrice[] {
+  const { prices, pricesSignature: signature } = status ?? {};
+  if (!Array.isArray(prices) || signature !== pricesSignature(account, prices, digestKey)) return [];
+  return prices.flatMap((entry: unknown) => readPrice(entry) ?? []);
+}
+
+function readPrice(entry: unknown): ObservedPrice | undefined {
+  if (typeof entry !== 'object' || entry === null) return undefined;
+  const { region, geography, gpuModel, gpuCount, cpu, memoryGb, storageGb, hourlyMicros, seenAt } =
+    entry as Partial<Record<keyof ShownPrice, unknown>>;
+  const at = typeof seenAt === 'string' ? parseRfc3339(seenAt) : undefined;
+  if (typeof region !== 'string' || typeof geography !== 'string' || at === undefined) return undefined;
+  const isPrice =
+    hourlyMicros === undefined || (isAmount(hourlyMicros) && Number.isSafeInteger(hourlyMicros));
+  const isCompute = isAmount(gpuCount) && isAmount(cpu) && isAmount(memoryGb);
+  if (!isPrice || !(isCompute || (isAmount(storageGb) && storageGb > 0))) return undefined;
+  return {
+    region,
+    geography,
+    demand: isCompute ? { compute: { gpuCount, cpu, memoryGb } } : { storageGb: Number(storageGb) },
+    gpuModel: typeof gpuModel === 'string' ? gpuModel : undefined,
+    hourlyMicros,
+    at,
+  };
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }

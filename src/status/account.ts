@@ -5,7 +5,7 @@
 import { rfc3339 } from '../base/index.ts';
 import { burnMicrosPerHour, clampedMicros, runwaySeconds, type Gate, type Quota } from '../plan/index.ts';
 import type { wire } from '../api/index.ts';
-import type { ObjectStatus } from '../state/index.ts';
+import type { ObjectStatus, ShownPrice } from '../state/index.ts';
 import type { Statement } from './conditions.ts';
 
 export interface AccountFacts {
@@ -25,6 +25,9 @@ export interface AccountFacts {
     | undefined;
   readonly quotas: readonly Quota[];
   readonly payment: string | undefined;
+  /** What was seen to cost something, newest first. */
+  readonly prices: readonly ShownPrice[];
+  readonly pricesSignature: string;
 }
 
 const moneyMs = 60_000;
@@ -33,7 +36,7 @@ export function observedAccount(
   facts: AccountFacts,
   previous: ObjectStatus | undefined,
 ): Record<string, unknown> {
-  const { url, identity, emailVerified, read, quotas, payment } = facts;
+  const { url, identity, emailVerified, read, quotas, payment, prices, pricesSignature } = facts;
   if (!read) return { url };
   return {
     url,
@@ -48,6 +51,7 @@ export function observedAccount(
     ...(read.balanceMicros === undefined
       ? {}
       : money({ ...read, balanceMicros: read.balanceMicros }, previous)),
+    ...(prices.length === 0 ? {} : { prices, pricesSignature }),
   };
 }
 

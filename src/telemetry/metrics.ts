@@ -231,6 +231,12 @@ function accountMetrics(registers: Registry[]) {
       labelNames,
       registers,
     }),
+    reservedMicros: new Gauge({
+      name: 'fleetkeeper_account_reserved_micros_per_hour',
+      help: 'What requests add to that, as estimated, until an account read shows it.',
+      labelNames,
+      registers,
+    }),
     runwaySeconds: new Gauge({
       name: 'fleetkeeper_account_runway_seconds',
       help: 'How long the balance lasts at this burn; absent while nothing burns.',

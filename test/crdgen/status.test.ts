@@ -22,6 +22,7 @@ import {
   volumeHealth,
   type StatusInputs,
 } from '../../src/status/index.ts';
+import { shownPrices } from '../../src/state/index.ts';
 import { intentOf } from '../state/support.ts';
 import { aRecord, aService, aSpec, aVolume, now, serviceId, servicePlan, volumeId } from '../support/plan.ts';
 import { aLink, aRegistry, aTemplate } from '../support/shared-kinds.ts';
@@ -74,6 +75,25 @@ const facts = {
     limit: 50,
   })),
   payment: 'enabled',
+  pricesSignature: 'f00',
+  prices: shownPrices([
+    {
+      region: 'standard',
+      geography: 'eu-north',
+      demand: { compute: { gpuCount: 1, cpu: 8, memoryGb: 32 } },
+      gpuModel: 'h100',
+      hourlyMicros: 5,
+      at: now,
+    },
+    {
+      region: 'standard',
+      geography: 'auto',
+      demand: { storageGb: 10 },
+      gpuModel: undefined,
+      hourlyMicros: undefined,
+      at: now,
+    },
+  ]),
 };
 
 const outdated = {

@@ -224,3 +224,56 @@ test('a service of ours whose new size costs more than the balance bears is not 
   expect(readyReason(fleet, key)).toBe('BalanceTooLow');
   await fleet.manager.stop();
 });
+
+test('a price that moves, and one that is not shown, are told once', async () => {
+  const told: string[] = [];
+  const onAccountNews = (account: string, { reason }: { reason: string }) =>
+    told.push(`${account} ${reason}`);
+  const moving = await scriptedFleet(sixteen(), {
+    prepare: provider({ balanceMicros: 100_000_000, price: 1_000_000, catalog: priced }),
+    onAccountNews,
+  });
+  await moving.clock.advance(30_000);
+  expect(moving.api.services).toHaveLength(16);
+  moving.api.services = moving.api.services.map((service) =>
+    Object.assign(service, { hourlyMicros: 1_009_000 }),
+  );
+  await moving.clock.advance(60_000);
+  expect(told).toEqual([]);
+  moving.api.services = moving.api.services.map((service) =>
+    Object.assign(service, { hourlyMicros: 1_100_000 }),
+  );
+  await moving.clock.advance(60_000);
+  expect(told).toEqual(['default/default PriceMoved']);
+  await moving.manager.stop();
+
+  told.length = 0;
+  const silent = await scriptedFleet(sixteen(), {
+    prepare: provider({ balanceMicros: 100_000_000 }),
+    onAccountNews,
+  });
+  await silent.clock.advance(60_000);
+  expect(silent.api.services).toHaveLength(16);
+  expect(told).toEqual(['default/default PriceNotShown']);
+  await silent.manager.stop();
+});
+
+test('what was seen to cost something is in the status of the Account', async () => {
+  const fleet = await scriptedFleet(sixteen(), {
+    prepare: provider({ balanceMicros: 100_000_000, price: gpuHourMicros }),
+  });
+  await fleet.clock.advance(60_000);
+  const status = fleet.store.record(objectKey('Account', 'default', 'default'))?.status;
+  expect(status?.['prices']).toEqual([
+    {
+      region: 'standard',
+      geography: 'auto-7',
+      gpuCount: 1,
+      cpu: 8,
+      memoryGb: 32,
+      hourlyMicros: gpuHourMicros,
+      seenAt: expect.any(String),
+    },
+  ]);
+  await fleet.manager.stop();
+});

@@ -4,6 +4,8 @@ import { KubernetesError } from '../../src/kubernetes/index.ts';
 import { annotations, cleanupFinalizer } from '../../src/resources/index.ts';
 import {
   ClusterStore,
+  pricesSignature,
+  shownPrices,
   writeResolution,
   type ObjectRecord,
   type StoredObject,
@@ -334,6 +336,29 @@ test('the pin of an account lies in its object, and is there for the next proces
   const next = another();
   await observe([cluster.shown(account)], next);
   expect(next.identityPin('default/main')).toEqual({ id: 'who' });
+});
+
+test('the prices of an account lie in its status, and are there for the next process', async () => {
+  const account = 'Account/default/main';
+  const price = {
+    region: 'standard',
+    geography: 'europe',
+    demand: { storageGb: 10 },
+    gpuModel: undefined,
+    hourlyMicros: 1400,
+    at: 0,
+  };
+  await observe([cluster.add(account, 'uid-a')]);
+  const record = store.record(account);
+  if (!record) throw new Error('the store does not know it');
+  const prices = shownPrices([price]);
+  const signature = pricesSignature('default/main', prices, store.digestKey);
+  const status = { observedGeneration: 1, conditions: [], prices, pricesSignature: signature };
+  await store.save({ ...record, status });
+  const next = another();
+  await observe([cluster.shown(account)], next);
+  expect(next.prices('default/main')).toEqual([price]);
+  expect(next.prices('default/other')).toEqual([]);
 });
 
 test('a word that a person left on the object is found', async () => {

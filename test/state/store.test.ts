@@ -51,6 +51,45 @@ describe('the state file', () => {
     expect(state.store.recordOf('id-1')).toEqual(record);
   });
 
+  test('keeps what a request adds to the cost of an hour, and what things were seen to cost', async () => {
+    const file = temporaryFile('state.db');
+    const estimate = { estimateMicros: 972_000, basis: 'catalog', unknown: [] } as const;
+    const price = {
+      region: 'standard',
+      geography: 'europe',
+      demand: { storageGb: 10 },
+      gpuModel: undefined,
+      hourlyMicros: 1400,
+      at: 5,
+    };
+    {
+      using state = open(file);
+      await state.store.saveIntent(intentOf(trainer, 'key-1', { estimate }), recordOf(trainer));
+      await state.store.savePrices('default/default', [price]);
+    }
+    using state = open(file);
+    expect(state.store.openIntent(trainer)?.estimate).toEqual(estimate);
+    expect(state.store.prices('default/default')).toEqual([price]);
+    expect(readState(file, systemRandom, owner).prices('default/default')).toEqual([price]);
+  });
+
+  test('of 0.1.0 is read, with its open intents', async () => {
+    const file = temporaryFile('state.db');
+    const intent = intentOf(trainer, 'key-1', { outcome: 'unknown' });
+    {
+      using state = open(file);
+      await state.store.saveIntent(intent, recordOf(trainer));
+    }
+    const older = new Sqlite(file);
+    older.run('ALTER TABLE intents DROP COLUMN estimate');
+    older.run('DROP TABLE prices');
+    older.run('PRAGMA user_version = 2');
+    older.close();
+    using state = open(file);
+    expect(state.store.openIntent(trainer)).toEqual(intent);
+    expect(state.store.prices('default/default')).toEqual([]);
+  });
+
   test('a record of an older version is read, with what it lacks as in a new one', async () => {
     const file = temporaryFile('state.db');
     const record = recordOf(trainer, { externalId: 'id-1' });

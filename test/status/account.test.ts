@@ -30,6 +30,8 @@ function facts(read: { balanceMicros?: number; afterMs?: number; services?: numb
     },
     quotas: [{ resource: 'volumes', used: 1, limit: 50 }],
     payment: undefined,
+    prices: [],
+    pricesSignature: 'x',
   };
 }
 

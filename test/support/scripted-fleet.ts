@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import type { HttpReply, HttpRequest, Transport } from '../../src/api/index.ts';
 import { digestKey, systemRandom } from '../../src/base/index.ts';
 import type { DesiredSnapshot } from '../../src/desired/index.ts';
-import { Manager, type EnvironmentAccount } from '../../src/manager/index.ts';
+import { Manager, type ManagerOptions, type EnvironmentAccount } from '../../src/manager/index.ts';
 import { derivedUid } from '../../src/plan/index.ts';
 import type { PassResult } from '../../src/reconcile/index.ts';
 import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
@@ -196,6 +196,7 @@ export interface ScriptedFleetOptions {
   /** Default `manage`. */
   readonly mode?: 'manage' | 'preview';
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
+  readonly onAccountNews?: ManagerOptions['onAccountNews'];
   /** Before the manager starts. */
   readonly prepare?: (api: ScriptedApi) => void;
 }
@@ -237,6 +238,7 @@ export async function scriptedFleet(
     allowMassChange: false,
     mode: given.mode ?? 'manage',
     ...(given.onPass ? { onPass: given.onPass } : {}),
+    ...(given.onAccountNews ? { onAccountNews: given.onAccountNews } : {}),
     createTransport: api.createTransport,
   });
   await manager.start();

@@ -3,9 +3,10 @@
  * method in place of one of its own while a run lasts. The simulation has to find each of them.
  */
 import { decisions } from './decisions.ts';
+import { money } from './money.ts';
 import { storage } from './storage.ts';
 import { keys } from './keys.ts';
 import type { Mutant } from './tools.ts';
 import { wire } from './wire.ts';
 
-export const mutants: readonly Mutant[] = [...wire, ...storage, ...decisions, ...keys];
+export const mutants: readonly Mutant[] = [...wire, ...storage, ...decisions, ...money, ...keys];
