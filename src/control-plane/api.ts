@@ -38,7 +38,7 @@ export async function createApi(domain: Domain, parts: PublicServerParts): Promi
     services: new ListView(store.services, serviceJson),
     volumes: new ListView(store.volumes, volumeJson),
   };
-  accountRoutes(app, platform, views);
+  accountRoutes(app, platform, views, parts.traffic);
   serviceRoutes(app, platform, services, mutate);
   volumeRoutes(app, platform.quotas, volumes, views.volumes, mutate);
   templateRoutes(app, platform.quotas, new Templates(platform), mutate);

@@ -36,7 +36,7 @@ export const defaultTrafficLimits: TrafficLimits = {
   strangersPerSecond: 1000,
   answerBytesPerSecond: 64 * 1024 * 1024,
   requestsInFlight: 256,
-  unsentBytes: 64 * 1024 * 1024,
+  unsentBytes: 32 * 1024 * 1024,
   unsentBytesInAll: 256 * 1024 * 1024,
 };
 
@@ -99,11 +99,8 @@ export class Traffic {
   answer(accountId: string, bytes: number, response: ServerResponse): void {
     this.#answerBytes.spend(accountId, bytes);
     if (bytes < largeAnswerBytes) return;
-    const { unsentBytes, unsentBytesInAll } = this.#limits;
+    this.requireTaken(accountId, bytes);
     const share = this.#shareOf(accountId);
-    const isFirst = share.unsentBytes === 0;
-    const isTooMuch = share.unsentBytes + bytes > unsentBytes || this.#unsentBytes + bytes > unsentBytesInAll;
-    if (isTooMuch && !isFirst) throw tooMuch('too many bytes of answers to this account have not been read');
     share.unsentBytes += bytes;
     this.#unsentBytes += bytes;
     whenGone(response, () => {
@@ -111,6 +108,15 @@ export class Traffic {
       this.#unsentBytes -= bytes;
       this.#forgetUnused(accountId, share);
     });
+  }
+
+  /** Refuses with 429 an answer of so many bytes: to be asked before it is made. */
+  requireTaken(accountId: string, bytes: number): void {
+    const share = this.#shares.get(accountId);
+    if (bytes < largeAnswerBytes || !share || share.unsentBytes === 0) return;
+    const { unsentBytes, unsentBytesInAll } = this.#limits;
+    if (share.unsentBytes + bytes <= unsentBytes && this.#unsentBytes + bytes <= unsentBytesInAll) return;
+    throw tooMuch('too many bytes of answers to this account have not been read');
   }
 
   #shareOf(accountId: string): Share {

@@ -16,7 +16,7 @@ interface Line {
   next: number;
 }
 
-const turnMs = 10;
+const turnMs = 5;
 /** What the start of any work costs, so that work without measurable time counts, too. */
 const leastMs = 0.01;
 /** Lines of accounts that wait for nothing are forgotten beyond this number. */

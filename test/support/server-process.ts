@@ -49,6 +49,10 @@ export class ServerProcess {
     return this.#stderr;
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   get isRunning(): boolean {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
