@@ -22,6 +22,11 @@ export function plainText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= longestText ? value : undefined;
 }
 
+/** One of a set of words, in any case of letters. */
+export function word(value: unknown): string | undefined {
+  return plainText(value)?.toLowerCase();
+}
+
 export function anyText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
@@ -142,11 +147,14 @@ export function reference(value: unknown): string | null | undefined {
   return typeof id === 'string' ? id.toLowerCase() : undefined;
 }
 
+const commaSeparated = /^[A-Za-z_][\w.-]*(\s*,\s*[A-Za-z_][\w.-]*)*$/;
+
 /**
- * Names of variables: a list of texts (`NAME` or `NAME=…`) or of objects that have a name, or a map by name. The names
+ * Names of variables: a list of texts (`NAME` or `NAME=…`) or of objects that have a name, a map by name, or names with commas between. The names
  * of a list in which one entry can't be read are not known.
  */
 export function variableNames(value: unknown): string[] | undefined {
+  if (typeof value === 'string') return commaSeparated.test(value) ? value.split(/\s*,\s*/) : undefined;
   if (Array.isArray(value)) {
     const names = value.map((item: unknown) => {
       const name = isObject(item) ? firstText(item, ['name', 'key', 'variable']) : item;
@@ -187,9 +195,16 @@ export function reason(value: unknown): string | null | undefined {
   if (!isObject(value)) return typeof value === 'number' ? String(value) : undefined;
   if (Object.keys(value).length === 0) return null;
   const code = text(value['code'] ?? value['type']);
-  const said = firstText(value, ['message', 'reason', 'detail', 'details', 'description', 'error', 'title']);
+  const members = ['message', 'reason', 'detail', 'details', 'description', 'error', 'title'];
+  const said = firstText(value, members) ?? withinOne(value, members);
   const told = [code, said].filter((part) => part !== undefined && part !== '');
   return told.length > 0 ? told.join(': ') : undefined;
+}
+
+/** What a member that is an object itself says. */
+function withinOne(value: Readonly<Record<string, unknown>>, members: readonly string[]): string | undefined {
+  const inner = members.map((name) => value[name]).find(isObject);
+  return inner && firstText(inner, members);
 }
 
 /** Since 1973 a time in seconds is above the first, one in milliseconds above the second, one in microseconds above the third. */

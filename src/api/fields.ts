@@ -62,7 +62,7 @@ export const serviceFields: FieldReaders = {
 
 export const volumeFields: FieldReaders = {
   name: decides(form.text, 'a text'),
-  mode: decides(form.plainText, 'a text', mayBeNull),
+  mode: decides(form.word, 'a text', mayBeNull),
   serviceId: decides(form.reference, 'the id of a service', mayBeNull),
   status: decides(form.state, 'a text'),
   revision,
@@ -94,7 +94,11 @@ export const templateFields: FieldReaders = {
 export const registryFields: FieldReaders = {
   repository: decides(form.plainText, 'a text'),
   revision,
-  linkedServices: decides(readLinked, 'a list of services', mayBeNull),
+  linkedServices: decides(readLinked, 'a list of services', {
+    // How many there are says nothing of any of them.
+    decides: (value) => typeof value !== 'number',
+    ...mayBeNull,
+  }),
 };
 
 /** Ids, or records with one; a map of records by id. */

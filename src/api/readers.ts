@@ -38,6 +38,8 @@ interface Kind {
   readonly resource: string;
   readonly fields: FieldReaders;
   readonly identify: (id: unknown, reading: Reading) => string | undefined;
+  /** The member that may hold the fields. */
+  readonly within?: string;
 }
 
 /** Built-in templates need not have a UUID: they are never in a path. */
@@ -47,9 +49,15 @@ const templateId: Kind['identify'] = (id, reading) =>
 const kinds = {
   service: { resource: 'service', fields: serviceFields, identify: readId },
   volume: { resource: 'volume', fields: volumeFields, identify: readId },
-  template: { resource: 'template', fields: templateFields, identify: templateId },
+  template: { resource: 'template', fields: templateFields, identify: templateId, within: 'spec' },
   registry: { resource: 'registry', fields: registryFields, identify: readId },
 } satisfies Record<string, Kind>;
+
+/** Its fields, beside its id or within a member. */
+function spread({ within }: Kind, raw: Fields): Fields {
+  const inner = within === undefined ? undefined : raw[within];
+  return isObject(inner) ? { ...inner, ...raw } : raw;
+}
 
 /** Bare, or in a wrapper of the kind's name. */
 function oneOf<Value extends { readonly id: string }>(kind: Kind): Reader<Value> {
@@ -60,7 +68,7 @@ function oneOf<Value extends { readonly id: string }>(kind: Kind): Reader<Value>
       if (!raw) return new Misread('the body', `a ${resource}`, body, reading);
       const id = identify(raw['id'], reading);
       if (id === undefined) return new Misread('id', 'a UUID', raw['id'], reading);
-      return { ...readFields(resource, raw, fields, reading), id } as unknown as Value;
+      return { ...readFields(resource, spread(kind, raw), fields, reading), id } as unknown as Value;
     },
     subject: ({ id }) => id,
   };
@@ -81,7 +89,7 @@ function listOf<Item>(kind: Kind, raw: unknown, reading: Reading): wire.Shown<It
   const items: Item[] = [];
   const unidentified: wire.Unidentified<Item>[] = [];
   for (const entry of raw as unknown[]) {
-    const fields = isObject(entry) ? entry : {};
+    const fields = isObject(entry) ? spread(kind, entry) : {};
     const value = readFields(kind.resource, fields, kind.fields, reading);
     const id = kind.identify(fields['id'], reading);
     if (id === undefined) unidentified.push(withoutId(kind, entry, value, reading));

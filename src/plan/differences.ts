@@ -112,6 +112,15 @@ export function rememberedDigests(
   return { ...applied, ...digests, ...Object.fromEntries(asked) };
 }
 
+/** The name of a tier, in any case of letters. */
+export function regionField(desired: string, shown: string | null | undefined): Field {
+  return { name: 'region', path: 'region', desired, observed: shown ?? undefined, isAsGood: isSameRegion };
+}
+
+export function isSameRegion(one: unknown, other: unknown): boolean {
+  return String(one).toLowerCase() === String(other).toLowerCase();
+}
+
 /** Where a thing is to be. `auto` is any place. */
 export function geographyField(desired: string | undefined, shown: string | null | undefined): Field {
   const meets = (asked: unknown) => asked === 'auto' || (typeof shown === 'string' && asked === shown);

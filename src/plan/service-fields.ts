@@ -1,7 +1,7 @@
 /** The fields of a service as the planner compares them: what the spec asks for beside what is observed. */
 import type { wire } from '../api/index.ts';
 import { remoteName, type ContainerServiceSpec } from '../resources/index.ts';
-import { fieldDigests, geographyField, shownDigests, type Field } from './differences.ts';
+import { fieldDigests, geographyField, shownDigests, type Field, regionField } from './differences.ts';
 import { shownEnvironment } from './environment.ts';
 import { isSameImage } from './image-form.ts';
 import type { ServiceInputs } from './inputs.ts';
@@ -74,7 +74,7 @@ export function immutableFields(inputs: ServiceInputs, service: wire.Service | u
   const named = spec.adopt ? spec.serviceName : remoteName('ContainerService', inputs.object.name, spec);
   return [
     nameField(inputs, named, service?.name),
-    { name: 'region', path: 'region', desired: spec.region, observed: service?.region ?? undefined },
+    regionField(spec.region, service?.region),
     geographyField(spec.geography, service?.geography),
     storageField(spec, service && inputs.attachedVolume),
     { name: 'volumeId', path: 'storage.volumeId', desired: volumeId, observed: service?.volumeId },

@@ -13,7 +13,7 @@ import type { DigestKey } from '../base/index.ts';
 import { annotations, type ContainerServiceSpec } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import { dataLossConfirmed } from './course.ts';
-import type { Field } from './differences.ts';
+import { isSameRegion, type Field } from './differences.ts';
 import type { PlannedObject, VolumeInputs, VolumeView } from './inputs.ts';
 import { unusableReason } from './seen.ts';
 
@@ -94,7 +94,7 @@ export function namedVolume(
 }
 
 function elsewhere(volume: wire.Volume, region: string): VolumeView | undefined {
-  if (volume.region === undefined || volume.region === region) return undefined;
+  if (isSameRegion(volume.region ?? region, region)) return undefined;
   const message = `volume ${volume.id} is in the region ${volume.region}, and the service is for ${region}; a volume can only be used in its own region`;
   return { kind: 'problem', reason: 'InvalidReference', message, path: ['spec', 'region'] };
 }
@@ -127,10 +127,12 @@ export function ownsStorage(
   const { storage } = spec;
   if (storage?.volumeGb !== undefined && storage.volumeMode !== 'independent') return true;
   if (!service) return false;
+  // What we made has the storage that it was made with: volumes are attached at a creation only (§2).
+  const isFound = spec.adopt !== undefined;
   return [...volumes].some((volume) => {
     const { id } = volume;
     const isAttached = volume.serviceId === service.id || (id !== undefined && id === service.volumeId);
-    const mayBe = isAttached || hidesAttachment(volume);
+    const mayBe = isAttached || (isFound && hidesAttachment(volume));
     return mayBe && volume.mode !== 'independent' && (id === undefined || !isManaged(id));
   });
 }

@@ -18,7 +18,14 @@ import type { RefusalMeaning, wire } from '../api/index.ts';
 import { annotations, remoteName } from '../resources/index.ts';
 import type { Refusal } from '../state/index.ts';
 import { dataLossConfirmed, hasVanished, planCourse, proceed } from './course.ts';
-import { compareFields, fieldDigests, geographyField, shownDigests, type Field } from './differences.ts';
+import {
+  compareFields,
+  fieldDigests,
+  geographyField,
+  shownDigests,
+  type Field,
+  regionField,
+} from './differences.ts';
 import { holdForMassDrift } from './drift-brake.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
 import { readVolumeMark, volumeMark, volumeMarkId, withVolumeMark } from './ownership.ts';
@@ -315,7 +322,7 @@ function fieldsOf(inputs: VolumeInputs, volume: wire.Volume | undefined): Field[
   const { spec } = inputs.object;
   return [
     { name: 'volumeName', path: 'volumeName', ...nameField(inputs, volume) },
-    { name: 'region', path: 'region', desired: spec.region, observed: volume?.region ?? undefined },
+    regionField(spec.region, volume?.region),
     geographyField(spec.geography, volume?.geography),
     {
       name: 'sizeGb',

@@ -37,6 +37,7 @@ describe('a field that only informs', () => {
     ['error', { message: 'no GPU' }, 'no GPU'],
     ['error', { code: 'OOM', message: 'killed' }, 'OOM: killed'],
     ['error', ['one', { message: 'two' }], 'one; two'],
+    ['error', { type: 'launch', detail: { reason: 'no such image' } }, 'launch: no such image'],
     ['error', {}, null],
     ['error', false, null],
     ['error', true, undefined],
@@ -46,6 +47,8 @@ describe('a field that only informs', () => {
     ['environmentNames', [{ name: 'MODE' }, { key: 'LEVEL' }], ['MODE', 'LEVEL']],
     ['environmentNames', { MODE: null, LEVEL: '***' }, ['MODE', 'LEVEL']],
     ['environmentNames', ['MODE=***'], ['MODE']],
+    ['environmentNames', 'MODE, LEVEL', ['MODE', 'LEVEL']],
+    ['environmentNames', 'none at all!', undefined],
     ['environmentNames', ['MODE', 3], undefined],
     ['environmentNames', 2, undefined],
     ['command', 'python train.py', 'python train.py'],
@@ -242,3 +245,23 @@ function shownService(fields: object) {
   if (!service) throw new Error('it was not identified');
   return { items, service };
 }
+
+test('a template may keep its specification in a field of its own', () => {
+  const spec = { name: 'base', image: 'ghcr.io/acme/base:1', command: ['run'], httpPort: 80 };
+  const shown = read(readers.templates, { templates: [{ id, revision: 3, spec }] });
+  expect(shown.items).toMatchObject([{ id, revision: 3, ...spec }]);
+});
+
+test.each(['INDEPENDENT', 'Independent'])(
+  'the mode of a volume is known in any case of letters: %s',
+  (mode) => {
+    const { volumes } = read(readers.account, account({ volumes: [{ id, mode }] }));
+    expect(volumes).toMatchObject([{ mode: 'independent' }]);
+  },
+);
+
+test('a registry that only counts its services is as usable as one that does not show them', () => {
+  const { items } = read(readers.registries, { registries: [{ id, revision: 1, linkedServices: 2 }] });
+  expect(items[0]?.linkedServices).toBeUndefined();
+  expect(items[0]?.unreadable?.some(({ decides }) => decides)).toBe(false);
+});

@@ -53,6 +53,8 @@ export interface Dialect {
   readonly costs?: Readonly<Record<string, string>>;
   /** It hides a field that requests set: what became of one that was never answered, only a person can tell. */
   readonly hides?: true;
+  /** Why a service is in `error` can't be told. */
+  readonly hidesErrors?: true;
   /** Why the simulation does not draw it, although it only changes answers. */
   readonly notSimulated?: string;
 }

@@ -77,9 +77,13 @@ export function documents({ webImage, apiMode, volumeGb, workerCpu }: Wanted): R
     }),
     'ContainerService/job': service('job', { image: 'ghcr.io/acme/job:1', command: ['train'] }),
     'ContainerService/naps': service('naps', { image: 'ghcr.io/acme/naps:1', sleepAfterMinutes: 2 }),
+    [broken]: service('broken', { image: 'ghcr.io/broken/app:1' }),
     'ProtectedTask/epoch': document('ProtectedTask', 'epoch', { serviceRef: { name: 'job' } }),
   };
 }
+
+/** Its image can't be had: it comes to be in `error`, and says why. */
+export const broken = 'ContainerService/broken';
 
 export const services = ['api', 'web', 'worker', 'job', 'naps'] as const;
 

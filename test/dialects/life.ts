@@ -18,8 +18,8 @@ import { desiredOf } from '../support/desired.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { stateIdentity } from '../support/scripted-fleet.ts';
-import type { Dialect } from './dialect.ts';
-import { access, differences, documents, first, type Wanted } from './fleet.ts';
+import type { Dialect, Held } from './dialect.ts';
+import { access, broken, differences, documents, first, type Wanted } from './fleet.ts';
 import type { Json } from './provider/conduct.ts';
 import { apiKey, Provider } from './provider/provider.ts';
 import { rendered } from './render.ts';
@@ -174,8 +174,8 @@ class FleetLife {
 
   /** It says that it can't go. */
   #staying(key: string): boolean {
-    const name = key.split('/').at(-1);
-    return (this.#dialect.stays ?? []).some((each) => each.split(' ')[1] === name);
+    const [kind, , name] = key.split('/');
+    return (this.#dialect.stays ?? []).length > 0 && this.#held.has(`${kind}/${name}`);
   }
 
   async #until(name: string, open: () => readonly string[]): Promise<void> {
@@ -297,7 +297,8 @@ class FleetLife {
 
   /** Each object is Ready in its latest generation, or is held with the reason that is expected. */
   #unsettled(): string[] {
-    const { held = {} } = this.#dialect;
+    const { held: others = {} } = this.#dialect;
+    const held: Held = { [broken]: 'ServiceError', ...others };
     return [...this.#store.records()].flatMap(({ key, generation, status }) => {
       const ready = status?.conditions.find(({ type }) => type === 'Ready');
       const [kind, , name] = key.split('/') as [string, string, string];
@@ -306,7 +307,9 @@ class FleetLife {
         status?.observedGeneration === generation &&
         (expected === undefined
           ? ready?.status === 'True'
-          : ready?.status === 'False' && ready.reason === expected);
+          : ready?.status === 'False' &&
+            ready.reason === expected &&
+            (this.#dialect.hidesErrors ?? tells(key, ready.message)));
       return isSettled ? [] : [`${key} says ${ready?.status} ${ready?.reason}: ${ready?.message}`];
     });
   }
@@ -372,4 +375,9 @@ class FleetLife {
     }
     throw new Error(`${method} ${path} was not accepted`);
   }
+}
+
+/** Whether it says what failed, in the provider's words. */
+function tells(key: string, message: string): boolean {
+  return !key.endsWith('/broken') || message.includes('could not be pulled');
 }

@@ -29,14 +29,17 @@ const service = {
   'service and volume error': {
     section: '§2 gaps',
     stated: '`error` of a volume is a known field; no type',
-    accepted: 'a text; `{code, message}`; a list of these; `false`, `""`, `[]`, `{}` and null for none',
+    accepted:
+      'a text; `{code, message}`; a list of these; `false`, `""`, `[]`, `{}` and null for none; not shown',
+    refused:
+      'to look for the reason elsewhere: a service in `error` without `error` says that it is in error, and not why',
   },
   'names of environment variables': {
     section: '§2 Service',
     stated: '"names of environment variables (values are not returned)"; neither key nor type',
     accepted:
-      '`environmentNames`, `environment`, `environmentVariables`, `envNames`, `env`; a list of texts or of objects with a `name`, or a map by name, in any order; not shown at all. Variables that the provider adds to everything are no drift',
-    refused: 'one text with several names: read as not shown',
+      '`environmentNames`, `environment`, `environmentVariables`, `envNames`, `env`; a list of texts or of objects with a `name`, or a map by name, in any order; one text with commas between; not shown at all. Variables that the provider adds to everything are no drift',
+    refused: 'a form in which our own mark can be seen and not read: `AnswerUnreadable`',
   },
   'service command': {
     section: '§2 create spec',
@@ -77,7 +80,8 @@ const service = {
     stated: '`image` is a text, "image reference"',
     accepted:
       'the full form of the reference (registry, `library/`, tag `latest`), a digest behind the tag, and whatever the answer to the very request showed that set it',
-    refused: 'an image in another type: the service says `Unreadable`, and nothing is done with it',
+    refused:
+      'an image in another type: the service says `AnswerUnreadable`, and nothing is done with it, deletion included',
   },
   'sleep policy': {
     section: '§2 create spec, §4 sleep',
@@ -132,7 +136,7 @@ const shared = {
     accepted:
       "what one entry can't be read for is told of that entry; all others go on. An entry without a readable id makes its list incomplete: nothing is concluded from what such a list does not show",
     refused:
-      'to act on the odd entry itself: `Unreadable`, with the field, what was found and what was expected',
+      'to act on the odd entry itself: `AnswerUnreadable`, with the field, what was found and what was expected',
   },
 } as const satisfies Record<string, Silence>;
 
@@ -172,7 +176,7 @@ const lists = {
     accepted:
       'fields beside id and revision or within `spec`; defaults shown or not; `builtIn` in any form or missing: what the catalog lists, too, is built in',
     refused:
-      "to replace a template of which a field can't be read: the replacement would lose it (`Unreadable`)",
+      "to replace a template of which a field can't be read: the replacement would lose it (`AnswerUnreadable`)",
   },
   'keys of a template specification': {
     section: '§2 Template',
@@ -185,7 +189,7 @@ const lists = {
     section: '§2 gaps',
     stated: '"lists linked services"; fields are not shown',
     accepted:
-      'ids, objects, a map by id, a number, another key; the repository in any case, or not shown: then an entry is known by its id',
+      'ids, objects, a map by id, a number, another key; the repository as a text in any case of letters, or not shown: then an entry is known by its id',
     refused:
       'to guess the linked services: the API refuses a deletion that is too early by itself (§3 rule 6)',
   },

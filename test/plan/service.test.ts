@@ -540,6 +540,13 @@ describe('immutable fields', () => {
     },
   );
 
+  test('the name of a tier is known in any case of letters', () => {
+    expect(said(servicePlan({ before: 'nothing', service: aService({ region: 'STANDARD' }) }))).toBe(
+      'in-sync',
+    );
+    expect(said(servicePlan({ service: aService({ region: 'STANDARD' }) }))).toBe('in-sync');
+  });
+
   test.each(['trainer2', 'other'])('a name that is no form of ours is another name: %s', (name) => {
     const plan = servicePlan({ before: 'nothing', service: aService({ name }) });
     expect(plan).toMatchObject({ reason: 'ImmutableFieldChanged', path: ['spec', 'serviceName'] });

@@ -27,6 +27,8 @@ import {
 } from '../support/plan.ts';
 
 // COVERAGE 36, 51
+const otherId = '33333333-3333-4333-8333-333333333333';
+
 describe('a service owns storage', () => {
   const service = aService({});
   const attached = (mode: string | null | undefined) => [aVolume({ serviceId: service.id, mode })];
@@ -40,6 +42,19 @@ describe('a service owns storage', () => {
     expect(ownsStorage(aSpec(), service, attached('independent'), nobody)).toBe(false);
     expect(ownsStorage(aSpec(), service, attached(undefined), () => true)).toBe(false);
     expect(ownsStorage(aSpec(), service, [aVolume({ mode: 'service' })], nobody)).toBe(false);
+  });
+
+  test('maybe, when it was adopted and whose storage another volume is could not be read', () => {
+    const hidden = {
+      field: 'serviceId',
+      found: 'a number: 9',
+      expected: 'the id of a service',
+      decides: true,
+    };
+    const odd = { ...aVolume({ id: otherId, mode: 'service' }), serviceId: undefined, unreadable: [hidden] };
+    expect(ownsStorage(aSpec({ adopt: { id: service.id } }), service, [odd], nobody)).toBe(true);
+    // One that we made has the storage that it was made with.
+    expect(ownsStorage(aSpec(), service, [odd], nobody)).toBe(false);
   });
 
   test('when it was created with storage that is not independent, seen or not', () => {

@@ -135,13 +135,29 @@ const errors: readonly Dialect[] = [
     name: 'error-object',
     silence: 'service and volume error',
     plays: '`{code, message}`, also when nothing is wrong',
-    ...service((record) => ({ ...record, error: { code: null, message: null } })),
+    ...service((record) => ({
+      ...record,
+      error: { code: record.error === null ? null : 'ImagePull', message: record.error },
+    })),
   },
   {
     name: 'error-list',
     silence: 'service and volume error',
     plays: 'a list, which is empty when nothing is wrong',
     ...service((record) => ({ ...record, error: record.error === null ? [] : [record.error] })),
+  },
+  {
+    name: 'error-nested',
+    silence: 'service and volume error',
+    plays: '`{type, detail: {reason}}`',
+    ...service(field('error', (reason) => ({ type: 'launch', detail: { reason } }))),
+  },
+  {
+    name: 'error-hidden',
+    silence: 'service and volume error',
+    plays: 'not shown',
+    hidesErrors: true,
+    ...service(without('error')),
   },
   {
     name: 'error-false',

@@ -114,8 +114,13 @@ const forms: readonly Dialect[] = [
   {
     name: 'image-object',
     silence: 'form of an image',
-    plays: '`{reference}`',
-    ...service(field('image', (reference) => ({ reference }))),
+    plays: '`{reference}` for one of our services',
+    held: { 'ContainerService/worker': 'AnswerUnreadable' },
+    stays: ['service worker'],
+    notSimulated: 'what decides and can not be read holds the object',
+    ...service((record) =>
+      record.name === 'worker' ? { ...record, image: { reference: record.image } } : record,
+    ),
   },
   {
     name: 'image-hidden',
@@ -127,6 +132,7 @@ const forms: readonly Dialect[] = [
   {
     name: 'only-known-fields',
     hides: true,
+    hidesErrors: true,
     silence: 'fields of a service that are not named',
     plays: 'nothing but the id and the fields that §2 names',
     ...service(({ id, state, revision, resources, geography, endpoint, environmentNames }) => ({
@@ -248,6 +254,12 @@ const forms: readonly Dialect[] = [
         record,
       ),
     ),
+  },
+  {
+    name: 'adds-variables-later',
+    silence: 'names of environment variables',
+    plays: 'begins to add `PORT` and `HOSTNAME` to everything when the fleet has been there for a while',
+    conduct: { adds: { names: ['PORT', 'HOSTNAME'], fromMs: 60_000 } },
   },
   {
     name: 'adds-variables',

@@ -140,6 +140,12 @@ const volumes: readonly Dialect[] = [
     ...volume(field('name', (name) => `${name}-x7f2`)),
   },
   {
+    name: 'volume-name-upper-case',
+    silence: 'form of a name',
+    plays: 'names of volumes in upper case',
+    ...volume(field('name', (name) => name.toUpperCase())),
+  },
+  {
     name: 'volume-name-hidden',
     silence: 'form of a name',
     plays: 'volumes without names',
@@ -242,6 +248,9 @@ const registries: readonly Dialect[] = [
     name: 'registry-repository-parts',
     silence: 'registry metadata',
     plays: '`repository` as `{host, path}`',
+    held: { 'ImageRegistry/images': 'AnswerUnreadable' },
+    stays: ['registry ghcr.io/secret/app'],
+    notSimulated: 'what decides and can not be read holds the object',
     ...registry(
       field('repository', (repository) => {
         const [host, ...path] = repository.split('/');

@@ -24,6 +24,9 @@ export interface Conduct {
   readonly patchRestarts: boolean;
   /** What each change adds to a revision. */
   readonly revisionStep: number;
+  /** Of what can't be launched: images with this text in their name. */
+  readonly brokenImages: string;
+  readonly brokenReason: string;
   /** Whether steps of the lifecycle advance it, too. */
   readonly stepsAdvanceRevision: boolean;
   readonly firstRevision: number;
@@ -61,6 +64,8 @@ export const plainConduct: Conduct = {
   keepsDeletedMs: 0,
   patchRestarts: true,
   revisionStep: 1,
+  brokenImages: '/broken/',
+  brokenReason: 'the image could not be pulled',
   stepsAdvanceRevision: false,
   firstRevision: 1,
   repeatedKey: 'answer',

@@ -2,7 +2,7 @@
 import type { Conduct, Json } from './conduct.ts';
 import type { Registry, Service, Template, Volume } from './records.ts';
 
-export function serviceOf(service: Service, { stopShows, adds }: Conduct, nowMs: number): Json {
+export function serviceOf(service: Service, { stopShows, adds, brokenReason }: Conduct, nowMs: number): Json {
   const { id, name, state, revision, resources, region, geography, image, command, httpPort } = service;
   const { environment, volumeId, sleepAfterMinutes, createdAtMs } = service;
   const isUp = state === 'running';
@@ -23,7 +23,7 @@ export function serviceOf(service: Service, { stopShows, adds }: Conduct, nowMs:
     volumeId,
     sleepAfterMinutes,
     hourlyMicros: isUp ? 120_000 : 0,
-    error: null,
+    error: state === 'error' ? brokenReason : null,
     createdAt: createdAtMs,
   };
 }

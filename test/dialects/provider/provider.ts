@@ -147,10 +147,16 @@ export class Provider {
     if (part === undefined)
       return answer(200, { service: serviceOf(this.#known(services, id), this.conduct, this.#nowMs()) });
     const service = this.#known(records.services, id);
-    if (part === 'events')
-      return answer(200, { events: [{ message: 'created', created_at: service.createdAtMs }] });
+    if (part === 'events') return answer(200, { events: this.#events(service) });
     if (part === 'activity') return answer(200, { activities: [...service.activities].map(activityOf) });
     throw new Refused(this.conduct.unknownId);
+  }
+
+  /** §6: newest first. */
+  #events({ state, createdAtMs }: Service): Json[] {
+    const failed = { message: `launch failed: ${this.conduct.brokenReason}`, created_at: createdAtMs + 1000 };
+    const created = { message: 'created', created_at: createdAtMs };
+    return state === 'error' ? [failed, created] : [created];
   }
 
   #lagging(lagMs: number) {
@@ -434,12 +440,12 @@ export class Provider {
   // ---- steps -----------------------------------------------------------------------------------------
 
   #launch(service: Service): void {
-    const { queueMs, stepMs } = this.conduct;
+    const { queueMs, stepMs, brokenImages } = this.conduct;
     const nowMs = this.#nowMs();
     service.state = queueMs > 0 ? 'queued' : 'provisioning';
     service.next = [
       ...(queueMs > 0 ? [{ atMs: nowMs + queueMs, state: 'provisioning' }] : []),
-      { atMs: nowMs + queueMs + stepMs, state: 'running' },
+      { atMs: nowMs + queueMs + stepMs, state: service.image.includes(brokenImages) ? 'error' : 'running' },
     ];
   }
 
