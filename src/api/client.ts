@@ -22,6 +22,8 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** Read before every request, so that a rotated key is used at once. */
   readonly credential: () => Sensitive<string> | undefined;
+  /** The header that carries it; `Authorization` unless given. */
+  readonly credentialsHeader?: string | undefined;
   readonly transport: Transport;
   readonly limiter: Limiter;
   readonly clock: Clock;
@@ -64,6 +66,12 @@ interface Call<Value> {
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const mostSpellings = 20_000;
+
+/** §5.2: `Authorization: Bearer KEY`; in any other header the key as it is. */
+function credentialHeader(credential: Sensitive<string>, name = 'authorization'): Record<string, string> {
+  const header = name.toLowerCase();
+  return { [header]: header === 'authorization' ? `Bearer ${credential.reveal()}` : credential.reveal() };
+}
 
 export class ControlApi {
   readonly #options: ClientOptions;
@@ -349,7 +357,9 @@ export class ControlApi {
         headers: {
           accept: call.text ? 'text/plain, */*' : 'application/json',
           ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(call.public || !credential ? {} : { authorization: `Bearer ${credential.reveal()}` }),
+          ...(call.public || !credential
+            ? {}
+            : credentialHeader(credential, this.#options.credentialsHeader)),
           ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
         },
         body: call.body === undefined ? undefined : JSON.stringify(call.body),

@@ -82,8 +82,8 @@ export async function connected<Result>(
     const metrics = createMetrics();
     const limiter = new Limiter({ account: key, ...spec.requests }, context.clock, metrics);
     const baseUrl = spec.url.replace(/\/+$/, '');
-    const { refusals } = spec;
-    const shared = { transport, limiter, clock: context.clock, metrics, refusals };
+    const { refusals, credentialsHeader } = spec;
+    const shared = { transport, limiter, clock: context.clock, metrics, refusals, credentialsHeader };
     const api = new ControlApi({ baseUrl, credential, ...shared });
     return { key, namespace, name, spec, api };
   });

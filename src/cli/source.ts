@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Sensitive, UserError } from '../base/index.ts';
 import { createFileSource, readFolder, type DesiredSource } from '../desired/index.ts';
 import type { EnvironmentAccount } from '../manager/index.ts';
-import { baseAddressProblem } from '../resources/index.ts';
+import { baseAddressProblem, credentialsHeaderProblem } from '../resources/index.ts';
 import type { Context } from './context.ts';
 import type { FleetFlags } from './options.ts';
 
@@ -21,7 +21,7 @@ export function openSource(
   };
 }
 
-/** FLEETKEEPER_API_URL, and FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE; never an argument. */
+/** FLEETKEEPER_API_URL, FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE, and FLEETKEEPER_API_KEY_HEADER; never an argument. */
 export function environmentAccount({ environment }: Context): EnvironmentAccount {
   const url = environment['FLEETKEEPER_API_URL'] || undefined;
   if (url !== undefined) {
@@ -29,10 +29,20 @@ export function environmentAccount({ environment }: Context): EnvironmentAccount
     if (problem)
       throw new UserError(`FLEETKEEPER_API_URL ${problem}`, 'set it to the base address of the API');
   }
+  const credentialsHeader = environment['FLEETKEEPER_API_KEY_HEADER'] || undefined;
+  const headerProblem =
+    credentialsHeader === undefined ? undefined : credentialsHeaderProblem(credentialsHeader);
+  if (headerProblem !== undefined) {
+    throw new UserError(
+      `FLEETKEEPER_API_KEY_HEADER: ${JSON.stringify(credentialsHeader)} ${headerProblem}`,
+      'set it to the header in which the provider expects the key, or leave it out for Authorization: Bearer KEY',
+    );
+  }
   const key = environment['FLEETKEEPER_API_KEY'];
   const keyFile = environment['FLEETKEEPER_API_KEY_FILE'];
   return {
     url,
+    credentialsHeader,
     apiKey: () => {
       if (key) return new Sensitive(key);
       return keyFile ? readKeyFile(keyFile).key : undefined;

@@ -19,6 +19,8 @@ import { annotations, objectKey, originOf, type AccountSpec } from '../resources
 /** What the environment says: used where no document does. */
 export interface EnvironmentAccount {
   readonly url: string | undefined;
+  /** The header that carries the key; `Authorization` unless given. */
+  readonly credentialsHeader?: string | undefined;
   /** Read anew at each use, so that a rotated key file is noticed. */
   readonly apiKey: () => Sensitive<string> | undefined;
   /** Why there is none although it was said where it is. */

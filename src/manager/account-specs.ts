@@ -25,15 +25,19 @@ export function accountSpecs(
     wanted.set(`${object.namespace}/${object.name}`, { spec, origin });
   }
   if (environment.url !== undefined && !wanted.has(environmentKey)) {
-    wanted.set(environmentKey, { spec: environmentSpec(environment.url), origin: { kind: 'environment' } });
+    wanted.set(environmentKey, {
+      spec: environmentSpec(environment.url, environment.credentialsHeader),
+      origin: { kind: 'environment' },
+    });
   }
   return wanted;
 }
 
-function environmentSpec(url: string): AccountSpec {
+function environmentSpec(url: string, credentialsHeader: string | undefined): AccountSpec {
   return {
     url,
     insecure: false,
+    ...(credentialsHeader === undefined ? {} : { credentialsHeader }),
     requests: { perSecond: 5, burst: 10, concurrency: 4 },
     pollSeconds: 15,
   };

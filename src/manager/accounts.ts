@@ -188,16 +188,22 @@ export class AccountRegistry implements Accounts {
     return goesOn ? before.handle.spec : wanted.spec;
   }
 
-  #make(name: string, spec: AccountSpec, wanted: WantedAccount, before: Entry | undefined): Entry {
-    const { origin } = wanted;
-    const { createTransport, clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
-    const { perSecond, burst, concurrency } = spec.requests;
-    const transport = createTransport(clock);
-    const limits = { account: name, perSecond, burst, concurrency };
-    const door = `${name} ${spec.url}`;
+  #limiterOf(account: string, { requests }: AccountSpec, door: string): Limiter {
+    const { clock, metrics } = this.#options;
+    const { perSecond, burst, concurrency } = requests;
+    const limits = { account, perSecond, burst, concurrency };
     const limiter = this.#limiters.get(door) ?? new Limiter(limits, clock, metrics);
     this.#limiters.set(door, limiter);
     limiter.configure(limits);
+    return limiter;
+  }
+
+  #make(name: string, spec: AccountSpec, wanted: WantedAccount, before: Entry | undefined): Entry {
+    const { origin } = wanted;
+    const { createTransport, clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
+    const transport = createTransport(clock);
+    const door = `${name} ${spec.url}`;
+    const limiter = this.#limiterOf(name, spec, door);
     const isSameApi = before?.origin.kind === origin.kind && before.handle.spec.url === spec.url;
     const account = () => ({ spec, origin, retired: this.#retired.get(name)?.identity === identity });
     const declared = { account: wanted };
@@ -228,6 +234,7 @@ export class AccountRegistry implements Accounts {
       metrics,
       trust: identity,
       refusals: spec.refusals,
+      credentialsHeader: spec.credentialsHeader,
       ...(mayAct ? { mayAct } : {}),
     });
     let ledger: AccountSnapshot['ledger'] = [];

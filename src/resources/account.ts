@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { withRules } from './constraints.ts';
+import { credentialsHeader } from './credentials-header.ts';
 import { dataKey, kindSchema, objectName } from './fields.ts';
 import { declaredPrices } from './prices.ts';
 import { refusalRules } from './refusals.ts';
@@ -64,6 +65,7 @@ const accountSpec = withRules(
         })
         .optional()
         .describe('Where the API key is; default the key that the manager was given in its environment.'),
+      credentialsHeader,
       requests: z
         .strictObject({
           perSecond: z.number().positive().max(1000).default(5).describe('The most requests per second.'),

@@ -1,4 +1,5 @@
 export { baseAddressProblem, isLoopback, type AccountSpec } from './account.ts';
+export { credentialsHeaderProblem } from './credentials-header.ts';
 export * from './conditions.ts';
 export { listOf, rulesKeyword, type CelRule } from './constraints.ts';
 export { beaconPrefix, type ContainerServiceSpec, type EnvironmentEntry } from './container-service.ts';

@@ -4,7 +4,16 @@ export type { Logger } from 'pino';
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** Members that hold secrets by their name, wherever a caller may have put them. */
-const secretMembers = ['authorization', 'apiKey', 'password', 'environment', 'env', 'value', 'token'];
+const secretMembers = [
+  'authorization',
+  'headers',
+  'apiKey',
+  'password',
+  'environment',
+  'env',
+  'value',
+  'token',
+];
 
 /**
  * JSON lines on stderr (results own stdout). Messages are constants with keys; secrets are kept out by

@@ -316,6 +316,25 @@ describe('what is on the wire', () => {
     expect(headers).not.toHaveProperty('idempotency-key');
   });
 
+  // COVERAGE 80
+  test.each([
+    ['X-Api-Key', 'x-api-key', 'key-of-alice'],
+    ['AUTHORIZATION', 'authorization', 'Bearer key-of-alice'],
+  ])('the credential may be in another header: %s', async (given, name, value) => {
+    await using other = await serve(reply(200, account));
+    await using server = await serve(
+      reply(307, errorForm('moved'), { location: `${other.url}/api/account` }),
+    );
+    await using client = clientOf(server.url, 'key-of-alice', given);
+    const outcomes = [await client.api.account(), await create(client.api), await client.api.catalog()];
+    expect(server.requests.map(({ headers }) => headers[name])).toEqual([value, value, undefined]);
+    expect(
+      server.requests.some(({ headers }) => name !== 'authorization' && 'authorization' in headers),
+    ).toBe(false);
+    expect(other.requests).toEqual([]);
+    expect(JSON.stringify(outcomes)).not.toContain('key-of-alice');
+  });
+
   // COVERAGE 1
   test('the catalog is asked for without a credential', async () => {
     await using server = await serve(reply(200, {}));

@@ -132,7 +132,11 @@ export interface Client extends AsyncDisposable {
 }
 
 /** A client of `baseUrl` that may send as fast as it likes. */
-export function clientOf(baseUrl: string, apiKey: string | null = 'key-of-alice'): Client {
+export function clientOf(
+  baseUrl: string,
+  apiKey: string | null = 'key-of-alice',
+  credentialsHeader?: string,
+): Client {
   const clock = new ManualClock();
   const metrics = createMetrics();
   const transport = createTransport(clock);
@@ -140,6 +144,7 @@ export function clientOf(baseUrl: string, apiKey: string | null = 'key-of-alice'
   const api = new ControlApi({
     baseUrl,
     credential: () => (apiKey === null ? undefined : new Sensitive(apiKey)),
+    credentialsHeader,
     transport,
     limiter: new Limiter(limits, clock, metrics),
     clock,

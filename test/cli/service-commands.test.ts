@@ -105,6 +105,14 @@ describe('what goes wrong', () => {
     [{}, 'set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY'],
     [{ FLEETKEEPER_API_URL: 'http://127.0.0.1:1' }, 'set FLEETKEEPER_API_KEY, or FLEETKEEPER_API_KEY_FILE'],
     [{ FLEETKEEPER_API_URL: 'api.example.com', FLEETKEEPER_API_KEY: 'key' }, 'set it to the base address'],
+    [
+      {
+        FLEETKEEPER_API_URL: 'http://127.0.0.1:1',
+        FLEETKEEPER_API_KEY: 'key',
+        FLEETKEEPER_API_KEY_HEADER: 'Host',
+      },
+      'FLEETKEEPER_API_KEY_HEADER: "Host" has a meaning of its own',
+    ],
   ])('for lack of settings (%j) says which', async (environment, advice) => {
     const { code, stderr } = await run(['logs', 'front'], { environment });
     expect(code).toBe(1);

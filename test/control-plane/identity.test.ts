@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SignJWT, UnsecuredJWT, exportJWK, exportSPKI, generateKeyPair, type JWK } from 'jose';
@@ -6,6 +7,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest
 import type { IdentityConfig } from '../../src/control-plane/config.ts';
 import { IdTokens } from '../../src/control-plane/id-tokens.ts';
 import { defaultConfig } from '../../src/control-plane/main.ts';
+import { clientOf } from '../api/support.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { accounts, key, startWorld, trainer, type World, type WorldOptions } from './support.ts';
 
@@ -264,6 +266,20 @@ test('a header of its own carries the token alone, and an API key wins over it',
   expect(await call({ authorization: `Bearer ${await token()}` })).toMatchObject({
     error: { code: 'unauthenticated' },
   });
+});
+
+// COVERAGE 80
+test('our own client sends it there: `credentialsHeader` of an Account', async () => {
+  await using plane = await world({ header: 'x-id-token' });
+  await using client = clientOf(plane.url, await token(), 'X-Id-Token');
+  expect(await client.api.account()).toMatchObject({ kind: 'applied' });
+  const created = await client.api.createVolume(
+    { name: 'data', region: 'standard', sizeGb: 10 },
+    randomUUID(),
+  );
+  expect(created).toMatchObject({ kind: 'applied', value: { name: 'data' } });
+  await using bearer = clientOf(plane.url, await token());
+  expect(await bearer.api.account()).toMatchObject({ kind: 'refused', status: 401 });
 });
 
 describe('the keys of the provider', () => {

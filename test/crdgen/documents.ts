@@ -82,6 +82,22 @@ export const refused: readonly (readonly [ManagedKind, Fields, string])[] = [
     ] as const
   ).map(([url, message]) => ['Account', { url }, message] as const),
   ['Account', { prices: [{ region: 'standard' }] }, 'needs at least one price'],
+  ['Account', { refusals: [{ meaning: 'Validation' }] }, 'needs codes, messages or statuses'],
+  ['Account', { refusals: [{ meaning: 'Validation', statuses: [500] }] }, 'a refusal has a status'],
+  ...['X Api Key', 'X-Api-Key:', 'Schlüssel'].map(
+    (name) => ['Account', { credentialsHeader: name }, 'must be the name of a header'] as const,
+  ),
+  ...[
+    'Host',
+    'content-length',
+    'Content-Type',
+    'IDEMPOTENCY-KEY',
+    'Cookie',
+    'Connection',
+    'Transfer-Encoding',
+    'Proxy-Authorization',
+    'X-Forwarded-For',
+  ].map((name) => ['Account', { credentialsHeader: name }, 'can not carry a key'] as const),
   ['Account', { prices: [{ region: 'standard', hourlyMicros: 5 }] }, 'hourlyMicros goes with resources only'],
 ];
 
@@ -126,6 +142,14 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
       [{ region: 'standard', gpuHourMicros: 2 ** 53 }],
       [{ region: 'standard', gpuHourMicros: 0.5 }],
     ],
+    refusals: [
+      [],
+      [{ meaning: 'CapacityUnavailable', codes: ['e-1'], messages: ['x'], statuses: [409, 503] }],
+      [{ meaning: 'Applied', codes: ['e-1'] }],
+      [{ meaning: 'Validation', codes: [] }],
+      [{ meaning: 'Validation', statuses: [200] }],
+    ],
+    credentialsHeader: ['Authorization', 'X-Api-Key', "!#$%&'*+-.^_`|~0aZ", '', 7, 'x'.repeat(129)],
     credentialsSecretRef: [keyRef, { name: 's' }, { name: 's', key: '' }],
     requests: [
       {},

@@ -18,7 +18,7 @@ describe('a log line', () => {
     });
   });
 
-  test.each(['authorization', 'apiKey', 'password', 'environment', 'env', 'value', 'token'])(
+  test.each(['authorization', 'headers', 'apiKey', 'password', 'environment', 'env', 'value', 'token'])(
     'hides a member called %s, down to the third level',
     (name) => {
       const secret = { [name]: 'canary' };
