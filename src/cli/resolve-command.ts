@@ -114,9 +114,10 @@ function parseObject(text: string, namespace: string): ObjectKey {
 
 function openIntent(store: StateStore, key: ObjectKey, label: string): Intent {
   const { kind, namespace } = parseObjectKey(key);
-  if (!store.record(key)) {
+  const record = store.record(key);
+  if (!record) {
     const names = [...store.records()]
-      .map((record) => parseObjectKey(record.key))
+      .map((other) => parseObjectKey(other.key))
       .filter((other) => other.kind === kind && other.namespace === namespace)
       .map(({ name }) => name);
     throw new UserError(
@@ -127,6 +128,7 @@ function openIntent(store: StateStore, key: ObjectKey, label: string): Intent {
   const intent = store.openIntent(key);
   if (intent) return intent;
   const last = store.lastIntent(key);
+  if (last && last.idempotencyKey === record.creationInDoubt?.idempotencyKey) return last;
   const known = last ? ` (its last one, ${last.action}, is known to be ${last.outcome})` : '';
   throw new UserError(`${label} has no request whose outcome is unknown${known}`, 'there is nothing to say');
 }

@@ -114,13 +114,7 @@ function fleetKnowledge(fleet: FleetView | undefined): FleetKnowledge {
     ...records,
     ...unrecorded.map((key) => newRecord(key, derivedUid(store.ownerName, key))),
   ]) {
-    const own = marksOf[parseObjectKey(record.key).kind]?.own({
-      record,
-      owner,
-      adoptId: undefined,
-      adoptFrom: undefined,
-      takenBy: undefined,
-    });
+    const own = marksOf[parseObjectKey(record.key).kind]?.own({ record, owner });
     if (own !== undefined) byMark.set(own, record.key);
   }
   return { ownerId: owner.id, byId, byMark };

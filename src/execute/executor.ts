@@ -256,6 +256,7 @@ function recordOutcome(
           unproven: false,
           distrusted: undefined,
           deletedByUs: false,
+          creationInDoubt: undefined,
           pausedFor: undefined,
         }
       : {}),

@@ -40,5 +40,6 @@ function environmentSpec(url: string, credentialsHeader: string | undefined): Ac
     ...(credentialsHeader === undefined ? {} : { credentialsHeader }),
     requests: { perSecond: 5, burst: 10, concurrency: 4 },
     pollSeconds: 15,
+    visibilitySeconds: 600,
   };
 }

@@ -9,6 +9,7 @@
  * | wanted    | absent                    | the kind's way to create it                                 |
  * | wanted    | present                   | the kind's way to change it                                 |
  * | going     | conflict, or to be kept   | InSync: nothing of ours is there to be deleted              |
+ * | going     | `MarkedElsewhere`         | Hold: what carries our mark may be ours, and was never recorded |
  * | going     | absent                    | InSync once it is confirmed                                 |
  * | going     | present                   | the kind's way to delete it                                 |
  *
@@ -46,7 +47,8 @@ interface Ways<Value> {
 
 export function planCourse<Value>(inputs: CourseInputs<Value>, ways: Ways<Value>): Plan {
   const { object, record, observation } = inputs;
-  const isLeft = object.spec.deletionPolicy === 'Retain' || observation.kind === 'conflict';
+  const isForeign = observation.kind === 'conflict' && observation.reason !== 'MarkedElsewhere';
+  const isLeft = object.spec.deletionPolicy === 'Retain' || isForeign;
   if (object.deleting && isLeft) return inSync();
   switch (observation.kind) {
     case 'pending':
@@ -57,7 +59,8 @@ export function planCourse<Value>(inputs: CourseInputs<Value>, ways: Ways<Value>
       if (record.externalId !== undefined && !observation.confirmed) {
         return waitFor(
           'ConfirmingAbsence',
-          `${ways.noun} ${record.externalId} is not in the account; making sure that it is gone`,
+          observation.message ??
+            `${ways.noun} ${record.externalId} is not in the account; making sure that it is gone`,
         );
       }
       return object.deleting ? inSync() : ways.create();

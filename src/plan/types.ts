@@ -146,7 +146,8 @@ export type ActionName = Action['do'];
 export type Observation<Value> =
   | { readonly kind: 'pending'; readonly message: string }
   | { readonly kind: 'present'; readonly value: Value }
-  | { readonly kind: 'absent'; readonly confirmed: boolean }
+  /** `message`: why it is not confirmed, where that is not the usual reason. */
+  | { readonly kind: 'absent'; readonly confirmed: boolean; readonly message?: string }
   | { readonly kind: 'conflict'; readonly reason: string; readonly message: string };
 
 /** Why a whole class of mutations is stopped for now. */

@@ -91,13 +91,18 @@ export class AccountPass extends LocalPass implements KindPass {
 
 /** Something of it exists, or may exist, at the provider. With its service an activity is gone, too. */
 function needsAccount(
-  { key, externalId, lease, releasedAt }: ObjectRecord,
+  { key, externalId, lease, releasedAt, creationInDoubt }: ObjectRecord,
   store: StateStore,
   services: ReadonlyMap<string, unknown> | undefined,
 ): boolean {
   const isThere = lease !== undefined && (services?.has(lease.serviceId) ?? true);
   const isLeased = isThere && releasedAt === undefined;
-  return externalId !== undefined || isLeased || store.openIntent(key) !== undefined;
+  return (
+    externalId !== undefined ||
+    creationInDoubt !== undefined ||
+    isLeased ||
+    store.openIntent(key) !== undefined
+  );
 }
 
 function health({ read, identity }: AccountFacts): Health {

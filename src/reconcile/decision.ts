@@ -10,8 +10,7 @@ export interface Decision {
 }
 
 /** What is found to be as desired is remembered as of this moment: an edit that comes while the pass goes on has not been carried out. */
-export function decide(kind: KindPass): Decision {
-  const plan = kind.plan();
+export function decide(kind: KindPass, plan: Plan): Decision {
   return { plan, settled: plan.kind === 'in-sync' ? kind.settledRecord() : {} };
 }
 

@@ -254,12 +254,15 @@ export class Fleet {
     const { adopt } = spec;
     const adoptId = madeId ?? adopt?.id;
     const holder = adoptId === undefined ? undefined : this.store.recordOf(adoptId);
+    const open = this.store.openIntent(record.key);
     return {
       record: madeId === undefined ? record : { ...record, externalId: undefined },
       owner: this.owner,
       takenBy: holder && holder.key !== record.key ? holder.key : undefined,
       adoptId,
       adoptFrom: given[annotations.adoptFrom],
+      awaits: record.creationInDoubt !== undefined || open?.action.startsWith('create-') === true,
+      holderOf: (id: string) => this.store.recordOf(id)?.key,
     };
   }
 
@@ -317,6 +320,8 @@ export class Fleet {
       (record) =>
         record.account === handle.name &&
         record.externalId !== undefined &&
+        // What was made and never shown can't be missing.
+        record.seen?.id === record.externalId &&
         !record.deletedByUs &&
         record.deletionRequestedAt === undefined &&
         shownOf(record.key, snapshot) !== undefined,

@@ -24,6 +24,8 @@ import {
 import { annotations, normalRepository, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import type { Creations } from './creations.ts';
+import { duplicatesAmong } from './duplicates.ts';
 
 export interface Observed<Value> {
   readonly observation: Observation<Value>;
@@ -33,6 +35,8 @@ export interface Observed<Value> {
   readonly byMark: boolean;
   /** It carries the object's own mark, however it was found. */
   readonly isMarked?: boolean;
+  /** Ids of others that carry the object's mark, when what is recorded is not there. */
+  readonly elsewhere?: readonly string[];
 }
 
 interface Identity {
@@ -42,6 +46,10 @@ interface Identity {
   readonly adoptFrom: string | undefined;
   /** Another object that already stands for `adoptId`. */
   readonly takenBy: ObjectKey | undefined;
+  /** A creation of ours may have made what carries our mark. */
+  readonly awaits: boolean;
+  /** The object that stands for a thing. */
+  readonly holderOf: (id: string) => ObjectKey | undefined;
 }
 
 interface Remote {
@@ -53,7 +61,7 @@ export interface Marks<Item> {
   /** Those that a thing carries. */
   of(item: Item): readonly string[];
   /** The object's own. */
-  own(identity: Identity): string;
+  own(identity: Pick<Identity, 'record' | 'owner'>): string;
   /** What a person writes to name the owner of somebody else's. */
   ownerIn(mark: string): string;
 }
@@ -97,15 +105,21 @@ export function identify<Item extends Remote>(
 ): Observed<Item> {
   const { record, adoptId } = identity;
   if (record.externalId !== undefined) {
+    const item = items.get(record.externalId);
     // An adopted object that was created anew stands for its successor: the adoption is spent.
-    if (adoptId !== undefined && adoptId !== record.externalId && items.has(adoptId)) {
+    if (item && adoptId !== undefined && adoptId !== record.externalId && items.has(adoptId)) {
       return conflict(
         'AdoptionChanged',
         `the object already stands for ${record.externalId}; to adopt ${adoptId}, take this document out (with deletionPolicy: Retain) and add it anew`,
       );
     }
-    const item = items.get(record.externalId);
-    if (!item) return findMarked(identity, items, marks, { confirmed: false });
+    const trusts = !identity.awaits && record.distrusted === undefined;
+    if (!item && !trusts) return findMarked(identity, items, marks, { confirmed: false });
+    if (!item) {
+      const elsewhere = duplicatesOf(identity, items, marks).map(({ id }) => id);
+      const observation = { kind: 'absent', confirmed: false } as const;
+      return { observation, found: undefined, byMark: false, elsewhere };
+    }
     const isMarked = marks.of(item).includes(marks.own(identity));
     // A mark is worth more than an id that nobody has signed.
     const marked = record.distrusted && !isMarked && findMarked(identity, items, marks, { confirmed: false });
@@ -137,7 +151,32 @@ export function identify<Item extends Remote>(
       }
     );
   }
-  return findMarked(identity, items, marks, { confirmed: true });
+  const marked = findMarked(identity, items, marks, { confirmed: true });
+  const isSure = !identity.awaits && record.distrusted === undefined;
+  const isLeaving = record.deletionRequestedAt !== undefined && isSure;
+  // A mark is not enough to delete what was never recorded.
+  return isLeaving && marked.found !== undefined ? markedElsewhere(record, [marked.found]) : marked;
+}
+
+/** Others than what is recorded that carry the object's mark. */
+export function duplicatesOf<Item extends Remote>(
+  identity: Pick<Identity, 'record' | 'owner' | 'holderOf'>,
+  items: ReadonlyMap<string, Item>,
+  marks: Marks<Item>,
+): Item[] {
+  const marked = markIndex(items, marks).get(marks.own(identity)) ?? [];
+  return duplicatesAmong(identity.record, marked, identity.holderOf);
+}
+
+/** What is recorded is not there, and something else carries the object's mark. */
+export function markedElsewhere({ externalId }: ObjectRecord, ids: readonly string[]): Observed<never> {
+  const recorded = externalId === undefined ? 'nothing is recorded for the object' : `${externalId} is gone`;
+  const which = ids.join(', ');
+  return conflict(
+    'MarkedElsewhere',
+    `${recorded}, and ${which} carries its mark: a copy, or what it should stand for. It is not touched, and nothing is created beside it. ` +
+      `Delete it at the provider, or say \`adopt: {id: ${ids[0]}}\` in this document to manage it (and to delete it with the document)`,
+  );
 }
 
 /**
@@ -270,10 +309,12 @@ export class Absences {
   readonly #sinceMs = new Map<ObjectKey, number>();
   readonly #clock: Clock;
   readonly #settleMs: number;
+  readonly #creations: Pick<Creations, 'absenceRule'>;
 
-  constructor(clock: Clock, settleMs: number) {
+  constructor(clock: Clock, settleMs: number, creations: Pick<Creations, 'absenceRule'>) {
     this.#clock = clock;
     this.#settleMs = settleMs;
+    this.#creations = creations;
   }
 
   /** A preview sends nothing, and takes one look for the truth. */
@@ -289,7 +330,12 @@ export class Absences {
    * What to make of a recorded id that the snapshot does not show, given a read of it by id that was made just
    * now: present after all, absent for certain, or not decided yet.
    */
-  confirm<Value>(record: ObjectRecord, snapshot: AccountSnapshot, read: Outcome<Value>): Observation<Value> {
+  confirm<Value>(
+    record: ObjectRecord,
+    account: AccountHandle,
+    snapshot: AccountSnapshot,
+    read: Outcome<Value>,
+  ): Observation<Value> {
     const { key } = record;
     if (read.kind === 'applied') {
       this.#sinceMs.delete(key);
@@ -305,8 +351,12 @@ export class Absences {
     const nowMs = this.#clock.monotonicMs();
     const sinceMs = this.#sinceMs.get(key) ?? nowMs;
     this.#sinceMs.set(key, sinceMs);
-    const confirmed = nowMs - sinceMs >= this.#settleMs && snapshot.startedAtMs >= sinceMs + this.#settleMs;
-    return { kind: 'absent', confirmed: confirmed || this.takesOneLook };
+    const rule = this.#creations.absenceRule(record, account);
+    const earliestMs = Math.max(sinceMs + this.#settleMs, rule.notBeforeMs);
+    const isOld = this.takesOneLook ? rule.notBeforeMs <= nowMs : snapshot.startedAtMs >= earliestMs;
+    if (isOld && nowMs >= earliestMs) return { kind: 'absent', confirmed: true };
+    const isYoung = nowMs < rule.notBeforeMs;
+    return { kind: 'absent', confirmed: false, ...(isYoung ? { message: rule.message } : {}) };
   }
 }
 

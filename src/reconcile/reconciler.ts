@@ -35,6 +35,7 @@ import { causeOfNewDrift } from './drift-cause.ts';
 import { decide, fromGate, undecided, withDoubts, type Decision } from './decision.ts';
 import { DriftWatch, type DriftWatchOptions } from './drift-watch.ts';
 import { Exchanges } from './exchanges.ts';
+import { Creations } from './creations.ts';
 import { Absences } from './observe.ts';
 import { LastMutations } from './last-mutations.ts';
 import type { Money } from './money.ts';
@@ -85,6 +86,7 @@ export class Reconciler {
   readonly #absences: Absences;
   readonly #driftWatch: DriftWatch;
   readonly #exchanges: Exchanges;
+  readonly #creations: Creations;
   readonly #lastMutations = new LastMutations();
   readonly #obstacles: Obstacles;
   readonly #settlement: Settlement;
@@ -93,13 +95,15 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#absences = new Absences(options.clock, options.mode === 'preview' ? 0 : options.settleMs);
     const peek: DriftWatchOptions['peek'] = (key, ...at) => this.#kindOf(key).peek?.(...at) ?? [];
     this.#driftWatch = new DriftWatch({ ...options, peek });
     this.#exchanges = new Exchanges(options);
+    this.#creations = new Creations(options);
+    const settleMs = options.mode === 'preview' ? 0 : options.settleMs;
+    this.#absences = new Absences(options.clock, settleMs, this.#creations);
     this.#obstacles = new Obstacles(options);
     this.#trust = new Trust(options);
-    this.#settlement = new Settlement(options);
+    this.#settlement = new Settlement(options, this.#creations);
     this.#transitions = new Transitions(options.logger);
   }
 
@@ -173,7 +177,7 @@ export class Reconciler {
     account: AccountHandle | undefined,
   ): Promise<Decision> {
     const notBeforeMs = this.#lastMutations.notBeforeMs(record.key);
-    if (!account) return decide(kind);
+    if (!account) return this.#decide(kind, account);
     await kind.observe(account, notBeforeMs);
     const distrusted = this.#trust.doubt(kind, account);
     if (distrusted) return undecided(distrusted);
@@ -181,8 +185,9 @@ export class Reconciler {
     const open = store.openIntent(record.key);
     const unsettled = open && (await this.#settlement.settle(open, kind, account));
     if (unsettled) return undecided(unsettled);
+    await this.#creations.review(kind, account);
     this.#options.money.observed(kind);
-    const first = decide(kind);
+    const first = this.#decide(kind, account);
     const cause = await causeOfNewDrift(kind, account, first.plan, store);
     const { plan, settled } = first.plan.kind === 'act' ? await this.#act(kind, account) : first;
     const driftAcceptedUntil = this.#options.fleet.driftAcceptedUntil(record);
@@ -204,7 +209,7 @@ export class Reconciler {
     if (activitiesUnread) return undecided(activitiesUnread);
     await this.#options.money.readPrices(account, kind);
     // From here to the intent nothing is awaited: what is counted across objects can't change in between.
-    const second = decide(kind);
+    const second = this.#decide(kind, account);
     const { plan } = second;
     if (plan.kind !== 'act') return second;
     const obstacle =
@@ -235,11 +240,16 @@ export class Reconciler {
     const { clock, fleet, money, store } = this.#options;
     const record = kind.record();
     const estimate = money.reserve(account, kind, plan.step);
-    const target = { ...withDoubts(kind.target(), plan.differences), estimate };
+    const planned = { ...withDoubts(kind.target(), plan.differences), estimate };
+    const target = this.#creations.targetOf(record, plan.step, planned);
     this.#driftWatch.corrected(record.key, account, plan.step.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
     const plannedAtMs = clock.monotonicMs();
-    const isStillPlanned = () => this.#isStillPlanned(kind, plan.step, plannedAtMs);
+    let sentAtMs: number | undefined;
+    const isStillPlanned = () => {
+      sentAtMs = clock.monotonicMs();
+      return this.#isStillPlanned(kind, plan.step, plannedAtMs);
+    };
     let outcome: Outcome<Receipt>;
     try {
       outcome = await execute(this.#options, account.api, plan.step, target, isStillPlanned);
@@ -255,6 +265,8 @@ export class Reconciler {
     }
     money.answered(record.key, outcome.kind);
     if (outcome.kind !== 'unknown') this.#settlement.end(record.key);
+    if (sentAtMs !== undefined) this.#creations.took(account.name, clock.monotonicMs() - sentAtMs);
+    this.#creations.ended(record, plan.step.action, target);
     this.#absences.forget(record.key);
     if (outcome.kind === 'applied') {
       this.#obstacles.applied(record, plan.step.action);
@@ -280,7 +292,7 @@ export class Reconciler {
     const account = kind.account();
     if (fleet.behind || this.#blocked(kind.record(), kind, account)) return false;
     if (step.disruptive && clock.monotonicMs() - plannedAtMs > activitiesFreshMs) return false;
-    const now = kind.plan();
+    const now = this.#creations.instead(kind, account.handle, kind.plan());
     if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
       return false;
     if (now.kind === 'act' && this.#exchanges.obstacle(now, kind.exchanges?.() ?? [])) return false;
@@ -356,16 +368,19 @@ export class Reconciler {
     return { plan, wake, statusChanged: changed, removed: false };
   }
 
+  #decide(kind: KindPass, account: AccountHandle | undefined): Decision {
+    return decide(kind, this.#creations.instead(kind, account, kind.plan()));
+  }
+
   #forget(key: ObjectKey): void {
     const reads = [...this.#options.accounts.handles()].map(({ informer }) => informer.previous?.startedAtMs);
     this.#lastMutations.forget(
       key,
       Math.min(...reads.map((startedAtMs) => startedAtMs ?? Number.NEGATIVE_INFINITY)),
     );
-    for (const memory of [this.#obstacles, this.#trust, this.#exchanges, this.#options.money])
-      memory.forget(key);
+    const memories = [this.#obstacles, this.#trust, this.#exchanges, this.#creations, this.#absences];
+    for (const memory of [...memories, this.#options.money]) memory.forget(key);
     this.#settlement.end(key);
-    this.#absences.forget(key);
     this.#options.readiness.unwatch(key);
     this.#options.leases.drop(key);
   }

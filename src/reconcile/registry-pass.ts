@@ -36,7 +36,9 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
     items: ReadonlyMap<string, wire.Registry>,
     madeId: string | undefined,
   ): Observed<wire.Registry> {
-    const isAwaited = this.store.openIntent(this.key)?.action === 'create-registry';
+    const isAwaited =
+      this.store.openIntent(this.key)?.action === 'create-registry' ||
+      this.record().creationInDoubt !== undefined;
     return identifyRegistry(this.fleet.identity(this.record(), madeId), items, this.#repository(), {
       isAwaited,
       stateLost: this.snapshot !== undefined && showsLostState(this.snapshot, this.fleet.owner),

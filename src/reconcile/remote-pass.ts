@@ -25,7 +25,7 @@ import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
 import type { Money } from './money.ts';
 import { giveUpAdvice, notObserved, type KindOptions } from './kind-pass.ts';
-import { neverMade, usableSnapshot, type Absences, type Observed } from './observe.ts';
+import { markedElsewhere, neverMade, usableSnapshot, type Absences, type Observed } from './observe.ts';
 
 export const noGates: Gates = { creation: undefined, deletion: undefined, spending: undefined };
 
@@ -120,9 +120,10 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   }
 
   released(): boolean {
-    const { deletionRequestedAt, externalId, distrusted } = this.record();
+    const { deletionRequestedAt, externalId, creationInDoubt, distrusted } = this.record();
     if (deletionRequestedAt === undefined || this.store.openIntent(this.key)) return false;
-    return (externalId === undefined && distrusted === undefined) || this.isGivenUp();
+    const isNothing = externalId === undefined && !creationInDoubt && distrusted === undefined;
+    return isNothing || this.isGivenUp();
   }
 
   isGivenUp(): boolean {
@@ -148,16 +149,10 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     }
     this.snapshot = usable.snapshot;
     const observed = this.identify(usable.snapshot);
-    const { observation, found, byMark } = observed;
+    const { observation, found, byMark, elsewhere = [] } = observed;
     this.seen = observation;
     if (found !== undefined && observation.kind === 'present') {
-      const unproven = byMark && !this.#madeHere(observation.value);
-      await this.store.save({
-        ...this.record(),
-        ...this.bound(found, byMark),
-        unproven,
-        account: account.name,
-      });
+      await this.#bind(account, found, byMark, observation.value);
     }
     if (observation.kind === 'present') this.#absences.forget(this.key);
     if (this.record().distrusted && this.#isProven(observed, account)) {
@@ -165,6 +160,7 @@ export abstract class RemotePass<Remote extends AnyRemote> {
       await this.store.save({ ...this.record(), distrusted: undefined, madeVolumeId: undefined });
     }
     const record = this.record();
+    const isLeaving = record.deletionRequestedAt !== undefined;
     if (observation.kind !== 'absent') return;
     const hidden = this.#mayBeHidden(usable.snapshot);
     if (hidden !== undefined) {
@@ -173,15 +169,45 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     }
     if (record.externalId !== undefined) {
       const read = await this.read(account, record.externalId);
-      this.seen = this.#absences.confirm(record, usable.snapshot, read);
+      this.seen = this.#absences.confirm(record, account, usable.snapshot, read);
       const isConfirmed = 'confirmed' in this.seen && this.seen.confirmed;
       // What is to take the place of what we deleted may have been made already, as may what has no id yet.
+      if (isConfirmed && elsewhere.length > 0 && !isLeaving) {
+        return this.#takeAdopted(account, usable.snapshot, elsewhere);
+      }
       if (!isConfirmed || !record.deletedByUs) return;
     }
     if (this.#absences.takesOneLook) return;
     const look = (before: AccountSnapshot) => this.identify(before).observation;
     this.seen = neverMade(account.informer.previous, notBeforeMs, look);
     account.informer.wantSecond();
+  }
+
+  async #bind(account: AccountHandle, found: string, byMark: boolean, value: Remote): Promise<void> {
+    const unproven = byMark && !this.#madeHere(value);
+    await this.store.save({
+      ...this.record(),
+      ...this.bound(found, byMark),
+      unproven,
+      account: account.name,
+    });
+  }
+
+  /** What is recorded is gone, and others carry our mark: the one that the document adopts is taken, and else none. */
+  async #takeAdopted(
+    account: AccountHandle,
+    snapshot: AccountSnapshot,
+    elsewhere: readonly string[],
+  ): Promise<void> {
+    const record = this.record();
+    const { adopt } = this.fleet.planned(record).spec;
+    const isAdopted = adopt !== undefined && elsewhere.includes(adopt.id);
+    const { observation, found, byMark } = isAdopted
+      ? this.identify(snapshot, adopt.id)
+      : markedElsewhere(record, elsewhere);
+    this.seen = observation;
+    if (found === undefined || observation.kind !== 'present') return;
+    await this.#bind(account, found, byMark, observation.value);
   }
 
   /** Something in the account may be this object without showing it: then its absence is not concluded. */

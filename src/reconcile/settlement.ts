@@ -4,16 +4,19 @@
  *     unknown ── settle window over ──> evidence ── tells ──> applied | not-applied
  *                                          └── can't tell ──> a person's word ──> applied | not-applied
  *
- * Evidence goes before the word of a person. Both count only once the window is over: until then the request may still
- * take effect.
+ * Evidence goes before the word of a person. Both count only once the settle window is over: until then the request may still
+ * take effect. That it did not happen is concluded later, from a read that began when the provider has had as long as it was
+ * seen to need; for a creation that is a minute at least (creations.ts).
  */
 import type { Clock } from '../base/index.ts';
 import { recordApplied, withoutIntent, type Target } from '../execute/index.ts';
 import { settle, unusableReason, waitFor, type ActionName, type Plan, type Verdict } from '../plan/index.ts';
-import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
 import type { Intent, ObjectRecord, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import { resolveAdvice } from './advice.ts';
+import { isCreation, type Creations } from './creations.ts';
 import type { KindPass } from './kind-pass.ts';
 import type { Money } from './money.ts';
 
@@ -33,12 +36,14 @@ const wordRecheckMs = 2000;
 
 export class Settlement {
   readonly #options: SettlementOptions;
+  readonly #creations: Creations;
   readonly #startedAtMs: number;
   /** Monotonic time at which an outcome of this process became unknown. */
   readonly #sinceMs = new Map<ObjectKey, number>();
 
-  constructor(options: SettlementOptions) {
+  constructor(options: SettlementOptions, creations: Creations) {
     this.#options = options;
+    this.#creations = creations;
     this.#startedAtMs = options.clock.monotonicMs();
   }
 
@@ -62,12 +67,17 @@ export class Settlement {
         recheckAfterMs: Math.max(leftMs, 1) + 1,
       });
     }
-    await kind.observe(account, sinceMs + settleMs);
+    const patienceMs = this.#creations.patienceMs(intent, account);
+    const isPatient = clock.monotonicMs() < sinceMs + patienceMs;
+    await kind.observe(account, sinceMs + (isPatient ? settleMs : patienceMs));
     const observation = kind.observation();
     const unusable = observation.kind === 'present' ? unusableReason(observation.value) : undefined;
     if (unusable !== undefined) return waitFor('OutcomeUnknown', `${message}; ${unusable}`);
     const { differences } = kind.plan();
     const verdict = settle(intent, observation, differences, kind.marksHidden?.() ?? false);
+    if (verdict === 'not-applied' && isPatient) {
+      return waitFor('OutcomeUnknown', `${message}; nothing shows that it was, and it may still be`);
+    }
     if (verdict === 'applied' || verdict === 'not-applied') {
       await this.#close(intent, kind, verdict);
       return undefined;
@@ -88,7 +98,7 @@ export class Settlement {
         ? waitFor('OutcomeUnknown', `${message}; looking for evidence`)
         : waitFor(
             'OutcomeUnknown',
-            `${message}, and what the API shows can't tell. ${this.#advice(intent)}`,
+            `${message}, and what the API shows can't tell. ${resolveAdvice(intent.action, intent.object, this.#options.commandFlags)}`,
             {
               recheckAfterMs: wordRecheckMs,
               stalled: true,
@@ -106,36 +116,32 @@ export class Settlement {
         },
       );
     }
-    await this.#close(intent, kind, word.applied ? 'applied' : 'not-applied', word.id);
+    await this.#close(intent, kind, word.applied ? 'applied' : 'not-applied', { madeId: word.id });
     // What was looked at before did not know of the word.
     return waitFor('AwaitingObservation', 'looking again, with the word of a person');
-  }
-
-  /** What a person is to type, after a look at the provider. */
-  #advice({ action, object }: Intent): string {
-    const { kind, namespace, name } = parseObjectKey(object);
-    const where = [
-      ...(namespace === 'default' ? [] : [`--namespace ${namespace}`]),
-      ...(this.#options.commandFlags === undefined ? [] : [this.#options.commandFlags]),
-    ];
-    const command = (word: string) => ['fleetkeeper resolve', `${kind}/${name}`, word, ...where].join(' ');
-    const applied = action.startsWith('create-') ? '--applied --id ID' : '--applied';
-    return `Look at the provider, and then say: ${command(applied)}, or: ${command('--not-applied')}`;
   }
 
   async #close(
     intent: Intent,
     kind: KindPass,
     verdict: 'applied' | 'not-applied',
-    madeId?: string,
+    /** Of a person, who knows. */
+    resolved?: { readonly madeId: string | undefined },
   ): Promise<void> {
     const { store, clock, logger } = this.#options;
     const record = kind.record();
     const action = intent.action as ActionName;
+    const { idempotencyKey } = intent;
+    // What one read does not show is good enough to send the same request again, and for nothing else.
+    const creationInDoubt = resolved ? undefined : { idempotencyKey };
     const after =
       verdict === 'applied'
-        ? { ...recordSettled(record, intent, kind.target()), ...made(madeId) }
-        : withoutIntent(record, action);
+        ? {
+            ...recordSettled(record, intent, kind.target()),
+            creationInDoubt: undefined,
+            ...made(resolved?.madeId),
+          }
+        : { ...withoutIntent(record, action), ...(isCreation(action) ? { creationInDoubt } : {}) };
     const settled = { ...intent, digests: undefined, outcome: verdict, finishedAt: clock.wallMs() };
     await store.saveIntent(settled, after);
     this.#options.money.answered(intent.object, verdict);

@@ -80,6 +80,15 @@ const accountSpec = withRules(
         .max(3600)
         .default(15)
         .describe('How often the account is read, in seconds. One read serves everything in it.'),
+      visibilitySeconds: z
+        .int()
+        .min(1)
+        .max(86_400)
+        .default(600)
+        .describe(
+          'For how long something that was created, or may have been, can be missing from what the API shows before it is believed not to exist, in seconds. ' +
+            'Until then it is not created a second time.',
+        ),
       minimumBalanceMicros: z
         .int()
         .optional()

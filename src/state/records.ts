@@ -62,6 +62,11 @@ export interface ObjectRecord {
   readonly distrusted: 'unsigned' | 'forged' | undefined;
   /** We asked for the deletion of `externalId`: its absence is no surprise, and nobody else's doing. */
   readonly deletedByUs: boolean;
+  /**
+   * A creation whose outcome was not known, and which no read has shown: it may still take effect. It ends when something
+   * carries our mark, when the creation is answered, when the Account's `visibilitySeconds` are over, or when a person resolves it.
+   */
+  readonly creationInDoubt: { readonly idempotencyKey: string } | undefined;
   /** Why we paused it ourselves; whoever sees it paused then must not take it for somebody else's doing. */
   readonly pausedFor: 'VolumeExpansion' | undefined;
   /** The independent volume that was made with the service, and has no object of its own. */
@@ -115,6 +120,7 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
     unproven: false,
     distrusted: undefined,
     deletedByUs: false,
+    creationInDoubt: undefined,
     pausedFor: undefined,
     madeVolumeId: undefined,
     remediation: undefined,

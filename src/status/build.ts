@@ -35,7 +35,9 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
   const outcomeUnknown =
     lastIntent?.outcome === 'unknown' || lastIntent?.outcome === 'pending'
       ? `${lastIntent.action} (${lastIntent.idempotencyKey}): ${lastIntent.note ?? 'no answer yet'}`
-      : undefined;
+      : record.creationInDoubt
+        ? `${lastIntent?.action} (${record.creationInDoubt.idempotencyKey}): it may still take effect`
+        : undefined;
   const drift = driftEntries(plan, record.status?.drift ?? [], now);
   const unknownSince = outcomeUnknown === undefined ? undefined : lastIntent?.createdAt;
   return {

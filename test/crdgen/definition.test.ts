@@ -68,6 +68,7 @@ describe('the schemas', () => {
     expect(new Set(filled.map((at) => at.split('.').at(-1)))).toEqual(
       new Set([
         'insecure',
+        'visibilitySeconds',
         'requests',
         'pollSeconds',
         'accountRef',

@@ -61,8 +61,8 @@ const answers: Readonly<Record<string, (exchange: Exchange, index: number) => un
   'f23-under-way': async (exchange, index) => {
     if (index > 0) return answerWith(exchange, 409, errorForm('idempotency_key_in_use'));
     exchange.socket.destroy();
-    // Slower than the settle window: what looks as if it had not happened still happens.
-    await delay(settleMs * 2);
+    // So slow that it is sent again before: what looks as if it had not happened still happens.
+    await delay(settleMs * 20);
     await exchange.forward();
   },
 };

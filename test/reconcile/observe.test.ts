@@ -36,11 +36,20 @@ interface Question {
   readonly record?: Partial<ObjectRecord>;
   readonly adoptId?: string;
   readonly adoptFrom?: string;
+  readonly awaits?: boolean;
 }
 
 function look(services: readonly wire.Service[], question: Question = {}): Observed<wire.Service> {
-  const { record, adoptId, adoptFrom } = question;
-  const identity = { record: aRecord(serviceKey, record), owner, adoptId, adoptFrom, takenBy: undefined };
+  const { record, adoptId, adoptFrom, awaits = false } = question;
+  const identity = {
+    record: aRecord(serviceKey, record),
+    owner,
+    adoptId,
+    adoptFrom,
+    takenBy: undefined,
+    awaits,
+    holderOf: () => undefined,
+  };
   return identify(identity, new Map(services.map((service) => [service.id, service])), serviceMarks);
 }
 
@@ -89,11 +98,16 @@ describe('which service is ours', () => {
   });
 
   test('a replacement whose create lost its answer is found by its mark, although the old one is recorded', () => {
-    const replaced = { record: { externalId: serviceId, deletedByUs: true } };
+    const replaced = { record: { externalId: serviceId, deletedByUs: true }, awaits: true };
     expect(answer(look([aService({ id: otherId })], replaced))).toBe(`${otherId} found`);
     expect(answer(look([aService({ id: otherId }), aService({ id: volumeId })], replaced))).toBe(
       'MarkedTwice',
     );
+  });
+
+  test('another one with our mark is none of ours while no creation is awaited', () => {
+    const { observation, elsewhere } = look([aService({ id: otherId })], known);
+    expect([observation, elsewhere]).toEqual([{ kind: 'absent', confirmed: false }, [otherId]]);
   });
 });
 
@@ -145,6 +159,8 @@ test('a volume is told by the mark behind its name', () => {
       adoptId: undefined,
       adoptFrom,
       takenBy: undefined,
+      awaits: false,
+      holderOf: () => undefined,
     };
     return identify(identity, new Map(volumes.map((volume) => [volume.id, volume])), volumeMarks).observation;
   };
@@ -170,11 +186,12 @@ describe('absence', () => {
   const snapshotAt = (startedAtMs: number) => ({ startedAtMs }) as AccountSnapshot;
   const record = aRecord(serviceKey, { externalId: serviceId });
 
-  function start(windowMs = settleMs) {
+  function start(windowMs = settleMs, youngUntilMs = Number.NEGATIVE_INFINITY) {
     const clock = new ManualClock(0);
-    const absences = new Absences(clock, windowMs);
+    const absenceRule = () => ({ notBeforeMs: youngUntilMs, message: 'young' });
+    const absences = new Absences(clock, windowMs, { absenceRule });
     const confirm = (read: Outcome<wire.Service> = missing, startedAtMs = clock.monotonicMs(), of = record) =>
-      absences.confirm(of, snapshotAt(startedAtMs), read);
+      absences.confirm(of, {} as AccountHandle, snapshotAt(startedAtMs), read);
     return { clock, absences, confirm };
   }
 
@@ -185,6 +202,16 @@ describe('absence', () => {
     await clock.advance(settleMs - 1);
     expect(confirm()).toEqual({ kind: 'absent', confirmed: false });
     await clock.advance(1);
+    expect(confirm()).toEqual({ kind: 'absent', confirmed: true });
+  });
+
+  test('of what is young is believed only when it is older, from a read that began then', async () => {
+    const { clock, confirm } = start(settleMs, settleMs * 3);
+    confirm();
+    await clock.advance(settleMs * 2);
+    expect(confirm()).toEqual({ kind: 'absent', confirmed: false, message: 'young' });
+    await clock.advance(settleMs);
+    expect(confirm(missing, settleMs * 3 - 1)).toEqual({ kind: 'absent', confirmed: false });
     expect(confirm()).toEqual({ kind: 'absent', confirmed: true });
   });
 

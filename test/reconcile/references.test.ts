@@ -267,6 +267,8 @@ describe('which template is ours', () => {
       adoptId: undefined,
       adoptFrom: undefined,
       takenBy: undefined,
+      awaits: false,
+      holderOf: () => undefined,
     };
     return identify(identity, new Map(items.map((item) => [item.id, item])), templateMarks).observation;
   };
@@ -308,6 +310,8 @@ describe('which registry is ours', () => {
       adoptId,
       adoptFrom: undefined,
       takenBy: undefined,
+      awaits: false,
+      holderOf: () => undefined,
     };
     const map = new Map(items.map((item) => [item.id, item]));
     const { observation, found } = identifyRegistry(identity, map, repository, {
@@ -355,12 +359,17 @@ describe('which registry is ours', () => {
   });
 });
 
+const seenBefore = (externalId: string) => ({
+  externalId,
+  seen: { id: externalId, revision: 1, state: undefined, since: 0 },
+});
+
 test('an account read that lacks our templates is not believed, and one without the list says nothing of them', () => {
   const names = ['a', 'b', 'c'];
   const more = Object.fromEntries(
     names.map((name, index) => [
       `ServiceTemplate/default/${name}`,
-      { externalId: `${templateId.slice(0, -1)}${index}` },
+      seenBefore(`${templateId.slice(0, -1)}${index}`),
     ]),
   );
   const fleet = fleetOf(

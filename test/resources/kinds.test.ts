@@ -99,6 +99,7 @@ describe('defaults', () => {
       insecure: false,
       requests: { perSecond: 5, burst: 10, concurrency: 4 },
       pollSeconds: 15,
+      visibilitySeconds: 600,
     });
   });
 });

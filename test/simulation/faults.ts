@@ -3,7 +3,8 @@
  * fault that hides another one would otherwise always be there to hide it.
  *
  * How late is too late? A request whose outcome is unknown takes effect within `lateMs`, and a read is behind by at most `lagMs`; together they are
- * shorter than the settle window, since that is what the window is for (docs/safety-of-mutations.md).
+ * shorter than the settle window, since that is what the window is for. A creation may take effect minutes later, and what it made may be shown a minute
+ * later: for that there are longer windows (docs/safety-of-mutations.md).
  */
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ClusterFault } from './cluster/faults.ts';
@@ -27,6 +28,13 @@ export const networkFaults = [
 ] as const;
 export type NetworkFault = (typeof networkFaults)[number];
 
+/**
+ * Of creations: one takes effect long after its client gave up, or what it made is not shown for long. They are drawn from a stream of
+ * their own, so that older seeds stay as they were.
+ */
+export const creationFaults = ['late-creation', 'shown-late'] as const;
+export type CreationFault = (typeof creationFaults)[number];
+
 /** Of processes, accounts and people: each is an action at a moment of its own. */
 export const worldFaults = [
   'crash-manager',
@@ -49,7 +57,7 @@ export type WorldFault =
   | typeof aimedCrash
   | typeof truncation
   | typeof hostileEdit;
-export type FaultKind = NetworkFault | WorldFault | ClusterFault;
+export type FaultKind = NetworkFault | CreationFault | WorldFault | ClusterFault;
 
 /** A process dies while an intent is on its way to the disk, or its request to the server. It is drawn from a stream of its own. */
 export const aimedCrash = 'crash-at-intent';
@@ -63,6 +71,7 @@ export const hostileEdit = 'hostile-edit';
 /** Of a run in a folder; a cluster has more (`cluster/faults.ts`). */
 export const allFaults: readonly FaultKind[] = [
   ...networkFaults,
+  ...creationFaults,
   ...worldFaults,
   aimedCrash,
   truncation,
@@ -88,8 +97,15 @@ export const uncertainFaults: ReadonlySet<FaultKind> = new Set<FaultKind>([
 export const settleMs = 5000;
 export const lateMs = 2400;
 export const lagMs = 2400;
+/** From the sending of a late creation to its effect. */
+export const latestCreationMs = 240_000;
 /** The client's own patience with one exchange. */
 export const exchangeMs = 30_000;
+
+export function drawCreationFaults(random: SeededRandom): Map<FaultKind, number> {
+  const chosen = creationFaults.filter(() => random.chance(0.35));
+  return new Map(chosen.map((kind) => [kind, random.pick([0.1, 0.3, 0.6])]));
+}
 
 export function drawFaults(random: SeededRandom): Map<FaultKind, number> {
   const density = random.pick([0.15, 0.3, 0.6]);

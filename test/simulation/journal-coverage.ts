@@ -4,6 +4,7 @@
  */
 import type { ObjectKey } from '../../src/resources/index.ts';
 import { intentOutcomes } from '../../src/state/index.ts';
+import type { FaultKind } from './faults.ts';
 import { faultsOf, type PlaceName } from './script.ts';
 import type { DurableState } from './state.ts';
 import { idIn, type Exchange } from './watch.ts';
@@ -12,13 +13,20 @@ import { idIn, type Exchange } from './watch.ts';
 const journalStates = ['none', ...intentOutcomes] as const;
 type JournalState = (typeof journalStates)[number];
 
-/** What may be refused for want of something has just been written down, or is sent again. */
-const statesOfScarce: readonly JournalState[] = ['pending', 'unknown'];
+/**
+ * Those that a fault can meet, where not all. What may be refused for want of something has just been written down, or is sent again, as a
+ * creation is when it is delayed; what it makes may appear when its outcome has been settled.
+ */
+const statesMet: Partial<Record<FaultKind, readonly JournalState[]>> = {
+  scarce: ['pending', 'unknown'],
+  'late-creation': ['pending'],
+  'shown-late': ['pending', 'applied', 'unknown', 'not-applied'],
+};
 
 /** All that there can be in a place. */
 export function possiblePairs(place: PlaceName): string[] {
   return faultsOf(place).flatMap((kind) =>
-    (kind === 'scarce' ? statesOfScarce : journalStates).map((state) => pairOf(kind, state)),
+    (statesMet[kind] ?? journalStates).map((state) => pairOf(kind, state)),
   );
 }
 

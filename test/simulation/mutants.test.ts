@@ -16,7 +16,8 @@ async function expectFound(mutant: Mutant<unknown>, place: PlaceName, options: R
   try {
     for (const seed of seedsFor(mutant)) {
       last = seed;
-      ({ violation } = await run(scriptOf(seed, place, { dialect: plain.name }), options));
+      const { crowd = 'priced' } = mutant;
+      ({ violation } = await run(scriptOf(seed, place, { crowd, dialect: plain.name }), options));
       if (violation) break;
     }
   } finally {

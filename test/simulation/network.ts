@@ -11,7 +11,16 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { rendered } from '../dialects/render.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Disguise } from './disguise.ts';
-import { exchangeMs, lagMs, lateMs, type FaultKind, type NetworkFault } from './faults.ts';
+import {
+  exchangeMs,
+  lagMs,
+  lateMs,
+  latestCreationMs,
+  type CreationFault,
+  type FaultKind,
+  type NetworkFault,
+} from './faults.ts';
+import { LateShown } from './late-shown.ts';
 import { ourKey, type Plane, type PlaneReply } from './plane.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 import { isActivity, type Delivery, type Exchange, type Json, type Received, type Watcher } from './watch.ts';
@@ -19,6 +28,8 @@ import { isActivity, type Delivery, type Exchange, type Json, type Received, typ
 export interface NetworkOptions {
   readonly scheduler: Scheduler;
   readonly random: SeededRandom;
+  /** For late creations, and for what they make. */
+  readonly creationRandom: SeededRandom;
   readonly plane: Plane;
   readonly faults: ReadonlyMap<FaultKind, number>;
   /** Faults happen until then. */
@@ -36,6 +47,8 @@ interface Travelling {
   readonly key: string | undefined;
   timer: Timer;
   readonly arriveAtMs: number;
+  /** A proxy has it, and keeps it whatever becomes of its sender. */
+  readonly isKept: boolean;
   readonly arrive: () => void;
 }
 
@@ -49,11 +62,14 @@ export class Network {
   readonly #travelling = new Set<Travelling>();
   /** What the account was like before each of the latest changes. */
   #past: Past[] = [];
+  readonly #lateShown: LateShown;
   /** Two account reads in a row are never both incomplete: what is new is created when two don't show it. */
   #wasTruncated = false;
 
   constructor(options: NetworkOptions) {
     this.#options = options;
+    const { scheduler, creationRandom } = options;
+    this.#lateShown = new LateShown(() => scheduler.nowMs, creationRandom);
   }
 
   transport(life: Life, lifeNumber: number): Transport {
@@ -67,7 +83,7 @@ export class Network {
   cutOff(): void {
     const { scheduler } = this.#options;
     for (const travelling of this.#travelling) {
-      if (travelling.arriveAtMs <= scheduler.nowMs + lateMs) continue;
+      if (travelling.isKept || travelling.arriveAtMs <= scheduler.nowMs + lateMs) continue;
       travelling.timer.cancel();
       travelling.timer = scheduler.after(lateMs, travelling.arrive);
     }
@@ -128,6 +144,12 @@ export class Network {
         life.after(soonMs(), () => finish(made));
         return;
       }
+      if (isCreation(exchange) && this.#draws('late-creation', exchange)) {
+        this.#sendLate(exchange, request, () =>
+          life.after(soonMs(), () => finish(unknown('read ECONNRESET'))),
+        );
+        return;
+      }
       const giveUpMs = fault('reset') ? soonMs() : exchangeMs;
       if (giveUpMs < exchangeMs) life.after(giveUpMs, () => finish(unknown('read ECONNRESET')));
       if (fault('lose-request')) return;
@@ -151,28 +173,49 @@ export class Network {
     });
   }
 
+  /** The client is told nothing, at once or after all of its patience, and the request arrives long after. */
+  #sendLate(exchange: Exchange, request: HttpRequest, reset: () => void): void {
+    const { creationRandom } = this.#options;
+    if (creationRandom.chance(0.5)) reset();
+    const delayMs = creationRandom.between(exchangeMs, latestCreationMs);
+    this.#send(exchange, request, delayMs, () => undefined, true);
+  }
+
   #send(
     exchange: Exchange,
     request: HttpRequest,
     delayMs: number,
     then: (reply: PlaneReply | undefined) => void,
+    isKept = false,
   ): void {
     const { scheduler } = this.#options;
     const { method, path, key, text } = exchange;
+    const deliver = async () => {
+      const reply = await this.deliver({ method, path, key, text, isForeign: false }, request.headers);
+      this.#hideNew(exchange, reply);
+      then(reply);
+    };
     const arrive = () => {
       this.#travelling.delete(travelling);
-      void scheduler.busy(
-        this.deliver({ method, path, key, text, isForeign: false }, request.headers).then(then),
-      );
+      void scheduler.busy(deliver());
     };
     const timer = scheduler.after(delayMs, arrive);
-    const travelling = { key, timer, arrive, arriveAtMs: scheduler.nowMs + delayMs };
+    const travelling = { key, timer, arrive, arriveAtMs: scheduler.nowMs + delayMs, isKept };
     this.#travelling.add(travelling);
   }
 
+  #hideNew(exchange: Exchange, reply: PlaneReply | undefined): void {
+    if (reply?.status !== 201 || !isCreation(exchange) || !this.#draws('shown-late', exchange)) return;
+    const { id }: Json = JSON.parse(reply.body);
+    this.#options.scheduler.trace(`${id} is shown late`);
+    this.#lateShown.hide(id);
+  }
+
   /** Whether `kind` hits this exchange. */
-  #draws(kind: NetworkFault, exchange: Exchange): boolean {
-    const { faults, random, scheduler, healAtMs, onFault } = this.#options;
+  #draws(kind: NetworkFault | CreationFault, exchange: Exchange): boolean {
+    const { faults, scheduler, healAtMs, onFault } = this.#options;
+    const isOfCreation = kind === 'late-creation' || kind === 'shown-late';
+    const random = isOfCreation ? this.#options.creationRandom : this.#options.random;
     const probability = faults.get(kind);
     if (probability === undefined || !random.chance(probability) || scheduler.nowMs >= healAtMs) return false;
     scheduler.trace(`fault ${kind} #${exchange.number}`);
@@ -211,8 +254,17 @@ export class Network {
       ];
       return random.pick(broken);
     }
-    const shown = exchange.method === 'GET' && status === 200 ? this.#shown(exchange, body) : body;
+    const read = exchange.method === 'GET' && status === 200;
+    const shown = read ? this.#withoutHidden(exchange, this.#shown(exchange, body)) : body;
     return answer(shown === undefined ? 404 : status, shown ?? errorText('not_found'), retryAfter);
+  }
+
+  #withoutHidden({ path }: Exchange, text: string | undefined): string | undefined {
+    if (text === undefined || !showsThings.test(path)) return text;
+    const body: Json = JSON.parse(text);
+    const shown = this.#lateShown.put(body);
+    if (shown === body) return text;
+    return shown === undefined ? undefined : JSON.stringify(shown);
   }
 
   /** What a read shows in place of `text`; undefined: that there is no such thing. */
@@ -270,6 +322,12 @@ function inDialect(dialect: Dialect, exchange: Exchange, reply: HttpReply): Http
   if (body === undefined) return reply;
   const shown = rendered(dialect, exchange, reply.status, body);
   return { ...reply, status: shown.status, body: JSON.stringify(shown.body) };
+}
+
+const showsThings = /^\/api\/(account|templates|registries|(services|volumes)\/[^/]+)$/;
+
+function isCreation({ method, path }: Exchange): boolean {
+  return method === 'POST' && /^\/api\/(services|volumes|templates|registries)$/.test(path);
 }
 
 function answer(status: number, body: string, retryAfter?: string): HttpReply {

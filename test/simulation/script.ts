@@ -6,6 +6,7 @@ import { apiFaults, clusterDeeds, drawClusterFaults, isolation, type ClusterDeed
 import {
   aimedCrash,
   allFaults,
+  drawCreationFaults,
   drawFaults,
   truncation,
   uncertainFaults,
@@ -83,9 +84,11 @@ interface Crowd {
   readonly isolates: boolean;
   /** Whether there may be too little money for all that is wanted at once. */
   readonly countsMoney: boolean;
+  /** Whether creations take effect late, and are shown late. */
+  readonly delaysCreations: boolean;
 }
 
-/** `few` is how seeds were drawn at first, `many`, `aimed` and `truncated` were next: regressions from then mean that. */
+/** `few` is how seeds were drawn at first, and `many` to `priced` were next: regressions from then mean those. */
 const many: Crowd = {
   services: 16,
   volumes: 5,
@@ -98,6 +101,7 @@ const many: Crowd = {
   isHostile: false,
   isolates: false,
   countsMoney: false,
+  delaysCreations: false,
 };
 const crowds = {
   few: {
@@ -112,6 +116,7 @@ const crowds = {
     isHostile: false,
     isolates: false,
     countsMoney: false,
+    delaysCreations: false,
   },
   many,
   aimed: { ...many, aimsCrashes: true },
@@ -126,6 +131,15 @@ const crowds = {
     isolates: true,
     countsMoney: true,
   },
+  late: {
+    ...many,
+    aimsCrashes: true,
+    truncates: true,
+    isHostile: true,
+    isolates: true,
+    countsMoney: true,
+    delaysCreations: true,
+  },
 } as const satisfies Record<string, Crowd>;
 export type CrowdName = keyof typeof crowds;
 
@@ -133,7 +147,7 @@ export type CrowdName = keyof typeof crowds;
 export function scriptOf(
   seed: number,
   place: PlaceName = 'folder',
-  { crowd = 'priced', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
+  { crowd = 'late', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
 ): Script {
   const script = { ...folderScript(seed, crowds[crowd]), dialect };
   const { hides } = dialectNamed(dialect);
@@ -241,6 +255,11 @@ function folderScript(seed: number, crowd: Crowd): Script {
   if (crowd.aimsCrashes) addOwn(aimedCrash, 'aimed crashes', 4);
   if (crowd.truncates) addOwn(truncation, 'truncations', 8);
   if (crowd.isHostile) addOwn(hostileEdit, 'hostile edits', 3);
+  if (crowd.delaysCreations) {
+    for (const [kind, probability] of drawCreationFaults(stream(seed, 'creation faults'))) {
+      faults.set(kind, probability);
+    }
+  }
   return {
     seed,
     place: 'folder',

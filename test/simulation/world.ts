@@ -123,6 +123,7 @@ class World {
     this.#network = new Network({
       scheduler,
       random: stream(seed, 'network'),
+      creationRandom: stream(seed, 'creations'),
       plane: this.#plane,
       faults,
       healAtMs: script.healAtMs,

@@ -178,6 +178,8 @@ export class ModelFleet {
       adoptId: adopt?.id,
       adoptFrom: undefined,
       takenBy: undefined,
+      awaits: false,
+      holderOf: () => undefined,
     };
     const { observation, found } = identify(identity, items, serviceMarks);
     if (found !== undefined) {
@@ -269,7 +271,15 @@ export class ModelFleet {
   #volumeInputs({ word = false }: Wanted, spec: StorageVolumeSpec): VolumeInputs {
     const record = this.record(volumeKey);
     const { volumes, services } = this.api;
-    const identity = { record, owner, adoptId: undefined, adoptFrom: undefined, takenBy: undefined };
+    const identity = {
+      record,
+      owner,
+      adoptId: undefined,
+      adoptFrom: undefined,
+      takenBy: undefined,
+      awaits: false,
+      holderOf: () => undefined,
+    };
     const observation = confirmed(identify(identity, volumes, volumeMarks).observation);
     const id = observation.kind === 'present' ? observation.value.serviceId : undefined;
     const state = id ? services.get(id)?.state : undefined;

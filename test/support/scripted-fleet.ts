@@ -106,7 +106,7 @@ export type Answer =
   | 'lost';
 
 export class ScriptedApi {
-  readonly #clock: ManualClock;
+  readonly clock: ManualClock;
   #told = 0;
   readonly asked: Asked[] = [];
   services: Record<string, unknown>[] = [];
@@ -115,7 +115,7 @@ export class ScriptedApi {
   readonly on: Record<string, (asked: Asked) => Answer | undefined | Promise<Answer | undefined>> = {};
 
   constructor(clock: ManualClock) {
-    this.#clock = clock;
+    this.clock = clock;
   }
 
   readonly createTransport = (): Transport => {
@@ -145,7 +145,7 @@ export class ScriptedApi {
       body: body === undefined ? undefined : JSON.parse(body),
       key: headers['idempotency-key'],
       credential: headers['authorization']?.replace('Bearer ', ''),
-      atMs: this.#clock.monotonicMs(),
+      atMs: this.clock.monotonicMs(),
     };
     this.asked.push(asked);
     const answer = (await this.on[what]?.(asked)) ?? this.#plain(method, what);

@@ -8,7 +8,8 @@ import { Program, eventually, temporaryFolder } from './processes.ts';
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
 
-export const settleMs = 4000;
+/** A creation whose answer was lost is sent again after twelve times that. */
+export const settleMs = 2000;
 /** Several managers start at once, and the machine may be busy with others. */
 const patienceMs = 90_000;
 

@@ -2,6 +2,7 @@
  * Managers that break one rule each, of safety but for one. The rule is broken from outside, by what is handed to the manager or by another
  * method in place of one of its own while a run lasts. The simulation has to find each of them.
  */
+import { creations } from './creations.ts';
 import { decisions } from './decisions.ts';
 import { money } from './money.ts';
 import { storage } from './storage.ts';
@@ -9,4 +10,11 @@ import { keys } from './keys.ts';
 import type { Mutant } from './tools.ts';
 import { wire } from './wire.ts';
 
-export const mutants: readonly Mutant[] = [...wire, ...storage, ...decisions, ...money, ...keys];
+export const mutants: readonly Mutant[] = [
+  ...wire,
+  ...storage,
+  ...decisions,
+  ...money,
+  ...keys,
+  ...creations,
+];

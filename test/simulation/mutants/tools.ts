@@ -4,6 +4,7 @@ import type { Clock } from '../../../src/base/index.ts';
 import { Fleet } from '../../../src/reconcile/fleet.ts';
 import type { ObjectRecord, StateStore } from '../../../src/state/index.ts';
 import type { Sabotage } from '../folder-place.ts';
+import type { CrowdName } from '../script.ts';
 import type { Json } from '../watch.ts';
 
 /** `Change`: what is done to that which is handed to a process. */
@@ -13,6 +14,8 @@ export interface Mutant<Change = Sabotage> {
   readonly foundBy: readonly string[];
   /** Is tried first: it is known to find it. */
   readonly seed?: number;
+  /** Of the script; `priced` unless given. */
+  readonly crowd?: CrowdName;
   readonly sabotage?: Change;
   /** Changes the product for as long as a run lasts; returns how to undo it. */
   readonly patch?: () => () => void;

@@ -1,0 +1,276 @@
+/**
+ * Creations that no read has shown yet. A provider may apply a request long after the client gave up on it, and may show what it has
+ * made long after it answered; either must not lead to a second thing.
+ *
+ *     answered ── a read shows it ──> seen
+ *         └── not shown for `visibilitySeconds` ──> lost: it is created anew
+ *
+ *     unknown ── something carries our mark ──> applied
+ *        └── patience over, nothing is shown ──> in doubt
+ *     in doubt ── the same request is wanted ──> it is sent again, with the key and the bytes it had
+ *              ├── another one is wanted ──> the first is sent again as it was, and then patched; if its bytes are
+ *              │                             still in memory, and a patch can lead from it to what is wanted
+ *              ├── something carries our mark ──> applied
+ *              └── `visibilitySeconds` over, or an operator resolves it ──> it did not happen
+ *
+ * While a creation is in doubt no other key is used for its object, and the object is not forgotten. The refusal of a repetition
+ * says nothing of the first request.
+ *
+ * | not shown                                       | believed after                                       |
+ * |-------------------------------------------------|------------------------------------------------------|
+ * | what was seen and is older than the patience    | the settle window                                    |
+ * | what was seen and is younger                    | when it is as old as that: replicas may lag behind   |
+ * | what was answered and never seen                | `visibilitySeconds` from the answer                  |
+ * | a creation without an answer: to send it again  | the patience                                         |
+ * | a creation without an answer: to use another key | `visibilitySeconds` from when its outcome became unknown |
+ *
+ * The patience is twelve settle windows (a minute), or what the provider was seen to need, if that is longer (pace.ts). All times are
+ * of this process and monotonic: a restart begins them anew.
+ */
+import type { Clock } from '../base/index.ts';
+import { bodyDigest, type Target } from '../execute/index.ts';
+import { waitFor, type Action, type Plan, type Step } from '../plan/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+import type { Intent, IntentOutcome, ObjectRecord, StateStore } from '../state/index.ts';
+import type { AccountHandle } from './accounts.ts';
+import { resolveAdvice } from './advice.ts';
+import type { KindPass } from './kind-pass.ts';
+import { ProviderPace } from './pace.ts';
+
+export interface CreationOptions {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly settleMs: number;
+  readonly mode: 'manage' | 'preview';
+  readonly commandFlags?: string | undefined;
+}
+
+/** What was sent. Its environment may hold secrets, so it is in memory only. */
+interface SentCreation {
+  readonly idempotencyKey: string;
+  readonly action: Action;
+  readonly target: Pick<Target, 'digests' | 'restartToken'>;
+}
+
+/** From when on a read that does not show a thing says that it is gone, in monotonic milliseconds. */
+export interface AbsenceRule {
+  readonly notBeforeMs: number;
+  readonly message: string;
+}
+
+const windowsOfPatience = 12;
+
+export class Creations {
+  readonly #options: CreationOptions;
+  readonly #pace: ProviderPace;
+  readonly #startedAtMs: number;
+  readonly #answered = new Map<ObjectKey, { readonly id: string; readonly atMs: number }>();
+  readonly #unknownSinceMs = new Map<ObjectKey, number>();
+  readonly #sent = new Map<ObjectKey, SentCreation>();
+
+  constructor(options: CreationOptions) {
+    this.#options = options;
+    this.#pace = new ProviderPace(options.clock);
+    this.#startedAtMs = options.clock.monotonicMs();
+  }
+
+  /** A change was answered, or given up, after so long. */
+  took(account: string, ms: number): void {
+    this.#pace.learn(account, ms);
+  }
+
+  forget(key: ObjectKey): void {
+    for (const memory of [this.#answered, this.#unknownSinceMs, this.#sent]) memory.delete(key);
+  }
+
+  /** After an unknown outcome: for how long evidence that it did not happen is not believed. */
+  patienceMs(intent: Pick<Intent, 'action'>, account: AccountHandle): number {
+    const { settleMs } = this.#options;
+    const leastMs = isCreation(intent.action) ? settleMs * windowsOfPatience : settleMs;
+    return Math.min(Math.max(leastMs, this.#pace.needsMs(account.name)), longestMs(account, settleMs));
+  }
+
+  /** The outcome of a creation has been written down. */
+  ended({ key }: ObjectRecord, action: Action, target: Target): void {
+    const { store, clock } = this.#options;
+    const record = store.record(key);
+    const intent = store.lastIntent(key);
+    if (!isCreation(action.do) || !record || !intent) return;
+    const nowMs = clock.monotonicMs();
+    if (intent.outcome === 'applied' && record.externalId !== undefined) {
+      this.forget(key);
+      this.#answered.set(key, { id: record.externalId, atMs: nowMs });
+    } else if (intent.outcome === 'unknown') {
+      const { digests, restartToken } = target;
+      if (!this.#unknownSinceMs.has(key)) this.#unknownSinceMs.set(key, nowMs);
+      this.#sent.set(key, {
+        idempotencyKey: intent.idempotencyKey,
+        action,
+        target: { digests, restartToken },
+      });
+    } else if (intent.outcome === 'refused') {
+      this.#sent.delete(key);
+    }
+  }
+
+  /** What became of the object's creation by the latest look: seen, or not there for good. Writes down what is certain now. */
+  async review(kind: KindPass, account: AccountHandle): Promise<void> {
+    const { store, mode } = this.#options;
+    const observation = kind.observation();
+    const record = kind.record();
+    const { key, creationInDoubt: doubt } = record;
+    const answered = this.#answered.get(key);
+    if (
+      observation.kind === 'present' &&
+      answered?.id === observation.value.id &&
+      record.seen?.id !== answered.id
+    ) {
+      const shownAtMs = account.informer.current?.startedAtMs ?? answered.atMs;
+      this.#pace.learn(account.name, Math.max(0, shownAtMs - answered.atMs));
+    }
+    if (!doubt || mode === 'preview') return;
+    const word = store.resolution(key);
+    const isResolved = word?.idempotencyKey === doubt.idempotencyKey;
+    if (isResolved && word.applied && word.id !== undefined) {
+      if (kind.claim?.(word.id) !== undefined) return;
+      const made = { externalId: word.id, unproven: false, deletedByUs: false };
+      await this.#close(record, made);
+      return;
+    }
+    const isSeen = observation.kind === 'present';
+    const isOver = observation.kind === 'absent' && this.#isOver(key, account);
+    if (isSeen || isOver || isResolved) await this.#close(record, {});
+  }
+
+  async #close(record: ObjectRecord, more: Partial<ObjectRecord>): Promise<void> {
+    this.#unknownSinceMs.delete(record.key);
+    this.#sent.delete(record.key);
+    await this.#options.store.save({ ...record, ...more, creationInDoubt: undefined });
+  }
+
+  #isOver(key: ObjectKey, account: AccountHandle): boolean {
+    const overAtMs = this.#doubtEndsMs(key, account);
+    const { clock } = this.#options;
+    return clock.monotonicMs() >= overAtMs && (account.informer.current?.startedAtMs ?? 0) >= overAtMs;
+  }
+
+  #doubtEndsMs(key: ObjectKey, account: AccountHandle): number {
+    return (this.#unknownSinceMs.get(key) ?? this.#startedAtMs) + visibilityMs(account);
+  }
+
+  /** What to do in place of `plan` while a creation of the object is in doubt. */
+  instead(kind: KindPass, account: AccountHandle | undefined, plan: Plan): Plan {
+    const record = kind.record();
+    const doubt = record.creationInDoubt;
+    if (!doubt || kind.observation().kind !== 'absent') return plan;
+    const isLeaving = record.deletionRequestedAt !== undefined && !kind.isGivenUp();
+    if (plan.kind === 'in-sync') return isLeaving ? this.#wait(record, account, []) : plan;
+    if (plan.kind !== 'act' || !isCreation(plan.step.action.do)) return plan;
+    const { action } = plan.step;
+    const { store } = this.#options;
+    const last = store.lastIntent(record.key);
+    // `pending`: its repetition waits for its turn.
+    const isUnspent = last !== undefined && unspentOutcomes.has(last.outcome);
+    if (isUnspent && last.idempotencyKey === doubt.idempotencyKey) {
+      if (last.bodyDigest === bodyDigest(action, store.digestKey)) return plan;
+      const sent = this.#sent.get(record.key);
+      const isKnown = sent?.idempotencyKey === doubt.idempotencyKey;
+      if (isKnown && leadsTo(sent.action, action)) {
+        return { ...plan, step: { ...plan.step, action: sent.action } };
+      }
+    }
+    return this.#wait(record, account, [plan.step]);
+  }
+
+  /** What is to be remembered of a creation that is sent again as it was. */
+  targetOf(record: ObjectRecord, step: Step, target: Target): Target {
+    const sent = this.#sent.get(record.key);
+    return sent?.action === step.action ? { ...target, ...sent.target } : target;
+  }
+
+  #wait({ key }: ObjectRecord, account: AccountHandle | undefined, steps: readonly Step[]): Plan {
+    const { clock, commandFlags, mode } = this.#options;
+    const leftMs = account ? this.#doubtEndsMs(key, account) - clock.monotonicMs() : 0;
+    const seconds = Math.max(0, Math.ceil(leftMs / 1000));
+    const rest = mode === 'preview' ? '' : `, for up to ${seconds} s more (visibilitySeconds of the Account)`;
+    return waitFor(
+      'OutcomeUnknown',
+      `an earlier creation may still take effect, and nothing else is created or forgotten until that is ruled out${rest}. ` +
+        resolveAdvice('create-', key, commandFlags),
+      { steps, recheckAfterMs: Math.min(Math.max(leftMs, 1), waitRecheckMs) },
+    );
+  }
+
+  /** When the thing that `record` stands for may be believed to be gone. */
+  absenceRule(record: ObjectRecord, account: AccountHandle): AbsenceRule {
+    const { clock, store, mode, settleMs } = this.#options;
+    const { key, externalId = '', seen, deletedByUs } = record;
+    const certain = { notBeforeMs: Number.NEGATIVE_INFINITY, message: '' };
+    if (deletedByUs) return certain;
+    const isSeen = seen?.id === externalId;
+    const answered = this.#answered.get(key);
+    const madeAtMs = answered?.id === externalId ? answered.atMs : undefined;
+    const last = store.lastIntent(key);
+    const madeAtWallMs =
+      last && isCreation(last.action) && last.outcome === 'applied' ? last.finishedAt : undefined;
+    const seconds = account.spec.visibilitySeconds;
+    const message = isSeen
+      ? `${externalId} was created a short while ago and is not shown now; reads may lag behind`
+      : `${externalId} was created and has not been shown yet; it is not created again before ${seconds} s are over (visibilitySeconds of the Account)`;
+    const windowMs = isSeen ? this.patienceMs({ action: 'create-' }, account) : visibilityMs(account);
+    if (mode === 'preview') {
+      // One look: the answer is only as old as the wall clock says.
+      const ageMs = madeAtWallMs === undefined ? undefined : clock.wallMs() - madeAtWallMs;
+      const isYoung = ageMs !== undefined && ageMs < (isSeen ? settleMs : visibilityMs(account));
+      return isYoung ? { notBeforeMs: Number.POSITIVE_INFINITY, message } : certain;
+    }
+    if (madeAtMs !== undefined) return { notBeforeMs: madeAtMs + windowMs, message };
+    if (!isSeen) return { notBeforeMs: this.#startedAtMs + windowMs, message };
+    const isYoung = madeAtWallMs !== undefined && clock.wallMs() - madeAtWallMs < windowMs;
+    return isYoung ? { notBeforeMs: this.#startedAtMs + windowMs, message } : certain;
+  }
+}
+
+/** How often a look is taken that nothing else would cause. */
+const waitRecheckMs = 5000;
+
+const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set(['pending', 'not-sent', 'not-applied']);
+
+function visibilityMs({ spec }: AccountHandle): number {
+  return spec.visibilitySeconds * 1000;
+}
+
+function longestMs(account: AccountHandle, settleMs: number): number {
+  return Math.max(visibilityMs(account), settleMs);
+}
+
+export function isCreation(action: string): boolean {
+  return action.startsWith('create-');
+}
+
+/** What a patch, a resize or a rotation can change afterwards; all else has to be the same from the start. */
+const changeable: ReadonlySet<string> = new Set([
+  'image',
+  'command',
+  'httpPort',
+  'resources',
+  'sleepAfterMinutes',
+]);
+
+/** Whether what `sent` makes can be brought to what `wanted` would make without creating it anew. */
+function leadsTo(sent: Action, wanted: Action): boolean {
+  if (sent.do === 'create-service' && wanted.do === 'create-service') {
+    const [from, to] = [sent.body, wanted.body] as Readonly<Record<string, unknown>>[];
+    const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})]);
+    return [...names].every((name) =>
+      changeable.has(name)
+        ? from?.[name] === undefined || to?.[name] !== undefined
+        : JSON.stringify(from?.[name]) === JSON.stringify(to?.[name]),
+    );
+  }
+  if (sent.do === 'create-volume' && wanted.do === 'create-volume') {
+    const [from, to] = [sent.body, wanted.body];
+    return from.region === to.region && from.geography === to.geography && from.sizeGb <= to.sizeGb;
+  }
+  return sent.do === wanted.do;
+}
