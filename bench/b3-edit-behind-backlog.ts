@@ -32,7 +32,7 @@ class Engine {
   readonly #onRequest = new Map<string, () => void>();
   readonly #isFifo: boolean;
   /** Requests by what they were for. */
-  readonly requests: Record<QueueLane, number> = { edit: 0, resync: 0 };
+  readonly requests: Record<Exclude<QueueLane, 'new'>, number> = { edit: 0, resync: 0 };
 
   constructor(isFifo: boolean) {
     const metrics = createMetrics();
@@ -74,7 +74,7 @@ class Engine {
 
   async #pass(key: string): Promise<void> {
     try {
-      const priority = this.#queue.isEdit(key) ? priorities.urgent : priorities.read;
+      const priority = this.#queue.laneOf(key) === 'edit' ? priorities.edit : priorities.read;
       await this.#limiter.run('ordinary', priority, () => this.#request(key));
     } catch {
       // Turned away when the measurement is over.

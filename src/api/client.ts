@@ -84,8 +84,8 @@ export class ControlApi {
   }
 
   /** The same API, whose requests come before all others but account reads. */
-  get urgent(): ControlApi {
-    return new ControlApi({ ...this.#options, urgency: priorities.urgent });
+  urgent(why: 'edit' | 'new'): ControlApi {
+    return new ControlApi({ ...this.#options, urgency: priorities[why] });
   }
 
   /** The same API, whose mutations are not sent when `isMeant` denies it by the time that their turn has come. */

@@ -21,9 +21,9 @@ export type Lane = 'heartbeat' | 'ordinary';
 /**
  * Account reads come first: every decision behind them would otherwise be made on an old view. What is ready to be sent goes before what is only
  * being read: behind the reads of others it would wait until it has to be looked at anew, again and again where requests are few.
- * `urgent` is added for what a person waits for.
+ * `edit` is added for what a person waits for, `new` for what a person has just added.
  */
-export const priorities = { accountRead: 5, mutation: 2, read: 1, background: 0, urgent: 2 } as const;
+export const priorities = { accountRead: 6, mutation: 2, read: 1, background: 0, edit: 2, new: 3 } as const;
 
 export interface LimiterOptions {
   readonly account: string;

@@ -219,9 +219,10 @@ export class Controller {
   }
 
   #edited(key: ObjectKey): void {
-    this.#enqueue(key, 'edit');
-    for (const dependent of this.#dependentsOf(key)) this.#enqueue(dependent, 'edit');
     const { store, fleet, accounts } = this.#options;
+    const isMade = store.record(key)?.externalId !== undefined || store.openIntent(key) !== undefined;
+    this.#enqueue(key, isMade || key.startsWith('Account/') ? 'edit' : 'new');
+    for (const dependent of this.#dependentsOf(key)) this.#enqueue(dependent, 'edit');
     const account = key.startsWith('Account/') ? this.#accountOf(key) : undefined;
     if (account) this.#lookAtAll(account);
     const asked = fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt];
@@ -336,7 +337,7 @@ export class Controller {
     const dependents = this.#dependentsOf(key);
     const sequence = this.#accountOf(key)?.informer.current?.sequence;
     try {
-      const result = await reconciler.pass(key, this.#queue.isEdit(key));
+      const result = await reconciler.pass(key, this.#queue.laneOf(key));
       this.#crashes.delete(key);
       metrics.reconcileTotal.inc({ controller: kind, result: passResults[result.plan.kind] });
       metrics.plans.inc({ kind, answer: result.plan.kind, reason: reasonOf(result.plan) });
@@ -363,7 +364,9 @@ export class Controller {
     before: readonly ObjectKey[],
     sequence: number | undefined,
   ): void {
-    const { wake, wakes = [] } = result;
+    const { wake, wakes = [], plan } = result;
+    // Something that is new needs more than one look before it is sent.
+    if (plan.kind !== 'wait' || plan.reason !== 'AwaitingObservation') this.#queue.settled(key);
     for (const other of wakes) this.#enqueue(other, 'resync');
     if (result.statusChanged || result.removed) {
       for (const dependent of new Set([...before, ...this.#dependentsOf(key)])) {
@@ -386,7 +389,7 @@ export class Controller {
         return;
       case 'observation':
         lay(this.#awaiting, wake.account.name, key);
-        wake.account.informer.want(result.plan.kind === 'act' ? 'mutation' : 'progress');
+        wake.account.informer.want(plan.kind === 'act' ? 'mutation' : 'progress');
     }
   }
 }

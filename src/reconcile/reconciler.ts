@@ -41,6 +41,7 @@ import { LastMutations } from './last-mutations.ts';
 import type { Money } from './money.ts';
 import { Obstacles, learnFromRefusal, outdated, unverified } from './obstacles.ts';
 import { Settlement } from './settlement.ts';
+import type { QueueLane } from './workqueue.ts';
 import { Transitions } from './transitions.ts';
 import { Trust } from './trust.ts';
 import { wakeAfter, type Wake } from './wake.ts';
@@ -108,10 +109,10 @@ export class Reconciler {
   }
 
   /**
-   * Must not be called twice at the same time for one key; the workqueue sees to that. `isEdit`: a person waits for it, and its
-   * requests don't wait behind those of other passes.
+   * Must not be called twice at the same time for one key; the workqueue sees to that. `lane`: what a person waits for, or has
+   * just added, has requests that don't wait behind those of other passes.
    */
-  async pass(key: ObjectKey, isEdit = false): Promise<PassResult> {
+  async pass(key: ObjectKey, lane: QueueLane = 'resync'): Promise<PassResult> {
     const record = this.#options.store.record(key);
     if (!record) {
       this.#forget(key);
@@ -125,7 +126,7 @@ export class Reconciler {
     const blocked = this.#blocked(record, kind, account);
     const { handle } = account;
     const goesOnForMs = blocked && (await kind.goOn?.(handle));
-    const used = handle && isEdit ? { ...handle, api: handle.api.urgent } : handle;
+    const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
     const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, kind, used);
     const plan = this.#options.money.priced(handle, kind, this.#located(key, decision.plan));
     const wakes = this.#exchanges.saw(key, plan, (!blocked && kind.exchanges?.()) || []);

@@ -5,8 +5,9 @@
  *     (absent) ── add ──> ready ── take ──> working ── done ──> (absent)
  *        └─ addAfter ─> delayed ── due ──> ready    └─ added meanwhile: ready again
  *
- * There are two lanes: what a person changed is taken before what is only looked at again, so that an edit never
- * waits behind a resync. Each fourth key is taken from the slow lane all the same, so that nothing starves.
+ * There are three lanes: what a person has just added is taken first, then what a person changed, then what is only looked at again. So
+ * a new object never waits behind edits, and an edit never behind a resync. Each fourth key is taken from the slow lanes all the same, in turn, so that
+ * nothing starves. What was added as new stays in that lane, whyever it is added again, until it is `settled`.
  *
  * Passes that wait for nothing would follow each other without end, thousands of them after a start. So keys are given out for
  * 20 ms of one turn of the event loop; then timers and sockets have theirs: the Lease, heartbeats, health.
@@ -14,7 +15,10 @@
 import type { Clock, Timer } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 
-export type QueueLane = 'edit' | 'resync';
+export type QueueLane = 'new' | 'edit' | 'resync';
+
+const ranks: Readonly<Record<QueueLane, number>> = { new: 2, edit: 1, resync: 0 };
+const lanes = ['new', 'edit', 'resync'] as const;
 
 const fairness = 4;
 const longestTurnMs = 20;
@@ -24,7 +28,12 @@ export class Workqueue<Key extends string> {
   readonly #metrics: Metrics;
   readonly #labels: { readonly name: string };
   /** With the monotonic times since when they wait, and since when they are worked on. */
-  readonly #ready: Record<QueueLane, Map<Key, number>> = { edit: new Map(), resync: new Map() };
+  readonly #ready: Record<QueueLane, Map<Key, number>> = {
+    new: new Map(),
+    edit: new Map(),
+    resync: new Map(),
+  };
+  readonly #newcomers = new Set<Key>();
   readonly #working = new Map<Key, { readonly sinceMs: number; readonly lane: QueueLane }>();
   readonly #again = new Map<Key, QueueLane>();
   readonly #delayed = new Map<Key, { dueAtMs: number; timer: Timer }>();
@@ -48,20 +57,23 @@ export class Workqueue<Key extends string> {
   }
 
   get #depth(): number {
-    return this.#ready.edit.size + this.#ready.resync.size;
+    return this.#ready.new.size + this.#ready.edit.size + this.#ready.resync.size;
   }
 
-  add(key: Key, lane: QueueLane): void {
+  add(key: Key, asked: QueueLane): void {
     if (this.#stopped) return;
     this.#cancelDelay(key);
+    if (asked === 'new') this.#newcomers.add(key);
+    const lane = this.#newcomers.has(key) ? 'new' : asked;
     if (this.#working.has(key)) {
-      if (lane === 'edit' || !this.#again.has(key)) this.#again.set(key, lane);
+      if (ranks[lane] >= ranks[this.#again.get(key) ?? 'resync']) this.#again.set(key, lane);
       return;
     }
-    if (this.#ready.edit.has(key)) return;
-    const sinceMs = this.#ready.resync.get(key);
-    if (sinceMs === undefined) this.#metrics.queueAdds.inc(this.#labels);
-    if (lane === 'edit') this.#ready.resync.delete(key);
+    const current = lanes.find((each) => this.#ready[each].has(key));
+    if (current && ranks[current] >= ranks[lane]) return;
+    const sinceMs = current && this.#ready[current].get(key);
+    if (current) this.#ready[current].delete(key);
+    else this.#metrics.queueAdds.inc(this.#labels);
     this.#ready[lane].set(key, sinceMs ?? this.#clock.monotonicMs());
     this.#tellDepth();
     this.#serve();
@@ -90,9 +102,14 @@ export class Workqueue<Key extends string> {
     });
   }
 
-  /** Whether a person's change is why this key is being worked on. */
-  isEdit(key: Key): boolean {
-    return this.#working.get(key)?.lane === 'edit';
+  /** Why this key is being worked on. */
+  laneOf(key: Key): QueueLane {
+    return this.#working.get(key)?.lane ?? 'resync';
+  }
+
+  /** It is new no more. */
+  settled(key: Key): void {
+    this.#newcomers.delete(key);
   }
 
   done(key: Key): void {
@@ -131,8 +148,7 @@ export class Workqueue<Key extends string> {
     this.#stopped = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();
     this.#delayed.clear();
-    this.#ready.edit.clear();
-    this.#ready.resync.clear();
+    for (const lane of lanes) this.#ready[lane].clear();
     for (const taker of this.#takers.splice(0)) taker(undefined);
     await this.idle();
   }
@@ -170,9 +186,7 @@ export class Workqueue<Key extends string> {
   }
 
   #next(): { readonly key: Key; readonly lane: QueueLane } | undefined {
-    const isResyncsTurn = (this.#taken + 1) % fairness === 0;
-    const preferred = isResyncsTurn ? (['resync', 'edit'] as const) : (['edit', 'resync'] as const);
-    for (const lane of preferred) {
+    for (const lane of this.#order()) {
       for (const [key, sinceMs] of this.#ready[lane]) {
         this.#ready[lane].delete(key);
         this.#taken += 1;
@@ -181,6 +195,13 @@ export class Workqueue<Key extends string> {
       }
     }
     return undefined;
+  }
+
+  #order(): readonly QueueLane[] {
+    if ((this.#taken + 1) % fairness !== 0) return lanes;
+    // While nothing is new, edits have no need of a turn.
+    const isEditsTurn = this.#ready.new.size > 0 && (this.#taken + 1) % (2 * fairness) === 0;
+    return isEditsTurn ? ['edit', 'resync', 'new'] : ['resync', 'edit', 'new'];
   }
 
   #tellDepth(): void {

@@ -146,7 +146,7 @@ describe('what is known after an exchange', () => {
     await using server = await serve(reply(200, shown));
     await using client = clientOf(server.url);
     await client.api.account();
-    await client.api.urgent.service(id);
+    await client.api.urgent('edit').service(id);
     expect(server.requests.map(({ path }) => path)).toEqual([
       '/api/account',
       `/api/services/${id.toUpperCase()}`,
@@ -479,7 +479,7 @@ test('account reads come first, then what a person waits for, and changes before
     clock,
     metrics,
   });
-  const { urgent } = api;
+  const urgent = api.urgent('edit');
   await Promise.all([
     api.templates(),
     api.registries(),

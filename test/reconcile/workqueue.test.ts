@@ -26,7 +26,7 @@ async function drain(): Promise<string[]> {
 }
 
 const key = fc.constantFrom('a', 'b', 'c', 'd');
-const lane = fc.constantFrom<QueueLane>('edit', 'resync');
+const lane = fc.constantFrom<QueueLane>('new', 'edit', 'resync');
 const step = fc.oneof(
   fc.record({ do: fc.constant('add' as const), key, lane }),
   fc.record({ do: fc.constant('addAfter' as const), key, delayMs: fc.nat(100) }),
@@ -109,6 +109,40 @@ describe('laws of the workqueue', () => {
   });
 });
 
+describe('something new', () => {
+  test('goes before two thousand edits, whyever it is looked at again, until it is settled', async () => {
+    for (let index = 0; index < 2000; index += 1) queue.add(`edit ${index}`, 'edit');
+    queue.add('new', 'new');
+    for (const again of ['new', 'resync', 'edit', 'resync'] as const) {
+      queue.add('new', again);
+      const next = [await queue.take(), await queue.take()];
+      expect(next).toContain('new');
+      expect(queue.laneOf('new')).toBe('new');
+      for (const taken of next) queue.done(taken ?? '');
+    }
+    queue.settled('new');
+    queue.add('new', 'edit');
+    expect((await drain()).indexOf('new')).toBeGreaterThan(1000);
+  });
+
+  test('without end leaves each fourth turn to the others, edits and resyncs in turn', async () => {
+    for (let index = 0; index < 100; index += 1) {
+      queue.add(`resync ${index}`, 'resync');
+      queue.add(`edit ${index}`, 'edit');
+    }
+    const taken: string[] = [];
+    for (let index = 0; index < 80; index += 1) {
+      for (const each of ['one', 'other']) queue.add(`new ${index} ${each}`, 'new');
+      const next = (await queue.take()) ?? '';
+      taken.push(next.split(' ')[0] ?? '');
+      queue.settled(next);
+      queue.done(next);
+    }
+    const count = (what: string) => taken.filter((each) => each === what).length;
+    expect([count('new'), count('edit'), count('resync')]).toEqual([60, 10, 10]);
+  });
+});
+
 describe('an edit', () => {
   test('goes before ten thousand resyncs, whenever it comes', async () => {
     for (let index = 0; index < 10_000; index += 1) queue.add(`resync ${index}`, 'resync');
@@ -148,16 +182,16 @@ describe('an edit', () => {
   });
 });
 
-test('whoever works on a key can ask whether an edit is why', async () => {
+test('whoever works on a key can ask why', async () => {
   queue.add('a', 'edit');
   queue.add('b', 'resync');
   await queue.take();
   await queue.take();
-  expect([queue.isEdit('a'), queue.isEdit('b'), queue.isEdit('c')]).toEqual([true, false, false]);
+  expect([queue.laneOf('a'), queue.laneOf('b'), queue.laneOf('c')]).toEqual(['edit', 'resync', 'resync']);
   queue.add('a', 'resync');
   queue.done('a');
   await queue.take();
-  expect(queue.isEdit('a')).toBe(false);
+  expect(queue.laneOf('a')).toBe('resync');
 });
 
 describe('a delayed key', () => {
