@@ -146,6 +146,7 @@ export const region = z.looseObject({
       memoryGbHourMicros: micros,
       storageGbHourMicros: micros,
     })
+    .nullable()
     .describe('micro-USD per hour and unit'),
 });
 

@@ -1,11 +1,12 @@
 /**
- * Which GPUs are taken. A service gets all its GPUs from one model in one geography: the first that has
- * enough left, in the order of the configuration.
+ * What is taken: GPUs by model, and of each geography CPU, memory and storage, where the configuration bounds them. A
+ * service gets all of it in one geography, and its GPUs from one model: the first that has enough left, in the order of
+ * the configuration. Compute counts while it is held, storage as it was asked for.
  */
-import { invariant } from '../base/invariant.ts';
-import type { ControlPlaneConfig, RegionConfig } from './config.ts';
+import type { ServiceResources } from '../api/wire.ts';
+import type { ControlPlaneConfig, GeographyConfig, RegionConfig } from './config.ts';
 import { conflict } from './errors.ts';
-import { holdsCompute, type ServiceRecord } from './records.ts';
+import { holdsCompute, type ServiceRecord, type VolumeRecord } from './records.ts';
 import type { Store } from './store.ts';
 
 export interface Placement {
@@ -22,41 +23,70 @@ export class Capacity {
     this.#config = config;
     this.#unit = store.unit;
     for (const service of store.services.everywhere()) this.#count(service, 1);
+    for (const volume of store.volumes.everywhere()) this.#countStorage(undefined, volume);
     store.services.observe((before, after) => {
       this.#move(before, after);
       this.#unit.onRollback(() => this.#move(after, before));
     });
+    store.volumes.observe((before, after) => {
+      this.#countStorage(before, after);
+      this.#unit.onRollback(() => this.#countStorage(after, before));
+    });
   }
 
   /**
-   * Where `gpuCount` GPUs are to be had; what `instead` holds counts as free. Refuses with
+   * Where these resources are to be had, and `storageGb` beside them; what `instead` holds counts as free. Refuses with
    * `capacity_unavailable`.
    */
   place(
     region: RegionConfig,
     geographies: readonly string[],
-    gpuCount: number,
+    resources: ServiceResources,
+    storageGb = 0,
     instead?: ServiceRecord,
   ): Placement {
-    const [first] = geographies;
-    invariant(first !== undefined, 'a placement needs at least one geography');
-    if (gpuCount === 0) return { geography: first, gpuModel: null };
     for (const geography of region.geographies) {
       if (!geographies.includes(geography.name)) continue;
+      const isRoom =
+        this.#hasRoom(region.name, geography, 'cpu', resources.cpu, instead) &&
+        this.#hasRoom(region.name, geography, 'memoryGb', resources.memoryGb, instead) &&
+        this.#hasRoom(region.name, geography, 'storageGb', storageGb);
+      if (!isRoom) continue;
+      if (resources.gpuCount === 0) return { geography: geography.name, gpuModel: null };
       for (const [gpuModel, total] of Object.entries(geography.gpus)) {
         const free = total - this.#takenBesides(region.name, geography.name, gpuModel, instead);
-        if (free >= gpuCount) return { geography: geography.name, gpuModel };
+        if (free >= resources.gpuCount) return { geography: geography.name, gpuModel };
       }
     }
-    throw conflict(
-      'capacity_unavailable',
-      `region ${region.name} has no ${gpuCount} free GPUs of one model in ${geographies.join(' or ')} at the moment; try again later`,
-    );
+    const { gpuCount, cpu, memoryGb } = resources;
+    const gpus = gpuCount === 0 ? '' : ` with ${gpuCount} free GPUs of one model`;
+    throw noCapacity(region, `${cpu} CPU and ${memoryGb} GB of memory${gpus}`, geographies);
   }
 
   /** As `place`, for a service that stays where it is. */
-  placeAgain(service: ServiceRecord, gpuCount = service.resources.gpuCount): Placement {
-    return this.place(this.regionOf(service), [service.geography], gpuCount, service);
+  placeAgain(service: ServiceRecord, resources = service.resources): Placement {
+    return this.place(this.regionOf(service), [service.geography], resources, 0, service);
+  }
+
+  /** The first of `geographies` that has so much storage left. */
+  placeStorage(region: RegionConfig, geographies: readonly string[], sizeGb: number): string {
+    const found = region.geographies.find(
+      (geography) =>
+        geographies.includes(geography.name) && this.#hasRoom(region.name, geography, 'storageGb', sizeGb),
+    );
+    if (found) return found.name;
+    throw noCapacity(region, `${sizeGb} GB of storage`, geographies);
+  }
+
+  requireStorage(region: RegionConfig, geography: string, moreGb: number): void {
+    this.placeStorage(region, [geography], moreGb);
+  }
+
+  /** Where its region is not offered any more, nothing bounds it. */
+  requireGrowth(volume: VolumeRecord, moreGb: number): void {
+    const region = this.#config.regions.find(({ name }) => name === volume.region);
+    const isOffered = region?.geographies.some(({ name }) => name === volume.geography);
+    if (region && isOffered) this.requireStorage(region, volume.geography, moreGb);
   }
 
   /** Services outlive their place in the configuration: they run on, and can't be launched again. */
@@ -78,14 +108,34 @@ export class Capacity {
           geography: geography.name,
           model,
           count,
-          taken: this.#taken.get(keyOf(region.name, geography.name, model)) ?? 0,
+          taken: this.#taken.get(keyOf(region.name, geography.name, `gpu ${model}`)) ?? 0,
         })),
       ),
     );
   }
 
+  #hasRoom(
+    region: string,
+    geography: GeographyConfig,
+    amount: 'cpu' | 'memoryGb' | 'storageGb',
+    wanted: number,
+    instead?: ServiceRecord,
+  ): boolean {
+    const total = geography[amount];
+    if (total === undefined || wanted === 0) return true;
+    const isBack =
+      amount !== 'storageGb' &&
+      instead &&
+      holdsCompute(instead) &&
+      placeOf(instead) === `${region}/${geography.name}`;
+    const back = isBack ? instead.resources[amount] : 0;
+    const taken = this.#taken.get(keyOf(region, geography.name, amount)) ?? 0;
+    // Sums of fractions are not exact.
+    return taken - back + wanted <= total + 1e-6;
+  }
+
   #takenBesides(region: string, geography: string, gpuModel: string, instead?: ServiceRecord): number {
-    const key = keyOf(region, geography, gpuModel);
+    const key = keyOf(region, geography, `gpu ${gpuModel}`);
     const own = instead && holdsCompute(instead) && keyOfService(instead) === key;
     return (this.#taken.get(key) ?? 0) - (own ? instead.resources.gpuCount : 0);
   }
@@ -96,16 +146,47 @@ export class Capacity {
   }
 
   #count(service: ServiceRecord, sign: 1 | -1): void {
+    if (!holdsCompute(service)) return;
+    const { region, geography, resources } = service;
     const key = keyOfService(service);
-    if (key === undefined || !holdsCompute(service)) return;
-    this.#taken.set(key, (this.#taken.get(key) ?? 0) + sign * service.resources.gpuCount);
+    if (key !== undefined) this.#add(key, sign * resources.gpuCount);
+    this.#add(keyOf(region, geography, 'cpu'), sign * resources.cpu);
+    this.#add(keyOf(region, geography, 'memoryGb'), sign * resources.memoryGb);
+  }
+
+  #countStorage(before: VolumeRecord | undefined, after: VolumeRecord | undefined): void {
+    for (const [volume, sign] of [
+      [before, -1],
+      [after, 1],
+    ] as const) {
+      if (!volume) continue;
+      this.#add(keyOf(volume.region, volume.geography, 'storageGb'), sign * volume.requestedSizeGb);
+    }
+  }
+
+  #add(key: string, amount: number): void {
+    this.#taken.set(key, (this.#taken.get(key) ?? 0) + amount);
   }
 }
 
-function keyOf(region: string, geography: string, gpuModel: string): string {
-  return `${region}/${geography}/${gpuModel}`;
+function noCapacity(region: RegionConfig, what: string, geographies: readonly string[]): Error {
+  return conflict(
+    'capacity_unavailable',
+    `region ${region.name} has no ${what} in ${geographies.join(' or ')} at the moment; try again later`,
+  );
+}
+
+function placeOf({ region, geography }: ServiceRecord): string {
+  return `${region}/${geography}`;
+}
+
+/** `what`: a model of GPUs with a mark before it, or an amount. */
+function keyOf(region: string, geography: string, what: string): string {
+  return `${region}/${geography}/${what}`;
 }
 
 function keyOfService(service: ServiceRecord): string | undefined {
-  return service.gpuModel === null ? undefined : keyOf(service.region, service.geography, service.gpuModel);
+  return service.gpuModel === null
+    ? undefined
+    : keyOf(service.region, service.geography, `gpu ${service.gpuModel}`);
 }

@@ -26,18 +26,23 @@ const prices = z.strictObject({
   cpuHourMicros: price.default(12_000),
   memoryGbHourMicros: price.default(1_500),
   storageGbHourMicros: price.default(140),
+  gpuModelHourMicros: z.record(z.string(), price).optional(),
 });
 
 const geography = z.strictObject({
   name: name.refine((text) => text !== 'auto', '"auto" means any geography'),
   gpus: z.record(z.string(), z.int().nonnegative()).default({}),
+  cpu: z.number().nonnegative().optional(),
+  memoryGb: z.number().nonnegative().optional(),
+  storageGb: z.int().nonnegative().optional(),
 });
 
 const region = z.strictObject({
   name,
   description: z.string().max(4096).default(''),
   geographies: z.array(geography).min(1),
-  prices: prices.prefault({}),
+  // A made-up price would be charged.
+  prices: prices.nullable().default(null),
 });
 
 const gpuModel = z.strictObject({
@@ -156,6 +161,7 @@ const configFile = z.strictObject({
           { name: 'europe', gpus },
           { name: 'north-america', gpus },
         ],
+        prices: {},
       },
       {
         name: 'economy',
@@ -225,6 +231,14 @@ function mistakeIn(config: ControlPlaneConfig): Mistake | undefined {
     repetitionIn(regions, 'name', ['regions']) ??
     repetitionIn(gpuCatalog, 'model', ['gpuCatalog']) ??
     repetitionIn(templates, 'id', ['templates']) ??
+    firstOf(regions, (one, index) =>
+      unknownModelIn(one.prices?.gpuModelHourMicros ?? {}, models, [
+        'regions',
+        index,
+        'prices',
+        'gpuModelHourMicros',
+      ]),
+    ) ??
     firstOf(regions, ({ geographies }, index) => {
       const path = ['regions', index, 'geographies'];
       return (

@@ -6,17 +6,23 @@
 import type { Quota } from './quotas.ts';
 import type { TemplateFields } from './records.ts';
 
-interface Prices {
+export interface Prices {
   readonly gpuHourMicros: number;
   readonly cpuHourMicros: number;
   readonly memoryGbHourMicros: number;
   readonly storageGbHourMicros: number;
+  /** Of models that do not cost `gpuHourMicros`. */
+  readonly gpuModelHourMicros?: Readonly<Record<string, number>> | undefined;
 }
 
 export interface GeographyConfig {
   readonly name: string;
   /** GPUs that exist there, by model of the GPU catalog. */
   readonly gpus: Readonly<Record<string, number>>;
+  /** Of all services and volumes together; undefined: not bounded. */
+  readonly cpu?: number | undefined;
+  readonly memoryGb?: number | undefined;
+  readonly storageGb?: number | undefined;
 }
 
 /** A tier: the `region` of a service or a volume. */
@@ -25,7 +31,8 @@ export interface RegionConfig {
   readonly description: string;
   /** In the order in which `auto` tries them. */
   readonly geographies: readonly GeographyConfig[];
-  readonly prices: Prices;
+  /** Null: not configured, and nothing that would cost anything is created there (§4). */
+  readonly prices: Prices | null;
 }
 
 interface GpuModel {

@@ -1,6 +1,6 @@
 /** What must hold before anything is created, started or grown (§5 rule 4, §3 rule 2). */
 import type { ServiceResources } from '../api/wire.ts';
-import type { ControlPlaneConfig, GeographyConfig, RegionConfig } from './config.ts';
+import type { ControlPlaneConfig, GeographyConfig, Prices, RegionConfig } from './config.ts';
 import { ApiError, conflict, invalidRequest } from './errors.ts';
 import type { Ledger } from './ledger.ts';
 import type { AccountRecord } from './records.ts';
@@ -28,6 +28,15 @@ export function requireRegion(config: ControlPlaneConfig, name: string): RegionC
   if (region) return region;
   const names = config.regions.map((candidate) => candidate.name).join(', ');
   throw new ApiError(400, 'unknown_region', `region: there is no region "${name}"; there are ${names}`);
+}
+
+/** "configured pricing required" (§4). */
+export function requirePrices(region: RegionConfig): Prices {
+  if (region.prices) return region.prices;
+  throw conflict(
+    'pricing_unavailable',
+    `region ${region.name} has no prices, so nothing that costs is created there; whoever runs this control plane has to configure some`,
+  );
 }
 
 /** The geographies that `geography` allows; absent means `auto`. */

@@ -130,6 +130,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 export async function openControlPlane(options: ControlPlaneOptions): Promise<OpenControlPlane> {
   const quotaOf = quotasByName(options);
   const store = new Store(options.database, options.eventLoop, (name) => quotaOf(name).storedBytes);
+  for (const { name, prices } of (options.config ?? defaultConfig).regions) {
+    if (!prices) options.logger.warn({ region: name }, 'region without prices: nothing can be created there');
+  }
   for (const id of store.suspended) {
     const account = store.accounts.get(id)?.name;
     options.logger.error({ account }, 'account suspended: it has far more stored than its quota');

@@ -13,6 +13,7 @@ import { conflict, invalidRequest, notFound, revisionConflict } from './errors.t
 import {
   requireFunds,
   requireGeographies,
+  requirePrices,
   requireRegion,
   requireResources,
   requireVerifiedEmail,
@@ -56,7 +57,8 @@ export class Services {
         ? undefined
         : this.#volumes.attachable(account, spec.volumeId, region.name, geographies);
     const places = attached ? [attached.geography] : geographies;
-    const placement = capacity.place(region, places, spec.resources.gpuCount);
+    requirePrices(region);
+    const placement = capacity.place(region, places, spec.resources, spec.volumeGb);
     const id = random.uuid();
     const volumeId = attached
       ? this.#volumes.attach(attached, id).id
@@ -156,17 +158,26 @@ export class Services {
 
   #resize(service: ServiceRecord, resources: ServiceResources): ServiceRecord {
     const region = this.#platform.capacity.regionOf(service);
-    const changes = { resources, hourlyMicros: computePrice(region, resources) };
-    if (!holdsCompute(service)) return this.#lifecycle.write(service, changes);
-    return this.#lifecycle.launch(service, {
-      ...changes,
-      ...this.#placeAgain(service, resources),
-    });
+    if (!holdsCompute(service)) {
+      const hourlyMicros = computePrice(region, resources, service.gpuModel);
+      return this.#lifecycle.write(service, { resources, hourlyMicros });
+    }
+    const placement = this.#placeAgain(service, resources);
+    const hourlyMicros = computePrice(region, resources, placement.gpuModel);
+    return this.#lifecycle.launch(service, { resources, ...placement, hourlyMicros });
   }
 
-  #placeAgain(service: ServiceRecord, resources = service.resources): Placement {
-    this.#platform.quotas.requireCompute(service.accountId, resources, service);
-    return this.#platform.capacity.placeAgain(service, resources.gpuCount);
+  /** With the price, where that is another one because the model is. */
+  #placeAgain(
+    service: ServiceRecord,
+    resources = service.resources,
+  ): Placement & Partial<Pick<ServiceRecord, 'hourlyMicros'>> {
+    const { quotas, capacity } = this.#platform;
+    quotas.requireCompute(service.accountId, resources, service);
+    const placement = capacity.placeAgain(service, resources);
+    if (placement.gpuModel === service.gpuModel) return placement;
+    const hourlyMicros = computePrice(capacity.regionOf(service), resources, placement.gpuModel);
+    return { ...placement, hourlyMicros };
   }
 
   #changedFields(service: ServiceRecord, patch: ServicePatch): string[] {
@@ -219,7 +230,7 @@ export class Services {
       // The launch that follows makes it 1, and captures the access to the registry.
       revision: 0,
       endpoint: null,
-      hourlyMicros: computePrice(made.region, spec.resources),
+      hourlyMicros: computePrice(made.region, spec.resources, made.placement.gpuModel),
       error: null,
       operation: null,
       idleSinceMs: this.#platform.time.nowMs(),
@@ -229,12 +240,11 @@ export class Services {
 }
 
 /** Rounded up to a whole micro-USD. */
-function computePrice(region: RegionConfig, resources: ServiceResources): number {
-  const { gpuHourMicros, cpuHourMicros, memoryGbHourMicros } = region.prices;
+function computePrice(region: RegionConfig, resources: ServiceResources, gpuModel: string | null): number {
+  const { gpuHourMicros, gpuModelHourMicros = {}, cpuHourMicros, memoryGbHourMicros } = requirePrices(region);
+  const gpuMicros = gpuModel === null ? gpuHourMicros : (gpuModelHourMicros[gpuModel] ?? gpuHourMicros);
   return Math.ceil(
-    resources.gpuCount * gpuHourMicros +
-      resources.cpu * cpuHourMicros +
-      resources.memoryGb * memoryGbHourMicros,
+    resources.gpuCount * gpuMicros + resources.cpu * cpuHourMicros + resources.memoryGb * memoryGbHourMicros,
   );
 }
 

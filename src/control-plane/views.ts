@@ -3,7 +3,7 @@
  * kept as long as the record lives. An account read of 10,000 services only copies bytes.
  */
 import type { Collection } from './collection.ts';
-import type { ControlPlaneConfig } from './config.ts';
+import type { ControlPlaneConfig, Prices } from './config.ts';
 import type {
   AccountRecord,
   RegistryRecord,
@@ -107,7 +107,7 @@ export function catalogJson(config: ControlPlaneConfig, templates: readonly Temp
       name: region.name,
       description: region.description,
       geographies: region.geographies.map((geography) => geography.name),
-      prices: region.prices,
+      prices: region.prices && { ...region.prices, gpuHourMicros: highestGpuPrice(region.prices) },
     })),
     templates: templates.map(templateView),
     gpuCatalog: config.gpuCatalog,
@@ -115,6 +115,11 @@ export function catalogJson(config: ControlPlaneConfig, templates: readonly Temp
     browserEnabled: config.browserEnabled,
     payment: { provider: 'none', status: 'disabled' },
   });
+}
+
+/** Whoever reckons with one price for all models is not surprised by a higher one. */
+function highestGpuPrice({ gpuHourMicros, gpuModelHourMicros = {} }: Prices): number {
+  return Math.max(gpuHourMicros, ...Object.values(gpuModelHourMicros));
 }
 
 /** The records of one account as a JSON array, joined anew only when one of them has changed. */

@@ -14,7 +14,13 @@ import type { VolumeCreate, VolumeUpdate } from '../api/wire.ts';
 import { limits } from '../api/wire.ts';
 import type { RegionConfig } from './config.ts';
 import { conflict, notFound, revisionConflict } from './errors.ts';
-import { requireFunds, requireGeographies, requireRegion, requireVerifiedEmail } from './gates.ts';
+import {
+  requireFunds,
+  requireGeographies,
+  requirePrices,
+  requireRegion,
+  requireVerifiedEmail,
+} from './gates.ts';
 import { newOperation, type Platform } from './platform.ts';
 import type {
   AccountRecord,
@@ -46,10 +52,11 @@ export class Volumes {
   }
 
   create(account: AccountRecord, spec: VolumeCreate): VolumeRecord {
-    const { config, ledger } = this.#platform;
+    const { config, ledger, capacity } = this.#platform;
     requireVerifiedEmail(account);
     const region = requireRegion(config, spec.region);
-    const [geography = ''] = requireGeographies(region, spec.geography);
+    const geographies = requireGeographies(region, spec.geography);
+    const geography = capacity.placeStorage(region, geographies, spec.sizeGb);
     requireFunds(account, ledger);
     return this.add(account, region, { ...spec, geography, mode: 'independent', serviceId: null });
   }
@@ -60,14 +67,16 @@ export class Volumes {
     region: RegionConfig,
     wanted: { name: string; geography: string; sizeGb: number; mode: VolumeMode; serviceId: string | null },
   ): VolumeRecord {
-    const { store, quotas, random, clock } = this.#platform;
+    const { store, quotas, capacity, random, clock } = this.#platform;
     if (store.volumes.count(account.id) >= limits.volumesPerAccount) {
       throw conflict(
         'limit_reached',
         `an account has at most ${limits.volumesPerAccount} volumes, those of services included; delete one first`,
       );
     }
+    const { storageGbHourMicros } = requirePrices(region);
     quotas.requireStorage(account, wanted.sizeGb);
+    capacity.requireStorage(region, wanted.geography, wanted.sizeGb);
     const operation = newOperation(this.#platform, 'volume-provision');
     const volume = store.volumes.put({
       id: random.uuid(),
@@ -82,7 +91,7 @@ export class Volumes {
       sizeGb: wanted.sizeGb,
       requestedSizeGb: wanted.sizeGb,
       provisioned: false,
-      hourlyMicros: wanted.sizeGb * region.prices.storageGbHourMicros,
+      hourlyMicros: wanted.sizeGb * storageGbHourMicros,
       error: null,
       operation,
       createdAtMs: clock.wallMs(),
@@ -108,7 +117,9 @@ export class Volumes {
       );
     }
     this.#requireCanGrow(volume);
-    this.#platform.quotas.requireStorage(account, sizeGb - volume.requestedSizeGb);
+    const moreGb = sizeGb - volume.requestedSizeGb;
+    this.#platform.quotas.requireStorage(account, moreGb);
+    this.#platform.capacity.requireGrowth(volume, moreGb);
     requireFunds(account, this.#platform.ledger);
     return this.#begin(volume, 'volume-expand', {
       ...renamed,

@@ -111,3 +111,19 @@ test('time can run faster for lifecycle and charges while keys and activities ke
   const { activities } = await world.ok('GET', `/api/services/${id}/activity`);
   expect(activities).toMatchObject([{ fresh: true }]);
 });
+
+test('a charge names what cost, the dearest first, and also what is gone since', async () => {
+  await using world = await startWorld();
+  const small = { gpuCount: 0, cpu: 1, memoryGb: 1 };
+  for (const name of ['one', 'two', 'three', 'four']) await world.running({ name, resources: small });
+  const { id } = await world.running({ name: 'x'.repeat(50), volumeGb: 10 });
+  const newest = async () => (await world.ok('GET', '/api/account')).ledger[0].description;
+  const all = `compute of ${'x'.repeat(40)}…, one, two and 2 more; storage of ${'x'.repeat(40)}…`;
+  await world.clock.advance(1_000);
+  expect(await newest()).toBe(all);
+  await world.act(id, 'delete');
+  await world.clock.advance(4_000);
+  expect(await newest()).toBe(all);
+  await world.clock.advance(120_000);
+  expect(await newest()).toBe('compute of one, two, three and 1 more');
+});

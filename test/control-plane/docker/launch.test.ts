@@ -137,7 +137,7 @@ describe('GPUs', () => {
   const gpus = ['GPU-a', 'GPU-b', 'GPU-c'].map((id) => ({ id, model: id === 'GPU-c' ? 'h100' : 'l4' }));
   const regions = `
 gpuCatalog: [{model: l4, name: L4, memoryGb: [24], fullMemoryGb: 24}, {model: h100, name: H100, memoryGb: [80], fullMemoryGb: 80}]
-regions: [{name: standard, geographies: [{name: here, gpus: {l4: 9, h100: 1}}]}]`;
+regions: [{name: standard, geographies: [{name: here, gpus: {l4: 9, h100: 1}}], prices: {}}]`;
   const config = parseConfig(regions, 'config.yaml');
   const one = { ...spec, resources: { ...spec.resources, gpuCount: 1 } };
   const devicesOf = (engine: EngineStub, id: string): unknown => {
