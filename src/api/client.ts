@@ -5,7 +5,7 @@
  *
  * GET answers are wrapped (`{service}`), mutation answers are bare (§4 rule 2); both come out bare here.
  */
-import { Sensitive, invariant, type Clock } from '../base/index.ts';
+import { Sensitive, canonicalId, invariant, isUuid, type Clock } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import { priorities, type Lane, type Limiter } from './limiter.ts';
 import { readAnswer } from './answer.ts';
@@ -62,8 +62,6 @@ interface Call<Value> {
   readonly text?: boolean;
   readonly query?: string;
 }
-
-const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const mostSpellings = 20_000;
 
@@ -386,7 +384,7 @@ export class ControlApi {
   #path(call: Pick<Call<unknown>, 'endpoint' | 'id' | 'query'>): string {
     const query = call.query === undefined ? '' : `?${call.query}`;
     if (call.id === undefined) return `${call.endpoint}${query}`;
-    invariant(uuidPattern.test(call.id), `an id in a path must be a UUID, not ${JSON.stringify(call.id)}`);
-    return `${call.endpoint.replace('{id}', this.#spellings.get(call.id) ?? call.id)}${query}`;
+    invariant(isUuid(call.id), `an id in a path must be a UUID, not ${JSON.stringify(call.id)}`);
+    return `${call.endpoint.replace('{id}', this.#spellings.get(canonicalId(call.id)) ?? call.id)}${query}`;
   }
 }

@@ -9,7 +9,7 @@
  *
  * A missing field is not unreadable, and null is the same as missing where nothing can be "none".
  */
-import { foreignText } from '../base/index.ts';
+import { canonicalId, foreignText, isUuid } from '../base/index.ts';
 import type { Unreadable } from './wire.ts';
 
 export interface FieldReader {
@@ -107,12 +107,10 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** A UUID in lower case: upper and lower case are the same id, whatever a list and an answer write (§2 "uuid"). */
 export function readId(value: unknown, { spelled }: Reading): string | undefined {
-  if (typeof value !== 'string' || !uuidPattern.test(value)) return undefined;
-  const id = value.toLowerCase();
+  if (typeof value !== 'string' || !isUuid(value)) return undefined;
+  const id = canonicalId(value);
   if (id !== value) spelled(id, value);
   return id;
 }

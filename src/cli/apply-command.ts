@@ -91,7 +91,8 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
   if (!(await consented(context, flags, look))) return exitCodes.failed;
   const state = openState(file, context.random, ownerChoice(flags));
   try {
-    const outcome = await converge(context, flags, source, state.store);
+    const converged = await converge(context, flags, source, state.store);
+    const outcome = converged === 'ready' ? stillReady(state.store) : converged;
     report(context, flags, state.store);
     if (outcome !== 'ready') complain(context, outcome);
     return outcome === 'ready' && look.snapshot.problems.length === 0 ? exitCodes.ok : exitCodes.failed;
@@ -178,6 +179,14 @@ function isSettled(record: ObjectRecord): boolean {
   if (record.status?.observedGeneration !== record.generation) return false;
   if (conditionOf(record, 'Stalled') === 'True' || isOnlyReported(record)) return true;
   return record.deletionRequestedAt === undefined && conditionOf(record, 'Ready') === 'True';
+}
+
+/** What was under way when the last object became Ready may have changed another one: what is reported is what counts. */
+function stillReady(store: StateStore): string {
+  const unsettled = [...store.records()].filter((record) => !isSettled(record));
+  if (unsettled.length === 0) return verdict(store);
+  const names = unsettled.map(({ key }) => identity(key)).join(', ');
+  return `${unsettled.length} object(s) are not Ready any more: ${names}; the next apply takes them up`;
 }
 
 /** It is not there, and with `driftPolicy: Report` nothing is done about that. */

@@ -4,6 +4,7 @@
  * as far as can be seen: what another folder adopted without its environment, and registries, carry no mark.
  */
 import type { wire } from '../api/index.ts';
+import { canonicalId } from '../base/index.ts';
 import { derivedUid, ownerId } from '../plan/index.ts';
 import { serviceMarks, templateMarks, volumeMarks, type Marks } from '../reconcile/index.ts';
 import { parseObjectKey, type ManagedKind, type ObjectKey } from '../resources/index.ts';
@@ -105,7 +106,7 @@ function fleetKnowledge(fleet: FleetView | undefined): FleetKnowledge {
   const { store, snapshot } = fleet;
   const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
   for (const { key, spec } of snapshot.objects.values()) {
-    if ('adopt' in spec && spec.adopt) byId.set(spec.adopt.id, key);
+    if ('adopt' in spec && spec.adopt) byId.set(canonicalId(spec.adopt.id), key);
   }
   const records = [...store.records()];
   for (const { key, externalId } of records) if (externalId !== undefined) byId.set(externalId, key);

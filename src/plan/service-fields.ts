@@ -1,5 +1,6 @@
 /** The fields of a service as the planner compares them: what the spec asks for beside what is observed. */
 import type { wire } from '../api/index.ts';
+import { canonicalId } from '../base/index.ts';
 import { remoteName, type ContainerServiceSpec } from '../resources/index.ts';
 import { fieldDigests, geographyField, shownDigests, type Field, regionField } from './differences.ts';
 import { shownEnvironment } from './environment.ts';
@@ -77,7 +78,13 @@ export function immutableFields(inputs: ServiceInputs, service: wire.Service | u
     regionField(spec.region, service?.region),
     geographyField(spec.geography, service?.geography),
     storageField(spec, service && inputs.attachedVolume),
-    { name: 'volumeId', path: 'storage.volumeId', desired: volumeId, observed: service?.volumeId },
+    {
+      name: 'volumeId',
+      path: 'storage.volumeId',
+      desired: volumeId,
+      observed: service?.volumeId,
+      isAsGood: isSameId,
+    },
   ];
 }
 
@@ -97,6 +104,14 @@ function nameField({ record, owner }: ServiceInputs, desired: string | undefined
 function isFormOf(asked: string, shown: string): boolean {
   const [one, other] = [asked.toLowerCase(), shown.toLowerCase()];
   return other.startsWith(one) && /^($|[^\p{L}\p{N}])/u.test(other.slice(one.length));
+}
+
+function isSameId(desired: unknown, observed: unknown): boolean {
+  return (
+    typeof desired === 'string' &&
+    typeof observed === 'string' &&
+    canonicalId(desired) === canonicalId(observed)
+  );
 }
 
 export function createFields(spec: ContainerServiceSpec, inputs: ServiceInputs): Field[] {

@@ -2,7 +2,7 @@
  * What is wanted, as it was last admitted, and the brakes that follow from it. The controller writes it, passes
  * read it.
  */
-import { parseRfc3339 } from '../base/index.ts';
+import { canonicalId, parseRfc3339 } from '../base/index.ts';
 import {
   placeText,
   resolveCredentials,
@@ -252,7 +252,8 @@ export class Fleet {
   identity(record: ObjectRecord, madeId?: string) {
     const { spec, annotations: given } = this.planned(record);
     const { adopt } = spec;
-    const adoptId = madeId ?? adopt?.id;
+    const wantedId = madeId ?? adopt?.id;
+    const adoptId = wantedId && canonicalId(wantedId);
     const holder = adoptId === undefined ? undefined : this.store.recordOf(adoptId);
     const open = this.store.openIntent(record.key);
     return {

@@ -1,6 +1,6 @@
 /** What the passes of everything at the provider share: finding the remote object, and reading it before it is acted upon. */
 import { describeOutcome, type Outcome, type wire } from '../api/index.ts';
-import { invariant, type Clock } from '../base/index.ts';
+import { canonicalId, invariant, type Clock } from '../base/index.ts';
 import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot, Readiness } from '../observed/index.ts';
 import {
@@ -201,7 +201,7 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   ): Promise<void> {
     const record = this.record();
     const { adopt } = this.fleet.planned(record).spec;
-    const isAdopted = adopt !== undefined && elsewhere.includes(adopt.id);
+    const isAdopted = adopt !== undefined && elsewhere.includes(canonicalId(adopt.id));
     const { observation, found, byMark } = isAdopted
       ? this.identify(snapshot, adopt.id)
       : markedElsewhere(record, elsewhere);
@@ -282,7 +282,7 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     if (!this.snapshot) return 'the account has not been read yet';
     const { observation } = this.identify(this.snapshot, id);
     if (observation.kind === 'conflict') return observation.message;
-    const isIt = observation.kind === 'present' && observation.value.id === id;
+    const isIt = observation.kind === 'present' && observation.value.id === canonicalId(id);
     return isIt ? undefined : `there is nothing with the id ${id} in the account`;
   }
 

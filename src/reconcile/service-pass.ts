@@ -1,4 +1,5 @@
 import { describeOutcome, type Outcome, type ProbeResult, type wire } from '../api/index.ts';
+import { canonicalId } from '../base/index.ts';
 import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import {
@@ -322,7 +323,7 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
       const { volumeId } = storage ?? {};
       if (volumeId === undefined) return { kind: 'none' };
       if (service || !volumes) return { kind: 'usable', id: volumeId };
-      return namedVolume(volumeId, object.spec, volumes, goes);
+      return namedVolume(canonicalId(volumeId), object.spec, volumes, goes);
     }
     if (volume.account !== undefined && volume.account !== this.handle.name) {
       const message = `StorageVolume ${storage?.volumeRef?.name} lives in another account (${volume.account}); use one of ${this.handle.name}`;

@@ -1,5 +1,5 @@
 /** Records and intents in memory: what the durable stores keep for reading, and all that a preview needs. */
-import type { DigestKey } from '../base/index.ts';
+import { canonicalId, type DigestKey } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import type { ObservedPrice } from './prices.ts';
@@ -28,9 +28,9 @@ export class MemoryStore implements StateStore {
     this.digestKey = identity.digestKey;
     this.ownerName = identity.ownerName;
     this.ownerConfirmed = identity.ownerConfirmed ?? false;
-    this.#records = new Map(records.map((record) => [record.key, record]));
+    this.#records = new Map(records.map((record) => [record.key, withCanonicalIds(record)]));
     this.#intents = new Map(intents.map((intent) => [intent.object, intent]));
-    for (const record of records) this.#index(record);
+    for (const record of this.#records.values()) this.#index(record);
   }
 
   records(): Iterable<ObjectRecord> {
@@ -42,7 +42,7 @@ export class MemoryStore implements StateStore {
   }
 
   recordOf(externalId: string): ObjectRecord | undefined {
-    const key = this.#byExternalId.get(externalId);
+    const key = this.#byExternalId.get(canonicalId(externalId));
     return key === undefined ? undefined : this.#records.get(key);
   }
 
@@ -95,7 +95,8 @@ export class MemoryStore implements StateStore {
     this.keepPrices(account, prices);
   }
 
-  protected keep(record: ObjectRecord, intent?: Intent): void {
+  protected keep(given: ObjectRecord, intent?: Intent): void {
+    const record = withCanonicalIds(given);
     const before = this.#records.get(record.key)?.externalId;
     if (before !== record.externalId) this.#unindex(record.key, before);
     this.#records.set(record.key, record);
@@ -127,4 +128,19 @@ export class MemoryStore implements StateStore {
   #index({ key, externalId }: ObjectRecord): void {
     if (externalId !== undefined) this.#byExternalId.set(externalId, key);
   }
+}
+
+/** Records of older versions have the ids as the API wrote them, in upper case, too. */
+function withCanonicalIds(record: ObjectRecord): ObjectRecord {
+  const { externalId, madeVolumeId, lease, seen, baseline } = record;
+  const written = [externalId, madeVolumeId, lease?.serviceId, seen?.id, baseline?.id];
+  if (written.every((id) => id === undefined || id === canonicalId(id))) return record;
+  return {
+    ...record,
+    externalId: externalId && canonicalId(externalId),
+    madeVolumeId: madeVolumeId && canonicalId(madeVolumeId),
+    lease: lease && { ...lease, serviceId: canonicalId(lease.serviceId) },
+    seen: seen && { ...seen, id: canonicalId(seen.id) },
+    baseline: baseline && { ...baseline, id: canonicalId(baseline.id) },
+  };
 }
