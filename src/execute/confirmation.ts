@@ -6,6 +6,7 @@
  * |---------------------------------|--------------------------------------------------------------------------|
  * | as sent                         | it is in place                                                           |
  * | in another way than before      | the API has a form of its own for it, which is as good (`shownAs`)       |
+ * | in a form known to be its own   | it is in place                                                           |
  * | as it was before, or not at all | it is still to be seen in place (`unconfirmed`): until then, it is no drift |
  */
 import type { Action } from '../plan/index.ts';
@@ -28,7 +29,9 @@ export function confirm(
     const desired = digests[name];
     if (desired === undefined) continue;
     const observed = shownAfter[name];
+    const known = record.shownAs[name];
     unconfirmed.delete(name);
+    if (known && known.desired === desired && known.observed === observed) continue;
     delete shownAs[name];
     if (observed === desired) continue;
     if (observed === undefined || observed === shownBefore[name]) unconfirmed.add(name);

@@ -5,6 +5,7 @@ export { rememberedDigests } from './differences.ts';
 export { ownForm } from './environment.ts';
 export * from './inputs.ts';
 export * from './ownership.ts';
+export { doubtsKept } from './revision-drift.ts';
 export { leavableFields } from './removed-fields.ts';
 export { serviceDigests, shownService } from './service-fields.ts';
 export { protectedReason } from './disruption.ts';

@@ -1,22 +1,23 @@
 /**
  * Drift of what the API hides. Every accepted change advances a revision (§2), so a revision that moved without us says
- * that somebody changed something. If nothing visible differs, it may be a field that is not returned.
+ * that somebody changed something. If nothing visible differs, it may be a field that is not returned. The values of an
+ * environment never are: whoever sends our beacon's name along with other values changes nothing that can be seen.
  *
  * | the revision moved, and                                   | what is made of it                                  |
  * |-----------------------------------------------------------|-----------------------------------------------------|
- * | a visible field differs                                   | drift of that field; the revision says no more      |
- * | all fields that the spec gives are visible                | nothing: none of them has changed. The digest in the beacon makes an environment visible |
+ * | something visible differs that a patch does not change    | drift of that field; the revision says no more      |
+ * | a field differs that a patch changes                      | drift of it; the environment goes with the same patch |
+ * | all fields that the spec gives are visible                | nothing: none of them has changed                   |
  * | a mutation of ours was sent since                         | nothing: it was ours                                |
  * | the state is another one than then, or is no steady one   | nothing: steps of the lifecycle advance it, too     |
- * | it may sleep and wake by itself meanwhile                 | nothing: so do those                                |
+ * | it may have slept and woken by itself meanwhile           | doubt: told, and left alone                         |
  * | otherwise, for each hidden field                          | doubt: reported as drift, and sent again once       |
  *
  * Once for each generation: a revision that goes on moving by itself would otherwise restart the service for ever. After
- * that, doubt is only reported.
+ * that, doubt is only reported. A service with a sleep policy of n minutes that has run for less than n has not slept.
  */
 import type { wire } from '../api/index.ts';
-import type { ContainerServiceSpec } from '../resources/index.ts';
-import type { Baseline, ObjectRecord } from '../state/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
 import { hidden, isDrift, type Field } from './differences.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { environmentDigest } from './ownership.ts';
@@ -25,52 +26,66 @@ import type { Difference } from './types.ts';
 const steadyStates = new Set(['running', 'paused', 'sleeping']);
 
 /** Hidden fields among `fields` that somebody may have changed. */
-export function doubts(
-  { record, owner, object }: ServiceInputs,
-  service: wire.Service,
-  fields: readonly Field[],
-): Difference[] {
-  const moved = movedByOthers(record.baseline, service, object.spec);
+export function doubts(inputs: ServiceInputs, service: wire.Service, fields: readonly Field[]): Difference[] {
+  const { record, owner } = inputs;
+  const moved = movement(inputs, service);
   return fields
     .filter(
       ({ name, desired, observed }) =>
         observed === undefined &&
         desired !== undefined &&
         isDrift(name, owner.digestKey.digest(desired), record) &&
-        (moved || record.doubted.includes(name)),
+        (moved !== 'not' || record.doubted.includes(name)),
     )
-    .map(({ path, desired }) => ({
-      path,
-      desired,
-      observed: hidden,
-      drift: true,
-      hidden: true,
-      doubt: true,
-    }));
+    .map(({ path, desired }) => ({ path, desired, observed: hidden, ...doubted(moved) }));
 }
 
-export function environmentDoubts(inputs: ServiceInputs, service: wire.Service): Difference[] {
-  const { environment, owner, record, object } = inputs;
-  if (environment.kind !== 'given' || service.environmentNames) return [];
+/** `visible`: what differs and can be seen; `inPatch`: of that, what a patch changes. */
+export function environmentDoubts(
+  inputs: ServiceInputs,
+  service: wire.Service,
+  { visible, inPatch }: { readonly visible: readonly Difference[]; readonly inPatch: readonly Difference[] },
+): Difference[] {
+  const { environment, owner, record } = inputs;
+  if (environment.kind !== 'given' || inPatch.some(({ path }) => /^env(\.|$)/.test(path))) return [];
+  if (service.environmentNames && Object.keys(environment.values.reveal()).length === 0) return [];
   if (!isDrift('env', environmentDigest(owner, environment.values), record)) return [];
-  const isDoubted = record.doubted.includes('env') || movedByOthers(record.baseline, service, object.spec);
-  if (!isDoubted) return [];
-  return [
-    { path: 'env', desired: '(as declared)', observed: hidden, drift: true, hidden: true, doubt: true },
-  ];
+  const isExplained = visible.length > 0 && !inPatch.some(({ drift }) => drift);
+  const moved = isExplained ? 'not' : movement(inputs, service);
+  return moved === 'not' && !record.doubted.includes('env')
+    ? []
+    : [{ path: 'env', desired: '(as declared)', observed: hidden, ...doubted(moved) }];
 }
 
-function movedByOthers(
-  baseline: Baseline | undefined,
-  { id, revision, state }: wire.Service,
-  { sleepAfterMinutes }: ContainerServiceSpec,
-): boolean {
-  if (baseline?.id !== id || revision === undefined || revision <= baseline.revision) return false;
-  if (state === undefined || state !== baseline.state || !steadyStates.has(state)) return false;
-  return state === 'paused' || !sleepAfterMinutes;
+const certain = { drift: true, hidden: true, doubt: true } as const;
+const doubted = (moved: Movement) =>
+  moved === 'perhaps' ? ({ ...certain, onlyTold: true } as const) : certain;
+
+type Movement = 'not' | 'perhaps' | 'by others';
+
+function movement({ record, object, nowMs }: ServiceInputs, service: wire.Service): Movement {
+  const { baseline, seen } = record;
+  const { id, revision, state } = service;
+  if (baseline?.id !== id || revision === undefined || revision <= baseline.revision) return 'not';
+  if (state === undefined || state !== baseline.state || !steadyStates.has(state)) return 'not';
+  const sleepAfterMinutes = service.sleepAfterMinutes ?? object.spec.sleepAfterMinutes;
+  if (state === 'paused' || !sleepAfterMinutes) return 'by others';
+  const runsForMs =
+    state === 'running' && seen?.id === id && seen.state === state ? nowMs - seen.since : undefined;
+  return runsForMs !== undefined && runsForMs < sleepAfterMinutes * 60_000 ? 'by others' : 'perhaps';
 }
 
-/** Doubt has been met once for this generation: it is only told now. */
-export function isOnlyTold({ doubt }: Difference, record: ObjectRecord): boolean {
-  return doubt === true && record.resentFor === record.generation;
+/** Doubt has been met once for this generation, or the service may have moved by itself: it is only told. */
+export function isOnlyTold({ doubt, onlyTold }: Difference, record: ObjectRecord): boolean {
+  return doubt === true && (onlyTold === true || record.resentFor === record.generation);
+}
+
+/** Of a service of which nothing else is to be done: what is only told stays told until it is sent again. */
+export function doubtsKept(
+  record: ObjectRecord,
+  differences: readonly Difference[],
+): Partial<Pick<ObjectRecord, 'doubted' | 'resentFor'>> {
+  const paths = differences.filter(({ onlyTold }) => onlyTold).map(({ path }) => path);
+  if (paths.length === 0) return {};
+  return { doubted: [...new Set([...record.doubted, ...paths])], resentFor: record.generation };
 }

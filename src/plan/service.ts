@@ -252,14 +252,13 @@ function compareMutable(inputs: ServiceInputs, service: wire.Service): MutableDi
     ...compareFields(fields, record, owner.digestKey),
     ...doubts(inputs, service, fields),
   ];
-  const patch = [
-    ...compare(patchFields(spec, service)),
-    ...environmentDifferences(inputs, service),
-    ...environmentDoubts(inputs, service),
-  ];
+  const sent = [...compare(patchFields(spec, service)), ...environmentDifferences(inputs, service)];
   const resources = compare([resourcesField(spec, service)]);
   const sleep = compare([sleepField(spec, service)]);
   const power = powerDifferences(inputs, service);
+  const seen = (list: readonly Difference[]) => list.filter(({ doubt }) => !doubt);
+  const visible = seen([...sent, ...resources, ...sleep, ...power]);
+  const patch = [...sent, ...environmentDoubts(inputs, service, { visible, inPatch: seen(sent) })];
   return { patch, resources, sleep, power, all: [...patch, ...resources, ...sleep, ...power] };
 }
 

@@ -75,6 +75,8 @@ export interface Difference {
   readonly hidden?: true;
   /** Nothing visible differs: the revision moved, and the field may have been changed (revision-drift.ts). */
   readonly doubt?: true;
+  /** It may as well have moved by itself: it is not sent again for that. */
+  readonly onlyTold?: true;
   /** The document does not give the field any more, and the API has no way to unset it (removed-fields.ts). */
   readonly removed?: true;
   /** What the provider's events say of a drift. */

@@ -4,6 +4,7 @@ import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import {
   attachable,
+  doubtsKept,
   keptVolume,
   namedVolume,
   ownForm,
@@ -174,6 +175,7 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     return {
       applied: rememberedDigests(this.record(), serviceDigests(inputs)),
       shownAs: { ...this.record().shownAs, ...ownForm(inputs, this.#present()) },
+      ...doubtsKept(this.record(), planService(inputs).differences),
       restartToken: spec.restartToken ?? this.record().restartToken,
       pausedFor: undefined,
       madeVolumeId: this.#madeVolumeId(),

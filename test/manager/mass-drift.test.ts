@@ -81,11 +81,13 @@ test('a variable that the provider adds by itself is no drift', async () => {
   await fleet.clock.advance(300_000);
   expect(patched(fleet)).toBe(0);
   expect(fleet.store.record(keyOf('web-10'))?.status?.drift).toBeUndefined();
-  // Nor when something of the service is changed later.
+  // It is known as its own when the service is changed later.
   show(fleet, 12, () => ({ revision: 2 }));
   await fleet.clock.advance(300_000);
   expect(patched(fleet)).toBe(0);
-  expect(fleet.store.record(keyOf('web-10'))?.status?.drift).toBeUndefined();
+  expect(fleet.store.record(keyOf('web-10'))?.status?.drift).toMatchObject([
+    { path: 'env', kind: 'RevisionMoved' },
+  ]);
   await fleet.manager.stop();
 });
 
@@ -101,7 +103,9 @@ test.each([
     await fleet.clock.advance(1_800_000);
     const asked = fleet.api.news().filter((what) => !what.startsWith('GET'));
     expect(asked).toEqual([]);
-    expect(fleet.store.record(keyOf('web-15'))?.status?.drift).toMatchObject([{ path, kind: 'Changed' }]);
+    expect(fleet.store.record(keyOf('web-15'))?.status?.drift).toContainEqual(
+      expect.objectContaining({ path, kind: 'Changed' }),
+    );
     expect(stalled(fleet, 'web-15')).toMatchObject({
       status: 'True',
       reason: 'MassDrift',
