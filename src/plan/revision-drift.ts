@@ -37,7 +37,7 @@ export function doubts(inputs: ServiceInputs, service: wire.Service, fields: rea
         isDrift(name, owner.digestKey.digest(desired), record) &&
         (moved !== 'not' || record.doubted.includes(name)),
     )
-    .map(({ path, desired }) => ({ path, desired, observed: hidden, ...doubted(moved) }));
+    .map(({ path, desired }) => doubtOf(path, desired, moved));
 }
 
 /** `visible`: what differs and can be seen; `inPatch`: of that, what a patch changes. */
@@ -52,14 +52,13 @@ export function environmentDoubts(
   if (!isDrift('env', environmentDigest(owner, environment.values), record)) return [];
   const isExplained = visible.length > 0 && !inPatch.some(({ drift }) => drift);
   const moved = isExplained ? 'not' : movement(inputs, service);
-  return moved === 'not' && !record.doubted.includes('env')
-    ? []
-    : [{ path: 'env', desired: '(as declared)', observed: hidden, ...doubted(moved) }];
+  return moved === 'not' && !record.doubted.includes('env') ? [] : [doubtOf('env', '(as declared)', moved)];
 }
 
-const certain = { drift: true, hidden: true, doubt: true } as const;
-const doubted = (moved: Movement) =>
-  moved === 'perhaps' ? ({ ...certain, onlyTold: true } as const) : certain;
+function doubtOf(path: string, desired: unknown, moved: Movement): Difference {
+  const doubt = { path, desired, observed: hidden, drift: true, hidden: true, doubt: true } as const;
+  return moved === 'perhaps' ? { ...doubt, onlyTold: true } : doubt;
+}
 
 type Movement = 'not' | 'perhaps' | 'by others';
 

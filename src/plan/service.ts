@@ -256,10 +256,13 @@ function compareMutable(inputs: ServiceInputs, service: wire.Service): MutableDi
   const resources = compare([resourcesField(spec, service)]);
   const sleep = compare([sleepField(spec, service)]);
   const power = powerDifferences(inputs, service);
-  const seen = (list: readonly Difference[]) => list.filter(({ doubt }) => !doubt);
   const visible = seen([...sent, ...resources, ...sleep, ...power]);
   const patch = [...sent, ...environmentDoubts(inputs, service, { visible, inPatch: seen(sent) })];
   return { patch, resources, sleep, power, all: [...patch, ...resources, ...sleep, ...power] };
+}
+
+function seen(differences: readonly Difference[]): Difference[] {
+  return differences.filter(({ doubt }) => !doubt);
 }
 
 function powerDifferences({ object, record, owner }: ServiceInputs, service: wire.Service): Difference[] {

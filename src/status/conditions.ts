@@ -21,6 +21,7 @@ import { driftAccepted, nothingVisible, protectedReason, type Plan } from '../pl
 import type { Condition, ConditionStatus, ConditionType } from '../resources/index.ts';
 import type { DriftEntry } from '../state/index.ts';
 import type { Overdue } from './progress.ts';
+import { blindness } from './reasons.ts';
 
 export interface Health {
   /** What the observed object is good for, were it as desired. */
@@ -143,9 +144,14 @@ function stalled(plan: Plan, overdue: Overdue | undefined): Statement {
   return cause ? { status: 'True', reason: cause.reason, message: cause.message } : no('NotStalled');
 }
 
-function drifted({ drift, plan: { driftAcceptedUntil } }: ConditionInputs): Statement {
-  if (drift.length === 0) return no('NoDrift');
+function drifted({ drift, plan }: ConditionInputs): Statement {
+  const { driftAcceptedUntil } = plan;
   const paths = drift.map(({ path }) => path).join(', ');
+  if (blindness(plan) === 'lasting' && 'reason' in plan) {
+    const message = drift.length === 0 ? 'not looked at' : `not looked at; it was changed before: ${paths}`;
+    return { status: 'Unknown', reason: plan.reason, message };
+  }
+  if (drift.length === 0) return no('NoDrift');
   if (driftAcceptedUntil !== undefined) {
     const message = `accepted until ${rfc3339(driftAcceptedUntil)}: ${paths}`;
     return { status: 'True', reason: 'Accepted', message };

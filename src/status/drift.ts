@@ -1,27 +1,7 @@
 /** `status.drift`: what somebody else changed, since when, and what the provider's events say of it. */
 import { toldText, type Difference, type Plan } from '../plan/index.ts';
 import type { DriftEntry } from '../state/index.ts';
-
-/** Plans that were made without a look at the object: they neither find drift nor see it gone. */
-const withoutLook = new Set([
-  'AnswerUnreadable',
-  'ApiUnreachable',
-  'AwaitingObservation',
-  'ActivitiesUnreadable',
-  'ConfirmingAbsence',
-  'ContractDrift',
-  'CredentialRejected',
-  'IdentityChanged',
-  'InvalidAnnotation',
-  'InvalidSpec',
-  'OriginChanged',
-  'OriginNotAllowed',
-  'OutcomeUnknown',
-  'RevisionInvalid',
-  'RevisionRegressed',
-  'StaleRead',
-  'Unreadable',
-]);
+import { blindness } from './reasons.ts';
 
 /** An entry keeps its `since` and its cause for as long as the path differs. */
 export function driftEntries(
@@ -29,8 +9,7 @@ export function driftEntries(
   previous: readonly DriftEntry[],
   now: string,
 ): readonly DriftEntry[] {
-  const isBlind = plan.kind === 'wait' || plan.kind === 'hold' ? withoutLook.has(plan.reason) : false;
-  if (isBlind && plan.differences.length === 0) return previous;
+  if (blindness(plan)) return previous;
   return plan.differences
     .filter((difference) => difference.drift)
     .map((difference) => entryOf(difference, previous, now));

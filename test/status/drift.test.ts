@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inSync, waitFor, type Plan } from '../../src/plan/index.ts';
+import { holdFor, inSync, waitFor, type Plan } from '../../src/plan/index.ts';
 import type { ConditionType } from '../../src/resources/index.ts';
 import type { Intent, ObjectRecord, ObjectStatus } from '../../src/state/index.ts';
 import { buildStatus, observedService, serviceHealth } from '../../src/status/index.ts';
@@ -49,7 +49,7 @@ test('drift keeps the time and the cause of its first sight', () => {
 
 test('drift is not forgotten while nobody can look, and is gone when a look shows none', () => {
   const first = statusAt(now, drifted);
-  for (const reason of ['ApiUnreachable', 'OutcomeUnknown', 'AwaitingObservation']) {
+  for (const reason of ['StaleRead', 'OutcomeUnknown', 'AwaitingObservation']) {
     const blind = statusAt(now + minuteMs, waitFor(reason, ''), first);
     expect(blind.drift).toEqual(first.drift);
     expect(condition(blind, 'Drifted')?.status).toBe('True');
@@ -57,6 +57,28 @@ test('drift is not forgotten while nobody can look, and is gone when a look show
   const healed = statusAt(now + minuteMs, waitFor('Provisioning', ''), first);
   expect(healed.drift).toBeUndefined();
   expect(condition(healed, 'Drifted')?.status).toBe('False');
+});
+
+test.each([
+  'AccountNotFound',
+  'AccountInvalid',
+  'SourceIncomplete',
+  'Leaving',
+  'ApiUnreachable',
+  'InvalidSpec',
+])('what was not observed is Unknown, and its drift stays with time and cause: %s', (reason) => {
+  const caused = { ...drifted, differences: drifted.differences.map((one) => ({ ...one, cause: 'bob' })) };
+  const first = statusAt(now, caused);
+  const blind = statusAt(now + minuteMs, holdFor(reason, 'nobody can look'), first);
+  expect(blind.drift).toEqual(first.drift);
+  expect(condition(blind, 'Drifted')).toMatchObject({
+    status: 'Unknown',
+    reason,
+    message: expect.stringContaining('image'),
+  });
+  const again = statusAt(now + 2 * minuteMs, drifted, blind);
+  expect([again.drift, condition(again, 'Drifted')?.status]).toEqual([first.drift, 'True']);
+  expect(condition(statusAt(now, holdFor(reason, '')), 'Drifted')?.status).toBe('Unknown');
 });
 
 test('accepted drift is still drift, and says until when it is accepted', () => {
