@@ -3,12 +3,14 @@
  * without references, every list with the way in which it is merged, unknown fields left out by pruning
  * and not by the schema.
  *
- * No field is nullable: whoever applies a null means "not there", and the API server drops it then. The
- * exception is a value of any shape, which has to be kept as it is.
+ * A field is nullable where null says something of its own (a sleep policy: never). In all others whoever writes a null means
+ * "not there", and the API server drops it then. A value of any shape has to be kept as it is.
+ *
+ * An API server compares a whole number with the whole part of a bound (0 is not below 0.2), so that a bound with a fraction is said in CEL, too.
  */
 import { z } from 'zod';
 import { invariant } from '../base/index.ts';
-import type { CelRule } from '../resources/index.ts';
+import { rulesKeyword, type CelRule } from '../resources/index.ts';
 
 export interface StructuralSchema {
   readonly description?: string;
@@ -80,11 +82,24 @@ function structural(json: JsonSchema, path: readonly string[]): StructuralSchema
     json['type'] !== 'array' || json['x-kubernetes-list-type'] !== undefined,
     `nobody said how the list ${where} is merged`,
   );
-  const adapted: JsonSchema = { ...json, ...formatOf(json) };
+  const adapted: JsonSchema = { ...json, ...formatOf(json), ...fractionRules(json) };
   const plain = plainKeywords
     .map((keyword) => [keyword, adapted[keyword]] as const)
     .filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(plain), ...nested(json, path) };
+  const nullable = json['nullable'] === true ? { nullable: true as const } : {};
+  return { ...Object.fromEntries(plain), ...nullable, ...nested(json, path) };
+}
+
+function isFraction(bound: unknown): bound is number {
+  return typeof bound === 'number' && !Number.isInteger(bound);
+}
+
+function fractionRules({ type, minimum, maximum, [rulesKeyword]: rules = [] }: JsonSchema): JsonSchema {
+  if (type !== 'number') return {};
+  const own: CelRule[] = [];
+  if (isFraction(minimum)) own.push({ rule: `self >= ${minimum}`, message: `must be at least ${minimum}` });
+  if (isFraction(maximum)) own.push({ rule: `self <= ${maximum}`, message: `must be at most ${maximum}` });
+  return own.length === 0 ? {} : { [rulesKeyword]: [...(rules as CelRule[]), ...own] };
 }
 
 /** Any value, null included. */
@@ -95,17 +110,11 @@ function anything(json: JsonSchema, where: string): StructuralSchema {
 }
 
 /**
- * 64 bits for whole numbers, whose bounds in zod, unless somebody gave them, are only those of JavaScript. A time is
+ * 64 bits for whole numbers, of which JavaScript knows those up to 2^53 - 1: the bounds that zod gives them. A time is
  * known by its format; the pattern that zod adds says no more.
  */
-function formatOf({ type, format, pattern, minimum, maximum }: JsonSchema): JsonSchema {
-  if (type === 'integer') {
-    return {
-      format: 'int64',
-      minimum: minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum,
-      maximum: maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum,
-    };
-  }
+function formatOf({ type, format, pattern }: JsonSchema): JsonSchema {
+  if (type === 'integer') return { format: 'int64' };
   if (typeof pattern !== 'string') return {};
   return { pattern: format === 'date-time' ? undefined : pattern.replaceAll(String.raw`\/`, '/') };
 }

@@ -141,7 +141,7 @@ export class Operator {
     const protect = (shard?.index ?? 0) === 0;
     const jobs = new JobProtection({ ...this.#options, namespaces, mayAct, protect });
     const store = new ClusterStore({ api, identity, mayAct, clock, random });
-    const unusable = new UnusableObjects({ api, store, mayAct, clock, logger });
+    const unusable = new UnusableObjects({ api, store, recorder, mayAct, clock, logger });
     const events = new ClusterEvents({ recorder, store, clock });
     const manager = this.#createManager({ store, events, jobs, unusable });
     this.#manager = manager;

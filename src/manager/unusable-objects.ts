@@ -1,13 +1,19 @@
 /**
  * Objects of a cluster that the engine can't take up: the API server has admitted them, and our schema does not (a time zone that
- * there is none of; a field that an older definition lets pass). A person is told in their conditions; nothing else of their
+ * there is none of; a field that an older definition lets pass). A person is told in their conditions, and by an Event; nothing else of their
  * status is touched, and nothing is done at the provider. One that was in use before is held by the engine itself.
  */
 import { mergePatch, messageOf, rfc3339, type Clock } from '../base/index.ts';
 import { formatProblem, type ClusterFacts, type DesiredSnapshot, type Problem } from '../desired/index.ts';
-import type { KubernetesApi } from '../kubernetes/index.ts';
+import type { EventRecorder, KubernetesApi } from '../kubernetes/index.ts';
 import { holdFor } from '../plan/index.ts';
-import { parseObjectKey, resourceTypes, type Condition, type ObjectKey } from '../resources/index.ts';
+import {
+  apiVersion,
+  parseObjectKey,
+  resourceTypes,
+  type Condition,
+  type ObjectKey,
+} from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import { buildConditions } from '../status/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -15,6 +21,7 @@ import type { Logger } from '../telemetry/index.ts';
 export interface UnusableObjectsOptions {
   readonly api: Pick<KubernetesApi, 'patch'>;
   readonly store: Pick<StateStore, 'record'>;
+  readonly recorder: Pick<EventRecorder, 'record'>;
   readonly mayAct: () => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -51,7 +58,7 @@ export class UnusableObjects {
   }
 
   async #tellOne(key: ObjectKey, facts: ClusterFacts, problem: Problem): Promise<void> {
-    const { api, clock } = this.#options;
+    const { api, clock, recorder } = this.#options;
     const { uid, resourceVersion, generation } = facts;
     const before = (facts.status ?? {}) as { readonly conditions?: readonly Condition[] };
     const message = formatProblem(problem);
@@ -73,5 +80,7 @@ export class UnusableObjects {
       { type: resourceTypes[kind], namespace, name },
       { kind: 'merge', body, subresource: 'status' },
     );
+    const about = { apiVersion, kind, namespace, name, uid };
+    recorder.record({ about, type: 'Warning', reason: 'InvalidSpec', message });
   }
 }

@@ -167,7 +167,7 @@ const containerServiceFields = z.strictObject({
     .optional()
     .describe(
       `Idle minutes after which it sleeps, 1 to 1440; 0: never; ${templateOr} not managed. ` +
-        'A null means never in a folder only: a cluster drops it, as if the field were not given.',
+        'A null means never, too.',
     ),
   env: environment.optional().describe('If given, the whole environment, as in a Pod; default not managed.'),
   storage: storage.optional().describe('Exactly one kind of storage; default none; fixed once it exists.'),

@@ -1,6 +1,6 @@
 /** Fields that several kinds have alike. Descriptions are what `kubectl explain` shows. */
 import { z } from 'zod';
-import { listOf, type Constraint } from './constraints.ts';
+import { listOf, withRules, type Constraint } from './constraints.ts';
 import { apiVersion } from './keys.ts';
 
 const dnsLabel = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
@@ -10,7 +10,9 @@ export const objectName = z
   .max(253)
   .regex(dnsLabel, 'must be lower-case letters, digits, "-" and ".", as a Kubernetes name');
 export const nameRef = z.strictObject({ name: objectName.describe('Its name, in the same namespace.') });
-export const uuid = z.guid('must be a UUID').max(36);
+export const uuid = withRules(z.guid('must be a UUID').max(36), [
+  { rule: "self.matches('^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$')", message: 'must be a UUID' },
+]);
 /** A key of a Secret or a ConfigMap. */
 export const dataKey = z.string().min(1).max(253);
 
@@ -82,7 +84,7 @@ export const resources = z.strictObject({
   memoryGb: z.number().positive().describe('Memory in GB.'),
 });
 export const httpPort = z.int().min(1).max(65_535);
-/** 0 and null: never sleep. A cluster drops nulls, and 0 is for both. */
+/** 0 and null: never sleep. */
 export const sleepAfterMinutes = z.int().min(0).max(1440).nullable();
 export const variableName = z
   .string()

@@ -67,7 +67,7 @@ const serviceTemplateSpec = z.strictObject({
     .optional()
     .describe(
       'Idle minutes after which services sleep, 1 to 1440; 0: never; default not managed. ' +
-        'A null means never in a folder only: a cluster drops it, as if the field were not given.',
+        'A null means never, too.',
     ),
   requiredEnvironment: requiredEnvironment
     .optional()

@@ -5,10 +5,30 @@
  */
 import { Cron } from 'croner';
 import { z } from 'zod';
+import { withRules, type CelRule } from './constraints.ts';
 
 const minuteMs = 60_000;
 
-export const disruptionWindow = z
+const messages = {
+  timeZone: 'must be a time zone such as Europe/Berlin, or UTC',
+  cron: 'must be a cron expression of five fields that comes true some day, such as "0 2 * * sat"',
+} as const;
+
+/** What can be said in CEL: their form. Whether there is such a time or zone, the manager finds, and says in a condition and an Event. */
+const formRules: readonly CelRule[] = [
+  {
+    rule: String.raw`self.cron.matches('^\\s*(@[A-Za-z]+|[^\\s]+(\\s+[^\\s]+){4})\\s*$')`,
+    message: messages.cron,
+    fieldPath: '.cron',
+  },
+  {
+    rule: "self.timeZone.matches('^[A-Za-z0-9_+/:-]+$')",
+    message: messages.timeZone,
+    fieldPath: '.timeZone',
+  },
+];
+
+const windowFields = z
   .strictObject({
     cron: z
       .string()
@@ -25,12 +45,10 @@ export const disruptionWindow = z
   })
   .superRefine(({ cron, timeZone }, context) => {
     const path = isTimeZone(timeZone) ? 'cron' : 'timeZone';
-    const message =
-      path === 'timeZone'
-        ? 'must be a time zone such as Europe/Berlin, or UTC'
-        : 'must be a cron expression of five fields that comes true some day, such as "0 2 * * sat"';
+    const message = messages[path];
     if (path === 'timeZone' || !isCron(cron)) context.addIssue({ code: 'custom', path: [path], message });
   });
+export const disruptionWindow = withRules(windowFields, formRules);
 export type DisruptionWindow = z.infer<typeof disruptionWindow>;
 
 /** Whether one of the windows is open now, and if not, when the next one opens (Unix milliseconds). */

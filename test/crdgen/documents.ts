@@ -119,7 +119,7 @@ const runFields: Readonly<Record<string, readonly unknown[]>> = {
     { cpu: 1 },
   ],
   httpPort: [1, 65_535, 0, 65_536, 80.5, '80'],
-  sleepAfterMinutes: [0, 1, 1440, -1, 1441, 0.5],
+  sleepAfterMinutes: [0, 1, 1440, -1, 1441, 0.5, null],
 };
 /** For each field values that are good, and values that are not. */
 export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readonly unknown[]>>>> = {
@@ -160,8 +160,8 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
       { burst: 1.5 },
       { many: 1 },
     ],
-    pollSeconds: [0.2, 3600, 0.1, 3601, '15'],
-    minimumBalanceMicros: [0, -5_000_000, 1.5],
+    pollSeconds: [0.2, 3600, 0, 0.1, 3601, '15'],
+    minimumBalanceMicros: [0, -5_000_000, 1.5, 2 ** 53 - 1, 2 ** 53, -(2 ** 53)],
     unknown: ['x'],
   },
   ContainerService: {
@@ -208,7 +208,14 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
       {},
     ],
     disruption: ['WhenUnprotected', 'Never', 'Always', 'Sometimes'],
-    disruptionWindows: [[{ cron: '0 2 * * sat', durationMinutes: 60 }], [], [{ cron: '0 2 * * sat' }]],
+    disruptionWindows: [
+      [{ cron: '0 2 * * sat', durationMinutes: 60 }],
+      [],
+      [{ cron: '0 2 * * sat' }],
+      [{ cron: '0 2 * *', durationMinutes: 60 }],
+      [{ cron: 'weekly', durationMinutes: 60 }],
+      [{ cron: '0 2 * * sat', durationMinutes: 60, timeZone: 'Berlin, Europe' }],
+    ],
     onError: [{}, { restarts: 0 }, { restarts: 101 }],
     replacement: ['Never', 'Recreate', 'Maybe'],
   },

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { beforeEach, expect, test } from 'vitest';
 import type { ClusterFacts, DesiredSnapshot, Problem } from '../../src/desired/index.ts';
-import type { Patch } from '../../src/kubernetes/index.ts';
+import type { EventNote, Patch } from '../../src/kubernetes/index.ts';
 import { UnusableObjects } from '../../src/manager/index.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import { newRecord } from '../../src/state/index.ts';
@@ -14,9 +14,11 @@ let known: boolean;
 let leads: boolean;
 let refusals: number;
 let objects: UnusableObjects;
+let noted: EventNote[];
 
 beforeEach(() => {
   [written, known, leads, refusals] = [[], false, true, 0];
+  noted = [];
   objects = new UnusableObjects({
     api: {
       async patch(_target, patch) {
@@ -27,6 +29,7 @@ beforeEach(() => {
       },
     },
     store: { record: () => (known ? newRecord(key, 'uid') : undefined) },
+    recorder: { record: (note) => void noted.push(note) },
     mayAct: () => leads,
     clock: new ManualClock(),
     logger: pino({ level: 'silent' }),
@@ -100,4 +103,26 @@ test('an object that the engine holds itself, or a process that does not lead, i
   [known, leads] = [false, false];
   await tell(undefined);
   expect(written).toEqual([]);
+});
+
+test('an Event says it, once for each time that the condition is written', async () => {
+  objects.tell(snapshotWith(undefined));
+  await objects.stop();
+  expect(noted).toEqual([
+    {
+      about: {
+        apiVersion: 'fleetkeeper.dev/v1alpha1',
+        kind: 'ContainerService',
+        namespace: 'default',
+        name: 'web',
+        uid: 'uid',
+      },
+      type: 'Warning',
+      reason: 'InvalidSpec',
+      message: expect.stringContaining('there is no such time zone'),
+    },
+  ]);
+  objects.tell(snapshotWith(statusOf(written[0])));
+  await objects.stop();
+  expect(noted).toHaveLength(1);
 });

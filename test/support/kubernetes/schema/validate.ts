@@ -103,8 +103,21 @@ export function pattern(source: string): RegExp {
   return expression;
 }
 
+/** As kube-openapi has it: a whole number is compared as an int64, and so is the bound, whose fraction is cut off. */
+function boundsFor(
+  value: number,
+  { minimum, maximum }: Schema,
+): { minimum: number | undefined; maximum: number | undefined } {
+  if (!Number.isInteger(value)) return { minimum, maximum };
+  return {
+    minimum: minimum === undefined ? undefined : Math.trunc(minimum),
+    maximum: maximum === undefined ? undefined : Math.trunc(maximum),
+  };
+}
+
 function checkNumber(value: number, schema: Schema, path: string): FieldError[] {
-  const { minimum, maximum, multipleOf } = schema;
+  const { multipleOf } = schema;
+  const { minimum, maximum } = boundsFor(value, schema);
   const errors: FieldError[] = [];
   const refuse = (words: string) =>
     errors.push(fieldError('FieldValueInvalid', path, `${path} in body should be ${words}`, value));
