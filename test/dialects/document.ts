@@ -4,7 +4,6 @@ import path from 'node:path';
 import type { Dialect } from './dialect.ts';
 import { answerDialects, dialects } from './index.ts';
 import { wireForms } from './http-forms.ts';
-import { pending } from './pending.ts';
 import { groups, silences, type Silence } from './silences.ts';
 
 export const dialectsDocument = path.join(import.meta.dirname, '../../docs/dialects.md');
@@ -57,8 +56,7 @@ function players(silence: string): string {
 
 function told(dialect: Dialect): string {
   const mark = answerDialects.includes(dialect) ? '' : '*';
-  const open = pending.has(dialect.name) ? ' (not yet understood)' : '';
-  return `\`${dialect.name}\`${mark}: ${dialect.plays}${open}`;
+  return `\`${dialect.name}\`${mark}: ${dialect.plays}`;
 }
 
 /** What a dialect costs, or keeps from being Ready. */

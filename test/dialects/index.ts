@@ -1,5 +1,4 @@
 import { plain, type Dialect } from './dialect.ts';
-import { pending } from './pending.ts';
 import { account } from './list/account.ts';
 import { course } from './list/course.ts';
 import { serviceFields } from './list/service-fields.ts';
@@ -18,8 +17,8 @@ export const dialects: readonly Dialect[] = [
 
 /** Those that only change answers: what a control plane that is not theirs can play, too. The simulation does. */
 export const answerDialects = dialects.filter(
-  ({ name, forms, status, conduct, held, notSimulated }) =>
-    (forms ?? status) !== undefined && !conduct && !held && notSimulated === undefined && !pending.has(name),
+  ({ forms, status, conduct, held, notSimulated }) =>
+    (forms ?? status) !== undefined && !conduct && !held && notSimulated === undefined,
 );
 
 export function dialectNamed(name: string): Dialect {

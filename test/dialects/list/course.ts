@@ -112,7 +112,7 @@ const courses: readonly Dialect[] = [
   },
 ];
 
-const consistency: readonly Dialect[] = [5, 20, 45].flatMap((seconds): Dialect[] => [
+const consistency: readonly Dialect[] = [5, 20, 45, 120].flatMap((seconds): Dialect[] => [
   {
     name: `list-lags-${seconds}s`,
     silence: 'consistency of reads',
