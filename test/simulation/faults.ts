@@ -56,7 +56,8 @@ export type WorldFault =
   | (typeof worldFaults)[number]
   | typeof aimedCrash
   | typeof truncation
-  | typeof hostileEdit;
+  | typeof hostileEdit
+  | typeof forgery;
 export type FaultKind = NetworkFault | CreationFault | WorldFault | ClusterFault;
 
 /** A process dies while an intent is on its way to the disk, or its request to the server. It is drawn from a stream of its own. */
@@ -67,6 +68,9 @@ export const truncation = 'truncate-file';
 
 /** Somebody who may write Accounts, and nothing else, makes another one of ours. It is drawn from a stream of its own. */
 export const hostileEdit = 'hostile-edit';
+
+/** In a cluster: somebody who may patch statuses writes a colleague's service into one, and the leader dies before it can put that right. Of a stream of its own. */
+export const forgery = 'forge-status';
 
 /** Of a run in a folder; a cluster has more (`cluster/faults.ts`). */
 export const allFaults: readonly FaultKind[] = [

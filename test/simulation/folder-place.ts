@@ -150,6 +150,14 @@ export class FolderPlace implements Place {
     // A document has no status.
   }
 
+  forge(): void {
+    // There is nothing that others could write into.
+  }
+
+  mend(): void {
+    // Nor anything of theirs to put right.
+  }
+
   /** The process is killed, and started again. */
   async handOver(): Promise<void> {
     const { scheduler } = this.#parts;

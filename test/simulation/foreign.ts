@@ -28,6 +28,7 @@ export class ForeignHands {
   readonly #options: ForeignOptions;
   /** What they have registered and not released. */
   readonly #activities = new Map<string, string>();
+  #left = 0;
 
   constructor(options: ForeignOptions) {
     this.#options = options;
@@ -48,6 +49,23 @@ export class ForeignHands {
       case 'foreign-probe':
         return this.#probe(random);
     }
+  }
+
+  /** A service of a colleague, without a mark: its id. */
+  async leave(): Promise<string | undefined> {
+    const { network, plane } = this.#options;
+    if (!plane.isUp) return undefined;
+    const resources = { gpuCount: 0, cpu: 1, memoryGb: 1 };
+    const text = JSON.stringify({
+      name: 'theirs',
+      region: 'standard',
+      image: 'ghcr.io/other/app:1',
+      resources,
+    });
+    const key = `left-${(this.#left += 1)}`;
+    const request = { method: 'POST', path: '/api/services', key, text, isForeign: true };
+    const reply = await network.deliver(request, headers(key, text));
+    return reply?.status === 201 ? (JSON.parse(reply.body) as { id: string }).id : undefined;
   }
 
   async releaseAll(): Promise<void> {

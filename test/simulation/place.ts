@@ -45,6 +45,10 @@ export interface Place {
   heal(): void;
   /** Somebody has made `to` out of all that `from` is. */
   copied(from: ObjectKey, to: ObjectKey): void;
+  /** The thing of a colleague is written into the status of one of ours. */
+  forge(victim: string, seed: number): void;
+  /** People put right what only they can, of what the place keeps. */
+  mend(): void;
   /** Once all is as wanted: another process takes over. */
   handOver(failed: () => boolean): Promise<void>;
   /** What whoever asks for metrics is told (S10). */

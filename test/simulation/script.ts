@@ -8,6 +8,7 @@ import {
   allFaults,
   drawCreationFaults,
   drawFaults,
+  forgery,
   truncation,
   uncertainFaults,
   hostileEdit,
@@ -86,6 +87,8 @@ interface Crowd {
   readonly countsMoney: boolean;
   /** Whether creations take effect late, and are shown late. */
   readonly delaysCreations: boolean;
+  /** Whether somebody writes into statuses. */
+  readonly forges: boolean;
 }
 
 /** `few` is how seeds were drawn at first, and `many` to `priced` were next: regressions from then mean those. */
@@ -102,6 +105,7 @@ const many: Crowd = {
   isolates: false,
   countsMoney: false,
   delaysCreations: false,
+  forges: false,
 };
 const crowds = {
   few: {
@@ -117,6 +121,7 @@ const crowds = {
     isolates: false,
     countsMoney: false,
     delaysCreations: false,
+    forges: false,
   },
   many,
   aimed: { ...many, aimsCrashes: true },
@@ -140,6 +145,16 @@ const crowds = {
     countsMoney: true,
     delaysCreations: true,
   },
+  forged: {
+    ...many,
+    aimsCrashes: true,
+    truncates: true,
+    isHostile: true,
+    isolates: true,
+    countsMoney: true,
+    delaysCreations: true,
+    forges: true,
+  },
 } as const satisfies Record<string, Crowd>;
 export type CrowdName = keyof typeof crowds;
 
@@ -147,7 +162,7 @@ export type CrowdName = keyof typeof crowds;
 export function scriptOf(
   seed: number,
   place: PlaceName = 'folder',
-  { crowd = 'late', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
+  { crowd = 'forged', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
 ): Script {
   const script = { ...folderScript(seed, crowds[crowd]), dialect };
   const { hides } = dialectNamed(dialect);
@@ -171,7 +186,7 @@ function drawnDialect(seed: number): string {
 }
 
 /** The same fleet and the same people, and what else goes wrong in a cluster. */
-function clusterScript(script: Script, { isolates }: Crowd): Script {
+function clusterScript(script: Script, { isolates, forges }: Crowd): Script {
   const random = stream(script.seed, 'cluster script');
   const drawn = drawClusterFaults(random);
   const actions: Action[] = script.actions.filter(({ do: deed }) => !folderDeeds.has(deed));
@@ -190,10 +205,20 @@ function clusterScript(script: Script, { isolates }: Crowd): Script {
     const atMs = own.between(0, script.healAtMs - 1);
     actions.push({ atMs, do: isolation, slot: 0, seed: own.between(0, 2 ** 30) });
   }
+  const forgeries = stream(script.seed, 'forgeries');
+  const count = forges && forgeries.chance(0.4) ? forgeries.between(1, 3) : 0;
+  for (let each = 0; each < count; each += 1) {
+    const atMs = forgeries.between(0, script.healAtMs - 1);
+    actions.push({ atMs, do: forgery, slot: 0, seed: forgeries.between(0, 2 ** 30) });
+  }
   return {
     ...script,
     place: 'cluster',
-    faults: new Map<FaultKind, number>([...script.faults, ...drawn]),
+    faults: new Map<FaultKind, number>([
+      ...script.faults,
+      ...drawn,
+      ...(count > 0 ? [[forgery, 1] as const] : []),
+    ]),
     actions: actions.sort((left, right) => left.atMs - right.atMs),
   };
 }
@@ -204,7 +229,13 @@ const folderDeeds: ReadonlySet<string> = new Set<Deed>(['fill-disk', 'lose-sourc
 /** All kinds of faults that there are in a place. */
 export function faultsOf(place: PlaceName): readonly FaultKind[] {
   if (place === 'folder') return allFaults;
-  return [...allFaults.filter((kind) => !folderDeeds.has(kind)), ...apiFaults, ...clusterDeeds, isolation];
+  return [
+    ...allFaults.filter((kind) => !folderDeeds.has(kind)),
+    ...apiFaults,
+    ...clusterDeeds,
+    isolation,
+    forgery,
+  ];
 }
 
 function folderScript(seed: number, crowd: Crowd): Script {

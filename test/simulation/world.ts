@@ -193,6 +193,7 @@ class World {
     if (failed()) return;
     await this.#heal();
     if (this.#script.seed % 2 === 0) await this.#watchUnmended(failed);
+    this.#place.mend();
     this.#users.tidyUp((document) => mended(document, this.#place.state, this.#plane));
     await this.#watchRecovery(failed);
   }
@@ -361,6 +362,10 @@ class World {
       'copy-object': () => {
         const copy = this.#users.copy(action);
         if (copy) this.#place.copied(copy.from, copy.to);
+      },
+      'forge-status': async () => {
+        const victim = await this.#foreign.leave();
+        if (victim !== undefined) this.#place.forge(victim, seed);
       },
       'hostile-edit': () => this.#hostileEdits.act(seed),
       'crash-plane': () => this.#plane.crashAtCommit(),

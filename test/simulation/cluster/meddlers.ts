@@ -64,6 +64,33 @@ export class Meddlers {
     server.patch(targetOf(to), { kind: 'merge', body: { status }, subresource: 'status' }, 'somebody');
   }
 
+  /** Whether there was one to write into: a service that is there, so that it can be found again by its mark. */
+  forge(victim: string, seed: number): boolean {
+    const { server, shelf, state } = this.#options;
+    const random = new SeededRandom(seed);
+    const candidates = shelf.objects().filter(({ key, target }) => {
+      const intent = state.intent(key);
+      const isOpen = intent !== undefined && hasOpenOutcome(intent);
+      return (
+        !isOpen && target.type.kind === 'ContainerService' && state.record(key)?.externalId !== undefined
+      );
+    });
+    if (candidates.length === 0) return false;
+    const { target } = random.pick(candidates);
+    const unsigned = random.chance(0.5) ? { signature: null } : {};
+    const status = { bookkeeping: { record: { externalId: victim }, ...unsigned } };
+    server.patch(target, { kind: 'merge', body: { status }, subresource: 'status' }, 'somebody');
+    return true;
+  }
+
+  /** What the operator keeps of it is taken away. */
+  forget(key: ObjectKey): void {
+    const { server } = this.#options;
+    if (!server.get(targetOf(key))) return;
+    const body = { status: { bookkeeping: null } };
+    server.patch(targetOf(key), { kind: 'merge', body, subresource: 'status' }, 'somebody');
+  }
+
   /** All of it, or what the operator keeps for itself; not while something is open that only the status tells of. */
   #wipe(random: SeededRandom): void {
     const { server, shelf, state } = this.#options;

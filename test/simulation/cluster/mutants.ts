@@ -4,7 +4,7 @@
  */
 import { ControlApi } from '../../../src/api/index.ts';
 import { Election, type KubernetesApi } from '../../../src/kubernetes/index.ts';
-import { ClusterStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
+import { ClusterStore, MemoryStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
 import { keys } from '../mutants/keys.ts';
 import { overlaid, replaced, type Mutant } from '../mutants/tools.ts';
 import type { ReplicaSabotage } from './place.ts';
@@ -80,6 +80,22 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
         (original): SaveIntent =>
           async function saveIntent(this: ClusterStore, intent: Intent, record: ObjectRecord) {
             void original.call(this, intent, record).catch(() => undefined);
+          },
+      ),
+  },
+  {
+    breaks: 'what stands in a status is believed, signed or not',
+    foundBy: ['S5', 'S7'],
+    patch: () =>
+      replaced(
+        MemoryStore.prototype,
+        'saveAll',
+        (original): MemoryStore['saveAll'] =>
+          function saveAll(this: MemoryStore, records) {
+            return original.call(
+              this,
+              records.map((record) => ({ ...record, distrusted: undefined })),
+            );
           },
       ),
   },

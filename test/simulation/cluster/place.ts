@@ -177,6 +177,17 @@ export class ClusterPlace implements Place {
     this.#meddlers.copyStatus(from, to);
   }
 
+  forge(victim: string, seed: number): void {
+    if (this.#meddlers.forge(victim, seed)) this.#kill(this.#leader());
+  }
+
+  mend(): void {
+    const distrusted = this.state.records().filter((record) => record.distrusted !== undefined);
+    if (distrusted.length === 0) return;
+    this.#kill(this.#leader());
+    for (const each of distrusted) this.#meddlers.forget(each.key);
+  }
+
   /** L9: when the leader dies, the other replica leads as soon as the Lease has run out. */
   async handOver(failed: () => boolean): Promise<void> {
     const { scheduler, violated } = this.#parts;
