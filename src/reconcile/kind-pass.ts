@@ -53,6 +53,8 @@ export interface KindPass {
   exchanges?(): readonly ObjectKey[];
   /** What the provider tells of the object's life. */
   events?(account: AccountHandle): Promise<Outcome<readonly wire.ServiceEvent[]>>;
+  /** The object is in error for this reason, which the API does not show with it. */
+  explain?(reason: string): void;
   /** Nothing but the count of restarts stands in the way of one that remediation has planned. */
   mayRemediate?(): boolean;
   /** Values that must not be repeated, whoever says them. */

@@ -32,6 +32,7 @@ import type { AccountHandle, Accounts } from './accounts.ts';
 import { giveUpAdvice, type KindPass } from './kind-pass.ts';
 import { kindOf } from './kinds.ts';
 import { causeOfNewDrift } from './drift-cause.ts';
+import { ErrorReasons } from './error-reasons.ts';
 import { decide, fromGate, undecided, withDoubts, type Decision } from './decision.ts';
 import { DriftWatch, type DriftWatchOptions } from './drift-watch.ts';
 import { Exchanges } from './exchanges.ts';
@@ -88,6 +89,7 @@ export class Reconciler {
   readonly #driftWatch: DriftWatch;
   readonly #exchanges: Exchanges;
   readonly #creations: Creations;
+  readonly #errorReasons = new ErrorReasons();
   readonly #lastMutations = new LastMutations();
   readonly #obstacles: Obstacles;
   readonly #settlement: Settlement;
@@ -188,6 +190,7 @@ export class Reconciler {
     if (unsettled) return undecided(unsettled);
     await this.#creations.review(kind, account);
     this.#options.money.observed(kind);
+    await this.#errorReasons.explain(kind, account);
     const first = this.#decide(kind, account);
     const cause = await causeOfNewDrift(kind, account, first.plan, store);
     const { plan, settled } = first.plan.kind === 'act' ? await this.#act(kind, account) : first;
@@ -208,6 +211,7 @@ export class Reconciler {
     if (distrusted) return undecided(distrusted);
     const activitiesUnread = await this.#readActivities(kind, account);
     if (activitiesUnread) return undecided(activitiesUnread);
+    await this.#errorReasons.explain(kind, account);
     await this.#options.money.readPrices(account, kind);
     // From here to the intent nothing is awaited: what is counted across objects can't change in between.
     const second = this.#decide(kind, account);
@@ -380,7 +384,7 @@ export class Reconciler {
       Math.min(...reads.map((startedAtMs) => startedAtMs ?? Number.NEGATIVE_INFINITY)),
     );
     const memories = [this.#obstacles, this.#trust, this.#exchanges, this.#creations, this.#absences];
-    for (const memory of [...memories, this.#options.money]) memory.forget(key);
+    for (const memory of [...memories, this.#errorReasons, this.#options.money]) memory.forget(key);
     this.#settlement.end(key);
     this.#options.readiness.unwatch(key);
     this.#options.leases.drop(key);

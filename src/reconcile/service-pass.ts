@@ -95,6 +95,10 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     return id === undefined ? { kind: 'not-sent', reason: 'there is no service' } : account.api.events(id);
   }
 
+  explain(error: string): void {
+    if (this.seen.kind === 'present') this.seen = { kind: 'present', value: { ...this.seen.value, error } };
+  }
+
   secrets(): readonly string[] {
     const environment = this.fleet.environment(this.key, undefined);
     return environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
