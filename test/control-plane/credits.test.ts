@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { parseAccounts } from '../../src/control-plane/main.ts';
 import { key, startWorld, trainer, type Json } from './support.ts';
 
@@ -46,14 +49,18 @@ test.each([
   expect(`${answer.status} ${answer.body.error.code}`).toBe(refusal);
 });
 
-test('credits of the accounts file are booked once, at the next start', async () => {
+test('credits of the accounts file are booked once, whatever the number of starts', async () => {
   const entry = '{name: poor, email: p@example.com, balanceMicros: 0, apiKeys: [key-of-poor]';
   const credits = 'credits: [{id: a, amountMicros: 7}, {id: b, amountMicros: -2, description: correction}]';
   const file = parseAccounts(`accounts: [${entry}, ${credits}}]`, 'a.yaml');
-  await using world = await startWorld({ accounts: file });
-  const { balanceMicros, ledger } = await world.ok('GET', '/api/account', undefined, key.poor);
-  expect(balanceMicros).toBe(5);
-  expect(ledger.map((one: Json) => one.description)).toEqual(['correction', 'credit', 'opening balance']);
+  const folder = await mkdtemp(join(tmpdir(), 'fleetkeeper-credits-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (let start = 0; start < 2; start += 1) {
+    await using world = await startWorld({ accounts: file, database: join(folder, 'c.db') });
+    const { balanceMicros, ledger } = await world.ok('GET', '/api/account', undefined, key.poor);
+    expect(balanceMicros).toBe(5);
+    expect(ledger.map((one: Json) => one.description)).toEqual(['correction', 'credit', 'opening balance']);
+  }
   expect(() =>
     parseAccounts(
       `accounts: [${entry}, credits: [{id: a, amountMicros: 7}, {id: a, amountMicros: 7}]}]`,

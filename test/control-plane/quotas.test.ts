@@ -1,4 +1,5 @@
 /** One tenant takes as much as it gets: what it may have is bounded, and what the others have is theirs. */
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,6 +86,40 @@ describe('an account has at most so many', () => {
   });
 
   const volume = { name: 'v', region: 'standard' };
+});
+
+test('sets of credentials that launches have captured are bounded, and a restart gives one back', async () => {
+  await using world = await startWorld();
+  const access = { repository: 'ghcr.io/acme/trainer', username: 'u', password: 'p' };
+  const { id } = await world.ok('POST', '/api/registries', access);
+  const services = [];
+  let refused = '';
+  for (let revision = 1; refused === '' && revision < 200; revision += 1) {
+    services.push(await world.ok('POST', '/api/services', { ...trainer, resources: small }));
+    const answer = await world.refusal('PUT', `/api/registries/${id}`, { revision, spec: access });
+    if (answer !== '200 undefined') refused = `${revision}: ${answer}`;
+  }
+  expect(refused).toBe('100: 409 limit_reached');
+  await world.clock.advance(8_000);
+  await world.act(services[0].id, 'restart');
+  expect(await world.refusal('PUT', `/api/registries/${id}`, { revision: 100, spec: access })).toBe(
+    '200 undefined',
+  );
+});
+
+test('where an account has many services, each keeps fewer activities', async () => {
+  await using world = await worldWith({});
+  const made = [];
+  for (let index = 0; index < 200; index += 1) {
+    made.push(await world.ok('POST', '/api/services', { ...trainer, resources: small }));
+  }
+  const path = `/api/services/${made[0].id}/activity`;
+  const answers = [];
+  for (let index = 0; index < 501; index += 1) {
+    answers.push(await world.refusal('POST', path, { id: randomUUID(), name: 'task' }));
+  }
+  expect(answers.filter((answer) => answer === '200 undefined')).toHaveLength(500);
+  expect(answers.at(-1)).toBe('409 limit_reached');
 });
 
 test('an account may have a quota of its own', async () => {
