@@ -27,10 +27,20 @@ async function startServer({ variant, database }: ServerSettings): Promise<strin
     listen,
     database,
     accounts: { accounts },
-    config: { ...defaultConfig, quota: { ...defaultConfig.quota, services: 1e6, keptAnswers: 1e6 } },
+    config: {
+      ...defaultConfig,
+      quota: {
+        ...defaultConfig.quota,
+        services: 1e6,
+        storedBytes: 1e9,
+        keptAnswers: 1e6,
+        keptAnswerBytes: 1e9,
+      },
+    },
     clock: systemClock,
     random: systemRandom,
     rateLimitPerSecond: null,
+    traffic: { answerBytesPerSecond: 1e12 },
     eventLoop: variant === 'control plane' ? systemEventLoop : commitAtOnce,
     logger: pino({ level: 'warn' }),
   });

@@ -144,7 +144,7 @@ const quota = z.strictObject({
   memoryGb: quotaFields.memoryGb.default(10_000_000),
   // What 50 volumes can have.
   storageGb: quotaFields.storageGb.default(204_800),
-  storedBytes: quotaFields.storedBytes.default(24 * 1024 * 1024),
+  storedBytes: quotaFields.storedBytes.default(16 * 1024 * 1024),
   keptAnswers: quotaFields.keptAnswers.default(200_000),
   keptAnswerBytes: quotaFields.keptAnswerBytes.default(32 * 1024 * 1024),
 });

@@ -34,12 +34,13 @@ export const defaultTrafficLimits: TrafficLimits = {
   requestsPerSecond: 1000,
   requestBurst: 2000,
   strangersPerSecond: 1000,
-  answerBytesPerSecond: 64 * 1024 * 1024,
+  answerBytesPerSecond: 16 * 1024 * 1024,
   requestsInFlight: 256,
   unsentBytes: 32 * 1024 * 1024,
   unsentBytesInAll: 256 * 1024 * 1024,
 };
 
+const answerBurstSeconds = 4;
 const bodyWeight = 4;
 /** Smaller answers are bounded by the number of requests. */
 const largeAnswerBytes = 64 * 1024;
@@ -66,7 +67,10 @@ export class Traffic {
         ? undefined
         : new RateLimiter(requestsPerSecond, clock, { burst: requestBurst });
     this.#strangers = new RateLimiter(limits.strangersPerSecond, clock);
-    this.#answerBytes = new RateLimiter(answerBytesPerSecond, clock, { what: 'bytes of answers' });
+    this.#answerBytes = new RateLimiter(answerBytesPerSecond, clock, {
+      burst: answerBurstSeconds * answerBytesPerSecond,
+      what: 'bytes of answers',
+    });
   }
 
   /** A request of an account; it counts until its response has left. Refuses with 429. */

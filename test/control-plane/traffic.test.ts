@@ -53,7 +53,7 @@ describe('one account', () => {
   test('has a bound for bytes of answers per second', () => {
     const traffic = trafficWith({ answerBytesPerSecond: 1_000_000 });
     traffic.admit('a', false, response());
-    traffic.answer('a', 3_000_000, response());
+    traffic.answer('a', 6_000_000, response());
     expect(() => traffic.admit('a', false, response())).toThrow('wait 3 s');
     traffic.admit('b', false, response());
   });
