@@ -120,14 +120,25 @@ export class Reservations {
     if (this.#of(key)?.of === 'creation-to-follow') this.end(key);
   }
 
-  /** Of the whole account, but for the request of `except` that is asked about: its own, or what made room for it. */
+  /**
+   * Of the whole account, but for the request of `except` that is asked about. Who has made room for itself does not wait for the room of
+   * others, which is asked for by nobody yet: they would wait for each other.
+   */
   openMicros(account: string, except?: ObjectKey): bigint {
     this.#rebuild();
     const sum = this.#sums.get(account) ?? 0n;
     const own = except === undefined ? undefined : this.#of(except);
     if (own?.account !== account) return sum;
-    const isAsked = own.heardAtMs === undefined || own.of === 'creation-to-follow';
+    if (own.of === 'creation-to-follow') return sum - this.#roomMicros(account);
+    const isAsked = own.heardAtMs === undefined;
     return isAsked ? sum - own.micros + (own.before?.micros ?? 0n) : sum;
+  }
+
+  #roomMicros(account: string): bigint {
+    const rooms = [...(this.#open.get(account) ?? none).values()].filter(
+      ({ of }) => of === 'creation-to-follow',
+    );
+    return rooms.reduce((sum, { micros }) => sum + micros, 0n);
   }
 
   /** Whether somebody else is about to find out the price. */

@@ -64,7 +64,7 @@ function provider({ balanceMicros, price, catalog, answer }: Provider): (api: Sc
       const { environment, ...shown } = body;
       const service = shownService({
         ...shown,
-        id: uuid(api.services.length + 1),
+        id: uuid(api.asked.filter(({ what }) => what === create).length),
         environmentNames: Object.keys(environment ?? {}),
         hourlyMicros: price ?? null,
       });
@@ -275,5 +275,38 @@ test('what was seen to cost something is in the status of the Account', async ()
       seenAt: expect.any(String),
     },
   ]);
+  await fleet.manager.stop();
+});
+
+test('nothing is deleted to be created anew beyond what the balance bears, for all objects together', async () => {
+  const two = ['web0', 'web1'];
+  const document = (more: readonly string[]) =>
+    desiredOf({
+      'account.yaml': accountDocument({ minimumBalanceMicros: floor }),
+      'secret.yaml': secretDocument,
+      ...Object.fromEntries(two.map((name) => [`${name}.yaml`, serviceDocument(name, more)])),
+    });
+  const balanceMicros = floor + 2 * gpuHourMicros + 10;
+  const fleet = await scriptedFleet(document([]), {
+    prepare: provider({ balanceMicros, price: gpuHourMicros, catalog: priced }),
+  });
+  const { api, clock } = fleet;
+  await clock.advance(30_000);
+  expect(api.services).toHaveLength(2);
+  // From now on it bears one of them.
+  provider({ balanceMicros: floor + gpuHourMicros + 10, price: gpuHourMicros, catalog: priced })(api);
+  await clock.advance(30_000);
+  let most = 0;
+  for (const { id } of api.services)
+    api.on[`POST /api/services/${String(id)}/actions`] = () => {
+      const service = api.services.find((each) => each['id'] === id);
+      api.services = api.services.filter((each) => each !== service);
+      most = Math.max(most, 2 - api.services.length);
+      return { status: 200, body: { ...service, state: 'deleting' } };
+    };
+  fleet.tell(document(['replacement: Recreate', 'httpPort: 8080', 'geography: europe']));
+  await clock.advance(300_000);
+  expect(most).toBe(1);
+  expect(api.services).toHaveLength(2);
   await fleet.manager.stop();
 });

@@ -142,7 +142,7 @@ export const decisions: readonly Mutant[] = [
   {
     breaks: 'the balance is not looked at',
     foundBy: ['S15'],
-    seed: 7,
+    seed: 2,
     patch: () =>
       replaced(
         ControlApi.prototype,
