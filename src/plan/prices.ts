@@ -223,11 +223,16 @@ export function catalogPrices(
     if (typeof name !== 'string' || typeof prices !== 'object' || prices === null) continue;
     const shown = prices as Readonly<Record<string, unknown>>;
     if (!unitNames.every((unit) => isPrice(shown[unit]))) continue;
-    // A provider that tells more may mean another price for each model of a GPU.
-    const isMore = Object.keys(shown).length > unitNames.length;
-    found.set(name, isMore ? { ...shown, gpuHourMicros: undefined } : shown);
+    found.set(name, { ...shown, gpuHourMicros: dearestGpu(shown) });
   }
   return found;
+}
+
+/** Of any model; undefined where prices are told that may be of GPUs, and are not known. */
+function dearestGpu(shown: Readonly<Record<string, unknown>>): number | undefined {
+  if (Object.keys(shown).some((key) => !knownPrices.has(key))) return undefined;
+  const models = Object.values(shown['gpuModelHourMicros'] ?? {});
+  return models.every(isPrice) ? Math.max(Number(shown['gpuHourMicros']), ...models.map(Number)) : undefined;
 }
 
 function isPrice(value: unknown): boolean {
@@ -235,3 +240,4 @@ function isPrice(value: unknown): boolean {
 }
 
 const unitNames = ['gpuHourMicros', 'cpuHourMicros', 'memoryGbHourMicros', 'storageGbHourMicros'] as const;
+const knownPrices: ReadonlySet<string> = new Set([...unitNames, 'gpuModelHourMicros']);

@@ -80,7 +80,7 @@ test('capacity that is not there is waited for with growing pauses, never hammer
 test('what the API refuses for good is held until the document would ask for something else', async () => {
   const { plane, fleet } = await world();
   await fleet.write('account.yaml', account(plane.url));
-  await fleet.write('web.yaml', [service('web', { resources: { cpu: 100_000, memoryGb: 1 } })]);
+  await fleet.write('web.yaml', [service('web', { resources: { cpu: 600, memoryGb: 1 } })]);
   fleet.run();
   const held = await fleet.until('ContainerService/web', 'Stalled', 'True', 'Refused');
   expect(held.message).toMatch(/400 .*resources\.cpu/);

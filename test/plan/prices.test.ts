@@ -124,6 +124,16 @@ test('of the catalog only the four prices by their names are taken, and only if 
   expect([...catalogPrices(regions).keys()]).toEqual(['standard']);
 });
 
+test.each([
+  ['the dearest of all models', { gpuModelHourMicros: { l4: 300_000, h100: 2_500_000 } }, 2_500_000],
+  ['unknown where models have no price', { gpuModelHourMicros: { l4: 'cheap' } }, undefined],
+  ['unknown where something else is told', { gpuSurcharge: 5 }, undefined],
+])('of a catalog with prices of GPU models it is %s', (_what, more, expected) => {
+  const [prices] = catalogPrices([{ name: 'standard', prices: { ...units, ...more } }]).values();
+  expect(prices).toMatchObject({ cpuHourMicros: 12_000 });
+  expect(prices?.gpuHourMicros).toBe(expected);
+});
+
 describe('what a step costs', () => {
   const priced = book({ declared: [declared] });
 
