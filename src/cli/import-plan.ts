@@ -46,6 +46,9 @@ export function planImport(accounts: readonly ImportedAccount[], scope: ImportSc
   const names = new NameBook(scope.existing ?? new Set());
   const drafts: Draft[] = [];
   const left: string[] = [];
+  left.push(
+    ...othersLeft(accounts.flatMap(({ holdings }) => holdings).filter((each) => !isWanted(each, scope))),
+  );
   for (const { account, holdings } of accounts) {
     if (!scope.existing) drafts.push(accountDraft(account));
     const wanted = holdings.filter((holding) => isWanted(holding, scope));
@@ -60,6 +63,27 @@ export function planImport(accounts: readonly ImportedAccount[], scope: ImportSc
 function isWanted(holding: Holding, { all, existing }: ImportScope): boolean {
   if (isAbandoned(holding)) return true;
   return all && !(holding.managedBy.is === 'fleet' && existing !== undefined);
+}
+
+/** What others manage, a line for each owner: how much of what, and how to get it all the same. */
+function othersLeft(unwanted: readonly Holding[]): string[] {
+  const counted = new Map<string, Map<string, number>>();
+  for (const holding of unwanted) {
+    const { managedBy, kind } = holding;
+    if (managedBy.is !== 'owner' || isPartOfService(holding)) continue;
+    const kinds = counted.get(managedBy.owner) ?? new Map<string, number>();
+    counted.set(managedBy.owner, kinds.set(kind, (kinds.get(kind) ?? 0) + 1));
+  }
+  return [...counted]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([owner, kinds]) => {
+      const parts = [...kinds].map(([kind, count]) => `${count} ${kind}`).join(', ');
+      const total = [...kinds.values()].reduce((sum, count) => sum + count, 0);
+      return (
+        `${total} ${total === 1 ? 'object' : 'objects'} that the owner ${owner} manages (${parts}). To take over, let that owner drop its documents ` +
+        'with `deletionPolicy: Retain`, or import with --all, which overrides its mark (docs/import.md#--all)'
+      );
+    });
 }
 
 function isGoing({ kind, value }: Holding): boolean {

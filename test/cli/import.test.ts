@@ -168,6 +168,29 @@ describe('an imported service', () => {
     expect(text).toContain('GAP sleepAfterMinutes: the API shows 100000');
   });
 
+  test('that others manage is left out, and said so: how much, whose, and how to get it', () => {
+    const other = { ...stranger, id: ownerId('another') };
+    const of = (digit: number, owner: typeof stranger) =>
+      Object.assign({}, service, { id: id(digit), environmentNames: [beaconName(owner, id(9), undefined)] });
+    const contents = {
+      services: [of(1, stranger), of(2, stranger), of(3, other)],
+      volumes: [{ ...volume, id: id(7), name: `data${volumeMark(stranger, id(9))}` }],
+    };
+    // The mark of a volume is short, and names its owner in a form of its own.
+    const told = imported(contents).left.map((line) =>
+      line.replace(/To take over.*(import with --all).*/, '$1'),
+    );
+    expect(told).toHaveLength(3);
+    for (const line of [
+      expect.stringMatching(/^1 object that the owner \w+ manages \(1 StorageVolume\)\. import with --all$/),
+      `1 object that the owner ${other.id} manages (1 ContainerService). import with --all`,
+      `2 objects that the owner ${stranger.id} manages (2 ContainerService). import with --all`,
+    ]) {
+      expect(told).toContainEqual(line);
+    }
+    expect(imported(contents, { all: true }).left).toEqual([]);
+  });
+
   test('that is being deleted is left out', () => {
     const plan = imported({ services: [{ ...service, state: 'deleting' }] });
     expect(objects(plan).size).toBe(1);
