@@ -47,6 +47,8 @@ export interface Target {
   /** What is to be remembered of the desired fields once they are applied. */
   readonly digests: Readonly<Record<string, string>>;
   readonly restartToken: string | undefined;
+  /** Of the credential that the request is sent with. */
+  readonly keyDigest?: string | undefined;
   /** What the request adds to the cost of an hour. */
   readonly estimate?: IntentEstimate | undefined;
   /** The fields as the API showed them before, and as an answer of it shows them, as digests. */
@@ -232,6 +234,7 @@ function recordOutcome(
         code,
         message,
         meaning,
+        keyDigest: target.keyDigest,
         at: clock.wallMs(),
         scarcity: nextScarcity(record, action, outcome, {
           digestKey: store.digestKey,

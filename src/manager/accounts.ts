@@ -47,6 +47,8 @@ export interface AccountRegistryOptions {
 
 type Readable = WantedAccount & { readonly retired?: boolean };
 
+/** Between two looks at the key of the environment. */
+const keyLookMs = 2000;
 /** Between two questions whose key it is that heartbeats wait to go on with. */
 const identityRetryMs = 30_000;
 
@@ -83,6 +85,7 @@ export class AccountRegistry implements Accounts {
   readonly #questions = new Map<string, Timer>();
   readonly #keys: AccountKeys;
   #snapshot: DesiredSnapshot | undefined;
+  #keyTimer: Timer | undefined;
 
   constructor(options: AccountRegistryOptions) {
     this.#options = options;
@@ -135,6 +138,17 @@ export class AccountRegistry implements Accounts {
       this.#forgetIdentity(name);
     }
     for (const [name, account] of wanted) if (!this.#isKept(name, account)) this.#put(name, account);
+    this.#lookAtKeys();
+  }
+
+  /** Nobody tells that the key of the environment, or the file that it is in, is another one. */
+  #lookAtKeys(): void {
+    this.#keyTimer?.cancel();
+    this.#keyTimer = undefined;
+    const ofEnvironment = [...this.#entries].filter(([, { origin }]) => origin.kind === 'environment');
+    if (ofEnvironment.length === 0) return;
+    for (const [name, { declared }] of ofEnvironment) this.#put(name, declared.account);
+    this.#keyTimer = this.#options.clock.after(keyLookMs, () => this.#lookAtKeys());
   }
 
   /** Sends nothing any more; what is under way is finished. */
@@ -148,6 +162,7 @@ export class AccountRegistry implements Accounts {
     this.#entries.clear();
     this.#retired.clear();
     this.#stopping.abort();
+    this.#keyTimer?.cancel();
     for (const question of this.#questions.values()) question.cancel();
     await Promise.all(this.#closing);
   }
@@ -166,6 +181,8 @@ export class AccountRegistry implements Accounts {
       const seen = this.#seen(name, spec, wanted);
       if (!sameValue(seen, current.seen)) {
         current.seen = seen;
+        // What was refused with the key before is looked at again, too.
+        this.#options.onReplaced(current.handle);
         current.handle.informer.retryNow();
         this.#askForBeats(name, current.identity, 0);
       }
@@ -245,6 +262,7 @@ export class AccountRegistry implements Accounts {
       api,
       identity,
       funds: new FundsMemory(clock),
+      keyDigest: () => this.#digest(credential()),
       catalog: new CatalogCache({ read: (signal) => api.catalog(signal), clock, logger: told }),
       informer: new AccountInformer({
         api,
@@ -336,6 +354,10 @@ export class AccountRegistry implements Accounts {
   #credential(name: string, account: Readable): Sensitive<string> | undefined {
     const found = this.#keys.keyOf({ name, ...account }, this.#snapshot);
     return found.kind === 'key' ? found.key : undefined;
+  }
+
+  #digest(key: Sensitive<string> | undefined): string | undefined {
+    return key && this.#options.store.digestKey.digest({ key: key.reveal() });
   }
 
   #keyRemedy(name: string, account: Readable): string {

@@ -13,6 +13,8 @@ export interface AccountHandle {
   readonly identity: AccountIdentity;
   readonly catalog: CatalogCache;
   readonly funds: FundsMemory;
+  /** Keyed digest of the credential in use: what was refused with one says nothing of another. */
+  readonly keyDigest: () => string | undefined;
 }
 
 /** Whose account it is, as far as the API shows it. */

@@ -2,7 +2,7 @@
  * What stands in the way of a step that is otherwise to be taken: it was refused, it was accepted and does not show, or
  * it is not ours to take.
  */
-import { describeOutcome, meaningOf, type Outcome, type RefusalRule, type Refused } from '../api/index.ts';
+import { describeOutcome, meaningOf, type Outcome, type Refused } from '../api/index.ts';
 import { backoffMs, type Clock, type Random } from '../base/index.ts';
 import { classifyRefusal, fingerprint, stillScarce, type Receipt } from '../execute/index.ts';
 import {
@@ -35,6 +35,7 @@ interface Obstacle {
   readonly message: string;
   readonly untilMs: number;
   readonly failures: number;
+  readonly keyDigest: string | undefined;
 }
 
 /** The same correction is applied at most this often without the observation following it. */
@@ -68,9 +69,15 @@ export class Obstacles {
     this.#applied.delete(key);
   }
 
-  /** `rules`: of the account, which may have been edited since. A step that was refused for good, is backing off, or does not take effect. */
-  find(record: ObjectRecord, step: Step, rules: readonly RefusalRule[] = []): Plan | undefined {
+  /** `account`: its rules may have been edited since, and its key may be another one. A step that was refused for good, is backing off, or does not take effect. */
+  find(
+    record: ObjectRecord,
+    step: Step,
+    account?: Pick<AccountHandle, 'spec' | 'keyDigest'>,
+  ): Plan | undefined {
     const { store, clock } = this.#options;
+    const rules = account?.spec.refusals ?? [];
+    const keyDigest = account?.keyDigest();
     const mark = fingerprint(step.action, store.digestKey);
     const rest = { steps: [step], differences: step.differences };
     const { refusal, repeated } = record;
@@ -91,6 +98,7 @@ export class Obstacles {
       const verdict = classifyRefusal({ meaning: meaningOf(refusal, rules) });
       const over =
         verdict.kind === 'wait' ||
+        isOfAnotherKey(verdict.reason, refusal, keyDigest) ||
         (verdict.retryAfterMs !== undefined && clock.wallMs() < refusal.at) ||
         clock.wallMs() >= refusal.at + (verdict.retryAfterMs ?? Number.POSITIVE_INFINITY);
       if (!over) {
@@ -114,6 +122,7 @@ export class Obstacles {
       return waitFor('AwaitingEffect', `${step.action.do} was accepted and has not taken effect yet`, rest);
     }
     const obstacle = this.#met.get(record.key);
+    if (obstacle && isOfAnotherKey(obstacle.reason, obstacle, keyDigest)) return undefined;
     const leftMs = obstacle?.fingerprint === mark ? obstacle.untilMs - clock.monotonicMs() : 0;
     return obstacle && leftMs > 0
       ? waitFor(obstacle.reason, obstacle.message, { ...rest, recheckAfterMs: leftMs + 1 })
@@ -157,10 +166,23 @@ export class Obstacles {
       reason: verdict.reason,
       message,
       failures,
+      keyDigest: record.refusal?.keyDigest,
       untilMs: clock.monotonicMs() + delayMs,
     });
     return waitFor(verdict.reason, message, { ...rest, recheckAfterMs: delayMs + 1 });
   }
+}
+
+const aboutTheKey: ReadonlySet<string> = new Set(['Forbidden', 'EmailUnverified', 'CredentialRejected']);
+
+/** It was refused for the rights of a key that is not in use any more. */
+function isOfAnotherKey(
+  reason: string,
+  refused: { readonly keyDigest?: string | undefined },
+  keyDigest: string | undefined,
+): boolean {
+  if (!aboutTheKey.has(reason) || refused.keyDigest === undefined || keyDigest === undefined) return false;
+  return refused.keyDigest !== keyDigest;
 }
 
 /** One gate for the whole account: no object has to be refused to find out. */

@@ -220,7 +220,7 @@ export class Reconciler {
     const obstacle =
       this.#behind() ??
       unverified(account, plan) ??
-      this.#obstacles.find(kind.record(), plan.step, account.spec.refusals) ??
+      this.#obstacles.find(kind.record(), plan.step, account) ??
       this.#exchanges.obstacle(plan, kind.exchanges?.() ?? []);
     // Also in a preview: what the others plan may be too much together with it.
     if (preview && !obstacle) this.#options.money.reserve(account, kind, plan.step);
@@ -245,7 +245,8 @@ export class Reconciler {
     const { clock, fleet, money, store } = this.#options;
     const record = kind.record();
     const estimate = money.reserve(account, kind, plan.step);
-    const planned = { ...withDoubts(kind.target(), plan.differences), estimate };
+    const request = { estimate, keyDigest: account.keyDigest() };
+    const planned = { ...withDoubts(kind.target(), plan.differences), ...request };
     const target = this.#creations.targetOf(record, plan.step, planned);
     this.#driftWatch.corrected(record.key, account, plan.step.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);

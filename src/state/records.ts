@@ -181,6 +181,8 @@ export interface Refusal {
   readonly message: string;
   /** Absent in records of older versions, as is `scarcity`. */
   readonly meaning?: string | undefined;
+  /** Keyed digest of the credential that it was sent with; absent in records of older versions. */
+  readonly keyDigest?: string | undefined;
   /** Unix milliseconds. */
   readonly at: number;
   readonly scarcity?: Scarcity | undefined;
