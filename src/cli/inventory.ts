@@ -15,6 +15,8 @@ export interface InventoryItem {
   readonly hourlyMicros: number | null;
   /** `object`: `Kind/namespace/name` of the folder that was given. */
   readonly managedBy: { readonly object: string } | { readonly owner: string } | null;
+  /** `Kind/namespace/name` of the object whose mark it carries, and which stands for something else. */
+  readonly duplicateOf?: string;
 }
 
 export interface Inventory {
@@ -50,12 +52,20 @@ export function inventoryOf(
 
 /** Nobody manages it, as far as can be seen. */
 export function isAbandoned({ managedBy }: Holding): boolean {
+  if (managedBy.is === 'duplicate') return true;
   return managedBy.is === 'nobody' || (managedBy.is === 'owner' && managedBy.isOurs);
 }
 
 function itemOf(account: string, holding: Holding): InventoryItem {
   const { kind, id, name, managedBy } = holding;
-  const item = { account, kind, id, name: name ?? null, managedBy: shownManager(managedBy) };
+  const item = {
+    account,
+    kind,
+    id,
+    name: name ?? null,
+    managedBy: shownManager(managedBy),
+    ...(managedBy.is === 'duplicate' ? { duplicateOf: managedBy.key } : {}),
+  };
   switch (holding.kind) {
     case 'ContainerService':
       return {
@@ -82,6 +92,7 @@ function shownMicros(burn: bigint | undefined): number | null {
 function shownManager(managedBy: ManagedBy): InventoryItem['managedBy'] {
   switch (managedBy.is) {
     case 'nobody':
+    case 'duplicate':
       return null;
     case 'fleet':
       return { object: managedBy.key };
@@ -107,12 +118,20 @@ export function inventoryText({ items, totals }: Inventory, all: boolean): strin
   const month = usd(totals.hourlyMicros * hoursPerMonth, 2);
   const what = all ? '' : ' that nobody manages';
   const sum = `${totals.items} thing(s)${what}: ${usd(totals.hourlyMicros, 4)} USD an hour, ${month} USD a month of ${hoursPerMonth} hours${unpriced}`;
-  return `${renderTable(withAccount('ACCOUNT', head), rows)}\n\n${sum}`;
+  const duplicates = items.flatMap(({ id, duplicateOf: of }) =>
+    of === undefined
+      ? []
+      : [`${id} carries the mark of ${of}, which stands for something else; \`plan\` says what to do`],
+  );
+  return [renderTable(withAccount('ACCOUNT', head), rows), '', ...duplicates, sum].join('\n');
 }
 
-function cellsOf({ kind, name, id, state, hourlyMicros, managedBy }: InventoryItem, all: boolean): string[] {
+function cellsOf(
+  { kind, name, id, state, hourlyMicros, managedBy, duplicateOf }: InventoryItem,
+  all: boolean,
+): string[] {
   const cells = [kind, oneLine(name ?? '-'), id, oneLine(state ?? '-'), price(hourlyMicros)];
-  return all ? [...cells, managerText(managedBy)] : cells;
+  return all ? [...cells, duplicateOf ? `duplicate of ${duplicateOf}` : managerText(managedBy)] : cells;
 }
 
 function price(hourlyMicros: number | null): string {

@@ -9,6 +9,7 @@ import type {
   Held,
   PlanCost,
   ShownDifference,
+  ShownDuplicate,
 } from '../manager/index.ts';
 import { oneLine } from './terminal-text.ts';
 
@@ -54,6 +55,7 @@ export function renderPlan(plan: FleetPlan, colours: Palette): string {
   const lines = [
     ...plan.changes.flatMap((change) => renderChange(change, colours)),
     ...plan.held.flatMap((held) => renderHeld(held, colours)),
+    ...plan.duplicates.flatMap((duplicate) => renderDuplicate(duplicate, colours)),
   ];
   return [...lines, ...(lines.length > 0 ? [''] : []), renderSummary(plan), ...costLine(plan.cost)].join(
     '\n',
@@ -117,6 +119,12 @@ function renderHeld(held: Held, { bad, strong, dim }: Palette): string[] {
   ];
 }
 
+function renderDuplicate(duplicate: ShownDuplicate, { bad, strong }: Palette): string[] {
+  const { kind, namespace, object, message } = duplicate;
+  const name = strong(oneLine(`${kind} ${namespace}/${object}`));
+  return [`${bad('  !')} ${name}  ${bad('Duplicated')}`, `      ${oneLine(message)}`];
+}
+
 function renderDifference({ path, desired, observed, cause }: ShownDifference, action: ChangeAction): string {
   const why = cause === undefined ? '' : `  (${cause})`;
   const values = action === 'create' ? show(desired) : `${show(observed)} → ${show(desired)}${why}`;
@@ -124,8 +132,8 @@ function renderDifference({ path, desired, observed, cause }: ShownDifference, a
 }
 
 function renderSummary({ summary }: FleetPlan): string {
-  const { create, update, replace, leave, held, drift, unchanged, waiting, problems } = summary;
-  if (create + update + replace + summary.delete + leave + held + problems === 0) {
+  const { create, update, replace, leave, held, drift, duplicates, unchanged, waiting, problems } = summary;
+  if (create + update + replace + summary.delete + leave + held + duplicates + problems === 0) {
     const way = waiting > 0 ? `, ${waiting} on their way` : '';
     return `Nothing to do: ${unchanged} object(s) are as desired${way}.`;
   }
@@ -138,6 +146,7 @@ function renderSummary({ summary }: FleetPlan): string {
     `${unchanged} unchanged`,
     ...(waiting > 0 ? [`${waiting} on their way`] : []),
     ...(held > 0 ? [`${held} held`] : []),
+    ...(duplicates > 0 ? [`${duplicates} duplicated`] : []),
     ...(drift > 0 ? [`${drift} drifted`] : []),
     ...(problems > 0 ? [`${problems} problem(s) in the source`] : []),
   ];

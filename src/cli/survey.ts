@@ -22,6 +22,8 @@ export interface AccountContents {
 export type ManagedBy =
   | { readonly is: 'nobody' }
   | { readonly is: 'fleet'; readonly key: ObjectKey }
+  /** It carries the mark of an object of this fleet that stands for something else. */
+  | { readonly is: 'duplicate'; readonly key: ObjectKey }
   /** `isOurs`: of this fleet's name, and none of its objects stands for it; as what `deletionPolicy: Retain` has left. */
   | { readonly is: 'owner'; readonly owner: string; readonly isOurs: boolean };
 
@@ -97,12 +99,14 @@ interface FleetKnowledge {
   readonly ownerId: string | undefined;
   readonly byId: ReadonlyMap<string, ObjectKey>;
   readonly byMark: ReadonlyMap<string, ObjectKey>;
+  /** Objects that stand for something by its id. */
+  readonly recordedElsewhere: ReadonlySet<ObjectKey>;
 }
 
 function fleetKnowledge(fleet: FleetView | undefined): FleetKnowledge {
   const byId = new Map<string, ObjectKey>();
   const byMark = new Map<string, ObjectKey>();
-  if (!fleet) return { ownerId: undefined, byId, byMark };
+  if (!fleet) return { ownerId: undefined, byId, byMark, recordedElsewhere: new Set() };
   const { store, snapshot } = fleet;
   const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
   for (const { key, spec } of snapshot.objects.values()) {
@@ -118,7 +122,7 @@ function fleetKnowledge(fleet: FleetView | undefined): FleetKnowledge {
     const own = marksOf[parseObjectKey(record.key).kind]?.own({ record, owner });
     if (own !== undefined) byMark.set(own, record.key);
   }
-  return { ownerId: owner.id, byId, byMark };
+  return { ownerId: owner.id, byId, byMark, recordedElsewhere: new Set(byId.values()) };
 }
 
 const marksOf: Partial<Record<ManagedKind, Pick<Marks<never>, 'own'>>> = {
@@ -134,12 +138,17 @@ const noMarks: Reading<unknown> = { of: () => [], ownerIn: () => '' };
 function managers<Value extends { readonly id: string }>(
   value: Value,
   marks: Reading<Value>,
-  { ownerId: ourId, byId, byMark }: FleetKnowledge,
+  { ownerId: ourId, byId, byMark, recordedElsewhere }: FleetKnowledge,
 ): Pick<Holding, 'managedBy' | 'markedBy'> {
   const carried = marks.of(value);
   const [mark] = carried;
   const markedBy = mark === undefined ? undefined : marks.ownerIn(mark);
-  const key = byId.get(value.id) ?? carried.map((one) => byMark.get(one)).find((found) => found);
+  const recorded = byId.get(value.id);
+  const marked = carried.map((one) => byMark.get(one)).find((found) => found);
+  if (recorded === undefined && marked !== undefined && recordedElsewhere.has(marked)) {
+    return { markedBy, managedBy: { is: 'duplicate', key: marked } };
+  }
+  const key = recorded ?? marked;
   if (key !== undefined) return { markedBy, managedBy: { is: 'fleet', key } };
   if (markedBy === undefined) return { markedBy, managedBy: nobody };
   return { markedBy, managedBy: { is: 'owner', owner: markedBy, isOurs: markedBy === ourId } };

@@ -69,6 +69,20 @@ function common() {
       .meta(listOf.whole)
       .optional()
       .describe('What somebody else changed, by field.'),
+    duplicates: z
+      .array(
+        z
+          .object({
+            id: z.string().describe('Its id at the provider.'),
+            name: text.describe('Its name, as the provider shows it.'),
+            state: text.describe("Its state, in the provider's words."),
+            hourlyMicros: micros('What it costs in an hour'),
+          })
+          .describe('A copy, or a second one.'),
+      )
+      .meta(listOf.whole)
+      .optional()
+      .describe("What carries the object's mark and is not what is recorded for it. It is not touched."),
     lastMutation: z
       .object({
         action: z.string().describe('What was asked for, such as create-service.'),

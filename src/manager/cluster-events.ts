@@ -3,7 +3,7 @@ import type { Clock } from '../base/index.ts';
 import type { EventRecorder } from '../kubernetes/index.ts';
 import type { AccountNews, PassResult } from '../reconcile/index.ts';
 import { apiVersion, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
-import type { StateStore } from '../state/index.ts';
+import type { ObjectStatus, StateStore } from '../state/index.ts';
 import { happenings, nothingTold, type ToldNews } from '../status/index.ts';
 
 export interface ClusterEventsOptions {
@@ -41,10 +41,23 @@ export class ClusterEvents {
     const record = store.record(key);
     if (!record) return;
     const { externalId: id, status, uid } = record;
-    const view = { plan, id, lastIntent: store.lastIntent(key), drift: status?.drift ?? [] };
+    const duplicates = duplicatesIn(status);
+    const view = {
+      plan,
+      id,
+      lastIntent: store.lastIntent(key),
+      drift: status?.drift ?? [],
+      ...(duplicates ? { duplicates } : {}),
+    };
     const { told, news } = happenings(view, this.#told.get(key) ?? nothingTold, this.#sinceMs);
     this.#told.set(key, told);
     const about = { apiVersion, ...parseObjectKey(key), uid };
     for (const { type, reason, message } of news) recorder.record({ about, type, reason, message });
   }
+}
+
+function duplicatesIn(status: ObjectStatus | undefined) {
+  const message = status?.conditions.find(({ type }) => type === 'Duplicated')?.message;
+  const ids = status?.duplicates?.map(({ id }) => id) ?? [];
+  return message === undefined || ids.length === 0 ? undefined : { ids, message };
 }

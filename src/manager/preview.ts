@@ -6,6 +6,7 @@ import {
   driftAccepted,
   type Cost,
   type Difference,
+  type DescribedDuplicate,
   type Plan,
   type Step,
 } from '../plan/index.ts';
@@ -70,6 +71,14 @@ export interface ShownDifference {
   readonly cause?: string;
 }
 
+/** Something at the provider that carries the mark of an object and is not what is recorded for it. */
+export interface ShownDuplicate extends DescribedDuplicate {
+  readonly kind: string;
+  readonly namespace: string;
+  /** Of the object. */
+  readonly object: string;
+}
+
 /** Something that is not done now, and why. */
 export interface Held {
   readonly kind: string;
@@ -86,6 +95,7 @@ export interface Held {
 export interface FleetPlan {
   readonly changes: readonly Change[];
   readonly held: readonly Held[];
+  readonly duplicates: readonly ShownDuplicate[];
   readonly cost: PlanCost;
   readonly summary: {
     readonly create: number;
@@ -95,6 +105,7 @@ export interface FleetPlan {
     readonly leave: number;
     readonly held: number;
     readonly drift: number;
+    readonly duplicates: number;
     readonly unchanged: number;
     /** On their way, with nothing left to be sent. */
     readonly waiting: number;
@@ -153,9 +164,14 @@ export function summarise(
   const held: Held[] = [];
   let unchanged = 0;
   let waiting = 0;
-  for (const [key, { plan, removed, leaves }] of [...results].sort(([left], [right]) =>
+  const found: ShownDuplicate[] = [];
+  for (const [key, { plan, removed, leaves, duplicates = [] }] of [...results].sort(([left], [right]) =>
     left < right ? -1 : 1,
   )) {
+    for (const { message, ...duplicate } of duplicates) {
+      const { kind, namespace, name: object } = parseObjectKey(key);
+      found.push({ kind, namespace, object, ...duplicate, message });
+    }
     if (removed) {
       if (leaves !== undefined) changes.push(leaving(key, leaves));
       // Else nothing is left to be done for it but to forget it.
@@ -192,6 +208,7 @@ export function summarise(
   return {
     changes,
     held,
+    duplicates: found,
     cost: totalCost(changes, burnMicros),
     summary: {
       create: count('create', 'protect'),
@@ -201,6 +218,7 @@ export function summarise(
       leave: count('leave'),
       held: held.length,
       drift: drifted.size,
+      duplicates: found.length,
       unchanged,
       waiting,
       problems: snapshot.problems.length,
@@ -271,8 +289,8 @@ function leftAsItIs({ driftAcceptedUntil }: Plan): { reason: string; message: st
 }
 
 /** Whether somebody has to know: drift that a person accepts for now is no news. */
-export function hasNews({ changes, held }: FleetPlan): boolean {
-  return changes.length > 0 || held.some(({ reason }) => reason !== driftAccepted);
+export function hasNews({ changes, held, duplicates }: FleetPlan): boolean {
+  return changes.length > 0 || duplicates.length > 0 || held.some(({ reason }) => reason !== driftAccepted);
 }
 
 function shown({ path, desired, observed, cause }: Difference): ShownDifference {

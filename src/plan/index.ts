@@ -1,4 +1,5 @@
 export * from './brake.ts';
+export * from './duplicates.ts';
 export * from './cause.ts';
 export * from './drift-brake.ts';
 export { rememberedDigests } from './differences.ts';

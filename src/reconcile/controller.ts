@@ -8,6 +8,7 @@ import { isKeyHold, type ReadFailure, type SnapshotChange } from '../observed/in
 import { annotations, managedKinds, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
+import { markedFor } from './marked-for.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Admission } from './admission.ts';
 import type { Fleet } from './fleet.ts';
@@ -106,23 +107,23 @@ export class Controller {
 
   /** An account was read: look at what changed, at what uses it (a read before may have left it out), and at what waited for it. */
   onSnapshot(handle: AccountHandle, change: SnapshotChange): void {
-    const { store, money } = this.#options;
+    const { store, money, fleet } = this.#options;
     const isLooser = money.observe(handle, change);
-    const { changedIds } = change;
     this.#blind.delete(handle.name);
     if (!this.#synced.has(handle.name)) {
       this.#synced.add(handle.name);
       this.#lookAtAll(handle);
     }
-    for (const id of changedIds) {
+    for (const id of change.changedIds) {
       const key = store.recordOf(id)?.key;
-      for (const each of key ? [key, ...this.#dependentsOf(key)] : []) this.#queue.add(each, 'resync');
+      const marked = key ? [] : markedFor(fleet, [change.snapshot, handle.informer.previous], id);
+      for (const each of key ? [key, ...this.#dependentsOf(key)] : marked) this.#queue.add(each, 'resync');
     }
     this.#lookAtBuiltIns(change);
     if (this.#spendingMoved(handle, change.snapshot)) this.#lookAtAll(handle);
     for (const key of isLooser ? money.waiting(handle.name) : []) this.#queue.add(key, 'resync');
     this.#wake(this.#awaiting, handle.name);
-    if (changedIds.size > 0) this.#wake(this.#held, handle.name);
+    if (change.changedIds.size > 0) this.#wake(this.#held, handle.name);
     this.#lookAtAccount(handle);
   }
 

@@ -1,7 +1,30 @@
 import type { Target } from '../execute/index.ts';
-import { holdFor, waitFor, type Difference, type Gate, type Plan } from '../plan/index.ts';
+import {
+  holdFor,
+  waitFor,
+  type DescribedDuplicate,
+  type Difference,
+  type Gate,
+  type Plan,
+} from '../plan/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { KindPass } from './kind-pass.ts';
+import type { Wake } from './wake.ts';
+
+export interface PassResult {
+  readonly plan: Plan;
+  readonly wake: Wake;
+  readonly statusChanged: boolean;
+  /** The object is gone for good. */
+  readonly removed: boolean;
+  /** The id of what it leaves at the provider (`deletionPolicy: Retain`). */
+  readonly leaves?: string;
+  /** Others that are to be looked at for what this pass came to. */
+  readonly wakes?: readonly ObjectKey[];
+  /** What carries the object's mark beside what is recorded. */
+  readonly duplicates?: readonly DescribedDuplicate[];
+}
 
 /** What a pass came to, and what is to be remembered of it. */
 export interface Decision {

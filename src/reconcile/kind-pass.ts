@@ -6,7 +6,7 @@ import type { Outcome, wire } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot, Readiness } from '../observed/index.ts';
-import type { Difference, Observation, Plan, Pricing, Step } from '../plan/index.ts';
+import type { Difference, DescribedDuplicate, Observation, Plan, Pricing, Step } from '../plan/index.ts';
 import type { ManagedKind, ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { StatusInputs } from '../status/index.ts';
@@ -61,6 +61,8 @@ export interface KindPass {
   secrets?(): readonly string[];
   /** There is something that may carry our mark, and does not show what marks it carries. */
   marksHidden?(): boolean;
+  /** Others than what is recorded that carry the object's mark. */
+  duplicates?(): readonly DescribedDuplicate[];
   /** Why the thing with this id can't be what a creation of ours made; undefined: it can. */
   claim?(id: string): string | undefined;
   target(): Target;

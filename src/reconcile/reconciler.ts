@@ -33,7 +33,7 @@ import { giveUpAdvice, type KindPass } from './kind-pass.ts';
 import { kindOf } from './kinds.ts';
 import { causeOfNewDrift } from './drift-cause.ts';
 import { ErrorReasons } from './error-reasons.ts';
-import { decide, fromGate, undecided, withDoubts, type Decision } from './decision.ts';
+import { decide, fromGate, undecided, withDoubts, type Decision, type PassResult } from './decision.ts';
 import { DriftWatch, type DriftWatchOptions } from './drift-watch.ts';
 import { Exchanges } from './exchanges.ts';
 import { Creations } from './creations.ts';
@@ -71,17 +71,7 @@ export interface ReconcilerOptions {
   readonly commandFlags?: string | undefined;
 }
 
-export interface PassResult {
-  readonly plan: Plan;
-  readonly wake: Wake;
-  readonly statusChanged: boolean;
-  /** The object is gone for good. */
-  readonly removed: boolean;
-  /** The id of what it leaves at the provider (`deletionPolicy: Retain`). */
-  readonly leaves?: string;
-  /** Others that are to be looked at for what this pass came to. */
-  readonly wakes?: readonly ObjectKey[];
-}
+export type { PassResult } from './decision.ts';
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -351,11 +341,13 @@ export class Reconciler {
     if (settled.seen?.id === record.seen?.id) {
       this.#transitions.saw(kind.kind, record.seen?.state, settled.seen?.state);
     }
+    const duplicates = kind.duplicates?.() ?? [];
     const status = buildStatus({
       record: { ...settled, generation },
       plan,
       lastIntent: store.lastIntent(key),
       wallMs: clock.wallMs(),
+      duplicates,
       ...kind.told(plan),
     });
     const next = { ...settled, status };
@@ -371,7 +363,7 @@ export class Reconciler {
     // One look is all that a preview takes: nothing comes of what was planned.
     const isPreview = this.#options.mode === 'preview';
     const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
-    return { plan, wake, statusChanged: changed, removed: false };
+    return { plan, wake, statusChanged: changed, removed: false, duplicates };
   }
 
   #decide(kind: KindPass, account: AccountHandle | undefined): Decision {

@@ -5,10 +5,12 @@ import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot, Readiness } from '../observed/index.ts';
 import {
   catalogGate,
+  describedDuplicate,
   holdFor,
   recheckMs,
   unusableReason,
   waitFor,
+  type DescribedDuplicate,
   type Difference,
   type DriftBrake,
   type Gate,
@@ -69,6 +71,13 @@ export abstract class RemotePass<Remote extends AnyRemote> {
   /** Whether such an entry could be what a creation of ours made. */
   protected abstract couldBeMine(entry: Remote | wire.Unidentified<Remote>): boolean;
   protected abstract read(account: AccountHandle, id: string): Promise<Outcome<Remote>>;
+  /** Others than what is recorded that carry the object's mark; a kind without marks has none. */
+  protected marked(
+    _identity: ReturnType<Fleet['identity']>,
+    _snapshot: AccountSnapshot,
+  ): readonly Parameters<typeof describedDuplicate>[0][] {
+    return [];
+  }
   /** The mark was made with this state's digest key. */
   protected abstract markedByKey(value: Remote): boolean;
   protected abstract bound(id: string, byMark: boolean): Partial<ObjectRecord>;
@@ -269,6 +278,16 @@ export abstract class RemotePass<Remote extends AnyRemote> {
         recheckAfterMs: recheckMs.progress * 2,
       },
     );
+  }
+
+  /** Of the latest snapshot; while a creation is awaited, what carries our mark may be what it made. */
+  duplicates(): readonly DescribedDuplicate[] {
+    const record = this.record();
+    const snapshot = this.handle?.informer.current;
+    if (!snapshot || record.externalId === undefined) return [];
+    const identity = this.fleet.identity(record);
+    if (identity.awaits) return [];
+    return this.marked(identity, snapshot).map((item) => describedDuplicate(item, identity.owner.id));
   }
 
   marksHidden(): boolean {

@@ -43,8 +43,9 @@ import {
 } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { exchangeOf } from './exchanges.ts';
+import type { Fleet } from './fleet.ts';
 import type { KindPass } from './kind-pass.ts';
-import { identify, serviceMarks, type Observed } from './observe.ts';
+import { duplicatesOf, identify, serviceMarks, type Observed } from './observe.ts';
 import { registryView, templateView } from './references.ts';
 import { RemotePass } from './remote-pass.ts';
 import { declaredTasks } from './tasks.ts';
@@ -113,6 +114,10 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
   protected bound(id: string): Partial<ObjectRecord> {
     const { spec } = this.fleet.planned<'ContainerService'>(this.record());
     return { externalId: id, deletedByUs: false, restartToken: spec.restartToken };
+  }
+
+  protected override marked(identity: ReturnType<Fleet['identity']>, snapshot: AccountSnapshot) {
+    return duplicatesOf(identity, snapshot.services, serviceMarks);
   }
 
   plan(): Plan {

@@ -13,9 +13,10 @@ import { remoteName } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import { observedTemplate, templateHealth } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import type { Fleet } from './fleet.ts';
 import type { KindPass } from './kind-pass.ts';
 import { ListedPass } from './listed-pass.ts';
-import { identify, templateMarks, type Observed } from './observe.ts';
+import { duplicatesOf, identify, templateMarks, type Observed } from './observe.ts';
 import { isBuiltIn, usersOfTemplate } from './references.ts';
 
 export class TemplatePass extends ListedPass<wire.Template> implements KindPass {
@@ -46,6 +47,10 @@ export class TemplatePass extends ListedPass<wire.Template> implements KindPass 
       return templateMarks.of({ id: '', description }).includes(templateMarks.own(identity));
     const { name: objectName, spec } = this.fleet.planned<'ServiceTemplate'>(this.record());
     return name === undefined || name === remoteName('ServiceTemplate', objectName, spec);
+  }
+
+  protected override marked(identity: ReturnType<Fleet['identity']>, snapshot: AccountSnapshot) {
+    return duplicatesOf(identity, this.#workspace(this.shown(snapshot)), templateMarks);
   }
 
   plan(): Plan {

@@ -18,8 +18,9 @@ import {
 import type { ObjectRecord } from '../state/index.ts';
 import { observedVolume, volumeAllocation, volumeHealth } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import type { Fleet } from './fleet.ts';
 import type { KindPass } from './kind-pass.ts';
-import { volumeMarks, type Observed } from './observe.ts';
+import { duplicatesOf, volumeMarks, type Observed } from './observe.ts';
 import { RemotePass, noGates } from './remote-pass.ts';
 
 export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
@@ -56,6 +57,10 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
 
   protected bound(id: string): Partial<ObjectRecord> {
     return { externalId: id, deletedByUs: false };
+  }
+
+  protected override marked(identity: ReturnType<Fleet['identity']>, snapshot: AccountSnapshot) {
+    return duplicatesOf(identity, snapshot.volumes, volumeMarks);
   }
 
   plan(): Plan {

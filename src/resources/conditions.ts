@@ -10,6 +10,7 @@ export const conditionTypes = [
   'Drifted',
   'Protected',
   'OutcomeUnknown',
+  'Duplicated',
   'Accepted',
   'Allocated',
   'SpendingAllowed',

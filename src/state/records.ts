@@ -260,6 +260,8 @@ export interface ObjectStatus {
   readonly conditions: readonly Condition[];
   readonly lastMutation?: LastMutation;
   readonly drift?: readonly DriftEntry[];
+  /** What carries the object's mark beside what is recorded. */
+  readonly duplicates?: readonly { readonly id: string }[];
   readonly lastHandledReconcileAt?: string;
   /** What the API tells: state, endpoint, geography, prices, … */
   readonly [observed: string]: unknown;

@@ -2,6 +2,7 @@
 import type { ProbeResult, wire } from '../api/index.ts';
 import { rfc3339 } from '../base/index.ts';
 import {
+  type DescribedDuplicate,
   clampedMicros,
   serviceBurn,
   toldText,
@@ -26,12 +27,15 @@ export interface StatusInputs {
   readonly reconcileAt: string | undefined;
   /** Conditions that only some kinds have. */
   readonly more?: ConditionInputs['more'];
+  /** What carries the object's mark beside what is recorded. */
+  readonly duplicates?: readonly DescribedDuplicate[];
   readonly wallMs: number;
 }
 
 export function buildStatus(inputs: StatusInputs): ObjectStatus {
   const { record, plan, lastIntent, revision, reconcileAt, wallMs } = inputs;
   const now = rfc3339(wallMs);
+  const { duplicates = [] } = inputs;
   const outcomeUnknown =
     lastIntent?.outcome === 'unknown' || lastIntent?.outcome === 'pending'
       ? `${lastIntent.action} (${lastIntent.idempotencyKey}): ${lastIntent.note ?? 'no answer yet'}`
@@ -54,9 +58,13 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
       generation: record.generation,
       previous: record.status?.conditions ?? [],
       ...(inputs.more ? { more: inputs.more } : {}),
+      duplicates: duplicates.map(({ message }) => message),
       now,
     }),
     ...(drift.length > 0 ? { drift } : {}),
+    ...(duplicates.length > 0
+      ? { duplicates: duplicates.map(({ message: _message, ...each }) => each) }
+      : {}),
     ...(lastIntent
       ? {
           lastMutation: {

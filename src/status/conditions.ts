@@ -10,11 +10,12 @@
  * | Drifted        | somebody else moved a field away from what was applied                            |
  * | Protected      | an activity in the service keeps a disruptive change waiting                      |
  * | OutcomeUnknown | a mutation's outcome is not known and is being looked for                         |
+ * | Duplicated     | something else carries the object's mark: a copy, or a second one                  |
  * | Accepted, Allocated | the API has taken it on; compute or storage is held for it (allocation.ts)   |
  * | TemplateOutdated | of a service with a template: the template gives other values now than were taken of it |
  * | SpendingAllowed | of an Account: what costs more may be created, started and grown                |
  *
- * `Protected` and `OutcomeUnknown` appear once they have been True; the others are always there.
+ * `Protected`, `OutcomeUnknown` and `Duplicated` appear once they have been True; the others are always there.
  */
 import { rfc3339, unreachable } from '../base/index.ts';
 import { driftAccepted, nothingVisible, protectedReason, type Plan } from '../plan/index.ts';
@@ -41,6 +42,8 @@ export interface ConditionInputs {
   readonly previous: readonly Condition[];
   /** Conditions that only some kinds have. */
   readonly more?: readonly (readonly [ConditionType, Statement])[];
+  /** What else carries the object's mark, a sentence for each. */
+  readonly duplicates?: readonly string[];
   /** RFC 3339. */
   readonly now: string;
 }
@@ -73,6 +76,7 @@ export function buildConditions(inputs: ConditionInputs): Condition[] {
         ? undefined
         : { status: 'True', reason: 'AwaitingEvidence', message: outcomeUnknown },
     ],
+    ['Duplicated', duplicated(inputs.duplicates ?? [])],
     ...(inputs.more ?? []),
   ];
   return statements.flatMap(([type, statement]) => {
@@ -160,6 +164,11 @@ function drifted({ drift, plan }: ConditionInputs): Statement {
   return isMoved
     ? { status: 'True', reason: 'RevisionMoved', message: `${nothingVisible}; it may be: ${paths}` }
     : { status: 'True', reason: 'ChangedElsewhere', message: `changed by somebody else: ${paths}` };
+}
+
+function duplicated(found: readonly string[]): Statement | undefined {
+  if (found.length === 0) return undefined;
+  return { status: 'True', reason: 'MarkFoundElsewhere', message: found.join('. ') };
 }
 
 function synced(plan: Plan): Statement {

@@ -18,6 +18,8 @@ export interface PassView {
   /** What the object stands for at the provider; what a creation made. */
   readonly id: string | undefined;
   readonly drift: readonly DriftEntry[];
+  /** What else carries its mark. */
+  readonly duplicates?: { readonly ids: readonly string[]; readonly message: string };
 }
 
 /** What has been told of an object so far. */
@@ -25,9 +27,10 @@ export interface ToldNews {
   readonly intent: string;
   readonly obstacle: string;
   readonly drift: readonly string[];
+  readonly duplicates: readonly string[];
 }
 
-export const nothingTold: ToldNews = { intent: '', obstacle: '', drift: [] };
+export const nothingTold: ToldNews = { intent: '', obstacle: '', drift: [], duplicates: [] };
 
 const done: Readonly<Record<Step['action']['do'], string>> = {
   'create-service': 'Created',
@@ -59,10 +62,12 @@ export function happenings(
     intent: intentMark(view.lastIntent),
     obstacle: obstacleOf(view.plan)?.reason ?? '',
     drift: view.drift.map(driftMark),
+    duplicates: view.duplicates?.ids ?? [],
   };
   const news = [
     ...(told.intent === before.intent ? [] : intentNews(view, sinceMs)),
     ...(told.obstacle === before.obstacle ? [] : obstacleNews(view.plan)),
+    ...(told.duplicates.every((id) => before.duplicates.includes(id)) ? [] : duplicateNews(view)),
     ...driftNews(view.drift.filter((entry) => !before.drift.includes(driftMark(entry)))),
   ];
   return { told, news };
@@ -106,6 +111,10 @@ function obstacleNews(plan: Plan): Happening[] {
   if (!obstacle) return [];
   const { reason, message } = obstacle;
   return [{ type: plan.kind === 'hold' ? 'Warning' : 'Normal', reason, message }];
+}
+
+function duplicateNews({ duplicates }: PassView): Happening[] {
+  return duplicates ? [{ type: 'Warning', reason: 'Duplicated', message: duplicates.message }] : [];
 }
 
 function driftMark({ path, kind, since }: DriftEntry): string {

@@ -11,6 +11,7 @@ test('names and texts that others wrote stay on their line, and a terminal obeys
   const plan: FleetPlan = {
     changes: [{ ...object, action: 'update', reason: 'Drift' }],
     held: [{ ...object, reason: 'Protected', message: `waits for ${hostile}`, actions: ['update'] }],
+    duplicates: [],
     cost: {
       currency: 'USD',
       nowHourlyMicros: 0,
@@ -27,6 +28,7 @@ test('names and texts that others wrote stay on their line, and a terminal obeys
       leave: 0,
       held: 1,
       drift: 2,
+      duplicates: 0,
       unchanged: 0,
       waiting: 0,
       problems: 0,

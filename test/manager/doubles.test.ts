@@ -1,6 +1,9 @@
 /** What carries our mark and is not what is recorded: only known ids are deleted (S5), and nothing is made beside it. */
 import { afterEach, expect, test } from 'vitest';
+import { hasNews, summarise } from '../../src/manager/index.ts';
 import { beaconName, ownerId } from '../../src/plan/index.ts';
+import type { PassResult } from '../../src/reconcile/index.ts';
+import type { ObjectKey } from '../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../support/desired.ts';
 import {
   access,
@@ -59,6 +62,46 @@ test('a document that is taken out takes its own service with it, and not a copy
   await fleet.clock.advance(600_000);
   expect(deleted).toEqual([serviceId]);
   expect(fleet.store.record(web)).toBeUndefined();
+});
+
+test('a copy that appears is reported with its price and what to do, and the service stays Ready', async () => {
+  const { fleet } = await fleetOf([{ environmentNames }]);
+  await fleet.clock.advance(30_000);
+  const conditionOf = () =>
+    fleet.store.record(web)?.status?.conditions.find(({ type }) => type === 'Duplicated');
+  expect(conditionOf()).toBeUndefined();
+  fleet.api.services = [shownService({ environmentNames }), shownService(copy)];
+  await fleet.clock.advance(60_000);
+  expect(conditionOf()).toMatchObject({ status: 'True', reason: 'MarkFoundElsewhere' });
+  expect(conditionOf()?.message).toContain(`adopt: {id: ${otherId}}`);
+  expect(conditionOf()?.message).toContain(`fleetkeeper.dev/adopt-from: "${owner.id}"`);
+  expect(fleet.store.record(web)?.status?.duplicates).toEqual([
+    { id: otherId, name: 'copy of web', state: 'running', hourlyMicros: 250_000 },
+  ]);
+  expect(readyReason(fleet, web)).toBe('Running');
+  fleet.api.services = [shownService({ environmentNames })];
+  await fleet.clock.advance(60_000);
+  expect(conditionOf()).toMatchObject({ status: 'False' });
+});
+
+test('a plan shows a copy, and is not the plan of a fleet without news', async () => {
+  const { fleet } = await fleetOf([{ environmentNames }, copy]);
+  await fleet.clock.advance(30_000);
+  const results = new Map<ObjectKey, PassResult>();
+  const preview = await scriptedFleet(desiredOf({ ...access, 'web.yaml': serviceDocument('web') }), {
+    store: fleet.store,
+    mode: 'preview',
+    onPass: (key, result) => results.set(key, result),
+    prepare: (api) => {
+      api.services = [shownService({ name: 'web', environmentNames }), shownService(copy)];
+    },
+  });
+  running.push(preview);
+  await preview.clock.advance(5000);
+  const plan = summarise(results, desiredOf({}), 0n);
+  expect(plan.duplicates).toMatchObject([{ object: 'web', id: otherId, hourlyMicros: 250_000 }]);
+  expect(plan.summary.duplicates).toBe(1);
+  expect(hasNews(plan)).toBe(true);
 });
 
 test('when the recorded service is gone, a copy is neither taken over nor joined by another one: a person says which', async () => {

@@ -28,6 +28,11 @@ export class LateShown {
     this.#hidden.set(id, { fromMs, untilMs: nowMs + this.#random.between(firstShownMs, longestHiddenMs) });
   }
 
+  /** Its deletion was accepted: who forgets it then has asked for that. */
+  reveal(id: string): void {
+    this.#hidden.delete(id);
+  }
+
   isHidden(id: string): boolean {
     const hidden = this.#hidden.get(id);
     const nowMs = this.#nowMs();

@@ -23,7 +23,15 @@ import {
 import { LateShown } from './late-shown.ts';
 import { ourKey, type Plane, type PlaneReply } from './plane.ts';
 import type { Life, Scheduler } from './scheduler.ts';
-import { isActivity, type Delivery, type Exchange, type Json, type Received, type Watcher } from './watch.ts';
+import {
+  idIn,
+  isActivity,
+  type Delivery,
+  type Exchange,
+  type Json,
+  type Received,
+  type Watcher,
+} from './watch.ts';
 
 export interface NetworkOptions {
   readonly scheduler: Scheduler;
@@ -205,6 +213,9 @@ export class Network {
   }
 
   #hideNew(exchange: Exchange, reply: PlaneReply | undefined): void {
+    const deletes = exchange.method === 'DELETE' || exchange.body?.action === 'delete';
+    const target = idIn(exchange.path);
+    if (deletes && target !== undefined && reply?.status === 200) this.#lateShown.reveal(target);
     if (reply?.status !== 201 || !isCreation(exchange) || !this.#draws('shown-late', exchange)) return;
     const { id }: Json = JSON.parse(reply.body);
     this.#options.scheduler.trace(`${id} is shown late`);
