@@ -184,10 +184,10 @@ const oddities: Readonly<Record<string, readonly [string, string, (service: Json
   'f26-older': ['Reconciling', 'StaleRead', (shown) => ({ ...shown, revision: 1 })],
   'f28-state': ['Reconciling', 'UnknownState', (shown) => ({ ...shown, state: 'hibernating' })],
   'f29-revision': ['Stalled', 'RevisionInvalid', (shown) => ({ ...shown, revision: 2 ** 53 })],
-  'f29-text': ['Ready', 'ApiUnreachable', (shown) => ({ ...shown, revision: '7' })],
-  'f29-nothing': ['Ready', 'ApiUnreachable', (shown) => ({ ...shown, revision: null })],
-  'f29-id': ['Ready', 'ApiUnreachable', (shown) => ({ ...shown, id: '../volumes' })],
-  'f29-list': ['Ready', 'ApiUnreachable', () => 7],
+  'f29-text': ['Stalled', 'AnswerUnreadable', (shown) => ({ ...shown, revision: 'seven' })],
+  'f29-nothing': ['Reconciling', 'AwaitingObservation', (shown) => ({ ...shown, revision: null })],
+  'f29-id': ['Reconciling', 'AwaitingObservation', (shown) => ({ ...shown, id: '../volumes' })],
+  'f29-list': ['Reconciling', 'AwaitingObservation', () => 7],
 };
 
 async function unbelievable(): Promise<void> {
