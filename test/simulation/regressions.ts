@@ -1,4 +1,5 @@
 /** Runs that have found something, by what they found. They are made each time. */
+import { plain } from '../dialects/dialect.ts';
 import type { CrowdName, PlaceName } from './script.ts';
 
 export interface Regression {
@@ -6,6 +7,7 @@ export interface Regression {
   readonly seed: number;
   readonly place: PlaceName;
   readonly crowd: CrowdName;
+  readonly dialect: string;
 }
 
 const inFolder = (found: string, seed: number, crowd: CrowdName = 'many'): Regression => ({
@@ -13,12 +15,22 @@ const inFolder = (found: string, seed: number, crowd: CrowdName = 'many'): Regre
   seed,
   place: 'folder',
   crowd,
+  dialect: plain.name,
 });
 const inCluster = (found: string, seed: number): Regression => ({
   found,
   seed,
   place: 'cluster',
   crowd: 'many',
+  dialect: plain.name,
+});
+/** With all that people do, and providers write, since there are dialects. */
+const inDialect = (found: string, seed: number, place: PlaceName, dialect: string): Regression => ({
+  found,
+  seed,
+  place,
+  crowd: 'forged',
+  dialect,
 });
 
 export const regressions: readonly Regression[] = [
@@ -74,4 +86,16 @@ export const regressions: readonly Regression[] = [
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),
+  inDialect(
+    'Retry-After of one address was held against a request to another one, with another key',
+    1071,
+    'folder',
+    'ids-upper-case-in-lists',
+  ),
+  inDialect(
+    'Retry-After of one address was held against the account of the environment, in a cluster',
+    1038,
+    'cluster',
+    'nulls-left-out',
+  ),
 ];

@@ -13,6 +13,8 @@ export interface Exchange {
   /** Counts the lives of the manager. */
   readonly life: number;
   readonly method: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
   readonly path: string;
   readonly key: string | undefined;
   readonly text: string | undefined;

@@ -414,6 +414,7 @@ class World {
       number: this.#exchanges,
       life,
       method,
+      origin,
       path,
       key,
       text,

@@ -5,34 +5,46 @@ import { canary, environmentOf, withoutBeacon } from '../documents.ts';
 import { s15Money } from './money.ts';
 import { idIn, isActivity, type Exchange, type Invariant, type Json } from '../watch.ts';
 
+/** Of one API: what one address says of its pace is nothing to another one, which has another account of another key. */
+interface Pace {
+  level: number;
+  atMs: number;
+  shutUntilMs: number;
+}
+
 /** Never more than burst and rate allow; nothing but heartbeats while the door is shut, and what these can't go on without: whose key it is. */
 const s8Rate: Invariant = (view) => {
-  let level = 0;
-  let atMs = 0;
-  let shutUntilMs = 0;
+  /** By origin. */
+  const paces = new Map<string, Pace>();
+  const paceOf = (origin: string): Pace => {
+    const pace = paces.get(origin) ?? { level: 0, atMs: 0, shutUntilMs: 0 };
+    paces.set(origin, pace);
+    return pace;
+  };
   return {
     started() {
-      level = 0;
-      shutUntilMs = 0;
+      paces.clear();
     },
     sent(exchange) {
       const { perSecond, burst } = view.requests;
-      level = Math.max(0, level - ((view.nowMs - atMs) / 1000) * perSecond) + 1;
-      atMs = view.nowMs;
+      const pace = paceOf(exchange.origin);
+      pace.level = Math.max(0, pace.level - ((view.nowMs - pace.atMs) / 1000) * perSecond) + 1;
+      pace.atMs = view.nowMs;
       const told = `${exchange.method} ${exchange.path}`;
-      if (level > burst + 0.5)
-        view.violated('S8', `${told} is one of ${level.toFixed(1)} at once; the burst is ${burst}`);
+      if (pace.level > burst + 0.5)
+        view.violated('S8', `${told} is one of ${pace.level.toFixed(1)} at once; the burst is ${burst}`);
       // Who can't renew its Lease reads the list of activities before each heartbeat, in the same lane.
       if (isActivity(exchange)) return;
       const isHeld = view.disk.records().some(({ lease, releasedAt }) => lease && releasedAt === undefined);
       if (exchange.path === '/api/me' && isHeld) return;
-      if (view.nowMs < shutUntilMs)
-        view.violated('S8', `${told}, ${shutUntilMs - view.nowMs} ms before Retry-After has passed`);
+      if (view.nowMs < pace.shutUntilMs)
+        view.violated('S8', `${told}, ${pace.shutUntilMs - view.nowMs} ms before Retry-After has passed`);
     },
-    received(_exchange, { verdict, status, retryAfter }) {
+    received({ origin }, { verdict, status, retryAfter }) {
       const seconds = Number(retryAfter);
       if (verdict !== 'rejected' || status !== 429 || !(seconds > 0)) return;
-      shutUntilMs = Math.max(shutUntilMs, view.nowMs + seconds * 1000);
+      const pace = paceOf(origin);
+      pace.shutUntilMs = Math.max(pace.shutUntilMs, view.nowMs + seconds * 1000);
     },
   };
 };
