@@ -157,7 +157,9 @@ async function liveAt(plane: ControlPlane): Promise<Json> {
   if (!first) return { services, volumes, activities: [], events: [] };
   const { activities } = await plane.call('GET', `/api/services/${first.id}/activity`);
   const { events } = await plane.call('GET', `/api/services/${first.id}/events`);
-  return { services, volumes, activities, events: events.map(({ message }: Json) => message) };
+  // When a launch is done is the control plane's business: its event may come before or after those of the manager.
+  const messages: string[] = events.map(({ message }: Json) => message);
+  return { services, volumes, activities, events: messages.sort() };
 }
 
 async function isSettled(fleet: Fleet, { documents }: Step): Promise<boolean> {

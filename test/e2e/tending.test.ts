@@ -97,8 +97,10 @@ test('services that exchange their volumes go together, when the last one of the
     ['c', 'VolumeExchange'],
   ]);
   fleet.run();
-  const waits = await fleet.until('ContainerService/a', 'Reconciling', 'True', 'VolumeExchange');
-  expect(waits.message).toMatch(/these can't go yet: .*b \(Protected\)/);
+  await eventually('who can not go yet is named', async () => {
+    const { message } = await fleet.until('ContainerService/a', 'Reconciling', 'True', 'VolumeExchange');
+    return /these can't go yet: .*b \(Protected\)/.test(message);
+  });
   expect(await ids()).toEqual(before);
   await plane.call('POST', `/api/services/${before[1]}/activity`, { ...activity, release: true });
   await eventually('all of them are new', async () => {
