@@ -111,6 +111,8 @@ export class AccountInformer {
   readonly #stopping = new AbortController();
   #current: AccountSnapshot | undefined;
   #previous: AccountSnapshot | undefined;
+  /** Of the read that is under way, once the account has been answered. */
+  #answered: Pick<wire.Account, 'balanceMicros'> | undefined;
   #failure: ReadFailure | undefined;
   #failures = 0;
   #timer: Timer | undefined;
@@ -134,6 +136,17 @@ export class AccountInformer {
   /** The newest successful read, however old. */
   get current(): AccountSnapshot | undefined {
     return this.#current;
+  }
+
+  /**
+   * What can be counted on, in micro-USD; undefined when it can't be read. A balance that was answered does not wait for the lists that are read
+   * beside it; until it is known whose account was read it can only lower what the newest snapshot shows.
+   */
+  get balanceMicros(): number | undefined {
+    const known = this.#current?.balanceMicros;
+    if (!this.#answered || known === undefined) return known;
+    const { balanceMicros } = this.#answered;
+    return balanceMicros === undefined ? undefined : Math.min(known, balanceMicros);
   }
 
   /** The successful read before that. */
@@ -237,6 +250,7 @@ export class AccountInformer {
     this.#rejected = false;
     this.#lastStartMs = clock.monotonicMs();
     const read = await this.#readVouched();
+    this.#answered = undefined;
     if (this.#stopping.signal.aborted) return;
     if ('reason' in read) {
       this.#failures += 1;
@@ -267,7 +281,7 @@ export class AccountInformer {
     const startedAtMs = clock.monotonicMs();
     const wanted = lists();
     const [outcome, templates, registries] = await Promise.all([
-      api.account(signal),
+      this.#readAccount(signal),
       wanted.templates ? api.templates(signal) : undefined,
       wanted.registries ? api.registries(signal) : undefined,
     ]);
@@ -289,6 +303,12 @@ export class AccountInformer {
     };
     if (!previous || !hasVanished(previous, snapshot)) return snapshot;
     return (await identity.check(signal)) ?? snapshot;
+  }
+
+  async #readAccount(signal: AbortSignal): Promise<Outcome<wire.Account>> {
+    const outcome = await this.#options.api.account(signal);
+    if (outcome.kind === 'applied') this.#answered = outcome.value;
+    return outcome;
   }
 
   #note(

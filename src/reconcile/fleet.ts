@@ -301,9 +301,9 @@ export class Fleet {
     const [namespace = ''] = handle.name.split('/');
     const ofSource = this.brakes.get(wholeSource) ?? this.brakes.get(namespace);
     const brake = ofSource ?? this.#readBrake(handle, snapshot);
-    const { spec, name, identity, funds } = handle;
+    const { spec, name, identity, funds, informer } = handle;
     const spending = spendingGate(name, {
-      balanceMicros: snapshot.balanceMicros,
+      balanceMicros: informer.balanceMicros,
       currency: snapshot.currency,
       minimumBalanceMicros: spec.minimumBalanceMicros,
       emailVerified: identity.emailVerified,

@@ -56,7 +56,7 @@ export class Money {
 
   /** Why the object has to wait with what costs so much, by the newest balance. */
   gate(handle: AccountHandle, key: ObjectKey, pricing: Pricing | undefined): Gate | undefined {
-    const balanceMicros = handle.informer.current?.balanceMicros;
+    const { balanceMicros } = handle.informer;
     if (!pricing || balanceMicros === undefined) return undefined;
     const { name, spec } = handle;
     const cost = this.cost(handle, pricing);

@@ -217,7 +217,7 @@ export function outdated(
 /** What a refusal of one object's request tells of its account. */
 export function learnFromRefusal({ informer, funds, catalog }: AccountHandle, refused: Refused): void {
   if (refused.status === 401) informer.retryNow();
-  if (classifyRefusal(refused).reason === 'InsufficientFunds') funds.refused(informer.current?.balanceMicros);
+  if (classifyRefusal(refused).reason === 'InsufficientFunds') funds.refused(informer.balanceMicros);
   if (concernsCatalog(refused.code, refused.message)) catalog.expire();
 }
 

@@ -194,6 +194,39 @@ test('who waits for money goes on with the read that shows more of it', async ()
   await fleet.manager.stop();
 });
 
+test('a balance that falls below the floor stops at once what costs more, although a list that is read beside it is still awaited', async () => {
+  const template = stringify({
+    apiVersion: 'fleetkeeper.dev/v1alpha1',
+    kind: 'ServiceTemplate',
+    metadata: { name: 'base' },
+    spec: { image: 'ghcr.io/acme/web:1', resources: { gpuCount: 0, cpu: 1, memoryGb: 1 } },
+  });
+  const files = {
+    'account.yaml': accountDocument({ minimumBalanceMicros: floor }),
+    'secret.yaml': secretDocument,
+    'base.yaml': template,
+  };
+  const fleet = await scriptedFleet(desiredOf(files), {
+    prepare: provider({ balanceMicros: 2 * floor, catalog: priced, price: gpuHourMicros }),
+  });
+  const { api, clock } = fleet;
+  await clock.advance(60_000);
+  provider({ balanceMicros: floor - 1, catalog: priced, price: gpuHourMicros })(api);
+  api.on['GET /api/templates'] = async () => {
+    await new Promise<void>((resolve) => clock.after(8000, resolve));
+    return undefined;
+  };
+  const readMs = () => api.asked.findLast(({ what }) => what === 'GET /api/account')?.atMs ?? 0;
+  const before = readMs();
+  while (readMs() === before) await clock.advance(100);
+  fleet.tell(desiredOf({ ...files, 'web0.yaml': serviceDocument('web0') }));
+  await clock.advance(4000);
+  expect(readyReason(fleet, objectKey('ContainerService', 'default', 'web0'))).toBe('BalanceTooLow');
+  await clock.advance(30_000);
+  expect(api.services).toEqual([]);
+  await fleet.manager.stop();
+});
+
 test('a service of ours whose new size costs more than the balance bears is not resized', async () => {
   const key: ObjectKey = objectKey('ContainerService', 'default', 'web0');
   const one = (more: readonly string[]) =>

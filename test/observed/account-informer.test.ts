@@ -26,8 +26,12 @@ function id(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 }
 
-function ok(services: readonly Item[] = [], volumes: readonly Item[] = []): HttpReply {
-  const account = { balanceMicros: 5, currency: 'USD', services, volumes, ledger: [] };
+function ok(
+  services: readonly Item[] = [],
+  volumes: readonly Item[] = [],
+  balanceMicros: unknown = 5,
+): HttpReply {
+  const account = { balanceMicros, currency: 'USD', services, volumes, ledger: [] };
   return { kind: 'reply', status: 200, retryAfter: undefined, body: JSON.stringify(account) };
 }
 
@@ -70,6 +74,8 @@ class Reading {
   answer = ok();
   answerMs = 0;
   beatsWait = false;
+  /** Templates are read beside the account, and take so long. */
+  templatesMs: number | undefined;
   aborted = 0;
   readonly identity = new ScriptedIdentity();
   readonly api: ControlApi;
@@ -77,7 +83,11 @@ class Reading {
 
   constructor(fraction = 0.5, pace = { perSecond: 1000, burst: 1000 }) {
     const transport: Transport = {
-      exchange: async (_request, signal) => {
+      exchange: async ({ url }, signal) => {
+        if (url.endsWith('/api/templates')) {
+          await sleep(this.clock, this.templatesMs ?? 0, signal);
+          return { kind: 'reply', status: 200, retryAfter: undefined, body: '[]' };
+        }
         this.readsMs.push(this.clock.monotonicMs());
         const { answer } = this;
         await sleep(this.clock, this.answerMs, signal);
@@ -102,7 +112,7 @@ class Reading {
       random: { ...systemRandom, fraction: () => fraction },
       logger,
       pollMs,
-      lists: () => ({ templates: false, registries: false }),
+      lists: () => ({ templates: this.templatesMs !== undefined, registries: false }),
       beatsWait: () => this.beatsWait,
       onSnapshot: (change) => this.changes.push(change),
       onFailure: (failure) => this.failures.push(failure),
@@ -129,6 +139,45 @@ class Reading {
 let reading: Reading;
 beforeEach(async () => {
   reading = await new Reading().begin();
+});
+
+describe('a balance that is answered while a list beside it is still awaited', () => {
+  const answered = async (balanceMicros: unknown) => {
+    reading.templatesMs = 8000;
+    reading.answer = ok([], [], balanceMicros);
+    await reading.clock.advance(pollMs + 1);
+    expect(reading.changes).toHaveLength(1);
+  };
+
+  test('counts at once when it is less', async () => {
+    await answered(3);
+    expect(reading.informer.balanceMicros).toBe(3);
+    await reading.clock.advance(8000);
+    expect(reading.changes).toHaveLength(2);
+    expect(reading.informer.balanceMicros).toBe(3);
+  });
+
+  test('counts with its snapshot when it is more: only then it is known whose it is', async () => {
+    await answered(9);
+    expect(reading.informer.balanceMicros).toBe(5);
+    await reading.clock.advance(8000);
+    expect(reading.informer.balanceMicros).toBe(9);
+  });
+
+  test('makes the balance unknown when it can not be read', async () => {
+    await answered('plenty');
+    expect(reading.informer.balanceMicros).toBeUndefined();
+  });
+
+  test('does not count when the key turns out to be of another account', async () => {
+    reading.answer = ok([{ id: id(1) }]);
+    await reading.clock.advance(pollMs);
+    reading.identity.stranger = stranger;
+    reading.answer = ok([], [], 3);
+    await reading.clock.advance(pollMs + 1);
+    expect(reading.failures).toHaveLength(1);
+    expect(reading.informer.balanceMicros).toBe(5);
+  });
 });
 
 describe('an account that nobody asks for', () => {

@@ -381,6 +381,7 @@ test('an account read that lacks our templates is not believed, and one without 
     spec: {},
     identity: {},
     funds: {},
+    informer: { balanceMicros: 1 },
   } as AccountHandle;
   const empty = { services: new Map(), volumes: new Map(), balanceMicros: 1, currency: 'USD' };
   expect(isSuspiciousRead(3, 3)).toBe(true);

@@ -83,6 +83,14 @@ export const regressions: readonly Regression[] = [
     15500050,
     'aimed',
   ),
+  inFolder(
+    'a volume grew below the floor, since the balance that was read waited for the list of templates beside it',
+    1002,
+  ),
+  inFolder(
+    'a service was started with more than what a balance that had been read a moment before left',
+    1076,
+  ),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),

@@ -1,4 +1,5 @@
 /** Managers that count money wrongly. */
+import { AccountInformer } from '../../../src/observed/index.ts';
 import { free } from '../../../src/plan/index.ts';
 import { Money } from '../../../src/reconcile/money.ts';
 import { Reservations } from '../../../src/reconcile/reservations.ts';
@@ -84,5 +85,22 @@ export const money: readonly Mutant[] = [
             return { ...cost.call(this, handle, pricing), unknown: [] };
           },
       ),
+  },
+  {
+    breaks: 'a balance waits for the lists that are read beside the account',
+    foundBy: ['S15'],
+    seed: 1076,
+    crowd: 'many',
+    patch: () => {
+      const { prototype } = AccountInformer;
+      const original = Object.getOwnPropertyDescriptor(prototype, 'balanceMicros');
+      Object.defineProperty(prototype, 'balanceMicros', {
+        configurable: true,
+        get(this: AccountInformer) {
+          return this.current?.balanceMicros;
+        },
+      });
+      return () => Object.defineProperty(prototype, 'balanceMicros', original ?? {});
+    },
   },
 ];
