@@ -11,7 +11,8 @@
  * origin and with the key that were trusted before.
  *
  * A key whose identity has not been checked is used for nothing else (api/client.ts asks), so neither can a mutation
- * go to a stranger's account nor an absence be seen in it. What a person accepts is named in the document or in a flag.
+ * go to a stranger's account nor an absence be seen in it. Nor is it before the pin is durable: the next process would not know where the
+ * key may go, and would send it to whatever address the Account says by then. What a person accepts is named in the document or in a flag.
  */
 import type { CredentialTrust, Lane, Outcome, wire } from '../api/index.ts';
 import { messageOf, sameValue, type Sensitive } from '../base/index.ts';
@@ -138,10 +139,13 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
       return this.#stranger(verdict);
     }
     const pin = pinAfter(verdict, pinned, origin);
-    if (!sameValue(pin, pinned)) {
+    const isPinned = sameValue(pin, pinned);
+    if (!isPinned || !store.identityPinIsDurable(account)) {
       try {
         await store.saveIdentityPin(account, pin);
       } catch (error) {
+        // Heartbeats go on to where they went.
+        if (isPinned) this.#lastTrusted = this.#lastKnown = credential;
         const reason = `whose account it is could not be written down: ${messageOf(error)}`;
         return readProblem({ kind: 'not-sent', reason });
       }

@@ -13,7 +13,7 @@
  * A claim is proven by the mark on the remote thing, or by `adopt` in the spec; until then the thing is not changed. An older bookkeeping
  * that is put back is signed, too: all that it can name is what was this very object's own.
  */
-import type { DigestKey } from '../base/index.ts';
+import { mergePatch, type DigestKey } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { intentOutcomes, newRecord, readRecord, type Intent, type ObjectRecord } from './records.ts';
 import type { IdentityPin } from './identity-pin.ts';
@@ -153,6 +153,18 @@ function claimed(record: ObjectRecord): ObjectRecord {
     distrusted: claims ? 'unsigned' : undefined,
     lease: lease?.activityId === uid ? lease : undefined,
   };
+}
+
+/** What was `attempted` is in the status. */
+export function isWritten(attempted: Bookkeeping | undefined, status: unknown): boolean {
+  const { bookkeeping } = (status ?? {}) as { readonly bookkeeping?: unknown };
+  return attempted !== undefined && mergePatch(bookkeeping, attempted) === undefined;
+}
+
+/** The bookkeeping in `status` holds the pin, and nothing else in its place. */
+export function isPinIn(status: unknown, pin: IdentityPin | undefined): boolean {
+  const bookkeeping = isMap(status) ? status['bookkeeping'] : undefined;
+  return mergePatch(isBookkeeping(bookkeeping) ? bookkeeping.identity : undefined, pin) === undefined;
 }
 
 /** 0.1.0 pinned none. */

@@ -35,7 +35,7 @@ import {
   type Patch,
 } from '../kubernetes/index.ts';
 import { cleanupFinalizer, parseObjectKey, resourceTypes, type ObjectKey } from '../resources/index.ts';
-import { bookkeepingOf, readBookkeeping, type Bookkeeping } from './bookkeeping.ts';
+import { bookkeepingOf, isPinIn, isWritten, readBookkeeping, type Bookkeeping } from './bookkeeping.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { MemoryStore } from './memory-store.ts';
 import { withEngineFields, type Intent, type ObjectRecord, type Resolution } from './records.ts';
@@ -168,6 +168,11 @@ export class ClusterStore extends MemoryStore {
     else this.#identities.delete(key);
     // The account of the environment has no object: its pin lasts as long as this process.
     if (this.#known.has(key)) await this.#writeOwn(key);
+  }
+
+  override identityPinIsDurable(account: string): boolean {
+    const known = this.#known.get(`Account/${account as `${string}/${string}`}`);
+    return !known || !this.#options.api || isPinIn(known.status, this.identityPin(account));
   }
 
   async #load(object: StoredObject): Promise<void> {
@@ -364,12 +369,6 @@ export class ClusterStore extends MemoryStore {
 function mayHaveHappened(error: unknown): boolean {
   const { status } = error instanceof KubernetesError ? error : { status: undefined };
   return status === undefined || status >= 500;
-}
-
-/** What was `attempted` is in the status. */
-function isWritten(attempted: Bookkeeping | undefined, status: unknown): boolean {
-  const { bookkeeping } = (status ?? {}) as { readonly bookkeeping?: unknown };
-  return attempted !== undefined && mergePatch(bookkeeping, attempted) === undefined;
 }
 
 /** The object is no more, or another one has its name. */

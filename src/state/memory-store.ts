@@ -83,6 +83,10 @@ export class MemoryStore implements StateStore {
     return this.#pins.get(account);
   }
 
+  identityPinIsDurable(_account: string): boolean {
+    return true;
+  }
+
   async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
     this.keepPin(account, pin);
   }

@@ -315,6 +315,8 @@ export interface StateStore {
   resolution(key: ObjectKey): Resolution | undefined;
   /** Of an account (`namespace/name`). */
   identityPin(account: string): IdentityPin | undefined;
+  /** Whether the pin is where the next process finds it, and not only in memory since a write of it failed. */
+  identityPinIsDurable(account: string): boolean;
   /** Undefined forgets it. */
   saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void>;
   /** What things were seen to cost in an account (`namespace/name`), in the order in which they were saved. */

@@ -3,7 +3,7 @@ import type { Outcome, wire } from '../../src/api/index.ts';
 import { Sensitive } from '../../src/base/index.ts';
 import { IdentityWatch } from '../../src/manager/identity-watch.ts';
 import type { OriginHold } from '../../src/plan/index.ts';
-import { MemoryStore } from '../../src/state/index.ts';
+import { MemoryStore, type IdentityPin } from '../../src/state/index.ts';
 import { createLogger } from '../../src/telemetry/index.ts';
 import { owner } from '../support/plan.ts';
 
@@ -44,9 +44,13 @@ beforeEach(() => {
     ['rotated', shows({ id: 'acme' })],
     ['foreign', shows({ id: 'other' })],
   ]);
-  watch = new IdentityWatch({
+  watch = watchOf(store);
+});
+
+function watchOf(of: MemoryStore): IdentityWatch {
+  return new IdentityWatch({
     account,
-    store,
+    store: of,
     credential: () => (key === undefined ? undefined : new Sensitive(key)),
     me: async (credential) => {
       asked.push(credential.reveal());
@@ -63,7 +67,7 @@ beforeEach(() => {
     keyRemedy: () => 'put one there',
     logger: createLogger('silent'),
   });
-});
+}
 
 test('a key is trusted once it is known whose it is, and only that key', async () => {
   expect(watch.current).toBe(false);
@@ -106,6 +110,38 @@ test('a key that changes while it is being asked about is not taken for the one 
   await watch.check(signal);
   expect(asked).toEqual(['first', 'first']);
   expect(watch.current).toBe(false);
+});
+
+test('a key is not trusted before its pin is durable, however often it is asked about', async () => {
+  let isFull = true;
+  class FullStore extends MemoryStore {
+    override identityPinIsDurable(): boolean {
+      return !isFull;
+    }
+    override async saveIdentityPin(name: string, pin: IdentityPin | undefined): Promise<void> {
+      await super.saveIdentityPin(name, pin);
+      if (isFull) throw new Error('the API server is not there');
+    }
+  }
+  store = new FullStore({ digestKey: owner.digestKey, ownerName: 'lab' }, [], []);
+  watch = watchOf(store);
+  for (let time = 0; time < 2; time += 1) {
+    expect((await watch.check(signal))?.message).toContain('the API server is not there');
+    expect(watch.current).toBe(false);
+  }
+  isFull = false;
+  expect(await watch.check(signal)).toBeUndefined();
+  expect(watch.current).toBe(true);
+});
+
+test('heartbeats go on with a key whose pin is known, also while that can not be written', async () => {
+  await watch.check(signal);
+  store.identityPinIsDurable = () => false;
+  store.saveIdentityPin = () => Promise.reject(new Error('the API server is not there'));
+  beatsWait = true;
+  watch.rejected();
+  expect(await watch.check(signal)).toBeDefined();
+  expect([watch.current, watch.letsBeat]).toEqual([false, true]);
 });
 
 test.each([

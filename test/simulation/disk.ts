@@ -11,6 +11,7 @@ import {
   type ObjectRecord,
   type StateStore,
 } from '../../src/state/index.ts';
+import { sameValue } from '../../src/base/index.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Life } from './scheduler.ts';
@@ -128,6 +129,10 @@ export class SimulatedStore extends MemoryStore implements StateStore {
     this.#requireRoom();
     await super.remove(key);
     await this.#enqueue({ kind: 'remove', key });
+  }
+
+  override identityPinIsDurable(account: string): boolean {
+    return sameValue(this.#access.disk.pins().get(account), this.identityPin(account));
   }
 
   override async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {

@@ -21,7 +21,7 @@ import {
   type NetworkFault,
 } from './faults.ts';
 import { LateShown } from './late-shown.ts';
-import { ourKey, type Plane, type PlaneReply } from './plane.ts';
+import { ourAddress, ourKey, type Plane, type PlaneReply } from './plane.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 import {
   idIn,
@@ -245,6 +245,9 @@ export class Network {
     }
     if (this.#draws('unavailable', exchange)) return answer(503, refusal('unavailable'));
     if (this.#draws('unauthorized', exchange)) return answer(401, refusal('unauthorized'));
+    // Of an address that is not ours nobody knows our key.
+    if (exchange.origin !== ourAddress && credential === `Bearer ${ourKey}`)
+      return answer(401, refusal('unauthorized'));
     const isCostly =
       exchange.method === 'POST' && /^\/api\/(services|volumes)(\/[^/]+\/actions)?$/.test(exchange.path);
     const frees = /"(stop|delete)"/.test(exchange.text ?? '');

@@ -40,6 +40,7 @@ const logger = pino({ level: 'silent' });
 /** In memory, where there is such a folder: what a crash keeps has to survive a process that is only simulated. */
 const place = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 export const ourKey = 'key-of-acme';
+export const ourAddress = 'https://control.example';
 /** In the environment of every process: what it is for is not part of the run, and answers 401. */
 export const operatorsKey = 'key-of-the-operator';
 export const operatorsAddress = 'https://operator.example';

@@ -106,4 +106,10 @@ export const regressions: readonly Regression[] = [
     'cluster',
     'nulls-left-out',
   ),
+  inDialect(
+    'a key was used whose origin was written down nowhere, and the next leader sent it to where a tenant wanted it',
+    1036,
+    'cluster',
+    'region-texts',
+  ),
 ];

@@ -24,6 +24,8 @@ export type Write =
       readonly kind: 'save';
       readonly records: readonly ObjectRecord[];
       readonly intent?: Intent;
+      /** Of the account that it is the object of, where the pin lies there. */
+      readonly pin?: IdentityPin;
       /** All that is written. */
       readonly text: string;
       /** Milliseconds since the beginning of the run: when it was asked for, where that may be long before. */

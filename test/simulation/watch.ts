@@ -16,6 +16,8 @@ export interface Exchange {
   /** Scheme, host and port. */
   readonly origin: string;
   readonly path: string;
+  /** The header of that name. */
+  readonly authorization: string | undefined;
   readonly key: string | undefined;
   readonly text: string | undefined;
   readonly body: Json;

@@ -227,8 +227,10 @@ describe('a write', () => {
     cluster.beforePatch = unreachable;
     const pin = { id: 'who', emailDigest: undefined };
     await expect(store.saveIdentityPin('default/main', pin)).rejects.toThrow('not there');
+    expect(store.identityPinIsDurable('default/main')).toBe(false);
     cluster.beforePatch = () => undefined;
     await store.flush(account);
+    expect(store.identityPinIsDurable('default/main')).toBe(true);
     const next = another();
     await observe([cluster.shown(account)], next);
     expect(next.identityPin('default/main')).toEqual({ id: 'who' });
@@ -336,6 +338,23 @@ test('the pin of an account lies in its object, and is there for the next proces
   const next = another();
   await observe([cluster.shown(account)], next);
   expect(next.identityPin('default/main')).toEqual({ id: 'who' });
+});
+
+test('the pin of an account that is made anew under its name is durable once it is in the new object', async () => {
+  const account = 'Account/default/main';
+  const pin = { id: 'who', emailDigest: undefined, origin: 'https://a.example' };
+  await observe([cluster.add(account, 'uid-a')]);
+  await store.saveIdentityPin('default/main', pin);
+  cluster.remove(account);
+  await observe([]);
+  await observe([cluster.add(account, 'uid-b')]);
+  expect(store.identityPin('default/main')).toEqual(pin);
+  expect(store.identityPinIsDurable('default/main')).toBe(false);
+  await store.saveIdentityPin('default/main', pin);
+  expect(store.identityPinIsDurable('default/main')).toBe(true);
+  const next = another();
+  await observe([cluster.shown(account)], next);
+  expect(next.identityPin('default/main')?.origin).toBe(pin.origin);
 });
 
 test('the prices of an account lie in its status, and are there for the next process', async () => {

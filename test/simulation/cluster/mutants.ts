@@ -71,6 +71,13 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     })),
   },
   {
+    breaks: 'a key is used although its origin could not be written down',
+    foundBy: ['S11'],
+    seed: 1036,
+    crowd: 'forged',
+    patch: () => replaced(ClusterStore.prototype, 'identityPinIsDurable', () => () => true),
+  },
+  {
     breaks: 'a request is sent before the API server has its intent',
     foundBy: ['S2'],
     patch: () =>

@@ -59,8 +59,9 @@ export class ClusterState implements DurableState {
     if (author === 'somebody') return undefined;
     const text = JSON.stringify(body);
     if (!key) return { kind: 'save', records: [], text };
-    const { record, intent } = this.#decoded(key, next, this.#bookkeepingAfter(next, body));
-    return { kind: 'save', records: [record], text, life: author.life, ...(intent ? { intent } : {}) };
+    const { record, intent, identity } = this.#decoded(key, next, this.#bookkeepingAfter(next, body));
+    const beside = { ...(intent ? { intent } : {}), ...(identity ? { pin: identity } : {}) };
+    return { kind: 'save', records: [record], text, life: author.life, ...beside };
   }
 
   /** To be called for each write, after it was told. */

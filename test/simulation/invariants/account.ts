@@ -1,7 +1,8 @@
-/** S8, S14 to S19, L5: the pace of requests, whole environments, money, activities, and changes that lead nowhere. */
+/** S8, S11, S14 to S19, L5: the pace of requests, whole environments, money, activities, and changes that lead nowhere. */
 import { sameValue } from '../../../src/base/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { canary, environmentOf, withoutBeacon } from '../documents.ts';
+import { operatorsAddress, operatorsKey, ourAddress, ourKey } from '../plane.ts';
 import { s15Money } from './money.ts';
 import { idIn, isActivity, type Exchange, type Invariant, type Json } from '../watch.ts';
 
@@ -45,6 +46,33 @@ const s8Rate: Invariant = (view) => {
       if (verdict !== 'rejected' || status !== 429 || !(seconds > 0)) return;
       const pace = paceOf(origin);
       pace.shutUntilMs = Math.max(pace.shutUntilMs, view.nowMs + seconds * 1000);
+    },
+  };
+};
+
+/**
+ * The key of each account goes to its address, and with what is anybody's no key goes at all. Where a key goes is known once its origin is
+ * pinned, which whoever leads next has to know, too: before that is durable, nothing but whose key it is may be asked. Until then the Account
+ * is believed, whoever has edited it (plan/origin.ts: it is pinned when the API has answered).
+ */
+const s11Tenancy: Invariant = (view) => {
+  let isPinned = false;
+  return {
+    durable(write) {
+      if (write.kind !== 'remove') isPinned ||= write.pin?.origin === ourAddress;
+    },
+    sent({ method, origin, path, authorization }) {
+      const isOfNobody = path === '/api/catalog';
+      const isIntroduction = method === 'GET' && path === '/api/me';
+      const isOurs = authorization === `Bearer ${ourKey}`;
+      const told = `${method} ${origin}${path} has the credential ${authorization}`;
+      if (isOurs && !isOfNobody && !isPinned && origin !== operatorsAddress) {
+        if (!isIntroduction) view.violated('S11', `${told}, whose origin is written down nowhere`);
+        return;
+      }
+      const owned = origin === operatorsAddress ? operatorsKey : origin === ourAddress ? ourKey : undefined;
+      const credential = isOfNobody ? undefined : `Bearer ${owned}`;
+      if (owned === undefined || authorization !== credential) view.violated('S11', told);
     },
   };
 };
@@ -267,6 +295,7 @@ const l5Heartbeats: Invariant = (view) => {
 
 export const accountInvariants: readonly Invariant[] = [
   s8Rate,
+  s11Tenancy,
   s14WholeEnvironment,
   s15Money,
   s16Activity,
