@@ -11,10 +11,11 @@
  *              ├── another one is wanted ──> the first is sent again as it was, and then patched; if its bytes are
  *              │                             still in memory, and a patch can lead from it to what is wanted
  *              ├── something carries our mark ──> applied
- *              └── `visibilitySeconds` over, or an operator resolves it ──> it did not happen
+ *              ├── `visibilitySeconds` over, or an operator resolves it ──> it did not happen
+ *              └── they are over, and something may carry our mark without showing it ──> an operator has to resolve it
  *
- * While a creation is in doubt no other key is used for its object, and the object is not forgotten. The refusal of a repetition
- * says nothing of the first request.
+ * While a creation is in doubt no other key is used for its object, and the object is not forgotten; with `deletionPolicy: Retain` it is
+ * forgotten when `visibilitySeconds` are over. The refusal of a repetition says nothing of the first request.
  *
  * | not shown                                       | believed after                                       |
  * |-------------------------------------------------|------------------------------------------------------|
@@ -22,7 +23,7 @@
  * | what was seen and is younger                    | when it is as old as that: replicas may lag behind   |
  * | what was answered and never seen                | `visibilitySeconds` from the answer                  |
  * | a creation without an answer: to send it again  | the patience                                         |
- * | a creation without an answer: to use another key | `visibilitySeconds` from when its outcome became unknown |
+ * | a creation without an answer: to use another key | `visibilitySeconds` from when its outcome became unknown, the latest time |
  *
  * The patience is twelve settle windows (a minute), or what the provider was seen to need, if that is longer (pace.ts). All times are
  * of this process and monotonic: a restart begins them anew.
@@ -102,7 +103,8 @@ export class Creations {
       this.#answered.set(key, { id: record.externalId, atMs: nowMs });
     } else if (intent.outcome === 'unknown') {
       const { digests, restartToken } = target;
-      if (!this.#unknownSinceMs.has(key)) this.#unknownSinceMs.set(key, nowMs);
+      // A repetition may be late, too.
+      this.#unknownSinceMs.set(key, nowMs);
       this.#sent.set(key, {
         idempotencyKey: intent.idempotencyKey,
         action,
@@ -119,6 +121,7 @@ export class Creations {
     const observation = kind.observation();
     const record = kind.record();
     const { key, creationInDoubt: doubt } = record;
+    this.#sawFirst(record, observation);
     const answered = this.#answered.get(key);
     if (
       observation.kind === 'present' &&
@@ -138,8 +141,20 @@ export class Creations {
       return;
     }
     const isSeen = observation.kind === 'present';
-    const isOver = observation.kind === 'absent' && this.#isOver(key, account);
+    const isHidden = kind.marksHidden?.() ?? false;
+    const isOver = observation.kind === 'absent' && !isHidden && this.#isOver(key, account);
     if (isSeen || isOver || isResolved) await this.#close(record, {});
+  }
+
+  /** What is found by its mark after a creation without an answer is as young as one with an answer. */
+  #sawFirst(record: ObjectRecord, observation: ReturnType<KindPass['observation']>): void {
+    const { clock, store } = this.#options;
+    if (observation.kind !== 'present') return;
+    const { id } = observation.value;
+    if (this.#answered.get(record.key)?.id === id) return;
+    const isOfCreation = isCreation(store.lastIntent(record.key)?.action ?? '');
+    if (isOfCreation && record.seen?.id !== id)
+      this.#answered.set(record.key, { id, atMs: clock.monotonicMs() });
   }
 
   async #close(record: ObjectRecord, more: Partial<ObjectRecord>): Promise<void> {
@@ -154,7 +169,7 @@ export class Creations {
     return clock.monotonicMs() >= overAtMs && (account.informer.current?.startedAtMs ?? 0) >= overAtMs;
   }
 
-  #doubtEndsMs(key: ObjectKey, account: AccountHandle): number {
+  #doubtEndsMs(key: ObjectKey, account: AccountHandle | undefined): number {
     return (this.#unknownSinceMs.get(key) ?? this.#startedAtMs) + visibilityMs(account);
   }
 
@@ -162,9 +177,15 @@ export class Creations {
   instead(kind: KindPass, account: AccountHandle | undefined, plan: Plan): Plan {
     const record = kind.record();
     const doubt = record.creationInDoubt;
-    if (!doubt || kind.observation().kind !== 'absent') return plan;
-    const isLeaving = record.deletionRequestedAt !== undefined && !kind.isGivenUp();
-    if (plan.kind === 'in-sync') return isLeaving ? this.#wait(record, account, []) : plan;
+    const observed = kind.observation().kind;
+    if (!doubt || observed === 'present') return plan;
+    if (observed !== 'absent') return plan.kind === 'in-sync' ? (this.keeps(kind, account) ?? plan) : plan;
+    const isLeaving = record.deletionRequestedAt !== undefined;
+    if (plan.kind === 'in-sync') {
+      return (
+        (isLeaving && !kind.isGivenUp() ? this.#wait(kind, account, []) : this.keeps(kind, account)) ?? plan
+      );
+    }
     if (plan.kind !== 'act' || !isCreation(plan.step.action.do)) return plan;
     const { action } = plan.step;
     const { store } = this.#options;
@@ -179,7 +200,15 @@ export class Creations {
         return { ...plan, step: { ...plan.step, action: sent.action } };
       }
     }
-    return this.#wait(record, account, [plan.step]);
+    return this.#wait(kind, account, [plan.step]);
+  }
+
+  /** What to wait for before an object that is given up may be forgotten: another one of its name would be created beside a late one. */
+  keeps(kind: KindPass, account: AccountHandle | undefined): Plan | undefined {
+    const { key, creationInDoubt } = kind.record();
+    if (!creationInDoubt || !kind.isGivenUp()) return undefined;
+    const isOver = this.#options.clock.monotonicMs() >= this.#doubtEndsMs(key, account);
+    return isOver ? undefined : this.#wait(kind, account, []);
   }
 
   /** What is to be remembered of a creation that is sent again as it was. */
@@ -188,17 +217,21 @@ export class Creations {
     return sent?.action === step.action ? { ...target, ...sent.target } : target;
   }
 
-  #wait({ key }: ObjectRecord, account: AccountHandle | undefined, steps: readonly Step[]): Plan {
+  #wait(kind: KindPass, account: AccountHandle | undefined, steps: readonly Step[]): Plan {
     const { clock, commandFlags, mode } = this.#options;
-    const leftMs = account ? this.#doubtEndsMs(key, account) - clock.monotonicMs() : 0;
+    const { key } = kind.record();
+    const leftMs = this.#doubtEndsMs(key, account) - clock.monotonicMs();
     const seconds = Math.max(0, Math.ceil(leftMs / 1000));
+    const needsPerson = leftMs <= 0 && kind.marksHidden?.() === true;
     const rest = mode === 'preview' ? '' : `, for up to ${seconds} s more (visibilitySeconds of the Account)`;
-    return waitFor(
-      'OutcomeUnknown',
-      `an earlier creation may still take effect, and nothing else is created or forgotten until that is ruled out${rest}. ` +
-        resolveAdvice('create-', key, commandFlags),
-      { steps, recheckAfterMs: Math.min(Math.max(leftMs, 1), waitRecheckMs) },
-    );
+    const cause = needsPerson
+      ? 'an earlier creation may have made one of the things in the account that do not show whose they are; nothing else is created or forgotten'
+      : `an earlier creation may still take effect, and nothing else is created or forgotten until that is ruled out${rest}`;
+    return waitFor('OutcomeUnknown', `${cause}. ${resolveAdvice('create-', key, commandFlags)}`, {
+      steps,
+      recheckAfterMs: leftMs > 0 ? Math.min(leftMs, waitRecheckMs) : waitRecheckMs,
+      ...(needsPerson ? { stalled: true } : {}),
+    });
   }
 
   /** When the thing that `record` stands for may be believed to be gone. */
@@ -236,8 +269,9 @@ const waitRecheckMs = 5000;
 
 const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set(['pending', 'not-sent', 'not-applied']);
 
-function visibilityMs({ spec }: AccountHandle): number {
-  return spec.visibilitySeconds * 1000;
+/** Without an Account: of one that says nothing. */
+function visibilityMs(account: AccountHandle | undefined): number {
+  return (account?.spec.visibilitySeconds ?? 600) * 1000;
 }
 
 function longestMs(account: AccountHandle, settleMs: number): number {

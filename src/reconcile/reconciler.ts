@@ -154,11 +154,13 @@ export class Reconciler {
     }
     const gate = fleet.lingering.get(record.key);
     if (gate) return fromGate(gate);
-    if (account.problem) return kind.released() ? inSync() : account.problem;
-    const failure = account.handle?.informer.failure;
+    const { handle } = account;
+    const kept = this.#creations.keeps(kind, handle);
+    if (account.problem) return kind.released() ? (kept ?? inSync()) : account.problem;
+    const failure = handle?.informer.failure;
     // A lease asks nothing of the account read: it must not end with it.
     if (!failure || kind.kind === 'ProtectedTask') return undefined;
-    if (kind.isGivenUp()) return inSync();
+    if (kind.isGivenUp()) return kept ?? inSync();
     const { reason, message } = failure;
     const told = `${message}${giveUpAdvice(record)}`;
     return isKeyHold(reason) ? holdFor(reason, told) : waitFor(reason, told);

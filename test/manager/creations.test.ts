@@ -36,6 +36,8 @@ interface Habits {
   /** The client gives up after that, with no answer; by how many requests came before. */
   readonly lostAfterMs?: (count: number) => number | undefined;
   readonly keys?: 'honoured' | 'ignored';
+  /** No names of variables are shown, so no mark is. */
+  readonly hidesNames?: true;
   /** What is answered in place of anything else, and nothing happens; by how many requests came before. */
   readonly refuses?: (count: number) => Answer | undefined;
 }
@@ -80,13 +82,14 @@ class Provider {
   async #create(asked: Asked): Promise<Answer> {
     const count = this.sent.length;
     this.sent.push(asked);
-    const { effectAfterMs, lostAfterMs, refuses, keys = 'honoured' } = this.#habits;
+    const { effectAfterMs, lostAfterMs, refuses, keys = 'honoured', hidesNames } = this.#habits;
     const refusal = refuses?.(count);
     if (refusal) return refusal;
     const { environment, ...rest } = asked.body;
     const before = keys === 'honoured' ? this.made.find(({ key }) => key === asked.key) : undefined;
     const id = `00000000-0000-4000-8000-00000000010${count}`;
-    const shown = shownService({ ...rest, id, environmentNames: Object.keys(environment ?? {}) });
+    const environmentNames = hidesNames ? undefined : Object.keys(environment ?? {});
+    const shown = shownService({ ...rest, id, environmentNames });
     const atMs = asked.atMs + (effectAfterMs?.(count) ?? 0);
     const made = before ?? { key: asked.key ?? '', shown, atMs };
     if (!before && Number.isFinite(atMs)) {
@@ -238,6 +241,67 @@ test('an object whose creation may still take effect is not forgotten with its d
   expect(provider.sent).toHaveLength(1);
   expect(provider.alive).toEqual([]);
   expect(fleet.store.record(web)).toBeUndefined();
+});
+
+/** The first one is late, and its repetition is refused: what becomes of the first one can only be waited for. */
+const lateAndRefused: Habits = {
+  effectAfterMs: (count) => (count === 0 ? 4 * minuteMs : 0),
+  lostAfterMs: (count) => (count === 0 ? 0 : undefined),
+  refuses: (count) => (count === 1 ? { status: 503 } : undefined),
+};
+const retained = (tag: string) => image(tag).replace('spec:', 'spec:\n  deletionPolicy: Retain');
+
+test('an object that is given up while its creation may still take effect, and comes back, is not created twice', async () => {
+  const { fleet, provider } = await fleetBefore(lateAndRefused, { document: retained('web:1') });
+  await advance(fleet, provider, 100_000);
+  fleet.tell(files(undefined));
+  await advance(fleet, provider, 30_000);
+  expect(readyReason(fleet, web)).toBe('OutcomeUnknown');
+  fleet.tell(files(retained('web:2')));
+  await advance(fleet, provider, 20 * minuteMs);
+  expect(fleet.store.record(web)?.externalId).toBe(provider.alive[0]?.shown['id']);
+});
+
+test('an object that is given up while its creation may still take effect is not forgotten because the API is away', async () => {
+  const { fleet, provider } = await fleetBefore(lateAndRefused, { document: retained('web:1') });
+  await advance(fleet, provider, 100_000);
+  fleet.api.on['GET /api/account'] = () => ({ status: 503 });
+  await advance(fleet, provider, 30_000);
+  fleet.tell(files(undefined));
+  await advance(fleet, provider, 4 * minuteMs);
+  expect(readyReason(fleet, web)).toBe('OutcomeUnknown');
+  await advance(fleet, provider, 5 * minuteMs);
+  expect(fleet.store.record(web)).toBeUndefined();
+});
+
+test('where marks are hidden, a creation without an answer is not made again when the window is over: a person is asked', async () => {
+  const { fleet, provider } = await fleetBefore({ ...lateAndRefused, hidesNames: true });
+  await advance(fleet, provider, 20 * minuteMs);
+  expect(provider.sent).toHaveLength(2);
+  expect(readyReason(fleet, web)).toBe('OutcomeUnknown');
+  const conditions = fleet.store.record(web)?.status?.conditions ?? [];
+  expect(conditions.find(({ type }) => type === 'Stalled')).toMatchObject({ status: 'True' });
+});
+
+test('a repetition may be as late as the first one: the window begins anew with it', async () => {
+  const { fleet, provider } = await fleetBefore({
+    effectAfterMs: (count) => (count === 0 ? Number.POSITIVE_INFINITY : 9.7 * minuteMs),
+    lostAfterMs: (count) => (count <= 1 ? 0 : undefined),
+    refuses: (count) => (count === 2 ? { status: 503 } : undefined),
+  });
+  await advance(fleet, provider, 25 * minuteMs);
+  expect(provider.sent).toHaveLength(3);
+  expect(fleet.store.record(web)?.externalId).toBe(provider.alive[0]?.shown['id']);
+});
+
+test('what a creation without an answer made, and flaps, is not created again', async () => {
+  const { fleet, provider } = await fleetBefore({
+    effectAfterMs: () => 45_000,
+    lostAfterMs: (count) => (count === 0 ? 0 : undefined),
+    isShown: (ageMs) => ageMs < 15_000 || ageMs > 55_000,
+  });
+  await advance(fleet, provider, 10 * minuteMs);
+  expect(provider.sent).toHaveLength(1);
 });
 
 test('what was created and answered is not created again while neither list nor read show it for 45 s', async () => {

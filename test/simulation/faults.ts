@@ -84,6 +84,7 @@ export const allFaults: readonly FaultKind[] = [
 
 /** After these it may not be known what became of a request. */
 export const uncertainFaults: ReadonlySet<FaultKind> = new Set<FaultKind>([
+  'late-creation',
   'lose-request',
   'lose-reply',
   'reset',

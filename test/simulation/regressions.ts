@@ -91,6 +91,18 @@ export const regressions: readonly Regression[] = [
     'a service was started with more than what a balance that had been read a moment before left',
     1076,
   ),
+  inDialect(
+    'what a creation without an answer had made was created again when a replica that lagged did not show it',
+    1039,
+    'folder',
+    plain.name,
+  ),
+  inDialect(
+    'an object with `deletionPolicy: Retain` was forgotten while its creation could still take effect',
+    1005,
+    'cluster',
+    plain.name,
+  ),
   inCluster('a task was registered whose activity the API server had refused to write down', 531),
   inCluster('a process that had lost its Lease wrote over what the new leader had written', 563),
   inCluster('a status that somebody had edited, but for its bookkeeping, stayed as it was', 607),
