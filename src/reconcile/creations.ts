@@ -7,7 +7,7 @@
  *
  *     unknown ── something carries our mark ──> applied
  *        └── patience over, nothing is shown ──> in doubt
- *     in doubt ── the same request is wanted ──> it is sent again, with the key and the bytes it had
+ *     in doubt ── the same request is wanted ──> it is sent again, with the key and the bytes it had; if the balance bears it
  *              ├── another one is wanted ──> the first is sent again as it was, and then patched; if its bytes are
  *              │                             still in memory, and a patch can lead from it to what is wanted
  *              ├── something carries our mark ──> applied
@@ -30,17 +30,19 @@
  */
 import type { Clock } from '../base/index.ts';
 import { bodyDigest, type Target } from '../execute/index.ts';
-import { waitFor, type Action, type Plan, type Step } from '../plan/index.ts';
+import { shut, waitFor, type Act, type Action, type Plan, type Step } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { Intent, IntentOutcome, ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { resolveAdvice } from './advice.ts';
 import type { KindPass } from './kind-pass.ts';
+import type { Money } from './money.ts';
 import { ProviderPace } from './pace.ts';
 
 export interface CreationOptions {
   readonly store: StateStore;
   readonly clock: Clock;
+  readonly money: Money;
   readonly settleMs: number;
   readonly mode: 'manage' | 'preview';
   readonly commandFlags?: string | undefined;
@@ -197,7 +199,7 @@ export class Creations {
       const sent = this.#sent.get(record.key);
       const isKnown = sent?.idempotencyKey === doubt.idempotencyKey;
       if (isKnown && leadsTo(sent.action, action)) {
-        return { ...plan, step: { ...plan.step, action: sent.action } };
+        return this.#asItWas(kind, account, { ...plan, step: { ...plan.step, action: sent.action } });
       }
     }
     return this.#wait(kind, account, [plan.step]);
@@ -209,6 +211,13 @@ export class Creations {
     if (!creationInDoubt || !kind.isGivenUp()) return undefined;
     const isOver = this.#options.clock.monotonicMs() >= this.#doubtEndsMs(key, account);
     return isOver ? undefined : this.#wait(kind, account, []);
+  }
+
+  /** If the first one did not happen, what is repeated costs what it cost, not what the document asks for now (S15). */
+  #asItWas(kind: KindPass, account: AccountHandle | undefined, plan: Act): Plan {
+    const { step, differences } = plan;
+    const gate = account && this.#options.money.gate(account, kind.record().key, kind.pricing?.(step));
+    return gate ? shut(gate, [step], differences) : plan;
   }
 
   /** What is to be remembered of a creation that is sent again as it was. */

@@ -11,6 +11,7 @@ import {
   shownService,
   stateIdentity,
   type Answer,
+  type Asked,
   type ScriptedApi,
   type ScriptedFleet,
 } from '../support/scripted-fleet.ts';
@@ -224,6 +225,38 @@ test('a balance that falls below the floor stops at once what costs more, althou
   expect(readyReason(fleet, objectKey('ContainerService', 'default', 'web0'))).toBe('BalanceTooLow');
   await clock.advance(30_000);
   expect(api.services).toEqual([]);
+  await fleet.manager.stop();
+});
+
+test('a lost creation is not repeated as it was when the balance bears only what its document asks for now', async () => {
+  const document = (gpuCount: number) =>
+    desiredOf({
+      'account.yaml': accountDocument({ minimumBalanceMicros: floor }),
+      'secret.yaml': secretDocument,
+      'web0.yaml': serviceDocument('web0').replace('gpuCount: 1', `gpuCount: ${gpuCount}`),
+    });
+  const balanced = (balanceMicros: number) =>
+    provider({ balanceMicros, catalog: priced, price: gpuHourMicros });
+  const sent: number[] = [];
+  const fleet = await scriptedFleet(document(8), { prepare: balanced(2 * floor), settleMs: 5000 });
+  const { api, clock } = fleet;
+  const make = api.on[create];
+  // The first one never arrives.
+  const counted = (asked: Asked) => {
+    sent.push(asked.body.resources.gpuCount);
+    return sent.length === 1 ? ('lost' as const) : make?.(asked);
+  };
+  api.on[create] = counted;
+  await clock.advance(3000);
+  expect(sent).toEqual([8]);
+  balanced(floor + 2 * gpuHourMicros)(api);
+  api.on[create] = counted;
+  fleet.tell(document(1));
+  await clock.advance(5 * 60_000);
+  expect(sent).toEqual([8]);
+  expect(readyReason(fleet, objectKey('ContainerService', 'default', 'web0'))).toBe('BalanceTooLow');
+  await clock.advance(10 * 60_000);
+  expect(sent).toEqual([8, 1]);
   await fleet.manager.stop();
 });
 
