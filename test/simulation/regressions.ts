@@ -86,10 +86,12 @@ export const regressions: readonly Regression[] = [
   inFolder(
     'a volume grew below the floor, since the balance that was read waited for the list of templates beside it',
     1002,
+    'forged',
   ),
   inFolder(
     'a service was started with more than what a balance that had been read a moment before left',
     1076,
+    'forged',
   ),
   inDialect(
     'what a creation without an answer had made was created again when a replica that lagged did not show it',

@@ -90,7 +90,7 @@ export const money: readonly Mutant[] = [
     breaks: 'a balance waits for the lists that are read beside the account',
     foundBy: ['S15'],
     seed: 1076,
-    crowd: 'many',
+    crowd: 'forged',
     patch: () => {
       const { prototype } = AccountInformer;
       const original = Object.getOwnPropertyDescriptor(prototype, 'balanceMicros');
