@@ -126,4 +126,10 @@ export const regressions: readonly Regression[] = [
     'cluster',
     'region-texts',
   ),
+  inDialect(
+    'a volume was made below the floor, since the list of templates waited for its turn behind that',
+    1017,
+    'cluster',
+    plain.name,
+  ),
 ];
