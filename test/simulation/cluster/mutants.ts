@@ -57,7 +57,7 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
   },
   {
     breaks: 'a Lease that could not be written is taken for ours',
-    foundBy: ['S9'],
+    foundBy: ['S9', 'L9'],
     seed: 104,
     sabotage: withApi((api) => ({
       replace: async (type, object, signal) => {
@@ -92,6 +92,7 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
   },
   {
     breaks: 'what stands in a status is believed, signed or not',
+    crowd: 'forged',
     foundBy: ['S5', 'S7'],
     patch: () =>
       replaced(
