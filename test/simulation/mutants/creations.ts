@@ -1,7 +1,6 @@
 /** Managers that make a second thing, when the first takes effect late or is shown late. */
 import { Creations } from '../../../src/reconcile/creations.ts';
-import type { Intent, ObjectRecord } from '../../../src/state/index.ts';
-import { replaced, withStore, type Mutant } from './tools.ts';
+import { replaced, type Mutant } from './tools.ts';
 
 export const creations: readonly Mutant[] = [
   {
@@ -21,16 +20,5 @@ export const creations: readonly Mutant[] = [
     crowd: 'late',
     seed: 31,
     patch: () => replaced(Creations.prototype, 'instead', () => (_kind, _account, plan) => plan),
-  },
-  {
-    breaks: 'the refusal of a repetition is taken for the refusal of the first request',
-    foundBy: ['S1', 'S13'],
-    crowd: 'late',
-    sabotage: withStore((store) => ({
-      saveIntent: (intent: Intent, record: ObjectRecord) => {
-        const isRefused = intent.outcome === 'refused' && intent.action.startsWith('create-');
-        return store.saveIntent(intent, isRefused ? { ...record, creationInDoubt: undefined } : record);
-      },
-    })),
   },
 ];
