@@ -16,7 +16,7 @@ interface ControlPlaneFlags {
   readonly database: string;
   readonly accounts: string;
   readonly config?: string;
-  readonly rateLimit?: number | null;
+  readonly rateLimit?: number | 'none';
   readonly timeScale: number;
   readonly runtime: 'simulated' | 'docker';
   readonly dockerSocket?: string;
@@ -56,7 +56,8 @@ export function defineControlPlane(command: Command, context: Context): void {
     .option(
       '--rate-limit <rate>',
       'requests per second and account, as N/s, or none; default 1000/s, in bursts of 2000',
-      (text) => (text === 'none' ? null : parseRate(text)),
+      // Not null: commander makes an empty text of it.
+      (text) => (text === 'none' ? text : parseRate(text)),
     )
     .option(
       '--time-scale <factor>',
@@ -107,7 +108,9 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
     allowRemoteAdmin: flags.allowRemoteAdmin ?? false,
     database: flags.database,
     accounts: parseAccounts(accounts, flags.accounts, credentials),
-    ...(flags.rateLimit !== undefined && { rateLimitPerSecond: flags.rateLimit }),
+    ...(flags.rateLimit !== undefined && {
+      rateLimitPerSecond: flags.rateLimit === 'none' ? null : flags.rateLimit,
+    }),
     timeScale: flags.timeScale,
     ...(runtime && { runtime }),
     config,
