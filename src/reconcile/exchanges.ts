@@ -5,7 +5,9 @@
  *
  *     blocked ── its pass finds nothing but the others in its way ──> free, for a minute
  *     free ── its pass finds something else, or the minute is over ──> blocked
- *     free, and all the others are ──> deleted
+ *     free, all the others are, and the balance bears all the creations together ──> deleted
+ *
+ * Who goes first reserves for the creations of all: nobody else may spend what those who are away wait for.
  *
  * What a pass finds is everything that it looks at before it deletes: activities and tasks, windows, annotations, brakes, refusals, and
  * all that a creation needs (plan/service-removal.ts). What happens after that look is not foreseen: an activity that is registered in
@@ -13,10 +15,22 @@
  */
 import type { Clock } from '../base/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
-import { recheckMs, waitFor, type Act, type Plan } from '../plan/index.ts';
+import {
+  recheckMs,
+  shut,
+  waitFor,
+  type Act,
+  type Cost,
+  type Gate,
+  type Plan,
+  type Step,
+} from '../plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
+import type { AccountHandle } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
+import type { KindPass } from './kind-pass.ts';
+import type { Money } from './money.ts';
 
 const waitReason = 'VolumeExchange';
 /** For so long it is believed that a service is still free to go. */
@@ -25,27 +39,39 @@ const freeMs = 60_000;
 export interface ExchangeOptions {
   readonly store: StateStore;
   readonly clock: Clock;
+  readonly money: Money;
   readonly mode: 'manage' | 'preview';
+}
+
+/** Found free to go. */
+interface Free {
+  readonly atMs: number;
+  /** Of the creation that follows. */
+  readonly cost: Cost | undefined;
 }
 
 export class Exchanges {
   readonly #options: ExchangeOptions;
-  /** When they were found free to go; undefined: they were found not to be. */
-  readonly #freeAtMs = new Map<ObjectKey, number | undefined>();
+  /** Undefined: it was found not to be. */
+  readonly #free = new Map<ObjectKey, Free | undefined>();
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
   }
 
   forget(key: ObjectKey): void {
-    this.#freeAtMs.delete(key);
+    this.#free.delete(key);
   }
 
-  /** `others`: those that have to go, too. The plan is to delete the service, and it is free to. */
-  obstacle({ step, differences }: Act, others: readonly ObjectKey[]): Plan | undefined {
-    if (step.reason !== 'Replace') return undefined;
+  /** The plan is to delete the service, and it is free to. */
+  obstacle({ step, differences }: Act, kind: KindPass, handle: AccountHandle | undefined): Plan | undefined {
+    const others = kind.exchanges?.() ?? [];
+    if (step.reason !== 'Replace' || others.length === 0) return undefined;
     const blocked = others.filter((key) => !this.#isFree(key));
-    if (blocked.length === 0) return undefined;
+    if (blocked.length === 0) {
+      const gate = handle && this.#gate(handle, kind, step, others);
+      return gate && shut(gate, [step], differences);
+    }
     const names = blocked.map((key) => `${parseObjectKey(key).name} (${this.#whyNot(key)})`).join(', ');
     const message =
       `the service is to be created anew with a volume that another one has, and they go together or not at all; ` +
@@ -53,17 +79,35 @@ export class Exchanges {
     return waitFor(waitReason, message, { recheckAfterMs: recheckMs.protection, steps: [step], differences });
   }
 
+  #gate(handle: AccountHandle, kind: KindPass, step: Step, others: readonly ObjectKey[]): Gate | undefined {
+    const { money } = this.#options;
+    const own = money.replacementCost(handle, kind, step);
+    return own && money.exchangeGate(handle, kind.record().key, own, this.#costsOf(others));
+  }
+
+  #costsOf(keys: readonly ObjectKey[]): ReadonlyMap<ObjectKey, Cost> {
+    const costs = keys.map((key) => [key, this.#free.get(key)?.cost] as const);
+    return new Map(costs.filter((each): each is [ObjectKey, Cost] => each[1] !== undefined));
+  }
+
+  /** The service is deleted next. Synchronous with the obstacle, so that nothing comes between them. */
+  begin(step: Step, kind: KindPass, { name }: AccountHandle): void {
+    if (step.reason !== 'Replace') return;
+    const { reservations } = this.#options.money;
+    for (const [key, cost] of this.#costsOf(kind.exchanges?.() ?? [])) reservations.promise(key, name, cost);
+  }
+
   /** What a pass came to. The answer: those to be looked at again for it. */
-  saw(key: ObjectKey, plan: Plan, others: readonly ObjectKey[]): readonly ObjectKey[] {
-    const isFree =
-      (plan.kind === 'wait' && plan.reason === waitReason) ||
-      (plan.kind === 'act' && plan.step.reason === 'Replace');
+  saw(key: ObjectKey, plan: Plan, kind: KindPass, handle: AccountHandle | undefined): readonly ObjectKey[] {
+    const others = kind.exchanges?.() ?? [];
     if (others.length === 0) {
       this.forget(key);
       return [];
     }
-    const isNews = !this.#freeAtMs.has(key) || (this.#freeAtMs.get(key) !== undefined) !== isFree;
-    this.#freeAtMs.set(key, isFree ? this.#options.clock.monotonicMs() : undefined);
+    const step = stepOfFree(plan);
+    const isNews = !this.#free.has(key) || (this.#free.get(key) !== undefined) !== (step !== undefined);
+    const cost = step && handle && this.#options.money.replacementCost(handle, kind, step);
+    this.#free.set(key, step && { atMs: this.#options.clock.monotonicMs(), cost });
     return isNews ? others : [];
   }
 
@@ -71,9 +115,9 @@ export class Exchanges {
     const { store, clock, mode } = this.#options;
     if (store.record(key)?.deletedByUs && !store.openIntent(key)) return true;
     // Who has not been looked at yet will be, and then this one once more.
-    if (mode === 'preview' && !this.#freeAtMs.has(key)) return true;
-    const atMs = this.#freeAtMs.get(key);
-    return atMs !== undefined && clock.monotonicMs() - atMs <= freeMs;
+    if (mode === 'preview' && !this.#free.has(key)) return true;
+    const free = this.#free.get(key);
+    return free !== undefined && clock.monotonicMs() - free.atMs <= freeMs;
   }
 
   #whyNot(key: ObjectKey): string {
@@ -83,6 +127,12 @@ export class Exchanges {
     );
     return told?.reason ?? 'not looked at yet';
   }
+}
+
+/** The deletion that is planned, where nothing but the others is in its way. */
+function stepOfFree(plan: Plan): Step | undefined {
+  if (plan.kind === 'act') return plan.step.reason === 'Replace' ? plan.step : undefined;
+  return plan.kind === 'wait' && plan.reason === waitReason ? plan.steps?.[0] : undefined;
 }
 
 /**

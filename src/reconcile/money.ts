@@ -75,6 +75,33 @@ export class Money {
     );
   }
 
+  /**
+   * Why the balance does not bear the creations of a whole exchange, of which nobody has gone yet who waits for room; undefined: it does.
+   * `others`: what the creations of the others cost.
+   */
+  exchangeGate(
+    { name, spec, informer }: AccountHandle,
+    key: ObjectKey,
+    own: Cost,
+    others: ReadonlyMap<ObjectKey, Cost>,
+  ): Gate | undefined {
+    const { reservations } = this;
+    if (informer.balanceMicros === undefined || reservations.hasRoom(key)) return undefined;
+    const unreserved = [...others].filter(([other]) => !reservations.hasRoom(other)).map(([, cost]) => cost);
+    const micros = [own, ...unreserved].reduce((sum, cost) => sum + increaseMicros(cost), 0n);
+    const { balanceMicros } = informer;
+    const { minimumBalanceMicros } = spec;
+    const openMicros = reservations.openMicros(name, key);
+    const increase = { micros, openMicros, awaited: undefined };
+    return increaseGate(name, { balanceMicros, minimumBalanceMicros }, increase);
+  }
+
+  /** What takes the place of the object once a step of its plan has deleted it; undefined for other steps. */
+  replacementCost(handle: AccountHandle, kind: KindPass, step: Step): Cost | undefined {
+    const pricing = kind.roomFor?.(step);
+    return pricing && this.cost(handle, pricing);
+  }
+
   cost(handle: AccountHandle, pricing: Pricing): Cost {
     return costOf(pricing, this.books.book(handle));
   }

@@ -121,7 +121,8 @@ export class Reconciler {
     const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
     const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, kind, used);
     const plan = this.#options.money.priced(handle, kind, this.#located(key, decision.plan));
-    const wakes = this.#exchanges.saw(key, plan, (!blocked && kind.exchanges?.()) || []);
+    if (blocked) this.#exchanges.forget(key);
+    const wakes = blocked ? [] : this.#exchanges.saw(key, plan, kind, handle);
     const result = { ...(await this.#conclude(planned, kind, { ...decision, plan }, handle)), wakes };
     return goesOnForMs === undefined ? result : { ...result, wake: { kind: 'after', delayMs: goesOnForMs } };
   }
@@ -213,7 +214,7 @@ export class Reconciler {
       this.#behind() ??
       unverified(account, plan) ??
       this.#obstacles.find(kind.record(), plan.step, account) ??
-      this.#exchanges.obstacle(plan, kind.exchanges?.() ?? []);
+      this.#exchanges.obstacle(plan, kind, account);
     // Also in a preview: what the others plan may be too much together with it.
     if (preview && !obstacle) this.#options.money.reserve(account, kind, plan.step);
     if (obstacle || preview) return undecided(obstacle ?? plan);
@@ -237,6 +238,7 @@ export class Reconciler {
     const { clock, fleet, money, store } = this.#options;
     const record = kind.record();
     const estimate = money.reserve(account, kind, plan.step);
+    this.#exchanges.begin(plan.step, kind, account);
     const request = { estimate, keyDigest: account.keyDigest() };
     const planned = { ...withDoubts(kind.target(), plan.differences), ...request };
     const target = this.#creations.targetOf(record, plan.step, planned);
@@ -293,7 +295,7 @@ export class Reconciler {
     const now = this.#creations.instead(kind, account.handle, kind.plan());
     if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
       return false;
-    if (now.kind === 'act' && this.#exchanges.obstacle(now, kind.exchanges?.() ?? [])) return false;
+    if (now.kind === 'act' && this.#exchanges.obstacle(now, kind, account.handle)) return false;
     // That its own restart is written down is no reason to wait for it.
     if (step.reason === remediationReason && kind.mayRemediate?.()) return true;
     const mark = (action: Step['action']) => fingerprint(action, store.digestKey);

@@ -31,6 +31,8 @@ export interface Reservation {
   readonly heardAtMs: number | undefined;
   /** Of the object's request before, which was answered and not shown yet; its amount is in `micros`. */
   readonly before: Reservation | undefined;
+  /** Room that others of an exchange count on (exchanges.ts): it stays when the deletion does not come to be. */
+  readonly isPromised?: boolean;
 }
 
 /** A snapshot has ended it. */
@@ -73,8 +75,26 @@ export class Reservations {
     const before = known?.of === 'creation-to-follow' || known?.heardAtMs === undefined ? undefined : known;
     const micros = (before?.micros ?? 0n) + increaseMicros(cost);
     const { basis, unknown } = cost;
-    this.#put({ key, account, micros, basis, unknown, of, heardAtMs: undefined, before });
+    const isPromised = of !== undefined && known?.isPromised === true;
+    this.#put({ key, account, micros, basis, unknown, of, heardAtMs: undefined, before, isPromised });
     return { estimateMicros: Number(micros), basis, unknown, ...(of ? { of } : {}) };
+  }
+
+  /** Room for a creation that follows a deletion which is still to be asked for; nothing where the object has a reservation. */
+  promise(key: ObjectKey, account: string, cost: Cost): void {
+    if (this.#of(key)) return;
+    const { basis, unknown } = cost;
+    const room = {
+      of: 'creation-to-follow',
+      heardAtMs: undefined,
+      before: undefined,
+      isPromised: true,
+    } as const;
+    this.#put({ key, account, micros: increaseMicros(cost), basis, unknown, ...room });
+  }
+
+  hasRoom(key: ObjectKey): boolean {
+    return this.#of(key)?.of === 'creation-to-follow';
   }
 
   /** What another request of the object is to carry on, so that its intent does not hide what is not shown yet. */
@@ -105,7 +125,7 @@ export class Reservations {
   /** The request for which it was taken last has not come to be. */
   endUnheard(key: ObjectKey): void {
     const reservation = this.#of(key);
-    if (!reservation || reservation.heardAtMs !== undefined) return;
+    if (!reservation || reservation.heardAtMs !== undefined || reservation.isPromised) return;
     if (reservation.before) this.#put(reservation.before);
     else this.end(key);
   }

@@ -166,6 +166,40 @@ test('what was waited for is over: all go at once', async () => {
   await fleet.manager.stop();
 });
 
+const hourMicros = 2_000_000;
+const atThatPrice = ({ services }: ScriptedApi) =>
+  services.map((service) => ({ ...service, hourlyMicros: hourMicros }));
+/** The scripted account has a balance of 5 USD. */
+const floorOf = (minimumBalanceMicros: number) => ({
+  'account.yaml': `${access['account.yaml']}  minimumBalanceMicros: ${minimumBalanceMicros}\n`,
+});
+
+test('the balance bears only one of the creations that are to follow: nothing is deleted until it bears all', async () => {
+  const fleet = await fleetOf({ has: swapped, more: floorOf(2_000_000) }, (api) => {
+    api.services = atThatPrice(api);
+  });
+  expect(deleted(fleet)).toEqual([]);
+  const reasons = new Set([readyReason(fleet, keyOf('one')), readyReason(fleet, keyOf('two'))]);
+  expect(reasons).toEqual(new Set(['BalanceTooLow', 'VolumeExchange']));
+  fleet.tell(wished({ has: swapped, more: floorOf(1_000_000) }));
+  await fleet.clock.advance(60_000);
+  expect(deleted(fleet)).toEqual(['one', 'two']);
+  await fleet.manager.stop();
+});
+
+test('who has gone for a round leaves room for the others, which nobody else may take', async () => {
+  const fleet = await fleetOf({ has: swapped, more: floorOf(1_000_000) }, (api) => {
+    api.services = atThatPrice(api);
+    api.on[`POST /api/services/${serviceOf('two')}/actions`] = () => ({ status: 409 });
+  });
+  expect(readyReason(fleet, keyOf('one'))).toBe('Deleting');
+  const stranger = { 'stranger.yaml': serviceDocument('stranger', ['replacement: Never']) };
+  fleet.tell(wished({ has: swapped, more: { ...floorOf(1_000_000), ...stranger } }));
+  await fleet.clock.advance(120_000);
+  expect(readyReason(fleet, objectKey('ContainerService', 'default', 'stranger'))).toBe('BalanceTooLow');
+  await fleet.manager.stop();
+});
+
 test('one after the other: who has the volume goes first, and the next one when it is free', async () => {
   const fleet = await fleetOf({ has: { one: 'two', two: 'free' } });
   expect(deleted(fleet)).toEqual(['two']);
