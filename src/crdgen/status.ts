@@ -90,7 +90,9 @@ function common() {
         at: z.iso.datetime({ offset: true }).describe('When it was written down, to be sent then.'),
         outcome: z
           .string()
-          .describe('pending, applied, refused, not-sent, unknown, or not-applied after it was unknown.'),
+          .describe(
+            'pending, applied, refused, not-sent, unknown; after it was unknown not-applied, or outdated (its revision has moved).',
+          ),
       })
       .optional()
       .describe('The last request that was to change something.'),

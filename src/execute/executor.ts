@@ -5,6 +5,7 @@
  *     (none) ── saveIntent ──> pending ── send ──> applied | refused | not-sent | unknown
  *                                 └── crash: found pending at the next start, and then as good as unknown
  *     unknown ── evidence ──> applied | not-applied (and then, for the same request, pending again with the same key)
+ *                             | outdated (and then another request, with another revision and key)
  *
  * One key per intent. A request that was not sent, or was shown not to have been applied, is repeated with the
  * key and the bytes it had; a request with another body gets another key.

@@ -5,7 +5,7 @@
  * | evidence | happened                              | did not happen                  | can't be told                       |
  * |----------|---------------------------------------|---------------------------------|-------------------------------------|
  * | mark     | something carries our mark            | nothing does                    | there is something whose marks are hidden |
- * | fields   | they are as sent                      | one differs; hidden ones: the revision is the one before | they are hidden, and the revision moved |
+ * | fields   | they are as sent                      | one differs; hidden ones: the revision is the one before | they are hidden, and the revision moved: see below |
  * | left     | it is not paused or sleeping any more | it still is                     | no state is shown                   |
  * | paused   | it is paused                          | it is in another steady state   | no state is shown                   |
  * | moved    | the revision or the state has moved   | neither has                     | no revision is shown, and the state is the same |
@@ -13,38 +13,43 @@
  *
  * "Did not happen" is never taken as a licence for a second effect: the same request goes out again with the
  * same idempotency key. What can't be told waits for a person's word (`fleetkeeper resolve`).
+ *
+ * Except for hidden fields whose revision moved, when the request carried the revision before (§4 rule 3): it is *outdated*. It has
+ * taken effect already, or never will. What it sets is set whole (§2), so the change is planned again as another
+ * request, with the new revision and another key: that has one end, whichever of the two it was.
  */
 import type { Intent } from '../state/index.ts';
 import { settledStates } from './service-states.ts';
 import type { ActionName, Difference, Observation } from './types.ts';
 
 /** `undecided`: no evidence will tell. Undefined: this observation can't tell yet. */
-export type Verdict = 'applied' | 'not-applied' | 'undecided' | undefined;
+export type Verdict = 'applied' | 'not-applied' | 'outdated' | 'undecided' | undefined;
 
 type Evidence =
   | { readonly by: 'mark' | 'left' | 'paused' | 'moved' }
-  /** The paths of the differences that the action would have removed. */
-  | { readonly by: 'fields'; readonly paths: RegExp }
+  /** `paths` of the differences that the action would have removed; `isRevised`: the request carries the revision that it rests on. */
+  | { readonly by: 'fields'; readonly paths: RegExp; readonly isRevised: boolean }
   /** `stateless`: such a thing is there or not, and shows no deletion under way. */
   | { readonly by: 'gone'; readonly stateless?: true };
 
 export const evidenceOf: Readonly<Record<ActionName, Evidence>> = {
   'create-service': { by: 'mark' },
-  'patch-service': { by: 'fields', paths: /^(image|command|httpPort|env(\..*)?)$/ },
-  'resize-service': { by: 'fields', paths: /^resources$/ },
-  'set-sleep-policy': { by: 'fields', paths: /^sleepAfterMinutes$/ },
+  'patch-service': { by: 'fields', paths: /^(image|command|httpPort|env(\..*)?)$/, isRevised: true },
+  'resize-service': { by: 'fields', paths: /^resources$/, isRevised: false },
+  'set-sleep-policy': { by: 'fields', paths: /^sleepAfterMinutes$/, isRevised: false },
   'start-service': { by: 'left' },
   'stop-service': { by: 'paused' },
   'restart-service': { by: 'moved' },
   'delete-service': { by: 'gone' },
   'create-volume': { by: 'mark' },
-  'update-volume': { by: 'fields', paths: /^(volumeName|sizeGb)$/ },
+  'update-volume': { by: 'fields', paths: /^(volumeName|sizeGb)$/, isRevised: true },
   'delete-volume': { by: 'gone' },
   'create-template': { by: 'mark' },
   'replace-template': {
     by: 'fields',
     paths:
       /^(templateName|description|image|command|resources|httpPort|containerDiskGb|workspaceGb|sleepAfterMinutes|requiredEnvironment)$/,
+    isRevised: true,
   },
   'delete-template': { by: 'gone', stateless: true },
   'create-registry': { by: 'mark' },
@@ -79,11 +84,7 @@ export function settle(
   const state = value.state ?? value.status;
   switch (evidence.by) {
     case 'fields':
-      return byFields(
-        intent,
-        value,
-        differences.filter(({ path, removed }) => !removed && evidence.paths.test(path)),
-      );
+      return byFields(intent, value, left(intent, differences), evidence.isRevised);
     case 'left':
       return state === undefined ? 'undecided' : verdict(state !== 'paused' && state !== 'sleeping');
     case 'paused':
@@ -97,11 +98,24 @@ export function settle(
   }
 }
 
-function byFields(intent: Intent, { revision }: Observed, left: readonly Difference[]): Verdict {
-  if (left.length === 0) return 'applied';
-  if (left.some((difference) => !difference.hidden)) return 'not-applied';
-  const isUnmoved = revision !== undefined && revision === intent.baseRevision;
-  return isUnmoved ? 'not-applied' : 'undecided';
+/** What the intent would have removed of the differences, and is there. */
+export function left({ action }: Intent, differences: readonly Difference[]): readonly Difference[] {
+  const evidence = evidenceOf[action as ActionName];
+  if (evidence.by !== 'fields') return [];
+  return differences.filter(({ path, removed }) => !removed && evidence.paths.test(path));
+}
+
+function byFields(
+  { baseRevision }: Intent,
+  { revision }: Observed,
+  differences: readonly Difference[],
+  isRevised: boolean,
+): Verdict {
+  if (differences.length === 0) return 'applied';
+  if (differences.some(({ hidden }) => !hidden)) return 'not-applied';
+  if (revision === undefined || baseRevision === undefined) return 'undecided';
+  if (revision === baseRevision) return 'not-applied';
+  return isRevised && revision > baseRevision ? 'outdated' : 'undecided';
 }
 
 function byMove(intent: Intent, { state, revision }: Observed): Verdict {

@@ -2,6 +2,7 @@
  * Outcomes that are not known: of which mutation since when, and what becomes of them.
  *
  *     unknown ── settle window over ──> evidence ── tells ──> applied | not-applied
+ *                                          ├── its revision has moved ──> outdated (plan/settle.ts); the third time in a row as below
  *                                          └── can't tell ──> a person's word ──> applied | not-applied
  *
  * Evidence goes before the word of a person. Both count only once the settle window is over: until then the request may still
@@ -9,8 +10,18 @@
  * seen to need; for a creation that is a minute at least (creations.ts).
  */
 import type { Clock } from '../base/index.ts';
-import { recordApplied, withoutIntent, type Target } from '../execute/index.ts';
-import { settle, unusableReason, waitFor, type ActionName, type Plan, type Verdict } from '../plan/index.ts';
+import { fingerprint, recordApplied, withoutIntent, type Target } from '../execute/index.ts';
+import {
+  left,
+  settle,
+  unusableReason,
+  waitFor,
+  type ActionName,
+  type Difference,
+  type Plan,
+  type Step,
+  type Verdict,
+} from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { Intent, ObjectRecord, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -33,6 +44,10 @@ export interface SettlementOptions {
 
 /** How often a person's word is asked for. */
 const wordRecheckMs = 2000;
+/** So often the same change is sent, with ever other revisions, without any answer: each time may restart a service. */
+const mostUnanswered = 3;
+/** In the place of a digest, of a field of which nobody knows what it is: it is none of a value. */
+const unknownDigest = 'unknown';
 
 export class Settlement {
   readonly #options: SettlementOptions;
@@ -73,17 +88,37 @@ export class Settlement {
     const observation = kind.observation();
     const unusable = observation.kind === 'present' ? unusableReason(observation.value) : undefined;
     if (unusable !== undefined) return waitFor('OutcomeUnknown', `${message}; ${unusable}`);
-    const { differences } = kind.plan();
-    const verdict = settle(intent, observation, differences, kind.marksHidden?.() ?? false);
-    if (verdict === 'not-applied' && isPatient) {
+    const plan = kind.plan();
+    const verdict = settle(intent, observation, plan.differences, kind.marksHidden?.() ?? false);
+    if ((verdict === 'not-applied' || verdict === 'outdated') && isPatient) {
       return waitFor('OutcomeUnknown', `${message}; nothing shows that it was, and it may still be`);
     }
     if (verdict === 'applied' || verdict === 'not-applied') {
       await this.#close(intent, kind, verdict);
       return undefined;
     }
+    if (verdict === 'outdated') {
+      const after = this.#outdated(intent, kind.record(), plan);
+      if (after.repeated === undefined || after.repeated.count < mostUnanswered) {
+        await this.#save(intent, verdict, after);
+        return undefined;
+      }
+    }
     if (observation.kind === 'pending') return waitFor('OutcomeUnknown', `${message}; looking for evidence`);
     return this.#askPerson(intent, kind, verdict, message);
+  }
+
+  /** What is hidden may be as it was sent, or as it was before. */
+  #outdated(intent: Intent, record: ObjectRecord, plan: Plan): ObjectRecord {
+    const { digestKey } = this.#options.store;
+    const again = stepsOf(plan).find(({ action }) => action.do === intent.action);
+    const mark = again && fingerprint(again.action, digestKey);
+    const before = record.repeated?.fingerprint === mark ? (record.repeated?.count ?? 0) : 0;
+    return {
+      ...record,
+      applied: { ...record.applied, ...notKnown(left(intent, plan.differences)) },
+      repeated: mark === undefined ? undefined : { fingerprint: mark, count: before + 1 },
+    };
   }
 
   async #askPerson(
@@ -128,7 +163,6 @@ export class Settlement {
     /** Of a person, who knows. */
     resolved?: { readonly madeId: string | undefined },
   ): Promise<void> {
-    const { store, clock, logger } = this.#options;
     const record = kind.record();
     const action = intent.action as ActionName;
     const { idempotencyKey } = intent;
@@ -142,15 +176,34 @@ export class Settlement {
             ...made(resolved?.madeId),
           }
         : { ...withoutIntent(record, action), ...(isCreation(action) ? { creationInDoubt } : {}) };
+    await this.#save(intent, verdict, after);
+  }
+
+  async #save(
+    intent: Intent,
+    verdict: 'applied' | 'not-applied' | 'outdated',
+    after: ObjectRecord,
+  ): Promise<void> {
+    const { store, clock, logger, money } = this.#options;
+    const { object, action, idempotencyKey } = intent;
     const settled = { ...intent, digests: undefined, outcome: verdict, finishedAt: clock.wallMs() };
     await store.saveIntent(settled, after);
-    this.#options.money.answered(intent.object, verdict);
-    this.end(intent.object);
-    logger.info(
-      { object: intent.object, action, idempotencyKey: intent.idempotencyKey, verdict },
-      'unknown outcome settled',
-    );
+    // What may have happened may cost.
+    money.answered(object, verdict === 'outdated' ? 'applied' : verdict);
+    this.end(object);
+    logger.info({ object, action, idempotencyKey, verdict }, 'unknown outcome settled');
   }
+}
+
+function stepsOf(plan: Plan): readonly Step[] {
+  if (plan.kind === 'act') return [plan.step, ...plan.later];
+  return plan.kind === 'in-sync' ? [] : plan.steps;
+}
+
+/** A field in doubt goes on to be so: it has not been edited. */
+function notKnown(differences: readonly Difference[]): Record<string, string> {
+  const paths = differences.filter(({ doubt }) => !doubt).map(({ path }) => path);
+  return Object.fromEntries(paths.map((path) => [path, unknownDigest]));
 }
 
 function made(id: string | undefined): Partial<ObjectRecord> {

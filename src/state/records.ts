@@ -200,7 +200,10 @@ export interface Scarcity {
   readonly message: string;
 }
 
-/** `not-applied`: unknown at first, and then shown by evidence not to have happened. */
+/**
+ * Of what was unknown at first: `not-applied` was shown by evidence not to have happened; `outdated` may have, and can't happen any more, since its
+ * revision has moved.
+ */
 export const intentOutcomes = [
   'pending',
   'applied',
@@ -208,6 +211,7 @@ export const intentOutcomes = [
   'not-sent',
   'unknown',
   'not-applied',
+  'outdated',
 ] as const;
 export type IntentOutcome = (typeof intentOutcomes)[number];
 

@@ -92,6 +92,14 @@ function intentNews({ lastIntent: intent, id }: PassView, sinceMs: number): Happ
       ];
     case 'not-applied':
       return [{ type: 'Normal', reason: 'NotApplied', message: `${what} is shown not to have happened` }];
+    case 'outdated':
+      return [
+        {
+          type: 'Normal',
+          reason: 'Outdated',
+          message: `${what} may have happened, and can't any more: its revision has moved`,
+        },
+      ];
     case 'pending':
     case 'not-sent':
       return [];

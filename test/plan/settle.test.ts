@@ -110,7 +110,6 @@ const untold: readonly (readonly [ActionName, string, Seen, Difference[], boolea
   ['create-service', 'two things carry our mark', conflict, [], false],
   ['create-service', 'there is something that hides its marks', absent, [], true],
   ['create-volume', 'there is something that hides its marks', absent, [], true],
-  ['patch-service', 'the image is hidden and the revision moved', moved, [hides('image')], false],
   ['patch-service', 'the image and the revision are hidden', bare, [hides('image')], false],
   ['resize-service', 'resources are hidden and the revision moved', moved, [hides('resources')], false],
   ['start-service', 'no state is shown', present({ revision: 6 }), [], false],
@@ -125,6 +124,26 @@ test.each(untold)(
     expect(settle(anIntent(action), observation, differences, marksHidden)).toBe('undecided');
   },
 );
+
+const outdated: readonly (readonly [ActionName, string, Seen])[] = [
+  ['patch-service', 'env', moved],
+  ['patch-service', 'image', moved],
+  ['update-volume', 'sizeGb', present({ status: 'ready', revision: 6 })],
+  ['replace-template', 'image', template],
+];
+
+// COVERAGE 43
+test.each(outdated)(
+  '%s, and %s is hidden and the revision moved: it was made or never will be',
+  (action, path, observation) => {
+    expect(settle(anIntent(action), observation, [hides(path)], false)).toBe('outdated');
+  },
+);
+
+test('a revision below the one that was sent says nothing', () => {
+  const before = present({ state: 'running', revision: 4 });
+  expect(settle(anIntent('patch-service'), before, [hides('image')], false)).toBe('undecided');
+});
 
 test('a hidden field was not changed when the revision is the one before', () => {
   expect(settle(anIntent('patch-service'), running, [hides('image')], false)).toBe('not-applied');

@@ -3,15 +3,19 @@
  * the whole account, and a fault of a process, of the place or of people, those of all objects.
  */
 import type { ObjectKey } from '../../src/resources/index.ts';
-import { intentOutcomes } from '../../src/state/index.ts';
+import { intentOutcomes, type IntentOutcome } from '../../src/state/index.ts';
 import type { FaultKind } from './faults.ts';
 import { faultsOf, type PlaceName } from './script.ts';
 import type { DurableState } from './state.ts';
 import { idIn, type Exchange } from './watch.ts';
 
 /** Of an object: the outcome of its newest intent, or that it has none. */
-const journalStates = ['none', ...intentOutcomes] as const;
-type JournalState = (typeof journalStates)[number];
+type JournalState = 'none' | IntentOutcome;
+/** What is outdated is sent again in the same pass: hardly a fault can meet it. */
+const journalStates: readonly JournalState[] = [
+  'none',
+  ...intentOutcomes.filter((outcome) => outcome !== 'outdated'),
+];
 
 /**
  * Those that a fault can meet, where not all. What may be refused for want of something has just been written down, or is sent again, as a

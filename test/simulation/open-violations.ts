@@ -16,9 +16,4 @@ export const openViolations: readonly OpenViolation[] = [
     place: 'cluster',
     found: 'L11: an edit that was taken back, where a foreign revision had been reported',
   },
-  {
-    seed: 1012,
-    place: 'cluster',
-    found: 'L3: a patch of hidden values whose answer was lost waits for an operator',
-  },
 ];

@@ -132,4 +132,10 @@ export const regressions: readonly Regression[] = [
     'cluster',
     plain.name,
   ),
+  inDialect(
+    'a correction of values that the API hides, whose answer was lost, waited for an operator',
+    1012,
+    'cluster',
+    'registry-repository-upper-case',
+  ),
 ];
