@@ -19,11 +19,13 @@ import {
   type LeaseRequest,
   type LeaseState,
 } from './lease.ts';
+import { entryOf, Standing } from './standing.ts';
 
 export interface Lease {
   request: LeaseRequest;
   readonly onChange: () => void;
   readonly index: number;
+  readonly standing: Standing;
   phase: LeasePhase;
   /** When the next request is due; infinity when there is none. */
   dueAtMs: number;
@@ -69,6 +71,7 @@ const mostAtOnce = 32;
 const answerMs = 10_000;
 /** So long a beat is repeated with its key; then it is another beat. */
 const longestKeyMs = 10_000;
+const goneStatuses: ReadonlySet<number> = new Set([404, 410]);
 
 export class AccountBeats {
   readonly #account: string;
@@ -90,10 +93,12 @@ export class AccountBeats {
 
   add(request: LeaseRequest, onChange: () => void): Lease {
     const releases = request.wanted === 'released';
+    const nowMs = this.#options.clock.monotonicMs();
     const lease: Lease = {
       request,
       onChange,
       index: this.#count,
+      standing: new Standing(!request.isNew, nowMs),
       phase: releases ? 'releasing' : 'registering',
       dueAtMs: Number.POSITIVE_INFINITY,
       sending: false,
@@ -106,7 +111,7 @@ export class AccountBeats {
     };
     this.#count += 1;
     this.#leases.add(lease);
-    this.#due(lease, this.#options.clock.monotonicMs());
+    this.#due(lease, nowMs);
     this.#arm();
     return lease;
   }
@@ -232,6 +237,8 @@ export class AccountBeats {
       if (permit.kind === 'denied') return this.#failed(lease, { kind: 'not-sent', reason: permit.reason });
       const sent = [request.serviceId, body, key, deadline.signal, permit.mayLeave] as const;
       const outcome = await request.api.recordActivity(...sent);
+      if (!releases && (outcome.kind === 'applied' || outcome.kind === 'unknown'))
+        lease.standing.mayBeRegistered(clock.monotonicMs(), lease.expiresAtMs);
       if (!this.#leases.has(lease)) return;
       // Wanted again meanwhile: what was released does not protect any more.
       if (releases && lease.request.wanted === 'held' && outcome.kind === 'applied')
@@ -253,7 +260,8 @@ export class AccountBeats {
   /**
    * Who may change nothing, since it can't renew its Kubernetes Lease, keeps fresh what it has registered all the same: two processes that beat do no
    * harm. But another one may lead by now, and may have released the activity, and nothing tells what a beat after that would do
-   * (§4 rule 6). So the list of activities is read before each such beat.
+   * (§4 rule 6). So the list of activities is read before each such beat; while it lacks the activity, whether it lags or not, none is sent: a
+   * record that goes stale still protects, one that is registered after its release would never be released.
    */
   async #permit({ request, beatAtMs }: Lease, signal: AbortSignal): Promise<Permit> {
     const { clock, mayAct, mayBeat } = this.#options;
@@ -263,7 +271,7 @@ export class AccountBeats {
     const readAtMs = clock.monotonicMs();
     const listed = await request.api.activities(request.serviceId, signal, 'heartbeat');
     if (listed.kind !== 'applied') return { kind: 'denied', reason: describeOutcome(listed) };
-    const own = listed.value.find(({ id }) => id?.toLowerCase() === request.activityId.toLowerCase());
+    const own = entryOf(listed.value, request.activityId);
     if (own === undefined || own.released === true)
       return {
         kind: 'denied',
@@ -306,16 +314,19 @@ export class AccountBeats {
     lease.onChange();
   }
 
-  /** A refusal is no proof that the record is gone, or was released; the list of activities is. */
-  async #isOver({ request }: Lease, outcome: Outcome<unknown>, signal: AbortSignal): Promise<boolean> {
-    const statuses = request.wanted === 'released' ? [400, 404, 409] : [409];
+  /** A refusal is no proof that the record is gone, or was released; the list of activities may be (`standing.ts`). */
+  async #isOver(lease: Lease, outcome: Outcome<unknown>, signal: AbortSignal): Promise<boolean> {
+    const { request, standing, beatAtMs } = lease;
+    const statuses = request.wanted === 'released' ? [400, 404, 409, 410] : [409];
     if (outcome.kind !== 'refused' || !statuses.includes(outcome.status)) return false;
+    const readAtMs = this.#options.clock.monotonicMs();
     const listed = await request.api.activities(request.serviceId, signal);
-    // With its service an activity is gone, too.
-    const isGone = listed.kind === 'refused' && listed.status === 404 && outcome.status === 404;
-    if (listed.kind !== 'applied') return isGone;
-    const own = listed.value.find(({ id }) => id?.toLowerCase() === request.activityId.toLowerCase());
-    return own === undefined || own.released === true;
+    if (listed.kind === 'applied') return standing.isOver(listed.value, request, readAtMs);
+    // With its service an activity is gone, too. A service that has answered us has been seen.
+    const isServiceGone = [listed, outcome].every(
+      (answer) => answer.kind === 'refused' && goneStatuses.has(answer.status),
+    );
+    return isServiceGone && standing.isMissing(readAtMs, beatAtMs === undefined ? request.visibilityMs : 0);
   }
 
   #failed(lease: Lease, outcome: Exclude<Outcome<unknown>, { kind: 'applied' }>): void {

@@ -8,8 +8,9 @@
  *     releasing ──────────────┘ (wanted again before the release was sent)
  *          └── acknowledged ──> released
  *
- *     registering, held ── refused, and not among the service's activities any more ──> spent: somebody released
+ *     registering, held ── refused, and proved to be over (`standing.ts`) ──> spent: somebody released
  *     this id, and an id that was released does not protect again. Whoever wants the lease has to take another id.
+ *     While that is not proved, it is beaten for as before.
  *
  * Registering, beating and releasing are the same request (`release` differs), always with the same id. A beat renews
  * nothing when its Idempotency-Key was used before, so each beat has its own; a beat whose outcome is not known is
@@ -30,6 +31,10 @@ export interface LeaseRequest {
   readonly wanted: 'held' | 'released';
   /** Idempotency-Key of the release; saved by the caller, so that a restart goes on with it. */
   readonly releaseKey: string;
+  /** No process of ours can have sent a request for it yet. Counts when the lease is first kept. */
+  readonly isNew: boolean;
+  /** For how long what was registered may be missing from the list, in milliseconds. */
+  readonly visibilityMs: number;
 }
 
 export type LeasePhase = 'registering' | 'held' | 'releasing' | 'released' | 'spent';

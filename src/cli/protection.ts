@@ -39,6 +39,7 @@ export class Protection {
   #state: LeaseState | undefined;
   /** There may be a record of it, which is to be released. */
   #mayExist: boolean;
+  readonly #takesUp: boolean;
   /** It was refused for good, and so never was. */
   #refused = false;
 
@@ -55,6 +56,7 @@ export class Protection {
     this.#flags = flags;
     this.#activity = activity;
     this.#mayExist = takesUp;
+    this.#takesUp = takesUp;
     this.#held.promise.catch(() => undefined);
     this.#done = this.#run();
   }
@@ -125,6 +127,7 @@ export class Protection {
   }
 
   async #protect({ account, id: serviceId }: FoundService): Promise<void> {
+    const visibilityMs = account.spec.visibilitySeconds * 1000;
     const { clock, random } = this.#context;
     const over = Promise.withResolvers<void>();
     const releaseKey = random.uuid();
@@ -154,6 +157,8 @@ export class Protection {
         name: this.#activity.name,
         wanted: this.#ending.signal.aborted ? 'released' : 'held',
         releaseKey,
+        isNew: !this.#takesUp,
+        visibilityMs,
       });
       this.#state = state;
       if (state.phase === 'held') this.#held.resolve();

@@ -13,6 +13,10 @@ export interface WantedLease {
   readonly name: string;
   readonly wanted: 'held' | 'released';
   readonly releaseKey: string;
+  /** No request for it can have been sent before. */
+  readonly isNew: boolean;
+  /** For how long the list of activities may lack what was registered, in milliseconds. */
+  readonly visibilityMs: number;
 }
 
 /** What is known of it. Times are monotonic milliseconds. */
@@ -20,6 +24,8 @@ export interface KeptLease {
   readonly phase: 'registering' | 'held' | 'releasing' | 'released' | 'spent';
   readonly expiresAtMs: number | undefined;
   readonly failure: string | undefined;
+  /** The status with which the newest request was refused, if it was. */
+  readonly refusedWith: number | undefined;
 }
 
 export interface Leases {

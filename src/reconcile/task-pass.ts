@@ -23,9 +23,14 @@ import { LocalPass } from './local-pass.ts';
 import type { KeptLease } from './leases.ts';
 import { jobOf, serviceKeyOf } from './tasks.ts';
 
+/** What requests to a service that is gone may be refused with. */
+const goneStatuses: ReadonlySet<number> = new Set([400, 404, 409, 410]);
+
 export class TaskPass extends LocalPass implements KindPass {
   readonly kind = 'ProtectedTask';
   #lease: LeaseView | undefined;
+  /** Its activity gets its id, or its service, in this pass. */
+  #isNew = false;
 
   /** That of the service; when its document is gone, the one in which the activity was registered. */
   account(): { handle: AccountHandle | undefined; problem: Plan | undefined } {
@@ -74,7 +79,7 @@ export class TaskPass extends LocalPass implements KindPass {
       throw error;
     });
     const kept = this.#keep(handle, ends);
-    if (kept?.phase === 'released' || (ends && this.#isServiceGone(handle))) {
+    if (kept?.phase === 'released' || (ends && this.#isServiceGone(handle, kept))) {
       await store.save({ ...this.record(), releasedAt: clock.wallMs() });
       leases.drop(this.key);
     } else if (kept?.phase === 'spent' && this.record().lease) {
@@ -83,10 +88,11 @@ export class TaskPass extends LocalPass implements KindPass {
     }
   }
 
-  /** With its service an activity is gone, too: nothing answers its release any more. */
-  #isServiceGone({ informer }: AccountHandle): boolean {
+  /** With its service an activity is gone, too: its requests are refused, and nothing answers its release any more. */
+  #isServiceGone({ informer }: AccountHandle, kept: KeptLease | undefined): boolean {
     const { lease } = this.record();
     const { current, failure } = informer;
+    if (!goneStatuses.has(kept?.refusedWith ?? 0)) return false;
     if (!lease || !current || failure || (current.unidentified?.services.length ?? 0) > 0) return false;
     return (
       !current.services.has(lease.serviceId) && this.options.store.recordOf(lease.serviceId) === undefined
@@ -100,6 +106,7 @@ export class TaskPass extends LocalPass implements KindPass {
     if (service.kind === 'there' && lease?.serviceId !== service.id) {
       // A release may have been sent to the service that it was registered in before: its key is used up.
       await this.#saveLease(handle, { serviceId: service.id, releaseKey: this.options.random.uuid() });
+      this.#isNew = true;
     }
   }
 
@@ -121,6 +128,8 @@ export class TaskPass extends LocalPass implements KindPass {
       ...lease,
       name: remoteName('ProtectedTask', name, spec),
       wanted: ends ? 'released' : 'held',
+      isNew: this.#isNew,
+      visibilityMs: handle.spec.visibilitySeconds * 1000,
     });
     const { phase, failure, expiresAtMs } = kept;
     const expiresInMs = expiresAtMs === undefined ? undefined : expiresAtMs - clock.monotonicMs();

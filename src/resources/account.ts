@@ -87,7 +87,7 @@ const accountSpec = withRules(
         .default(600)
         .describe(
           'For how long something that was created, or may have been, can be missing from what the API shows before it is believed not to exist, in seconds. ' +
-            'Until then it is not created a second time.',
+            'Until then it is not created a second time. The same goes for the activities of tasks.',
         ),
       minimumBalanceMicros: z
         .int()

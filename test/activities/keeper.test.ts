@@ -83,6 +83,8 @@ class World {
       name: key,
       wanted: 'held',
       releaseKey: `release-of-${key}`,
+      isNew: true,
+      visibilityMs: seconds(600),
       ...more,
     });
   }
@@ -260,7 +262,7 @@ describe('one lease', () => {
       const world = new World();
       world.answer = () => refused(status);
       world.listed = [{ id: 'id-of-a', name: 'a' }];
-      world.keep('a', { wanted: 'released' });
+      world.keep('a', { wanted: 'released', isNew: false });
       await world.clock.advance(seconds(30));
       expect(world.keep('a', { wanted: 'released' }).phase).toBe('releasing');
       world.listed = [];
@@ -326,6 +328,112 @@ describe('one lease', () => {
     await world.clock.advance(seconds(60));
     expect(world.sent.length).toBe(count);
     expect(world.sent.some(({ release }) => release)).toBe(false);
+  });
+});
+
+describe('a list that does not show an activity whose request was refused', () => {
+  const other = { id: 'id-of-another', name: 'other' };
+  /** It was answered at 0 s; from then on every request is refused. */
+  const refusedAfterAnswer = async (status: number, listed: wire.Activity[] = [other]) => {
+    const world = new World();
+    world.keep();
+    await world.clock.advance(0);
+    Object.assign(world, { answer: () => refused(status), listed });
+    return world;
+  };
+
+  // COVERAGE 18, 74
+  test('may lag: what was answered is not given up before the window of visibility, and is renewed all the same', async () => {
+    const world = await refusedAfterAnswer(409);
+    await world.clock.advance(seconds(590));
+    expect(world.keep()).toMatchObject({ phase: 'held', refusedWith: 409 });
+    world.answer = () => accepted;
+    await world.clock.advance(seconds(60));
+    expect(world.keep()).toMatchObject({ phase: 'held', failure: undefined });
+    expect(new Set(world.sent.map(({ id }) => id))).toEqual(new Set(['id-of-a']));
+    expect(world.longestGapMs()).toBeLessThanOrEqual(31_000);
+  });
+
+  test('proves that it is over when the window has passed, and another list agrees', async () => {
+    const world = await refusedAfterAnswer(409);
+    await world.clock.advance(seconds(620));
+    expect(world.keep().phase).toBe('spent');
+  });
+
+  test.each([404, 409, 410])(
+    'does not make a release that is refused with %i done: it would protect for ever',
+    async (status) => {
+      const world = await refusedAfterAnswer(status);
+      world.keep('a', { wanted: 'released' });
+      await world.clock.advance(seconds(590));
+      expect(world.keep('a', { wanted: 'released' }).phase).toBe('releasing');
+      await world.clock.advance(seconds(30));
+      expect(world.keep('a', { wanted: 'released' }).phase).toBe('released');
+    },
+  );
+
+  test('proves it within seconds when an earlier one showed it, but not alone', async () => {
+    const world = await refusedAfterAnswer(409, [{ id: 'ID-OF-A' }]);
+    await world.clock.advance(seconds(40));
+    world.listed = [other];
+    const lists = world.lists;
+    while (world.lists === lists) await world.clock.advance(seconds(1));
+    expect(world.keep().phase).toBe('held');
+    await world.clock.advance(seconds(15));
+    expect(world.keep().phase).toBe('spent');
+  });
+
+  test('proves it at once when it shows it as released', async () => {
+    const world = await refusedAfterAnswer(409, [{ id: 'ID-OF-A', released: true }]);
+    await world.clock.advance(seconds(31));
+    expect(world.keep().phase).toBe('spent');
+  });
+
+  test.each([[{}], [{ name: 'a' }]])('proves nothing while %j in it may be it', async (unidentified) => {
+    const world = await refusedAfterAnswer(409, [unidentified]);
+    await world.clock.advance(seconds(1300));
+    expect(world.keep().phase).toBe('held');
+    world.listed = [{ name: 'of somebody else' }];
+    await world.clock.advance(seconds(30));
+    expect(world.keep().phase).toBe('spent');
+  });
+
+  test('proves nothing of one whose registration was never answered, and may have been made', async () => {
+    const world = new World();
+    world.answer = () => lost;
+    world.keep();
+    await world.clock.advance(0);
+    world.answer = () => refused(409);
+    await world.clock.advance(seconds(590));
+    expect(world.keep().phase).toBe('registering');
+    await world.clock.advance(seconds(30));
+    expect(world.keep().phase).toBe('spent');
+  });
+
+  test('proves it at once of one that nothing of ours can have registered', async () => {
+    const world = new World();
+    world.answer = () => refused(409);
+    world.keep();
+    await world.clock.advance(0);
+    expect(world.keep().phase).toBe('spent');
+  });
+
+  test('proves nothing of one that an earlier process may have registered just now', async () => {
+    const world = new World();
+    world.answer = () => refused(409);
+    world.keep('a', { isNew: false });
+    await world.clock.advance(seconds(590));
+    expect(world.keep().phase).toBe('registering');
+  });
+
+  test('proves nothing of one that was registered anew after its record had expired', async () => {
+    const world = await refusedAfterAnswer(503);
+    await world.clock.advance(seconds(700));
+    world.answer = () => accepted;
+    await world.clock.advance(seconds(60));
+    world.answer = () => refused(409);
+    await world.clock.advance(seconds(400));
+    expect(world.keep().phase).toBe('held');
   });
 });
 
@@ -493,6 +601,15 @@ describe('a process that may change nothing for now', () => {
         ['id-of-b', false],
       ]),
     );
+  });
+
+  test('waits for a list that lags: the record goes stale, which protects, and is renewed once it is shown', async () => {
+    const world = await cutOff([]);
+    await world.clock.advance(seconds(120));
+    expect([world.sent.length, world.keep().phase]).toEqual([1, 'held']);
+    world.listed = [{ id: 'id-of-a' }];
+    await world.clock.advance(seconds(60));
+    expect(world.sent.length).toBeGreaterThan(1);
   });
 
   test('that has lost its office beats no more', async () => {

@@ -154,6 +154,56 @@ test('a heartbeat that is told of a conflict does not wait to look into it while
   await fleet.manager.stop();
 });
 
+/** Heartbeats are refused for a while, as happens for many reasons; `answers` says what the list shows then. */
+async function conflictsFor(ms: number, answers: object): Promise<ScriptedFleet> {
+  const fleet = await holding();
+  fleet.api.on[beat] = () => ({ status: 409 });
+  fleet.api.on[`GET /api/services/${serviceId}/activity`] = () => ({ status: 200, body: answers });
+  await fleet.clock.advance(ms);
+  return fleet;
+}
+
+// COVERAGE 18, 74
+test('a list that does not show an activity yet makes no second one beside it', async () => {
+  const fleet = await conflictsFor(300_000, { activities: [] });
+  delete fleet.api.on[beat];
+  expect(await beatsIn(fleet, 60)).toBeGreaterThan(0);
+  const beats = fleet.api.asked.filter(({ what }) => what === beat);
+  expect(new Set(beats.map(({ body }) => body.id)).size).toBe(1);
+  expect(readyReason(fleet, epoch)).toBe('Held');
+  await fleet.manager.stop();
+});
+
+test('an activity that somebody else has released is registered again, under another id', async () => {
+  const fleet = await holding();
+  const { activityId: released } = fleet.store.record(epoch)?.lease ?? {};
+  const answers = { activities: [{ activity: 'other' }, { id: released?.toUpperCase(), released: true }] };
+  fleet.api.on[beat] = ({ body }) => (body.id === released ? { status: 409 } : undefined);
+  fleet.api.on[`GET /api/services/${serviceId}/activity`] = () => ({ status: 200, body: answers });
+  await fleet.clock.advance(60_000);
+  expect(fleet.store.record(epoch)?.lease?.activityId).not.toBe(released);
+  expect(readyReason(fleet, epoch)).toBe('Held');
+  await fleet.manager.stop();
+});
+
+test('a task whose release is refused is not over because its service is missing from one list', async () => {
+  const { fleet, rest } = await holdingInRetained();
+  fleet.tell(desiredOf(rest));
+  await fleet.clock.advance(60_000);
+  expect(fleet.store.record(web)).toBeUndefined();
+  fleet.api.services = [];
+  fleet.api.on[beat] = () => ({ status: 503 });
+  const { 'task.yaml': _task, ...withoutTask } = rest;
+  fleet.tell(desiredOf(withoutTask));
+  await fleet.clock.advance(60_000);
+  expect(fleet.store.record(epoch)).toBeDefined();
+  delete fleet.api.on[beat];
+  await fleet.clock.advance(60_000);
+  expect(fleet.store.record(epoch)).toBeUndefined();
+  expect(fleet.api.asked.some(({ what, body }) => what === beat && body.release === true)).toBe(true);
+  await fleet.manager.stop();
+});
+
 test('a key of another account protects nothing, and none is used that is known to be wrong', async () => {
   const fleet = await holding();
   fleet.api.on['GET /api/me'] = () => ({ status: 200, body: { id: 'somebody-else', emailVerified: true } });

@@ -88,11 +88,14 @@ test('an activity that moves to another service is released with another key: th
     clock,
     random: systemRandom,
     readiness: noReadiness,
-    leases: { keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined }), drop: () => {} },
+    leases: {
+      keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined, refusedWith: undefined }),
+      drop: () => {},
+    },
     mode: 'manage',
     driftWatch: { brake: () => undefined },
   });
-  await pass.observe({ name: 'default/default' } as AccountHandle);
+  await pass.observe({ name: 'default/default', spec: { visibilitySeconds: 600 } } as AccountHandle);
   const kept = fleet.store.record(task)?.lease;
   expect(kept).toMatchObject({ serviceId: 'now', activityId: 'activity' });
   expect(kept?.releaseKey).not.toBe('used');

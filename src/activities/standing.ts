@@ -1,0 +1,75 @@
+/**
+ * What the list of a service's activities proves of one of ours whose request was refused. A refusal alone proves nothing, and a list may
+ * lag by minutes, leave something out, and show an id in another letter case, or not at all: the contract does not show the
+ * fields of its entries (§4 "Gaps in endpoints"). Who concludes too early that an activity is over registers a second one beside
+ * it, or never releases it; it would protect the service for ever (§4 rule 6).
+ *
+ * | the list                                        | what it proves                                              |
+ * |-------------------------------------------------|-------------------------------------------------------------|
+ * | shows it as released                            | it is over                                                  |
+ * | shows it                                        | it is not                                                   |
+ * | has an entry without an id that may be it       | nothing: no name, or the same one                           |
+ * | lacks it; nothing of ours can have registered it | it is over                                                 |
+ * | lacks it; none has shown it, and it was registered less than `visibilityMs` before the read | nothing         |
+ * | lacks it otherwise                              | it is over, if a list `confirmMs` earlier lacked it, too    |
+ *
+ * Times are monotonic milliseconds.
+ */
+import type { wire } from '../api/index.ts';
+
+/** Between two lists that lack an activity. */
+const confirmMs = 5000;
+
+export interface Listed {
+  readonly activityId: string;
+  readonly name: string;
+  readonly visibilityMs: number;
+}
+
+export class Standing {
+  /** Since when a request of ours may have it registered; undefined: none can have. */
+  #sinceMs: number | undefined;
+  /** A list has shown it since. */
+  #isShown = false;
+  /** When the first of the lists was asked for that lacked it since it was last shown, or renewed. */
+  #missingSinceMs: number | undefined;
+
+  /** `registeredBefore`: an earlier process may have registered it, until just now. */
+  constructor(registeredBefore: boolean, nowMs: number) {
+    this.#sinceMs = registeredBefore ? nowMs : undefined;
+  }
+
+  /** A heartbeat may have had its effect. One after the record had expired may have registered it anew. */
+  mayBeRegistered(nowMs: number, expiresAtMs: number | undefined): void {
+    this.#missingSinceMs = undefined;
+    if (this.#sinceMs !== undefined && nowMs <= (expiresAtMs ?? nowMs)) return;
+    this.#sinceMs = nowMs;
+    this.#isShown = false;
+  }
+
+  /** Takes in a list that was asked for at `readAtMs`, and says whether it proves that the activity is over. */
+  isOver(activities: readonly wire.Activity[], wanted: Listed, readAtMs: number): boolean {
+    const own = entryOf(activities, wanted.activityId);
+    if (own) {
+      this.#isShown = true;
+      this.#missingSinceMs = undefined;
+      return own.released === true;
+    }
+    const mayBeIt = ({ id, name }: wire.Activity) =>
+      id === undefined && (name === undefined || name === wanted.name);
+    return !activities.some(mayBeIt) && this.isMissing(readAtMs, wanted.visibilityMs);
+  }
+
+  /** `visibilityMs`: 0 for what has been seen otherwise. */
+  isMissing(readAtMs: number, visibilityMs: number): boolean {
+    if (this.#sinceMs === undefined) return true;
+    if (!this.#isShown && readAtMs < this.#sinceMs + visibilityMs) return false;
+    this.#missingSinceMs ??= readAtMs;
+    return readAtMs >= this.#missingSinceMs + confirmMs;
+  }
+}
+
+export function entryOf(activities: readonly wire.Activity[], activityId: string): wire.Activity | undefined {
+  const wanted = activityId.toLowerCase();
+  return activities.find(({ id }) => id?.toLowerCase() === wanted);
+}
