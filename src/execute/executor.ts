@@ -55,6 +55,8 @@ export interface Target {
   /** The fields as the API showed them before, and as an answer of it shows them, as digests. */
   readonly shownBefore?: Readonly<Record<string, string>>;
   readonly shownIn?: (answer: Receipt) => Readonly<Record<string, string>>;
+  /** Of a creation: whether the account showed the thing, without our mark, before the request was first sent. */
+  readonly wasThere?: (id: string) => boolean;
 }
 
 /** The fields that an action brings to the desired value, by their names in `applied`. */
@@ -124,7 +126,7 @@ export async function execute(
     );
   }
   const meant = api.providedThat(() => isMeant(store.record(key), target.record) && isStillPlanned());
-  const outcome = ofThisOne(store, key, action, await send(meant, action, intent.idempotencyKey));
+  const outcome = ofThisOne(store, target, action, await send(meant, action, intent.idempotencyKey));
   const finished: Intent = {
     ...intent,
     // Evidence for an outcome that is known already is not needed.
@@ -165,12 +167,12 @@ function isLeaving({ deletionRequestedAt }: ObjectRecord): boolean {
 }
 
 /**
- * A creation makes something new, with our mark: what another object stands for, or what carries the mark of another one, is
- * the answer to another request.
+ * A creation makes something new, with our mark: what another object stands for, what was there before the request, and what
+ * carries the mark of another object, is not what it made. An API may answer with what has the same name already.
  */
 function ofThisOne(
   store: StateStore,
-  key: ObjectRecord['key'],
+  { record: { key }, wasThere }: Target,
   action: Action,
   outcome: Outcome<Receipt>,
 ): Outcome<Receipt> {
@@ -179,6 +181,10 @@ function ofThisOne(
   const owner = store.recordOf(id)?.key;
   if (owner !== undefined && owner !== key) {
     return { kind: 'unknown', reason: `a ${outcome.status} that is about ${id}, which is ${owner}` };
+  }
+  if (wasThere?.(id) === true) {
+    const reason = `a ${outcome.status} that is about ${id}, which the account showed before the request; say \`adopt: {id: ${id}}\` to take that over`;
+    return { kind: 'unknown', reason };
   }
   const sent = action.do === 'create-service' && beaconIn(Object.keys(action.environment.reveal()));
   const shown = beaconIn(environmentNames ?? []);

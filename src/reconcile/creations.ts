@@ -25,11 +25,15 @@
  * | a creation without an answer: to send it again  | the patience                                         |
  * | a creation without an answer: to use another key | `visibilitySeconds` from when its outcome became unknown, the latest time |
  *
+ * What the account showed, without the object's mark, before a creation was first sent is never what it made, whatever the answer says. Of a
+ * creation that an earlier process sent, that is what the account shows before it is repeated.
+ *
  * The patience is twelve settle windows (a minute), or what the provider was seen to need, if that is longer (pace.ts). All times are
  * of this process and monotonic: a restart begins them anew.
  */
 import type { Clock } from '../base/index.ts';
 import { bodyDigest, type Target } from '../execute/index.ts';
+import type { AccountSnapshot } from '../observed/index.ts';
 import { shut, waitFor, type Act, type Action, type Plan, type Step } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { Intent, IntentOutcome, ObjectRecord, StateStore } from '../state/index.ts';
@@ -55,6 +59,12 @@ interface SentCreation {
   readonly target: Pick<Target, 'digests' | 'restartToken'>;
 }
 
+/** What the account showed when a creation was first sent. */
+interface Before {
+  readonly idempotencyKey: string;
+  readonly snapshots: readonly AccountSnapshot[];
+}
+
 /** From when on a read that does not show a thing says that it is gone, in monotonic milliseconds. */
 export interface AbsenceRule {
   readonly notBeforeMs: number;
@@ -70,6 +80,7 @@ export class Creations {
   readonly #answered = new Map<ObjectKey, { readonly id: string; readonly atMs: number }>();
   readonly #unknownSinceMs = new Map<ObjectKey, number>();
   readonly #sent = new Map<ObjectKey, SentCreation>();
+  readonly #before = new Map<ObjectKey, Before>();
 
   constructor(options: CreationOptions) {
     this.#options = options;
@@ -83,7 +94,8 @@ export class Creations {
   }
 
   forget(key: ObjectKey): void {
-    for (const memory of [this.#answered, this.#unknownSinceMs, this.#sent]) memory.delete(key);
+    const memories = [this.#answered, this.#unknownSinceMs, this.#sent, this.#before];
+    for (const memory of memories) memory.delete(key);
   }
 
   /** After an unknown outcome: for how long evidence that it did not happen is not believed. */
@@ -93,11 +105,31 @@ export class Creations {
     return Math.min(Math.max(leastMs, this.#pace.needsMs(account.name)), longestMs(account, settleMs));
   }
 
+  /** The newest intent of the object is about to be sent. */
+  leaves(kind: KindPass, { informer: { current, previous } }: AccountHandle): void {
+    const { key } = kind.record();
+    const intent = this.#options.store.lastIntent(key);
+    if (!intent || !isCreation(intent.action)) return;
+    const { idempotencyKey } = intent;
+    if (this.#before.get(key)?.idempotencyKey === idempotencyKey) return;
+    const snapshots = [current, previous].filter((snapshot) => snapshot !== undefined);
+    this.#before.set(key, { idempotencyKey, snapshots });
+  }
+
+  /** Whether it was there, without our mark, before the creation was first sent. */
+  wasThere(key: ObjectKey, kind: KindPass, id: string): boolean {
+    // In a cluster the object may have gone by itself meanwhile.
+    if (!this.#options.store.record(key)) return false;
+    const { snapshots = [] } = this.#before.get(key) ?? {};
+    return snapshots.some((snapshot) => kind.showsOther?.(id, snapshot));
+  }
+
   /** The outcome of a creation has been written down. */
   ended({ key }: ObjectRecord, action: Action, target: Target): void {
     const { store, clock } = this.#options;
     const record = store.record(key);
     const intent = store.lastIntent(key);
+    if (intent?.outcome !== 'unknown') this.#before.delete(key);
     if (!isCreation(action.do) || !record || !intent) return;
     const nowMs = clock.monotonicMs();
     if (intent.outcome === 'applied' && record.externalId !== undefined) {

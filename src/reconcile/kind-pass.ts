@@ -61,6 +61,8 @@ export interface KindPass {
   secrets?(): readonly string[];
   /** There is something that may carry our mark, and does not show what marks it carries. */
   marksHidden?(): boolean;
+  /** Whether a snapshot shows a thing with this id that does not carry the object's mark. */
+  showsOther?(id: string, snapshot: AccountSnapshot): boolean;
   /** Others than what is recorded that carry the object's mark. */
   duplicates?(): readonly DescribedDuplicate[];
   /** Why the thing with this id can't be what a creation of ours made; undefined: it can. */

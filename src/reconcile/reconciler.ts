@@ -239,7 +239,8 @@ export class Reconciler {
     const record = kind.record();
     const estimate = money.reserve(account, kind, plan.step);
     this.#exchanges.begin(plan.step, kind, account);
-    const request = { estimate, keyDigest: account.keyDigest() };
+    const wasThere = (id: string) => this.#creations.wasThere(record.key, kind, id);
+    const request = { estimate, keyDigest: account.keyDigest(), wasThere };
     const planned = { ...withDoubts(kind.target(), plan.differences), ...request };
     const target = this.#creations.targetOf(record, plan.step, planned);
     this.#driftWatch.corrected(record.key, account, plan.step.differences);
@@ -248,6 +249,7 @@ export class Reconciler {
     let sentAtMs: number | undefined;
     const isStillPlanned = () => {
       sentAtMs = clock.monotonicMs();
+      this.#creations.leaves(kind, account);
       return this.#isStillPlanned(kind, plan.step, plannedAtMs);
     };
     let outcome: Outcome<Receipt>;

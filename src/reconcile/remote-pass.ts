@@ -297,6 +297,11 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     );
   }
 
+  showsOther(id: string, snapshot: AccountSnapshot): boolean {
+    const value = this.shown(snapshot).get(canonicalId(id));
+    return value !== undefined && !this.markedByKey(value);
+  }
+
   claim(id: string): string | undefined {
     if (!this.snapshot) return 'the account has not been read yet';
     const { observation } = this.identify(this.snapshot, id);

@@ -2,6 +2,7 @@ import type { wire } from '../api/index.ts';
 import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import {
+  compactUid,
   planTemplate,
   readTemplateMark,
   shownTemplate,
@@ -38,7 +39,9 @@ export class TemplatePass extends ListedPass<wire.Template> implements KindPass 
   }
 
   protected markedByKey({ description }: wire.Template): boolean {
-    return readTemplateMark(description)?.keyId === this.fleet.owner.digestKey.id;
+    const mark = readTemplateMark(description);
+    const { owner } = this.fleet;
+    return mark?.keyId === owner.digestKey.id && mark.uid === compactUid(this.record().uid);
   }
 
   protected couldBeMine({ description, name }: wire.Template | wire.Unidentified<wire.Template>): boolean {
