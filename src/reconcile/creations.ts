@@ -270,7 +270,7 @@ export class Creations {
       : `an earlier creation may still take effect, and nothing else is created or forgotten until that is ruled out${rest}`;
     return waitFor('OutcomeUnknown', `${cause}. ${resolveAdvice('create-', key, commandFlags)}`, {
       steps,
-      recheckAfterMs: leftMs > 0 ? Math.min(leftMs, waitRecheckMs) : waitRecheckMs,
+      recheckAfterMs: leftMs > 0 ? Math.min(Math.max(leftMs, shortestWaitMs), waitRecheckMs) : waitRecheckMs,
       ...(needsPerson ? { stalled: true } : {}),
     });
   }
@@ -307,6 +307,8 @@ export class Creations {
 
 /** How often a look is taken that nothing else would cause. */
 const waitRecheckMs = 5000;
+/** A shorter wait is one for an account read (wake.ts), and while the API is away there is none. */
+const shortestWaitMs = 1001;
 
 const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set(['pending', 'not-sent', 'not-applied']);
 
