@@ -67,7 +67,14 @@ export default defineConfig({
           ...inProcess,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**', 'test/conformance/**', 'test/simulation/**', ...ofDialects, ...ofServers],
+          exclude: [
+            'test/e2e/**',
+            'test/conformance/**',
+            'test/simulation/**',
+            'test/mutants/rules.test.ts',
+            ...ofDialects,
+            ...ofServers,
+          ],
           sequence: { groupOrder: 0 },
         },
       },
@@ -81,8 +88,14 @@ export default defineConfig({
           include: ['test/simulation/{simulation,regressions}.test.ts'],
         },
       },
-      // Whether the simulation finds each broken rule.
-      { test: { ...simulated, name: 'mutants', include: ['test/simulation/mutants.test.ts'] } },
+      // Whether the simulation finds each broken rule, and the test of a rule that it fails.
+      {
+        test: {
+          ...simulated,
+          name: 'mutants',
+          include: ['test/simulation/mutants.test.ts', 'test/mutants/rules.test.ts'],
+        },
+      },
       { test: { ...e2e, name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
       {
         test: {

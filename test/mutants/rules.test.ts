@@ -1,0 +1,33 @@
+/** The proof of the proof, of single rules: with each one broken in the source, the test of that rule fails (rules.ts). */
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import type { Outcome } from './broken-run.ts';
+import { brokenRules } from './rules.ts';
+
+const longestMs = 300_000;
+let run: Promise<readonly Outcome[]> | undefined;
+
+/** All at once, in a process of its own: this one has the whole source already. */
+async function brokenRun(): Promise<readonly Outcome[]> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [path.join(import.meta.dirname, 'broken-run.ts')],
+    // Not those of the Vitest that runs this.
+    { env: { PATH: process.env['PATH'], HOME: process.env['HOME'] }, maxBuffer: 64 * 1024 * 1024 },
+  );
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Outcome[];
+}
+
+test.each(brokenRules)('$item: its test fails when $breaks', { timeout: longestMs }, async (rule) => {
+  const { named, test: file } = rule;
+  run ??= brokenRun();
+  const { failed = [], passed = [], problems = [] } = (await run)[brokenRules.indexOf(rule)] ?? {};
+  expect(problems, 'the test file ran').toEqual([]);
+  const names = (tests: readonly string[]) => tests.map((name) => name.split(' > ').at(-1) ?? '');
+  expect(
+    names(failed).some((name) => name.startsWith(named)),
+    `of ${file}, ${named}: failed are ${JSON.stringify(names(failed))}, of ${failed.length + passed.length}`,
+  ).toBe(true);
+});
