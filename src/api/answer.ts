@@ -40,6 +40,9 @@ export function readAnswer<Value>(
     };
   }
   const body = isJson ? parseJson(reply.body) : reply.body;
+  if (isNestedDeeper(body, deepest)) {
+    return { kind: 'unknown', reason: `a ${reply.status} that is nested deeper than ${deepest} levels` };
+  }
   const secrets = [...(credential ? [credential.reveal()] : []), ...secretsOf(question.body)];
   if (reply.status >= 200 && reply.status < 300) {
     const value = question.answer.read(body, { ...notes, secrets });
@@ -132,6 +135,16 @@ function hasTooMany(text: string): boolean {
     for (; at !== -1 && members <= mostMembers; members += 1) at = text.indexOf(opening, at + 1);
   }
   return members > mostMembers;
+}
+
+/** Far above what any answer needs. What reads, compares or writes a value goes down into it by calls, and the stack has an end. */
+const deepest = 64;
+
+/** Goes down no further than that. */
+function isNestedDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((member) => isNestedDeeper(member, levels - 1));
 }
 
 /** Undefined, which no schema accepts, when it is not JSON. */

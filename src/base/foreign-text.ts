@@ -44,9 +44,22 @@ function formsOf(secret: string): string[] {
     encodeURIComponent(secret.toWellFormed()),
     bytes.toString('base64').replace(/=+$/, ''),
     bytes.toString('base64url'),
+    ...withinBase64(bytes),
     bytes.toString('hex'),
     bytes.toString('hex').toUpperCase(),
   ];
+}
+
+/**
+ * Base64 takes three bytes at a time, so what stands before a secret moves it: `Bearer KEY` as a whole shares no piece with `KEY`. Only the
+ * characters that no neighbour has a part in.
+ */
+function withinBase64(bytes: Buffer): string[] {
+  return [1, 2].flatMap((before) => {
+    const shifted = Buffer.concat([Buffer.alloc(before), bytes]);
+    const end = Math.floor((shifted.length * 8) / 6);
+    return (['base64', 'base64url'] as const).map((form) => shifted.toString(form).slice(before + 1, end));
+  });
 }
 
 /** The longest first: a shorter one may be the beginning of a longer one. */

@@ -103,6 +103,23 @@ describe('an answer that is made to fill the memory', () => {
     });
   });
 
+  const depth = 3000;
+  const lists = '['.repeat(depth) + ']'.repeat(depth);
+  const maps = `${'{"message":'.repeat(depth)}1${'}'.repeat(depth)}`;
+  test.each([
+    ['a field of a service', 200, `{"services":[{"id":"x","endpoint":${lists}}],"volumes":[]}`],
+    ['a field that nobody knows', 200, `{"services":[],"volumes":[],"more":${maps}}`],
+    ['the place of a list', 200, `{"services":${lists},"volumes":[]}`],
+    ['a refusal', 403, `{"error":{"code":"no","message":${maps}}}`],
+  ])('or the stack, is not taken apart: %s', async (_what, status, body) => {
+    await using server = await serve(reply(status, body));
+    await using client = clientOf(server.url);
+    expect(await client.api.account()).toEqual({
+      kind: 'unknown',
+      reason: `a ${status} that is nested deeper than 64 levels`,
+    });
+  });
+
   test('is not read to its end when it is longer than 16 MiB', async () => {
     await using server = await serve(reply(200, ' '.repeat(16 * 1024 * 1024 + 1)));
     await using client = clientOf(server.url);

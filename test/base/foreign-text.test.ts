@@ -13,6 +13,8 @@ describe('a text of somebody else', () => {
     ['in an address', `https://x.example/?v=${encodeURIComponent(secret)}`],
     ['in base64', bytes.toString('base64')],
     ['in base64 for addresses', bytes.toString('base64url')],
+    ['in base64, with what stood before it', Buffer.from(`Bearer ${secret}`).toString('base64')],
+    ['in base64, between other words', Buffer.from(`a key: ${secret}, of mine`).toString('base64url')],
     ['in hex', bytes.toString('hex')],
     ['in capital hex', bytes.toString('hex').toUpperCase()],
     ['cut at its end', `can't use ${secret.slice(0, 10)}`],
@@ -20,7 +22,12 @@ describe('a text of somebody else', () => {
   ])('loses a secret that is repeated %s', (_how, text) => {
     const told = foreignText(text, { secrets: [secret] });
     expect(told).toContain('[redacted]');
-    for (const form of [secret, bytes.toString('base64'), bytes.toString('hex')]) {
+    const shifted = [1, 2].map((before) =>
+      Buffer.concat([Buffer.alloc(before), bytes])
+        .toString('base64url')
+        .slice(before + 1, -1),
+    );
+    for (const form of [secret, bytes.toString('base64'), ...shifted, bytes.toString('hex')]) {
       for (let at = 0; at + 8 <= form.length; at += 1) expect(told).not.toContain(form.slice(at, at + 8));
     }
   });
