@@ -21,11 +21,12 @@ export class LateShown {
     this.#random = random;
   }
 
-  /** It has just been made. */
-  hide(id: string): void {
+  /** `isNew`: it has just been made. The answer to a repetition hides nothing: what it is about is as old as it is. */
+  hide(id: string, isNew: boolean): void {
     const nowMs = this.#nowMs();
     const fromMs = nowMs + (this.#random.chance(0.4) ? this.#random.between(0, firstShownMs) : 0);
-    this.#hidden.set(id, { fromMs, untilMs: nowMs + this.#random.between(firstShownMs, longestHiddenMs) });
+    const untilMs = nowMs + this.#random.between(firstShownMs, longestHiddenMs);
+    if (isNew) this.#hidden.set(id, { fromMs, untilMs });
   }
 
   /** Its deletion was accepted: who forgets it then has asked for that. */

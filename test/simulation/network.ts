@@ -71,6 +71,8 @@ export class Network {
   /** What the account was like before each of the latest changes. */
   #past: Past[] = [];
   readonly #lateShown: LateShown;
+  /** Ids of what creations have made. */
+  readonly #made = new Set<string>();
   /** Two account reads in a row are never both incomplete: what is new is created when two don't show it. */
   #wasTruncated = false;
 
@@ -216,10 +218,13 @@ export class Network {
     const deletes = exchange.method === 'DELETE' || exchange.body?.action === 'delete';
     const target = idIn(exchange.path);
     if (deletes && target !== undefined && reply?.status === 200) this.#lateShown.reveal(target);
-    if (reply?.status !== 201 || !isCreation(exchange) || !this.#draws('shown-late', exchange)) return;
+    if (reply?.status !== 201 || !isCreation(exchange)) return;
     const { id }: Json = JSON.parse(reply.body);
-    this.#options.scheduler.trace(`${id} is shown late`);
-    this.#lateShown.hide(id);
+    const isNew = !this.#made.has(id);
+    this.#made.add(id);
+    if (!this.#draws('shown-late', exchange)) return;
+    if (isNew) this.#options.scheduler.trace(`${id} is shown late`);
+    this.#lateShown.hide(id, isNew);
   }
 
   /** Whether `kind` hits this exchange. */

@@ -3,7 +3,7 @@
  * the same in the end have to end with the same portrait, whatever happened to them (L10, L12); so has one in which people changed
  * their minds and changed them back (L11).
  */
-import { beaconPrefix, type ObjectKey } from '../../src/resources/index.ts';
+import { beaconPrefix, type Condition, type ObjectKey } from '../../src/resources/index.ts';
 import type { Document } from './documents.ts';
 import type { Json, View } from './watch.ts';
 
@@ -25,11 +25,22 @@ function likeness(view: View, key: ObjectKey, document: Document): object {
   const { status, externalId = '' } = view.disk.record(key) ?? {};
   // Whether nobody has used a service for a while is not to be judged.
   const isService = document.kind === 'ContainerService';
+  const isDoubted = status?.conditions.some(({ reason }) => reason === 'RevisionMoved') === true;
   const conditions = (status?.conditions ?? [])
     .filter(({ type, reason }) => reason !== 'NotApplicable' && !(isService && type === 'Allocated'))
-    .map(({ type, status: is, reason }) => `${type}=${is} ${reason === 'Sleeping' ? 'Running' : reason}`)
+    .map((condition) => asDeclared(condition, isDoubted))
     .sort();
   return { ...remoteLikeness(view, externalId, document), conditions };
+}
+
+/**
+ * Somebody has moved its revision once too often, and what the API hides may be changed: that is told until the document is edited, and sent with
+ * that. Whoever takes the edit back is left without it, as a newcomer is; what is hidden is as it was (L1 compares values).
+ */
+function asDeclared({ type, status, reason }: Condition, isDoubted: boolean): string {
+  if (isDoubted && type === 'Drifted') return 'Drifted=False NoDrift';
+  if (isDoubted && type === 'Synced') return 'Synced=True AsDesired';
+  return `${type}=${status} ${reason === 'Sleeping' ? 'Running' : reason}`;
 }
 
 function remoteLikeness({ plane }: View, id: string, { kind, spec }: Document): object {

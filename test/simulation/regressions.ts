@@ -138,4 +138,16 @@ export const regressions: readonly Regression[] = [
     'cluster',
     'registry-repository-upper-case',
   ),
+  inDialect(
+    'the checker took a price that a life before had written down for unknown, and the world hid again what it had shown',
+    1024,
+    'cluster',
+    plain.name,
+  ),
+  inDialect(
+    'the checker wanted a doubt to be told still that an edit had ended',
+    1003,
+    'cluster',
+    'resources-more',
+  ),
 ];

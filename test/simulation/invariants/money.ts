@@ -6,7 +6,7 @@
  *                  └── an account read begun after the answer shows it with its price ──> over
  *
  * What a request costs is what the provider of the simulation charges (`prices`), whatever the manager believes. A price that this life of the
- * manager was never shown it can't count: one request for it may be under way, which then counts nothing. In a dialect that puts things in
+ * manager was never shown, and no life before it has left to it, it can't count: one request for it may be under way, which then counts nothing. In a dialect that puts things in
  * another way nothing is said of what the manager reads there, and only the balance itself is held against the floor.
  */
 import { providerPrices } from '../plane.ts';
@@ -107,9 +107,12 @@ export const s15Money: Invariant = (view) => {
     return Math.max(Number.NEGATIVE_INFINITY, ...counted.map(({ micros }) => micros));
   };
 
-  const check = ({ key = '', method, path }: Exchange, increase: Increase) => {
+  const check = ({ key = '', method, path, object }: Exchange, increase: Increase) => {
     const others = [...inFlight].filter(([other, each]) => other !== key && !isFree(each, view));
-    const unknown = increase.shapes.filter((shape) => !known.has(shape));
+    const estimate = object && view.disk.intent(object)?.estimate;
+    // Prices are written down: a life may know what it was not shown itself. What it counts itself is counted here, too.
+    const isCounted = estimate !== undefined && estimate.unknown.length === 0;
+    const unknown = isCounted ? [] : increase.shapes.filter((shape) => !known.has(shape));
     const isProbe = unknown.length > 0;
     const rival = others.find(
       ([, each]) => each.isProbe && unknown.some((shape) => each.shapes.includes(shape)),
