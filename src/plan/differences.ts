@@ -1,6 +1,7 @@
 /**
  * Field by field: what is desired against what is observed. Only fields that the spec gives are
- * compared. A field that the API does not return is compared with what was last applied.
+ * compared. A field that the API does not return is compared with what was last applied; of the known fields of a service (§2) image,
+ * command and port are none.
  *
  * Three things are no drift, however the observed value differs:
  *
@@ -23,6 +24,11 @@ export interface Field {
   readonly isAsGood?: (desired: unknown, observed: unknown) => boolean;
   /** Of a field that is fixed at creation, and that the API resolves: how it did. */
   readonly resolved?: Resolved;
+  /**
+   * Where the API hides it and nothing is written down of it, it is sent: the service was found by its mark, and had another document before.
+   * For what can be set again at no cost, and not for what is fixed.
+   */
+  readonly isSentUnknown?: true;
 }
 
 /**
@@ -54,7 +60,8 @@ export function compareFields(
       const { shown, meets = () => false } = field.resolved ?? {};
       const applied = record.applied[name];
       const isKnown = applied === desiredDigest || record.applied[askedFor(name)] === desiredDigest;
-      if (applied !== undefined && !isKnown && !meets(desired)) {
+      const mayDiffer = applied === undefined ? field.isSentUnknown === true : !isKnown;
+      if (mayDiffer && !meets(desired)) {
         differences.push({ path, desired, observed: shown ?? hidden, drift: false, hidden: true });
       }
     } else if (!isInPlace(field, record, digestKey)) {

@@ -19,6 +19,7 @@ export function patchFields(spec: ContainerServiceSpec, service: wire.Service | 
       desired: spec.image,
       observed: service?.image,
       isAsGood: isSameImageText,
+      isSentUnknown: true,
     },
     {
       name: 'command',
@@ -26,8 +27,15 @@ export function patchFields(spec: ContainerServiceSpec, service: wire.Service | 
       desired: spec.command,
       observed: service?.command,
       isAsGood: isSameCommandText,
+      isSentUnknown: true,
     },
-    { name: 'httpPort', path: 'httpPort', desired: spec.httpPort, observed: service?.httpPort },
+    {
+      name: 'httpPort',
+      path: 'httpPort',
+      desired: spec.httpPort,
+      observed: service?.httpPort,
+      isSentUnknown: true,
+    },
   ];
 }
 
@@ -60,7 +68,7 @@ export function sleepField(spec: ContainerServiceSpec, service: wire.Service | u
   const desired = spec.sleepAfterMinutes === undefined ? undefined : spec.sleepAfterMinutes || 'never';
   const shown = service?.sleepAfterMinutes;
   const observed = shown === null || shown === 0 ? 'never' : shown;
-  return { name: 'sleepAfterMinutes', path: 'sleepAfterMinutes', desired, observed };
+  return { name: 'sleepAfterMinutes', path: 'sleepAfterMinutes', desired, observed, isSentUnknown: true };
 }
 
 /**

@@ -485,10 +485,14 @@ describe('an API that shows only id, state and revision', () => {
 
   test('nothing differs as long as the spec is the one that was applied', () => {
     expect(servicePlan({ spec, service: bare })).toEqual({ kind: 'in-sync', differences: [] });
-    expect(servicePlan({ spec, before: 'nothing', service: bare })).toEqual({
-      kind: 'in-sync',
-      differences: [],
-    });
+  });
+
+  test('what can be set again is sent when nothing is known to have been applied', () => {
+    const plan = servicePlan({ spec, before: 'nothing', service: bare });
+    expect([stepsOf(plan), differing(plan)]).toEqual([
+      ['patch-service', 'set-sleep-policy'],
+      ['image', 'command', 'httpPort', 'sleepAfterMinutes'],
+    ]);
   });
 
   test.each([
