@@ -151,11 +151,13 @@ function unitMicros(demand: Demand, prices: UnitPrices): bigint | undefined {
 
 /** Millionths: as exact as anybody writes a number of CPUs. */
 const scale = 1_000_000;
+/** No document asks for more that could be paid; there is no bound on what one may ask for. */
+const most = Number.MAX_VALUE;
 
 /** Of micro-USD, each so many times; rounded up. */
 function sum(parts: readonly (readonly [number, number])[]): bigint {
   const total = parts.reduce(
-    (before, [micros, times]) => before + BigInt(micros) * BigInt(Math.ceil(times * scale)),
+    (before, [micros, times]) => before + BigInt(micros) * BigInt(Math.ceil(Math.min(times * scale, most))),
     0n,
   );
   return (total + BigInt(scale - 1)) / BigInt(scale);

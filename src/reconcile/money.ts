@@ -19,6 +19,7 @@ import type { AccountHandle } from './accounts.ts';
 import type { KindPass } from './kind-pass.ts';
 import { PriceBooks, type PriceMove } from './price-books.ts';
 import { Reservations } from './reservations.ts';
+import { SharedBalances } from './shared-balances.ts';
 import { withCosts } from './step-costs.ts';
 
 export interface MoneyOptions {
@@ -41,6 +42,7 @@ export class Money {
   readonly #options: MoneyOptions;
   readonly books: PriceBooks;
   readonly reservations: Reservations;
+  readonly #balances: SharedBalances;
   /** By account: who waits for money, or for a price. */
   readonly #waiting = new Map<string, Set<ObjectKey>>();
   /** Demands by account of which it was told that nothing shows their price. */
@@ -52,6 +54,7 @@ export class Money {
     this.#options = options;
     this.books = new PriceBooks(options);
     this.reservations = new Reservations(options.store, options.clock.monotonicMs());
+    this.#balances = new SharedBalances(options.store);
   }
 
   /** Why the object has to wait with what costs so much, by the newest balance. */
@@ -61,8 +64,12 @@ export class Money {
     const { name, spec } = handle;
     const cost = this.cost(handle, pricing);
     if (!isIncrease(cost)) return undefined;
-    const awaited = cost.unknown.find((demand) => this.reservations.asks(name, demand, key));
-    const openMicros = this.reservations.openMicros(name, key);
+    this.#balances.saw(handle);
+    const names = [name, ...this.#sharing(name)];
+    const awaited = cost.unknown.find((demand) =>
+      names.some((each) => this.reservations.asks(each, demand, key)),
+    );
+    const openMicros = this.#openMicros(name, key);
     const { minimumBalanceMicros } = spec;
     return increaseGate(
       name,
@@ -91,7 +98,7 @@ export class Money {
     const micros = [own, ...unreserved].reduce((sum, cost) => sum + increaseMicros(cost), 0n);
     const { balanceMicros } = informer;
     const { minimumBalanceMicros } = spec;
-    const openMicros = reservations.openMicros(name, key);
+    const openMicros = this.#openMicros(name, key);
     const increase = { micros, openMicros, awaited: undefined };
     return increaseGate(name, { balanceMicros, minimumBalanceMicros }, increase);
   }
@@ -100,6 +107,18 @@ export class Money {
   replacementCost(handle: AccountHandle, kind: KindPass, step: Step): Cost | undefined {
     const pricing = kind.roomFor?.(step);
     return pricing && this.cost(handle, pricing);
+  }
+
+  /** Other Accounts that have something open, and draw on the same balance. */
+  #sharing(name: string): string[] {
+    return this.#balances.others(name, this.reservations.accounts());
+  }
+
+  #openMicros(name: string, except?: ObjectKey): bigint {
+    return this.#sharing(name).reduce(
+      (sum, other) => sum + this.reservations.openMicros(other),
+      this.reservations.openMicros(name, except),
+    );
   }
 
   cost(handle: AccountHandle, pricing: Pricing): Cost {
@@ -165,10 +184,11 @@ export class Money {
   /** Whether there is more to spend than before, or a price is known that was waited for. */
   observe(handle: AccountHandle, change: SnapshotChange): boolean {
     const { name } = handle;
+    this.#balances.saw(handle);
     const moved = this.books.observe(handle, change);
     const ended = this.reservations.observe(name, change.snapshot, this.#options.clock.monotonicMs());
     const balance = change.snapshot.balanceMicros ?? 0;
-    const left = BigInt(Math.floor(balance)) - this.reservations.openMicros(name);
+    const left = BigInt(Math.floor(balance)) - this.#openMicros(name);
     const before = this.#left.get(name);
     this.#left.set(name, left);
     for (const move of moved) this.#tell(name, { reason: 'PriceMoved', message: moveText(move) });

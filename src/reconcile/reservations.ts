@@ -9,14 +9,14 @@
  *                                          ── settled in a state, and no price shown ──> (none), and the book learns that
  *                                          ── absent for certain, or taken back ──> (none)
  *
- * All objects of an account share the sum: two workers can't pass the same gap. A process that starts has what the newest intents of the
+ * All objects of an account share the sum: two workers can't pass the same gap. So do all Accounts that draw on one balance (shared-balances.ts). A process that starts has what the newest intents of the
  * objects say: those that are open, and those that were applied, of which its first read tells whether they show.
  *
  * Whatever goes wrong at the provider (it never shows what it made, or never a price), an answered request is given up after `patienceMs`.
  */
 import type { wire } from '../api/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
-import { increaseMicros, priceOf, type Cost } from '../plan/index.ts';
+import { clampedMicros, increaseMicros, priceOf, type Cost } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { Intent, IntentEstimate, ObjectRecord, StateStore } from '../state/index.ts';
 
@@ -77,7 +77,7 @@ export class Reservations {
     const { basis, unknown } = cost;
     const isPromised = of !== undefined && known?.isPromised === true;
     this.#put({ key, account, micros, basis, unknown, of, heardAtMs: undefined, before, isPromised });
-    return { estimateMicros: Number(micros), basis, unknown, ...(of ? { of } : {}) };
+    return { estimateMicros: clampedMicros(micros), basis, unknown, ...(of ? { of } : {}) };
   }
 
   /** Room for a creation that follows a deletion which is still to be asked for; nothing where the object has a reservation. */
@@ -102,7 +102,7 @@ export class Reservations {
     const before = this.#of(key);
     if (!before || before.of === 'creation-to-follow') return undefined;
     const { micros, basis, unknown } = before;
-    return { estimateMicros: Number(micros), basis, unknown, of: 'earlier' };
+    return { estimateMicros: clampedMicros(micros), basis, unknown, of: 'earlier' };
   }
 
   /** It has happened; from then on a snapshot may show it. */
@@ -152,6 +152,12 @@ export class Reservations {
     if (own.of === 'creation-to-follow') return sum - this.#roomMicros(account);
     const isAsked = own.heardAtMs === undefined;
     return isAsked ? sum - own.micros + (own.before?.micros ?? 0n) : sum;
+  }
+
+  /** Those that have something open. */
+  accounts(): Iterable<string> {
+    this.#rebuild();
+    return [...this.#open].filter(([, open]) => open.size > 0).map(([account]) => account);
   }
 
   #roomMicros(account: string): bigint {

@@ -37,6 +37,15 @@ const told = (demand: Demand, given: PriceBook, place: Parameters<typeof estimat
   return `${micros} ${basis}`;
 };
 
+test.each([1e308, Number.MAX_VALUE, 2 ** 60])('of %d CPUs there is a price, which nobody can pay', (cpu) => {
+  const { micros } = estimate(
+    { compute: { gpuCount: 0, cpu, memoryGb: 1 } },
+    europe,
+    book({ declared: [declared] }),
+  );
+  expect(micros > BigInt(Number.MAX_SAFE_INTEGER)).toBe(true);
+});
+
 describe('the basis of a price', () => {
   test('is what was seen, then what is declared, then what the catalog shows', () => {
     expect(told(gpu, book({ observed: [seen()], declared: [declared], catalog }))).toBe('1940000 observed');
