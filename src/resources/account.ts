@@ -34,9 +34,16 @@ export function baseAddressProblem(url: string, insecure: boolean): string | und
   return undefined;
 }
 
-/** The same in CEL, a little stricter where the parser is generous. */
+/**
+ * The same in CEL, a little stricter where the parser is generous. What no pattern can say is left to the process, which holds
+ * the object: numbers that are no IP address, ports above 65535, what is no punycode.
+ */
 const addressRules = [
-  { message: problems.noAddress, rule: `self.url.matches('^[A-Za-z][A-Za-z0-9+.-]*://[^ /?#]')` },
+  {
+    message: problems.noAddress,
+    // User names and other schemes have rules of their own.
+    rule: String.raw`self.url.matches('^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?([A-Za-z0-9._-]|[^\\x00-\\x7F])+(:[0-9]{0,5})?([/?#]|$)') || self.url.matches('^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?\\[[0-9A-Fa-f:.]+\\](:[0-9]{0,5})?([/?#]|$)')`,
+  },
   { message: problems.otherScheme, rule: `!self.url.contains('://') || self.url.matches('^(?i:https?)://')` },
   { message: problems.user, rule: `!self.url.matches('^[^/]*//[^/?#]*@')` },
   { message: problems.query, rule: `!self.url.contains('?') && !self.url.contains('#')` },

@@ -5,11 +5,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { systemClock } from '../../../src/base/index.ts';
 import { connect } from '../../../src/kubernetes/connect.ts';
-import type { KubernetesApi, ResourceType } from '../../../src/kubernetes/index.ts';
+import { KubernetesError, type KubernetesApi, type ResourceType } from '../../../src/kubernetes/index.ts';
+import { managedKinds, resourceTypes } from '../../../src/resources/index.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 import { KubernetesServer } from '../../support/kubernetes/server.ts';
 import type { Json } from './fleet.ts';
@@ -82,6 +84,22 @@ async function applyDefinitions(api: KubernetesApi): Promise<void> {
   for (const body of await ours) {
     const target = { type: definitions, namespace: undefined, name: body.metadata.name };
     await api.patch(target, { kind: 'apply', body, force: true });
+  }
+  await Promise.all(managedKinds.map((kind) => untilServed(api, resourceTypes[kind])));
+}
+
+/** A real server serves a kind a moment after its definition, and not while the definition is changed. */
+async function untilServed(api: KubernetesApi, type: ResourceType): Promise<void> {
+  const untilMs = Date.now() + 30_000;
+  for (;;) {
+    try {
+      await api.list(type, { limit: 1 });
+      return;
+    } catch (error) {
+      const isSoon = error instanceof KubernetesError && [404, 429].includes(error.status ?? 0);
+      if (!isSoon || Date.now() > untilMs) throw error;
+      await delay(100);
+    }
   }
 }
 
