@@ -24,6 +24,7 @@ import {
   type Fields,
   type Reading,
 } from './reading.ts';
+import { failureIn, moreIn, withoutDoubles } from './whole-lists.ts';
 import * as wire from './wire.ts';
 
 export interface Reader<Value> {
@@ -86,16 +87,16 @@ function unwrapped(body: unknown, wrappers: readonly string[], member: string): 
 function listOf<Item>(kind: Kind, raw: unknown, reading: Reading): wire.Shown<Item> | undefined {
   if (raw === null) return { items: [], unidentified: [] };
   if (!Array.isArray(raw)) return undefined;
-  const items: Item[] = [];
+  const items: (Fields & { readonly id: string })[] = [];
   const unidentified: wire.Unidentified<Item>[] = [];
   for (const entry of raw as unknown[]) {
     const fields = isObject(entry) ? spread(kind, entry) : {};
     const value = readFields(kind.resource, fields, kind.fields, reading);
     const id = kind.identify(fields['id'], reading);
     if (id === undefined) unidentified.push(withoutId(kind, entry, value, reading));
-    else items.push({ ...value, id } as unknown as Item);
+    else items.push({ ...value, id });
   }
-  return { items, unidentified };
+  return { items: withoutDoubles(kind.resource, items, reading) as unknown as Item[], unidentified };
 }
 
 function withoutId<Item>(
@@ -115,10 +116,32 @@ function withoutId<Item>(
 function list<Item>(member: string, kind: Kind): Reader<wire.Shown<Item>> {
   return {
     read(body, reading) {
+      const failure = failureIn(body);
+      if (failure !== undefined) return new Misread('error', 'none in a 2xx', failure, reading);
       const raw = Array.isArray(body) ? body : isObject(body) ? body[member] : undefined;
-      return listOf<Item>(kind, raw, reading) ?? new Misread(member, 'a list', raw, reading);
+      const shown = listOf<Item>(kind, raw, reading);
+      if (!shown) return new Misread(member, 'a list', raw, reading);
+      const more = moreIn(body);
+      if (more === undefined) return shown;
+      return {
+        ...shown,
+        unidentified: [...shown.unidentified, furtherPage(kind, more, body as Fields, reading)],
+      };
     },
   };
+}
+
+/** What is not shown, as an entry of which nothing is known. */
+function furtherPage<Item>(
+  { resource }: Pick<Kind, 'resource'>,
+  member: string,
+  body: Fields,
+  reading: Reading,
+): wire.Unidentified<Item> {
+  const rule = { expected: 'a whole list, without further pages (§4)', decides: true } as const;
+  const problem = problemOf(member, body[member] ?? 'a further page', rule, reading.secrets);
+  reading.note(resource, problem);
+  return { id: undefined, unreadable: [problem] } as unknown as wire.Unidentified<Item>;
 }
 
 /** Entries of what only informs: those that can't be read are left out. */
@@ -195,6 +218,8 @@ export const account: Reader<wire.Account> = {
   read(body, reading) {
     const raw = unwrapped(body, ['account'], 'services');
     if (!raw) return new Misread('the body', 'an account', body, reading);
+    const failure = failureIn(body) ?? failureIn(raw);
+    if (failure !== undefined) return new Misread('error', 'none in a 2xx', failure, reading);
     const services = listOf<wire.Service>(kinds.service, raw['services'], reading);
     const volumes = listOf<wire.Volume>(kinds.volume, raw['volumes'], reading);
     // An answer that lacks a list is cut, or none of this endpoint.
@@ -218,9 +243,13 @@ export const account: Reader<wire.Account> = {
     if (!ledger && raw['ledger'] !== undefined) lacking('ledger', 'a list', false);
     const balanceMicros = form.micros(raw['balanceMicros']);
     if (balanceMicros === undefined) lacking('balanceMicros', 'micro-USD (§2)', true);
+    // More than a hundred entries of the ledger are not shown (§2): a page of it is no page of the others.
+    const more = (ledger?.length ?? 0) < longestLedger ? (moreIn(raw) ?? moreIn(body)) : undefined;
+    const further =
+      more === undefined ? [] : [furtherPage<never>({ resource: 'account' }, more, raw, reading)];
     const [shownServices, shownVolumes] = [
-      services?.unidentified ?? lacking('services', 'a list', true),
-      volumes?.unidentified ?? lacking('volumes', 'a list', true),
+      [...(services?.unidentified ?? lacking('services', 'a list', true)), ...further],
+      [...(volumes?.unidentified ?? lacking('volumes', 'a list', true)), ...further],
     ];
     return {
       balanceMicros,
@@ -234,6 +263,9 @@ export const account: Reader<wire.Account> = {
   },
 };
 
+/** §2. */
+const longestLedger = 100;
+
 /** A constant of the contract (§2), so that it may go without saying. */
 function currencyOf(value: unknown): string {
   if (value === undefined || value === null) return 'USD';
@@ -242,9 +274,13 @@ function currencyOf(value: unknown): string {
 
 export const activities: Reader<readonly wire.Activity[]> = {
   read(body, reading) {
+    const failure = failureIn(body);
+    if (failure !== undefined) return new Misread('error', 'none in a 2xx', failure, reading);
     const raw = Array.isArray(body) ? body : isObject(body) ? body['activities'] : undefined;
     if (raw === null) return [];
     if (!Array.isArray(raw)) return new Misread('activities', 'a list', raw, reading);
+    const more = raw.length === 0 ? moreIn(body) : undefined;
+    if (more !== undefined) return new Misread(more, 'a whole list', 'a further page', reading);
     // The fields of an entry are not shown (§4 "Gaps"): any entry protects, whatever it looks like.
     return raw.map((entry: unknown) => {
       const fields = isObject(entry) ? entry : typeof entry === 'string' ? { id: entry } : {};

@@ -128,11 +128,11 @@ describe('an answer that is made to fill the memory', () => {
 
   test('that is large, and no more, is read', async () => {
     const service = {
-      id: '00000000-0000-4000-8000-000000000000',
       resources: { gpuCount: 0, cpu: 1, memoryGb: 1 },
     };
-    const services = Array.from({ length: 10_000 }, () => ({
+    const services = Array.from({ length: 10_000 }, (_, index) => ({
       ...service,
+      id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
       environmentNames: ['A'],
       command: ['b'],
     }));

@@ -411,7 +411,7 @@ test('templates and registries are read tolerantly: odd ids, unknown fields, lin
   });
   const registries = [
     { id, linkedServices: [id, { id, usesCurrentCredentials: true }], rotatedAt: '2026-01-01' },
-    { id, repository: 'ghcr.io/acme/web' },
+    { id: id.replace(/.$/, 'f'), repository: 'ghcr.io/acme/web' },
   ];
   expect(await outcomeOf(200, { registries }, reads.registries)).toMatchObject({
     value: { items: registries, unidentified: [] },
