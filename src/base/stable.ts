@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, scryptSync } from 'node:crypto';
 
 /**
  * JSON with sorted object keys and without undefined members: equal values give equal text, whatever
@@ -62,4 +62,21 @@ export function digestKey(key: Buffer): DigestKey {
     digest: (value) => hmac(`value:${stableJson(value) ?? 'undefined'}`).slice(0, 16),
     sign: (value) => hmac(`signed:${stableJson(value) ?? 'undefined'}`),
   };
+}
+
+/** The bytes of a digest key made of a random text that a person supplies. */
+export function suppliedKeyBytes(text: string): Buffer {
+  return createHmac('sha256', 'fleetkeeper digest key').update(text).digest();
+}
+
+/**
+ * The bytes of a digest key made of credentials, and of a public name that keeps keys apart. Marks at the provider hold digests of the
+ * key, so a guess at a credential can be checked against them: each guess costs as much as scrypt does (some 50 ms).
+ */
+export function credentialKeyBytes(credentials: readonly string[], name: string): Buffer {
+  return scryptSync(stableJson(credentials), `fleetkeeper digest key of ${name}`, 32, {
+    N: 2 ** 14,
+    r: 8,
+    p: 1,
+  });
 }

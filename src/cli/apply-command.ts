@@ -9,12 +9,12 @@ import { lockState, openState, readState, type ObjectRecord, type StateStore } f
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { isCluster, refuseForeignFlags } from './cluster.ts';
 import { complain, exitCodes, print, type Context } from './context.ts';
+import { fleetIdentity } from './digest-key.ts';
 import { lookAtFleet, problemLines, type FleetLook } from './fleet-plan.ts';
 import {
   acceptIdentityOption,
   acceptance,
   outputOption,
-  ownerChoice,
   parseDuration,
   sameFleetFlags,
   stateFile,
@@ -79,7 +79,8 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
     start: async () => snapshot,
     stop: async () => undefined,
   };
-  const store = readState(file, context.random, ownerChoice(flags));
+  const owner = await fleetIdentity(context, flags, file);
+  const store = readState(file, context.random, owner);
   const timeout = Math.min(flags.timeout, 60_000);
   const look = await lookAtFleet(context, { ...flags, timeout }, { source, store });
   for (const line of problemLines(look.snapshot)) complain(context, line);
@@ -89,7 +90,7 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
   if (flags.output === 'text')
     print(context, renderPlan(look.plan, palette(context.stdout, context.environment)));
   if (!(await consented(context, flags, look))) return exitCodes.failed;
-  const state = openState(file, context.random, ownerChoice(flags));
+  const state = openState(file, context.random, owner);
   try {
     const converged = await converge(context, flags, source, state.store);
     const outcome = converged === 'ready' ? stillReady(state.store) : converged;

@@ -39,8 +39,17 @@ export async function connectCluster(
 }
 
 /** Flags that mean nothing without a cluster, or nothing in one. */
-export function refuseForeignFlags(source: string, flags: ClusterFlags & { readonly state?: string }): void {
+export function refuseForeignFlags(
+  source: string,
+  flags: ClusterFlags & { readonly state?: string; readonly digestKeyFile?: string },
+): void {
   if (isCluster(source)) {
+    if (flags.digestKeyFile !== undefined) {
+      throw new UserError(
+        '--digest-key-file is for folders',
+        'in a cluster the key lies in the Secret fleetkeeper-state: leave it out',
+      );
+    }
     if (flags.state === undefined) return;
     throw new UserError('--state is for folders', 'in a cluster the state lies in the objects: leave it out');
   }

@@ -13,12 +13,14 @@ import { createMetrics } from '../telemetry/index.ts';
 import { withClusterFlags, type ClusterFlags } from './cluster.ts';
 import type { Context } from './context.ts';
 import { lookOnce } from './fleet-access.ts';
+import { digestKeyOption } from './options.ts';
 import { environmentAccount } from './source.ts';
 
 export interface ConnectionFlags extends ClusterFlags {
   readonly source?: string;
   readonly state?: string;
   readonly owner?: string;
+  readonly digestKeyFile?: string;
   readonly account?: string;
   readonly namespace: string;
 }
@@ -28,6 +30,7 @@ export function withConnectionFlags(command: Command): Command {
     .option('--source <dir>', 'folder (or file), or `kubernetes`, whose Accounts, objects and state are used')
     .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
     .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
+    .addOption(digestKeyOption())
     .option('--account <name>', 'the Account; without a folder the one of FLEETKEEPER_API_URL')
     .addOption(new Option('--namespace <name>', 'of the Account and the objects').default('default'));
 }

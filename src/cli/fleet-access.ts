@@ -7,7 +7,8 @@ import { ClusterStore, readClusterIdentity, readState, type StateStore } from '.
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { connectCluster, isCluster, refuseForeignFlags, type ClusterFlags } from './cluster.ts';
 import type { Context } from './context.ts';
-import { ownerChoice, stateFile } from './options.ts';
+import { fleetIdentity } from './digest-key.ts';
+import { stateFile } from './options.ts';
 import { openSource } from './source.ts';
 
 /** A cluster that can't be listed within that time is told as an error. */
@@ -17,6 +18,7 @@ export interface FleetFlagsOf extends ClusterFlags {
   readonly source: string;
   readonly state?: string;
   readonly owner?: string;
+  readonly digestKeyFile?: string;
 }
 
 export interface FleetAccess {
@@ -31,9 +33,10 @@ export interface FleetAccess {
 export async function readFleet(context: Context, flags: FleetFlagsOf): Promise<FleetAccess> {
   refuseForeignFlags(flags.source, flags);
   if (isCluster(flags.source)) return readCluster(context, flags);
+  const file = stateFile(flags);
   return {
     source: openSource(flags, context, false),
-    store: readState(stateFile(flags), context.random, ownerChoice(flags)),
+    store: readState(file, context.random, await fleetIdentity(context, flags, file)),
     close: async () => undefined,
   };
 }

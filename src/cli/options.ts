@@ -12,6 +12,7 @@ export interface FleetFlags extends ClusterFlags {
   readonly source: string;
   readonly state?: string;
   readonly owner?: string;
+  readonly digestKeyFile?: string;
   readonly acceptIdentity?: string;
   readonly logLevel: LogLevel;
 }
@@ -21,7 +22,15 @@ export function withFleetFlags(command: Command, defaultLevel: LogLevel): Comman
     .requiredOption('--source <dir>', 'folder (or file) of YAML documents, or `kubernetes`')
     .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
     .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
+    .addOption(digestKeyOption())
     .addOption(logLevelOption(defaultLevel));
+}
+
+export function digestKeyOption(): Option {
+  return new Option(
+    '--digest-key-file <file>',
+    'secret key of the digests in marks, for runs without a state file; default FLEETKEEPER_DIGEST_KEY or FLEETKEEPER_DIGEST_KEY_FILE',
+  );
 }
 
 /** For commands that use the API. */

@@ -9,7 +9,6 @@ import { untilStopped, type Context } from './context.ts';
 import {
   acceptIdentityOption,
   acceptance,
-  ownerChoice,
   parseAddress,
   parseDuration,
   sameFleetFlags,
@@ -17,6 +16,7 @@ import {
   withFleetFlags,
   type FleetFlags,
 } from './options.ts';
+import { fleetIdentity } from './digest-key.ts';
 import { serve } from './health.ts';
 import { environmentAccount, openSource } from './source.ts';
 import { version } from './version.ts';
@@ -78,7 +78,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   metrics.buildInfo.set({ version }, 1);
   collectProcessMetrics(metrics.registry);
   const source = openSource(flags, context, true);
-  const state = openState(file, random, ownerChoice(flags));
+  const state = openState(file, random, await fleetIdentity(context, flags, file));
   const manager = new Manager({
     source,
     store: state.store,

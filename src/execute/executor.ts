@@ -8,9 +8,10 @@
  *                             | outdated (and then another request, with another revision and key)
  *
  * One key per intent. A request that was not sent, or was shown not to have been applied, is repeated with the
- * key and the bytes it had; a request with another body gets another key.
+ * key and the bytes it had; a request with another body gets another key. New keys are random; those of creations of a state
+ * that shares its digest key are derived (creation-keys.ts).
  */
-import type { ControlApi, Outcome } from '../api/index.ts';
+import type { ControlApi, Outcome, RefusalMeaning } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
 import { invariant, type Clock, type Random } from '../base/index.ts';
 import {
@@ -30,6 +31,7 @@ import {
 } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { confirm, fieldsSent } from './confirmation.ts';
+import { creationKey, hasDerivedKey } from './creation-keys.ts';
 import { bodyDigest, fingerprint, send, type Receipt } from './requests.ts';
 import { nextScarcity } from './scarcity.ts';
 
@@ -48,6 +50,8 @@ export interface Target {
   /** What is to be remembered of the desired fields once they are applied. */
   readonly digests: Readonly<Record<string, string>>;
   readonly restartToken: string | undefined;
+  /** `namespace/name`. */
+  readonly account?: string | undefined;
   /** Of the credential that the request is sent with. */
   readonly keyDigest?: string | undefined;
   /** What the request adds to the cost of an hour. */
@@ -89,7 +93,7 @@ export async function execute(
   /** Asked when its turn has come, which may be an hour later (`Retry-After`). */
   isStillPlanned: () => boolean,
 ): Promise<Outcome<Receipt>> {
-  const { store, clock, random, logger, metrics } = options;
+  const { store, clock, logger, metrics } = options;
   const { action } = step;
   const digest = bodyDigest(action, store.digestKey);
   const { key } = target.record;
@@ -100,7 +104,7 @@ export async function execute(
     (previous.outcome === 'not-sent' || previous.outcome === 'not-applied') &&
     previous.bodyDigest === digest;
   const intent: Intent = {
-    idempotencyKey: repeats ? previous.idempotencyKey : random.uuid(),
+    idempotencyKey: repeats ? previous.idempotencyKey : newKey(options, action, target),
     object: key,
     action: action.do,
     targetId: 'id' in action ? action.id : undefined,
@@ -135,7 +139,7 @@ export async function execute(
     finishedAt: clock.wallMs(),
     note: noteOf(outcome),
   };
-  const learned = recordOutcome(options, intended, step, target, outcome);
+  const learned = recordOutcome(options, intended, step, target, outcome, intent.idempotencyKey);
   metrics.mutations.inc({ action: action.do, outcome: outcome.kind });
   logger[outcome.kind === 'applied' ? 'info' : 'warn'](
     {
@@ -153,6 +157,13 @@ export async function execute(
   // In a cluster the object may have gone meanwhile, and another one have its name: the answer is about neither.
   if (now?.uid === learned.uid) await store.saveIntent(finished, withEngineFields(now, learned));
   return outcome;
+}
+
+function newKey({ store, random }: ExecutorOptions, action: Action, target: Target): string {
+  const { record, account, keyDigest } = target;
+  const pin = account === undefined ? undefined : store.identityPin(account);
+  const identity = pin?.id ?? pin?.emailDigest ?? keyDigest;
+  return creationKey(store, record, action, identity) ?? random.uuid();
 }
 
 /** While a request waits for its turn the document may be edited, taken out, or put back, and be another object's. */
@@ -224,6 +235,7 @@ function recordOutcome(
   step: Step,
   target: Target,
   outcome: Outcome<Receipt>,
+  idempotencyKey: string,
 ): ObjectRecord {
   const { action } = step;
   const mark = fingerprint(action, store.digestKey);
@@ -233,6 +245,7 @@ function recordOutcome(
     // It did not happen: what was written down for the case that it does is taken back.
     return {
       ...target.record,
+      ...(hasDerivedKey(store, action.do) ? afterRefusal(idempotencyKey, meaning) : {}),
       refusal: {
         fingerprint: mark,
         generation: record.generation,
@@ -271,6 +284,12 @@ function recordOutcome(
         }
       : {}),
   };
+}
+
+/** A key that the API says it has seen may be that of another process: what that one asked for may still appear. */
+function afterRefusal(idempotencyKey: string, meaning: RefusalMeaning): Partial<ObjectRecord> {
+  const isSeen = meaning === 'KeyConflict';
+  return { refusedKey: idempotencyKey, ...(isSeen ? { creationInDoubt: { idempotencyKey } } : {}) };
 }
 
 /** The record after `action` is known to have been applied, whether the API said so or evidence did. */

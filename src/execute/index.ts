@@ -1,3 +1,4 @@
+export { hasDerivedKey } from './creation-keys.ts';
 export * from './executor.ts';
 export * from './refusals.ts';
 export * from './requests.ts';

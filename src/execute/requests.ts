@@ -72,11 +72,16 @@ async function deleteVolume(api: ControlApi, id: string, idempotencyKey: string)
 type ActionOf<Name extends Action['do']> = Extract<Action, { do: Name }>;
 
 function serviceBody({ body, environment }: ActionOf<'create-service'>): wire.ServiceCreate {
-  return { ...body, environment: { ...environment.reveal() } };
+  return { ...body, environment: inOrder(environment.reveal()) };
 }
 
 function patchBody({ patch, environment }: ActionOf<'patch-service'>): wire.ServicePatch {
-  return environment ? { ...patch, environment: { ...environment.reveal() } } : patch;
+  return environment ? { ...patch, environment: inOrder(environment.reveal()) } : patch;
+}
+
+/** By name: documents that list the same variables in another order make the same bytes. */
+function inOrder(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 function updateBody({ revision, name, sizeGb }: ActionOf<'update-volume'>): wire.VolumeUpdate {
@@ -104,7 +109,8 @@ export function fingerprint(action: Action, digestKey: DigestKey): string {
   return digestKey.digest({ ...plain(action), revision: 0 });
 }
 
-function plain(action: Action): object {
+/** All that is sent, in the clear. */
+export function plain(action: Action): object {
   if ('credentials' in action) return { ...action, credentials: action.credentials.reveal() };
   return 'environment' in action ? { ...action, environment: action.environment?.reveal() } : action;
 }

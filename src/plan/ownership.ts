@@ -16,7 +16,7 @@
  *
  * A registry has room for no mark; its repository is unique in its account, and it is known by that.
  */
-import { digestOf, type DigestKey, type Sensitive } from '../base/index.ts';
+import { digestOf, uuidOf, type DigestKey, type Sensitive } from '../base/index.ts';
 import { beaconPrefix, volumeMarkLength } from '../resources/index.ts';
 
 export interface Owner {
@@ -31,14 +31,7 @@ export function ownerId(ownerName: string): string {
 
 /** The uid of an object of a folder: the same again when the state file was lost. */
 export function derivedUid(ownerName: string, key: string): string {
-  const hex = digestOf(`uid:${ownerName}:${key}`);
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-');
+  return uuidOf(digestOf(`uid:${ownerName}:${key}`));
 }
 
 export interface Beacon {

@@ -14,6 +14,8 @@
  *              ├── `visibilitySeconds` over, or an operator resolves it ──> it did not happen
  *              └── they are over, and something may carry our mark without showing it ──> an operator has to resolve it
  *
+ * In doubt is a creation, too, whose derived key the API has refused as one that it had seen (execute/creation-keys.ts).
+ *
  * While a creation is in doubt no other key is used for its object, and the object is not forgotten; with `deletionPolicy: Retain` it is
  * forgotten when `visibilitySeconds` are over. The refusal of a repetition says nothing of the first request.
  *
@@ -146,6 +148,9 @@ export class Creations {
       });
     } else if (intent.outcome === 'refused') {
       this.#sent.delete(key);
+      // Its key had been seen before, so somebody has used it until now.
+      if (record.creationInDoubt && record.refusedKey === intent.idempotencyKey)
+        this.#unknownSinceMs.set(key, nowMs);
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { describeOutcome, meaningOf, type Outcome, type Refused } from '../api/index.ts';
 import { backoffMs, type Clock, type Random } from '../base/index.ts';
-import { classifyRefusal, fingerprint, stillScarce, type Receipt } from '../execute/index.ts';
+import { classifyRefusal, fingerprint, hasDerivedKey, stillScarce, type Receipt } from '../execute/index.ts';
 import {
   concernsCatalog,
   freshnessGate,
@@ -95,7 +95,10 @@ export class Obstacles {
     const scarce = this.#scarce(record, step);
     if (scarce) return scarce;
     if (refusal?.fingerprint === mark) {
-      const verdict = classifyRefusal({ meaning: meaningOf(refusal, rules) });
+      const verdict = classifyRefusal(
+        { meaning: meaningOf(refusal, rules) },
+        hasDerivedKey(store, step.action.do),
+      );
       const over =
         verdict.kind === 'wait' ||
         isOfAnotherKey(verdict.reason, refusal, keyDigest) ||
@@ -154,7 +157,7 @@ export class Obstacles {
     const message = `${plan.step.action.do} ${describeOutcome(outcome)}`;
     const verdict =
       outcome.kind === 'refused'
-        ? classifyRefusal(outcome)
+        ? classifyRefusal(outcome, hasDerivedKey(store, plan.step.action.do))
         : { kind: 'wait' as const, reason: 'NotSent', backoff: { firstMs: 500, longestMs: 60_000 } };
     if (verdict.kind === 'hold') return holdFor(verdict.reason, message, rest);
     const before = this.#met.get(key);

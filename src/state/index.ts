@@ -1,5 +1,6 @@
 export * from './identity-pin.ts';
 export * from './lock.ts';
+export type { OwnerChoice, SharedKey } from './owner-choice.ts';
 export * from './prices.ts';
 export * from './records.ts';
 export { leaveResolution } from './resolutions.ts';

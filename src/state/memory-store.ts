@@ -5,10 +5,21 @@ import type { IdentityPin } from './identity-pin.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, ObjectRecord, Resolution, StateStore } from './records.ts';
 
+/** By what a state marks what it owns. */
+export interface StateIdentity {
+  readonly digestKey: DigestKey;
+  readonly ownerName: string;
+  readonly ownerConfirmed?: boolean;
+  readonly isKeyShared?: boolean;
+  readonly epoch?: string | undefined;
+}
+
 export class MemoryStore implements StateStore {
   readonly digestKey: DigestKey;
   readonly ownerName: string;
   readonly ownerConfirmed: boolean;
+  readonly isKeyShared: boolean;
+  #epoch: string | undefined;
   readonly #records: Map<ObjectKey, ObjectRecord>;
   readonly #intents: Map<ObjectKey, Intent>;
   readonly #byExternalId = new Map<string, ObjectKey>();
@@ -17,7 +28,7 @@ export class MemoryStore implements StateStore {
 
   /** `intents`: the newest one of each object. */
   constructor(
-    identity: { digestKey: DigestKey; ownerName: string; ownerConfirmed?: boolean },
+    identity: StateIdentity,
     records: readonly ObjectRecord[],
     intents: readonly Intent[],
     pins: ReadonlyMap<string, IdentityPin> = new Map(),
@@ -28,9 +39,15 @@ export class MemoryStore implements StateStore {
     this.digestKey = identity.digestKey;
     this.ownerName = identity.ownerName;
     this.ownerConfirmed = identity.ownerConfirmed ?? false;
+    this.isKeyShared = identity.isKeyShared ?? false;
+    this.#epoch = identity.epoch;
     this.#records = new Map(records.map((record) => [record.key, withCanonicalIds(record)]));
     this.#intents = new Map(intents.map((intent) => [intent.object, intent]));
     for (const record of this.#records.values()) this.#index(record);
+  }
+
+  get epoch(): string | undefined {
+    return this.#epoch;
   }
 
   records(): Iterable<ObjectRecord> {
@@ -76,6 +93,7 @@ export class MemoryStore implements StateStore {
   }
 
   async remove(key: ObjectKey): Promise<void> {
+    if (this.isKeyShared) this.keepEpoch(this.epochWithout(key));
     this.drop(key);
   }
 
@@ -112,6 +130,19 @@ export class MemoryStore implements StateStore {
     this.#unindex(key, this.#records.get(key)?.externalId);
     this.#records.delete(key);
     this.#intents.delete(key);
+  }
+
+  /** The epoch that begins when the object is forgotten. */
+  protected epochWithout(key: ObjectKey): string {
+    const forgotten = [
+      this.#records.get(key)?.externalId ?? null,
+      this.#intents.get(key)?.idempotencyKey ?? null,
+    ];
+    return this.digestKey.digest({ after: this.#epoch ?? null, key, forgotten });
+  }
+
+  protected keepEpoch(epoch: string | undefined): void {
+    this.#epoch = epoch;
   }
 
   protected keepPin(account: string, pin: IdentityPin | undefined): void {

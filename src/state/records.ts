@@ -67,6 +67,8 @@ export interface ObjectRecord {
    * carries our mark, when the creation is answered, when the Account's `visibilitySeconds` are over, or when a person resolves it.
    */
   readonly creationInDoubt: { readonly idempotencyKey: string } | undefined;
+  /** The Idempotency-Key of the last creation that was refused: its answer may be kept, so the next key has to be another one (execute/creation-keys.ts). */
+  readonly refusedKey: string | undefined;
   /** Why we paused it ourselves; whoever sees it paused then must not take it for somebody else's doing. */
   readonly pausedFor: 'VolumeExpansion' | undefined;
   /** The independent volume that was made with the service, and has no object of its own. */
@@ -121,6 +123,7 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
     distrusted: undefined,
     deletedByUs: false,
     creationInDoubt: undefined,
+    refusedKey: undefined,
     pausedFor: undefined,
     madeVolumeId: undefined,
     remediation: undefined,
@@ -299,6 +302,10 @@ export interface StateStore {
   readonly ownerConfirmed: boolean;
   /** Digests made with this key are comparable with those stored here. */
   readonly digestKey: DigestKey;
+  /** Other states may have the same owner and digest key: the same creation has the same Idempotency-Key in all of them. */
+  readonly isKeyShared: boolean;
+  /** Of a state that shares its key: another one after each object that it has forgotten. */
+  readonly epoch: string | undefined;
   records(): Iterable<ObjectRecord>;
   record(key: ObjectKey): ObjectRecord | undefined;
   /** The object that stands for a service or volume with this id. */

@@ -19,6 +19,7 @@ import {
 } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { MemoryStore } from './memory-store.ts';
+import { keyBytes, type OwnerChoice } from './owner-choice.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { readRecord } from './records.ts';
 import { dropResolution, findResolution } from './resolutions.ts';
@@ -60,14 +61,6 @@ export interface OpenState {
   close(): void;
 }
 
-/** Under which name a state marks what it owns: the first one it was given stays. */
-export interface OwnerChoice {
-  /** For a new state. */
-  readonly default: string;
-  /** Asked for by name; it must be the one that the state has. */
-  readonly explicit: string | undefined;
-}
-
 /** Opens the state file for its one writer, creating it if need be. */
 export function openState(
   file: string,
@@ -106,7 +99,11 @@ function prepare(database: Sqlite, random: Random, owner: OwnerChoice): void {
       database.run("INSERT OR IGNORE INTO meta VALUES ('owner-confirmed', 'yes')");
     }
     if (!isNew) return;
-    const values = { 'digest-key': random.bytes(32).toString('hex'), owner: owner.explicit ?? owner.default };
+    const values = {
+      'digest-key': keyBytes(random, owner).toString('hex'),
+      owner: owner.explicit ?? owner.default,
+      ...(owner.digestKey ? { 'digest-key-shared': 'yes' } : {}),
+    };
     for (const [name, value] of Object.entries(values)) {
       database.run('INSERT INTO meta VALUES ($name, $value)', { name, value });
     }
@@ -153,9 +150,10 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
 
 function emptyState(random: Random, owner: OwnerChoice): MemoryStore {
   const identity = {
-    digestKey: digestKey(random.bytes(32)),
+    digestKey: digestKey(keyBytes(random, owner)),
     ownerName: owner.explicit ?? owner.default,
     ownerConfirmed: owner.explicit !== undefined,
+    isKeyShared: owner.digestKey !== undefined,
   };
   return new MemoryStore(identity, [], []);
 }
@@ -163,6 +161,7 @@ function emptyState(random: Random, owner: OwnerChoice): MemoryStore {
 function load(database: Sqlite, owner: OwnerChoice) {
   const meta = (name: string) =>
     database.get('SELECT value FROM meta WHERE name = $name', { name })?.['value'];
+  const epoch = meta('epoch');
   const key = meta('digest-key');
   const ownerName = meta('owner');
   if (typeof key !== 'string' || typeof ownerName !== 'string') {
@@ -177,11 +176,20 @@ function load(database: Sqlite, owner: OwnerChoice) {
       `what it manages carries that owner's mark: leave --owner out, or use another state file with --state`,
     );
   }
+  const supplied = owner.digestKey?.suppliedBy;
+  if (supplied !== undefined && owner.digestKey?.bytes.toString('hex') !== key) {
+    throw new UserError(
+      `the state file ${database.file} was made with another digest key than that of ${supplied}`,
+      'a state keeps its key: leave the digest key out here, or use another state file with --state',
+    );
+  }
   return {
     identity: {
       digestKey: digestKey(Buffer.from(key, 'hex')),
       ownerName,
       ownerConfirmed: owner.explicit !== undefined || meta('owner-confirmed') === 'yes',
+      isKeyShared: meta('digest-key-shared') === 'yes',
+      epoch: typeof epoch === 'string' ? epoch : undefined,
     },
     records: database
       .all('SELECT record FROM objects')
@@ -254,6 +262,7 @@ class SqliteStore extends MemoryStore implements StateStore {
       this.#database.run('DELETE FROM intents WHERE object = $key', { key });
       dropResolution(this.#database, key);
       this.#restoreOnRollback(key);
+      if (this.isKeyShared) this.#beginEpoch(this.epochWithout(key));
       this.drop(key);
     });
   }
@@ -289,6 +298,13 @@ class SqliteStore extends MemoryStore implements StateStore {
     });
   }
 
+  #beginEpoch(value: string): void {
+    this.#database.run("INSERT OR REPLACE INTO meta VALUES ('epoch', $value)", { value });
+    const before = this.epoch;
+    this.#work.onRollback(() => this.keepEpoch(before));
+    this.keepEpoch(value);
+  }
+
   #restoreOnRollback(key: ObjectKey): void {
     const [record, intent] = [this.record(key), this.lastIntent(key)];
     this.#work.onRollback(() => {
@@ -305,6 +321,12 @@ class SqliteStore extends MemoryStore implements StateStore {
   }
 
   #writeIntent(intent: Intent): void {
+    // A derived key may come again after another one; what is sent under it now is the newest.
+    this.#database.run(
+      `DELETE FROM intents WHERE idempotency_key = $key
+         AND number < (SELECT max(number) FROM intents WHERE object = $object)`,
+      { key: intent.idempotencyKey, object: intent.object },
+    );
     this.#database.run(
       `INSERT INTO intents (idempotency_key, object, action, target_id, body_digest, base_revision, base_state,
          generation, restart_token, digests, estimate, created_at, finished_at, outcome, note)

@@ -301,6 +301,89 @@ describe('the state file', () => {
     expect(one.store.digestKey.id).not.toBe(other.store.digestKey.id);
   });
 
+  test('made with a key that others share has that key, says so, and begins an epoch with each object that it forgets', async () => {
+    const file = temporaryFile('state.db');
+    const digestKey = { bytes: Buffer.alloc(32, 7), suppliedBy: 'a file' };
+    const openShared = () => openState(file, systemRandom, { ...owner, digestKey });
+    const epochs: (string | undefined)[] = [];
+    let made;
+    {
+      const state = openShared();
+      const { store } = state;
+      made = contents(store).digest;
+      epochs.push(store.epoch);
+      await store.saveIntent(intentOf(trainer, 'key-1'), recordOf(trainer, { externalId: 'id-1' }));
+      await store.remove(trainer);
+      epochs.push(store.epoch);
+      await store.saveIntent(intentOf(trainer, 'key-2'), recordOf(trainer));
+      await store.remove(trainer);
+      epochs.push(store.epoch);
+      state.close();
+    }
+    expect([epochs[0], new Set(epochs).size]).toEqual([undefined, 3]);
+    // Once made, it needs nobody to supply the key again.
+    using state = open(file);
+    expect([contents(state.store).digest, state.store.isKeyShared, state.store.epoch]).toEqual([
+      made,
+      true,
+      epochs[2],
+    ]);
+    using other = open(temporaryFile('state.db'));
+    expect(other.store.isKeyShared).toBe(false);
+  });
+
+  test('an epoch that was not written has not begun', async () => {
+    const file = temporaryFile('state.db');
+    const loop = new ManualEventLoop();
+    const digestKey = { bytes: Buffer.alloc(32, 7), suppliedBy: undefined };
+    const state = openState(file, systemRandom, { ...owner, digestKey }, loop);
+    const saved = state.store.save(recordOf(trainer));
+    loop.turn();
+    await saved;
+    const impossible = { ...intentOf(trainer, 'key-1'), bodyDigest: null as unknown as string };
+    const lost = Promise.allSettled([
+      state.store.remove(trainer),
+      state.store.saveIntent(impossible, recordOf(trainer)),
+    ]);
+    loop.turn();
+    await lost;
+    expect([state.store.epoch, state.store.record(trainer)?.key]).toEqual([
+      readState(file, systemRandom, owner).epoch,
+      readState(file, systemRandom, owner).record(trainer)?.key,
+    ]);
+    state.close();
+  });
+
+  test('a key that comes again after another one is that of the newest intent', async () => {
+    const file = temporaryFile('state.db');
+    {
+      using state = open(file);
+      for (const key of ['key-1', 'key-2', 'key-1']) {
+        await state.store.saveIntent(intentOf(trainer, key, { outcome: 'not-applied' }), recordOf(trainer));
+      }
+    }
+    using state = open(file);
+    expect(state.store.lastIntent(trainer)?.idempotencyKey).toBe('key-1');
+  });
+
+  test.each(['opened', 'read'])('%s with another digest key than it was made with is refused', (how) => {
+    const file = temporaryFile('state.db');
+    open(file)[Symbol.dispose]();
+    const digestKey = { bytes: Buffer.alloc(32, 7), suppliedBy: '--digest-key-file k' };
+    const attempt = () =>
+      how === 'read'
+        ? readState(file, systemRandom, { ...owner, digestKey })
+        : openState(file, systemRandom, { ...owner, digestKey });
+    expect(attempt).toThrow(
+      expect.objectContaining({
+        name: 'UserError',
+        message: `the state file ${file} was made with another digest key than that of --digest-key-file k`,
+      }),
+    );
+    // Nobody said this one: what the state has, counts.
+    openState(file, systemRandom, { ...owner, digestKey: { ...digestKey, suppliedBy: undefined } }).close();
+  });
+
   test.each(['opened', 'read'])('%s for another owner is refused in a sentence', (how) => {
     const file = temporaryFile('state.db');
     open(file, 'team-a')[Symbol.dispose]();

@@ -188,6 +188,8 @@ export interface ScriptedFleet {
 export interface ScriptedFleetOptions {
   readonly store?: MemoryStore;
   readonly records?: readonly ObjectRecord[];
+  /** Before the same API, on the same clock. */
+  readonly beside?: Pick<ScriptedFleet, 'api' | 'clock'>;
   readonly graceMs?: number;
   readonly settleMs?: number;
   /** Unix milliseconds at which it begins. */
@@ -212,8 +214,8 @@ export async function scriptedFleet(
   first: DesiredSnapshot,
   { records = [], graceMs = 0, settleMs = 1000, prepare, ...given }: ScriptedFleetOptions = {},
 ): Promise<ScriptedFleet> {
-  const clock = new ManualClock(given.startMs);
-  const api = new ScriptedApi(clock);
+  const clock = given.beside?.clock ?? new ManualClock(given.startMs);
+  const api = given.beside?.api ?? new ScriptedApi(clock);
   prepare?.(api);
   const store = given.store ?? new MemoryStore(stateIdentity, records, []);
   const metrics = createMetrics();

@@ -1,0 +1,85 @@
+/**
+ * Which digest key a new state of a folder gets:
+ *
+ * | said                                                          | the key                                                         |
+ * |---------------------------------------------------------------|-----------------------------------------------------------------|
+ * | `--digest-key-file`, `FLEETKEEPER_DIGEST_KEY` or `…_KEY_FILE` | made of that text                                               |
+ * | nothing of that, and `--owner`                                | made of the API keys of the fleet's accounts and the owner's name |
+ * | neither                                                       | random                                                          |
+ *
+ * The first two are the same in every process that is started with the same: what one has made, the next one knows by its marks,
+ * without a state. Who names the owner has said that all of its marks are this fleet's; nobody else has, and two folders of the same
+ * name must not take each other's things for theirs.
+ */
+import { statSync } from 'node:fs';
+import { UserError, credentialKeyBytes, suppliedKeyBytes } from '../base/index.ts';
+import { readFolder } from '../desired/index.ts';
+import { AccountKeys, accountSpecs } from '../manager/index.ts';
+import type { OwnerChoice, SharedKey } from '../state/index.ts';
+import type { Context } from './context.ts';
+import { ownerChoice, readTextFile, type FleetFlags } from './options.ts';
+import { environmentAccount } from './source.ts';
+
+type IdentityFlags = Pick<FleetFlags, 'source' | 'owner' | 'digestKeyFile'>;
+
+/** Fewer characters can be guessed, and marks that anybody in the account can read would tell when a guess is right. */
+const leastCharacters = 32;
+/** The least that is taken for a random API key. */
+const leastCredentialCharacters = 16;
+
+/** By what the state `file` of a folder marks what it owns. */
+export async function fleetIdentity(
+  context: Context,
+  flags: IdentityFlags,
+  file: string,
+): Promise<OwnerChoice> {
+  const owner = ownerChoice(flags);
+  const digestKey = suppliedKey(context, flags) ?? (await credentialKey(context, flags, file));
+  return { ...owner, digestKey };
+}
+
+function suppliedKey({ environment }: Context, { digestKeyFile }: IdentityFlags): SharedKey | undefined {
+  const text = environment['FLEETKEEPER_DIGEST_KEY'];
+  const file = environment['FLEETKEEPER_DIGEST_KEY_FILE'];
+  if (digestKeyFile !== undefined) return keyOfFile(digestKeyFile, `--digest-key-file ${digestKeyFile}`);
+  if (text) return keyOf(text, 'FLEETKEEPER_DIGEST_KEY');
+  return file ? keyOfFile(file, `FLEETKEEPER_DIGEST_KEY_FILE (${file})`) : undefined;
+}
+
+function keyOfFile(file: string, suppliedBy: string): SharedKey {
+  return keyOf(readTextFile(file, 'the digest key'), suppliedBy);
+}
+
+function keyOf(text: string, suppliedBy: string): SharedKey {
+  const key = text.trim();
+  if (key.length < leastCharacters) {
+    throw new UserError(
+      `the digest key of ${suppliedBy} has ${key.length} characters: a key that can be guessed protects nothing`,
+      `make one with at least ${leastCharacters}, for example with \`openssl rand -hex 32\``,
+    );
+  }
+  return { bytes: suppliedKeyBytes(key), suppliedBy };
+}
+
+/** Its lock makes it, empty. */
+function isWritten(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+async function credentialKey(
+  context: Context,
+  { source, owner }: IdentityFlags,
+  file: string,
+): Promise<SharedKey | undefined> {
+  if (owner === undefined || isWritten(file)) return undefined;
+  const snapshot = await readFolder(source);
+  const environment = environmentAccount(context);
+  const keys = new AccountKeys(environment);
+  const found = [...accountSpecs(snapshot, environment)].flatMap(([name, { spec, origin }]) => {
+    const key = keys.keyOf({ name, spec, origin }, snapshot);
+    return key.kind === 'key' ? [key.key.reveal()] : [];
+  });
+  const credentials = [...new Set(found)].filter((key) => key.length >= leastCredentialCharacters).sort();
+  if (credentials.length === 0) return undefined;
+  return { bytes: credentialKeyBytes(credentials, `the owner ${owner}`), suppliedBy: undefined };
+}
