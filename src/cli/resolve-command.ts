@@ -7,9 +7,11 @@ import {
   objectKey,
   parseObjectKey,
   resourceTypes,
+  type ManagedKind,
   type ObjectKey,
 } from '../resources/index.ts';
 import {
+  isCreationLost,
   leaveResolution,
   readState,
   writeResolution,
@@ -112,7 +114,17 @@ function parseObject(text: string, namespace: string): ObjectKey {
   );
 }
 
-function openIntent(store: StateStore, key: ObjectKey, label: string): Intent {
+/** What is resolved: an open intent, or a creation that its wiped status would have told of. */
+type OpenRequest = Pick<Intent, 'action' | 'idempotencyKey'>;
+
+const creations: Partial<Record<ManagedKind, string>> = {
+  ContainerService: 'create-service',
+  StorageVolume: 'create-volume',
+  ServiceTemplate: 'create-template',
+  ImageRegistry: 'create-registry',
+};
+
+function openIntent(store: StateStore, key: ObjectKey, label: string): OpenRequest {
   const { kind, namespace } = parseObjectKey(key);
   const record = store.record(key);
   if (!record) {
@@ -129,12 +141,18 @@ function openIntent(store: StateStore, key: ObjectKey, label: string): Intent {
   if (intent) return intent;
   const last = store.lastIntent(key);
   if (last && last.idempotencyKey === record.creationInDoubt?.idempotencyKey) return last;
+  if (isCreationLost(record)) return { action: creations[kind] ?? 'create-', idempotencyKey: record.uid };
   const known = last ? ` (its last one, ${last.action}, is known to be ${last.outcome})` : '';
   throw new UserError(`${label} has no request whose outcome is unknown${known}`, 'there is nothing to say');
 }
 
 /** Whether it exists at the provider is looked at by the manager, which knows the account. */
-function madeId(store: StateStore, key: ObjectKey, intent: Intent, flags: ResolveFlags): string | undefined {
+function madeId(
+  store: StateStore,
+  key: ObjectKey,
+  intent: OpenRequest,
+  flags: ResolveFlags,
+): string | undefined {
   const { id } = flags;
   const creates = intent.action.startsWith('create-');
   if (id === undefined) {

@@ -9,7 +9,7 @@
  * | wanted    | absent                    | the kind's way to create it                                 |
  * | wanted    | present                   | the kind's way to change it                                 |
  * | going     | conflict, or to be kept   | InSync: nothing of ours is there to be deleted              |
- * | going     | `MarkedElsewhere`         | Hold: what carries our mark may be ours, and was never recorded |
+ * | going     | a conflict about its mark | Hold: what carries our mark may be ours, and was never recorded |
  * | going     | absent                    | InSync once it is confirmed                                 |
  * | going     | present                   | the kind's way to delete it                                 |
  *
@@ -45,9 +45,12 @@ interface Ways<Value> {
   remove(value: Value): Plan;
 }
 
+/** Conflicts about what would be left behind, and be billed, if the object were forgotten. */
+const mayBeOurs: ReadonlySet<string> = new Set(['MarkedElsewhere', 'MarkedTwice', 'OwnershipUnproven']);
+
 export function planCourse<Value>(inputs: CourseInputs<Value>, ways: Ways<Value>): Plan {
   const { object, record, observation } = inputs;
-  const isForeign = observation.kind === 'conflict' && observation.reason !== 'MarkedElsewhere';
+  const isForeign = observation.kind === 'conflict' && !mayBeOurs.has(observation.reason);
   const isLeft = object.spec.deletionPolicy === 'Retain' || isForeign;
   if (object.deleting && isLeft) return inSync();
   switch (observation.kind) {

@@ -13,6 +13,7 @@
  *              ├── something carries our mark ──> applied
  *              ├── `visibilitySeconds` over, or an operator resolves it ──> it did not happen
  *              └── they are over, and something may carry our mark without showing it ──> an operator has to resolve it
+ *     status wiped, in a cluster ──> in doubt: whether there was a creation is not known, and there is none to send again
  *
  * In doubt is a creation, too, whose derived key the API has refused as one that it had seen (execute/creation-keys.ts).
  *
@@ -38,7 +39,13 @@ import { bodyDigest, type Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import { shut, waitFor, type Act, type Action, type Plan, type Step } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
-import type { Intent, IntentOutcome, ObjectRecord, StateStore } from '../state/index.ts';
+import {
+  isCreationLost,
+  type Intent,
+  type IntentOutcome,
+  type ObjectRecord,
+  type StateStore,
+} from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { resolveAdvice } from './advice.ts';
 import type { KindPass } from './kind-pass.ts';
@@ -218,7 +225,8 @@ export class Creations {
     const doubt = record.creationInDoubt;
     const observed = kind.observation().kind;
     if (!doubt || observed === 'present') return plan;
-    if (observed !== 'absent') return plan.kind === 'in-sync' ? (this.keeps(kind, account) ?? plan) : plan;
+    if (observed !== 'absent')
+      return plan.kind === 'in-sync' ? (this.#whileInDoubt(kind, account) ?? plan) : plan;
     const isLeaving = record.deletionRequestedAt !== undefined;
     if (plan.kind === 'in-sync') {
       return (
@@ -244,8 +252,12 @@ export class Creations {
 
   /** What to wait for before an object that is given up may be forgotten: another one of its name would be created beside a late one. */
   keeps(kind: KindPass, account: AccountHandle | undefined): Plan | undefined {
+    return kind.isGivenUp() ? this.#whileInDoubt(kind, account) : undefined;
+  }
+
+  #whileInDoubt(kind: KindPass, account: AccountHandle | undefined): Plan | undefined {
     const { key, creationInDoubt } = kind.record();
-    if (!creationInDoubt || !kind.isGivenUp()) return undefined;
+    if (!creationInDoubt) return undefined;
     const isOver = this.#options.clock.monotonicMs() >= this.#doubtEndsMs(key, account);
     return isOver ? undefined : this.#wait(kind, account, []);
   }
@@ -270,10 +282,11 @@ export class Creations {
     const seconds = Math.max(0, Math.ceil(leftMs / 1000));
     const needsPerson = leftMs <= 0 && kind.marksHidden?.() === true;
     const rest = mode === 'preview' ? '' : `, for up to ${seconds} s more (visibilitySeconds of the Account)`;
+    const wiped = isCreationLost(kind.record()) ? 'the status of the object was wiped: ' : '';
     const cause = needsPerson
       ? 'an earlier creation may have made one of the things in the account that do not show whose they are; nothing else is created or forgotten'
       : `an earlier creation may still take effect, and nothing else is created or forgotten until that is ruled out${rest}`;
-    return waitFor('OutcomeUnknown', `${cause}. ${resolveAdvice('create-', key, commandFlags)}`, {
+    return waitFor('OutcomeUnknown', `${wiped}${cause}. ${resolveAdvice('create-', key, commandFlags)}`, {
       steps,
       recheckAfterMs: leftMs > 0 ? Math.min(Math.max(leftMs, shortestWaitMs), waitRecheckMs) : waitRecheckMs,
       ...(needsPerson ? { stalled: true } : {}),

@@ -182,7 +182,7 @@ export function markedElsewhere({ externalId }: ObjectRecord, ids: readonly stri
 /**
  * A registry is known by its id and, since an account has one entry for a repository, by that: an entry for it that is
  * not ours is in the way. `isAwaited`: a creation of ours is under way or lost its answer, and what is there is what it made.
- * `stateLost`: the account shows that this owner was here with a state that is no more; then the entry was its.
+ * `isLost`: its status was wiped, and it is not known what there was. `stateLost`: the account shows that this owner was here with a state that is no more; then the entry was its.
  */
 export function identifyRegistry(
   identity: Identity,
@@ -190,10 +190,12 @@ export function identifyRegistry(
   repository: string,
   {
     isAwaited,
+    isLost,
     stateLost,
     holderOf,
   }: {
     readonly isAwaited: boolean;
+    readonly isLost: boolean;
     readonly stateLost: boolean;
     readonly holderOf: (id: string) => ObjectKey | undefined;
   },
@@ -211,6 +213,13 @@ export function identifyRegistry(
   }
   if (isAwaited || stateLost) {
     return { observation: { kind: 'present', value: entry }, found: entry.id, byMark: !isAwaited };
+  }
+  if (isLost) {
+    return conflict(
+      'OwnershipUnproven',
+      `there is access to ${repository} already (${entry.id}), and the status of this object was wiped, which would say whether it was made by it; to manage it, ` +
+        `and to delete it with the document, say \`adopt: {id: ${entry.id}}\`; to leave it, say \`deletionPolicy: Retain\``,
+    );
   }
   return conflict(
     'AlreadyExists',

@@ -10,7 +10,7 @@ import {
   type RegistryInputs,
 } from '../plan/index.ts';
 import { normalRepository } from '../resources/index.ts';
-import type { ObjectRecord } from '../state/index.ts';
+import { isCreationLost, type ObjectRecord } from '../state/index.ts';
 import { observedRegistry, registryHealth } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { KindPass } from './kind-pass.ts';
@@ -36,11 +36,12 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
     items: ReadonlyMap<string, wire.Registry>,
     madeId: string | undefined,
   ): Observed<wire.Registry> {
-    const isAwaited =
-      this.store.openIntent(this.key)?.action === 'create-registry' ||
-      this.record().creationInDoubt !== undefined;
+    const isLost = isCreationLost(this.record());
+    const isInDoubt = this.record().creationInDoubt !== undefined && !isLost;
+    const isAwaited = isInDoubt || this.store.openIntent(this.key)?.action === 'create-registry';
     return identifyRegistry(this.fleet.identity(this.record(), madeId), items, this.#repository(), {
       isAwaited,
+      isLost,
       stateLost: this.snapshot !== undefined && showsLostState(this.snapshot, this.fleet.owner),
       holderOf: (id) => this.store.recordOf(id)?.key,
     });

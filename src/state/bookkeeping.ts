@@ -10,12 +10,22 @@
  *     wrong: edited, or copied from another object  forged      nothing; and nothing is created until it is clear what there is
  *     nothing of use, or of another uid             none        nothing
  *
+ * An object with our finalizer has had bookkeeping: the finalizer is put on after the first intent was written (cluster-store.ts). Where nothing
+ * of it is left, or it is forged, something may have been created that no read shows yet; that is a creation in doubt (`lostCreation`).
+ *
  * A claim is proven by the mark on the remote thing, or by `adopt` in the spec; until then the thing is not changed. An older bookkeeping
  * that is put back is signed, too: all that it can name is what was this very object's own.
  */
 import { mergePatch, type DigestKey } from '../base/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
-import { intentOutcomes, newRecord, readRecord, type Intent, type ObjectRecord } from './records.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import {
+  intentOutcomes,
+  lostCreation,
+  newRecord,
+  readRecord,
+  type Intent,
+  type ObjectRecord,
+} from './records.ts';
 import type { IdentityPin } from './identity-pin.ts';
 
 export interface Bookkeeping {
@@ -104,17 +114,22 @@ function standingOf(key: ObjectKey, uid: string, value: unknown, digestKey: Dige
   return value.signature === signatureOf(key, value, digestKey) ? 'signed' : 'forged';
 }
 
-/** What the status of the object `key` with this uid holds; a new record when it holds nothing of use. */
+/**
+ * What the status of the object `key` with this uid holds; a new record when it holds nothing of use. `isFinalized`: the object has our
+ * finalizer.
+ */
 export function readBookkeeping(
   key: ObjectKey,
   uid: string,
   status: unknown,
   digestKey: DigestKey,
+  isFinalized = false,
 ): Kept & { readonly standing: Standing } {
   const { bookkeeping, ...shown } = isMap(status) ? status : {};
   const standing = standingOf(key, uid, bookkeeping, digestKey);
+  const isLost = isFinalized && createsThings(key);
   const nothing = {
-    record: newRecord(key, uid),
+    record: { ...newRecord(key, uid), creationInDoubt: isLost ? lostCreation(uid) : undefined },
     intent: undefined,
     identity: undefined,
     sequence: 0,
@@ -174,6 +189,12 @@ function withoutOrigin(identity: IdentityPin | undefined): IdentityPin | undefin
 
 /** Where the key was used is not known any more: a person has to say where it may go. */
 const unknownOrigin: IdentityPin = { id: undefined, emailDigest: undefined, origin: 'an unknown origin' };
+
+/** Accounts and tasks create nothing at the provider that could be lost. */
+function createsThings(key: ObjectKey): boolean {
+  const { kind } = parseObjectKey(key);
+  return kind !== 'Account' && kind !== 'ProtectedTask';
+}
 
 /** JSON has no undefined: what is absent of an intent is put back as such. */
 function absentIntentFields(intent: Omit<Intent, 'object'>, isReadable: boolean) {

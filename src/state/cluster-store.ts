@@ -13,9 +13,10 @@
  *   told of because the answer was lost, is recognised.
  * - Who does not lead any more writes nothing: another manager may have written, and its word counts.
  * - What could not be written is in memory, and written with the next flush; so is a status that somebody has wiped.
- * - The finalizer is put on before anything is written down that a cleanup will be needed for, and taken off when the
- *   object is removed. An object that vanished all the same (somebody took the finalizer off) is forgotten: what it stood
- *   for stays as it is.
+ * - The finalizer is put on before anything is sent that a cleanup will be needed for, and taken off when the object is removed. It follows
+ *   the first intent, so that an object with our finalizer and without bookkeeping is one whose status was wiped; and it precedes
+ *   everything else that needs a cleanup. An object that vanished all the same (somebody took the finalizer off) is forgotten: what it
+ *   stood for stays as it is.
  */
 import {
   backoffMs,
@@ -34,10 +35,11 @@ import {
   type KubernetesObject,
   type Patch,
 } from '../kubernetes/index.ts';
-import { cleanupFinalizer, parseObjectKey, resourceTypes, type ObjectKey } from '../resources/index.ts';
+import { cleanupFinalizer, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { bookkeepingOf, isPinIn, isWritten, readBookkeeping, type Bookkeeping } from './bookkeeping.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { MemoryStore } from './memory-store.ts';
+import { factsOf, targetOf, type StoredObject } from './stored-object.ts';
 import { withEngineFields, type Intent, type ObjectRecord, type Resolution } from './records.ts';
 import { readPrices, type ObservedPrice } from './prices.ts';
 import { readResolution } from './resolution-annotation.ts';
@@ -50,17 +52,6 @@ export interface ClusterStoreOptions {
   readonly identity: { readonly digestKey: DigestKey; readonly ownerName: string };
   readonly clock: Clock;
   readonly random: Random;
-}
-
-/** What the source tells of an object's existence. */
-export interface StoredObject {
-  readonly key: ObjectKey;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly finalizers: readonly string[];
-  /** Unix milliseconds at which somebody deleted it. */
-  readonly deletionRequestedAt: number | undefined;
-  readonly status: unknown;
 }
 
 export interface Noticed {
@@ -145,8 +136,11 @@ export class ClusterStore extends MemoryStore {
 
   /** Takes the finalizer off: the object goes, or, when it is only no business of ours any more, stays without us. */
   override async remove(key: ObjectKey): Promise<void> {
-    if (this.#options.api) await this.#inTurn(key, () => this.#unfinalize(key));
-    await this.#drop(key);
+    const uid = this.#known.get(key)?.uid;
+    if (this.#options.api && uid !== undefined) await this.#inTurn(key, () => this.#unfinalize(key, uid));
+    // Another one of its name may have been made and taken in meanwhile.
+    const current = this.#known.get(key);
+    if (current === undefined || current.uid === uid) await this.#drop(key);
   }
 
   /** Left by a person as an annotation. */
@@ -176,8 +170,9 @@ export class ClusterStore extends MemoryStore {
   }
 
   async #load(object: StoredObject): Promise<void> {
-    const { key, uid, status } = object;
-    const kept = readBookkeeping(key, uid, status, this.digestKey);
+    const { key, uid, status, finalizers } = object;
+    const isFinalized = finalizers.includes(cleanupFinalizer);
+    const kept = readBookkeeping(key, uid, status, this.digestKey, isFinalized);
     this.#known.set(key, { ...object, sequence: kept.sequence });
     await super.saveAll([kept.record]);
     if (kept.intent) await super.saveIntent(kept.intent, kept.record);
@@ -231,19 +226,25 @@ export class ClusterStore extends MemoryStore {
     planned?: { readonly intent: Intent; readonly record: ObjectRecord },
   ): Promise<void> {
     if (!this.#options.api) return;
+    const uid = (planned?.record ?? this.record(key))?.uid;
+    if (uid === undefined) return;
     await this.#inTurn(key, () =>
-      this.#untilAccepted(key, async (known) => {
+      this.#untilAccepted(key, uid, async (known) => {
         const record = planned?.record ?? this.record(key);
-        if (!record) return;
+        if (record?.uid !== uid) return;
         const intent = planned?.intent ?? this.lastIntent(key);
-        const protectedObject = needsCleanup(record, intent) ? await this.#withFinalizer(known) : known;
-        await this.#writeStatus(protectedObject, (sequence) => ({
+        const needsFinalizer = needsCleanup(record, intent);
+        const before = needsFinalizer && !planned ? await this.#withFinalizer(known) : known;
+        const written = await this.#writeStatus(before, (sequence) => ({
           ...record.status,
           bookkeeping: bookkeepingOf(
             { record, intent, identity: this.#identities.get(key), sequence },
             this.digestKey,
           ),
         }));
+        // Should that fail, nothing is sent, and what is in memory is written over the intent.
+        if (planned) this.#unwritten.add(key);
+        if (needsFinalizer) await this.#withFinalizer(written);
         this.#unwritten.delete(key);
       }),
     );
@@ -252,15 +253,17 @@ export class ClusterStore extends MemoryStore {
   async #writeStatus(
     known: Known,
     statusAt: (sequence: number) => { readonly bookkeeping: Bookkeeping },
-  ): Promise<void> {
+  ): Promise<Known> {
     const before = known.status ?? {};
     // What the server can't keep apart (null, and nothing) is no reason to write.
-    if (mergePatch(before, statusAt(known.sequence)) === undefined) return;
+    if (mergePatch(before, statusAt(known.sequence)) === undefined) return known;
     const sequence = known.sequence + 1;
     const after = statusAt(sequence);
     try {
       const answer = await this.#patch(known, { status: mergePatch(before, after) }, 'status');
-      this.#known.set(known.key, { ...factsOf(known.key, answer), sequence });
+      const written = { ...factsOf(known.key, answer), sequence };
+      this.#known.set(known.key, written);
+      return written;
     } catch (error) {
       const current = this.#known.get(known.key);
       if (current && mayHaveHappened(error)) {
@@ -270,9 +273,9 @@ export class ClusterStore extends MemoryStore {
     }
   }
 
-  async #unfinalize(key: ObjectKey): Promise<void> {
+  async #unfinalize(key: ObjectKey, uid: string): Promise<void> {
     try {
-      await this.#untilAccepted(key, async (known) => {
+      await this.#untilAccepted(key, uid, async (known) => {
         const finalizers = known.finalizers.filter((name) => name !== cleanupFinalizer);
         if (finalizers.length < known.finalizers.length) await this.#setFinalizers(known, finalizers);
       });
@@ -306,12 +309,12 @@ export class ClusterStore extends MemoryStore {
     return this.#api().patch(targetOf(key), patch);
   }
 
-  /** Runs `work` with the object as it is, again when somebody was faster. */
-  async #untilAccepted(key: ObjectKey, work: (known: Known) => Promise<void>): Promise<void> {
+  /** Runs `work` with the object as it is, again when somebody was faster; as long as no other one has its name. */
+  async #untilAccepted(key: ObjectKey, uid: string, work: (known: Known) => Promise<void>): Promise<void> {
     const { clock, random } = this.#options;
     for (let attempt = 0; ; attempt += 1) {
       const known = this.#known.get(key);
-      if (!known) throw new ObjectGone(key);
+      if (known?.uid !== uid) throw new ObjectGone(key);
       try {
         await work(known);
         return;
@@ -328,7 +331,7 @@ export class ClusterStore extends MemoryStore {
     const { key, uid } = known;
     const object = await this.#api().get(targetOf(key));
     if (!object || object.metadata.uid !== uid) {
-      await this.#forget(key);
+      if (this.#known.get(key)?.uid === uid) await this.#forget(key);
       throw new ObjectGone(key);
     }
     const facts = factsOf(key, object);
@@ -383,15 +386,4 @@ function needsCleanup(record: ObjectRecord, intent: Intent | undefined): boolean
   const isOpen = intent?.outcome === 'pending' || intent?.outcome === 'unknown';
   const isLeased = record.lease !== undefined && record.releasedAt === undefined;
   return isOpen || isLeased || record.externalId !== undefined || record.key.startsWith('Account/');
-}
-
-function factsOf(key: ObjectKey, { metadata, status }: KubernetesObject): StoredObject {
-  const { uid, resourceVersion, finalizers = [], deletionTimestamp } = metadata;
-  const deletionRequestedAt = deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp);
-  return { key, uid, resourceVersion, finalizers, deletionRequestedAt, status };
-}
-
-function targetOf(key: ObjectKey) {
-  const { kind, namespace, name } = parseObjectKey(key);
-  return { type: resourceTypes[kind], namespace, name };
 }

@@ -65,6 +65,7 @@ export interface ObjectRecord {
   /**
    * A creation whose outcome was not known, and which no read has shown: it may still take effect. It ends when something
    * carries our mark, when the creation is answered, when the Account's `visibilitySeconds` are over, or when a person resolves it.
+   * In a cluster also a creation of which nobody knows whether there was one: the status that would say so was wiped (`lostCreation`).
    */
   readonly creationInDoubt: { readonly idempotencyKey: string } | undefined;
   /** The Idempotency-Key of the last creation that was refused: its answer may be kept, so the next key has to be another one (execute/creation-keys.ts). */
@@ -134,6 +135,18 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
     repeated: undefined,
     status: undefined,
   };
+}
+
+/** Its status was wiped: a creation may have been sent, and nothing says so. No request has the uid as its key. */
+export function lostCreation(uid: string): NonNullable<ObjectRecord['creationInDoubt']> {
+  return { idempotencyKey: uid };
+}
+
+export function isCreationLost({
+  uid,
+  creationInDoubt,
+}: Pick<ObjectRecord, 'uid' | 'creationInDoubt'>): boolean {
+  return creationInDoubt?.idempotencyKey === uid;
 }
 
 /** A record as it was stored: fields that came with a later version have the values of a new one. */

@@ -40,7 +40,7 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
     lastIntent?.outcome === 'unknown' || lastIntent?.outcome === 'pending'
       ? `${lastIntent.action} (${lastIntent.idempotencyKey}): ${lastIntent.note ?? 'no answer yet'}`
       : record.creationInDoubt
-        ? `${lastIntent?.action} (${record.creationInDoubt.idempotencyKey}): it may still take effect`
+        ? `${lastIntent ? `${lastIntent.action} (${record.creationInDoubt.idempotencyKey})` : 'a creation from before the status was wiped'}: it may still take effect`
         : undefined;
   const drift = driftEntries(plan, record.status?.drift ?? [], now);
   const unknownSince = outcomeUnknown === undefined ? undefined : lastIntent?.createdAt;

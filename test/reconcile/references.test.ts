@@ -292,12 +292,14 @@ describe('which registry is ours', () => {
     items: readonly wire.Registry[],
     {
       isAwaited = false,
+      isLost = false,
       stateLost = false,
       adoptId,
       holder,
       record = {},
     }: {
       isAwaited?: boolean;
+      isLost?: boolean;
       stateLost?: boolean;
       adoptId?: string;
       holder?: ObjectKey;
@@ -315,6 +317,7 @@ describe('which registry is ours', () => {
     };
     const map = new Map(items.map((item) => [item.id, item]));
     const { observation, found } = identifyRegistry(identity, map, repository, {
+      isLost,
       isAwaited,
       stateLost,
       holderOf: () => holder,
@@ -338,6 +341,11 @@ describe('which registry is ours', () => {
     expect(look([aRegistry()], { adoptId: registryId })).toBe('present found');
     expect(look([aRegistry()], { adoptId: otherId })).toBe('AdoptNotFound');
     expect(look([aRegistry()], { record: { externalId: otherId } })).toBe('AlreadyExists');
+  });
+
+  test('none after its status was wiped: a person says whose it is', () => {
+    expect(look([aRegistry()], { isLost: true })).toBe('OwnershipUnproven');
+    expect(look([], { isLost: true })).toBe('absent');
   });
 
   test('the one for its repository, after the state that made it was lost', () => {

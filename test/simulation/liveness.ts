@@ -47,18 +47,6 @@ export function stuck(view: View, users: Users): Unsettled | undefined {
   return missing && { invariant: 'L1', message: `${missing} has not been taken in` };
 }
 
-/**
- * Its status was wiped, and it is being deleted: what carries its mark may be a copy, and is not deleted before an operator has said so.
- * Nobody does in a run.
- */
-function waitsForItsMark({ disk }: View, key: ObjectKey): boolean {
-  const { status, deletionRequestedAt, externalId } = disk.record(key) ?? {};
-  const isHeld = status?.conditions.some(
-    (condition) => condition.type === 'Stalled' && condition.reason === 'MarkedElsewhere',
-  );
-  return isHeld === true && deletionRequestedAt !== undefined && externalId === undefined;
-}
-
 /** Undefined when the account is as everybody wants it, and the records say so. */
 export function unsettled(view: View, users: Users): Unsettled | undefined {
   const { disk, plane } = view;
@@ -73,11 +61,9 @@ export function unsettled(view: View, users: Users): Unsettled | undefined {
   }
   for (const { key } of disk.records()) {
     const isWanted = view.wanted.has(key) || parseObjectKey(key).kind === 'Account';
-    if (!isWanted && !waitsForItsMark(view, key))
-      return { invariant: 'L2', message: `${key} is still there: ${told(view, key)}` };
+    if (!isWanted) return { invariant: 'L2', message: `${key} is still there: ${told(view, key)}` };
   }
   for (const [key, document] of users.documents()) {
-    if (waitsForItsMark(view, key)) continue;
     const problem =
       document.kind === 'ProtectedTask' ? taskProblem(view, key, document) : problemOf(view, key, document);
     if (problem) return problem;

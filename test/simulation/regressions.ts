@@ -127,6 +127,24 @@ export const regressions: readonly Regression[] = [
     'region-texts',
   ),
   inDialect(
+    'an object whose status was wiped was forgotten with its Account away, and its template stayed',
+    1033,
+    'cluster',
+    'identity-empty',
+  ),
+  inDialect(
+    'an object whose status was wiped waited for an operator, when it was deleted before a pass',
+    1039,
+    'cluster',
+    'volume-provisioned-number',
+  ),
+  inDialect(
+    'a new object was forgotten with the old one of its name, whose finalizer was just taken off',
+    1013,
+    'cluster',
+    'states-upper-case',
+  ),
+  inDialect(
     'a volume was made below the floor, since the list of templates waited for its turn behind that',
     1017,
     'cluster',

@@ -96,14 +96,19 @@ describe('an object of a cluster', () => {
     expect([later?.applied, later?.status]).toEqual([{ a: '1' }, { observedGeneration: 1, conditions: [] }]);
   });
 
-  test('gets the finalizer before anything is written down that needs a cleanup, and no sooner', async () => {
+  test('gets the finalizer before anything is sent that needs a cleanup, after its first intent, and no sooner', async () => {
     const record = await known();
     await store.save({ ...record, status: { observedGeneration: 1, conditions: [] } });
     expect(cluster.shown(trainer).finalizers).toEqual([]);
     await store.saveIntent(intentOf(trainer, 'key-1'), record);
     expect(cluster.shown(trainer).finalizers).toEqual([cleanupFinalizer]);
-    const [, finalizer, intent] = cluster.patches;
-    expect([finalizer?.patch.subresource, intent?.patch.subresource]).toEqual([undefined, 'status']);
+    const [, intent, finalizer] = cluster.patches;
+    expect([intent?.patch.subresource, finalizer?.patch.subresource]).toEqual(['status', undefined]);
+  });
+
+  test('gets the finalizer before an id is written down that was found', async () => {
+    await store.save({ ...(await known()), externalId: 'id-1' });
+    expect(cluster.patches.map(({ patch }) => patch.subresource)).toEqual([undefined, 'status']);
   });
 
   test('goes when its cleanup is done, and is not taken up again while others keep it', async () => {
@@ -133,6 +138,27 @@ describe('an object of a cluster', () => {
     const { vanished } = await observe([cluster.add(trainer, 'uid-2')]);
     expect(vanished.map(({ uid }) => uid)).toEqual(['uid-1']);
     expect(store.record(trainer)).toMatchObject({ uid: 'uid-2', externalId: undefined });
+  });
+
+  test('that was made anew under its name while the old one is written to, or let go, is not forgotten with that', async () => {
+    for (const write of [
+      (record: ObjectRecord) => store.remove(record.key),
+      (record: ObjectRecord) => store.save({ ...record, doubted: ['env'] }).catch(() => undefined),
+    ]) {
+      const uid = cluster.has(trainer) ? 'uid-3' : 'uid-1';
+      await store.save({ ...(await known()), externalId: `id of ${uid}` });
+      cluster.beforePatch = () => {
+        cluster.beforePatch = () => undefined;
+        cluster.remove(trainer);
+        cluster.add(trainer, `${uid} anew`);
+        void observe([cluster.shown(trainer)]);
+      };
+      const record = store.record(trainer);
+      if (record) await write(record);
+      expect(store.record(trainer)).toMatchObject({ uid: `${uid} anew`, externalId: undefined });
+      cluster.remove(trainer);
+      await observe([cluster.add(trainer, 'uid-3')]);
+    }
   });
 
   test('that can not be read right now is not taken for gone', async () => {
@@ -165,6 +191,21 @@ describe('an intent', () => {
     };
     await expect(store.saveIntent(intentOf(trainer, 'key-1'), record)).rejects.toThrow('not there');
     expect(store.openIntent(trainer)).toBeUndefined();
+  });
+
+  test('whose object can not be given the finalizer is refused, and written over', async () => {
+    const record = await known();
+    cluster.beforePatch = () => {
+      if (cluster.patches.length > 0) throw new KubernetesError('it is being deleted', { status: 422 });
+    };
+    await expect(store.saveIntent(intentOf(trainer, 'key-1'), record)).rejects.toThrow('being deleted');
+    expect([store.openIntent(trainer), (await afterRestart()).open?.idempotencyKey]).toEqual([
+      undefined,
+      'key-1',
+    ]);
+    cluster.beforePatch = () => undefined;
+    await store.flush(trainer);
+    expect((await afterRestart()).open).toBeUndefined();
   });
 
   test('of an object that is no more is refused', async () => {
@@ -205,6 +246,35 @@ describe('a status', () => {
       expect((await afterRestart()).record).toMatchObject({ uid: 'uid-1', externalId: undefined });
     },
   );
+});
+
+describe('an object whose status was wiped while no process ran', () => {
+  const wiped = async (status: object) => {
+    cluster.edit(trainer, (object) => Object.assign(object, { status }));
+    return (await afterRestart()).record;
+  };
+
+  test.each<[string, object]>([
+    ['all of it', {}],
+    ['its bookkeeping', { observedGeneration: 1, conditions: [] }],
+    ['what is left of its bookkeeping says nothing', { bookkeeping: 'nonsense' }],
+  ])('may have had a creation, when it has our finalizer: %s', async (_, status) => {
+    await store.saveIntent(intentOf(trainer, 'key-1'), await known());
+    expect(await wiped(status)).toMatchObject({ creationInDoubt: { idempotencyKey: 'uid-1' } });
+  });
+
+  test('had none, when it never got our finalizer', async () => {
+    await store.save({ ...(await known()), status: { observedGeneration: 1, conditions: [] } });
+    expect((await wiped({}))?.creationInDoubt).toBeUndefined();
+  });
+
+  test('keeps that doubt over the next restarts', async () => {
+    await store.saveIntent(intentOf(trainer, 'key-1'), await known());
+    await wiped({});
+    const next = another();
+    await next.save(await known(next));
+    expect((await afterRestart()).record).toMatchObject({ creationInDoubt: { idempotencyKey: 'uid-1' } });
+  });
 });
 
 describe('a write', () => {

@@ -26,6 +26,8 @@ function isRetained(view: View, key: ObjectKey): boolean {
 const s1OnePerObject: Invariant = (view) => {
   const askedFor = new Map<string, ObjectKey>();
   const made = new Map<ObjectKey, Set<string>>();
+  /** A request that comes a second time, minutes later, is answered with what it has made. */
+  const counted = new Set<string>();
   const alive = (key: ObjectKey) => [...(made.get(key) ?? [])].filter((id) => exists(view.plane, id));
   return {
     sent({ key, object }) {
@@ -35,7 +37,10 @@ const s1OnePerObject: Invariant = (view) => {
       const object = askedFor.get(key);
       const creates = method === 'POST' && collections.has(path) && reply.status === 201;
       if (!creates || isForeign || object === undefined) return;
-      made.set(object, (made.get(object) ?? new Set()).add(JSON.parse(reply.body).id));
+      const { id } = JSON.parse(reply.body);
+      if (counted.has(id)) return;
+      counted.add(id);
+      made.set(object, (made.get(object) ?? new Set()).add(id));
       const things = alive(object);
       if (things.length > 1) view.violated('S1', `${things.join(' and ')} were made for ${object}`);
     },
