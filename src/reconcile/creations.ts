@@ -32,7 +32,8 @@
  * creation that an earlier process sent, that is what the account shows before it is repeated.
  *
  * The patience is twelve settle windows (a minute), or what the provider was seen to need, if that is longer (pace.ts). All times are
- * of this process and monotonic: a restart begins them anew.
+ * of this process and monotonic: a restart begins them anew. How old the thing is a restart takes from the intent of its creation, or, when that was
+ * followed by another one, from the time at which it was first seen in its present state.
  */
 import type { Clock } from '../base/index.ts';
 import { bodyDigest, type Target } from '../execute/index.ts';
@@ -303,8 +304,9 @@ export class Creations {
     const answered = this.#answered.get(key);
     const madeAtMs = answered?.id === externalId ? answered.atMs : undefined;
     const last = store.lastIntent(key);
-    const madeAtWallMs =
-      last && isCreation(last.action) && last.outcome === 'applied' ? last.finishedAt : undefined;
+    const isCreated = last && isCreation(last.action) && last.outcome === 'applied';
+    // Another request came after the creation: it is no older than what was first seen of it.
+    const madeAtWallMs = isCreated ? last.finishedAt : isSeen ? seen.since : undefined;
     const seconds = account.spec.visibilitySeconds;
     const message = isSeen
       ? `${externalId} was created a short while ago and is not shown now; reads may lag behind`
