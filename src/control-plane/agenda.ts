@@ -1,8 +1,9 @@
 /**
- * What falls due when: one moment per key, one timer for all. Everything that is due is handed over in one
- * batch, so that a thousand services that were created together cost one transaction; a batch is followed by
- * the next one not before a short pause, in which more can fall due. When the handler throws (the disk is full), the
- * batch falls due again a little later.
+ * What falls due when: one moment per key, one timer for all. What is due is handed over in batches, so that a hundred
+ * services that were created together cost one transaction; a batch is followed by the next one not before a short pause,
+ * in which more can fall due. A batch has as many as the handler can do in a few milliseconds, as far as the one before
+ * tells: requests pass between two batches. When the handler throws (the disk is full), the batch falls due again a
+ * little later.
  */
 import type { Timer } from '../base/clock.ts';
 import type { PlatformClock } from './platform-clock.ts';
@@ -15,6 +16,9 @@ interface Entry {
 // Real time.
 const retryMs = 1000;
 const pauseMs = 20;
+/** A batch that took longer is followed by smaller ones, and one that took half as long at most by larger ones. */
+const batchMs = 6;
+const largestBatch = 1024;
 
 export class Agenda {
   readonly #clock: PlatformClock;
@@ -26,6 +30,7 @@ export class Agenda {
   #timer: { dueMs: number; handle: Timer } | undefined;
   /** The earliest moment of the next batch. */
   #nextMs = 0;
+  #batchSize = 64;
   #isClosed = false;
 
   constructor(
@@ -72,6 +77,7 @@ export class Agenda {
     const nowMs = this.#clock.nowMs();
     const keys: string[] = [];
     for (let first = this.#heap[0]; first && first.dueMs <= nowMs; first = this.#heap[0]) {
+      if (keys.length === this.#batchSize) break;
       this.#pop();
       if (this.#dueMs.get(first.key) !== first.dueMs) continue;
       this.#dueMs.delete(first.key);
@@ -79,14 +85,24 @@ export class Agenda {
     }
     try {
       if (keys.length > 0) {
-        this.#nextMs = nowMs + this.#clock.during(pauseMs);
+        const isFull = keys.length === this.#batchSize;
+        this.#nextMs = isFull ? nowMs : nowMs + this.#clock.during(pauseMs);
         this.#onDue(keys);
+        this.#adapt(isFull, this.#clock.nowMs() - nowMs);
       }
     } catch (error) {
       this.#onFailure(error);
       for (const key of keys) if (!this.#dueMs.has(key)) this.at(key, nowMs + this.#clock.during(retryMs));
     }
     this.#arm();
+  }
+
+  #adapt(wasFull: boolean, spentMs: number): void {
+    const enoughMs = this.#clock.during(batchMs);
+    if (spentMs > enoughMs) this.#batchSize = Math.max(1, this.#batchSize >> 1);
+    else if (wasFull && spentMs <= enoughMs / 2) {
+      this.#batchSize = Math.min(largestBatch, this.#batchSize * 2);
+    }
   }
 
   #rebuild(): void {

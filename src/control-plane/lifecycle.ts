@@ -52,11 +52,14 @@ export class Lifecycle {
   readonly #platform: Platform;
   readonly #volumes: Volumes;
   readonly #idle: Agenda;
+  /** What is to be stopped for lack of funds. */
+  readonly #broke: Agenda;
 
   constructor(platform: Platform, volumes: Volumes, onFailure: (error: unknown) => void) {
     this.#platform = platform;
     this.#volumes = volumes;
     this.#idle = new Agenda(platform.time, (ids) => this.#sleepIdle(ids), onFailure);
+    this.#broke = new Agenda(platform.time, (ids) => this.#stopBroke(ids), onFailure);
     platform.store.services.observe((before, after) => this.#watchIdle(before, after));
   }
 
@@ -70,6 +73,7 @@ export class Lifecycle {
 
   close(): void {
     this.#idle.close();
+    this.#broke.close();
   }
 
   /** An accepted change that the runtime need not hear of. */
@@ -147,13 +151,26 @@ export class Lifecycle {
     }
   }
 
-  /** Stops everything of the account that holds compute. */
+  /** Stops everything of the account that holds compute, within moments, unless the account has funds by then. */
   stopForLackOfFunds(accountId: string): void {
+    const nowMs = this.#platform.time.nowMs();
     for (const service of this.#platform.store.services.of(accountId)) {
-      if (!holdsCompute(service) || isStopping(service)) continue;
-      this.stop(service);
-      this.#platform.events.add(service.id, 'stopping: the balance of the account is exhausted');
+      if (holdsCompute(service) && !isStopping(service)) this.#broke.at(service.id, nowMs);
     }
+  }
+
+  #stopBroke(serviceIds: readonly string[]): void {
+    const { store, ledger, events } = this.#platform;
+    store.unit.run(() => {
+      for (const id of serviceIds) {
+        const service = store.services.get(id);
+        const account = service && store.accounts.get(service.accountId);
+        if (!account || !holdsCompute(service) || isStopping(service)) continue;
+        if (ledger.balanceMicros(account) > 0) continue;
+        this.stop(service);
+        events.add(id, 'stopping: the balance of the account is exhausted');
+      }
+    });
   }
 
   #provisioned(service: ServiceRecord, report: Report): void {

@@ -61,3 +61,28 @@ test('a batch that fails comes again, together with what fell due meanwhile', as
   await clock.advance(10_000);
   expect(batches.join(' ').match(/[ab]/g)?.sort()).toEqual(['a', 'b']);
 });
+
+test('what takes long is done in small batches, one right after the other', async () => {
+  const clock = new ManualClock(0);
+  const sizes: number[] = [];
+  let workedMs = 0;
+  const work = (keys: readonly string[]) => {
+    sizes.push(keys.length);
+    // As if each took a millisecond.
+    workedMs += keys.length;
+  };
+  const time = platformClock(clock, 1, undefined);
+  const due = new Agenda({ ...time, nowMs: () => time.nowMs() + workedMs }, work, () => undefined);
+  for (let index = 0; index < 500; index += 1) due.at(String(index), 100);
+  await clock.advance(2_000);
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(500);
+  expect(sizes.slice(0, 5)).toEqual([64, 32, 16, 8, 4]);
+  expect(Math.max(...sizes.slice(5))).toBeLessThanOrEqual(8);
+});
+
+test('what takes no time is done in ever larger batches', async () => {
+  const { clock, batches, agenda: due } = agenda();
+  for (let index = 0; index < 3000; index += 1) due.at(String(index), 100);
+  await clock.advance(100);
+  expect(batches.map((batch) => batch.split(' ').length - 1)).toEqual([64, 128, 256, 512, 1024, 1016]);
+});
