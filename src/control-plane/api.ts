@@ -3,6 +3,7 @@ import type { Accounts } from './accounts.ts';
 import { Containers } from './containers.ts';
 import type { Listener } from './http.ts';
 import type { Idempotency } from './idempotency.ts';
+import { ListView } from './list-view.ts';
 import { documentApi } from './openapi.ts';
 import type { Platform } from './platform.ts';
 import { createPublicServer, type PublicServerParts } from './public-server.ts';
@@ -15,7 +16,7 @@ import { templateRoutes } from './routes/templates.ts';
 import { volumeRoutes } from './routes/volumes.ts';
 import type { Services } from './services.ts';
 import { Templates } from './templates.ts';
-import { ListView, serviceJson, volumeJson } from './views.ts';
+import { serviceJson, templateJson, volumeJson } from './views.ts';
 import type { Volumes } from './volumes.ts';
 
 export interface Domain {
@@ -37,11 +38,12 @@ export async function createApi(domain: Domain, parts: PublicServerParts): Promi
   const views = {
     services: new ListView(store.services, serviceJson),
     volumes: new ListView(store.volumes, volumeJson),
+    templates: new ListView(store.templates, templateJson),
   };
   accountRoutes(app, platform, views, parts.traffic);
   serviceRoutes(app, platform, services, mutate);
   volumeRoutes(app, platform.quotas, volumes, views.volumes, mutate);
-  templateRoutes(app, platform.quotas, new Templates(platform), mutate);
+  templateRoutes(app, platform.quotas, new Templates(platform), views.templates, mutate);
   registryRoutes(app, platform.quotas, platform.registries, mutate);
   const containers = new Containers(platform, services);
   containerRoutes(app, containers, outsideMutator(store, idempotency, onFailure));

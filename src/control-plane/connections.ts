@@ -6,12 +6,13 @@
  *   form itself (§7), and ends. But where an answer is due to an earlier request, that answer would be mistaken for
  *   this one: such a connection is only cut, and the client knows that it knows nothing.
  *   Either way it is cut soon, whether the client takes part in the end or not.
- * - An answer that was given has to be taken within `sendMs`: who does not read is cut.
- * - One address has so many connections at most.
+ * - An answer that was given has to be taken within `sendMs`: who does not read is cut. Of one that is sent in pieces the
+ *   time begins with the first.
+ * - One address has so many connections at most, and one connection so many requests that are not answered.
  * - Closing cuts the connections that are not in use. Each other one ends with its last answer, or, with whatever
  *   is on it, when the grace is over: nobody can hold the listener open.
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { errorJson } from './errors.ts';
@@ -26,6 +27,7 @@ interface Use {
 
 export interface ConnectionLimits {
   readonly connectionsPerAddress: number;
+  readonly pipelined: number;
   readonly sendMs: number;
 }
 
@@ -47,7 +49,12 @@ export class Connections {
     // Node takes a connection for idle whose answer is complete, but has not been sent.
     server.closeIdleConnections = () => this.#cutAllUnused();
     server.on('connection', (socket) => this.#opened(socket));
-    server.prependListener('request', (request, response) => this.#requested(request, response));
+    const answerers = server.listeners('request') as RequestListener[];
+    server.removeAllListeners('request');
+    server.on('request', (request, response) => {
+      if (!this.#requested(request, response)) return;
+      for (const answer of answerers) answer(request, response);
+    });
     // Unheard, Node would cut the connection of a CONNECT without an answer.
     server.on('connect', ({ socket }) => this.failed(new Error('this is not a proxy'), socket));
   }
@@ -100,22 +107,34 @@ export class Connections {
     socket.once('close', () => timer.cancel());
   }
 
-  #requested(request: IncomingMessage, response: ServerResponse): void {
+  /** Returns whether the request is to be answered. */
+  #requested(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
     const use = this.#uses.get(socket);
-    if (!use) return;
+    if (!use) return true;
+    if (socket.destroyed) return false;
+    if (use.due.size >= this.#limits.pipelined) {
+      cutAtOnce(socket);
+      return false;
+    }
     use.due.add(response);
     response.once('prefinish', () => this.#awaitTaken(socket, response));
+    // What is too large for our memory is taken piece by piece.
+    response.once('pipe', () => this.#cutUnlessTaken(socket, response));
     response.once('close', () => {
       use.due.delete(response);
       use.overtaken = request.complete ? undefined : request;
       if (this.#isClosing) this.#cutUnused(socket);
     });
+    return true;
   }
 
   /** What is left of the answer in our memory must leave in time. */
   #awaitTaken(socket: Socket, response: ServerResponse): void {
-    if (socket.writableLength < socket.writableHighWaterMark) return;
+    if (socket.writableLength >= socket.writableHighWaterMark) this.#cutUnlessTaken(socket, response);
+  }
+
+  #cutUnlessTaken(socket: Socket, response: ServerResponse): void {
     const timer = this.#clock.after(this.#limits.sendMs, () => socket.destroy());
     response.once('close', () => timer.cancel());
   }
@@ -127,4 +146,15 @@ export class Connections {
   #cutUnused(socket: Socket): void {
     if (this.#uses.get(socket)?.due.size === 0) socket.destroySoon();
   }
+}
+
+/**
+ * Also what has been received and not been looked at yet: thousands of requests fit into one read. Node's own parser goes
+ * on after the end of its connection, unless it is told that a request can't be taken; where it can't be told, each of
+ * the rest only costs some time.
+ */
+function cutAtOnce(socket: Socket): void {
+  const { parser } = socket as Socket & { readonly parser?: { onIncoming: () => number } | null };
+  if (parser) parser.onIncoming = () => -1;
+  socket.destroy();
 }

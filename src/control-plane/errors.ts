@@ -12,7 +12,11 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: RefusalStatus, code: string, message: string, retryAfterSeconds?: number) {
+    // Where it was thrown is of no interest, and finding that out takes longer than most refusals.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.status = status;
     this.code = code;
     this.retryAfterSeconds = retryAfterSeconds;

@@ -3,6 +3,7 @@
  * refused (also by the HTTP layer itself), validation by zod schemas, and a clean shutdown.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -48,6 +49,8 @@ export interface HttpLimits {
   readonly sendMs: number;
   readonly connections: number;
   readonly connectionsPerAddress: number;
+  /** Requests of one connection that are not answered. */
+  readonly pipelined: number;
   /** What is being answered at shutdown is finished within this time, or cut. */
   readonly shutdownMs: number;
 }
@@ -62,12 +65,15 @@ export const defaultHttpLimits: HttpLimits = {
   sendMs: 60_000,
   connections: 4096,
   connectionsPerAddress: 1024,
+  pipelined: 64,
   shutdownMs: 10_000,
 };
 
 /** Of what is wrong with one request, so much is said. */
 const mostIssues = 10;
 const longestMessage = 2_000;
+/** Copying so much is cheaper than a stream. */
+const copiedBytes = 256 * 1024;
 
 export interface Listener {
   readonly app: App;
@@ -148,6 +154,30 @@ function createApp(
 
 export function sendJson(reply: FastifyReply, status: number, json: string | Buffer): FastifyReply {
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(json);
+}
+
+/** `pieces`, one after the other, are JSON. Many are sent as the client takes them, and are not copied. */
+export function sendPieces(reply: FastifyReply, status: number, pieces: readonly Buffer[]): FastifyReply {
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  if (bytes <= copiedBytes) return sendJson(reply, status, Buffer.concat(pieces));
+  reply.code(status).header('content-type', 'application/json; charset=utf-8');
+  return reply.header('content-length', bytes).send(new PieceStream(pieces, bytes));
+}
+
+export class PieceStream extends Readable {
+  readonly bytes: number;
+  readonly #pieces: Iterator<Buffer>;
+
+  constructor(pieces: Iterable<Buffer>, bytes: number) {
+    super({ highWaterMark: copiedBytes });
+    this.bytes = bytes;
+    this.#pieces = pieces[Symbol.iterator]();
+  }
+
+  override _read(): void {
+    const { done, value } = this.#pieces.next();
+    this.push(done ? null : value);
+  }
 }
 
 export function pathOf(request: FastifyRequest): string {

@@ -9,9 +9,18 @@ import type { Registry } from 'prom-client';
 import { sleep, type Clock } from '../base/clock.ts';
 import type { Accounts } from './accounts.ts';
 import { missingCredentials, type Authentication } from './authentication.ts';
-import { errorJson } from './errors.ts';
+import { ApiError, errorJson } from './errors.ts';
 import type { Fault, Faults } from './faults.ts';
-import { createListener, pathOf, sendJson, type HttpLimits, type InTurn, type Listener } from './http.ts';
+import {
+  PieceStream,
+  createListener,
+  pathOf,
+  sendJson,
+  type App,
+  type HttpLimits,
+  type InTurn,
+  type Listener,
+} from './http.ts';
 import { requireKey, type Idempotency } from './idempotency.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 import { measureRequests } from './metrics.ts';
@@ -57,6 +66,8 @@ export interface PublicServerParts {
   readonly limits: HttpLimits;
 }
 
+type Done = (refusal?: Error) => void;
+
 export function createPublicServer(parts: PublicServerParts): Listener {
   const { traffic, turns, unit } = parts;
   const inTurn: InTurn = (request, work) =>
@@ -76,7 +87,18 @@ export function createPublicServer(parts: PublicServerParts): Listener {
   app.decorateRequest('journalEntry', null);
   app.decorateRequest('fault', null);
   app.decorateRequest('hasTurn', false);
-  app.addHook('onRequest', async (request, reply) => receive(request, reply, parts));
+  app.addHook('onRequest', (request, reply, done) =>
+    receive(request, reply, parts, (refusal) => {
+      if (refusal instanceof ApiError && refusal.status === 429) refuse(refusal, request, reply, done);
+      else done(refusal);
+    }),
+  );
+  const refuse = (refusal: ApiError, request: FastifyRequest, reply: FastifyReply, done: Done) => {
+    const answer = () => inTurn(request, () => done(refusal));
+    if (traffic.refuse(request.account?.id ?? networkOf(request.ip), answer)) return;
+    reply.hijack();
+    request.raw.socket.destroy();
+  };
   app.addHook('preValidation', (request, reply, done) => {
     const entry = request.journalEntry;
     if (entry && request.body !== undefined) entry.bodyDigest = parts.idempotency.digest(request.body);
@@ -93,7 +115,17 @@ export function createPublicServer(parts: PublicServerParts): Listener {
       if (request.account) request.account = parts.accounts.latest(request.account);
       done();
     };
-    const read = () => inTurn(request, () => (unit.isDurable ? go() : unit.whenDurable(read)));
+    let hasWaited = !unit.isDurable;
+    const read = () =>
+      inTurn(request, () => {
+        if (!unit.isDurable && !hasWaited) {
+          hasWaited = true;
+          return unit.whenDurable(read);
+        }
+        // Others write in every turn: who has waited for one commit does not wait for the next.
+        unit.flush();
+        go();
+      });
     if (request.method === 'GET') unit.whenDurable(read);
     else if (request.hasTurn) go();
     else inTurn(request, go);
@@ -105,12 +137,18 @@ export function createPublicServer(parts: PublicServerParts): Listener {
     if (refusal) done(refusal);
     else done(null, payload);
   });
+  recordAnswers(app, parts.logger);
+  return listener;
+}
+
+/** In the journal, and mutations in the log. */
+function recordAnswers(app: App, logger: Logger): void {
   app.addHook('onResponse', async (request, reply) => {
     const entry = request.journalEntry;
     const isDropped = request.fault?.fault === 'drop-response' || request.fault?.fault === 'drop-request';
     if (entry && !isDropped) entry.status = reply.statusCode;
     if (request.method === 'GET') return;
-    parts.logger.info(
+    logger.info(
       {
         account: request.account?.name,
         method: request.method,
@@ -121,7 +159,6 @@ export function createPublicServer(parts: PublicServerParts): Listener {
       'mutation answered',
     );
   });
-  return listener;
 }
 
 /** The caller of a route that needs authentication. */
@@ -130,39 +167,40 @@ export function callerOf(request: FastifyRequest): AccountRecord {
   throw missingCredentials();
 }
 
-async function receive(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  parts: PublicServerParts,
-): Promise<void> {
-  if (parts.journal) {
-    request.journalEntry = parts.journal.add(journalEntryOf(request, parts.clock));
-  }
-  const account = await accountOf(request, parts);
-  if (!account) return;
-  request.account = account;
-  if (request.journalEntry) request.journalEntry.account = account.name;
-  parts.accounts.requireActive(account);
-  parts.traffic.admit(account.id, request.method !== 'GET', reply.raw);
-}
-
-/** Undefined where none is needed. */
-async function accountOf(
-  request: FastifyRequest,
-  { authentication, traffic }: PublicServerParts,
-): Promise<AccountRecord | undefined> {
+/** Calls `done` at once, unless an ID token has to be verified. */
+function receive(request: FastifyRequest, reply: FastifyReply, parts: PublicServerParts, done: Done): void {
+  const { accounts, authentication, journal, traffic } = parts;
+  if (journal) request.journalEntry = journal.add(journalEntryOf(request, parts.clock));
+  const admit = (account: AccountRecord) => {
+    request.account = account;
+    if (request.journalEntry) request.journalEntry.account = account.name;
+    done(
+      problemOf(() => {
+        accounts.requireActive(account);
+        traffic.admit(account.id, request.method !== 'GET', reply.raw);
+      }),
+    );
+  };
   const known = authentication.holderOfKey(request.headers);
-  if (known) return known;
-  traffic.requireStranger(request.ip);
-  const needsCaller = !request.is404 && !request.routeOptions.config.isPublic;
-  try {
-    if (needsCaller) return await authentication.caller(request.headers);
-  } catch (error) {
+  if (known) return admit(known);
+  const tooMany = problemOf(() => traffic.requireStranger(request.ip));
+  if (tooMany) return done(tooMany);
+  if (request.is404 || request.routeOptions.config.isPublic) {
     traffic.countStranger(request.ip);
-    throw error;
+    return done();
   }
-  traffic.countStranger(request.ip);
-  return undefined;
+  void authenticate();
+
+  async function authenticate() {
+    let account: AccountRecord;
+    try {
+      account = await authentication.caller(request.headers);
+    } catch (error) {
+      traffic.countStranger(request.ip);
+      return done(asError(error));
+    }
+    admit(account);
+  }
 }
 
 /** Throws when the account has too much that was not read. */
@@ -172,8 +210,12 @@ function countAnswer(
   reply: FastifyReply,
   traffic: Traffic,
 ): void {
-  const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
-  if (account) traffic.answer(account.id, bytes, reply.raw);
+  if (account) traffic.answer(account.id, bytesOf(payload), reply.raw);
+}
+
+function bytesOf(payload: unknown): number {
+  if (payload instanceof PieceStream) return payload.bytes;
+  return typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
 }
 
 function keyProblemOf(request: FastifyRequest): Error | undefined {
@@ -186,8 +228,12 @@ function problemOf(work: () => void): Error | undefined {
     work();
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
+    return asError(error);
   }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 function journalEntryOf(request: FastifyRequest, clock: Clock): JournalEntry {

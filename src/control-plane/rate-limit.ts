@@ -31,6 +31,13 @@ export class RateLimiter {
     this.spend(id, 1);
   }
 
+  /** Takes a token; false when there is none. */
+  tryTake(id: string): boolean {
+    const hasOne = this.#tokensOf(id) >= 1;
+    if (hasOne) this.spend(id, 1);
+    return hasOne;
+  }
+
   /** Refuses with 429 when there is no token. */
   require(id: string): void {
     const tokens = this.#tokensOf(id);

@@ -16,16 +16,11 @@ const defaultContainerDiskGb = 10;
 
 export class Templates {
   readonly #platform: Platform;
-  readonly #builtIn: readonly TemplateRecord[];
+  readonly builtIn: readonly TemplateRecord[];
 
   constructor(platform: Platform) {
     this.#platform = platform;
-    this.#builtIn = builtInTemplates(platform.config);
-  }
-
-  /** The built-in ones first, then the account's, oldest first. */
-  list(account: AccountRecord): TemplateRecord[] {
-    return [...this.#builtIn, ...this.#platform.store.templates.of(account.id)];
+    this.builtIn = builtInTemplates(platform.config);
   }
 
   create(account: AccountRecord, spec: TemplateSpec): TemplateRecord {
@@ -59,7 +54,7 @@ export class Templates {
   }
 
   #changeable(account: AccountRecord, id: string, revision: number): TemplateRecord {
-    if (this.#builtIn.some((template) => template.id === id.toLowerCase())) {
+    if (this.builtIn.some((template) => template.id === id.toLowerCase())) {
       throw new ApiError(
         403,
         'template_built_in',

@@ -9,6 +9,10 @@
  *
  * Beyond, the answer is 429. What comes without valid credentials is counted for its address; IPv6 by networks of 64
  * bits, as these are handed out.
+ *
+ * Refusals take time, too. Whoever is refused more than `refusalsPerSecond` waits a second for each further one: who asks
+ * again without waiting has so many connections waiting, and not so many requests being refused. More than can reasonably
+ * wait is cut.
  */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
@@ -24,6 +28,10 @@ export interface TrafficLimits {
   readonly strangersPerSecond: number;
   readonly answerBytesPerSecond: number;
   readonly requestsInFlight: number;
+  /** Of an account or an address, that are not held back. */
+  readonly refusalsPerSecond: number;
+  /** Refusals of an account or an address that are held back at once. */
+  readonly heldRefusals: number;
   /** Of an account. */
   readonly unsentBytes: number;
   /** Of all accounts together. */
@@ -36,12 +44,15 @@ export const defaultTrafficLimits: TrafficLimits = {
   strangersPerSecond: 1000,
   answerBytesPerSecond: 16 * 1024 * 1024,
   requestsInFlight: 256,
+  refusalsPerSecond: 200,
+  heldRefusals: 1024,
   unsentBytes: 32 * 1024 * 1024,
   unsentBytesInAll: 256 * 1024 * 1024,
 };
 
 const answerBurstSeconds = 4;
 const bodyWeight = 4;
+const holdMs = 1_000;
 /** Smaller answers are bounded by the number of requests. */
 const largeAnswerBytes = 64 * 1024;
 
@@ -55,6 +66,10 @@ export class Traffic {
   readonly #requests: RateLimiter | undefined;
   readonly #strangers: RateLimiter;
   readonly #answerBytes: RateLimiter;
+  readonly #refusals: RateLimiter;
+  /** How many refusals are held back, by account or network. */
+  readonly #held = new Map<string, number>();
+  readonly #clock: Clock;
   /** Of accounts that have anything in flight. */
   readonly #shares = new Map<string, Share>();
   #unsentBytes = 0;
@@ -62,6 +77,8 @@ export class Traffic {
   constructor(limits: TrafficLimits, clock: Clock) {
     const { requestsPerSecond, requestBurst, answerBytesPerSecond } = limits;
     this.#limits = limits;
+    this.#clock = clock;
+    this.#refusals = new RateLimiter(limits.refusalsPerSecond, clock);
     this.#requests =
       requestsPerSecond === null
         ? undefined
@@ -87,6 +104,27 @@ export class Traffic {
       share.inFlight -= weight;
       this.#forgetUnused(accountId, share);
     });
+  }
+
+  /**
+   * A request of `id`, an account or a network, is refused: calls `answer` when that may be said, at once or later.
+   * Returns false when it must not wait any more: its connection is to be cut.
+   */
+  refuse(id: string, answer: () => void): boolean {
+    if (this.#refusals.tryTake(id)) {
+      answer();
+      return true;
+    }
+    const held = this.#held.get(id) ?? 0;
+    if (held >= this.#limits.heldRefusals) return false;
+    this.#held.set(id, held + 1);
+    this.#clock.after(holdMs, () => {
+      const left = (this.#held.get(id) ?? 1) - 1;
+      if (left > 0) this.#held.set(id, left);
+      else this.#held.delete(id);
+      answer();
+    });
+    return true;
   }
 
   /** A request without a known key, before anything is done for it. Refuses with 429. */

@@ -1,8 +1,7 @@
 /**
  * Records as the API answers them (§2). Each record is serialised once: records are immutable, so the text is
- * kept as long as the record lives. An account read of 10,000 services only copies bytes.
+ * kept as long as the record lives. list-view.ts makes lists of them.
  */
-import type { Collection } from './collection.ts';
 import type { ControlPlaneConfig, Prices } from './config.ts';
 import type {
   AccountRecord,
@@ -11,7 +10,6 @@ import type {
   TemplateRecord,
   VolumeRecord,
 } from './records.ts';
-import { TextCache } from './text-cache.ts';
 
 const texts = new WeakMap<object, string>();
 
@@ -120,23 +118,4 @@ export function catalogJson(config: ControlPlaneConfig, templates: readonly Temp
 /** Whoever reckons with one price for all models is not surprised by a higher one. */
 function highestGpuPrice({ gpuHourMicros, gpuModelHourMicros = {} }: Prices): number {
   return Math.max(gpuHourMicros, ...Object.values(gpuModelHourMicros));
-}
-
-/** The records of one account as a JSON array, joined anew only when one of them has changed. */
-export class ListView<Item extends { id: string; accountId: string }> {
-  readonly #collection: Collection<Item>;
-  readonly #json: (record: Item) => string;
-  readonly #texts = new TextCache();
-
-  constructor(collection: Collection<Item>, json: (record: Item) => string) {
-    this.#collection = collection;
-    this.#json = json;
-  }
-
-  bytesOf(accountId: string): Buffer {
-    return this.#texts.bytesOf(accountId, this.#collection.version(accountId), () => {
-      const parts = Array.from(this.#collection.of(accountId), this.#json);
-      return `[${parts.join(',')}]`;
-    });
-  }
 }

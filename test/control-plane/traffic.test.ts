@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { networkOf } from '../../src/control-plane/network.ts';
 import { Traffic, defaultTrafficLimits, type TrafficLimits } from '../../src/control-plane/traffic.ts';
@@ -57,6 +58,65 @@ describe('one account', () => {
     expect(() => traffic.admit('a', false, response())).toThrow('wait 3 s');
     traffic.admit('b', false, response());
   });
+});
+
+describe('refusals', () => {
+  test('beyond a rate are held back for a second, those of others are not', async () => {
+    const clock = new ManualClock();
+    const traffic = new Traffic({ ...defaultTrafficLimits, refusalsPerSecond: 2 }, clock);
+    const answered: string[] = [];
+    const refuse = (id: string) => traffic.refuse(id, () => answered.push(id));
+    for (let index = 0; index < 4; index += 1) expect(refuse('a')).toBe(true);
+    refuse('b');
+    expect(answered).toEqual(['a', 'a', 'b']);
+    await clock.advance(999);
+    expect(answered.length).toBe(3);
+    await clock.advance(1);
+    expect(answered).toEqual(['a', 'a', 'b', 'a', 'a']);
+  });
+
+  test('are held back only so many at once', async () => {
+    const clock = new ManualClock();
+    const limits = { ...defaultTrafficLimits, refusalsPerSecond: 1, heldRefusals: 2 };
+    const traffic = new Traffic(limits, clock);
+    const refuse = () => traffic.refuse('a', () => undefined);
+    expect([refuse(), refuse(), refuse(), refuse()]).toEqual([true, true, true, false]);
+    await clock.advance(1_000);
+    expect(refuse()).toBe(true);
+  });
+
+  test('of a whole flood come slowly; then the account is answered as before', async () => {
+    await using world = await startWorld({
+      traffic: { requestsPerSecond: 5, requestBurst: 5, refusalsPerSecond: 5 },
+    });
+    let answered = 0;
+    const calls = Array.from({ length: 20 }, async () => {
+      const { status } = await world.call('GET', '/api/me');
+      answered += 1;
+      return status;
+    });
+    while (answered < 10) await delay(5);
+    await delay(50);
+    expect(answered).toBe(10);
+    expect((await world.call('GET', '/api/me', undefined, { as: key.bob })).status).toBe(200);
+    await world.clock.advance(1_000);
+    const statuses = await Promise.all(calls);
+    expect(statuses.filter((status) => status === 200).length).toBe(5);
+    expect(statuses.filter((status) => status === 429).length).toBe(15);
+    expect((await world.call('GET', '/api/me')).status).toBe(200);
+  });
+});
+
+test('a connection with more requests than anybody waits for is cut, and most of them are not looked at', async () => {
+  await using world = await startWorld();
+  const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
+  const closed = new Promise((resolve) => void socket.once('close', resolve));
+  socket.on('error', () => undefined);
+  socket.resume();
+  socket.write(`GET /api/me HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${key.alice}\r\n\r\n`.repeat(600));
+  await closed;
+  const { requests } = (await world.admin('GET', '/requests')).body;
+  expect(requests.length).toBeLessThan(150);
 });
 
 test('all accounts together have a bound for answers that are not read, too', () => {

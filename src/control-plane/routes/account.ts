@@ -1,9 +1,10 @@
 /** Catalog, identity and the account read (§4). */
-import { sendJson, type App } from '../http.ts';
+import { sendJson, sendPieces, type App } from '../http.ts';
+import type { ListView } from '../list-view.ts';
 import type { Platform } from '../platform.ts';
 import { callerOf } from '../public-server.ts';
 import { builtInTemplates } from '../templates.ts';
-import { catalogJson, identityJson, type ListView } from '../views.ts';
+import { catalogJson, identityJson } from '../views.ts';
 import type { ServiceRecord, VolumeRecord } from '../records.ts';
 import type { Traffic } from '../traffic.ts';
 
@@ -18,18 +19,17 @@ export function accountRoutes(app: App, platform: Platform, views: AccountViews,
   app.get('/api/me', (request, reply) => sendJson(reply, 200, identityJson(callerOf(request))));
   app.get('/api/account', (request, reply) => {
     const account = callerOf(request);
-    const bytes = views.services.bytesOf(account.id).length + views.volumes.bytesOf(account.id).length;
-    traffic.requireTaken(account.id, bytes);
+    const services = views.services.of(account.id);
+    const volumes = views.volumes.of(account.id);
+    traffic.requireTaken(account.id, services.bytes + volumes.bytes);
     const { balanceMicros, entries } = platform.ledger.read(account);
-    const body = Buffer.concat([
+    return sendPieces(reply, 200, [
       Buffer.from(`{"balanceMicros":${balanceMicros},"currency":"USD","services":`),
-      views.services.bytesOf(account.id),
+      ...services.buffers,
       Buffer.from(',"volumes":'),
-      views.volumes.bytesOf(account.id),
-      Buffer.from(',"ledger":['),
-      ...entries,
-      Buffer.from(']}'),
+      ...volumes.buffers,
+      // Released when the ledger goes on.
+      Buffer.concat([Buffer.from(',"ledger":['), ...entries, Buffer.from(']}')]),
     ]);
-    return sendJson(reply, 200, body);
   });
 }

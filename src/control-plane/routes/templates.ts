@@ -1,9 +1,11 @@
 /** Templates (§4). */
 import { z } from 'zod';
 import { deletion } from '../../api/wire.ts';
-import { sendJson, type App } from '../http.ts';
+import { sendPieces, type App } from '../http.ts';
+import type { ListView } from '../list-view.ts';
 import type { Quotas } from '../quotas.ts';
 import { callerOf } from '../public-server.ts';
+import type { TemplateRecord } from '../records.ts';
 import { templateSpec, templateUpdate } from '../requests.ts';
 import type { Templates } from '../templates.ts';
 import { templateJson } from '../views.ts';
@@ -11,10 +13,24 @@ import type { Mutate } from './mutation.ts';
 
 const params = z.object({ id: z.string() });
 
-export function templateRoutes(app: App, quotas: Quotas, templates: Templates, mutate: Mutate): void {
+export function templateRoutes(
+  app: App,
+  quotas: Quotas,
+  templates: Templates,
+  own: ListView<TemplateRecord>,
+  mutate: Mutate,
+): void {
+  const builtIn = templates.builtIn.map(templateJson).join(',');
+
+  // The built-in ones first, then the account's, oldest first.
   app.get('/api/templates', (request, reply) => {
-    const list = templates.list(callerOf(request)).map(templateJson);
-    return sendJson(reply, 200, `{"templates":[${list.join(',')}]}`);
+    const pieces = own.of(callerOf(request).id).buffers.slice(1, -1);
+    const comma = builtIn && pieces.length > 0 ? ',' : '';
+    return sendPieces(reply, 200, [
+      Buffer.from(`{"templates":[${builtIn}${comma}`),
+      ...pieces,
+      Buffer.from(']}'),
+    ]);
   });
 
   app.post('/api/templates', { schema: { body: templateSpec } }, (request, reply) =>

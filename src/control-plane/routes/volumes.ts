@@ -1,12 +1,13 @@
 /** Volumes (§4). */
 import { z } from 'zod';
 import { volumeUpdate } from '../../api/wire.ts';
-import { sendJson, type App } from '../http.ts';
+import { sendJson, sendPieces, type App } from '../http.ts';
+import type { ListView } from '../list-view.ts';
 import type { Quotas } from '../quotas.ts';
 import { callerOf } from '../public-server.ts';
 import type { VolumeRecord } from '../records.ts';
 import { volumeCreate } from '../requests.ts';
-import { volumeJson, type ListView } from '../views.ts';
+import { volumeJson } from '../views.ts';
 import type { Volumes } from '../volumes.ts';
 import type { Mutate } from './mutation.ts';
 
@@ -26,8 +27,8 @@ export function volumeRoutes(
   );
 
   app.get('/api/volumes', (request, reply) => {
-    const parts = [Buffer.from('{"volumes":'), list.bytesOf(callerOf(request).id), Buffer.from('}')];
-    return sendJson(reply, 200, Buffer.concat(parts));
+    const { buffers } = list.of(callerOf(request).id);
+    return sendPieces(reply, 200, [Buffer.from('{"volumes":'), ...buffers, Buffer.from('}')]);
   });
 
   app.get('/api/volumes/:id', { schema: { params } }, (request, reply) => {
