@@ -95,7 +95,7 @@ describe('refusals', () => {
       answered += 1;
       return status;
     });
-    while (answered < 10) await delay(5);
+    await expect.poll(() => answered).toBe(10);
     await delay(50);
     expect(answered).toBe(10);
     expect((await world.call('GET', '/api/me', undefined, { as: key.bob })).status).toBe(200);
