@@ -146,10 +146,11 @@ async function runtimeOf(
 ): Promise<ChosenRuntime> {
   if (flags.runtime === 'simulated') return { config: given };
   // No other command needs it.
-  const { connectEngine, dockerOptions, dockerRuntime, engineAddress, withoutMadeUpGpus } =
-    await import('../control-plane/docker/connect.ts');
-  const config = withoutMadeUpGpus(given);
+  const docker = await import('../control-plane/docker/connect.ts');
+  const { connectEngine, dockerOptions, dockerRuntime, engineAddress, withMachineOf } = docker;
   const address = engineAddress(flags.dockerSocket, context.environment['DOCKER_HOST']);
   const engine = await connectEngine(address);
+  const offered = docker.withoutMadeUpGpus(given);
+  const config = await withMachineOf(engine, address, offered, createLogger(flags.logLevel));
   return { config, runtime: dockerRuntime(engine, await dockerOptions(config, { ...flags, address })) };
 }

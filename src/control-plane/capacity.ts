@@ -1,13 +1,16 @@
 /**
  * What is taken: GPUs by model, and of each geography CPU, memory and storage, where the configuration bounds them. A
  * service gets all of it in one geography, and its GPUs from one model: the first that has enough left, in the order of
- * the configuration. Compute counts while it is held, storage as it was asked for.
+ * the configuration. Compute counts while it is held, storage as it was asked for. All places together are bounded by
+ * what the machine has that runs the containers: beyond that nothing is added, and what is held is kept.
  */
 import type { ServiceResources } from '../api/wire.ts';
 import type { ControlPlaneConfig, GeographyConfig, RegionConfig } from './config.ts';
 import { conflict } from './errors.ts';
 import { holdsCompute, type ServiceRecord, type VolumeRecord } from './records.ts';
 import type { Store } from './store.ts';
+
+type Amount = 'cpu' | 'memoryGb' | 'storageGb';
 
 export interface Placement {
   readonly geography: string;
@@ -45,7 +48,11 @@ export class Capacity {
     storageGb = 0,
     instead?: ServiceRecord,
   ): Placement {
-    for (const geography of region.geographies) {
+    const isRoomAtAll =
+      this.#machineHasRoom('cpu', resources.cpu, instead) &&
+      this.#machineHasRoom('memoryGb', resources.memoryGb, instead) &&
+      this.#machineHasRoom('storageGb', storageGb);
+    for (const geography of isRoomAtAll ? region.geographies : []) {
       if (!geographies.includes(geography.name)) continue;
       const isRoom =
         this.#hasRoom(region.name, geography, 'cpu', resources.cpu, instead) &&
@@ -60,7 +67,7 @@ export class Capacity {
     }
     const { gpuCount, cpu, memoryGb } = resources;
     const gpus = gpuCount === 0 ? '' : ` with ${gpuCount} free GPUs of one model`;
-    throw noCapacity(region, `${cpu} CPU and ${memoryGb} GB of memory${gpus}`, geographies);
+    throw noCapacity(region.name, `${cpu} CPU and ${memoryGb} GB of memory${gpus}`, geographies);
   }
 
   /** As `place`, for a service that stays where it is. */
@@ -72,21 +79,26 @@ export class Capacity {
   placeStorage(region: RegionConfig, geographies: readonly string[], sizeGb: number): string {
     const found = region.geographies.find(
       (geography) =>
-        geographies.includes(geography.name) && this.#hasRoom(region.name, geography, 'storageGb', sizeGb),
+        this.#machineHasRoom('storageGb', sizeGb) &&
+        geographies.includes(geography.name) &&
+        this.#hasRoom(region.name, geography, 'storageGb', sizeGb),
     );
     if (found) return found.name;
-    throw noCapacity(region, `${sizeGb} GB of storage`, geographies);
+    throw noCapacity(region.name, `${sizeGb} GB of storage`, geographies);
   }
 
   requireStorage(region: RegionConfig, geography: string, moreGb: number): void {
     this.placeStorage(region, [geography], moreGb);
   }
 
-  /** Where its region is not offered any more, nothing bounds it. */
+  /** Where its region is not offered any more, only the machine bounds it. */
   requireGrowth(volume: VolumeRecord, moreGb: number): void {
     const region = this.#config.regions.find(({ name }) => name === volume.region);
     const isOffered = region?.geographies.some(({ name }) => name === volume.geography);
     if (region && isOffered) this.requireStorage(region, volume.geography, moreGb);
+    else if (!this.#machineHasRoom('storageGb', moreGb)) {
+      throw noCapacity(volume.region, `${moreGb} GB of storage`, [volume.geography]);
+    }
   }
 
   /** Services outlive their place in the configuration: they run on, and can't be launched again. */
@@ -117,7 +129,7 @@ export class Capacity {
   #hasRoom(
     region: string,
     geography: GeographyConfig,
-    amount: 'cpu' | 'memoryGb' | 'storageGb',
+    amount: Amount,
     wanted: number,
     instead?: ServiceRecord,
   ): boolean {
@@ -132,6 +144,14 @@ export class Capacity {
     const taken = this.#taken.get(keyOf(region, geography.name, amount)) ?? 0;
     // Sums of fractions are not exact.
     return taken - back + wanted <= total + 1e-6;
+  }
+
+  #machineHasRoom(amount: Amount, wanted: number, instead?: ServiceRecord): boolean {
+    const total = this.#config.containers.capacity[amount] ?? Infinity;
+    const back = amount !== 'storageGb' && instead && holdsCompute(instead) ? instead.resources[amount] : 0;
+    if (wanted <= back) return true;
+    // Sums of fractions are not exact.
+    return (this.#taken.get(keyOfMachine(amount)) ?? 0) - back + wanted <= total + 1e-6;
   }
 
   #takenBesides(region: string, geography: string, gpuModel: string, instead?: ServiceRecord): number {
@@ -150,8 +170,10 @@ export class Capacity {
     const { region, geography, resources } = service;
     const key = keyOfService(service);
     if (key !== undefined) this.#add(key, sign * resources.gpuCount);
-    this.#add(keyOf(region, geography, 'cpu'), sign * resources.cpu);
-    this.#add(keyOf(region, geography, 'memoryGb'), sign * resources.memoryGb);
+    for (const amount of ['cpu', 'memoryGb'] as const) {
+      this.#add(keyOf(region, geography, amount), sign * resources[amount]);
+      this.#add(keyOfMachine(amount), sign * resources[amount]);
+    }
   }
 
   #countStorage(before: VolumeRecord | undefined, after: VolumeRecord | undefined): void {
@@ -161,6 +183,7 @@ export class Capacity {
     ] as const) {
       if (!volume) continue;
       this.#add(keyOf(volume.region, volume.geography, 'storageGb'), sign * volume.requestedSizeGb);
+      this.#add(keyOfMachine('storageGb'), sign * volume.requestedSizeGb);
     }
   }
 
@@ -169,10 +192,10 @@ export class Capacity {
   }
 }
 
-function noCapacity(region: RegionConfig, what: string, geographies: readonly string[]): Error {
+function noCapacity(region: string, what: string, geographies: readonly string[]): Error {
   return conflict(
     'capacity_unavailable',
-    `region ${region.name} has no ${what} in ${geographies.join(' or ')} at the moment; try again later`,
+    `region ${region} has no ${what} in ${geographies.join(' or ')} at the moment; try again later`,
   );
 }
 
@@ -183,6 +206,11 @@ function placeOf({ region, geography }: ServiceRecord): string {
 /** `what`: a model of GPUs with a mark before it, or an amount. */
 function keyOf(region: string, geography: string, what: string): string {
   return `${region}/${geography}/${what}`;
+}
+
+/** No region has an empty name. */
+function keyOfMachine(amount: Amount): string {
+  return keyOf('', '', amount);
 }
 
 function keyOfService(service: ServiceRecord): string | undefined {

@@ -106,7 +106,10 @@ const destination = z.strictObject({
   port: z.int().min(1).max(65_535).optional(),
 });
 
+const bound = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).nullable().optional();
+
 const containers = z.strictObject({
+  capacity: z.strictObject({ cpu: bound, memoryGb: bound, storageGb: bound }).prefault({}),
   registries: z.array(z.string().min(1).max(255)).default([]),
   gpus: z
     .array(

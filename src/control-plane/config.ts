@@ -65,8 +65,17 @@ export interface IdentityConfig {
   readonly algorithms: readonly string[];
 }
 
+/** All that services and volumes may have together, wherever they are; null: not bounded; undefined: not stated. */
+export interface MachineCapacity {
+  readonly cpu?: number | null | undefined;
+  readonly memoryGb?: number | null | undefined;
+  readonly storageGb?: number | null | undefined;
+}
+
 /** Of `--runtime docker`. */
 export interface ContainersConfig {
+  /** What is not stated is what the machine of the container engine has, as far as it says so. */
+  readonly capacity: MachineCapacity;
   /** `HOST` or `HOST:PORT`: registries that images may come from although they are not public. */
   readonly registries: readonly string[];
   /** The GPUs of the machine: ids as the container engine knows them. */

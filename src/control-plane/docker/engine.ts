@@ -30,6 +30,14 @@ export interface ListedContainer {
   readonly hasEnded: boolean;
 }
 
+export interface MachineInfo {
+  readonly NCPU?: unknown;
+  /** Bytes. */
+  readonly MemTotal?: unknown;
+  /** Where it keeps images and volumes, on its machine. */
+  readonly DockerRootDir?: unknown;
+}
+
 export interface EngineEvent {
   readonly action: string;
   readonly labels: Labels;
@@ -128,6 +136,11 @@ export class Engine {
   async ping(): Promise<void> {
     const stream = await this.#connection.stream({ method: 'GET', path: ['_ping'] });
     stream.resume();
+  }
+
+  /** Of the machine that it is on; engines may leave out any of it. */
+  async machine(): Promise<MachineInfo> {
+    return (await this.#connection.json<MachineInfo>({ method: 'GET', path: ['info'] })) ?? {};
   }
 
   /** Those with all of these labels. */

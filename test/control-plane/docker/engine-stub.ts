@@ -27,6 +27,8 @@ export class EngineStub implements AsyncDisposable {
   readonly containers = new Map<string, Container>();
   /** `METHOD path` of each request, with its query. */
   readonly requests: string[] = [];
+  /** What it says of its machine. */
+  info: Json = { NCPU: 8, MemTotal: 16 * 2 ** 30, DockerRootDir: '/' };
   /** Limits that this engine drops without a word. */
   readonly dropped = new Set<string>();
   readonly #refusals = new Map<string, Refusal[]>();
@@ -80,6 +82,8 @@ export class EngineStub implements AsyncDisposable {
     switch (kind) {
       case 'ping':
         return [200, undefined];
+      case 'info':
+        return [200, this.info];
       case 'list':
         return [200, [...this.containers.values()].filter((one) => matches(one, url)).map(listed)];
       case 'create':
@@ -120,6 +124,7 @@ export class EngineStub implements AsyncDisposable {
 function kindOf(method: string, path: string): string {
   const kinds: [string, RegExp][] = [
     ['ping', /^GET \/_ping/],
+    ['info', /^GET \/info/],
     ['events', /^GET \/events/],
     ['list', /^GET \/containers\/json/],
     ['create', /^POST \/containers\/create/],
