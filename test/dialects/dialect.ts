@@ -53,6 +53,8 @@ export interface Dialect {
   readonly costs?: Readonly<Record<string, string>>;
   /** It hides a field that requests set: what became of one that was never answered, only a person can tell. */
   readonly hides?: true;
+  /** Marks can't be read: what an object has let go (`Retain`) is not found again. */
+  readonly hidesMarks?: true;
   /** Why a service is in `error` can't be told. */
   readonly hidesErrors?: true;
   /** Why the simulation does not draw it, although it only changes answers. */

@@ -169,6 +169,12 @@ export const regressions: readonly Regression[] = [
     'image-hidden',
   ),
   inDialect(
+    'the checker took what an object had let go for its own, where the API shows no marks',
+    8067,
+    'folder',
+    'environment-hidden',
+  ),
+  inDialect(
     'the checker wanted a doubt to be told still that an edit had ended',
     1003,
     'cluster',

@@ -445,6 +445,7 @@ class World {
       requests,
       minimumBalanceMicros,
       isPlain: dialectNamed(this.#script.dialect).forms === undefined,
+      showsMarks: dialectNamed(this.#script.dialect).hidesMarks !== true,
       wanted: users.wanted,
       get nowMs() {
         return scheduler.nowMs;

@@ -223,6 +223,7 @@ const environments: readonly Dialect[] = [
   {
     name: 'environment-hidden',
     hides: true,
+    hidesMarks: true,
     silence: 'names of environment variables',
     plays: 'no names at all',
     ...service(without('environmentNames')),

@@ -147,6 +147,7 @@ const volumes: readonly Dialect[] = [
   },
   {
     name: 'volume-name-hidden',
+    hidesMarks: true,
     silence: 'form of a name',
     plays: 'volumes without names',
     ...volume(without('name')),

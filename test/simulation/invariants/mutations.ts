@@ -3,18 +3,25 @@ import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts'
 import { marked } from '../truth.ts';
 import { idIn, isActivity, isMutation, type Exchange, type Invariant, type Json } from '../watch.ts';
 
-/** At most one thing at the provider for each object. */
-const s1AtMostOne: Invariant = (view) => ({
-  delivered({ method, path, reply }) {
-    if (method !== 'POST' || reply.status !== 201) return;
-    const creates = ['/api/services', '/api/volumes', '/api/templates'].includes(path);
-    for (const key of creates ? keysEver(view) : []) {
-      const alive = marked(view, key, 'alive');
-      if (alive.length > 1)
-        view.violated('S1', `${alive.length} things carry the mark of ${key}: ${alive.join(', ')}`);
-    }
-  },
-});
+/** At most one thing at the provider for each object; but for what it has let go where nobody can see whose it was. */
+const s1AtMostOne: Invariant = (view) => {
+  const letGo = new Set<string>();
+  return {
+    durable(write) {
+      if (write.kind !== 'remove' || view.showsMarks) return;
+      for (const id of marked(view, write.key, 'alive')) letGo.add(id);
+    },
+    delivered({ method, path, reply }) {
+      if (method !== 'POST' || reply.status !== 201) return;
+      const creates = ['/api/services', '/api/volumes', '/api/templates'].includes(path);
+      for (const key of creates ? keysEver(view) : []) {
+        const alive = marked(view, key, 'alive').filter((id) => !letGo.has(id));
+        if (alive.length > 1)
+          view.violated('S1', `${alive.length} things carry the mark of ${key}: ${alive.join(', ')}`);
+      }
+    },
+  };
+};
 
 function keysEver({ disk, wanted }: Parameters<Invariant>[0]): Iterable<ObjectKey> {
   return new Set([...disk.records().map(({ key }) => key), ...wanted.keys()]);
