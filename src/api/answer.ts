@@ -45,7 +45,9 @@ export function readAnswer<Value>(
   }
   const secrets = [...(credential ? [credential.reveal()] : []), ...secretsOf(question.body)];
   if (reply.status >= 200 && reply.status < 300) {
-    const value = question.answer.read(body, { ...notes, secrets });
+    const isOpen = isJson && question.answer.mayHoldKey !== true;
+    const told = isOpen ? withoutKey(body, reply.body, credential?.reveal()) : body;
+    const value = question.answer.read(told, { ...notes, secrets });
     if (value instanceof Misread) {
       return { kind: 'unknown', reason: `a ${reply.status} that can't be read (${value.message})` };
     }
@@ -145,6 +147,21 @@ function isNestedDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   return Object.values(value).some((member) => isNestedDeeper(member, levels - 1));
+}
+
+/** A shorter key may be a word, or a number, of any answer. */
+const shortestKey = 16;
+
+/** An API may repeat the key that it was asked with in any field, and many of them are told in status, plans and logs. */
+function withoutKey(body: unknown, text: string, key: string | undefined): unknown {
+  if (key === undefined || key.length < shortestKey || !text.includes(key)) return body;
+  const without = (value: unknown): unknown => {
+    if (typeof value === 'string') return value.replaceAll(key, '[redacted]');
+    if (Array.isArray(value)) return value.map(without);
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, without(member)]));
+  };
+  return without(body);
 }
 
 /** Undefined, which no schema accepts, when it is not JSON. */

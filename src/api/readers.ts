@@ -31,6 +31,8 @@ export interface Reader<Value> {
   readonly read: (body: unknown, reading: Reading) => Value | Misread;
   /** Whose record an answer is, where it is one. */
   readonly subject?: (value: Value) => string;
+  /** It is needed as it came, also where it repeats the API key; nothing of it is told as it came. */
+  readonly mayHoldKey?: true;
 }
 
 // ---- one object ----------------------------------------------------------------------------------------
@@ -163,11 +165,13 @@ export const undocumented: Reader<unknown> = {
 export const logText: Reader<string> = { read: String };
 
 export const identity: Reader<wire.Identity> = {
+  mayHoldKey: true,
   read: (body, reading) =>
     wire.identity.safeParse(body).data ?? new Misread('the body', 'an identity', body, reading),
 };
 
 export const browserSession: Reader<{ readonly url: string }> = {
+  mayHoldKey: true,
   read(body, reading) {
     const url = isObject(body) ? form.plainText(body['url']) : undefined;
     // The URL is private (§4 rule 7): nothing of what came in its place is repeated.

@@ -35,7 +35,12 @@ export function oneLine(text: string): string {
   return text.replaceAll(unprintable, ' ').trim();
 }
 
-/** How programs write a text when they repeat it: as it is, and in JSON, an address, base64 or hex. */
+/** In any case of letters; of the same length, unlike `toLowerCase`. */
+function lowerCase(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** How programs write a text when they repeat it: as it is, and in JSON, an address, base64 or hex; all in lower case. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return [
@@ -46,8 +51,8 @@ function formsOf(secret: string): string[] {
     bytes.toString('base64url'),
     ...withinBase64(bytes),
     bytes.toString('hex'),
-    bytes.toString('hex').toUpperCase(),
-  ];
+    bytes.toString('hex').replaceAll(/../g, '%$&'),
+  ].map(lowerCase);
 }
 
 /**
@@ -66,14 +71,26 @@ function withinBase64(bytes: Buffer): string[] {
 function withoutWhole(text: string, forms: readonly string[]): string {
   return [...new Set(forms)]
     .sort((left, right) => right.length - left.length)
-    .reduce((clean, form) => clean.replaceAll(form, redacted), text);
+    .reduce((clean, form) => withoutForm(clean, form), text);
+}
+
+function withoutForm(text: string, form: string): string {
+  const lower = lowerCase(text);
+  let clean = '';
+  let from = 0;
+  for (let at = lower.indexOf(form); at !== -1; at = lower.indexOf(form, from)) {
+    clean += text.slice(from, at) + redacted;
+    from = at + form.length;
+  }
+  return clean + text.slice(from);
 }
 
 /** Without what is left of a secret that was cut or changed. */
 function withoutPieces(text: string, forms: readonly string[]): string {
   const places = new Map<string, number[]>();
+  const lower = lowerCase(text);
   for (let at = 0; at + pieceLength <= text.length; at += 1) {
-    const piece = text.slice(at, at + pieceLength);
+    const piece = lower.slice(at, at + pieceLength);
     const known = places.get(piece);
     if (known) known.push(at);
     else places.set(piece, [at]);

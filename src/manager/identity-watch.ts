@@ -128,7 +128,8 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     const beatsWait = !this.letsBeat && this.#options.beatsWait();
     if (!credential || (!own && !beatsWait)) return absent;
     const outcome = await me(credential, signal, beatsWait ? 'heartbeat' : 'ordinary');
-    const identity = outcome.kind === 'applied' ? outcome.value : hidden(outcome);
+    const identity =
+      outcome.kind === 'applied' ? this.#withoutKey(outcome.value, credential) : hidden(outcome);
     if (!identity) return readProblem(outcome as ReadProblem['outcome']);
     const pinned = store.identityPin(account);
     const verdict = judgeIdentity(identity, pinned, accepted(), store.digestKey);
@@ -157,6 +158,13 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     if (!own) return absent;
     this.#trusted = own;
     return undefined;
+  }
+
+  /** An API may know an account by its key: that is pinned, logged and shown as a digest. */
+  #withoutKey(identity: wire.Identity, credential: Sensitive<string>): wire.Identity {
+    const { id } = identity;
+    if (!id?.includes(credential.reveal())) return identity;
+    return { ...identity, id: `digest-${this.#options.store.digestKey.digest(id)}` };
   }
 
   /** Nothing can be asked with a key of the account. */

@@ -245,6 +245,23 @@ describe('a refusal', () => {
     );
   });
 
+  test('comes without the API key in any field of a 2xx, too, but for an address of a browser session', async () => {
+    const key = 'key-of-alice-0123456789';
+    const shown = { id, name: key, state: `as ${key}`, endpoint: `https://x.example/?key=${key}` };
+    await using server = await serve(reply(200, shown));
+    await using client = clientOf(server.url, key);
+    expect(JSON.stringify(await client.api.service(id))).not.toContain(key);
+    server.answer = reply(200, { ...account, services: [shown], ledger: [{ description: key }] });
+    const read = await client.api.account();
+    expect(JSON.stringify(read)).not.toContain(key);
+    expect(read).toMatchObject({
+      value: { services: [{ id, endpoint: 'https://x.example/?key=[redacted]' }] },
+    });
+    server.answer = reply(200, { url: shown.endpoint });
+    const session = await client.api.openBrowserSession(id, idempotencyKey);
+    expect(session.kind === 'applied' && session.value.reveal()).toBe(shown.endpoint);
+  });
+
   test.each([
     ['createRegistry', mutations.createRegistry],
     ['rotateRegistry', mutations.rotateRegistry],

@@ -93,6 +93,20 @@ test("another account's key is not trusted, and the message says whose it was, w
   expect(await watch.check(signal)).toBeUndefined();
 });
 
+test('an account that the API knows by its key is known by a digest, and another key is not its', async () => {
+  identities = new Map([
+    ['first', shows({ id: 'Bearer first' })],
+    ['foreign', shows({ id: 'Bearer foreign' })],
+  ]);
+  expect(await watch.check(signal)).toBeUndefined();
+  expect(JSON.stringify(store.identityPin(account))).not.toContain('first');
+  expect(watch.name).toMatch(/^digest-[0-9a-f]{16}$/);
+  watch.doubt();
+  expect(await watch.check(signal)).toBeUndefined();
+  key = 'foreign';
+  expect((await watch.check(signal))?.reason).toBe('IdentityChanged');
+});
+
 test('an identity that a person accepts is the one from then on', async () => {
   await watch.check(signal);
   key = 'foreign';
