@@ -11,6 +11,8 @@
  * A 503 is an outage unless code or message speak of capacity, funds, room or the e-mail address. A meaning only decides
  * whether, when and with what reason the request is sent again; a refused request is never taken as applied.
  */
+
+/** Those that a rule may name; `resources/refusals.ts` has them, too, and a test holds the two lists together. */
 export const refusalMeanings = [
   'CapacityUnavailable',
   'InsufficientFunds',

@@ -305,7 +305,7 @@ export class Creations {
     const madeAtMs = answered?.id === externalId ? answered.atMs : undefined;
     const last = store.lastIntent(key);
     const isCreated = last && isCreation(last.action) && last.outcome === 'applied';
-    // Another request came after the creation: it is no older than what was first seen of it.
+    // Another request followed the creation: it is taken for as old as what was last seen to change.
     const madeAtWallMs = isCreated ? last.finishedAt : isSeen ? seen.since : undefined;
     const seconds = account.spec.visibilitySeconds;
     const message = isSeen

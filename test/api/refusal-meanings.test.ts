@@ -1,5 +1,10 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { meaningOf, type RefusalMeaning, type RefusalRule } from '../../src/api/index.ts';
+import { refusalMeanings } from '../../src/api/refusal-meanings.ts';
+import { refusalRules } from '../../src/resources/refusals.ts';
 
 const of = (status: number, code: string, message = '', rules: readonly RefusalRule[] = []) =>
   meaningOf({ status, code, message }, rules);
@@ -146,5 +151,34 @@ describe("an account's own rules", () => {
     [418, 'no_capacity', '', 'Unavailable'],
   ])('come before the table: %i %s %s', (status, code, message, meaning) => {
     expect(of(status, code, message, rules)).toBe(meaning);
+  });
+});
+
+/** The rooms `api/` and `resources/` may not import each other, so the list stands in both of them. */
+describe('the meanings that a rule of an Account may name are those of the table', () => {
+  const root = path.join(import.meta.dirname, '../..');
+  const given = (meaning: string) => refusalRules.safeParse([{ meaning, codes: ['x'] }]).success;
+
+  test('in the definition', () => {
+    const file = readFileSync(path.join(root, 'crds/accounts.yaml'), 'utf8');
+    const [version] = parse(file).spec.versions;
+    const { refusals } = version.schema.openAPIV3Schema.properties.spec.properties;
+    expect(refusals.items.properties.meaning.enum).toEqual(refusalMeanings);
+  });
+
+  test.each(refusalMeanings)('in the schema: %s', (meaning) => {
+    expect(given(meaning)).toBe(true);
+  });
+
+  test.each(['KeyInUse', 'Conflict'])('but %s, which is no reason to send or to hold', (meaning) => {
+    expect(given(meaning)).toBe(false);
+  });
+
+  test('in the manual', () => {
+    const manual = readFileSync(path.join(root, 'docs/manifests.md'), 'utf8');
+    const section = manual.split('### What a refusal means')[1]?.split('\n### ')[0] ?? '';
+    const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+    const named = rows.flatMap((row) => (row.split('|')[1] ?? '').match(/[A-Za-z]+/g) ?? []);
+    expect(named.sort()).toEqual([...refusalMeanings].sort());
   });
 });
