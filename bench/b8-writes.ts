@@ -4,15 +4,8 @@
  */
 import { operatorFlags } from './support/operator-flags.ts';
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
-import { OperatorWorld, type OperatorWorldOptions } from './support/operator-world.ts';
-import {
-  measureCreations,
-  measureWrites,
-  rowsOfCreations,
-  rowsOfWrites,
-  type Writes,
-  type WritesWorkload,
-} from './support/operator-writes.ts';
+import { OperatorWorld } from './support/operator-world.ts';
+import { measureWrites, rowsOfWrites, type Writes, type WritesWorkload } from './support/operator-writes.ts';
 import type { Row } from './support/report.ts';
 
 const workload: WritesWorkload = { services: 1000, edits: 1000, polls: 100, pollSeconds: 0.5 };
@@ -28,24 +21,14 @@ export const writes: Benchmark = {
   async run({ repetitions, quick }: BenchmarkOptions): Promise<Row[]> {
     const chosen = quick ? quickWorkload : workload;
     const measured: Writes[] = [];
-    const finalized: Awaited<ReturnType<typeof measureCreations>>[] = [];
     for (let count = 0; count < repetitions; count += 1) {
-      measured.push(await inWorld({ ...chosen }, (world) => measureWrites(world, chosen, main)));
-      const given = { ...chosen, isFinalized: true };
-      finalized.push(await inWorld(given, (world) => measureCreations(world, main)));
+      const world = await OperatorWorld.start({ ...chosen, nodeFlags: operatorFlags });
+      try {
+        measured.push(await measureWrites(world, chosen, main));
+      } finally {
+        await world.end();
+      }
     }
-    return [...rowsOfWrites(chosen, measured), ...rowsOfCreations(chosen.services, finalized)];
+    return rowsOfWrites(chosen, measured);
   },
 };
-
-async function inWorld<Measured>(
-  options: Omit<OperatorWorldOptions, 'nodeFlags'>,
-  measure: (world: OperatorWorld) => Promise<Measured>,
-): Promise<Measured> {
-  const world = await OperatorWorld.start({ ...options, nodeFlags: operatorFlags });
-  try {
-    return await measure(world);
-  } finally {
-    await world.end();
-  }
-}

@@ -10,7 +10,7 @@ import { parse, stringify } from 'yaml';
 import { systemClock } from '../../src/base/index.ts';
 import { connect } from '../../src/kubernetes/connect.ts';
 import type { KubernetesApi, KubernetesObject, ResourceType } from '../../src/kubernetes/index.ts';
-import { cleanupFinalizer, resourceTypes } from '../../src/resources/index.ts';
+import { resourceTypes } from '../../src/resources/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import type { Asked } from './kubernetes-server.ts';
 import { addressIn, cpuSecondsOf, linesOf, peakBytesOf, start } from './program.ts';
@@ -41,8 +41,6 @@ export interface OperatorWorldOptions {
   readonly pollSeconds: number;
   /** Of the operator. */
   readonly nodeFlags: readonly string[];
-  /** The documents of services have the operator's finalizer from the start. */
-  readonly isFinalized?: boolean;
 }
 
 /** What the control plane was asked for since the last question. */
@@ -183,9 +181,7 @@ export class OperatorWorld {
 
   async #create(kind: 'Account' | 'ContainerService', name: string, spec: object): Promise<void> {
     const { group, version } = resourceTypes[kind];
-    const finalizers = this.#options.isFinalized && kind !== 'Account' ? [cleanupFinalizer] : [];
-    const metadata = { name, namespace, finalizers };
-    const document = { apiVersion: `${group}/${version}`, kind, metadata, spec };
+    const document = { apiVersion: `${group}/${version}`, kind, metadata: { name, namespace }, spec };
     await this.#api.create(resourceTypes[kind], document);
   }
 

@@ -54,26 +54,6 @@ export async function measureWrites(
   return { creates, quiet, light, heavy, peakBytes };
 }
 
-/** Of creations only, as rows beside those of `measureWrites`. */
-export async function measureCreations(world: OperatorWorld, main: string | undefined): Promise<Phase> {
-  await world.asked();
-  const operator = await world.startOperator(main);
-  const creates = await measurePhase(
-    world,
-    () => operator.usage(),
-    () => Promise.race([world.whenReady(), operator.failed]),
-  );
-  await operator.stop();
-  return creates;
-}
-
-export function rowsOfCreations(services: number, creations: readonly Phase[]): Row[] {
-  return rowsOfPhase('creates of documents that have the finalizer', services, creations, {
-    limit: 3,
-    target: 3.2,
-  });
-}
-
 async function measurePhase(
   world: OperatorWorld,
   usage: () => Promise<Usage>,
