@@ -128,10 +128,29 @@ function refusal(address: string): string {
   return `the API's address leads to ${address}, which is never connected to: it is no place for a control API`;
 }
 
+/** What to look at, by the code of what failed. */
+const advice: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there; check the address, and that the API runs',
+  ENOTFOUND: 'there is no such host; check the address',
+  EAI_AGAIN: 'the name could not be looked up; check the address and the name service',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'there is no TLS there; is it an address with http://?',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'NODE_EXTRA_CA_CERTS names a file of authorities to trust',
+  SELF_SIGNED_CERT_IN_CHAIN: 'NODE_EXTRA_CA_CERTS names a file of authorities to trust',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'NODE_EXTRA_CA_CERTS names a file of authorities to trust',
+};
+
 function reasonOf(error: unknown): string {
   const cause = rootCause(error);
-  const code = (cause as NodeJS.ErrnoException).code ?? '';
-  return code && !messageOf(cause).includes(code) ? `${messageOf(cause)} (${code})` : messageOf(cause);
+  const { code = '' } = cause as NodeJS.ErrnoException;
+  const said = sentenceOf(cause, code);
+  const named = said.includes(code) ? said : `${said} (${code})`;
+  return code in advice ? `${named}: ${advice[code]}` : named;
+}
+
+/** Of OpenSSL the reason alone: around it are an address in memory, and a line of its sources. */
+function sentenceOf(cause: unknown, code: string): string {
+  const { reason } = cause as { readonly reason?: unknown };
+  return code.startsWith('ERR_SSL_') && typeof reason === 'string' ? `TLS: ${reason}` : messageOf(cause);
 }
 
 /** Several addresses of one host that all failed come as an AggregateError; its first one speaks for all. */

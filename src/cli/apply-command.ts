@@ -14,9 +14,10 @@ import { lookAtFleet, problemLines, type FleetLook } from './fleet-plan.ts';
 import {
   acceptIdentityOption,
   acceptance,
+  durationOption,
   outputOption,
-  parseDuration,
   sameFleetFlags,
+  settleOption,
   stateFile,
   withFleetFlags,
   type FleetFlags,
@@ -40,13 +41,8 @@ export function defineApply(command: Command, context: Context, exit: (code: num
   withFleetFlags(command, 'silent')
     .addOption(outputOption())
     .option('--yes', 'do not ask')
-    .option('--timeout <duration>', 'how long to wait for the fleet', parseDuration, 600_000)
-    .option(
-      '--settle <duration>',
-      'how long a request with an unknown outcome may still take effect',
-      parseDuration,
-      5000,
-    )
+    .addOption(durationOption('--timeout <duration>', 'how long to wait for the fleet', '10m'))
+    .addOption(settleOption())
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'the many creations, deletions and corrections in the plan are meant')
     .action(async (flags: ApplyFlags) => {
@@ -85,7 +81,10 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
   const look = await lookAtFleet(context, { ...flags, timeout }, { source, store });
   for (const line of problemLines(look.snapshot)) complain(context, line);
   if (look.unreadable.length > 0) {
-    throw new UserError(look.unreadable.join('\n'), 'check address, key and network');
+    throw new UserError(
+      look.unreadable.join('\n'),
+      'nothing was applied: put that right first; `fleetkeeper run` goes on with the accounts that can be read',
+    );
   }
   if (flags.output === 'text')
     print(context, renderPlan(look.plan, palette(context.stdout, context.environment)));

@@ -5,7 +5,7 @@ import type { EgressMode } from '../control-plane/docker/config.ts';
 import type { RuntimeFactory } from '../control-plane/runtime.ts';
 import { createLogger, createProcessRegistry, type LogLevel } from '../telemetry/index.ts';
 import { print, untilStopped, type Context } from './context.ts';
-import { logLevelOption, parseAddress, parsePositive, parseRate, readTextFile } from './options.ts';
+import { logLevelOption, needed, parseAddress, parsePositive, parseRate, readTextFile } from './options.ts';
 
 interface ControlPlaneFlags {
   readonly listen: { host: string; port: number };
@@ -27,13 +27,19 @@ interface ControlPlaneFlags {
 
 /** `control-plane`: a real server for the contract, on this machine. */
 export function defineControlPlane(command: Command, context: Context): void {
-  command
-    .requiredOption('--listen <address>', 'HOST:PORT of the API; port 0 picks a free one', parseAddress)
-    .requiredOption('--database <file>', 'SQLite file, or :memory:')
-    .requiredOption(
+  needed(
+    command,
+    new Option('--listen <address>', 'HOST:PORT of the API; port 0 picks a free one').argParser(parseAddress),
+  );
+  needed(command, new Option('--database <file>', 'SQLite file, or :memory:'));
+  needed(
+    command,
+    new Option(
       '--accounts <file>',
       'YAML: accounts: [{name, email, emailVerified, balanceMicros, apiKeys: [..]}]',
-    )
+    ),
+  );
+  command
     .option(
       '--config <file>',
       'YAML: regions, capacity, prices, templates, identity provider; default: built in',

@@ -1,6 +1,6 @@
 /** One look at a fleet without changing anything: what `plan` prints, and what `apply` asks consent for. */
 import { UserError } from '../base/index.ts';
-import { formatProblem, placeText, type DesiredSnapshot } from '../desired/index.ts';
+import { formatProblem, placeText, type DesiredObject, type DesiredSnapshot } from '../desired/index.ts';
 import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
 import { burnMicrosPerHour } from '../plan/index.ts';
 import { oneShotGrace, type PassResult } from '../reconcile/index.ts';
@@ -10,12 +10,14 @@ import { untilStopped, type Context } from './context.ts';
 import type { FleetAccess } from './fleet-access.ts';
 import { acceptance, type FleetFlags } from './options.ts';
 import { Outstanding } from './outstanding.ts';
-import { environmentAccount } from './source.ts';
+import { environmentAccount, type GivenAccount } from './source.ts';
 import { withProgress } from './progress.ts';
 
 export interface FleetLook {
   readonly plan: FleetPlan;
   readonly snapshot: DesiredSnapshot;
+  /** Without the objects of accounts that could not be read; undefined when nothing else is there. */
+  readonly readable: FleetPlan | undefined;
   /** Accounts that could not be read, each in a sentence. */
   readonly unreadable: readonly string[];
 }
@@ -73,7 +75,19 @@ export async function lookAtFleet(
   // Accounts are reported by what failed in them.
   for (const key of results.keys()) if (parseObjectKey(key).kind === 'Account') results.delete(key);
   const burn = burnOf(manager);
-  return { plan: summarise(results, snapshot, burn), snapshot, unreadable: unreadable(results, snapshot) };
+  const known = new Map([...results].filter(([, { plan }]) => !isBlind(plan)));
+  const isReadable = known.size > 0 || known.size === results.size;
+  return {
+    plan: summarise(results, snapshot, burn),
+    snapshot,
+    readable: isReadable ? unseen(summarise(known, snapshot, burn), results.size - known.size) : undefined,
+    unreadable: unreadable(results, snapshot, environmentAccount(context)),
+  };
+}
+
+/** What could not be looked at must not be summed up as being in order. */
+function unseen(plan: FleetPlan, count: number): FleetPlan {
+  return count === 0 ? plan : { ...plan, summary: { ...plan.summary, unseen: count } };
 }
 
 /** Of all accounts that were read. */
@@ -93,21 +107,52 @@ const blindReasons = new Set([
   'OriginNotAllowed',
 ]);
 
-function unreadable(results: ReadonlyMap<ObjectKey, PassResult>, snapshot: DesiredSnapshot): string[] {
+type BlindPlan = Extract<PassResult['plan'], { kind: 'wait' | 'hold' }>;
+
+function isBlind(plan: PassResult['plan']): plan is BlindPlan {
+  return (plan.kind === 'wait' || plan.kind === 'hold') && blindReasons.has(plan.reason);
+}
+
+function unreadable(
+  results: ReadonlyMap<ObjectKey, PassResult>,
+  snapshot: DesiredSnapshot,
+  environment: GivenAccount,
+): string[] {
   const messages = new Set<string>();
   for (const [key, { plan }] of results) {
-    const isBlind = (plan.kind === 'wait' || plan.kind === 'hold') && blindReasons.has(plan.reason);
-    if (isBlind) messages.add(`${accountOf(key, snapshot)}the account can't be read: ${plan.message}`);
+    if (!isBlind(plan)) continue;
+    const document = accountOf(key, snapshot);
+    messages.add(
+      `${placeOf(document, environment)}the account can't be read: ${plan.message}${adviceFor(plan, document, environment)}`,
+    );
   }
   return [...messages];
 }
 
-/** Where the account of an object is declared, for people. */
-function accountOf(key: ObjectKey, { objects }: DesiredSnapshot): string {
+type AccountDocument = DesiredObject<'Account'>;
+
+function accountOf(key: ObjectKey, { objects }: DesiredSnapshot): AccountDocument | undefined {
   const { accountRef } = (objects.get(key)?.spec ?? {}) as { accountRef?: { name: string } };
-  const name = accountRef?.name ?? '';
-  const document = objects.get(objectKey('Account', parseObjectKey(key).namespace, name));
-  return document ? `${placeText(document.location)}: Account ${name}: ` : '';
+  const { namespace } = parseObjectKey(key);
+  return objects.get(objectKey('Account', namespace, accountRef?.name ?? '')) as AccountDocument | undefined;
+}
+
+/** Where the account is declared, for people. */
+function placeOf(document: AccountDocument | undefined, { url }: GivenAccount): string {
+  if (document) return `${placeText(document.location)}: Account ${document.name}: `;
+  return url === undefined ? '' : `FLEETKEEPER_API_URL (${url}): `;
+}
+
+/** What to do, where the message does not say so itself. */
+function adviceFor(
+  { reason }: BlindPlan,
+  document: AccountDocument | undefined,
+  { keySource }: GivenAccount,
+): string {
+  const secret = document?.spec.credentialsSecretRef;
+  const place = secret ? `\`${secret.key}\` of the Secret ${secret.name}` : keySource;
+  if (reason === 'CredentialRejected') return `; put a key that it knows into ${place}`;
+  return '';
 }
 
 export function problemLines(snapshot: DesiredSnapshot): string[] {

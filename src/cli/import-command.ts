@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { ObjectKey } from '../resources/index.ts';
 import { readAccounts } from './account-contents.ts';
 import { connected, withConnectionFlags, type ConnectionFlags, type FleetView } from './connection.ts';
@@ -7,7 +7,7 @@ import { complain, print, type Context } from './context.ts';
 import type { WrittenDocument } from './import-draft.ts';
 import { addFiles } from './import-files.ts';
 import { planImport, type ImportPlan } from './import-plan.ts';
-import { sameFleetFlags } from './options.ts';
+import { needed, sameFleetFlags } from './options.ts';
 import { renderTable } from './render.ts';
 import { survey } from './survey.ts';
 
@@ -18,8 +18,8 @@ interface ImportFlags extends ConnectionFlags {
 
 /** `import`: documents for what is in an account already, such that a plan of them finds nothing to do. */
 export function defineImport(command: Command, context: Context): void {
-  withConnectionFlags(command)
-    .requiredOption('--output <dir>', 'folder to put them in; nothing in it is overwritten')
+  const output = new Option('--output <dir>', 'folder to put them in; nothing in it is overwritten');
+  needed(withConnectionFlags(command), output)
     .option('--all', 'also what another owner manages (see docs/import.md for what that means)')
     .action(async (flags: ImportFlags) => {
       const plan = await connected(context, flags, async ({ accounts, fleet }) => {

@@ -18,8 +18,7 @@ export interface FleetFlags extends ClusterFlags {
 }
 
 export function withFleetFlags(command: Command, defaultLevel: LogLevel): Command {
-  return withClusterFlags(command)
-    .requiredOption('--source <dir>', 'folder (or file) of YAML documents, or `kubernetes`')
+  return needed(withClusterFlags(command), sourceOption())
     .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
     .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
     .addOption(digestKeyOption())
@@ -30,6 +29,31 @@ export function digestKeyOption(): Option {
   return new Option(
     '--digest-key-file <file>',
     'secret key of the digests in marks, for runs without a state file; default FLEETKEEPER_DIGEST_KEY or FLEETKEEPER_DIGEST_KEY_FILE',
+  );
+}
+
+function sourceOption(): Option {
+  return new Option('--source <dir>', 'folder (or file) of YAML documents, or `kubernetes`');
+}
+
+/** An option that has to be given. It is missed after all others were understood: a typing error is then called by its name. */
+export function needed(command: Command, option: Option): Command {
+  return command.addOption(option).hook('preAction', (_command, called) => {
+    if (called.getOptionValue(option.attributeName()) !== undefined) return;
+    called.error(`error: required option '${option.flags}' not specified: ${option.description}`);
+  });
+}
+
+/** Its default is shown as a person writes it. */
+export function durationOption(flags: string, description: string, standard: string): Option {
+  return new Option(flags, description).argParser(parseDuration).default(parseDuration(standard), standard);
+}
+
+export function settleOption(): Option {
+  return durationOption(
+    '--settle <duration>',
+    'how long a request with an unknown outcome may still take effect',
+    '5s',
   );
 }
 

@@ -5,8 +5,8 @@ import { readFleet } from './fleet-access.ts';
 import { hasInputErrors, lookAtFleet, problemLines, type FleetLook } from './fleet-plan.ts';
 import {
   acceptIdentityOption,
+  durationOption,
   outputOption,
-  parseDuration,
   withFleetFlags,
   type FleetFlags,
 } from './options.ts';
@@ -23,7 +23,7 @@ interface PlanFlags extends FleetFlags {
 export function definePlan(command: Command, context: Context, exit: (code: number) => void): void {
   withFleetFlags(command, 'silent')
     .addOption(outputOption())
-    .option('--timeout <duration>', 'how long to wait for the API', parseDuration, 60_000)
+    .addOption(durationOption('--timeout <duration>', 'how long to wait for the API', '1m'))
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'plan also what the brakes for many changes at once would stop')
     .action(async (flags: PlanFlags) => {
@@ -31,9 +31,8 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
       for (const line of problemLines(look.snapshot)) complain(context, line);
       for (const message of look.unreadable) complain(context, message);
       if (flags.output !== 'text') print(context, structured(flags.output, look.plan));
-      // What could not be looked at must not be summed up as being in order.
-      else if (look.unreadable.length === 0) {
-        print(context, renderPlan(look.plan, palette(context.stdout, context.environment)));
+      else if (look.readable) {
+        print(context, renderPlan(look.readable, palette(context.stdout, context.environment)));
       }
       if (hasInputErrors(look) || look.unreadable.length > 0) return exit(exitCodes.failed);
       return exit(hasNews(look.plan) ? exitCodes.changes : exitCodes.ok);

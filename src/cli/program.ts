@@ -20,7 +20,12 @@ export async function runCommandLine(argv: readonly string[], context: Context):
   const program = createProgram(context).hook('preSubcommand', (_program, command) => define(command));
   for (const [heading, group] of Object.entries(commandGroups)) {
     program.commandsGroup(heading);
-    for (const { name, description } of group) program.command(name).description(description);
+    for (const { name, description } of group) {
+      program
+        .command(name)
+        .description(description)
+        .showHelpAfterError(`(see \`fleetkeeper ${name} --help\`)`);
+    }
   }
   addHelp(program, define);
   addCompleting(program, context, define);
@@ -47,7 +52,7 @@ function createProgram({ stdout, stderr }: Context): Command {
       'Keeps container services and volumes of the Container Compute Control API as their owners declared them.',
     )
     .version(version)
-    .showHelpAfterError('(see --help)')
+    .showHelpAfterError('(see `fleetkeeper --help`)')
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .configureHelp({ subcommandTerm: (command) => command.name() })
@@ -61,10 +66,18 @@ function addHelp(program: Command, define: (command: Command) => Promise<void>):
     .description('display help for a command')
     .action(async (name: string | undefined) => {
       const command = commandCalled(program, name);
-      if (!command) return program.help({ error: name !== undefined });
+      if (!command && name !== undefined) return unknownCommand(program, name);
+      if (!command) return program.help();
       await define(command);
       command.help();
     });
+}
+
+function unknownCommand(program: Command, name: string): void {
+  const known = program.commands.map((command) => command.name());
+  program.error(
+    `error: unknown command '${name}'\nthe commands are ${known.filter((one) => !one.startsWith('_')).join(', ')}`,
+  );
 }
 
 /** The hidden command that the completion script of a shell asks. */

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { InvalidArgumentError, type Command } from 'commander';
 import { UserError, sleep } from '../base/index.ts';
 import { complain, exitCodes, explainError, type Context } from './context.ts';
-import { parseDuration } from './options.ts';
+import { durationOption } from './options.ts';
 import { Protection } from './protection.ts';
 import { withServiceFlags, type ServiceFlags } from './service-lookup.ts';
 
@@ -27,11 +27,12 @@ export function defineProtect(definition: Command, context: Context, exit: (code
     .option('--name <text>', 'of the activity; default the command', parseName)
     .option('--task-id <uuid>', 'take up the activity of a `protect` that was killed', parseTaskId)
     .option('--require', 'do not start the command unless the service is protected')
-    .option(
-      '--patience <duration>',
-      'how long to wait for the protection before the command starts',
-      parseDuration,
-      10_000,
+    .addOption(
+      durationOption(
+        '--patience <duration>',
+        'how long to wait for the protection before the command starts',
+        '10s',
+      ),
     )
     .action(async (service: string | undefined, rest: string[], flags: ProtectFlags) => {
       const named = flags.id === undefined;

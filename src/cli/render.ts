@@ -133,7 +133,8 @@ function renderDifference({ path, desired, observed, cause }: ShownDifference, a
 
 function renderSummary({ summary }: FleetPlan): string {
   const { create, update, replace, leave, held, drift, duplicates, unchanged, waiting, problems } = summary;
-  if (create + update + replace + summary.delete + leave + held + duplicates + problems === 0) {
+  const { unseen = 0 } = summary;
+  if (create + update + replace + summary.delete + leave + held + duplicates + problems + unseen === 0) {
     const way = waiting > 0 ? `, ${waiting} on their way` : '';
     return `Nothing to do: ${unchanged} object(s) are as desired${way}.`;
   }
@@ -149,6 +150,7 @@ function renderSummary({ summary }: FleetPlan): string {
     ...(duplicates > 0 ? [`${duplicates} duplicated`] : []),
     ...(drift > 0 ? [`${drift} drifted`] : []),
     ...(problems > 0 ? [`${problems} problem(s) in the source`] : []),
+    ...(unseen > 0 ? [`${unseen} not looked at: their account can't be read`] : []),
   ];
   return `Plan: ${parts.join(', ')}.`;
 }

@@ -9,9 +9,10 @@ import { untilStopped, type Context } from './context.ts';
 import {
   acceptIdentityOption,
   acceptance,
+  durationOption,
   parseAddress,
-  parseDuration,
   sameFleetFlags,
+  settleOption,
   stateFile,
   withFleetFlags,
   type FleetFlags,
@@ -34,23 +35,20 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
   withFleetFlags(command, 'info')
     .option('--listen <address>', 'HOST:PORT for /healthz, /readyz and /metrics', parseAddress)
     .addOption(acceptIdentityOption())
-    .option(
-      '--settle <duration>',
-      'how long a request with an unknown outcome may still take effect',
-      parseDuration,
-      5000,
+    .addOption(settleOption())
+    .addOption(
+      durationOption(
+        '--lease <duration>',
+        'with --source kubernetes: how long after the last sign of life of its leader another replica takes over',
+        '15s',
+      ),
     )
-    .option(
-      '--lease <duration>',
-      'with --source kubernetes: how long after the last sign of life of its leader another replica takes over',
-      parseDuration,
-      15_000,
-    )
-    .option(
-      '--file-grace <duration>',
-      'how long a file that has lost documents must stay as it is before these are taken as deleted; five times as long when it has none left',
-      parseDuration,
-      defaultShortenedGrace.partlyMs,
+    .addOption(
+      durationOption(
+        '--file-grace <duration>',
+        'how long a file that has lost documents must stay as it is before these are taken as deleted; five times as long when it has none left',
+        `${defaultShortenedGrace.partlyMs / 1000}s`,
+      ),
     )
     .action(async (flags: RunFlags) => {
       refuseForeignFlags(flags.source, flags);

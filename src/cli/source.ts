@@ -21,8 +21,13 @@ export function openSource(
   };
 }
 
+/** The environment's account, and where its key is looked for. */
+export interface GivenAccount extends EnvironmentAccount {
+  readonly keySource: string;
+}
+
 /** FLEETKEEPER_API_URL, FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE, and FLEETKEEPER_API_KEY_HEADER; never an argument. */
-export function environmentAccount({ environment }: Context): EnvironmentAccount {
+export function environmentAccount({ environment }: Context): GivenAccount {
   const url = environment['FLEETKEEPER_API_URL'] || undefined;
   if (url !== undefined) {
     const problem = baseAddressProblem(url, false);
@@ -43,6 +48,7 @@ export function environmentAccount({ environment }: Context): EnvironmentAccount
   return {
     url,
     credentialsHeader,
+    keySource: !key && keyFile ? keyFile : 'FLEETKEEPER_API_KEY',
     apiKey: () => {
       if (key) return new Sensitive(key);
       return keyFile ? readKeyFile(keyFile).key : undefined;

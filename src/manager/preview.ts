@@ -110,6 +110,8 @@ export interface FleetPlan {
     /** On their way, with nothing left to be sent. */
     readonly waiting: number;
     readonly problems: number;
+    /** Of accounts that could not be read; of these nothing else is said. */
+    readonly unseen?: number;
   };
 }
 

@@ -50,7 +50,7 @@ export function lockState(stateFile: string, holder: string): StateLock {
     database.close();
     throw new UserError(
       `the state file ${stateFile} is in use by ${readHolder(holderFile)}`,
-      'stop that process first, or give this one a state file of its own with --state; two managers on one state would undo each other',
+      '`fleetkeeper run` takes up what is edited by itself; else wait until that process has ended, or stop it. A state file of its own (--state) is only for another fleet: two managers of one would make everything twice',
       error,
     );
   }
