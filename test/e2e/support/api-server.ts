@@ -17,6 +17,8 @@ export interface Asking {
   /** Default: JSON. */
   readonly type?: string;
   readonly body?: unknown;
+  /** Another user, whom one may be taken for. */
+  readonly as?: string;
 }
 
 /** Ends with the test. */
@@ -25,11 +27,15 @@ export async function apiServer(kubeconfig: string): Promise<(asking: Asking) =>
   const { headers, tls } = await access.credentials();
   const dispatcher = new Agent({ connect: tls.reveal(), connections: 8 });
   onTestFinished(() => dispatcher.close());
-  return async ({ method, path, type = 'application/json', body }) => {
+  return async ({ method, path, type = 'application/json', body, as }) => {
     const answer = await request(`${access.server}${path}`, {
       method,
       dispatcher,
-      headers: { ...headers.reveal(), 'content-type': type },
+      headers: {
+        ...headers.reveal(),
+        'content-type': type,
+        ...(as === undefined ? {} : { 'impersonate-user': as }),
+      },
       body: body === undefined ? null : JSON.stringify(body),
     });
     return { status: answer.statusCode, body: (await answer.body.json()) as Json };
