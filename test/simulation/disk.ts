@@ -24,6 +24,7 @@ export class Disk implements DurableState {
   readonly #intents = new Map<ObjectKey, Intent>();
   readonly #pins = new Map<string, IdentityPin>();
   onDurable: (write: Write) => void = () => {};
+  epoch: string | undefined;
   /** Until then there is no room for another write. */
   fullUntilMs = 0;
 
@@ -61,6 +62,7 @@ export class Disk implements DurableState {
     if (write.kind === 'remove') {
       this.#records.delete(write.key);
       this.#intents.delete(write.key);
+      this.epoch = write.epoch;
     } else if (write.kind === 'pin') {
       if (write.pin) this.#pins.set(write.account, write.pin);
       else this.#pins.delete(write.account);
@@ -105,7 +107,7 @@ export class SimulatedStore extends MemoryStore implements StateStore {
 
   constructor(access: DiskAccess) {
     const { disk } = access;
-    super(disk.owner, disk.records(), disk.intents(), disk.pins());
+    super({ ...disk.owner, epoch: disk.epoch }, disk.records(), disk.intents(), disk.pins());
     this.#access = access;
   }
 
@@ -128,7 +130,7 @@ export class SimulatedStore extends MemoryStore implements StateStore {
   override async remove(key: ObjectKey): Promise<void> {
     this.#requireRoom();
     await super.remove(key);
-    await this.#enqueue({ kind: 'remove', key });
+    await this.#enqueue({ kind: 'remove', key, epoch: this.epoch });
   }
 
   override identityPinIsDurable(account: string): boolean {

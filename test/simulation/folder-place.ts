@@ -36,11 +36,7 @@ interface Running {
 export class FolderPlace implements Place {
   readonly keepsEveryStatus = true;
   readonly shelf = new SimulatedFolder();
-  readonly state = new Disk({
-    digestKey: digestKey(Buffer.alloc(32, 7)),
-    ownerName: 'simulation',
-    ownerConfirmed: true,
-  });
+  readonly state: Disk;
   #writes = 0;
   readonly #parts: PlaceParts;
   readonly #sabotage: Sabotage | undefined;
@@ -50,7 +46,13 @@ export class FolderPlace implements Place {
   #lives = 0;
   #clockOffsetMs = 0;
 
-  constructor(parts: PlaceParts, sabotage: Sabotage | undefined) {
+  constructor(parts: PlaceParts, sabotage: Sabotage | undefined, isKeyShared: boolean) {
+    this.state = new Disk({
+      digestKey: digestKey(Buffer.alloc(32, 7)),
+      ownerName: 'simulation',
+      ownerConfirmed: true,
+      isKeyShared,
+    });
     this.#parts = parts;
     this.#sabotage = sabotage;
     this.#logger = searchedLog(parts);

@@ -32,9 +32,10 @@ function seedsFor({ seed: known }: Mutant<unknown>): number[] {
   return known === undefined ? seeds : [known, ...seeds.filter((seed) => seed !== known)];
 }
 
-test.each(mutants)('it is found within 200 seeds that $breaks', { timeout: 600_000 }, async (mutant) =>
-  expectFound(mutant, 'folder', mutant.sabotage ? { sabotage: mutant.sabotage } : {}),
-);
+test.each(mutants)('it is found within 200 seeds that $breaks', { timeout: 600_000 }, async (mutant) => {
+  const { sabotage, sharedKey = false } = mutant;
+  await expectFound(mutant, 'folder', { sharedKey, ...(sabotage ? { sabotage } : {}) });
+});
 
 test.each(clusterMutants)(
   'it is found within 200 seeds of a cluster that $breaks',

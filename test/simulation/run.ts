@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- [--place folder|cluster|both] [--seeds N] [--seed S] [--minutes M] [--dialect NAME|all] [--trace]`: runs N seeds from S on (default:
+ * `npm run simulate -- [--place folder|cluster|both] [--seeds N] [--seed S] [--minutes M] [--dialect NAME|all] [--shared-key] [--trace]`: runs N seeds from S on (default:
  * 100 from 1, in a folder), or as many as fit into M minutes. The control plane speaks the dialect that is drawn with the seed, or that of `--dialect
  * NAME`; with `--dialect all` the seeds go through all of them in turn. One run in a hundred is made twice, and has to be the same to the last event. A failing seed is shrunk, and told
  * with all that is needed to run it again; `--trace` prints every event of a run.
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     place: { type: 'string', default: 'folder' },
     minutes: { type: 'string' },
     dialect: { type: 'string' },
+    'shared-key': { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: true },
     'keep-going': { type: 'boolean', default: false },
@@ -26,6 +27,7 @@ const { values } = parseArgs({
   allowNegative: true,
 });
 
+const options = { sharedKey: values['shared-key'] };
 const first = Number(values.seed);
 const count = values.minutes === undefined ? Number(values.seeds) : Number.POSITIVE_INFINITY;
 const limitMs = values.minutes === undefined ? Number.POSITIVE_INFINITY : Number(values.minutes) * 60_000;
@@ -69,18 +71,18 @@ async function tell(script: Script, { violation, traceHash }: Result): Promise<v
     `trace ${traceHash}; again: npm run simulate -- --place ${place} --seeds 1 --seed ${seed} --dialect ${dialect} --trace`,
   );
   if (!values.shrink) return;
-  say(`shrunk: ${describe(await shrink(script))}`);
+  say(`shrunk: ${describe(await shrink(script, options))}`);
 }
 
 /** Whether it may go on. */
 async function runOne(script: Script): Promise<boolean> {
   const { seed } = script;
-  const result = await run(script, values.trace ? { onTrace: say } : {});
+  const result = await run(script, values.trace ? { ...options, onTrace: say } : options);
   add(result);
   if (result.violation) await tell(script, result);
   const mayGoOn = !result.violation || values['keep-going'];
   if (seed % twiceEach !== 0 || !mayGoOn) return mayGoOn;
-  const again = await run(script);
+  const again = await run(script, options);
   if (again.traceHash === result.traceHash) return true;
   total.failures += 1;
   say(`seed ${seed} ran in two ways: ${result.traceHash} and ${again.traceHash}`);

@@ -7,6 +7,7 @@ export interface StateOwner {
   readonly digestKey: DigestKey;
   readonly ownerName: string;
   readonly ownerConfirmed: boolean;
+  readonly isKeyShared?: boolean;
 }
 
 export interface DurableState {
@@ -33,7 +34,7 @@ export type Write =
       /** Who writes, where there may be several. */
       readonly life?: number;
     }
-  | { readonly kind: 'remove'; readonly key: ObjectKey }
+  | { readonly kind: 'remove'; readonly key: ObjectKey; readonly epoch?: string | undefined }
   | { readonly kind: 'pin'; readonly account: string; readonly pin: IdentityPin | undefined };
 
 export function hasOpenOutcome({ outcome }: Intent): boolean {

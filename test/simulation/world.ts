@@ -51,6 +51,8 @@ export interface Result {
 export interface RunOptions {
   readonly sabotage?: Sabotage;
   readonly replicaSabotage?: ReplicaSabotage;
+  /** In a folder: the keys of creations are derived, as with a digest key that other states have, too. */
+  readonly sharedKey?: boolean;
   readonly onTrace?: (line: string) => void;
 }
 
@@ -324,7 +326,7 @@ class World {
   }
 
   #createPlace(): Place {
-    const { sabotage, replicaSabotage } = this.#options;
+    const { sabotage, replicaSabotage, sharedKey = false } = this.#options;
     const parts = {
       script: this.#script,
       scheduler: this.#scheduler,
@@ -338,7 +340,7 @@ class World {
     };
     return this.#script.place === 'cluster'
       ? new ClusterPlace(parts, replicaSabotage)
-      : new FolderPlace(parts, sabotage);
+      : new FolderPlace(parts, sabotage, sharedKey);
   }
 
   #restartPlane(): void {

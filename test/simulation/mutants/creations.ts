@@ -1,8 +1,24 @@
 /** Managers that make a second thing, when the first takes effect late or is shown late. */
 import { Creations } from '../../../src/reconcile/creations.ts';
-import { replaced, type Mutant } from './tools.ts';
+import { replaced, withStore, type Mutant } from './tools.ts';
+
+/** What a derived key is made of, as far as it is told. */
+interface KeyParts {
+  readonly incarnation: object;
+}
 
 export const creations: readonly Mutant[] = [
+  {
+    breaks: 'a creation has the derived key of the one before it, which was answered',
+    foundBy: ['S3'],
+    sharedKey: true,
+    sabotage: withStore(({ digestKey }) => ({
+      digestKey: {
+        ...digestKey,
+        sign: (value) => digestKey.sign({ ...(value as KeyParts), incarnation: {} }),
+      },
+    })),
+  },
   {
     breaks: 'what was created and never seen is believed lost as soon as anything else',
     foundBy: ['S1', 'S13'],

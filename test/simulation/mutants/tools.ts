@@ -16,6 +16,8 @@ export interface Mutant<Change = Sabotage> {
   readonly seed?: number;
   /** Of the script; `priced` unless given. */
   readonly crowd?: CrowdName;
+  /** In a folder: with derived keys of creations. */
+  readonly sharedKey?: true;
   readonly sabotage?: Change;
   /** Changes the product for as long as a run lasts; returns how to undo it. */
   readonly patch?: () => () => void;
