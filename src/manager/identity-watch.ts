@@ -1,8 +1,9 @@
 /**
  * Makes sure that a key still belongs to the account that it belonged to when it was first used.
  *
- *     unchecked ── GET /api/me ──> ours ──> trusted ── doubt, rejected, another key ──> unchecked
- *                                  └── another account's ──> unchecked: nothing is read or sent but /api/me
+ *     unchecked ── origin durable ──> GET /api/me ──> ours ──> trusted ── doubt, rejected, another key ──> unchecked
+ *                                         │     └── another account's ──> unchecked: nothing is read or sent but /api/me
+ *                                         └── not sent ──> unchecked, and an origin that was new is taken back
  *
  * A doubt stops no heartbeats: a key that was trusted protects with them until it is rejected, or is found to be another account's; also when
  * the document or the Secret that it was in has gone (with a mount, perhaps).
@@ -12,7 +13,8 @@
  *
  * A key whose identity has not been checked is used for nothing else (api/client.ts asks), so neither can a mutation
  * go to a stranger's account nor an absence be seen in it. Nor is it before the pin is durable: the next process would not know where the
- * key may go, and would send it to whatever address the Account says by then. What a person accepts is named in the document or in a flag.
+ * key may go, and would send it to whatever address the Account says by then. So the key of a document is not even asked about before its
+ * origin is durable; an identity follows when the API has answered. What a person accepts is named in the document or in a flag.
  */
 import type { CredentialTrust, Lane, Outcome, wire } from '../api/index.ts';
 import { messageOf, sameValue, type Sensitive } from '../base/index.ts';
@@ -127,9 +129,14 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     const absent = this.#absent(hold);
     const beatsWait = !this.letsBeat && this.#options.beatsWait();
     if (!credential || (!own && !beatsWait)) return absent;
+    const before = store.identityPin(account);
+    const unwritten = own && (await this.#pinOrigin(own, before));
+    if (unwritten) return unwritten;
+    if (own && this.#options.hold()) return this.#absent(this.#options.hold());
     const outcome = await me(credential, signal, beatsWait ? 'heartbeat' : 'ordinary');
     const identity =
       outcome.kind === 'applied' ? this.#withoutKey(outcome.value, credential) : hidden(outcome);
+    if (own && outcome.kind === 'not-sent') await this.#takeBack(before);
     if (!identity) return readProblem(outcome as ReadProblem['outcome']);
     const pinned = store.identityPin(account);
     const verdict = judgeIdentity(identity, pinned, accepted(), store.digestKey);
@@ -137,6 +144,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     if (heldSince) return this.#absent(heldSince);
     if (verdict.kind === 'changed') {
       this.#lastTrusted = undefined;
+      if (own && before?.origin !== undefined) await this.#takeBack(before);
       return this.#stranger(verdict);
     }
     const pin = pinAfter(verdict, pinned, origin);
@@ -167,6 +175,38 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     return { ...identity, id: `digest-${this.#options.store.digestKey.digest(id)}` };
   }
 
+  /** Where a key goes is written down before it goes there for the first time, whatever comes back. */
+  async #pinOrigin(
+    own: Sensitive<string>,
+    before: IdentityPin | undefined,
+  ): Promise<ReadProblem | undefined> {
+    const { account, store, origin, isDocument } = this.#options;
+    const isDurable = before?.origin === origin && store.identityPinIsDurable(account);
+    // The account of the environment has its address and its key from one hand.
+    if (isDurable || !isDocument) return undefined;
+    try {
+      await store.saveIdentityPin(account, { ...(before ?? nobody), origin });
+      return undefined;
+    } catch (error) {
+      // This process has sent it there before.
+      if (before?.origin === origin && this.#lastKnown?.reveal() === own.reveal()) return undefined;
+      await this.#takeBack(before);
+      const reason = `where its key goes could not be written down: ${messageOf(error)}`;
+      return readProblem({ kind: 'not-sent', reason });
+    }
+  }
+
+  /** Nothing has left: an address with a slip in it is corrected without a word about it. */
+  async #takeBack(before: IdentityPin | undefined): Promise<void> {
+    const { account, store, origin, isDocument, logger } = this.#options;
+    if (!isDocument || before?.origin === origin) return;
+    try {
+      await store.saveIdentityPin(account, before);
+    } catch (error) {
+      logger.debug({ account, error: messageOf(error) }, 'the origin of the account stays pinned');
+    }
+  }
+
   /** Nothing can be asked with a key of the account. */
   #absent(hold: OriginHold | undefined): ReadProblem {
     if (!hold)
@@ -187,13 +227,15 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
   }
 }
 
+const nobody: IdentityPin = { id: undefined, emailDigest: undefined };
+
 /** With the origin, also when the API shows nothing to tell the account by. */
 function pinAfter(
   verdict: Exclude<IdentityVerdict, { kind: 'changed' }>,
   pinned: IdentityPin | undefined,
   origin: string,
 ): IdentityPin {
-  const known = verdict.kind === 'ours' ? verdict.pin : (pinned ?? { id: undefined, emailDigest: undefined });
+  const known = verdict.kind === 'ours' ? verdict.pin : (pinned ?? nobody);
   return { ...known, origin };
 }
 

@@ -1,9 +1,9 @@
 /**
- * Where may a key be sent? The origin (scheme, host and port) that an account was first used with is pinned beside its identity, since who may
+ * Where may a key be sent? The origin (scheme, host and port) that an account is first used with is pinned beside its identity, since who may
  * edit its `url` need not be who may read its key. And a Secret may name the origins that it may be sent to.
  *
- *     no pin ── the API answers whose key it is ──> pinned ── another `url` ──> changed: nothing is sent there
- *                                                      ^── accepted, or the Secret names the new origin ──┘
+ *     no pin ── before the key is sent for the first time ──> pinned ── another `url` ──> changed: nothing is sent there
+ *        ^── nothing could be sent ──────────────────────────┘  ^── accepted, or the Secret names the new origin ──┘
  *
  * The account of the environment has its address and its key from one hand: another address is pinned anew.
  */

@@ -9,6 +9,7 @@ import { owner } from '../support/plan.ts';
 
 const { signal } = new AbortController();
 const account = 'default/default';
+const origin = 'https://api.invalid';
 let store: MemoryStore;
 let key: string | undefined;
 let accepted: string[];
@@ -62,7 +63,7 @@ function watchOf(of: MemoryStore): IdentityWatch {
     onRejected: () => undefined,
     accepted: () => accepted,
     isDocument: true,
-    origin: 'https://api.invalid',
+    origin,
     hold: () => hold,
     keyRemedy: () => 'put one there',
     logger: createLogger('silent'),
@@ -141,11 +142,47 @@ test('a key is not trusted before its pin is durable, however often it is asked 
   watch = watchOf(store);
   for (let time = 0; time < 2; time += 1) {
     expect((await watch.check(signal))?.message).toContain('the API server is not there');
-    expect(watch.current).toBe(false);
+    expect([watch.current, asked, store.identityPin(account)]).toEqual([false, [], undefined]);
   }
   isFull = false;
   expect(await watch.check(signal)).toBeUndefined();
   expect(watch.current).toBe(true);
+});
+
+test('where a key goes is written down before it goes there, also when nothing comes back', async () => {
+  const seen: unknown[] = [];
+  meanwhile = () => seen.push(store.identityPin(account)?.origin);
+  identities.set('first', { kind: 'unknown', reason: 'reset' });
+  await watch.check(signal);
+  expect([seen, store.identityPin(account)?.origin]).toEqual([[origin], origin]);
+});
+
+test('an address that nothing could be sent to is not held against the next one', async () => {
+  identities.set('first', { kind: 'not-sent', reason: 'ENOTFOUND' });
+  await watch.check(signal);
+  expect(store.identityPin(account)).toBeUndefined();
+  const accountBefore = { id: 'acme', emailDigest: undefined, origin: 'https://before.invalid' };
+  await store.saveIdentityPin(account, accountBefore);
+  await watch.check(signal);
+  expect(store.identityPin(account)).toEqual(accountBefore);
+});
+
+test("where another account's key was accepted to go is not where the key of the account went", async () => {
+  const before = { id: 'acme', emailDigest: undefined, origin: 'https://before.invalid' };
+  await store.saveIdentityPin(account, before);
+  key = 'foreign';
+  expect((await watch.check(signal))?.reason).toBe('IdentityChanged');
+  expect(store.identityPin(account)).toEqual(before);
+});
+
+test('a key whose Account is held while its origin is written down is not sent', async () => {
+  const save = store.saveIdentityPin.bind(store);
+  store.saveIdentityPin = async (...given) => {
+    await save(...given);
+    hold = { reason: 'OriginChanged', message: 'elsewhere', heartbeats: true };
+  };
+  expect((await watch.check(signal))?.reason).toBe('OriginChanged');
+  expect(asked).toEqual([]);
 });
 
 test('heartbeats go on with a key whose pin is known, also while that can not be written', async () => {

@@ -6,7 +6,9 @@
  * An Account that is put back has another uid in a cluster.
  */
 import { SeededRandom } from '../support/seeded-random.ts';
+import { annotations } from '../../src/resources/index.ts';
 import type { Shelf } from './place.ts';
+import { ourAddress } from './plane.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Users } from './users.ts';
 
@@ -58,7 +60,8 @@ export class HostileEdits {
 
   #putBack(): void {
     this.#isUnderWay = false;
-    this.#users.editAccount({});
+    // The key may have been used first with what somebody else had written there.
+    this.#users.editAccount({}, { [annotations.acceptOrigin]: ourAddress });
   }
 
   #later(delayMs: number, then: () => void): void {

@@ -125,6 +125,7 @@ class World {
       scheduler,
       random: stream(seed, 'network'),
       creationRandom: stream(seed, 'creations'),
+      tenantRandom: stream(seed, 'answers of the tenant'),
       plane: this.#plane,
       faults,
       healAtMs: script.healAtMs,
@@ -396,6 +397,7 @@ class World {
     this.#massChangeAllowed = true;
     const until = {
       [annotations.allowMassChangeUntil]: rfc3339(epochMs + scheduler.nowMs + 10 * 86_400_000),
+      [annotations.acceptOrigin]: ourAddress,
     };
     this.#users.writeAccount(until);
     this.#place.shelf.heal();

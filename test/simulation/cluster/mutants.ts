@@ -30,6 +30,7 @@ function withListBeforeBeats(answer: () => Awaited<ReturnType<ControlApi['activi
 }
 
 type SaveIntent = ClusterStore['saveIntent'];
+type SaveIdentityPin = ClusterStore['saveIdentityPin'];
 
 export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
   ...keys,
@@ -71,11 +72,17 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     })),
   },
   {
-    breaks: 'a key is used although its origin could not be written down',
+    breaks: 'a key is used before its origin is written down',
     foundBy: ['S11'],
-    seed: 1036,
-    crowd: 'forged',
-    patch: () => replaced(ClusterStore.prototype, 'identityPinIsDurable', () => () => true),
+    patch: () =>
+      replaced(
+        ClusterStore.prototype,
+        'saveIdentityPin',
+        (original): SaveIdentityPin =>
+          async function saveIdentityPin(this: ClusterStore, account, pin) {
+            void original.call(this, account, pin).catch(() => undefined);
+          },
+      ),
   },
   {
     breaks: 'a request is sent before the API server has its intent',

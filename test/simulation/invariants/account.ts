@@ -51,23 +51,25 @@ const s8Rate: Invariant = (view) => {
 };
 
 /**
- * The key of each account goes to its address, and with what is anybody's no key goes at all. Where a key goes is known once its origin is
- * pinned, which whoever leads next has to know, too: before that is durable, nothing but whose key it is may be asked. Until then the Account
- * is believed, whoever has edited it (plan/origin.ts: it is pinned when the API has answered).
+ * The key of each account goes to its address, and with what is anybody's no key goes at all. Where a key goes is written down before anything is
+ * sent with it (plan/origin.ts): whoever leads next has to know. What the Account says then is believed, whoever has edited it; once that
+ * was the account's own address, the key goes nowhere else.
  */
 const s11Tenancy: Invariant = (view) => {
-  let isPinned = false;
+  let pinned: string | undefined;
+  let wasOurs = false;
   return {
     durable(write) {
-      if (write.kind !== 'remove') isPinned ||= write.pin?.origin === ourAddress;
+      if (write.kind === 'remove' || write.pin?.origin === undefined) return;
+      pinned = write.pin.origin;
+      wasOurs ||= pinned === ourAddress;
     },
     sent({ method, origin, path, authorization }) {
       const isOfNobody = path === '/api/catalog';
-      const isIntroduction = method === 'GET' && path === '/api/me';
       const isOurs = authorization === `Bearer ${ourKey}`;
       const told = `${method} ${origin}${path} has the credential ${authorization}`;
-      if (isOurs && !isOfNobody && !isPinned && origin !== operatorsAddress) {
-        if (!isIntroduction) view.violated('S11', `${told}, whose origin is written down nowhere`);
+      if (isOurs && !isOfNobody && !wasOurs && origin !== operatorsAddress) {
+        if (origin !== pinned) view.violated('S11', `${told}, whose origin is written down nowhere`);
         return;
       }
       const owned = origin === operatorsAddress ? operatorsKey : origin === ourAddress ? ourKey : undefined;
