@@ -10,6 +10,7 @@ import { CommandLine, run, type RunOptions } from './support.ts';
 
 const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const other = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+const third = '9b2f1e04-5c11-4f6e-8f0a-3d1a5b7c9e21';
 const escape = '\u001b';
 
 type Answers = Readonly<Record<string, (request: Received) => unknown>>;
@@ -20,7 +21,7 @@ const account = {
   services: [
     { id, name: 'front' },
     { id: other, name: 'twin' },
-    { id, name: 'twin' },
+    { id: third, name: 'twin' },
   ],
   volumes: [],
   ledger: [],
