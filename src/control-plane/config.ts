@@ -119,6 +119,11 @@ export const keyRetentionMs = 24 * 60 * 60 * 1000;
 /** What commands in containers answered is kept for replay this long (real time), and so many of an account. */
 export const outputRetentionMs = 60 * 60 * 1000;
 export const outputsKept = 50;
+/** Of an account; the newest is kept, however large. */
+export const outputBytesKept = 4 * 1024 * 1024;
+/** Of an account at once: each reads all that a container has written. */
+export const logReadsAtOnce = 4;
+export const commandsAtOnce = 16;
 /** As `outputRetentionMs`, of addresses of browser sessions. */
 export const addressRetentionMs = 5 * 60 * 1000;
 export const heartbeatSeconds = 30;

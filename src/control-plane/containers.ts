@@ -4,16 +4,19 @@
  */
 import type { ExecRequest } from '../api/wire.ts';
 import { UserError } from '../base/user-error.ts';
-import { execDefaultSeconds, execOutputBytes } from './config.ts';
+import { commandsAtOnce, execDefaultSeconds, execOutputBytes, logReadsAtOnce } from './config.ts';
 import { conflict } from './errors.ts';
 import type { Platform } from './platform.ts';
 import { isStopping, stateText, type AccountRecord, type ServiceRecord } from './records.ts';
 import type { ExecutionResult } from './runtime.ts';
 import type { Services } from './services.ts';
+import { Slots } from './slots.ts';
 
 export class Containers {
   readonly #platform: Platform;
   readonly #services: Services;
+  readonly #logReads = new Slots(logReadsAtOnce, 'reads of logs');
+  readonly #commands = new Slots(commandsAtOnce, 'commands');
 
   constructor(platform: Platform, services: Services) {
     this.#platform = platform;
@@ -26,8 +29,9 @@ export class Containers {
     }
   }
 
-  logs(account: AccountRecord, id: string): Promise<string> {
-    return this.#platform.runtime.logs(this.#services.find(account, id));
+  async logs(account: AccountRecord, id: string): Promise<string> {
+    const service = this.#services.find(account, id);
+    return this.#logReads.with(account.id, () => this.#platform.runtime.logs(service));
   }
 
   metrics(account: AccountRecord, id: string, minutes: number): Promise<object> {
@@ -43,9 +47,11 @@ export class Containers {
     const { events, runtime } = this.#platform;
     const service = this.#services.find(account, id);
     requireRunning(service, 'run a command in');
+    this.#commands.require(account.id);
     events.add(service.id, `exec requested by ${account.name}`);
     const { command, timeoutSeconds = execDefaultSeconds } = request;
-    return async () => bounded(await runtime.exec(service, { command, timeoutSeconds }));
+    const run = () => runtime.exec(service, { command, timeoutSeconds });
+    return async () => bounded(await this.#commands.with(account.id, run));
   }
 
   openBrowser(account: AccountRecord, id: string): { url: string } {

@@ -15,7 +15,7 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { stableJson } from '../base/stable.ts';
-import { outputsKept } from './config.ts';
+import { outputBytesKept, outputsKept } from './config.ts';
 import { ApiError, conflict } from './errors.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import type { Quota } from './quotas.ts';
@@ -81,8 +81,14 @@ export class Idempotency {
     let outputs = this.#outputs.get(accountId);
     if (!outputs) this.#outputs.set(accountId, (outputs = new Map()));
     outputs.set(key, { answer, expiresAtMs: this.#clock.wallMs() + retentionMs });
-    const [oldest] = outputs.keys();
-    if (oldest !== undefined && outputs.size > outputsKept) outputs.delete(oldest);
+    let bytes = Array.from(outputs.values(), (output) => output.answer.body.length).reduce(
+      (sum, length) => sum + length,
+    );
+    for (const [oldest, output] of outputs) {
+      if (oldest === key || (outputs.size <= outputsKept && bytes <= outputBytesKept)) break;
+      outputs.delete(oldest);
+      bytes -= output.answer.body.length;
+    }
   }
 
   /** Keyed, because a body may hold environment values: without the secret a guess can't be checked. */

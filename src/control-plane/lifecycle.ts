@@ -39,6 +39,7 @@ import { newOperation, type Platform } from './platform.ts';
 import {
   holdsCompute,
   isStopping,
+  serviceCharge,
   type Operation,
   type ServiceOperationKind,
   type ServiceRecord,
@@ -88,6 +89,7 @@ export class Lifecycle {
       ...changes,
       registryAccess: this.#platform.registries.accessTo(service.accountId, image),
       state: 'provisioning',
+      runsMeanwhile: serviceCharge(service) > 0,
       endpoint: null,
       error: null,
     });

@@ -210,7 +210,7 @@ function countAnswer(
   reply: FastifyReply,
   traffic: Traffic,
 ): void {
-  if (account) traffic.answer(account.id, bytesOf(payload), reply.raw);
+  traffic.answer(account?.id ?? networkOf(reply.request.ip), bytesOf(payload), reply.raw);
 }
 
 function bytesOf(payload: unknown): number {

@@ -63,6 +63,8 @@ export interface ServiceRecord {
   /** Captured by the latest launch (§4 rule 5); null when no registry matched. */
   readonly registryAccess: RegistryAccess | null;
   readonly state: ServiceState;
+  /** While `provisioning`: it ran before, and the former container runs until the image of the next one is there. */
+  readonly runsMeanwhile?: boolean;
   readonly revision: number;
   readonly endpoint: string | null;
   /** The price of the compute while it is allocated. */
@@ -134,9 +136,15 @@ export function stateText(service: ServiceRecord): string {
   return service.state;
 }
 
-/** What a service costs per hour now: its compute, from the moment it runs until it is given back. */
+/**
+ * What a service costs per hour now: its compute, from the moment it runs until it is given back. A launch that replaces
+ * what runs does not interrupt that: who launches again and again, or an image that never comes, pays.
+ */
 export function serviceCharge(service: ServiceRecord | undefined): number {
-  return service && (service.state === 'running' || service.state === 'error') ? service.hourlyMicros : 0;
+  if (!service) return 0;
+  const { state, runsMeanwhile = false, hourlyMicros } = service;
+  const isRunning = state === 'running' || state === 'error' || (state === 'provisioning' && runsMeanwhile);
+  return isRunning ? hourlyMicros : 0;
 }
 
 /** What a volume costs per hour now: its storage, from the moment it exists until its deletion is accepted. */

@@ -22,6 +22,8 @@ export class Registries {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #random: Random;
+  /** The services of each account and repository, by their ids. */
+  readonly #linked = new Map<string, Map<string, ServiceRecord>>();
 
   constructor(store: Store, clock: Clock, random: Random) {
     this.#store = store;
@@ -30,24 +32,33 @@ export class Registries {
     store.services.observe((before, after) => {
       const [was, is] = [before?.registryAccess, after?.registryAccess];
       if (was && (was.registryId !== is?.registryId || was.revision !== is.revision)) this.#forgetUnused(was);
+      this.#link(before, after);
+      store.unit.onRollback(() => this.#link(after, before));
     });
+    for (const service of store.services.all()) this.#link(undefined, service);
   }
 
-  /** Oldest first, each with its linked services. */
-  list(account: AccountRecord): { registry: RegistryRecord; linked: ServiceRecord[] }[] {
-    const registries = Array.from(this.#store.registries.of(account.id));
-    if (registries.length === 0) return [];
-    const linked = new Map(registries.map(({ repository }) => [repository, [] as ServiceRecord[]]));
-    for (const service of this.#store.services.of(account.id)) {
-      linked.get(repositoryOf(service.image) ?? '')?.push(service);
+  #link(before: ServiceRecord | undefined, after: ServiceRecord | undefined): void {
+    const was = before && linkKeyOf(before);
+    const is = after && (before?.image === after.image ? was : linkKeyOf(after));
+    if (before && was !== undefined && was !== is) {
+      const left = this.#linked.get(was);
+      left?.delete(before.id);
+      if (left?.size === 0) this.#linked.delete(was);
     }
-    return registries.map((registry) => ({ registry, linked: linked.get(registry.repository) ?? [] }));
+    if (!after || is === undefined) return;
+    const services = this.#linked.get(is);
+    if (services) services.set(after.id, after);
+    else this.#linked.set(is, new Map([[after.id, after]]));
   }
 
-  linkedTo(registry: RegistryRecord): ServiceRecord[] {
-    return Array.from(this.#store.services.of(registry.accountId)).filter(
-      (service) => repositoryOf(service.image) === registry.repository,
-    );
+  /** Oldest first. */
+  list(account: AccountRecord): RegistryRecord[] {
+    return [...this.#store.registries.of(account.id)];
+  }
+
+  linkedTo({ accountId, repository }: RegistryRecord): ServiceRecord[] {
+    return [...(this.#linked.get(linkKey(accountId, repository))?.values() ?? [])];
   }
 
   create(account: AccountRecord, spec: RegistryCreate): RegistryRecord {
@@ -176,6 +187,15 @@ export class Registries {
       { registryId, revision },
     );
   }
+}
+
+function linkKeyOf({ accountId, image }: ServiceRecord): string | undefined {
+  const repository = repositoryOf(image);
+  return repository === undefined ? undefined : linkKey(accountId, repository);
+}
+
+function linkKey(accountId: string, repository: string): string {
+  return `${accountId} ${repository}`;
 }
 
 /** The message doesn't repeat what was sent: it might be a URL with a password in it. */

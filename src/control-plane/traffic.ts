@@ -130,6 +130,7 @@ export class Traffic {
   /** A request without a known key, before anything is done for it. Refuses with 429. */
   requireStranger(address: string | undefined): void {
     this.#strangers.require(networkOf(address));
+    this.#answerBytes.require(networkOf(address));
   }
 
   /** It turned out to be of no account. */

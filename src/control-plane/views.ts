@@ -76,21 +76,30 @@ function templateView(record: TemplateRecord): object {
 
 /** Metadata only: there is no way from here to a username or a password. `linked` depends on other records. */
 export function registryJson(registry: RegistryRecord, linked: readonly ServiceRecord[]): string {
-  return JSON.stringify({
-    id: registry.id,
-    repository: registry.repository,
-    revision: registry.revision,
-    linkedServices: linked.map((service) => ({
-      id: service.id,
-      name: service.name,
-      state: service.state,
-      usesCurrentCredentials:
-        service.registryAccess?.registryId === registry.id &&
-        service.registryAccess.revision === registry.revision,
-    })),
-    createdAt: registry.createdAtMs,
-    rotatedAt: registry.rotatedAtMs,
+  const { id, repository, revision, createdAtMs: createdAt, rotatedAtMs: rotatedAt } = registry;
+  const links = linked.map((service) => {
+    const { registryAccess } = service;
+    const isCurrent = registryAccess?.registryId === id && registryAccess.revision === revision;
+    return `${linkText(service)}"usesCurrentCredentials":${isCurrent}}`;
   });
+  const [start, end] = [
+    { id, repository, revision },
+    { createdAt, rotatedAt },
+  ].map((part) => JSON.stringify(part).slice(1, -1));
+  return `{${start},"linkedServices":[${links.join(',')}],${end}}`;
+}
+
+const linkTexts = new WeakMap<ServiceRecord, string>();
+
+/** What does not depend on the registry, with a comma at its end. */
+function linkText(service: ServiceRecord): string {
+  let text = linkTexts.get(service);
+  if (text === undefined) {
+    const { id, name, state } = service;
+    text = `${JSON.stringify({ id, name, state }).slice(0, -1)},`;
+    linkTexts.set(service, text);
+  }
+  return text;
 }
 
 export function identityJson(account: AccountRecord): string {

@@ -15,9 +15,7 @@ export function registryRoutes(app: App, quotas: Quotas, registries: Registries,
   const metadata = (registry: RegistryRecord) => registryJson(registry, registries.linkedTo(registry));
 
   app.get('/api/registries', (request, reply) => {
-    const list = registries
-      .list(callerOf(request))
-      .map(({ registry, linked }) => registryJson(registry, linked));
+    const list = registries.list(callerOf(request)).map(metadata);
     return sendJson(reply, 200, `{"registries":[${list.join(',')}]}`);
   });
 

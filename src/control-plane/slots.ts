@@ -1,0 +1,42 @@
+/** How many pieces of work of one kind an account may have under way at once. */
+import { ApiError } from './errors.ts';
+
+export class Slots {
+  readonly #most: number;
+  readonly #what: string;
+  readonly #taken = new Map<string, number>();
+
+  /** `what` is for messages. */
+  constructor(most: number, what: string) {
+    this.#most = most;
+    this.#what = what;
+  }
+
+  /** Refuses with 429 when there is none left. */
+  require(accountId: string): void {
+    if ((this.#taken.get(accountId) ?? 0) < this.#most) return;
+    throw new ApiError(
+      429,
+      'rate_limited',
+      `at most ${this.#most} ${this.#what} of an account are under way at once; wait for one to end`,
+      1,
+    );
+  }
+
+  /** Runs `work` in a slot; refuses as `require`. */
+  async with<Result>(accountId: string, work: () => Promise<Result>): Promise<Result> {
+    this.require(accountId);
+    this.#add(accountId, 1);
+    try {
+      return await work();
+    } finally {
+      this.#add(accountId, -1);
+    }
+  }
+
+  #add(accountId: string, difference: 1 | -1): void {
+    const taken = (this.#taken.get(accountId) ?? 0) + difference;
+    if (taken > 0) this.#taken.set(accountId, taken);
+    else this.#taken.delete(accountId);
+  }
+}
