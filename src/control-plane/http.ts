@@ -65,7 +65,7 @@ export const defaultHttpLimits: HttpLimits = {
   sendMs: 60_000,
   connections: 4096,
   connectionsPerAddress: 1024,
-  pipelined: 64,
+  pipelined: 16,
   shutdownMs: 10_000,
 };
 
