@@ -175,6 +175,12 @@ export const regressions: readonly Regression[] = [
     'environment-hidden',
   ),
   inDialect(
+    'people did not mend a forged status that no process had read yet, and its object waited for them',
+    8531,
+    'cluster',
+    'registry-repository-hidden',
+  ),
+  inDialect(
     'the checker wanted a doubt to be told still that an edit had ended',
     1003,
     'cluster',

@@ -1,6 +1,7 @@
 /** Others in the cluster: controllers that label what is not theirs, and people with more rights than patience. */
 import type { Target } from '../../../src/kubernetes/index.ts';
 import { parseObjectKey, resourceTypes, type ObjectKey } from '../../../src/resources/index.ts';
+import { readBookkeeping, type Standing } from '../../../src/state/bookkeeping.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { Action } from '../script.ts';
@@ -81,6 +82,20 @@ export class Meddlers {
     const status = { bookkeeping: { record: { externalId: victim }, ...unsigned } };
     server.patch(target, { kind: 'merge', body: { status }, subresource: 'status' }, 'somebody');
     return true;
+  }
+
+  /** Objects whose bookkeeping is not the operator's, whether or not one has read it yet. */
+  forged(): ObjectKey[] {
+    const { shelf, state } = this.#options;
+    const isForged = ({ standing }: { standing: Standing }) =>
+      standing === 'unsigned' || standing === 'forged';
+    return shelf
+      .objects()
+      .filter(({ key, object }) => {
+        const { uid } = object.metadata;
+        return isForged(readBookkeeping(key, uid, object.status, state.owner.digestKey));
+      })
+      .map(({ key }) => key);
   }
 
   /** What the operator keeps of it is taken away. */

@@ -182,10 +182,11 @@ export class ClusterPlace implements Place {
   }
 
   mend(): void {
-    const distrusted = this.state.records().filter((record) => record.distrusted !== undefined);
-    if (distrusted.length === 0) return;
+    const told = this.state.records().filter((record) => record.distrusted !== undefined);
+    const distrusted = new Set([...told.map((record) => record.key), ...this.#meddlers.forged()]);
+    if (distrusted.size === 0) return;
     this.#kill(this.#leader());
-    for (const each of distrusted) this.#meddlers.forget(each.key);
+    for (const each of distrusted) this.#meddlers.forget(each);
   }
 
   /** L9: when the leader dies, the other replica leads as soon as the Lease has run out. */
