@@ -17,7 +17,7 @@ describe('the lock of a state file', () => {
       expect.objectContaining({
         name: 'UserError',
         message: `the state file ${file} is in use by fleetkeeper run (pid 17)`,
-        remedy: expect.stringContaining('stop that process first'),
+        remedy: expect.stringContaining('wait until that process has ended, or stop it'),
       }),
     );
     lock.release();
