@@ -45,6 +45,7 @@ test.skipIf(withoutFaults)(
     await expectEachOnce(world, 100);
     expect(await mutations(plane)).toHaveLength(100);
   },
+  600_000,
 );
 
 test.skipIf(withoutFaults)(

@@ -96,10 +96,19 @@ export class ClusterFleet extends Fleet {
 
   run(...flags: string[]): Program {
     // As a person does who knows that the leader is dead; test/e2e/operator/ has those who wait.
-    if (this.#manager?.killed)
-      void this.#api.remove({ type: leaseType, namespace: this.namespace, name: 'fleetkeeper' });
+    if (this.#manager?.killed) void this.#freeLeaseOf(this.#manager);
     this.#manager = new Program(['run', ...this.flags, '--settle', '1s', ...flags]);
     return this.#manager;
+  }
+
+  /** Only its own: on a busy machine the next one may have taken the Lease meanwhile. */
+  async #freeLeaseOf({ pid }: Program): Promise<void> {
+    const target = { type: leaseType, namespace: this.namespace, name: 'fleetkeeper' };
+    const lease = await this.#api.get(target);
+    const { holderIdentity = '' } = (lease?.spec ?? {}) as { readonly holderIdentity?: string };
+    if (!lease || !holderIdentity.includes(`_${pid}_`)) return;
+    const { uid, resourceVersion } = lease.metadata;
+    await this.#api.remove(target, { uid, resourceVersion }).catch(() => undefined);
   }
 
   /** What `apply` does with a folder: runs the manager until there is nothing left for it to do. */

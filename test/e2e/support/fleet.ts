@@ -119,7 +119,7 @@ export abstract class Fleet {
     return eventually(`${object} ${type}=${status} ${reason ?? ''}`, ask, timeoutMs);
   }
 
-  /** Waits until there are `count` objects (accounts not counted), all of them Ready. */
+  /** Waits until there are `count` objects (accounts not counted), all of them Ready; `timeoutMs`: without any change of that. */
   async untilReady(count: number, timeoutMs = 60_000): Promise<void> {
     let missing = '';
     await eventually(
@@ -136,6 +136,7 @@ export abstract class Fleet {
         return objects.length === count && missing === '';
       },
       timeoutMs,
+      () => missing,
     ).catch((error: Error) => {
       throw new Error(`${error.message}; not Ready:\n${missing.slice(0, 2000)}`);
     });

@@ -108,17 +108,24 @@ export function fleetkeeper(
   return new Program(args, environment).finished();
 }
 
-/** Asks again until the answer is given; another process can't be awaited otherwise. */
+/**
+ * Asks again until the answer is given; another process can't be awaited otherwise. With `progress` it is given up only when that has been
+ * the same for `timeoutMs`: how long much work takes depends on what else the machine does.
+ */
 export async function eventually<Value>(
   what: string,
   ask: () => Promise<Value | undefined | false>,
   timeoutMs = 30_000,
+  progress: () => unknown = () => undefined,
 ): Promise<Value> {
-  const untilMs = Date.now() + timeoutMs;
+  let untilMs = Date.now() + timeoutMs;
+  let reached = progress();
   for (;;) {
     const askedAtMs = Date.now();
     const answer = await ask();
     if (answer !== undefined && answer !== false) return answer;
+    if (progress() !== reached) untilMs = Date.now() + timeoutMs;
+    reached = progress();
     if (Date.now() > untilMs) throw new Error(`not within ${timeoutMs / 1000} s: ${what}`);
     // Asking is not to take most of the time of whoever answers.
     await delay(Math.max(50, 2 * (Date.now() - askedAtMs)));
