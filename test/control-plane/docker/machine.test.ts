@@ -74,10 +74,13 @@ describe("without a capacity in the configuration, the engine's machine bounds",
     const patch = { revision: 1, patch: { image: 'localhost/web:2' } };
     expect(await world.refusal('PATCH', `/api/services/${id}`, patch)).toBe('200 undefined');
     await expect
-      .poll(async () => {
-        await world.clock.advance(500);
-        return (await world.service(id)).state;
-      })
+      .poll(
+        async () => {
+          await world.clock.advance(500);
+          return (await world.service(id)).state;
+        },
+        { interval: 1, timeout: 8_000 },
+      )
       .toBe('running');
     const resize = { action: 'resize', resources: { gpuCount: 0, cpu: 2.5, memoryGb: 1 } };
     expect(await world.refusal('POST', `/api/services/${id}/actions`, resize)).toBe(

@@ -240,6 +240,14 @@ export function testLife(engine: () => Engine): void {
     expect([refused.status, refused.body.error.code]).toEqual([409, 'capacity_unavailable']);
   });
 
+  test("what is more than the engine's machine has is not sold", async () => {
+    const world = await World.start(engine());
+    const info = JSON.parse(await world.podman.run('info', '--format', 'json'));
+    const spec = { ...idler, resources: { gpuCount: 0, cpu: info.host.cpus + 0.5, memoryGb: 0.0625 } };
+    const refused = await world.call('POST', '/services', spec);
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'capacity_unavailable']);
+  });
+
   test('services of one account reach one another, those of another account do not', async () => {
     const world = await World.start(engine());
     const [one, two, stranger] = await Promise.all([
