@@ -3,6 +3,7 @@ import { referenceInvariants } from './invariants/reference.ts';
 import { accountInvariants, isHeartbeat, s16BeatsOfOthers } from './invariants/account.ts';
 import { deletionInvariants } from './invariants/deletion.ts';
 import { mutationInvariants } from './invariants/mutations.ts';
+import { neighbourInvariants } from './invariants/neighbours.ts';
 import { recordInvariants } from './invariants/records.ts';
 import { thingInvariants } from './invariants/things.ts';
 import type { Write } from './state.ts';
@@ -14,6 +15,7 @@ const invariants = [
   ...accountInvariants,
   ...recordInvariants,
   ...thingInvariants,
+  ...neighbourInvariants,
   ...referenceInvariants,
 ];
 

@@ -3,16 +3,23 @@ import { annotations, objectKey, remoteName } from '../../src/resources/index.ts
 import type { Document } from './documents.ts';
 import type { Plane } from './plane.ts';
 import type { DurableState } from './state.ts';
+import type { Json } from './watch.ts';
 
-/** The word that data may be lost, a size that the volume can have, and tasks that have ended. */
-export function mended(document: Document, disk: DurableState, plane: Plane): Document {
+/**
+ * The word that data may be lost, a size that the volume can have, and tasks that have ended. `readsDrift`: what is only told of an environment
+ * is seen to, by one that differs from it.
+ */
+export function mended(document: Document, disk: DurableState, plane: Plane, readsDrift: boolean): Document {
   const { kind, name, spec } = document;
   switch (kind) {
     case 'ProtectedTask':
       return { ...document, spec: { ...spec, released: true } };
     // One that was kept when its document went may not be as a new document wants it.
     case 'ContainerService':
-      return left({ ...consenting(document, kind), spec: { ...spec, replacement: 'Recreate' } });
+      return left({
+        ...consenting(document, kind),
+        spec: { ...spec, ...(readsDrift && spec.env && withOneMore(spec.env)), replacement: 'Recreate' },
+      });
     case 'StorageVolume': {
       const id = disk.record(objectKey(kind, 'default', name))?.externalId ?? '';
       // Others may have made it larger, and nobody here has seen it yet.
@@ -23,6 +30,11 @@ export function mended(document: Document, disk: DurableState, plane: Plane): Do
     case 'ImageRegistry':
       return document;
   }
+}
+
+function withOneMore(env: Json): object {
+  const others = env.filter(({ name }: Json) => name !== 'MENDED');
+  return { env: [...others, { name: 'MENDED', value: 'yes' }] };
 }
 
 /** A document that is written anew may give less than the one before it. */

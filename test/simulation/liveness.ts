@@ -6,7 +6,7 @@ import type { Users } from './users.ts';
 import type { Json, View } from './watch.ts';
 
 export interface Unsettled {
-  readonly invariant: 'L1' | 'L2' | 'L3' | 'L6';
+  readonly invariant: 'L1' | 'L2' | 'L3' | 'L6' | 'S22';
   readonly message: string;
 }
 
@@ -28,12 +28,40 @@ function tellsPeople({ disk }: View, key: ObjectKey): boolean {
   );
 }
 
+/**
+ * Of values that the API hides only a revision tells; they are sent once, and then it is told that they may be others. Where what we, or the service
+ * itself, have done moved the revision, too, nobody can tell.
+ */
+function isToldOfEnvironment(view: View, key: ObjectKey, document: Document): boolean {
+  const { status, externalId, generation } = view.disk.record(key) ?? {};
+  const isTold = status?.drift?.some(({ path, kind }) => path === 'env' && kind === 'RevisionMoved');
+  const difference = differenceOf(view, externalId, document);
+  const canBeKnown = !view.neighbours || view.neighbours.changed.get(externalId ?? '') === generation;
+  return (isTold === true || !canBeKnown) && difference?.startsWith('with the environment') === true;
+}
+
+/** S22: what carries the mark of an object, and is not what is recorded for it, is told. */
+function untoldCopy({ neighbours, plane, disk }: View): Unsettled | undefined {
+  for (const [id, key] of neighbours?.copies ?? []) {
+    const state = plane.store?.services.get(id)?.state;
+    const record = disk.record(key);
+    if (state === undefined || state === 'deleting' || !record?.status) continue;
+    if (record.deletionRequestedAt !== undefined) continue;
+    const { duplicates = [], conditions } = record.status;
+    const isTold =
+      duplicates.some((each) => each.id === id) || conditions.some(({ message }) => message.includes(id));
+    if (!isTold) return { invariant: 'S22', message: `${id} carries the mark of ${key}` };
+  }
+  return undefined;
+}
+
 /** An object that is not as wanted, and neither says what a person has to do nor waits for people. */
 export function stuck(view: View, users: Users): Unsettled | undefined {
   const documents = new Map(users.documents());
   for (const { key, deletionRequestedAt } of view.disk.records()) {
     const document = documents.get(key);
     const service: string | undefined = document?.spec.serviceRef?.name;
+    if (document && isToldOfEnvironment(view, key, document)) continue;
     const isOfTold =
       service !== undefined && tellsPeople(view, objectKey('ContainerService', 'default', service));
     if (isOfTold || tellsPeople(view, key) || parseObjectKey(key).kind === 'Account') continue;
@@ -43,6 +71,8 @@ export function stuck(view: View, users: Users): Unsettled | undefined {
       document.kind === 'ProtectedTask' ? taskProblem(view, key, document) : problemOf(view, key, document);
     if (problem) return problem;
   }
+  const untold = untoldCopy(view);
+  if (untold) return untold;
   const missing = [...documents.keys()].find((key) => !view.disk.record(key));
   return missing && { invariant: 'L1', message: `${missing} has not been taken in` };
 }
@@ -104,10 +134,14 @@ function differenceOf({ plane }: View, id: string | undefined, { kind, spec }: D
       const states = spec.desiredState === 'Stopped' ? ['paused'] : ['running', 'sleeping'];
       const wanted: Json = {
         image: spec.image,
-        httpPort: spec.httpPort,
         resources: { gpuCount: 0, ...spec.resources },
       };
-      const is: Json = { image: service.image, httpPort: service.httpPort, resources: service.resources };
+      const is: Json = { image: service.image, resources: service.resources };
+      // What a document does not give is left to the service.
+      if (spec.httpPort !== undefined) {
+        wanted.httpPort = spec.httpPort;
+        is.httpPort = service.httpPort;
+      }
       if (!states.includes(service.state)) return `in the state ${service.state}`;
       const environment = environmentOf(spec);
       const has = withoutBeacon(plane.store.environmentOf(id));

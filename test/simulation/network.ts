@@ -51,6 +51,10 @@ export interface NetworkOptions {
   readonly disguise: Disguise;
   /** How the client is answered; everybody else, and the invariants, see the plain answers. */
   readonly dialect: Dialect;
+  /** What else a read shows than there is; whether that is anything. */
+  readonly more?: (body: Json) => boolean;
+  /** For the words in which something is refused that there is too little of; undefined: always in the same ones. */
+  readonly wordsRandom: SeededRandom | undefined;
 }
 
 interface Travelling {
@@ -261,7 +265,9 @@ export class Network {
       exchange.method === 'POST' && /^\/api\/(services|volumes)(\/[^/]+\/actions)?$/.test(exchange.path);
     const frees = /"(stop|delete)"/.test(exchange.text ?? '');
     if (!isCostly || frees || !this.#draws('scarce', exchange)) return undefined;
-    return answer(409, refusal(random.pick(['capacity_unavailable', 'insufficient_funds'])));
+    const drawn = random.pick(['capacity_unavailable', 'insufficient_funds']);
+    const other = this.#options.wordsRandom?.pick(otherWords);
+    return other ? answer(other.status, refusal(other.code)) : answer(409, refusal(drawn));
   }
 
   #onTheWayBack(exchange: Exchange, { status, body, retryAfter }: PlaneReply): HttpReply {
@@ -313,7 +319,7 @@ export class Network {
       }
     }
     const body: Json = JSON.parse(shown);
-    const isDisguised = disguise.put(path, body);
+    const isDisguised = [disguise.put(path, body), this.#options.more?.(body)].includes(true);
     const lists = isAccount ? [body.services, body.volumes].filter((list: Json[]) => list.length > 0) : [];
     const isTruncated = lists.length > 0 && !this.#wasTruncated && this.#draws('truncated-reads', exchange);
     if (isAccount) this.#wasTruncated = isTruncated;
@@ -348,6 +354,16 @@ function inDialect(dialect: Dialect, exchange: Exchange, reply: HttpReply): Http
 }
 
 const showsThings = /^\/api\/(account|templates|registries|(services|volumes)\/[^/]+)$/;
+
+/** The contract says neither with which status something is refused, nor in which words (§7 "Gaps"). */
+const otherWords: readonly { readonly status: number; readonly code: string }[] = [
+  { status: 409, code: 'capacity_unavailable' },
+  { status: 503, code: 'no_capacity' },
+  { status: 400, code: 'CapacityUnavailable' },
+  { status: 400, code: 'INSUFFICIENT-FUNDS' },
+  { status: 402, code: 'payment required' },
+  { status: 422, code: 'QuotaExceeded' },
+];
 
 function isCreation({ method, path }: Exchange): boolean {
   return method === 'POST' && /^\/api\/(services|volumes|templates|registries)$/.test(path);

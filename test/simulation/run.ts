@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- [--place folder|cluster|both] [--seeds N] [--seed S] [--minutes M] [--dialect NAME|all] [--shared-key] [--trace]`: runs N seeds from S on (default:
+ * `npm run simulate -- [--place folder|cluster|both] [--seeds N] [--seed S] [--minutes M] [--dialect NAME|all] [--shared-key] [--crowd NAME] [--trace]`: runs N seeds from S on (default:
  * 100 from 1, in a folder), or as many as fit into M minutes. The control plane speaks the dialect that is drawn with the seed, or that of `--dialect
  * NAME`; with `--dialect all` the seeds go through all of them in turn. One run in a hundred is made twice, and has to be the same to the last event. A failing seed is shrunk, and told
  * with all that is needed to run it again; `--trace` prints every event of a run.
@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { plain } from '../dialects/dialect.ts';
 import { answerDialects, dialectNamed } from '../dialects/index.ts';
 import { possiblePairs } from './journal-coverage.ts';
-import { places, scriptOf, type Script } from './script.ts';
+import { crowdNames, places, scriptOf, type Script } from './script.ts';
 import { describe, shrink } from './shrink.ts';
 import { run, type Result } from './world.ts';
 
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     dialect: { type: 'string' },
     'shared-key': { type: 'boolean', default: false },
+    crowd: { type: 'string', default: 'forged' },
     trace: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: true },
     'keep-going': { type: 'boolean', default: false },
@@ -63,12 +64,13 @@ function add(result: Result): void {
 
 async function tell(script: Script, { violation, traceHash }: Result): Promise<void> {
   const { seed, place, dialect } = script;
+  const inCrowd = crowd === 'forged' ? '' : ` --crowd ${crowd}`;
   total.failures += 1;
   say(
     `seed ${seed} in the dialect ${dialect} violates ${violation?.invariant} at ${violation?.atMs} ms: ${violation?.message}`,
   );
   say(
-    `trace ${traceHash}; again: npm run simulate -- --place ${place} --seeds 1 --seed ${seed} --dialect ${dialect} --trace`,
+    `trace ${traceHash}; again: npm run simulate -- --place ${place} --seeds 1 --seed ${seed} --dialect ${dialect}${inCrowd} --trace`,
   );
   if (!values.shrink) return;
   say(`shrunk: ${describe(await shrink(script, options))}`);
@@ -92,6 +94,9 @@ async function runOne(script: Script): Promise<boolean> {
 const chosen = places.filter((place) => values.place === 'both' || values.place === place);
 if (chosen.length === 0) throw new Error('--place is folder, cluster or both');
 
+const crowd = crowdNames.find((name) => name === values.crowd);
+if (!crowd) throw new Error(`--crowd is one of ${crowdNames.join(', ')}`);
+
 function chosenDialect(seed: number): { dialect?: string } {
   if (values.dialect === undefined) return {};
   if (values.dialect !== 'all') return { dialect: dialectNamed(values.dialect).name };
@@ -104,7 +109,8 @@ for (
   mayGoOn && seed < first + count && performance.now() - startedMs < limitMs;
   seed += 1
 ) {
-  for (const place of chosen) mayGoOn &&= await runOne(scriptOf(seed, place, chosenDialect(seed)));
+  for (const place of chosen)
+    mayGoOn &&= await runOne(scriptOf(seed, place, { crowd, ...chosenDialect(seed) }));
 }
 
 const seconds = (performance.now() - startedMs) / 1000;

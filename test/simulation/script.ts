@@ -20,9 +20,10 @@ import { plain } from '../dialects/dialect.ts';
 import { answerDialects, dialectNamed } from '../dialects/index.ts';
 import { stream } from './random-port.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
+import { neighbourDeeds, type NeighbourDeed } from './neighbours.ts';
 import type { UserKind } from './documents.ts';
 
-export type Deed = 'write' | 'remove' | WorldFault | ClusterDeed;
+export type Deed = 'write' | 'remove' | WorldFault | ClusterDeed | NeighbourDeed;
 
 /** Where the fleet is declared and its state kept. */
 export const places = ['folder', 'cluster'] as const;
@@ -56,6 +57,8 @@ export interface Script {
   readonly rateLimitPerSecond: number | undefined;
   /** Undefined: there is plenty, but for the moments of `poor`, and then nothing may be spent. */
   readonly money: Money | undefined;
+  /** Whether there is trouble from outside (neighbours.ts). */
+  readonly hasNeighbours: boolean;
 }
 
 /** There is little to spend while the fleet is made, for `poorMs`; and so much above the floor, as at any moment of `poor`. */
@@ -89,6 +92,8 @@ interface Crowd {
   readonly delaysCreations: boolean;
   /** Whether somebody writes into statuses. */
   readonly forges: boolean;
+  /** Whether there is trouble from outside (neighbours.ts). */
+  readonly hasNeighbours?: boolean;
 }
 
 /** `few` is how seeds were drawn at first, and `many` to `priced` were next: regressions from then mean those. */
@@ -155,8 +160,22 @@ const crowds = {
     delaysCreations: true,
     forges: true,
   },
+  neighbours: {
+    ...many,
+    services: 20,
+    volumes: 8,
+    writesPerMinute: [1, 3],
+    writesPerRemoval: 10 / 3,
+    aimsCrashes: true,
+    truncates: true,
+    isHostile: true,
+    isolates: true,
+    countsMoney: true,
+    hasNeighbours: true,
+  },
 } as const satisfies Record<string, Crowd>;
 export type CrowdName = keyof typeof crowds;
+export const crowdNames = Object.keys(crowds) as CrowdName[];
 
 /** In the dialect that is drawn with the seed, unless one is given. */
 export function scriptOf(
@@ -286,6 +305,18 @@ function folderScript(seed: number, crowd: Crowd): Script {
   if (crowd.aimsCrashes) addOwn(aimedCrash, 'aimed crashes', 4);
   if (crowd.truncates) addOwn(truncation, 'truncations', 8);
   if (crowd.isHostile) addOwn(hostileEdit, 'hostile edits', 3);
+  if (crowd.hasNeighbours) {
+    const own = stream(seed, 'neighbours');
+    for (const deed of neighbourDeeds) {
+      const count = own.chance(0.6) ? own.between(1, 3) : 0;
+      for (let each = 0; each < count; each += 1) {
+        const drawnMs = own.between(0, healAtMs - 1);
+        // Who edits a document afterwards has its values sent: late ones meet nobody.
+        const atMs = deed === 'change-values' ? Math.ceil(healAtMs * 0.8 + drawnMs / 5) - 1 : drawnMs;
+        actions.push({ atMs, do: deed, slot: 0, seed: own.between(0, 2 ** 30) });
+      }
+    }
+  }
   if (crowd.delaysCreations) {
     for (const [kind, probability] of drawCreationFaults(stream(seed, 'creation faults'))) {
       faults.set(kind, probability);
@@ -301,6 +332,7 @@ function folderScript(seed: number, crowd: Crowd): Script {
     pollSeconds: random.pick([2, 5, 15]),
     dialect: plain.name,
     rateLimitPerSecond: random.chance(0.2) ? random.pick([3, 10]) : undefined,
+    hasNeighbours: crowd.hasNeighbours ?? false,
     money: crowd.countsMoney ? drawMoney(stream(seed, 'money')) : undefined,
   };
 }

@@ -14,6 +14,8 @@ export interface UsersOptions {
   readonly slots: readonly Slot[];
   readonly accountSpec: object;
   readonly nowMs: () => number;
+  /** Nothing may be declared under this name now. */
+  readonly isInTheWay?: (key: ObjectKey) => boolean;
 }
 
 const copied: ReadonlySet<string> = new Set(['ContainerService', 'StorageVolume', 'ServiceTemplate']);
@@ -78,6 +80,7 @@ export class Users {
       this.#put(key, edited(present, random));
       return;
     }
+    if (this.#options.isInTheWay?.(key)) return;
     const service = objectKey('ContainerService', 'default', name.split('.')[0] ?? '');
     if (kind === 'ProtectedTask' && !this.#documents.has(service)) return;
     const documents = [...this.#documents.values()];
@@ -107,6 +110,14 @@ export class Users {
     const isUsed = [...this.#documents.values()].some(({ spec }) => spec.storage?.volumeRef?.name === name);
     if (!this.#documents.has(key) || (kind === 'StorageVolume' && isUsed)) return;
     this.#drop(key);
+  }
+
+  /** Other documents in place of these, at once; what was removed meanwhile stays away. */
+  edit(documents: readonly Document[]): void {
+    const keyed = documents.map((document) => [keyOf(document), document] as const);
+    const present = keyed.filter(([key]) => this.#documents.has(key));
+    for (const [key, document] of present) this.#note(key, document);
+    if (present.length > 0) this.#options.shelf.publish();
   }
 
   /** Somebody makes a second one out of what is there, under a name that was never used. */
@@ -158,12 +169,16 @@ export class Users {
   }
 
   #put(key: ObjectKey, document: Document): void {
+    this.#note(key, document);
+    this.#options.shelf.publish();
+  }
+
+  #note(key: ObjectKey, document: Document): void {
     this.#documents.set(key, document);
     const wanted = { key, name: document.name, spec: document.spec };
     this.wanted.set(key, wanted);
     this.#histories.set(key, [...this.history(key), wanted]);
     this.#options.shelf.write(key, manifestOf(document));
-    this.#options.shelf.publish();
   }
 
   #drop(key: ObjectKey): void {
@@ -179,4 +194,8 @@ export class Users {
     if (!slot) throw new Error(`there is no slot ${index}`);
     return slot;
   }
+}
+
+function keyOf({ kind, name }: Document): ObjectKey {
+  return objectKey(kind, 'default', name);
 }

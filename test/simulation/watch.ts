@@ -1,6 +1,7 @@
 /** What the checker is shown, as it happens. Every invariant is a function that returns a watcher of what it needs. */
 import type { ObjectKey } from '../../src/resources/index.ts';
 import type { Intent } from '../../src/state/index.ts';
+import type { NeighbourNews } from './neighbours.ts';
 import type { Plane, PlaneReply } from './plane.ts';
 import type { DurableState, Write } from './state.ts';
 
@@ -102,6 +103,8 @@ export interface View {
   leads(life: number): boolean;
   /** Another one has taken over from this life. */
   isOusted(life: number): boolean;
+  /** Trouble from outside, in a world that has it. */
+  readonly neighbours: NeighbourNews | undefined;
   /** Unix milliseconds of the beginning of the run. */
   readonly epochMs: number;
   /** Tells a violation. The run ends with the first one. */

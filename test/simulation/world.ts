@@ -23,6 +23,7 @@ import { mended } from './healing.ts';
 import { HostileEdits } from './hostile-edits.ts';
 import { JournalCoverage } from './journal-coverage.ts';
 import { stuck, unsettled } from './liveness.ts';
+import { Neighbours, neighbourDeeds, type NeighbourDeed } from './neighbours.ts';
 import { Network } from './network.ts';
 import { epochMs, type Place } from './place.ts';
 import { differenceBetween, portraitOf, type Portrait } from './portrait.ts';
@@ -83,6 +84,7 @@ class World {
   readonly #network: Network;
   readonly #foreign: ForeignHands;
   readonly #hostileEdits: HostileEdits;
+  readonly #neighbours: Neighbours | undefined;
   readonly #checker: Checker;
   readonly #disguise: Disguise;
   readonly #planeRandom: SeededRandom;
@@ -139,6 +141,8 @@ class World {
           const { method, path, key, body } = exchange;
           this.#lastMutation = { method, path, key, body };
         }
+        if (answer.verdict === 'done' && exchange.path === '/api/account')
+          this.#neighbours?.shown(answer.body);
         this.#checker.received(exchange, answer);
       },
       watcher: () => this.#checker,
@@ -149,11 +153,20 @@ class World {
       },
       disguise: this.#disguise,
       dialect: dialectNamed(script.dialect),
+      more: (body) => this.#neighbours?.put(body) ?? false,
+      wordsRandom: script.hasNeighbours ? stream(seed, 'words of refusals') : undefined,
     });
     this.#place = this.#createPlace();
     const { shelf, state } = this.#place;
     this.#journalCoverage = new JournalCoverage(state);
-    this.#users = new Users({ shelf, slots, accountSpec, nowMs: () => scheduler.nowMs });
+    this.#users = new Users({
+      shelf,
+      slots,
+      accountSpec,
+      nowMs: () => scheduler.nowMs,
+      isInTheWay: (key) => this.#neighbours?.isInTheWay(key) ?? false,
+    });
+    this.#neighbours = script.hasNeighbours ? this.#createNeighbours() : undefined;
     this.#hostileEdits = new HostileEdits(this.#users, shelf, scheduler);
     this.#checker = new Checker(this.#view());
     this.#plane.onCrash = () => this.#restartPlane();
@@ -194,9 +207,12 @@ class World {
     await scheduler.run(healAtMs, failed);
     if (failed()) return;
     await this.#heal();
-    if (this.#script.seed % 2 === 0) await this.#watchUnmended(failed);
+    if (this.#script.seed % 2 === 0 || this.#neighbours) await this.#watchUnmended(failed);
+    await this.#neighbours?.tidyUp();
     this.#place.mend();
-    this.#users.tidyUp((document) => mended(document, this.#place.state, this.#plane));
+    this.#users.tidyUp((document) =>
+      mended(document, this.#place.state, this.#plane, this.#neighbours !== undefined),
+    );
     await this.#watchRecovery(failed);
   }
 
@@ -283,7 +299,14 @@ class World {
   /** Another world in which nothing ever happened, and the same is wanted, is the same in the end (L10, L12). */
   async #compareWithNewcomer(failed: () => boolean): Promise<void> {
     if (failed()) return;
-    const script = { ...this.#script, faults: new Map(), actions: [], healAtMs: 0, money: undefined };
+    const script = {
+      ...this.#script,
+      faults: new Map(),
+      actions: [],
+      healAtMs: 0,
+      money: undefined,
+      hasNeighbours: false,
+    };
     const newcomer = new World(script, {});
     newcomer.#users.declare(this.#users.documents());
     try {
@@ -324,6 +347,19 @@ class World {
       message: `still at work; the last change: ${method} ${path}`,
     };
     this.#violated(invariant, message);
+  }
+
+  #createNeighbours(): Neighbours {
+    const scheduler = this.#scheduler;
+    return new Neighbours({
+      network: this.#network,
+      plane: this.#plane,
+      state: this.#place.state,
+      users: this.#users,
+      watcher: () => this.#checker,
+      nowMs: () => scheduler.nowMs,
+      after: (delayMs, then) => void scheduler.after(delayMs, then),
+    });
   }
 
   #createPlace(): Place {
@@ -382,6 +418,8 @@ class World {
       'foreign-activity': foreign('foreign-activity'),
       'foreign-probe': foreign('foreign-probe'),
     };
+    const isNeighbours = neighbourDeeds.includes(action.do as NeighbourDeed);
+    if (isNeighbours) return this.#neighbours?.act(action.do as NeighbourDeed, action);
     const deed = deeds[action.do] ?? (() => this.#place.do(action));
     return deed();
   }
@@ -391,6 +429,7 @@ class World {
     scheduler.trace('healing');
     this.#disguise.end();
     this.#hostileEdits.end();
+    this.#neighbours?.heal();
     this.#place.heal();
     this.#plane.spare();
     while (!this.#plane.isUp) await scheduler.run(scheduler.nowMs + 1000, () => false);
@@ -458,6 +497,7 @@ class World {
         return massChangeAllowed();
       },
       epochMs,
+      neighbours: this.#neighbours,
       history: (key: ObjectKey) => users.history(key),
       wasRemoved: (key: ObjectKey) => users.wasRemoved(key) || place.shelf.isLeaving(key),
       isOpen: (intent: Intent) => place.isOpen(intent),

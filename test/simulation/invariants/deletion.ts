@@ -105,7 +105,9 @@ const s13NothingIsLeftBehind: Invariant = (view) => {
       const isKept = [spec, ...view.history(key).map((each) => each.spec)].some(
         (each) => each?.deletionPolicy === 'Retain',
       );
-      const left = isKept ? [] : marked(view, key, 'any').filter((id) => !isConfirmed(id));
+      const isCopy = (id: string) => view.neighbours?.copies.has(id) ?? false;
+      const there = isKept ? [] : marked(view, key, 'any');
+      const left = there.filter((id) => !isConfirmed(id) && !isCopy(id));
       if (left.length > 0) view.violated('S13', `${key} is forgotten, and ${left.join(', ')} is still there`);
       const intent = view.disk.intent(key);
       if (intent && view.isOpen(intent)) {

@@ -11,11 +11,13 @@ const s1AtMostOne: Invariant = (view) => {
       if (write.kind !== 'remove' || view.showsMarks) return;
       for (const id of marked(view, write.key, 'alive')) letGo.add(id);
     },
-    delivered({ method, path, reply }) {
-      if (method !== 'POST' || reply.status !== 201) return;
+    delivered({ method, path, reply, isForeign }) {
+      // A copy is known as one when it has been answered.
+      if (method !== 'POST' || reply.status !== 201 || isForeign) return;
       const creates = ['/api/services', '/api/volumes', '/api/templates'].includes(path);
       for (const key of creates ? keysEver(view) : []) {
-        const alive = marked(view, key, 'alive').filter((id) => !letGo.has(id));
+        const isCopy = (id: string) => view.neighbours?.copies.has(id) ?? false;
+        const alive = marked(view, key, 'alive').filter((id) => !letGo.has(id) && !isCopy(id));
         if (alive.length > 1)
           view.violated('S1', `${alive.length} things carry the mark of ${key}: ${alive.join(', ')}`);
       }

@@ -7,6 +7,7 @@ import { decisions } from './decisions.ts';
 import { money } from './money.ts';
 import { storage } from './storage.ts';
 import { keys } from './keys.ts';
+import { neighbours } from './neighbours.ts';
 import type { Mutant } from './tools.ts';
 import { wire } from './wire.ts';
 
@@ -17,4 +18,5 @@ export const mutants: readonly Mutant[] = [
   ...money,
   ...keys,
   ...creations,
+  ...neighbours,
 ];

@@ -1,0 +1,114 @@
+/** Managers that do the wrong thing about trouble from outside (simulation/neighbours.ts). */
+import { ControlApi, type wire } from '../../../src/api/index.ts';
+import { DriftWatch } from '../../../src/reconcile/drift-watch.ts';
+import { Exchanges } from '../../../src/reconcile/exchanges.ts';
+import { ServicePass } from '../../../src/reconcile/service-pass.ts';
+import type { ObjectRecord } from '../../../src/state/index.ts';
+import type { Json } from '../watch.ts';
+import { replaced, type Mutant } from './tools.ts';
+
+/** Passes of services in which the record is another one. */
+function withRecords(change: (record: ObjectRecord) => ObjectRecord): () => void {
+  return replaced(
+    ServicePass.prototype,
+    'record',
+    (record): ServicePass['record'] =>
+      function misread(this: ServicePass) {
+        return change(record.call(this));
+      },
+  );
+}
+
+const hiddenMethods = ServicePass.prototype as unknown as {
+  identify: (...of: unknown[]) => Json;
+  marked: () => unknown;
+};
+
+export const neighbours: readonly Mutant[] = [
+  {
+    breaks: 'a service is deleted for a volume that another one keeps',
+    foundBy: ['S23'],
+    crowd: 'neighbours',
+    seed: 15,
+    patch: () => replaced(Exchanges.prototype, 'obstacle', () => () => undefined),
+  },
+  {
+    breaks: 'what carries the mark of a service that is gone is taken for it',
+    foundBy: ['S5'],
+    crowd: 'neighbours',
+    seed: 11,
+    patch: () =>
+      replaced(
+        hiddenMethods,
+        'identify',
+        (identify) =>
+          function byMark(this: unknown, ...of) {
+            const observed = identify.apply(this, of);
+            const [id] = observed.elsewhere ?? [];
+            const copy = (of[0] as Json).services.get(id);
+            return copy
+              ? { observation: { kind: 'present', value: copy }, found: id, byMark: true, isMarked: true }
+              : observed;
+          },
+      ),
+  },
+  {
+    breaks: 'a copy that carries a mark of ours is nothing to tell of',
+    foundBy: ['S22'],
+    crowd: 'neighbours',
+    seed: 31,
+    patch: () => replaced(hiddenMethods, 'marked', () => () => []),
+  },
+  {
+    breaks: 'what somebody does to all is corrected in all',
+    foundBy: ['S24'],
+    crowd: 'neighbours',
+    seed: 18,
+    patch: () => replaced(DriftWatch.prototype, 'brake', () => () => undefined),
+  },
+  {
+    breaks: 'a place is another one although it is written as it is shown',
+    foundBy: ['S23'],
+    crowd: 'neighbours',
+    seed: 23,
+    patch: () => {
+      const elsewhere = (service: wire.Service) => ({ ...service, geography: 'elsewhere' });
+      const undo = [
+        replaced(
+          ControlApi.prototype,
+          'account',
+          (account): ControlApi['account'] =>
+            async function moved(this: ControlApi, signal) {
+              const outcome = await account.call(this, signal);
+              if (outcome.kind !== 'applied') return outcome;
+              const services = outcome.value.services.map(elsewhere);
+              return { ...outcome, value: { ...outcome.value, services } };
+            },
+        ),
+        replaced(
+          ControlApi.prototype,
+          'service',
+          (service): ControlApi['service'] =>
+            async function moved(this: ControlApi, id) {
+              const outcome = await service.call(this, id);
+              return outcome.kind === 'applied' ? { ...outcome, value: elsewhere(outcome.value) } : outcome;
+            },
+        ),
+      ];
+      return () => {
+        for (const each of undo) each();
+      };
+    },
+  },
+  {
+    breaks: 'a field that is taken out is of no concern any more',
+    foundBy: ['S25'],
+    crowd: 'neighbours',
+    seed: 7,
+    patch: () =>
+      withRecords((record) => {
+        const { httpPort: _port, command: _command, ...applied } = record.applied;
+        return { ...record, applied };
+      }),
+  },
+];
