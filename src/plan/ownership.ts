@@ -87,7 +87,7 @@ export function readMark(
 }
 
 /** Wherever an API has put it, in whatever case of letters it shows names. */
-const volumeMarkPattern = /-fk[0-9a-f]{13}(?![0-9a-f])/i;
+const volumeMarkPattern = /-fk[0-9a-f]{13}(?![0-9a-f])/gi;
 /** `-fk` and the digits that say whose it is; those behind it say which state made it. */
 const volumeMarkIdLength = 11;
 
@@ -99,14 +99,24 @@ export function volumeMark(owner: Owner, uid: string): string {
   );
 }
 
+/** The last one is the mark: it is put behind what the author of a document writes, who may write another's there. */
+function lastMatch(text: string, pattern: RegExp): RegExpExecArray | undefined {
+  return [...text.matchAll(pattern)].at(-1);
+}
+
+function replaceLast(text: string, pattern: RegExp, by: string): string {
+  const match = lastMatch(text, pattern);
+  return match ? text.slice(0, match.index) + by + text.slice(match.index + match[0].length) : text;
+}
+
 /** The mark in a volume's name, if there is one. */
 export function readVolumeMark(name: string | undefined): string | undefined {
-  return volumeMarkPattern.exec(name ?? '')?.[0].toLowerCase();
+  return lastMatch(name ?? '', volumeMarkPattern)?.[0].toLowerCase();
 }
 
 /** The name with another mark in the place of the one that it has. */
 export function withVolumeMark(name: string, mark: string): string {
-  return name.replace(volumeMarkPattern, mark);
+  return replaceLast(name, volumeMarkPattern, mark);
 }
 
 /** The part of a mark by which a volume is found again, also after the state file was lost. */
@@ -121,7 +131,7 @@ export interface TemplateMark {
   readonly keyId: string;
 }
 
-const templateMarkPattern = /(?:^|\s+)fleetkeeper: ([0-9a-f]{8})\/([0-9a-f]{32})\/([0-9a-f]{8})(?=\s|$)/;
+const templateMarkPattern = /(?:^|\s+)fleetkeeper: ([0-9a-f]{8})\/([0-9a-f]{32})\/([0-9a-f]{8})(?=\s|$)/g;
 
 /** The line in a description, with the break before it at most `templateMarkLength` characters. */
 export function templateMark(owner: Owner, uid: string): string {
@@ -130,7 +140,7 @@ export function templateMark(owner: Owner, uid: string): string {
 
 /** The mark in a description, wherever somebody has put it. */
 export function readTemplateMark(description: string | null | undefined): TemplateMark | undefined {
-  const match = templateMarkPattern.exec(description ?? '');
+  const match = lastMatch(description ?? '', templateMarkPattern);
   if (!match) return undefined;
   const [owner = '', uid = '', keyId = ''] = match.slice(1);
   return { ownerId: owner, uid, keyId };
@@ -138,7 +148,7 @@ export function readTemplateMark(description: string | null | undefined): Templa
 
 /** What people wrote. */
 export function withoutTemplateMark(description: string): string {
-  return description.replace(templateMarkPattern, '').trimEnd();
+  return replaceLast(description, templateMarkPattern, '').trimEnd();
 }
 
 export function describedWithMark(text: string, mark: string): string {

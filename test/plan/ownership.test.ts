@@ -4,13 +4,18 @@ import { Sensitive, digestKey } from '../../src/base/index.ts';
 import {
   beaconName,
   compactUid,
+  describedWithMark,
   derivedUid,
   environmentDigest,
   ownerId,
   parseBeacon,
   readMark,
+  readTemplateMark,
   readVolumeMark,
+  templateMark,
   volumeMark,
+  withVolumeMark,
+  withoutTemplateMark,
   type Owner,
 } from '../../src/plan/index.ts';
 import { documents, apiVersion } from '../../src/resources/index.ts';
@@ -119,11 +124,26 @@ describe('the mark of a volume', () => {
     expect(readVolumeMark(shown(`dataset${mark}`))).toBe(mark);
   });
 
+  test('an author who writes the mark of another object into a name has a volume of his own all the same', () => {
+    const [own, others] = [volumeMark(anOwner(), volumeUid), volumeMark(anOwner(), serviceUid)];
+    const name = `dataset${others}${own}`;
+    expect(readVolumeMark(name)).toBe(own);
+    expect(withVolumeMark(name, '-fk0123456789abc')).toBe(`dataset${others}-fk0123456789abc`);
+  });
+
   test('a name without it has none', () => {
     for (const name of [undefined, '', 'dataset', 'dataset-fk', '-fk0123456789abc4d', '-fk0123456789xyz']) {
       expect(readVolumeMark(name)).toBeUndefined();
     }
   });
+});
+
+test('an author who writes the mark of another object into a description has a template of his own all the same', () => {
+  const [own, others] = [templateMark(anOwner(), volumeUid), templateMark(anOwner(), serviceUid)];
+  const text = `mine\n${others}`;
+  const described = describedWithMark(text, own);
+  expect(readTemplateMark(described)?.uid).toBe(compactUid(volumeUid));
+  expect(withoutTemplateMark(described)).toBe(text);
 });
 
 test('different owners and objects practically never share marks or uids', () => {
