@@ -127,14 +127,29 @@ export function ownsStorage(
   const { storage } = spec;
   if (storage?.volumeGb !== undefined && storage.volumeMode !== 'independent') return true;
   if (!service) return false;
+  const shown = [...volumes];
+  if (hasUnlistedStorage(spec, service, shown) && !isManaged(service.volumeId ?? '')) return true;
   // What we made has the storage that it was made with: volumes are attached at a creation only (§2).
   const isFound = spec.adopt !== undefined;
-  return [...volumes].some((volume) => {
+  return shown.some((volume) => {
     const { id } = volume;
     const isAttached = volume.serviceId === service.id || (id !== undefined && id === service.volumeId);
     const mayBe = isAttached || (isFound && hidesAttachment(volume));
     return mayBe && volume.mode !== 'independent' && (id === undefined || !isManaged(id));
   });
+}
+
+/**
+ * It was adopted, and shows storage that is not among the volumes: where these are the independent ones, it is the service's own. One that
+ * we made has the storage that it was made with.
+ */
+function hasUnlistedStorage(
+  { adopt, storage }: ContainerServiceSpec,
+  { volumeId }: wire.Service,
+  volumes: readonly (wire.Volume | wire.Unidentified<wire.Volume>)[],
+): boolean {
+  if (!adopt || !volumeId || volumeId === storage?.volumeId?.toLowerCase()) return false;
+  return !volumes.some(({ id }) => id === volumeId);
 }
 
 /** Whose storage it is could not be read: it may be anybody's. */

@@ -57,6 +57,17 @@ describe('a service owns storage', () => {
     expect(ownsStorage(aSpec(), service, [odd], nobody)).toBe(false);
   });
 
+  test('when it was adopted, and the volume that it shows is not among those of the account', () => {
+    const spec = aSpec({ adopt: { id: service.id } });
+    const attachedTo = aService({ volumeId: otherId });
+    const listed = aVolume({ id: otherId, mode: 'independent' });
+    expect(ownsStorage(spec, attachedTo, [aVolume({})], nobody)).toBe(true);
+    expect(ownsStorage(spec, attachedTo, [listed], nobody)).toBe(false);
+    expect(ownsStorage(spec, attachedTo, [], () => true)).toBe(false);
+    expect(ownsStorage({ ...spec, storage: { volumeId: otherId } }, attachedTo, [], nobody)).toBe(false);
+    expect(ownsStorage(aSpec(), attachedTo, [], nobody)).toBe(false);
+  });
+
   test('when it was created with storage that is not independent, seen or not', () => {
     expect(ownsStorage(aSpec({ storage: { volumeGb: 10 } }), undefined, [], nobody)).toBe(true);
     const independent = aSpec({ storage: { volumeGb: 10, volumeMode: 'independent' } });
