@@ -141,7 +141,9 @@ const advice: Readonly<Record<string, string>> = {
 
 function reasonOf(error: unknown): string {
   const cause = rootCause(error);
-  const { code = '' } = cause as NodeJS.ErrnoException;
+  // That of an aborted exchange is a number.
+  const { code: shown } = cause as { readonly code?: unknown };
+  const code = typeof shown === 'string' ? shown : '';
   const said = sentenceOf(cause, code);
   const named = said.includes(code) ? said : `${said} (${code})`;
   return code in advice ? `${named}: ${advice[code]}` : named;
