@@ -156,6 +156,10 @@ export class FolderPlace implements Place {
     // There is nothing that others could write into.
   }
 
+  isWiped(): boolean {
+    return false;
+  }
+
   mend(): void {
     // Nor anything of theirs to put right.
   }

@@ -47,6 +47,8 @@ export interface Place {
   copied(from: ObjectKey, to: ObjectKey): void;
   /** The thing of a colleague is written into the status of one of ours. */
   forge(victim: string, seed: number): void;
+  /** What was durable of it is not there any more: only its mark leads to what it stands for. */
+  isWiped(key: ObjectKey): boolean;
   /** People put right what only they can, of what the place keeps. */
   mend(): void;
   /** Once all is as wanted: another process takes over. */
@@ -64,6 +66,8 @@ export interface PlaceParts {
   readonly checker: () => Checker;
   readonly violated: (invariant: string, message: string) => void;
   readonly onFault: (kind: string, request: string) => void;
+  /** The service that the object stands for is there, and somebody has taken its mark off. */
+  readonly isUnmarked: (key: ObjectKey) => boolean;
 }
 
 /** So soon after an intent a process dies that is to die of it. */

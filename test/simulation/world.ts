@@ -32,6 +32,7 @@ import { stream } from './random-port.ts';
 import { Scheduler } from './scheduler.ts';
 import { secretIn } from './secrets.ts';
 import type { Action, Deed, Script } from './script.ts';
+import { marked } from './truth.ts';
 import { Users } from './users.ts';
 import { isActivity, type Exchange, type Json, type Verdict } from './watch.ts';
 
@@ -176,7 +177,10 @@ class World {
       watcher: () => this.#checker,
       after: (delayMs, then) => void scheduler.after(delayMs, then),
       violated: (invariant, message) => this.#violated(invariant, message),
-      isRecorded: (id) => this.#place.state.records().some(({ externalId }) => externalId === id),
+      isRecorded: (id) =>
+        this.#place.state
+          .records()
+          .some(({ externalId, key }) => externalId === id && !this.#place.isWiped(key)),
       lastMutation: () => this.#lastMutation,
     });
   }
@@ -370,6 +374,11 @@ class World {
       network: this.#network,
       checker: () => this.#checker,
       violated: (invariant: string, message: string) => this.#violated(invariant, message),
+      isUnmarked: (key: ObjectKey) => {
+        const id = this.#place.state.record(key)?.externalId ?? '';
+        const isThere = this.#plane.store?.services.get(id) !== undefined;
+        return isThere && !marked(this.#view(), key, 'any').includes(id);
+      },
       onFault: (kind: string, request: string) => {
         this.#coverage.add(`${kind} ${request}`);
         this.#journalCoverage.hit(kind);

@@ -16,6 +16,8 @@ export interface MeddlersOptions {
   readonly shelf: ClusterShelf;
   readonly state: ClusterState;
   readonly scheduler: Scheduler;
+  /** Without its status, too, nothing would lead to it any more. */
+  readonly isUnmarked: (key: ObjectKey) => boolean;
 }
 
 const leaseTarget: Target = {
@@ -77,7 +79,8 @@ export class Meddlers {
       );
     });
     if (candidates.length === 0) return false;
-    const { target } = random.pick(candidates);
+    const { key, target } = random.pick(candidates);
+    if (this.#options.isUnmarked(key)) return false;
     const unsigned = random.chance(0.5) ? { signature: null } : {};
     const status = { bookkeeping: { record: { externalId: victim }, ...unsigned } };
     server.patch(target, { kind: 'merge', body: { status }, subresource: 'status' }, 'somebody');
@@ -115,12 +118,22 @@ export class Meddlers {
       return !isOpen && marked.has(target.type.kind) && object.status !== undefined;
     });
     if (candidates.length === 0) return;
-    const { target, object } = random.pick(candidates);
+    const { key, target, object } = random.pick(candidates);
+    if (this.#options.isUnmarked(key)) return;
     const status = object.status as Json;
     const nothing = Object.fromEntries(Object.keys(status).map((name) => [name, null]));
     const change = random.pick([nothing, { bookkeeping: null }, { conditions: null }]);
     const patch = { kind: 'merge', body: { status: change }, subresource: 'status' } as const;
     server.patch(target, patch, 'somebody');
+  }
+
+  /** What the operator has written down of it is not there as it wrote it. */
+  isWiped(key: ObjectKey): boolean {
+    const { server, state } = this.#options;
+    const object = server.get(targetOf(key));
+    if (!object) return false;
+    const { status, metadata } = object;
+    return readBookkeeping(key, metadata.uid, status, state.owner.digestKey).standing !== 'signed';
   }
 
   #takeLease(): void {

@@ -94,7 +94,13 @@ export class ClusterPlace implements Place {
         checker().started(life);
       },
     });
-    this.#meddlers = new Meddlers({ server: this.#server, shelf: this.shelf, state: this.state, scheduler });
+    this.#meddlers = new Meddlers({
+      server: this.#server,
+      shelf: this.shelf,
+      state: this.state,
+      scheduler,
+      isUnmarked: parts.isUnmarked,
+    });
     this.#server.onStoring = (storing) => this.#storing(storing);
     const text = (value: string) => Buffer.from(value).toString('base64');
     const data = { owner: text(ownerName), digestKey: text(key.toString('hex')) };
@@ -179,6 +185,10 @@ export class ClusterPlace implements Place {
 
   forge(victim: string, seed: number): void {
     if (this.#meddlers.forge(victim, seed)) this.#kill(this.#leader());
+  }
+
+  isWiped(object: ObjectKey): boolean {
+    return this.#meddlers.isWiped(object);
   }
 
   mend(): void {
