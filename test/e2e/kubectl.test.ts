@@ -31,7 +31,7 @@ test.skipIf(missing !== undefined)(
   'kubectl applies definitions, manifests and examples, and waits until all is Ready',
   async () => {
     const folder = await temporaryFolder();
-    const { kubeconfig, server } = await createCluster(folder);
+    const { api, kubeconfig, server } = await createCluster(folder);
     const kubectl = async (...args: string[]) =>
       (await run('kubectl', ['--kubeconfig', kubeconfig, ...args], { cwd: root })).stdout;
     const written = await readFile(path.join(root, 'examples/control-plane/accounts.yaml'), 'utf8');
@@ -50,7 +50,9 @@ test.skipIf(missing !== undefined)(
     const tried = server ? [] : ['--dry-run=client'];
     expect(await kubectl('apply', '-k', 'manifests', ...tried)).toContain('deployment.apps/fleetkeeper');
     await kubectl('apply', '-f', examples);
-    const operator = new Program(['run', '--source', 'kubernetes', '--kubeconfig', kubeconfig]);
+    // A real one has fleets of others, too.
+    const watched = server ? [] : ['--watch-namespaces', api.namespace];
+    const operator = new Program(['run', '--source', 'kubernetes', '--kubeconfig', kubeconfig, ...watched]);
     const waited = await kubectl(
       'wait',
       '--for=condition=Ready',

@@ -18,7 +18,7 @@ import {
 import { readBookkeeping } from '../../../src/state/bookkeeping.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import { Fleet, type Json } from './fleet.ts';
-import { createCluster, namespaceType, type TestCluster } from './kubernetes.ts';
+import { createCluster, endNamespace, namespaceType, type TestCluster } from './kubernetes.ts';
 import { Program, eventually, type Finished } from './processes.ts';
 
 interface Document {
@@ -189,7 +189,7 @@ export class ClusterFleet extends Fleet {
     const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
     const target = { type: namespaceType, namespace: undefined, name };
     await this.#api.patch(target, { kind: 'apply', body });
-    onTestFinished(() => this.#api.remove(target));
+    onTestFinished(() => endNamespace(this.#api, name));
   }
 
   async #delete(document: Document): Promise<void> {

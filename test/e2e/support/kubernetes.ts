@@ -64,8 +64,23 @@ async function createInReal(folder: string, real: string): Promise<TestCluster> 
   const api = await open(kubeconfig);
   await applyDefinitions(api);
   await api.create(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-  onTestFinished(() => api.remove({ type: namespaceType, namespace: undefined, name: namespace }));
+  onTestFinished(() => endNamespace(api, namespace));
   return { api, kubeconfig, server: undefined };
+}
+
+/** With all of ours in it: no operator is left that would take the finalizers off, and on a real server it would never end. */
+export async function endNamespace(api: KubernetesApi, namespace: string): Promise<void> {
+  for (const type of Object.values(resourceTypes)) {
+    const { items } = await api.list(type, { namespace });
+    for (const { metadata } of items) {
+      const target = { type, namespace, name: metadata.name };
+      const gone = (error: unknown) => {
+        if (!(error instanceof KubernetesError && error.status === 404)) throw error;
+      };
+      await api.patch(target, { kind: 'merge', body: { metadata: { finalizers: null } } }).catch(gone);
+    }
+  }
+  await api.remove({ type: namespaceType, namespace: undefined, name: namespace });
 }
 
 async function open(kubeconfig: string): Promise<KubernetesApi> {
