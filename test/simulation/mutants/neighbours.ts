@@ -63,7 +63,7 @@ export const neighbours: readonly Mutant[] = [
     breaks: 'what somebody does to all is corrected in all',
     foundBy: ['S24'],
     crowd: 'neighbours',
-    seed: 18,
+    seed: 14,
     patch: () => replaced(DriftWatch.prototype, 'brake', () => () => undefined),
   },
   {
