@@ -176,8 +176,8 @@ export function attachable(
     const message = `${label} is for the region ${object.spec.region}, and the service for ${region}; a volume can only be used in its own region`;
     return { kind: 'problem', reason: 'InvalidReference', message, path: ['spec', 'region'] };
   }
-  if (view.kind !== 'usable' || attachedTo.kind === 'none') return view;
-  if (goes(attachedTo.id)) return view;
+  const isThere = view.kind === 'usable' || view.kind === 'growing';
+  if (!isThere || attachedTo.kind === 'none' || goes(attachedTo.id)) return view;
   const user =
     attachedTo.kind === 'ours' ? `ContainerService ${attachedTo.name}` : `service ${attachedTo.id}`;
   return { kind: 'not-ready', id: view.id, message: `${label} is still attached to ${user}` };

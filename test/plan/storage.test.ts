@@ -183,6 +183,20 @@ describe('a volume object that a new service is to be attached to', () => {
     expect(attachable(view, inputs, aSpec(), goes(volumeId))).toMatchObject({ kind: 'not-ready' });
   });
 
+  test('a volume that grows once its user is paused is not free for another service, unless its user goes', () => {
+    const user = { kind: 'ours', id: serviceId, name: 'trainer', state: 'running' } as const;
+    const spec = aVolumeSpec({ sizeGb: 200, expansion: 'PauseService' });
+    const inputs = volumeInputs({ spec, before: aVolumeSpec(), attachedTo: user });
+    const view = viewVolume(inputs);
+    const goes = (id: string) => (other: string) => other === id;
+    expect(view).toMatchObject({ kind: 'growing', needsPause: true });
+    expect(attachable(view, inputs, aSpec())).toMatchObject({
+      kind: 'not-ready',
+      message: 'StorageVolume dataset is still attached to ContainerService trainer',
+    });
+    expect(attachable(view, inputs, aSpec(), goes(serviceId))).toEqual(view);
+  });
+
   test('of another region is a mistake, whether it is there yet or not', () => {
     const spec = aVolumeSpec({ region: 'economy' });
     for (const volume of [aVolume({ region: 'economy' }), 'new'] as const) {

@@ -34,6 +34,11 @@ const inDialect = (found: string, seed: number, place: PlaceName, dialect: strin
 });
 
 export const regressions: readonly Regression[] = [
+  inFolder(
+    'a service was deleted for a volume that waits to grow, while somebody was at work in the service that has it',
+    39,
+    'neighbours',
+  ),
   inFolder('a disk without room ended the taking in of the source, or the process', 4, 'few'),
   inFolder('a release used a key again when its task had moved to another service', 19, 'few'),
   inFolder('what a service owned did not go with it, when a crash came between', 10041, 'few'),
