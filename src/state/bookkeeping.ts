@@ -10,7 +10,7 @@
  *     wrong: edited, or copied from another object  forged      nothing; and nothing is created until it is clear what there is
  *     nothing of use, or of another uid             none        nothing
  *
- * An object with our finalizer has had bookkeeping: the finalizer is put on after the first intent was written (cluster-store.ts). Where nothing
+ * An object with our finalizer, and older than the process, has had bookkeeping: the finalizer follows the first intent (cluster-store.ts). Where nothing
  * of it is left, or it is forged, something may have been created that no read shows yet; that is a creation in doubt (`lostCreation`).
  *
  * A claim is proven by the mark on the remote thing, or by `adopt` in the spec; until then the thing is not changed. An older bookkeeping

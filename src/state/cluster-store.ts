@@ -79,6 +79,8 @@ export class ClusterStore extends MemoryStore {
   readonly #writing = new Map<ObjectKey, Promise<void>>();
   readonly #unwritten = new Set<ObjectKey>();
   readonly #vanished: ObjectRecord[] = [];
+  /** What may have been there before this process: all at first, then what could not be taken in with the rest. */
+  #older: ReadonlySet<ObjectKey> | 'all' = 'all';
 
   constructor(options: ClusterStoreOptions) {
     super({ ...options.identity, ownerConfirmed: true }, [], []);
@@ -105,6 +107,7 @@ export class ClusterStore extends MemoryStore {
     for (const key of this.#known.keys()) {
       if (!seen.has(key) && !unusable.has(key)) await this.#forget(key);
     }
+    if (this.#older === 'all') this.#older = new Set(unusable);
     return { tampered, vanished: this.#vanished.splice(0) };
   }
 
@@ -171,7 +174,9 @@ export class ClusterStore extends MemoryStore {
 
   async #load(object: StoredObject): Promise<void> {
     const { key, uid, status, finalizers } = object;
-    const isFinalized = finalizers.includes(cleanupFinalizer);
+    // What is new is nobody's yet: somebody has copied it, with our finalizer.
+    const isOlder = this.#older === 'all' || this.#older.has(key);
+    const isFinalized = isOlder && finalizers.includes(cleanupFinalizer);
     const kept = readBookkeeping(key, uid, status, this.digestKey, isFinalized);
     this.#known.set(key, { ...object, sequence: kept.sequence });
     await super.saveAll([kept.record]);

@@ -268,6 +268,20 @@ describe('an object whose status was wiped while no process ran', () => {
     expect((await wiped({}))?.creationInDoubt).toBeUndefined();
   });
 
+  test('had none, when it was copied with our finalizer while a process looks on', async () => {
+    await observe([]);
+    cluster.add(trainer, 'uid-1');
+    cluster.edit(trainer, ({ metadata }) => void metadata.finalizers.push(cleanupFinalizer));
+    expect((await known()).creationInDoubt).toBeUndefined();
+  });
+
+  test('may have had one, when its document could not be read at first', async () => {
+    cluster.add(trainer, 'uid-1');
+    cluster.edit(trainer, ({ metadata }) => void metadata.finalizers.push(cleanupFinalizer));
+    await store.observe([], new Set([trainer]));
+    expect((await known()).creationInDoubt).toEqual({ idempotencyKey: 'uid-1' });
+  });
+
   test('keeps that doubt over the next restarts', async () => {
     await store.saveIntent(intentOf(trainer, 'key-1'), await known());
     await wiped({});
