@@ -1,14 +1,20 @@
 /** Real containers: the contract, fact by fact. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { everyAccount, Plane, Run } from '../support/conformance.ts';
-import type { Engine } from '../support/docker-world.ts';
+import { unbounded, type Engine } from '../support/docker-world.ts';
 import { fixtureImage } from '../support/podman.ts';
+import { temporaryFolder } from '../support/processes.ts';
 
 const resources = (cpu: number, memoryGb: number) => JSON.stringify({ gpuCount: 0, cpu, memoryGb });
 
 export function testConformance(engine: () => Engine): void {
   test('the reference control plane conforms with real containers, too', async () => {
-    const plane = await Plane.start('--runtime', 'docker', '--docker-socket', engine().podman.socket);
+    const config = path.join(await temporaryFolder(), 'config.yaml');
+    await writeFile(config, `containers: {capacity: ${unbounded}}`);
+    const runtime = ['--runtime', 'docker', '--docker-socket', engine().podman.socket];
+    const plane = await Plane.start(...runtime, '--config', config);
     const options = [
       await everyAccount(plane, fixtureImage),
       ['--image', fixtureImage, '--other-image', fixtureImage, '--http-port', '8080'],

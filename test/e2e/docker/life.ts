@@ -241,7 +241,7 @@ export function testLife(engine: () => Engine): void {
   });
 
   test("what is more than the engine's machine has is not sold", async () => {
-    const world = await World.start(engine());
+    const world = await World.start(engine(), { capacity: '{}' });
     const info = JSON.parse(await world.podman.run('info', '--format', 'json'));
     const spec = { ...idler, resources: { gpuCount: 0, cpu: info.host.cpus + 0.5, memoryGb: 0.0625 } };
     const refused = await world.call('POST', '/services', spec);

@@ -88,6 +88,9 @@ export const idler = {
   command: ['sh', '-c', 'trap "exit 0" TERM; echo idling; sleep 1000 & wait'],
 };
 
+/** The machine that runs the tests may be smaller than what they declare together. */
+export const unbounded = '{cpu: null, memoryGb: null, storageGb: null}';
+
 export class World {
   readonly podman: Podman;
   readonly plane: ControlPlaneProcess;
@@ -99,10 +102,10 @@ export class World {
 
   static async start(
     { podman, registry }: Engine,
-    { timeScale = 1, config = '', egress = 'enforce' } = {},
+    { timeScale = 1, config = '', egress = 'enforce', capacity = unbounded } = {},
   ): Promise<World> {
     const file = join(await temporaryFolder(), 'config.yaml');
-    await writeFile(file, `containers: {registries: ['${registry.host}']${config}}`);
+    await writeFile(file, `containers: {registries: ['${registry.host}'], capacity: ${capacity}${config}}`);
     const more = [
       '--runtime',
       'docker',
