@@ -42,7 +42,7 @@ const addressRules = [
   {
     message: problems.noAddress,
     // User names and other schemes have rules of their own.
-    rule: String.raw`self.url.matches('^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?([A-Za-z0-9._-]|[^\\x00-\\x7F])+(:[0-9]{0,5})?([/?#]|$)') || self.url.matches('^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?\\[[0-9A-Fa-f:.]+\\](:[0-9]{0,5})?([/?#]|$)')`,
+    rule: String.raw`!self.url.matches('[\\x00-\\x20]') && (self.url.matches('^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?([A-Za-z0-9._-]|[^\\x00-\\x7F])+(:[0-9]{0,5})?([/?#]|$)') || self.url.matches('^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?\\[[0-9A-Fa-f:.]+\\](:[0-9]{0,5})?([/?#]|$)'))`,
   },
   { message: problems.otherScheme, rule: `!self.url.contains('://') || self.url.matches('^(?i:https?)://')` },
   { message: problems.user, rule: `!self.url.matches('^[^/]*//[^/?#]*@')` },

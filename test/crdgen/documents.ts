@@ -130,6 +130,7 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
       'http://[::1]:8787/x',
       'http://10.0.0.1',
       'https://a/api',
+      'https://https:///api/ ',
       'nowhere',
     ],
     insecure: [true, false, 'yes'],
