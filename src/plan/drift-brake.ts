@@ -6,7 +6,8 @@
  *     corrected ── it appears on too many ──> MassDrift ── they have it no more, or a person says go ──> corrected
  *
  * The same is: the same kind of object, the same field, and the same kind of drift, whatever the values. What differs because a document
- * was changed is no drift, and is not stopped, nor is any other drift of the same objects.
+ * was changed is no drift, and is not stopped, nor is any other drift of the same objects, unless the request that corrects it would correct
+ * this one, too: the environment of a service and the whole of a template are sent at once.
  */
 import { annotations } from '../resources/index.ts';
 import { holdFor, type Difference, type Hold, type Step } from './types.ts';
@@ -36,10 +37,10 @@ export function holdForMassDrift(
   brake: DriftBrake,
   rest: { readonly steps: readonly Step[]; readonly differences: readonly Difference[] },
 ): Hold | undefined {
-  const [first] = kept;
-  const mass = first && brake(first);
+  const braked = kept.filter((difference) => brake(difference));
+  const mass = braked[0] && brake(braked[0]);
   if (!mass) return undefined;
-  const paths = kept.map(({ path }) => path).join(', ');
+  const paths = braked.map(({ path }) => path).join(', ');
   return holdFor(
     massDriftReason,
     `${paths} changed on ${mass.objects} of ${mass.of} objects of the account ${mass.account} at once (the limit is ${mass.limit}): ` +

@@ -186,7 +186,7 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
   if (correctable.length > 0) {
     return planReplacement(inputs, service, correctable, differences, (without) => planCreation(without, []));
   }
-  if (service.revision === undefined && mutable.patch.some((difference) => corrects(inputs, difference))) {
+  if (service.revision === undefined && correctableOf(inputs, mutable.patch).length > 0) {
     const message = 'the API shows no revision of the service, and a patch needs one (§4 rule 3)';
     return waitFor('AwaitingObservation', message, { differences });
   }
@@ -280,7 +280,7 @@ function planSteps(inputs: ServiceInputs, service: wire.Service, differences: Mu
   const { object, record, volume } = inputs;
   const { spec } = object;
   const { id, state } = service;
-  const allowed = (list: readonly Difference[]) => list.filter((difference) => corrects(inputs, difference));
+  const allowed = (list: readonly Difference[]) => correctableOf(inputs, list);
   const patch = allowed(differences.patch);
   const resources = allowed(differences.resources);
   const sleep = allowed(differences.sleep);
@@ -351,6 +351,21 @@ function compareImmutable(inputs: ServiceInputs, service: wire.Service): Differe
 
 function corrects(inputs: ServiceInputs, difference: Difference): boolean {
   return !difference.drift || (isToBeCorrected(inputs, difference) && !inputs.driftBrake(difference));
+}
+
+/** The environment is sent as a whole: drift of one variable stays while that of another one must not be corrected. */
+function correctableOf(inputs: ServiceInputs, list: readonly Difference[]): Difference[] {
+  const kept = list.filter(
+    (difference) => isOfEnvironment(difference) && isToBeCorrected(inputs, difference),
+  );
+  const isBraked = kept.some((difference) => inputs.driftBrake(difference));
+  return list.filter(
+    (difference) => corrects(inputs, difference) && !(isBraked && kept.includes(difference)),
+  );
+}
+
+function isOfEnvironment({ path }: Difference): boolean {
+  return path === 'env' || path.startsWith('env.');
 }
 
 function isToBeCorrected({ object, record }: ServiceInputs, difference: Difference): boolean {

@@ -72,9 +72,9 @@ function planPresent(inputs: TemplateInputs, template: wire.Template): Plan {
     ({ path }, index) => all.findIndex((other) => other.path === path) === index,
   );
   const kept = differences.filter(({ drift }) => drift && object.spec.driftPolicy === 'Correct');
-  const correctable = differences.filter(
-    (item) => !item.drift || (kept.includes(item) && !inputs.driftBrake(item)),
-  );
+  // All of it is sent at once.
+  const isBraked = kept.some((item) => inputs.driftBrake(item));
+  const correctable = differences.filter((item) => !item.drift || (kept.includes(item) && !isBraked));
   if (correctable.length === 0) {
     return holdForMassDrift(kept, inputs.driftBrake, { steps: [], differences }) ?? inSync(differences);
   }

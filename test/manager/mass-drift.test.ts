@@ -133,6 +133,21 @@ test('what is edited meanwhile is changed, and the drift stays', async () => {
   await fleet.manager.stop();
 });
 
+test('a variable on all of them is not taken out with another one that is on a few', async () => {
+  const fleet = await fleetOf();
+  show(fleet, 12, oneMoreVariable(2));
+  show(fleet, 2, (service) => ({
+    environmentNames: [...(service['environmentNames'] as string[]), 'A_COLLEAGUES'],
+  }));
+  await fleet.clock.advance(600_000);
+  expect(patched(fleet)).toBe(0);
+  expect(stalled(fleet, 'web-10')).toMatchObject({
+    reason: 'MassDrift',
+    message: expect.stringMatching(/^env\.PROVIDER_TRACE changed on 12 of 12/),
+  });
+  await fleet.manager.stop();
+});
+
 test('five of twelve are corrected', async () => {
   const fleet = await fleetOf();
   show(fleet, 5, oneMoreVariable(2));

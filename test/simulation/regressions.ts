@@ -39,6 +39,7 @@ export const regressions: readonly Regression[] = [
     39,
     'neighbours',
   ),
+  inFolder('a variable that was on too many was corrected together with another one', 13, 'neighbours'),
   inFolder('a disk without room ended the taking in of the source, or the process', 4, 'few'),
   inFolder('a release used a key again when its task had moved to another service', 19, 'few'),
   inFolder('what a service owned did not go with it, when a crash came between', 10041, 'few'),
