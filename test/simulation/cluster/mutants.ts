@@ -100,7 +100,7 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
   {
     breaks: 'what stands in a status is believed, signed or not',
     crowd: 'forged',
-    foundBy: ['S5', 'S7'],
+    foundBy: ['S5', 'S7', 'L5'],
     patch: () =>
       replaced(
         MemoryStore.prototype,
