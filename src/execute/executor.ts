@@ -18,6 +18,7 @@ import {
   nextRemediation,
   parseBeacon,
   remediationReason,
+  baselineNow,
   seenInAnswer,
   type Action,
   type Step,
@@ -267,9 +268,18 @@ function recordOutcome(
   if (outcome.kind !== 'applied') return record;
   const count = record.repeated?.fingerprint === mark ? record.repeated.count + 1 : 1;
   const creates = action.do.startsWith('create-');
+  const confirmation = confirm(
+    record,
+    fieldsSent(action, appliedNames(action.do, target)),
+    target,
+    outcome.value,
+  );
   return {
     ...recordApplied(record, action.do, target),
-    ...confirm(record, fieldsSent(action, appliedNames(action.do, target)), target, outcome.value),
+    ...confirmation,
+    baseline: isWholeEnvironment(action, confirmation)
+      ? baselineNow(undefined, outcome.value, clock.wallMs())
+      : undefined,
     refusal: undefined,
     seen: seenInAnswer(record.seen, outcome.value),
     repeated: { fingerprint: mark, count },
@@ -284,6 +294,16 @@ function recordOutcome(
         }
       : {}),
   };
+}
+
+/**
+ * The environment was sent as a whole, and is in place at the revision of the answer: what is shown more at that revision is the provider's own.
+ * Of other fields an answer says nothing that a read would not say better.
+ */
+function isWholeEnvironment(action: Action, { unconfirmed }: Pick<ObjectRecord, 'unconfirmed'>): boolean {
+  const isSent =
+    action.do === 'create-service' || (action.do === 'patch-service' && action.environment !== undefined);
+  return isSent && !unconfirmed.includes('env');
 }
 
 /** A key that the API says it has seen may be that of another process: what that one asked for may still appear. */

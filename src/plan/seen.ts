@@ -106,15 +106,20 @@ function seenNow(before: Seen | undefined, value: Remote, wallMs: number): Seen 
   return { id, revision: revision ?? before.revision, state, since };
 }
 
-function baselineNow(before: Baseline | undefined, value: Remote, wallMs: number): Baseline | undefined {
+/** The state in which it is as desired, of a read or of an answer. */
+export function baselineNow(
+  before: Baseline | undefined,
+  value: Pick<Remote, 'id' | 'revision' | 'state' | 'status'>,
+  wallMs: number,
+): Baseline | undefined {
   const { id, revision } = value;
-  if (revision === undefined) return undefined;
+  if (revision === undefined || !isRevision(revision)) return undefined;
   const state = stateOf(value);
   if (before?.id === id && before.revision === revision && before.state === state) return before;
   return { id, revision, state, at: wallMs };
 }
 
-function stateOf({ state, status }: Remote): string | undefined {
+function stateOf({ state, status }: Pick<Remote, 'state' | 'status'>): string | undefined {
   return state ?? status ?? undefined;
 }
 

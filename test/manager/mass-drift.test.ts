@@ -7,6 +7,7 @@ import { desiredOf, serviceDocument } from '../support/desired.ts';
 import {
   access,
   knownService,
+  readyReason,
   scriptedFleet,
   shownService,
   stateIdentity,
@@ -145,6 +146,23 @@ test('a variable on all of them is not taken out with another one that is on a f
     reason: 'MassDrift',
     message: expect.stringMatching(/^env\.PROVIDER_TRACE changed on 12 of 12/),
   });
+  await fleet.manager.stop();
+});
+
+test('a variable that only reads show, and that comes back at once, is taken out once', async () => {
+  const fleet = await fleetOf();
+  const { api } = fleet;
+  const patch = `PATCH /api/services/${idOf('web-10')}`;
+  show(fleet, 1, oneMoreVariable(2));
+  api.on[patch] = ({ body }) => {
+    const sent = Object.keys(body.patch.environment);
+    const service = { ...api.services[0], revision: body.revision + 1, environmentNames: sent };
+    api.services = [{ ...service, environmentNames: [...sent, 'PROVIDER_TRACE'] }, ...api.services.slice(1)];
+    return { status: 200, body: service };
+  };
+  await fleet.clock.advance(3_600_000);
+  expect(api.asked.filter(({ what }) => what === patch).length).toBe(1);
+  expect(readyReason(fleet, keyOf('web-10'))).toBe('Running');
   await fleet.manager.stop();
 });
 
