@@ -3,7 +3,7 @@
  * trouble.
  */
 import { massChangeLimit } from '../../../src/plan/index.ts';
-import { annotations, objectKey, parseObjectKey } from '../../../src/resources/index.ts';
+import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import { addedVariable, longAtWorkMs } from '../neighbours.ts';
 import { idIn, type Exchange, type Invariant, type Json, type View } from '../watch.ts';
@@ -94,25 +94,26 @@ const windowMs = 600_000;
 
 /** What appears on many services at once is told, and is not corrected, unless a person says so. */
 const s24MassDrift: Invariant = (view) => {
-  let corrected: { readonly id: string; readonly atMs: number }[] = [];
-  const isCorrection = ({ method, path, body, object }: Exchange): string | undefined => {
+  let corrected: { readonly object: ObjectKey; readonly atMs: number }[] = [];
+  /** The object that is corrected: it may have been created anew since the last time. */
+  const correctedIn = ({ method, path, body, object }: Exchange): ObjectKey | undefined => {
     const id = idIn(path) ?? '';
     const generation = view.neighbours?.added.get(id);
     const patch: Json = method === 'PATCH' ? body?.patch : undefined;
     if (generation === undefined || object === undefined || !patch?.environment) return undefined;
     if (Object.keys(patch).length > 1 || view.disk.record(object)?.generation !== generation)
       return undefined;
-    return addedVariable in (view.plane.store?.environmentOf(id) ?? {}) ? id : undefined;
+    return addedVariable in (view.plane.store?.environmentOf(id) ?? {}) ? object : undefined;
   };
   return {
     started: () => {
       corrected = [];
     },
     sent(exchange) {
-      const id = isCorrection(exchange);
-      if (id === undefined || view.massChangeAllowed) return;
-      corrected = corrected.filter((each) => each.id !== id && each.atMs > view.nowMs - windowMs);
-      corrected.push({ id, atMs: view.nowMs });
+      const object = correctedIn(exchange);
+      if (object === undefined || view.massChangeAllowed) return;
+      corrected = corrected.filter((each) => each.object !== object && each.atMs > view.nowMs - windowMs);
+      corrected.push({ object, atMs: view.nowMs });
       const objects = view.disk.records().length;
       if (corrected.length > massChangeLimit(objects))
         view.violated(
