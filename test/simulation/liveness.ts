@@ -17,6 +17,7 @@ const waitsForPeople = new Set([
   'VolumeNotReady',
   'Attached',
   'ServiceNotThere',
+  'VolumeExchange',
 ]);
 
 /** It says what a person has to do, or waits for people. */

@@ -119,9 +119,19 @@ export class Neighbours implements NeighbourNews {
     this.#showsMore = false;
   }
 
-  /** Who has made copies has been told of them, and deletes them. */
+  /** Who has made copies, or has kept a service that has a volume of the fleet, has been told of it, and deletes it. */
   async tidyUp(): Promise<void> {
-    for (const id of this.copies.keys()) await this.#delete(id);
+    for (const id of [...this.copies.keys(), ...this.#keptWithVolume()]) await this.#delete(id);
+  }
+
+  /** Services that were let go with `deletionPolicy: Retain`, and have a volume that is still declared. */
+  #keptWithVolume(): string[] {
+    const { plane, state } = this.#options;
+    const declared = new Set(state.records().map(({ externalId }) => externalId));
+    const services = [...(plane.store?.services.all() ?? [])];
+    return services
+      .filter(({ id, volumeId }) => !declared.has(id) && volumeId !== null && declared.has(volumeId))
+      .map(({ id }) => id);
   }
 
   /** An account read was answered. A change that it shows alone can be noticed: neither we nor its state have moved the revision since. */
