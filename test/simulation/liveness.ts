@@ -1,5 +1,6 @@
 /** What is left to be done once the faults have stopped: nothing may be, within a bounded time. */
 import { sameValue } from '../../src/base/index.ts';
+import { parseBeacon } from '../../src/plan/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { environmentOf, withoutBeacon, type Document } from './documents.ts';
 import type { Users } from './users.ts';
@@ -42,16 +43,20 @@ function isToldOfEnvironment(view: View, key: ObjectKey, document: Document): bo
 }
 
 /** S22: what carries the mark of an object, and is not what is recorded for it, is told. */
-function untoldCopy({ neighbours, plane, disk }: View): Unsettled | undefined {
+function untoldCopy(view: View): Unsettled | undefined {
+  const { neighbours, plane, disk } = view;
   for (const [id, key] of neighbours?.copies ?? []) {
     const state = plane.store?.services.get(id)?.state;
     const record = disk.record(key);
     if (state === undefined || state === 'deleting' || !record?.status) continue;
+    // Somebody may have given the copy another environment since.
+    const isMarked = Object.keys(plane.store?.environmentOf(id) ?? {}).some((name) => parseBeacon(name));
+    if (!isMarked) continue;
     if (record.deletionRequestedAt !== undefined) continue;
     const { duplicates = [], conditions } = record.status;
     const isTold =
       duplicates.some((each) => each.id === id) || conditions.some(({ message }) => message.includes(id));
-    if (!isTold) return { invariant: 'S22', message: `${id} carries the mark of ${key}` };
+    if (!isTold) return { invariant: 'S22', message: `${id} carries the mark of ${key}: ${told(view, key)}` };
   }
   return undefined;
 }
