@@ -94,7 +94,13 @@ interface Crowd {
   readonly forges: boolean;
   /** Whether there is trouble from outside (neighbours.ts). */
   readonly hasNeighbours?: boolean;
+  /** For how many minutes people want new things, and everything may go wrong. */
+  readonly turmoilMinutes?: readonly number[];
+  /** Of every kind there is at least one object. */
+  readonly hasEveryKind?: boolean;
 }
+
+const usualTurmoilMinutes = [5, 10, 20, 40];
 
 /** `few` is how seeds were drawn at first, and `many` to `priced` were next: regressions from then mean those. */
 const many: Crowd = {
@@ -172,6 +178,22 @@ const crowds = {
     isolates: true,
     countsMoney: true,
     hasNeighbours: true,
+  },
+  // A quarter of the computing: for many seeds of each dialect.
+  small: {
+    ...many,
+    services: 3,
+    volumes: 2,
+    templates: 1,
+    registries: 1,
+    writesPerMinute: [2, 4],
+    aimsCrashes: true,
+    truncates: true,
+    isHostile: true,
+    countsMoney: true,
+    delaysCreations: true,
+    turmoilMinutes: [2, 4, 6],
+    hasEveryKind: true,
   },
 } as const satisfies Record<string, Crowd>;
 export type CrowdName = keyof typeof crowds;
@@ -260,13 +282,14 @@ export function faultsOf(place: PlaceName): readonly FaultKind[] {
 function folderScript(seed: number, crowd: Crowd): Script {
   const random = stream(seed, 'script');
   const faults = drawFaults(random);
+  const fewest = crowd.hasEveryKind ? 1 : 0;
   const slots = slotsOf(
-    random.between(2, crowd.services),
-    random.between(0, crowd.volumes),
-    random.between(0, crowd.templates),
-    random.between(0, crowd.registries),
+    random.between(crowd.hasEveryKind ? 1 : 2, crowd.services),
+    random.between(fewest, crowd.volumes),
+    random.between(fewest, crowd.templates),
+    random.between(fewest, crowd.registries),
   );
-  const healAtMs = random.pick([5, 10, 20, 40]) * 60_000;
+  const healAtMs = random.pick(crowd.turmoilMinutes ?? usualTurmoilMinutes) * 60_000;
   const actions: Action[] = [];
   const add = (deed: Deed, count: number) => {
     for (let each = 0; each < count; each += 1) {
