@@ -5,7 +5,7 @@
 import type { wire } from '../api/index.ts';
 import { wholeResources } from '../api/wire.ts';
 import { parseBeacon, readVolumeMark, withoutTemplateMark } from '../plan/index.ts';
-import { annotations } from '../resources/index.ts';
+import { annotations, shownRepository } from '../resources/index.ts';
 import { brief, type Draft, type Gap } from './import-draft.ts';
 import type { Holding, Of } from './survey.ts';
 
@@ -136,7 +136,7 @@ export function registryDraft(holding: Of<'ImageRegistry'>, place: Place): Draft
     kind: 'ImageRegistry',
     spec: {
       ...accountRef(place),
-      repository: value.repository,
+      repository: shownRepository(value.repository) ?? value.repository,
       deletionPolicy: 'Retain',
       adopt: { id: value.id },
     },

@@ -2,12 +2,12 @@
  * Whether two image references mean the same. A registry client fills in what a reference leaves out, and an API may
  * show the full form of what it was sent: Docker Hub, `library/`, `:latest`, and the digest that a tag stands for.
  */
-import { repositoryOf } from '../resources/index.ts';
+import { repositoryOf, shownRepositoryOf } from '../resources/index.ts';
 
 export function isSameImage(desired: string, observed: string): boolean {
   if (desired === observed) return true;
   const repository = repositoryOf(desired);
-  if (repository === undefined || repository !== repositoryOf(observed)) return false;
+  if (repository === undefined || repository !== shownRepositoryOf(observed)) return false;
   const want = versionOf(desired);
   const have = versionOf(observed);
   if (want.digest !== undefined) return want.digest === have.digest;

@@ -16,7 +16,7 @@
  */
 import { limits } from '../api/wire.ts';
 import type { wire } from '../api/index.ts';
-import { normalRepository, repositoryOf } from '../resources/index.ts';
+import { normalRepository, shownRepository, shownRepositoryOf } from '../resources/index.ts';
 import type { Baseline, ObjectRecord } from '../state/index.ts';
 import { hasVanished, planCourse, proceed } from './course.ts';
 import { compareFields, fieldDigests, hidden, type Field } from './differences.ts';
@@ -77,7 +77,7 @@ function planAbsent(inputs: RegistryInputs): Plan {
 function planPresent(inputs: RegistryInputs, registry: wire.Registry): Plan {
   const { object, credentials, record, owner } = inputs;
   const repository = repositoryIn(inputs);
-  const shown = registry.repository === undefined ? undefined : normalRepository(registry.repository);
+  const shown = shownRepository(registry.repository);
   const [moved] = compareFields([repositoryField(repository, shown)], record, owner.digestKey);
   if (moved) {
     return holdFor(
@@ -257,7 +257,7 @@ export function linkedServices(
     });
   }
   return [...services.values()]
-    .filter(({ image }) => image && repositoryOf(image) === repository)
+    .filter(({ image }) => image && shownRepositoryOf(image) === repository)
     .map(({ id, name, state }) => ({ id, name: told(name), state: told(state), credentials: 'Unknown' }));
 }
 

@@ -21,7 +21,7 @@ import {
   type Observation,
   type Owner,
 } from '../plan/index.ts';
-import { annotations, normalRepository, type ObjectKey } from '../resources/index.ts';
+import { annotations, shownRepository, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { Creations } from './creations.ts';
@@ -202,7 +202,7 @@ export function identifyRegistry(
 ): Observed<wire.Registry> {
   const byId = identify(identity, items, registryMarks);
   if (byId.observation.kind !== 'absent') return byId;
-  const entry = [...items.values()].find((item) => normalRepository(item.repository ?? '') === repository);
+  const entry = [...items.values()].find((item) => shownRepository(item.repository) === repository);
   if (!entry) return byId;
   const holder = holderOf(entry.id);
   if (holder !== undefined && holder !== identity.record.key) {

@@ -8,6 +8,7 @@ import {
   objectKey,
   parseObjectKey,
   repositoryOf,
+  shownRepository,
   type ContainerServiceSpec,
   type ImageRegistrySpec,
   type ManagedKind,
@@ -211,7 +212,7 @@ export function registryView(
   const isThere =
     fleet.store.record(key)?.externalId !== undefined ||
     [...itemsOf(snapshot?.registries).values()].some(
-      (registry) => normalRepository(registry.repository ?? '') === repository,
+      (registry) => shownRepository(registry.repository) === repository,
     );
   return { kind: isThere ? 'usable' : 'not-ready', name };
 }

@@ -9,7 +9,7 @@ import {
   type Plan,
   type RegistryInputs,
 } from '../plan/index.ts';
-import { normalRepository } from '../resources/index.ts';
+import { normalRepository, shownRepository } from '../resources/index.ts';
 import { isCreationLost, type ObjectRecord } from '../state/index.ts';
 import { observedRegistry, registryHealth } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
@@ -58,7 +58,7 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
   }
 
   protected couldBeMine({ repository }: wire.Registry | wire.Unidentified<wire.Registry>): boolean {
-    return repository === undefined || normalRepository(repository) === this.#repository();
+    return this.#mayBeFor(repository);
   }
 
   plan(): Plan {
@@ -74,12 +74,11 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
     const problem = super.claim(id);
     if (problem !== undefined || !this.snapshot) return problem;
     const { repository } = this.shown(this.snapshot).get(id) ?? {};
-    const isIt = repository === undefined || normalRepository(repository) === this.#repository();
-    return isIt ? undefined : `${id} is for another repository (${repository})`;
+    return this.#mayBeFor(repository) ? undefined : `${id} is for another repository (${repository})`;
   }
 
   protected override hidesMarks({ repository }: wire.Registry): boolean {
-    return repository === undefined;
+    return shownRepository(repository) === undefined;
   }
 
   target(): Target {
@@ -127,6 +126,12 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
   #linked(registry: wire.Registry | undefined): LinkedService[] {
     const services = this.handle?.informer.current?.services;
     return services && registry ? linkedServices(registry, this.#repository(), services) : [];
+  }
+
+  /** What can't be read as a repository may be any. */
+  #mayBeFor(repository: string | undefined): boolean {
+    const shown = shownRepository(repository);
+    return shown === undefined || shown === this.#repository();
   }
 
   #repository(): string {

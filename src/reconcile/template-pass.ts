@@ -49,7 +49,8 @@ export class TemplatePass extends ListedPass<wire.Template> implements KindPass 
     if (description !== undefined)
       return templateMarks.of({ id: '', description }).includes(templateMarks.own(identity));
     const { name: objectName, spec } = this.fleet.planned<'ServiceTemplate'>(this.record());
-    return name === undefined || name === remoteName('ServiceTemplate', objectName, spec);
+    const ours = remoteName('ServiceTemplate', objectName, spec);
+    return name === undefined || name.toLowerCase() === ours.toLowerCase();
   }
 
   protected override marked(identity: ReturnType<Fleet['identity']>, snapshot: AccountSnapshot) {

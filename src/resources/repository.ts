@@ -17,6 +17,20 @@ export function normalRepository(text: string): string | undefined {
   return [hub, ...(path.length === 1 ? ['library'] : []), ...path].join('/');
 }
 
+/**
+ * The repository that an API shows, which may have a form of its own for it: another case of letters (a path has small ones only), or an
+ * address. Undefined when none can be read from it.
+ */
+export function shownRepository(text: string | undefined): string | undefined {
+  const name = (text ?? '').trim().toLowerCase();
+  return normalRepository(name.replace(/^[a-z]+:\/\//, '').replace(/\/+$/, ''));
+}
+
+/** The repository of an image that an API shows, in any case of letters. */
+export function shownRepositoryOf(image: string): string | undefined {
+  return repositoryOf(image) ?? repositoryOf(image.toLowerCase());
+}
+
 /** The repository of an image reference `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`; undefined for what is none. */
 export function repositoryOf(image: string): string | undefined {
   const withoutDigest = image.split('@', 1)[0] ?? '';

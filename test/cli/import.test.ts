@@ -243,6 +243,11 @@ describe('an imported registry', () => {
     });
     expect(gaps.map(({ field }) => field)).toEqual(['credentialsSecretRef']);
   });
+
+  test('can be read again where the API shows its repository in upper case', () => {
+    const { object } = only({ registries: [{ id: id(5), repository: 'GHCR.IO/ACME/WEB' }] });
+    expect(object).toMatchObject({ name: 'acme-web', spec: { repository: 'ghcr.io/acme/web' } });
+  });
 });
 
 describe('the Account of an import', () => {

@@ -189,7 +189,7 @@ const lists = {
     section: '§2 gaps',
     stated: '"lists linked services"; fields are not shown',
     accepted:
-      'ids, objects, a map by id, a number, another key; the repository as a text in any case of letters, or not shown: then an entry is known by its id',
+      'ids, objects, a map by id, a number, another key; the repository as a text in any case of letters, as an address, or not shown, as what is no repository is not: then an entry is known by its id',
     refused:
       'to guess the linked services: the API refuses a deletion that is too early by itself (§3 rule 6)',
   },

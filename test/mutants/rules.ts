@@ -47,6 +47,25 @@ export const brokenRules: readonly BrokenRule[] = [
     named: 'and can not be read holds its service, while another one is changed: state',
   },
   {
+    item: 'A2',
+    breaks: 'an entry is known by its repository only in the form in which it was sent',
+    file: 'reconcile/observe.ts',
+    line: 'shownRepository(item.repository) === repository',
+    becomes: 'item.repository === repository',
+    test: 'manager/registry-forms',
+    named: 'what a creation without an answer made is found where the repository is shown in upper case',
+  },
+  {
+    item: 'A2',
+    breaks: 'an entry whose repository can not be read is never what a creation without an answer made',
+    file: 'reconcile/registry-pass.ts',
+    line: 'return shownRepository(repository) === undefined;',
+    becomes: 'return repository === undefined;',
+    test: 'manager/registry-forms',
+    named:
+      'an object is not forgotten while an entry may be its own, since the repository is shown as what is none',
+  },
+  {
     item: 'A3',
     breaks: 'a shortage that comes as an outage or as a conflict is taken for that',
     file: 'api/refusal-meanings.ts',

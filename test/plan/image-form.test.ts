@@ -12,6 +12,7 @@ test.each([
   ['ghcr.io/acme/app:1', `ghcr.io/acme/app:1@${digest}`],
   [`ghcr.io/acme/app@${digest}`, `ghcr.io/acme/app:1@${digest}`],
   ['localhost:5000/app', 'localhost:5000/app:latest'],
+  ['ghcr.io/acme/app:1', 'GHCR.IO/ACME/APP:1'],
   ['odd image!', 'odd image!'],
 ])('%s is shown as %s', (desired, observed) => {
   expect(isSameImage(desired, observed)).toBe(true);
@@ -25,6 +26,7 @@ test.each([
   [`nginx@${digest}`, 'nginx:latest'],
   [`nginx:1@${digest}`, `nginx:1@sha256:${'b'.repeat(64)}`],
   ['ghcr.io/acme/app:1', 'acme/app:1'],
+  ['ghcr.io/acme/app:rc', 'GHCR.IO/ACME/APP:RC'],
   ['odd image!', 'odd image'],
 ])('%s is not %s', (desired, observed) => {
   expect(isSameImage(desired, observed)).toBe(false);

@@ -200,5 +200,8 @@ describe('what uses it', () => {
 
   test('is told by the images of the account when the API lists nothing', () => {
     expect(linked(aRegistry({ linkedServices: undefined })).map(({ id }) => id)).toEqual([serviceId]);
+    const upperCase = new Map([[serviceId, aService({ image: 'GHCR.IO/ACME/TRAINER:1' })]]);
+    const found = linkedServices(aRegistry({ linkedServices: undefined }), 'ghcr.io/acme/trainer', upperCase);
+    expect(found.map(({ id }) => id)).toEqual([serviceId]);
   });
 });

@@ -4,7 +4,12 @@ import {
   normalRepository as theirNormal,
   repositoryOf as theirs,
 } from '../../src/control-plane/image-reference.ts';
-import { normalRepository, repositoryOf } from '../../src/resources/index.ts';
+import {
+  normalRepository,
+  repositoryOf,
+  shownRepository,
+  shownRepositoryOf,
+} from '../../src/resources/index.ts';
 
 // COVERAGE 68
 describe('the repository of an image', () => {
@@ -26,6 +31,28 @@ describe('the repository of an image', () => {
 
   test.each(['', ':1', 'ghcr.io/Acme/web', 'ghcr.io//web', 'a b'])('%j is of none', (image) => {
     expect(repositoryOf(image)).toBeUndefined();
+  });
+
+  test.each([
+    ['GHCR.IO/ACME/WEB', 'ghcr.io/acme/web'],
+    [' ghcr.io/acme/web/ ', 'ghcr.io/acme/web'],
+    ['https://ghcr.io/acme/web', 'ghcr.io/acme/web'],
+    ['DOCKER.IO/POSTGRES', 'docker.io/library/postgres'],
+    ['', undefined],
+    [undefined, undefined],
+    ['ghcr.io/acme/web:1', undefined],
+    ['web images', undefined],
+  ])('an API that shows %j means %j', (shown, repository) => {
+    expect(shownRepository(shown)).toBe(repository);
+  });
+
+  test.each([
+    ['GHCR.IO/ACME/WEB:1', 'ghcr.io/acme/web'],
+    ['ACME/WEB', 'docker.io/acme/web'],
+    ['GHCR.IO/acme/web', 'ghcr.io/acme/web'],
+    ['a b', undefined],
+  ])('an API that shows the image %j means one of %j', (image, repository) => {
+    expect(shownRepositoryOf(image)).toBe(repository);
   });
 
   test('the control plane, which has its own idea of it, has the same', () => {

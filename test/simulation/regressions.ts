@@ -175,6 +175,18 @@ export const regressions: readonly Regression[] = [
     'image-hidden',
   ),
   inDialect(
+    'an entry whose repository the API shows in upper case was not found after a creation without an answer, and its object was forgotten',
+    20056,
+    'folder',
+    'registry-repository-upper-case',
+  ),
+  inDialect(
+    'the checker took a creation for unknown whose thing had been found, since a repetition of it still travelled',
+    20046,
+    'cluster',
+    'template-flag-public',
+  ),
+  inDialect(
     'the checker took what an object had let go for its own, where the API shows no marks',
     8067,
     'folder',
