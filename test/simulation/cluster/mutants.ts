@@ -4,9 +4,11 @@
  */
 import { ControlApi } from '../../../src/api/index.ts';
 import { Election, type KubernetesApi } from '../../../src/kubernetes/index.ts';
+import { Settlement } from '../../../src/reconcile/settlement.ts';
 import { ClusterStore, MemoryStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
 import { keys } from '../mutants/keys.ts';
 import { overlaid, replaced, type Mutant } from '../mutants/tools.ts';
+import type { Json } from '../watch.ts';
 import type { ReplicaSabotage } from './place.ts';
 
 /** The Kubernetes API with some of its methods replaced. */
@@ -127,6 +129,25 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
             await original.call(this, intent, record);
             const isAccepted = intent.action.startsWith('delete-') && intent.outcome === 'applied';
             if (isAccepted && record.deletionRequestedAt !== undefined) await this.remove(record.key);
+          },
+      ),
+  },
+  {
+    breaks: 'what is to stay is forgotten while nobody knows whether it was made',
+    crowd: 'forged',
+    foundBy: ['S13'],
+    seed: 20065,
+    patch: () =>
+      replaced(
+        Settlement.prototype,
+        'settle',
+        (original): Settlement['settle'] =>
+          async function settle(this: Settlement, intent, kind, account) {
+            const { deletionRequestedAt, manifest } = kind.record();
+            const isToStay = (manifest.spec as Json).deletionPolicy === 'Retain';
+            return deletionRequestedAt !== undefined && isToStay
+              ? undefined
+              : original.call(this, intent, kind, account);
           },
       ),
   },

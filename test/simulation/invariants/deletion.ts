@@ -1,7 +1,7 @@
 /** S5, S13, S20: what may be destroyed, and when something may be forgotten. */
 import { massChangeLimit } from '../../../src/plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
-import type { ObjectRecord } from '../../../src/state/index.ts';
+import type { Intent, ObjectRecord } from '../../../src/state/index.ts';
 import { marked } from '../truth.ts';
 import { idIn, isActivity, isMutation, type Exchange, type Invariant, type Json } from '../watch.ts';
 
@@ -80,14 +80,23 @@ function unreleasedSince(
 
 /**
  * An object is forgotten only when nothing of it is left, or it is to be left, or its deletion was accepted and then neither the account
- * nor a read by id showed it. Such reads may lag; what was accepted goes all the same.
+ * nor a read by id showed it. Such reads may lag; what was accepted goes all the same. What became of a creation is known when the record has
+ * the id of what its key has made: a repetition of it that still travels makes nothing else.
  */
 const s13NothingIsLeftBehind: Invariant = (view) => {
   const accepted = new Set<string>();
   const notFound = new Set<string>();
+  /** By key, what a creation has made. */
+  const made = new Map<string, string>();
+  const isKnown = ({ idempotencyKey }: Intent, record: ObjectRecord | undefined) =>
+    record?.externalId !== undefined && made.get(idempotencyKey) === record.externalId;
   let inAccount = '';
   const isConfirmed = (id: string) => accepted.has(id) && notFound.has(id) && !inAccount.includes(id);
   return {
+    delivered({ method, key, reply, isForeign }) {
+      if (method === 'POST' && reply.status === 201 && !isForeign && key !== undefined)
+        made.set(key, JSON.parse(reply.body).id);
+    },
     received(exchange, { verdict, status, body }) {
       const id = idIn(exchange.path);
       if (exchange.path === '/api/account' && verdict === 'done') inAccount = JSON.stringify(body);
@@ -110,7 +119,7 @@ const s13NothingIsLeftBehind: Invariant = (view) => {
       const left = there.filter((id) => !isConfirmed(id) && !isCopy(id));
       if (left.length > 0) view.violated('S13', `${key} is forgotten, and ${left.join(', ')} is still there`);
       const intent = view.disk.intent(key);
-      if (intent && view.isOpen(intent)) {
+      if (intent && view.isOpen(intent) && !isKnown(intent, record)) {
         view.violated('S13', `${key} is forgotten, and what became of ${intent.action} is not known`);
       }
     },
