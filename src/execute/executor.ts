@@ -20,6 +20,8 @@ import {
   remediationReason,
   baselineNow,
   seenInAnswer,
+  withCorrection,
+  withoutCorrection,
   type Action,
   type Step,
 } from '../plan/index.ts';
@@ -33,7 +35,7 @@ import {
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { confirm, fieldsSent } from './confirmation.ts';
 import { creationKey, hasDerivedKey } from './creation-keys.ts';
-import { bodyDigest, fingerprint, send, type Receipt } from './requests.ts';
+import { bodyDigest, correctionMark, fingerprint, send, type Receipt } from './requests.ts';
 import { nextScarcity } from './scarcity.ts';
 
 export interface ExecutorOptions {
@@ -122,7 +124,7 @@ export async function execute(
     note: undefined,
   };
   // What the revision tells of others ends here.
-  const intended = { ...recordIntended(target.record, step, clock.wallMs()), baseline: undefined };
+  const intended = { ...recordIntended(store, target, step, intent), baseline: undefined };
   await store.saveIntent(intent, intended);
   if (step.overrides !== undefined) {
     logger.warn(
@@ -141,7 +143,7 @@ export async function execute(
     note: noteOf(outcome),
   };
   const learned = recordOutcome(options, intended, step, target, outcome, intent.idempotencyKey);
-  metrics.mutations.inc({ action: action.do, outcome: outcome.kind });
+  countMutation(metrics, intended, intent, outcome);
   logger[outcome.kind === 'applied' ? 'info' : 'warn'](
     {
       object: key,
@@ -158,6 +160,17 @@ export async function execute(
   // In a cluster the object may have gone meanwhile, and another one have its name: the answer is about neither.
   if (now?.uid === learned.uid) await store.saveIntent(finished, withEngineFields(now, learned));
   return outcome;
+}
+
+function countMutation(
+  metrics: Metrics,
+  { corrections }: ObjectRecord,
+  { action, idempotencyKey }: Intent,
+  { kind: outcome }: Outcome<Receipt>,
+): void {
+  metrics.mutations.inc({ action, outcome });
+  const sent = corrections.find((each) => each.idempotencyKey === idempotencyKey);
+  if (outcome === 'applied' && sent && sent.count > 1) metrics.repeatedCorrections.inc({ action });
 }
 
 function newKey({ store, random }: ExecutorOptions, action: Action, target: Target): string {
@@ -215,17 +228,40 @@ function noteOf(outcome: Outcome<Receipt>): string | undefined {
   return operationId === undefined ? undefined : `operation ${operationId}`;
 }
 
-/** What must be known of a mutation even if its outcome never arrives. */
-function recordIntended(record: ObjectRecord, step: Step, nowMs: number): ObjectRecord {
+/**
+ * What must be known of a mutation even if its outcome never arrives. A first creation undoes nothing, and restarts by remediation have a count of
+ * their own.
+ */
+function recordIntended(store: StateStore, target: Target, step: Step, intent: Intent): ObjectRecord {
   const { do: name } = step.action;
+  if (step.reason === remediationReason) {
+    return { ...target.record, remediation: nextRemediation(target.record, intent.createdAt) };
+  }
+  const isFirst = step.reason === 'Create';
+  const record = isFirst
+    ? target.record
+    : { ...target.record, corrections: correctionsWith(store, step, target, intent) };
   if (name.startsWith('delete-')) return { ...record, deletedByUs: true };
-  if (step.reason === remediationReason) return { ...record, remediation: nextRemediation(record, nowMs) };
   const pauses = name === 'stop-service' && step.reason === 'VolumeExpansion';
   return pauses ? { ...record, pausedFor: 'VolumeExpansion' } : record;
 }
 
+function correctionsWith(
+  { digestKey }: StateStore,
+  { action }: Step,
+  { record, revision }: Target,
+  { idempotencyKey, createdAt }: Intent,
+): ObjectRecord['corrections'] {
+  const sent = { mark: correctionMark(action, digestKey), action: action.do, revision, idempotencyKey };
+  return withCorrection(record, sent, createdAt);
+}
+
 /** It is known not to have happened: what was written down for the case that it does is taken back. */
-export function withoutIntent(record: ObjectRecord, action: Step['action']['do']): ObjectRecord {
+export function withoutIntent(
+  before: ObjectRecord,
+  { action, idempotencyKey }: Pick<Intent, 'action' | 'idempotencyKey'>,
+): ObjectRecord {
+  const record = { ...before, corrections: withoutCorrection(before, idempotencyKey) };
   if (action.startsWith('delete-')) return { ...record, deletedByUs: false };
   return action === 'stop-service' ? { ...record, pausedFor: undefined } : record;
 }

@@ -109,6 +109,11 @@ export function fingerprint(action: Action, digestKey: DigestKey): string {
   return digestKey.digest({ ...plain(action), revision: 0 });
 }
 
+/** And without the id: the same of whatever stands for the object. */
+export function correctionMark(action: Action, digestKey: DigestKey): string {
+  return digestKey.digest({ ...plain(action), revision: 0, id: '' });
+}
+
 /** All that is sent, in the clear. */
 export function plain(action: Action): object {
   if ('credentials' in action) return { ...action, credentials: action.credentials.reveal() };

@@ -1,6 +1,7 @@
 export * from './brake.ts';
 export * from './duplicates.ts';
 export * from './cause.ts';
+export * from './corrections.ts';
 export * from './drift-brake.ts';
 export { rememberedDigests } from './differences.ts';
 export { ownForm } from './environment.ts';

@@ -1,6 +1,8 @@
 import type { Target } from '../execute/index.ts';
 import {
   holdFor,
+  keepsChangingReason,
+  unsettled,
   waitFor,
   type DescribedDuplicate,
   type Difference,
@@ -33,8 +35,19 @@ export interface Decision {
 }
 
 /** What is found to be as desired is remembered as of this moment: an edit that comes while the pass goes on has not been carried out. */
-export function decide(kind: KindPass, plan: Plan): Decision {
-  return { plan, settled: plan.kind === 'in-sync' ? kind.settledRecord() : {} };
+export function decide(kind: KindPass, plan: Plan, nowMs: number): Decision {
+  if (plan.kind !== 'in-sync') return undecided(plan);
+  const record = kind.record();
+  const pause = record.deletionRequestedAt === undefined ? unsettled(record, nowMs) : undefined;
+  const { differences } = plan;
+  const told =
+    pause &&
+    waitFor(keepsChangingReason, pause.message, {
+      recheckAfterMs: pause.leftMs + 1,
+      stalled: true,
+      differences,
+    });
+  return { plan: told ?? plan, settled: kind.settledRecord() };
 }
 
 export function undecided(plan: Plan): Decision {

@@ -4,11 +4,20 @@
  */
 import { describeOutcome, meaningOf, type Outcome, type Refused } from '../api/index.ts';
 import { backoffMs, type Clock, type Random } from '../base/index.ts';
-import { classifyRefusal, fingerprint, hasDerivedKey, stillScarce, type Receipt } from '../execute/index.ts';
+import {
+  classifyRefusal,
+  correctionMark,
+  fingerprint,
+  hasDerivedKey,
+  stillScarce,
+  type Receipt,
+} from '../execute/index.ts';
 import {
   concernsCatalog,
+  correctionPause,
   freshnessGate,
   holdFor,
+  keepsChangingReason,
   recheckMs,
   remediationReason,
   shut,
@@ -120,6 +129,8 @@ export class Obstacles {
         rest,
       );
     }
+    const pause = isCounted ? undefined : this.#pause(record, step);
+    if (pause) return pause;
     const applied = this.#applied.get(record.key);
     if (applied?.fingerprint === mark && clock.monotonicMs() < applied.atMs + effectMs) {
       return waitFor('AwaitingEffect', `${step.action.do} was accepted and has not taken effect yet`, rest);
@@ -130,6 +141,16 @@ export class Obstacles {
     return obstacle && leftMs > 0
       ? waitFor(obstacle.reason, obstacle.message, { ...rest, recheckAfterMs: leftMs + 1 })
       : undefined;
+  }
+
+  /** It was sent again and again, and something undoes it. */
+  #pause(record: ObjectRecord, step: Step): Plan | undefined {
+    const { store, clock } = this.#options;
+    const mark = correctionMark(step.action, store.digestKey);
+    const pause = correctionPause(record, mark, clock.wallMs());
+    if (!pause) return undefined;
+    const rest = { steps: [step], differences: step.differences, recheckAfterMs: pause.leftMs + 1 };
+    return waitFor(keepsChangingReason, pause.message, { ...rest, ...(pause.isTold && { stalled: true }) });
   }
 
   /** The provider had too little of what the step needs. */

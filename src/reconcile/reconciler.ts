@@ -373,7 +373,8 @@ export class Reconciler {
   }
 
   #decide(kind: KindPass, account: AccountHandle | undefined): Decision {
-    return decide(kind, this.#creations.instead(kind, account, kind.plan()));
+    const plan = this.#creations.instead(kind, account, kind.plan());
+    return decide(kind, plan, this.#options.clock.wallMs());
   }
 
   #forget(key: ObjectKey): void {

@@ -175,7 +175,7 @@ export class Settlement {
             creationInDoubt: undefined,
             ...made(resolved?.madeId),
           }
-        : { ...withoutIntent(record, action), ...(isCreation(action) ? { creationInDoubt } : {}) };
+        : { ...withoutIntent(record, intent), ...(isCreation(action) ? { creationInDoubt } : {}) };
     await this.#save(intent, verdict, after);
   }
 

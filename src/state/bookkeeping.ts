@@ -72,6 +72,7 @@ const madeWithKey = [
   'shownAs',
   'refusal',
   'repeated',
+  'corrections',
   'template',
 ] as const satisfies readonly (keyof ObjectRecord)[];
 

@@ -88,7 +88,25 @@ export interface ObjectRecord {
   readonly refusal: Refusal | undefined;
   /** How often the same correction was applied without the observation following. */
   readonly repeated: { readonly fingerprint: string; readonly count: number } | undefined;
+  /** What was sent lately, and how often: it may have to be sent again and again (plan/corrections.ts). */
+  readonly corrections: readonly Correction[];
   readonly status: ObjectStatus | undefined;
+}
+
+export interface Correction {
+  /** Keyed digest of the action without id and revision. */
+  readonly mark: string;
+  readonly action: string;
+  readonly generation: number;
+  readonly count: number;
+  /** Unix milliseconds at which it was last sent. */
+  readonly at: number;
+  /** Of the object before it was last sent. */
+  readonly revision: number | undefined;
+  /** That was the revision before the time before, too. */
+  readonly isStill: boolean;
+  /** Under which it was last sent. */
+  readonly idempotencyKey: string;
 }
 
 export interface TaskLease {
@@ -133,6 +151,7 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
     releasedAt: undefined,
     refusal: undefined,
     repeated: undefined,
+    corrections: [],
     status: undefined,
   };
 }

@@ -201,6 +201,12 @@ function fleetMetrics(registers: Registry[]) {
       labelNames: ['action', 'outcome'],
       registers,
     }),
+    repeatedCorrections: new Counter({
+      name: 'fleetkeeper_repeated_corrections_total',
+      help: 'Mutations that were applied again within minutes, since something had undone them, by action.',
+      labelNames: ['action'],
+      registers,
+    }),
     statusWrites: new Counter({
       name: 'fleetkeeper_status_writes_total',
       help: 'Statuses written because they changed.',
