@@ -7,6 +7,8 @@
  * | as sent                         | it is in place                                                           |
  * | in another way than before      | the API has a form of its own for it, which is as good (`shownAs`)       |
  * | in a form known to be its own   | it is in place                                                           |
+ * | as it was before, which may be  |                                                                          |
+ * | a form of what was sent         | the same: an answer that was lost could not tell                         |
  * | as it was before, or not at all | it is still to be seen in place (`unconfirmed`): until then, it is no drift |
  */
 import type { Action } from '../plan/index.ts';
@@ -19,10 +21,11 @@ type Confirmation = Pick<ObjectRecord, 'unconfirmed' | 'shownAs'>;
 export function confirm(
   record: ObjectRecord,
   names: readonly string[],
-  { digests, shownBefore = {}, shownIn = () => ({}) }: Target,
+  { digests, shownBefore = {}, shownIn = () => ({}), formsIn = () => [] }: Target,
   answer: Receipt,
 ): Confirmation {
   const shownAfter = shownIn(answer);
+  const forms = new Set(formsIn(answer));
   const unconfirmed = new Set(record.unconfirmed);
   const shownAs: Record<string, ShownAs> = { ...record.shownAs };
   for (const name of names) {
@@ -34,7 +37,8 @@ export function confirm(
     if (known && known.desired === desired && known.observed === observed) continue;
     delete shownAs[name];
     if (observed === desired) continue;
-    if (observed === undefined || observed === shownBefore[name]) unconfirmed.add(name);
+    const isUnmoved = observed === shownBefore[name] && !forms.has(name);
+    if (observed === undefined || isUnmoved) unconfirmed.add(name);
     else shownAs[name] = { desired, observed };
   }
   return { unconfirmed: [...unconfirmed], shownAs };

@@ -62,6 +62,8 @@ export interface Target {
   /** The fields as the API showed them before, and as an answer of it shows them, as digests. */
   readonly shownBefore?: Readonly<Record<string, string>>;
   readonly shownIn?: (answer: Receipt) => Readonly<Record<string, string>>;
+  /** The fields that an answer shows in what may be a form of the API's own for what was sent (plan/differences.ts). */
+  readonly formsIn?: (answer: Receipt) => readonly string[];
   /** Of a creation: whether the account showed the thing, without our mark, before the request was first sent. */
   readonly wasThere?: (id: string) => boolean;
 }

@@ -22,6 +22,11 @@ export interface Field {
   readonly observed: unknown;
   /** Other values than the same one that are as good. */
   readonly isAsGood?: (desired: unknown, observed: unknown) => boolean;
+  /**
+   * Whether the API may write the desired value so. It does when the answer to a request that sent it shows that, even where that was
+   * shown before: an answer that was lost has told nobody.
+   */
+  readonly mayBeForm?: (desired: unknown, observed: unknown) => boolean;
   /** Of a field that is fixed at creation, and that the API resolves: how it did. */
   readonly resolved?: Resolved;
   /**
@@ -128,6 +133,13 @@ export function isSameRegion(one: unknown, other: unknown): boolean {
   return String(one).toLowerCase() === String(other).toLowerCase();
 }
 
+/** In another case of letters, or with something behind it. */
+export function isFormOfName(asked: unknown, shown: unknown): boolean {
+  if (typeof asked !== 'string' || typeof shown !== 'string') return false;
+  const [one, other] = [asked.toLowerCase(), shown.toLowerCase()];
+  return other.startsWith(one) && /^($|[^\p{L}\p{N}])/u.test(other.slice(one.length));
+}
+
 /** Where a thing is to be. `auto` is any place. */
 export function geographyField(desired: string | undefined, shown: string | null | undefined): Field {
   const meets = (asked: unknown) => asked === 'auto' || (typeof shown === 'string' && asked === shown);
@@ -147,6 +159,13 @@ export function shownDigests(fields: readonly Field[], digestKey: DigestKey): Re
       .filter(({ desired, observed }) => desired !== undefined && observed !== undefined)
       .map((field) => [field.name, shownDigest(field, digestKey)]),
   );
+}
+
+/** The names of those that the API shows in what may be a form of its own (`mayBeForm`). */
+export function possibleForms(fields: readonly Field[]): string[] {
+  return fields
+    .filter(({ desired, observed, mayBeForm }) => desired !== undefined && mayBeForm?.(desired, observed))
+    .map(({ name }) => name);
 }
 
 function shownDigest({ desired, observed, isAsGood }: Field, digestKey: DigestKey): string {

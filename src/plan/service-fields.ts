@@ -2,7 +2,14 @@
 import type { wire } from '../api/index.ts';
 import { canonicalId } from '../base/index.ts';
 import { remoteName, type ContainerServiceSpec } from '../resources/index.ts';
-import { fieldDigests, geographyField, shownDigests, type Field, regionField } from './differences.ts';
+import {
+  fieldDigests,
+  geographyField,
+  isFormOfName,
+  regionField,
+  shownDigests,
+  type Field,
+} from './differences.ts';
 import { shownEnvironment } from './environment.ts';
 import { isSameImage } from './image-form.ts';
 import type { ServiceInputs } from './inputs.ts';
@@ -103,15 +110,8 @@ export function immutableFields(inputs: ServiceInputs, service: wire.Service | u
 function nameField({ record, owner }: ServiceInputs, desired: string | undefined, observed?: string): Field {
   const applied = record.applied['serviceName'];
   const isSameAsk = applied === undefined || applied === owner.digestKey.digest(desired);
-  const isAsGood = (asked: unknown, shown: unknown) =>
-    isSameAsk && typeof asked === 'string' && typeof shown === 'string' && isFormOf(asked, shown);
+  const isAsGood = (asked: unknown, shown: unknown) => isSameAsk && isFormOfName(asked, shown);
   return { name: 'serviceName', path: 'serviceName', desired, observed, isAsGood };
-}
-
-/** In another case of letters, or with something behind it. */
-function isFormOf(asked: string, shown: string): boolean {
-  const [one, other] = [asked.toLowerCase(), shown.toLowerCase()];
-  return other.startsWith(one) && /^($|[^\p{L}\p{N}])/u.test(other.slice(one.length));
 }
 
 function isSameId(desired: unknown, observed: unknown): boolean {

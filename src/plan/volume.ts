@@ -25,6 +25,8 @@ import {
   shownDigests,
   type Field,
   regionField,
+  isFormOfName,
+  possibleForms,
 } from './differences.ts';
 import { holdForMassDrift } from './drift-brake.ts';
 import type { VolumeInputs, VolumeView } from './inputs.ts';
@@ -321,7 +323,7 @@ function wantedName({ object, owner, record }: VolumeInputs): string {
 function fieldsOf(inputs: VolumeInputs, volume: wire.Volume | undefined): Field[] {
   const { spec } = inputs.object;
   return [
-    { name: 'volumeName', path: 'volumeName', ...nameField(inputs, volume) },
+    { name: 'volumeName', path: 'volumeName', ...nameField(inputs, volume), mayBeForm: isFormOfName },
     regionField(spec.region, volume?.region),
     geographyField(spec.geography, volume?.geography),
     {
@@ -362,4 +364,8 @@ export function volumeDigests(inputs: VolumeInputs): Record<string, string> {
 /** What an answer of the API shows of the fields that the spec gives, as digests. */
 export function shownVolume(inputs: VolumeInputs, volume: wire.Volume): Record<string, string> {
   return shownDigests(fieldsOf(inputs, volume), inputs.owner.digestKey);
+}
+
+export function volumeForms(inputs: VolumeInputs, volume: wire.Volume): readonly string[] {
+  return possibleForms(fieldsOf(inputs, volume));
 }

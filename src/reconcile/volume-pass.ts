@@ -7,6 +7,7 @@ import {
   rememberedDigests,
   shownVolume,
   volumeDigests,
+  volumeForms,
   volumeMark,
   volumePricing,
   type Placement,
@@ -83,7 +84,8 @@ export class VolumePass extends RemotePass<wire.Volume> implements KindPass {
 
   target(): Target {
     const inputs = this.#inputs();
-    return this.targetOf(volumeDigests(inputs), undefined, (volume) => shownVolume(inputs, volume));
+    const target = this.targetOf(volumeDigests(inputs), undefined, (volume) => shownVolume(inputs, volume));
+    return { ...target, formsIn: (answer) => volumeForms(inputs, answer as wire.Volume) };
   }
 
   settledRecord(): Partial<ObjectRecord> {

@@ -25,13 +25,13 @@ const inCluster = (found: string, seed: number): Regression => ({
   dialect: plain.name,
 });
 /** With all that people do, and providers write, since there are dialects. */
-const inDialect = (found: string, seed: number, place: PlaceName, dialect: string): Regression => ({
-  found,
-  seed,
-  place,
-  crowd: 'forged',
-  dialect,
-});
+const inDialect = (
+  found: string,
+  seed: number,
+  place: PlaceName,
+  dialect: string,
+  crowd: CrowdName = 'forged',
+): Regression => ({ found, seed, place, crowd, dialect });
 
 export const regressions: readonly Regression[] = [
   inFolder(
@@ -203,5 +203,12 @@ export const regressions: readonly Regression[] = [
     1003,
     'cluster',
     'resources-more',
+  ),
+  inDialect(
+    'a volume was renamed three times, and given up, since a lost answer had not shown how the API writes its name',
+    1340077,
+    'folder',
+    'volume-name-upper-case',
+    'small',
   ),
 ];
