@@ -31,6 +31,7 @@ import {
 import { annotations, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import type { Fleet } from './fleet.ts';
 
 export interface ObstacleOptions {
   readonly store: StateStore;
@@ -207,6 +208,15 @@ function isOfAnotherKey(
 ): boolean {
   if (!aboutTheKey.has(reason) || refused.keyDigest === undefined || keyDigest === undefined) return false;
   return refused.keyDigest !== keyDigest;
+}
+
+/** So often is looked whether the source has been taken in. */
+const behindRecheckMs = 2000;
+
+export function behindSource({ behind }: Pick<Fleet, 'behind'>): Plan | undefined {
+  if (!behind) return undefined;
+  const message = 'what the source says now could not be written down yet; nothing is changed until it is';
+  return waitFor('SourceIncomplete', message, { recheckAfterMs: behindRecheckMs });
 }
 
 /** One gate for the whole account: no object has to be refused to find out. */

@@ -40,11 +40,12 @@ import { Creations } from './creations.ts';
 import { Absences } from './observe.ts';
 import { LastMutations } from './last-mutations.ts';
 import type { Money } from './money.ts';
-import { Obstacles, learnFromRefusal, outdated, unverified } from './obstacles.ts';
+import { Obstacles, behindSource, learnFromRefusal, outdated, unverified } from './obstacles.ts';
 import { Settlement } from './settlement.ts';
 import type { QueueLane } from './workqueue.ts';
 import { Transitions } from './transitions.ts';
 import { Trust } from './trust.ts';
+import { Waits } from './waits.ts';
 import { wakeAfter, type Wake } from './wake.ts';
 import type { Fleet } from './fleet.ts';
 import type { Leases } from './leases.ts';
@@ -85,6 +86,7 @@ export class Reconciler {
   readonly #settlement: Settlement;
   readonly #transitions: Transitions;
   readonly #trust: Trust;
+  readonly #waits = new Waits();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -140,7 +142,7 @@ export class Reconciler {
   /** What keeps the object from being looked at any further. */
   #blocked(record: ObjectRecord, kind: KindPass, account: ReturnType<KindPass['account']>): Plan | undefined {
     const { fleet } = this.#options;
-    if (fleet.behind === 'first') return this.#behind();
+    if (fleet.behind === 'first') return behindSource(fleet);
     const problem = fleet.snapshot.unusable.get(record.key)?.[0];
     if (problem) {
       return holdFor(
@@ -211,7 +213,7 @@ export class Reconciler {
     const { plan } = second;
     if (plan.kind !== 'act') return second;
     const obstacle =
-      this.#behind() ??
+      behindSource(this.#options.fleet) ??
       unverified(account, plan) ??
       this.#obstacles.find(kind.record(), plan.step, account) ??
       this.#exchanges.obstacle(plan, kind, account);
@@ -220,12 +222,6 @@ export class Reconciler {
     if (obstacle || preview) return undecided(obstacle ?? plan);
     const old = outdated(account, plan, this.#options.clock.monotonicMs());
     return undecided(old ?? (await this.#execute(kind, account, plan)));
-  }
-
-  #behind(): Plan | undefined {
-    if (!this.#options.fleet.behind) return undefined;
-    const message = 'what the source says now could not be written down yet; nothing is changed until it is';
-    return waitFor('SourceIncomplete', message, { recheckAfterMs: behindRecheckMs });
   }
 
   /** Activities are read only when the plan would disrupt something, and then just before it does. */
@@ -353,6 +349,7 @@ export class Reconciler {
       plan,
       lastIntent: store.lastIntent(key),
       wallMs: clock.wallMs(),
+      readSince: this.#waits.since(key, plan, clock.wallMs()),
       duplicates,
       ...kind.told(plan),
     });
@@ -383,8 +380,9 @@ export class Reconciler {
       key,
       Math.min(...reads.map((startedAtMs) => startedAtMs ?? Number.NEGATIVE_INFINITY)),
     );
-    const memories = [this.#obstacles, this.#trust, this.#exchanges, this.#creations, this.#absences];
-    for (const memory of [...memories, this.#errorReasons, this.#options.money]) memory.forget(key);
+    const memories = [this.#obstacles, this.#trust, this.#waits, this.#exchanges, this.#creations];
+    for (const memory of [...memories, this.#absences, this.#errorReasons, this.#options.money])
+      memory.forget(key);
     this.#settlement.end(key);
     this.#options.readiness.unwatch(key);
     this.#options.leases.drop(key);
@@ -393,6 +391,4 @@ export class Reconciler {
 
 /** For so long it is believed that nobody has registered an activity since they were read. */
 const activitiesFreshMs = 60_000;
-/** So often is looked whether the source has been taken in. */
-const behindRecheckMs = 2000;
 const cutReasons = new Set(['Unreadable', 'ActivitiesUnreadable', 'NotSent']);

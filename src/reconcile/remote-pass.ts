@@ -265,15 +265,16 @@ export abstract class RemotePass<Remote extends AnyRemote> {
       this.seen = { kind: 'present', value: outcome.value };
       return undefined;
     }
+    const advice = giveUpAdvice(this.record());
     if (outcome.kind === 'refused' && outcome.status === 404) {
       return waitFor(
-        'AwaitingObservation',
-        `${this.seen.value.id} was in the account a moment ago and is not found now`,
+        'ReadsDisagree',
+        `the account shows ${this.seen.value.id}, and reading it by its id: ${describeOutcome(outcome)}${advice}`,
       );
     }
     return waitFor(
       'Unreadable',
-      `reading ${this.seen.value.id} before changing it: ${describeOutcome(outcome)}`,
+      `reading ${this.seen.value.id} before changing it: ${describeOutcome(outcome)}${advice}`,
       {
         recheckAfterMs: recheckMs.progress * 2,
       },

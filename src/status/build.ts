@@ -29,6 +29,8 @@ export interface StatusInputs {
   readonly more?: ConditionInputs['more'];
   /** What carries the object's mark beside what is recorded. */
   readonly duplicates?: readonly DescribedDuplicate[];
+  /** Unix milliseconds since which it has waited for a read without a break. */
+  readonly readSince?: number | undefined;
   readonly wallMs: number;
 }
 
@@ -53,7 +55,7 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
       plan,
       health: inputs.health,
       outcomeUnknown,
-      overdue: overdue(plan, record, unknownSince, wallMs),
+      overdue: overdue(plan, record, { unknownSince, readSince: inputs.readSince }, wallMs),
       drift,
       generation: record.generation,
       previous: record.status?.conditions ?? [],

@@ -5,3 +5,4 @@ export * from './conditions.ts';
 export * from './happenings.ts';
 export * from './shared.ts';
 export * from './task.ts';
+export { readWaits } from './progress.ts';

@@ -12,6 +12,7 @@ const unobserved: Readonly<Record<string, Blindness>> = {
   AwaitingObservation: 'passing',
   ConfirmingAbsence: 'passing',
   OutcomeUnknown: 'passing',
+  ReadsDisagree: 'passing',
   StaleRead: 'passing',
   Unreadable: 'passing',
   // There is no account to look into.

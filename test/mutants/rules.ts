@@ -202,6 +202,15 @@ export const brokenRules: readonly BrokenRule[] = [
     named: 'the condition stays between two corrections',
   },
   {
+    item: 'left by reviews (2)',
+    breaks: 'a read that never comes is waited for without a word',
+    file: 'status/progress.ts',
+    line: 'if (wallMs - readSince < longestReadWaitMs) return undefined;',
+    becomes: 'return undefined;',
+    test: 'manager/lasting-waits',
+    named: 'the account shows it, and each read by its id says 404',
+  },
+  {
     item: 'C8',
     breaks: 'a key is sent to whatever address its Account says',
     file: 'plan/origin.ts',
