@@ -325,7 +325,7 @@ export class ControlApi {
         signal,
       );
     } catch (error) {
-      if (started && !signal?.aborted) throw error;
+      if (started) throw error;
       outcome = { kind: 'not-sent', reason: 'stopped while waiting for its turn' };
     }
     metrics.apiRequests.inc({ verb: call.method, endpoint: call.endpoint, outcome: outcome.kind });

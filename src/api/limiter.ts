@@ -100,21 +100,30 @@ export class Limiter {
     return this.#lanes[lane].size;
   }
 
-  /** Runs `work` when it is its turn. Rejects if aborted or closed while waiting. */
+  /**
+   * Runs `work` when it is its turn. Rejects if aborted or closed while waiting. Once it has begun, its own result is what comes back, also when it
+   * is aborted: a request that has left is not one that was never sent.
+   */
   async run<T>(lane: Lane, priority: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#shutUntilMs === Number.POSITIVE_INFINITY) throw new Error('the limiter is closed');
     const waitingSinceMs = this.#clock.monotonicMs();
+    // The queue would abandon a task that runs, too.
+    const waiting = new AbortController();
+    const giveUp = () => waiting.abort(signal?.reason);
+    if (signal?.aborted) giveUp();
+    signal?.addEventListener('abort', giveUp, { once: true });
     const result = this.#lanes[lane].add(
       () => {
+        signal?.removeEventListener('abort', giveUp);
         this.#take();
         const waitedMs = this.#clock.monotonicMs() - waitingSinceMs;
         this.#metrics.limiterWaitSeconds.observe({ lane }, waitedMs / 1000);
         return work();
       },
-      { priority, ...(signal ? { signal } : {}) },
+      { priority, ...(signal ? { signal: waiting.signal } : {}) },
     );
     this.#admit();
-    return result;
+    return result.finally(() => signal?.removeEventListener('abort', giveUp));
   }
 
   /** Lets nobody in any more: who still waits is turned away, who is inside may finish. */

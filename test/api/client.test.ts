@@ -163,6 +163,24 @@ describe('what is known after an exchange', () => {
     expect((await pending).kind).toBe('unknown');
   });
 
+  test.each([
+    ['a read', (api: ControlApi, signal: AbortSignal) => api.service(id, signal)],
+    ['whose key it is', (api: ControlApi, signal: AbortSignal) => api.me(new Sensitive('key'), signal)],
+    [
+      'a heartbeat',
+      (api: ControlApi, signal: AbortSignal) =>
+        api.recordActivity(id, { id, name: 'epoch', release: false }, idempotencyKey, signal),
+    ],
+  ] as const)('%s that is given up after it was sent is unknown', async (_name, call) => {
+    await using server = await serve(() => {});
+    await using client = clientOf(server.url);
+    const giveUp = new AbortController();
+    const outcome = call(client.api, giveUp.signal);
+    await server.received(1);
+    giveUp.abort();
+    expect((await outcome).kind).toBe('unknown');
+  });
+
   test('without an API key nothing is sent', async () => {
     await using server = await serve(reply(200, account));
     await using client = clientOf(server.url, null);

@@ -223,6 +223,23 @@ describe('the door', () => {
     expect(door.starts).toHaveLength(1);
   });
 
+  test('tells what became of a task that was given up after it had begun', async () => {
+    door = new Door(normal);
+    const giveUp = new AbortController();
+    const running = door.limiter.run(
+      'ordinary',
+      0,
+      async () => {
+        await sleep(door.clock, 100);
+        return 'sent';
+      },
+      giveUp.signal,
+    );
+    giveUp.abort();
+    await door.clock.advance(100);
+    expect(await running).toBe('sent');
+  });
+
   test('closed, turns away who waits and who comes, and lets finish who is inside', async () => {
     door = new Door({ ...normal, concurrency: 1 });
     const inside = door.send('inside', { durationMs: 100 });

@@ -149,6 +149,27 @@ test('the next process holds it, too', async () => {
   await second.manager.stop();
 });
 
+test('the next process holds it, too, when the first question had no answer before the process was stopped', async () => {
+  const first = await scriptedFleet(desiredOf(files), {
+    prepare: (api) => {
+      api.on['GET /api/me'] = () => new Promise(() => {});
+    },
+  });
+  await first.clock.advance(1000);
+  expect(first.api.news()).toEqual(['GET /api/me']);
+  await first.manager.stop();
+  delete first.api.on['GET /api/me'];
+  const { store, api, clock } = first;
+  const second = await scriptedFleet(desiredOf({ ...files, 'account.yaml': moved }), {
+    store,
+    beside: { api, clock },
+  });
+  await clock.advance(60_000);
+  expect(api.news()).toEqual([]);
+  expect(readyReason(second, 'Account/default/default')).toBe('OriginChanged');
+  await second.manager.stop();
+});
+
 test('a pin of 0.1.0, which names no origin, takes the first one that its key is used with', async () => {
   const fleet = await holding();
   await fleet.store.saveIdentityPin('default/default', { id: 'acme', emailDigest: undefined });

@@ -211,4 +211,9 @@ export const regressions: readonly Regression[] = [
     'volume-name-upper-case',
     'small',
   ),
+  inFolder(
+    'the origin of an account was forgotten with a question whose answer a stop had cut off, and its key went elsewhere',
+    1343787,
+    'small',
+  ),
 ];

@@ -121,8 +121,10 @@ export class ScriptedApi {
   readonly createTransport = (): Transport => {
     let isClosed = false;
     return {
-      exchange: async (request) =>
-        isClosed ? { kind: 'not-sent', reason: 'closed' } : this.#exchange(request),
+      exchange: async (request, signal) =>
+        isClosed
+          ? { kind: 'not-sent', reason: 'closed' }
+          : Promise.race([this.#exchange(request), givenUp(signal)]),
       close: async () => {
         isClosed = true;
       },
@@ -173,6 +175,13 @@ export class ScriptedApi {
     if (!service) return { status: 404 };
     return { status: 200, body: method === 'GET' ? { service } : service };
   }
+}
+
+/** Nobody waits for the answer any more. */
+function givenUp(signal: AbortSignal | undefined): Promise<HttpReply> {
+  return new Promise((resolve) => {
+    signal?.addEventListener('abort', () => resolve({ kind: 'unknown', reason: 'given up' }), { once: true });
+  });
 }
 
 export interface ScriptedFleet {

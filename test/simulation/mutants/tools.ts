@@ -27,6 +27,7 @@ type Exchange = (
   request: HttpRequest,
   next: () => Promise<HttpReply>,
   send: Transport['exchange'],
+  signal: AbortSignal | undefined,
 ) => Promise<HttpReply>;
 
 /** Whatever the manager sends goes through `exchange`. */
@@ -43,6 +44,7 @@ export function onTheWire(exchange: Exchange): Sabotage {
             request,
             () => real.exchange(request, signal),
             (other) => real.exchange(other, signal),
+            signal,
           ),
       };
     },

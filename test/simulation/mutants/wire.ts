@@ -113,6 +113,16 @@ export const wire: readonly Mutant[] = [
     ),
   },
   {
+    breaks: 'a request that is given up after it has left is taken for one that was never sent',
+    foundBy: ['S11'],
+    crowd: 'small',
+    seed: 1343787,
+    sabotage: onTheWire(async (_request, next, _send, signal) => {
+      const reply = await next();
+      return signal?.aborted ? { kind: 'not-sent', reason: 'given up' } : reply;
+    }),
+  },
+  {
     breaks: 'a release is followed by one more heartbeat',
     foundBy: ['S16'],
     sabotage: onTheWire(async (request, next, send) => {
