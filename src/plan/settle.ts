@@ -11,6 +11,8 @@
  * | moved    | the revision or the state has moved   | neither has                     | no revision is shown, and the state is the same |
  * | gone     | gone, or deleting                     | there, and not deleting         | no state is shown                   |
  *
+ * What one look does not show is not gone: nothing is told by an absence that is not confirmed, but for what carries a mark.
+ *
  * "Did not happen" is never taken as a licence for a second effect: the same request goes out again with the
  * same idempotency key. What can't be told waits for a person's word (`fleetkeeper resolve`).
  *
@@ -79,7 +81,9 @@ export function settle(
     if (observation.kind === 'present') return 'applied';
     return marksHidden ? 'undecided' : 'not-applied';
   }
-  if (observation.kind === 'absent') return verdict(evidence.by === 'gone');
+  if (observation.kind === 'absent') {
+    return observation.confirmed ? verdict(evidence.by === 'gone') : undefined;
+  }
   const { value } = observation;
   const state = value.state ?? value.status;
   switch (evidence.by) {

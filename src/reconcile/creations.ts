@@ -25,6 +25,8 @@
  * | what was seen and is older than the patience    | the settle window                                    |
  * | what was seen and is younger                    | when it is as old as that: replicas may lag behind   |
  * | what was answered and never seen                | `visibilitySeconds` from the answer                  |
+ * | what was deleted, and its deletion was answered | at once                                              |
+ * | what was deleted, without an answer             | as if it had not been                                |
  * | a creation without an answer: to send it again  | the patience                                         |
  * | a creation without an answer: to use another key | `visibilitySeconds` from when its outcome became unknown, the latest time |
  *
@@ -79,6 +81,8 @@ interface Before {
 export interface AbsenceRule {
   readonly notBeforeMs: number;
   readonly message: string;
+  /** Its deletion was accepted: one look is enough. */
+  readonly isDeleted?: true;
 }
 
 const windowsOfPatience = 12;
@@ -168,7 +172,6 @@ export class Creations {
     const observation = kind.observation();
     const record = kind.record();
     const { key, creationInDoubt: doubt } = record;
-    this.#sawFirst(record, observation);
     const answered = this.#answered.get(key);
     if (
       observation.kind === 'present' &&
@@ -193,15 +196,19 @@ export class Creations {
     if (isSeen || isOver || isResolved) await this.#close(record, {});
   }
 
-  /** What is found by its mark after a creation without an answer is as young as one with an answer. */
-  #sawFirst(record: ObjectRecord, observation: ReturnType<KindPass['observation']>): void {
+  /**
+   * The object has been looked at. What is found by its mark after a creation without an answer is as young as one with an answer, also
+   * while that creation is not settled: asked after every look, before the look is remembered.
+   */
+  sawFirst(kind: KindPass): void {
     const { clock, store } = this.#options;
+    const observation = kind.observation();
+    const { key, seen } = kind.record();
     if (observation.kind !== 'present') return;
     const { id } = observation.value;
-    if (this.#answered.get(record.key)?.id === id) return;
-    const isOfCreation = isCreation(store.lastIntent(record.key)?.action ?? '');
-    if (isOfCreation && record.seen?.id !== id)
-      this.#answered.set(record.key, { id, atMs: clock.monotonicMs() });
+    if (this.#answered.get(key)?.id === id) return;
+    const isOfCreation = isCreation(store.lastIntent(key)?.action ?? '');
+    if (isOfCreation && seen?.id !== id) this.#answered.set(key, { id, atMs: clock.monotonicMs() });
   }
 
   async #close(record: ObjectRecord, more: Partial<ObjectRecord>): Promise<void> {
@@ -299,7 +306,9 @@ export class Creations {
     const { clock, store, mode, settleMs } = this.#options;
     const { key, externalId = '', seen, deletedByUs } = record;
     const certain = { notBeforeMs: Number.NEGATIVE_INFINITY, message: '' };
-    if (deletedByUs) return certain;
+    // A deletion without an answer proves nothing.
+    const isAsked = store.openIntent(key)?.action.startsWith('delete-') ?? false;
+    if (deletedByUs && !isAsked) return { ...certain, isDeleted: true };
     const isSeen = seen?.id === externalId;
     const answered = this.#answered.get(key);
     const madeAtMs = answered?.id === externalId ? answered.atMs : undefined;

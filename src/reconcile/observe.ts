@@ -4,7 +4,7 @@
  * file). Nothing is ever taken by its name.
  *
  * Only a snapshot that began after our last mutation of the object counts. A recorded id that is not in such a
- * snapshot is read by itself; it is gone when both reads say so, and, unless we deleted it ourselves, still say so a
+ * snapshot is read by itself; it is gone when both reads say so, and, unless our deletion of it was accepted, still say so a
  * settle window later: one absence proves nothing. What has no id was never made when two account reads in a row don't
  * show its mark.
  */
@@ -356,11 +356,11 @@ export class Absences {
         message: `${record.externalId} is not in the account, and could not be read by its id`,
       };
     }
-    if (record.deletedByUs) return { kind: 'absent', confirmed: true };
+    const rule = this.#creations.absenceRule(record, account);
+    if (rule.isDeleted) return { kind: 'absent', confirmed: true };
     const nowMs = this.#clock.monotonicMs();
     const sinceMs = this.#sinceMs.get(key) ?? nowMs;
     this.#sinceMs.set(key, sinceMs);
-    const rule = this.#creations.absenceRule(record, account);
     const earliestMs = Math.max(sinceMs + this.#settleMs, rule.notBeforeMs);
     const isOld = this.takesOneLook ? rule.notBeforeMs <= nowMs : snapshot.startedAtMs >= earliestMs;
     if (isOld && nowMs >= earliestMs) return { kind: 'absent', confirmed: true };

@@ -177,11 +177,13 @@ export class Reconciler {
     const notBeforeMs = this.#lastMutations.notBeforeMs(record.key);
     if (!account) return this.#decide(kind, account);
     await kind.observe(account, notBeforeMs);
+    this.#creations.sawFirst(kind);
     const distrusted = this.#trust.doubt(kind, account);
     if (distrusted) return undecided(distrusted);
     const { store } = this.#options;
     const open = store.openIntent(record.key);
     const unsettled = open && (await this.#settlement.settle(open, kind, account));
+    this.#creations.sawFirst(kind);
     if (unsettled) return undecided(unsettled);
     await this.#creations.review(kind, account);
     this.#options.money.observed(kind);

@@ -121,10 +121,10 @@ afterEach(async () => {
 
 async function fleetBefore(
   habits: Habits,
-  options: ScriptedFleetOptions & { document?: string } = {},
+  options: ScriptedFleetOptions & { document?: string; empty?: true } = {},
 ): Promise<{ fleet: ScriptedFleet; provider: Provider }> {
   let provider: Provider | undefined;
-  const fleet = await scriptedFleet(files(options.document ?? image('web:1')), {
+  const fleet = await scriptedFleet(files(options.empty ? undefined : (options.document ?? image('web:1'))), {
     settleMs: 5000,
     ...options,
     prepare: (api) => {
@@ -300,6 +300,28 @@ test('what a creation without an answer made, and flaps, is not created again', 
     lostAfterMs: (count) => (count === 0 ? 0 : undefined),
     isShown: (ageMs) => ageMs < 15_000 || ageMs > 55_000,
   });
+  await advance(fleet, provider, 10 * minuteMs);
+  expect(provider.sent).toHaveLength(1);
+});
+
+test('what a creation without an answer made, and is shown before that is settled, is not created again when it flaps', async () => {
+  const { fleet, provider } = await fleetBefore(
+    {
+      lostAfterMs: (count) => (count === 0 ? 0 : undefined),
+      isShown: (ageMs) => ageMs < 10_000 || ageMs > 55_000,
+    },
+    { empty: true },
+  );
+  // How old a thing is does not follow from when the process began.
+  await advance(fleet, provider, 2 * minuteMs);
+  const polledOften = access['account.yaml'].replace('spec:', 'spec:\n  pollSeconds: 2');
+  const declared = (document: string) =>
+    desiredOf({ ...access, 'account.yaml': polledOften, 'web.yaml': document });
+  fleet.tell(declared(image('web:1')));
+  await advance(fleet, provider, 3000);
+  fleet.tell(declared(image('web:1').replace('{name: web}', '{name: web, labels: {tier: front}}')));
+  await advance(fleet, provider, 5000);
+  expect(fleet.store.lastIntent(web)).toMatchObject({ action: 'create-service', outcome: 'applied' });
   await advance(fleet, provider, 10 * minuteMs);
   expect(provider.sent).toHaveLength(1);
 });

@@ -102,6 +102,14 @@ test('what was not looked at settles nothing', () => {
   for (const action of actions) expect(settle(anIntent(action), pending, [], false)).toBeUndefined();
 });
 
+test('an absence that is not confirmed settles nothing, but for what carries a mark', () => {
+  const unconfirmed: Seen = { kind: 'absent', confirmed: false };
+  for (const action of actions) {
+    const byMark = evidenceOf[action].by === 'mark';
+    expect(settle(anIntent(action), unconfirmed, [], false)).toBe(byMark ? 'not-applied' : undefined);
+  }
+});
+
 const hides = (path: string): Difference => ({ ...differs(path)[0], hidden: true }) as Difference;
 const moved = present({ state: 'running', revision: 6 });
 const bare = present({ state: 'running' });

@@ -188,7 +188,11 @@ describe('absence', () => {
 
   function start(windowMs = settleMs, youngUntilMs = Number.NEGATIVE_INFINITY) {
     const clock = new ManualClock(0);
-    const absenceRule = () => ({ notBeforeMs: youngUntilMs, message: 'young' });
+    const absenceRule = ({ deletedByUs }: ObjectRecord) => ({
+      notBeforeMs: youngUntilMs,
+      message: 'young',
+      ...(deletedByUs ? { isDeleted: true as const } : {}),
+    });
     const absences = new Absences(clock, windowMs, { absenceRule });
     const confirm = (read: Outcome<wire.Service> = missing, startedAtMs = clock.monotonicMs(), of = record) =>
       absences.confirm(of, {} as AccountHandle, snapshotAt(startedAtMs), read);

@@ -216,4 +216,33 @@ export const regressions: readonly Regression[] = [
     1343787,
     'small',
   ),
+  inFolder('a volume was forgotten whose deletion was lost, when one look did not show it', 1340449, 'small'),
+  inDialect(
+    'what a creation without an answer had made, and a read had shown before that was settled, was created again when it flapped',
+    1342301,
+    'folder',
+    'environment-map',
+    'small',
+  ),
+  inDialect(
+    'a service was created again when it flapped, since a read had shown it before its creation was settled',
+    1343556,
+    'folder',
+    'volume-user-empty',
+    'small',
+  ),
+  inDialect(
+    'a volume was created again when it flapped, since a read had shown it before its creation was settled',
+    1342101,
+    'folder',
+    'activity-id-key',
+    'small',
+  ),
+  inDialect(
+    'a volume was forgotten when it flapped, since a read had shown it before its creation was settled',
+    1342031,
+    'folder',
+    'environment-objects',
+    'small',
+  ),
 ];

@@ -31,6 +31,30 @@ export const creations: readonly Mutant[] = [
       })),
   },
   {
+    breaks: 'what a creation without an answer made is taken for as old as the process',
+    foundBy: ['S1', 'S13'],
+    crowd: 'small',
+    seed: 1_342_301,
+    patch: () => replaced(Creations.prototype, 'sawFirst', () => () => {}),
+  },
+  {
+    breaks: 'what a deletion without an answer was for is gone when one look does not show it',
+    foundBy: ['S13'],
+    crowd: 'small',
+    seed: 1_340_449,
+    patch: () =>
+      replaced(
+        Creations.prototype,
+        'absenceRule',
+        (absenceRule) =>
+          function atOnce(this: Creations, record, account) {
+            return record.deletedByUs
+              ? { notBeforeMs: Number.NEGATIVE_INFINITY, message: '', isDeleted: true }
+              : absenceRule.call(this, record, account);
+          },
+      ),
+  },
+  {
     breaks: 'another creation is sent, or its object forgotten, while an earlier one may still take effect',
     foundBy: ['S1', 'S13'],
     crowd: 'late',
