@@ -7,7 +7,7 @@
 import type { ServiceResources } from '../api/wire.ts';
 import type { ControlPlaneConfig, GeographyConfig, RegionConfig } from './config.ts';
 import { conflict } from './errors.ts';
-import { holdsCompute, type ServiceRecord, type VolumeRecord } from './records.ts';
+import { holdsCompute, holdsTheSame, type ServiceRecord, type VolumeRecord } from './records.ts';
 import type { Store } from './store.ts';
 
 type Amount = 'cpu' | 'memoryGb' | 'storageGb';
@@ -161,6 +161,7 @@ export class Capacity {
   }
 
   #move(before: ServiceRecord | undefined, after: ServiceRecord | undefined): void {
+    if (before && after && holdsTheSame(before, after)) return;
     if (before) this.#count(before, -1);
     if (after) this.#count(after, 1);
   }

@@ -51,8 +51,7 @@ export class Collection<Item extends { id: string; accountId: string }> {
     for (const row of rows) {
       const record = JSON.parse(String(row['document'])) as Item;
       this.#keep(record.id, record.accountId, record);
-      this.#bytesOf.set(record.id, Number(row['bytes']));
-      bytes.load(record.accountId, Number(row['bytes']));
+      this.#count(record.id, record.accountId, Number(row['bytes']));
     }
   }
 
@@ -101,34 +100,31 @@ export class Collection<Item extends { id: string; accountId: string }> {
     const { id, accountId } = record;
     const document = JSON.stringify(record);
     this.#database.run(this.#insert, { id, accountId, document });
-    this.#count(id, accountId, Buffer.byteLength(document));
-    this.#change(id, accountId, record);
+    this.#change(id, accountId, record, Buffer.byteLength(document));
     return record;
   }
 
   remove(record: Item): void {
     this.#database.run(this.#delete, { id: record.id });
-    this.#count(record.id, record.accountId, 0);
-    this.#change(record.id, record.accountId, undefined);
+    this.#change(record.id, record.accountId, undefined, 0);
+  }
+
+  #change(id: string, accountId: string, after: Item | undefined, bytes: number): void {
+    const before = this.#records.get(id);
+    const bytesBefore = this.#bytesOf.get(id) ?? 0;
+    this.#keep(id, accountId, after);
+    this.#count(id, accountId, bytes);
+    this.#unit.onRollback(() => {
+      this.#keep(id, accountId, before);
+      this.#count(id, accountId, bytesBefore);
+    });
+    for (const observer of this.#observers) observer(before, after);
   }
 
   #count(id: string, accountId: string, bytes: number): void {
-    const before = this.#bytesOf.get(id) ?? 0;
-    this.#setBytes(id, bytes);
-    this.#unit.onRollback(() => this.#setBytes(id, before));
-    this.#bytes.change(accountId, bytes - before);
-  }
-
-  #setBytes(id: string, bytes: number): void {
+    this.#bytes.add(accountId, bytes - (this.#bytesOf.get(id) ?? 0));
     if (bytes === 0) this.#bytesOf.delete(id);
     else this.#bytesOf.set(id, bytes);
-  }
-
-  #change(id: string, accountId: string, after: Item | undefined): void {
-    const before = this.#records.get(id);
-    this.#keep(id, accountId, after);
-    this.#unit.onRollback(() => this.#keep(id, accountId, before));
-    for (const observer of this.#observers) observer(before, after);
   }
 
   #keep(id: string, accountId: string, record: Item | undefined): void {

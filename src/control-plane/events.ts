@@ -28,6 +28,7 @@ export class EventLog {
        VALUES ($serviceId, $n, $message, $createdAtMs)`,
       { serviceId, n, message, createdAtMs: this.#clock.wallMs() },
     );
+    if (n < leastKept) return;
     const kept = this.#keptOf(serviceId);
     if (n % Math.min(trimEvery, kept) !== 0) return;
     database.run('DELETE FROM events WHERE service_id = $serviceId AND n <= $oldest', {

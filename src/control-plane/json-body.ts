@@ -26,18 +26,30 @@ export function notUtf8(): ApiError {
 
 /** What is wrong with a parsed body. */
 export function problemWith(body: unknown): ApiError | undefined {
-  const places: (readonly [value: unknown, depth: number])[] = [[body, 0]];
-  for (const [value, depth] of places) {
-    if (typeof value === 'string' && !value.isWellFormed()) {
-      return invalidRequest('a text of the body has half a surrogate pair');
-    }
-    if (typeof value !== 'object' || value === null) continue;
-    if (depth === deepest) return invalidRequest(`the body is nested deeper than ${deepest} levels`);
-    const members = Array.isArray(value) ? value : Object.entries(value).flat();
-    if (places.length + members.length > mostValues) {
-      return invalidRequest(`the body has more than ${mostValues} values, names included`);
-    }
-    for (const member of members) places.push([member, depth + 1]);
+  return problemIn(body, 0, { values: 1 });
+}
+
+/** `count`: of the values that were met, names included. */
+function problemIn(value: unknown, depth: number, count: { values: number }): ApiError | undefined {
+  if (typeof value === 'string') return problemInText(value);
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth === deepest) return invalidRequest(`the body is nested deeper than ${deepest} levels`);
+  const names = Array.isArray(value) ? undefined : Object.keys(value);
+  count.values += names ? 2 * names.length : (value as unknown[]).length;
+  if (count.values > mostValues) {
+    return invalidRequest(`the body has more than ${mostValues} values, names included`);
+  }
+  for (const name of names ?? []) {
+    const problem = problemInText(name);
+    if (problem) return problem;
+  }
+  for (const member of names ? Object.values(value) : (value as unknown[])) {
+    const problem = problemIn(member, depth + 1, count);
+    if (problem) return problem;
   }
   return undefined;
+}
+
+function problemInText(text: string): ApiError | undefined {
+  return text.isWellFormed() ? undefined : invalidRequest('a text of the body has half a surrogate pair');
 }

@@ -7,7 +7,7 @@
  */
 import type { ServiceResources } from '../api/wire.ts';
 import { conflict } from './errors.ts';
-import { holdsCompute, type AccountRecord, type ServiceRecord } from './records.ts';
+import { holdsCompute, holdsTheSame, type AccountRecord, type ServiceRecord } from './records.ts';
 import type { Store } from './store.ts';
 
 export interface Quota {
@@ -89,6 +89,7 @@ export class Quotas {
   }
 
   #move(before: ServiceRecord | undefined, after: ServiceRecord | undefined): void {
+    if (before && after && holdsTheSame(before, after)) return;
     if (before) this.#count(before, -1);
     if (after) this.#count(after, 1);
   }

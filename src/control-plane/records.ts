@@ -124,6 +124,18 @@ export function holdsCompute(service: ServiceRecord): boolean {
   return service.state === 'provisioning' || service.state === 'running' || service.state === 'error';
 }
 
+/** Whether two versions of a service hold the same compute in the same place; false, too, where it was stated anew. */
+export function holdsTheSame(before: ServiceRecord, after: ServiceRecord): boolean {
+  if (!holdsCompute(before) && !holdsCompute(after)) return true;
+  return (
+    holdsCompute(before) === holdsCompute(after) &&
+    before.resources === after.resources &&
+    before.region === after.region &&
+    before.geography === after.geography &&
+    before.gpuModel === after.gpuModel
+  );
+}
+
 /** On its way to `paused` or `sleeping`. */
 export function isStopping(service: ServiceRecord): boolean {
   return service.operation?.kind === 'stop' || service.operation?.kind === 'sleep';

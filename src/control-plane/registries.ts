@@ -22,8 +22,8 @@ export class Registries {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #random: Random;
-  /** The services of each account and repository, by their ids. */
-  readonly #linked = new Map<string, Map<string, ServiceRecord>>();
+  /** The services of each account by their repositories, once somebody has asked for them. */
+  readonly #linked = new Map<string, Map<string, Map<string, ServiceRecord>>>();
 
   constructor(store: Store, clock: Clock, random: Random) {
     this.#store = store;
@@ -35,21 +35,31 @@ export class Registries {
       this.#link(before, after);
       store.unit.onRollback(() => this.#link(after, before));
     });
-    for (const service of store.services.all()) this.#link(undefined, service);
   }
 
   #link(before: ServiceRecord | undefined, after: ServiceRecord | undefined): void {
-    const was = before && linkKeyOf(before);
-    const is = after && (before?.image === after.image ? was : linkKeyOf(after));
+    const linked = this.#linked.get((after ?? before)?.accountId ?? '');
+    if (!linked) return;
+    const was = before && repositoryOf(before.image);
+    const is = after && (before?.image === after.image ? was : repositoryOf(after.image));
     if (before && was !== undefined && was !== is) {
-      const left = this.#linked.get(was);
+      const left = linked.get(was);
       left?.delete(before.id);
-      if (left?.size === 0) this.#linked.delete(was);
+      if (left?.size === 0) linked.delete(was);
     }
     if (!after || is === undefined) return;
-    const services = this.#linked.get(is);
+    const services = linked.get(is);
     if (services) services.set(after.id, after);
-    else this.#linked.set(is, new Map([[after.id, after]]));
+    else linked.set(is, new Map([[after.id, after]]));
+  }
+
+  /** Made from the records the first time, and kept up to date from then on: most accounts have no registry. */
+  #linkedOf(accountId: string): Map<string, Map<string, ServiceRecord>> {
+    let linked = this.#linked.get(accountId);
+    if (linked) return linked;
+    this.#linked.set(accountId, (linked = new Map()));
+    for (const service of this.#store.services.of(accountId)) this.#link(undefined, service);
+    return linked;
   }
 
   /** Oldest first. */
@@ -58,7 +68,7 @@ export class Registries {
   }
 
   linkedTo({ accountId, repository }: RegistryRecord): ServiceRecord[] {
-    return [...(this.#linked.get(linkKey(accountId, repository))?.values() ?? [])];
+    return [...(this.#linkedOf(accountId).get(repository)?.values() ?? [])];
   }
 
   create(account: AccountRecord, spec: RegistryCreate): RegistryRecord {
@@ -120,6 +130,7 @@ export class Registries {
 
   /** What a launch of `image` captures now. */
   accessTo(accountId: string, image: string): RegistryAccess | null {
+    if (this.#store.registries.count(accountId) === 0) return null;
     const repository = repositoryOf(image);
     const registry = repository === undefined ? undefined : this.#find(accountId, repository);
     return registry ? { registryId: registry.id, revision: registry.revision } : null;
@@ -187,15 +198,6 @@ export class Registries {
       { registryId, revision },
     );
   }
-}
-
-function linkKeyOf({ accountId, image }: ServiceRecord): string | undefined {
-  const repository = repositoryOf(image);
-  return repository === undefined ? undefined : linkKey(accountId, repository);
-}
-
-function linkKey(accountId: string, repository: string): string {
-  return `${accountId} ${repository}`;
 }
 
 /** The message doesn't repeat what was sent: it might be a URL with a password in it. */

@@ -107,7 +107,7 @@ export class Store {
   ) {
     this.database = openExclusively(file);
     this.unit = new UnitOfWork(this.database, loop);
-    this.bytes = new StoredBytes(this.unit);
+    this.bytes = new StoredBytes();
     try {
       this.database.migrate(migrations);
       this.accounts = new Collection('accounts', this);
@@ -165,13 +165,14 @@ export class Store {
 
   #countEnvironment(serviceId: string, accountId: string, bytes: number): void {
     const before = this.#environmentBytes.get(serviceId) ?? 0;
-    const set = (to: number) => {
-      if (to === 0) this.#environmentBytes.delete(serviceId);
-      else this.#environmentBytes.set(serviceId, to);
-    };
-    set(bytes);
-    this.unit.onRollback(() => set(before));
-    this.bytes.change(accountId, bytes - before);
+    this.#setEnvironmentBytes(serviceId, accountId, bytes);
+    this.unit.onRollback(() => this.#setEnvironmentBytes(serviceId, accountId, before));
+  }
+
+  #setEnvironmentBytes(serviceId: string, accountId: string, bytes: number): void {
+    this.bytes.add(accountId, bytes - (this.#environmentBytes.get(serviceId) ?? 0));
+    if (bytes === 0) this.#environmentBytes.delete(serviceId);
+    else this.#environmentBytes.set(serviceId, bytes);
   }
 
   #loadEnvironmentBytes(): void {
@@ -179,8 +180,7 @@ export class Store {
     for (const row of rows) {
       const service = this.services.get(String(row['service_id']));
       if (!service) continue;
-      this.#environmentBytes.set(service.id, Number(row['bytes']));
-      this.bytes.load(service.accountId, Number(row['bytes']));
+      this.#setEnvironmentBytes(service.id, service.accountId, Number(row['bytes']));
     }
   }
 

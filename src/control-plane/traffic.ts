@@ -173,16 +173,9 @@ export class Traffic {
   }
 }
 
-/** Once: the whole answer is with the system, or the connection has ended. */
+/** Once: the whole answer is with the system (`close` follows `finish`), or the connection has ended. */
 function whenGone(response: ServerResponse, run: () => void): void {
-  let isGone = false;
-  const once = () => {
-    if (isGone) return;
-    isGone = true;
-    run();
-  };
-  response.once('finish', once);
-  response.once('close', once);
+  response.once('close', run);
 }
 
 function tooMuch(what: string): ApiError {

@@ -26,7 +26,7 @@ export class Turns {
   readonly #clock: Clock;
   readonly #loop: EventLoop;
   readonly #lines = new Map<string, Line>();
-  #waiting = 0;
+  readonly #linesThatWait = new Set<Line>();
   #virtualMs = 0;
   #spentMs = 0;
   #isEndAwaited = false;
@@ -39,28 +39,28 @@ export class Turns {
   /** Runs `work` for `id`: now, when there is time left in this turn and nobody waits, or in its turn. */
   enter(id: string, work: () => void): void {
     const line = this.#lineOf(id);
-    if (this.#waiting === 0 && this.#spentMs < turnMs) return this.#work(line, work);
+    if (this.#linesThatWait.size === 0 && this.#spentMs < turnMs) return this.#work(line, work);
     line.waiting.push(work);
-    this.#waiting += 1;
+    this.#linesThatWait.add(line);
     this.#awaitEnd();
   }
 
   #endTurn(): void {
     this.#isEndAwaited = false;
     this.#spentMs = 0;
-    while (this.#waiting > 0 && this.#spentMs < turnMs) {
+    while (this.#linesThatWait.size > 0 && this.#spentMs < turnMs) {
       const line = this.#nextLine();
       const work = line?.waiting[line.next];
       if (!line || !work) break;
       line.next += 1;
-      this.#waiting -= 1;
       if (line.next === line.waiting.length) {
         line.waiting = [];
         line.next = 0;
+        this.#linesThatWait.delete(line);
       }
       this.#work(line, work);
     }
-    if (this.#waiting > 0) this.#awaitEnd();
+    if (this.#linesThatWait.size > 0) this.#awaitEnd();
     else if (this.#lines.size > mostIdleLines) this.#lines.clear();
   }
 
@@ -86,8 +86,8 @@ export class Turns {
 
   #nextLine(): Line | undefined {
     let next: Line | undefined;
-    for (const line of this.#lines.values()) {
-      if (line.waiting.length > 0 && (!next || line.virtualMs < next.virtualMs)) next = line;
+    for (const line of this.#linesThatWait) {
+      if (!next || line.virtualMs < next.virtualMs) next = line;
     }
     return next;
   }
