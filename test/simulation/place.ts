@@ -12,7 +12,8 @@ import type { Json } from './watch.ts';
 
 /** Where people put their documents, each under a name of its own. */
 export interface Shelf {
-  write(file: string, document: Json): void;
+  /** Whether it was taken: a cluster refuses what can't be changed, and keeps what there is. */
+  write(file: string, document: Json): boolean;
   remove(file: string): void;
   /** It is gone at once: nobody is waited for that wants to clean up after it. */
   discard(file: string): void;

@@ -26,9 +26,10 @@ export class SimulatedFolder implements Shelf {
   #loss: Loss = 'none';
   #shown: DesiredSnapshot = desiredOf({});
 
-  write(file: string, document: Json): void {
+  write(file: string, document: Json): true {
     this.#files.set(file, stringify(document));
     this.#cut.delete(file);
+    return true;
   }
 
   remove(file: string): void {

@@ -173,12 +173,13 @@ export class Users {
     this.#options.shelf.publish();
   }
 
+  /** What is refused stays as it was. */
   #note(key: ObjectKey, document: Document): void {
+    if (!this.#options.shelf.write(key, manifestOf(document))) return;
     this.#documents.set(key, document);
     const wanted = { key, name: document.name, spec: document.spec };
     this.wanted.set(key, wanted);
     this.#histories.set(key, [...this.history(key), wanted]);
-    this.#options.shelf.write(key, manifestOf(document));
   }
 
   #drop(key: ObjectKey): void {

@@ -11,6 +11,7 @@ import {
   type ObjectKey,
 } from '../../../src/resources/index.ts';
 import type { KubernetesObject, ResourceType, Target } from '../../../src/kubernetes/index.ts';
+import { ApiError } from '../../support/kubernetes/errors.ts';
 import type { Shelf } from '../place.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { Json } from '../watch.ts';
@@ -19,6 +20,8 @@ import { typeOf, type ApiServer, type Storing } from './api-server.ts';
 export const namespace = 'default';
 const secretType = typeOf('Secret', 'secrets');
 
+/** What our definitions do not allow. */
+const unprocessable = 422;
 /** How soon somebody sees that the old one is gone. */
 const againMs = 500;
 
@@ -34,13 +37,14 @@ export class ClusterShelf implements Shelf {
     this.#scheduler = scheduler;
   }
 
-  write(file: string, manifest: Json): void {
+  write(file: string, manifest: Json): boolean {
     const target = targetOf(manifest);
     this.#files.set(file, target);
     const present = this.#server.get(target);
     if (present?.metadata.deletionTimestamp !== undefined) this.#waiting.set(file, manifest);
-    else if (present) this.#change(target.type, present, manifest);
+    else if (present) return this.#change(target.type, present, manifest);
     else this.#server.create(target.type, bodyOf(manifest), 'somebody');
+    return true;
   }
 
   remove(file: string): void {
@@ -98,11 +102,18 @@ export class ClusterShelf implements Shelf {
     });
   }
 
-  #change(type: ResourceType, present: KubernetesObject, manifest: Json): void {
+  /** Whether the API server took it. */
+  #change(type: ResourceType, present: KubernetesObject, manifest: Json): boolean {
     const { metadata, ...body } = bodyOf(manifest);
     const { annotations, labels } = metadata;
     const own = { ...present.metadata, annotations, ...(labels ? { labels } : {}) };
-    this.#server.replace(type, { ...present, ...body, metadata: own }, 'somebody');
+    try {
+      this.#server.replace(type, { ...present, ...body, metadata: own }, 'somebody');
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.refusal.code === unprocessable) return false;
+      throw error;
+    }
   }
 }
 
