@@ -131,7 +131,7 @@ export interface TemplateMark {
   readonly keyId: string;
 }
 
-const templateMarkPattern = /(?:^|\s+)fleetkeeper: ([0-9a-f]{8})\/([0-9a-f]{32})\/([0-9a-f]{8})(?=\s|$)/g;
+const templateMarkPattern = /(?:^|\s+)fleetkeeper: ([0-9a-f]{8})\/([0-9a-f]{32})\/([0-9a-f]{8})(?=\s|$)/gi;
 
 /** The line in a description, with the break before it at most `templateMarkLength` characters. */
 export function templateMark(owner: Owner, uid: string): string {
@@ -142,7 +142,7 @@ export function templateMark(owner: Owner, uid: string): string {
 export function readTemplateMark(description: string | null | undefined): TemplateMark | undefined {
   const match = lastMatch(description ?? '', templateMarkPattern);
   if (!match) return undefined;
-  const [owner = '', uid = '', keyId = ''] = match.slice(1);
+  const [owner = '', uid = '', keyId = ''] = match.slice(1).map((part) => part.toLowerCase());
   return { ownerId: owner, uid, keyId };
 }
 

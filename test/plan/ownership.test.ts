@@ -138,6 +138,16 @@ describe('the mark of a volume', () => {
   });
 });
 
+test('a template is known by its mark in whatever case the API shows its description', () => {
+  const described = describedWithMark('For training', templateMark(anOwner(), volumeUid)).toUpperCase();
+  expect(readTemplateMark(described)).toEqual({
+    ownerId: anOwner().id,
+    uid: compactUid(volumeUid),
+    keyId: anOwner().digestKey.id,
+  });
+  expect(withoutTemplateMark(described)).toBe('FOR TRAINING');
+});
+
 test('an author who writes the mark of another object into a description has a template of his own all the same', () => {
   const [own, others] = [templateMark(anOwner(), volumeUid), templateMark(anOwner(), serviceUid)];
   const text = `mine\n${others}`;
