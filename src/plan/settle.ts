@@ -55,7 +55,8 @@ export const evidenceOf: Readonly<Record<ActionName, Evidence>> = {
   },
   'delete-template': { by: 'gone', stateless: true },
   'create-registry': { by: 'mark' },
-  'rotate-registry': { by: 'moved' },
+  // Nobody can see whose rotation moved the revision.
+  'rotate-registry': { by: 'fields', paths: /^credentials$/, isRevised: true },
   'delete-registry': { by: 'gone', stateless: true },
 };
 

@@ -22,6 +22,7 @@ const absent: Seen = { kind: 'absent', confirmed: true };
 const pending: Seen = { kind: 'pending', message: 'not looked at yet' };
 const conflict: Seen = { kind: 'conflict', reason: 'MarkedTwice', message: 'two of them' };
 const differs = (path: string): Difference[] => [{ path, desired: 1, observed: 2, drift: false }];
+const hidden = (path: string): Difference => ({ ...differs(path)[0], hidden: true }) as Difference;
 
 function anIntent(action: ActionName): Intent {
   return {
@@ -86,8 +87,8 @@ const table: readonly (readonly [ActionName, string, Seen, Difference[], 'applie
   ['delete-template', 'it is there', template, [], 'not-applied'],
   ['create-registry', 'there is one for the repository', template, [], 'applied'],
   ['create-registry', 'there is none', absent, [], 'not-applied'],
-  ['rotate-registry', 'its revision has moved', template, [], 'applied'],
-  ['rotate-registry', 'it has not', present({ revision: 5 }), [], 'not-applied'],
+  ['rotate-registry', 'what was remembered is wanted again', template, [], 'applied'],
+  ['rotate-registry', 'it has not', present({ revision: 5 }), [hidden('credentials')], 'not-applied'],
   ['delete-registry', 'it is gone', absent, [], 'applied'],
   ['delete-registry', 'it is there', template, [], 'not-applied'],
 ];
@@ -110,7 +111,6 @@ test('an absence that is not confirmed settles nothing, but for what carries a m
   }
 });
 
-const hides = (path: string): Difference => ({ ...differs(path)[0], hidden: true }) as Difference;
 const moved = present({ state: 'running', revision: 6 });
 const bare = present({ state: 'running' });
 
@@ -118,8 +118,8 @@ const untold: readonly (readonly [ActionName, string, Seen, Difference[], boolea
   ['create-service', 'two things carry our mark', conflict, [], false],
   ['create-service', 'there is something that hides its marks', absent, [], true],
   ['create-volume', 'there is something that hides its marks', absent, [], true],
-  ['patch-service', 'the image and the revision are hidden', bare, [hides('image')], false],
-  ['resize-service', 'resources are hidden and the revision moved', moved, [hides('resources')], false],
+  ['patch-service', 'the image and the revision are hidden', bare, [hidden('image')], false],
+  ['resize-service', 'resources are hidden and the revision moved', moved, [hidden('resources')], false],
   ['start-service', 'no state is shown', present({ revision: 6 }), [], false],
   ['stop-service', 'no state is shown', present({ revision: 6 }), [], false],
   ['restart-service', 'no revision is shown, and the state is the same', bare, [], false],
@@ -138,27 +138,28 @@ const outdated: readonly (readonly [ActionName, string, Seen])[] = [
   ['patch-service', 'image', moved],
   ['update-volume', 'sizeGb', present({ status: 'ready', revision: 6 })],
   ['replace-template', 'image', template],
+  ['rotate-registry', 'credentials', template],
 ];
 
 // COVERAGE 43
 test.each(outdated)(
   '%s, and %s is hidden and the revision moved: it was made or never will be',
   (action, path, observation) => {
-    expect(settle(anIntent(action), observation, [hides(path)], false)).toBe('outdated');
+    expect(settle(anIntent(action), observation, [hidden(path)], false)).toBe('outdated');
   },
 );
 
 test('a revision below the one that was sent says nothing', () => {
   const before = present({ state: 'running', revision: 4 });
-  expect(settle(anIntent('patch-service'), before, [hides('image')], false)).toBe('undecided');
+  expect(settle(anIntent('patch-service'), before, [hidden('image')], false)).toBe('undecided');
 });
 
 test('a hidden field was not changed when the revision is the one before', () => {
-  expect(settle(anIntent('patch-service'), running, [hides('image')], false)).toBe('not-applied');
+  expect(settle(anIntent('patch-service'), running, [hidden('image')], false)).toBe('not-applied');
 });
 
 test('a visible field that differs tells more than a hidden one', () => {
-  const left = [hides('image'), ...differs('command')];
+  const left = [hidden('image'), ...differs('command')];
   expect(settle(anIntent('patch-service'), moved, left, false)).toBe('not-applied');
 });
 
