@@ -13,7 +13,8 @@
  * hour, BigInt inside.
  */
 import type { DeclaredPrice } from '../resources/index.ts';
-import type { Demand, ObservedPrice, PriceBasis, Shape } from '../state/index.ts';
+import type { Asked, Demand, ObservedPrice, PriceBasis, Shape } from '../state/index.ts';
+import { clampedMicros } from './money.ts';
 
 export type { Demand, ObservedPrice } from '../state/index.ts';
 
@@ -183,13 +184,23 @@ export interface Cost {
   readonly basis: PriceBasis;
   /** Demands whose price is unknown, and may yet be shown. */
   readonly unknown: readonly string[];
+  /** Undefined: nothing but what shows its price. */
+  readonly asked?: Asked | undefined;
+}
+
+/** What was asked for costs so much more in an hour, by a book of later. */
+export function askedMicros({ region, geography, demands, beforeMicros }: Asked, book: PriceBook): bigint {
+  const place = { region, geography };
+  return increaseMicros(costOf({ place, before: { shown: BigInt(beforeMicros) }, after: { demands } }, book));
 }
 
 export function costOf({ place, before, after }: Pricing, book: PriceBook): Cost {
   const [then, now] = [priceCharge(after, place, book), priceCharge(before, place, book)];
   // What it costs today says nothing of a price that nobody knows.
   const basis = weakest([then.basis, now.basis]);
-  return { beforeMicros: now.micros, afterMicros: then.micros, basis, unknown: then.unknown };
+  const cost = { beforeMicros: now.micros, afterMicros: then.micros, basis, unknown: then.unknown };
+  if ('shown' in after) return cost;
+  return { ...cost, asked: { ...place, demands: after.demands, beforeMicros: clampedMicros(now.micros) } };
 }
 
 /** What a step adds to the cost of an hour; 0 where that is unknown. */

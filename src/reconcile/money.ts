@@ -2,6 +2,7 @@
 import type { Clock } from '../base/index.ts';
 import type { SnapshotChange } from '../observed/index.ts';
 import {
+  askedMicros,
   costOf,
   demandText,
   increaseGate,
@@ -47,6 +48,8 @@ export class Money {
   readonly #waiting = new Map<string, Set<ObjectKey>>();
   /** Demands by account of which it was told that nothing shows their price. */
   readonly #unpriced = new Set<string>();
+  /** Of the prices with which the reservations of an account have been priced last, by the account that knew them, and theirs. */
+  readonly #editions = new Map<string, readonly unknown[]>();
   /** What was left to spend after the read before. */
   readonly #left = new Map<string, bigint>();
 
@@ -66,6 +69,7 @@ export class Money {
     if (!isIncrease(cost)) return undefined;
     this.#balances.saw(handle);
     const names = [name, ...this.#sharing(name)];
+    this.#reprice(handle);
     const awaited = cost.unknown.find((demand) =>
       names.some((each) => this.reservations.asks(each, demand, key)),
     );
@@ -87,17 +91,19 @@ export class Money {
    * `others`: what the creations of the others cost.
    */
   exchangeGate(
-    { name, spec, informer }: AccountHandle,
+    handle: AccountHandle,
     key: ObjectKey,
     own: Cost,
     others: ReadonlyMap<ObjectKey, Cost>,
   ): Gate | undefined {
     const { reservations } = this;
+    const { name, spec, informer } = handle;
     if (informer.balanceMicros === undefined || reservations.hasRoom(key)) return undefined;
     const unreserved = [...others].filter(([other]) => !reservations.hasRoom(other)).map(([, cost]) => cost);
     const micros = [own, ...unreserved].reduce((sum, cost) => sum + increaseMicros(cost), 0n);
     const { balanceMicros } = informer;
     const { minimumBalanceMicros } = spec;
+    this.#reprice(handle);
     const openMicros = this.#openMicros(name, key);
     const increase = { micros, openMicros, awaited: undefined };
     return increaseGate(name, { balanceMicros, minimumBalanceMicros }, increase);
@@ -112,6 +118,19 @@ export class Money {
   /** Other Accounts that have something open, and draw on the same balance. */
   #sharing(name: string): string[] {
     return this.#balances.others(name, this.reservations.accounts());
+  }
+
+  /** What is open counts with the highest of what is known now; of all that draw on the balance. */
+  #reprice(handle: AccountHandle): void {
+    const { books, reservations } = this;
+    const edition = books.edition(handle);
+    for (const name of [handle.name, ...this.#sharing(handle.name)]) {
+      const known = this.#editions.get(`${handle.name} ${name}`);
+      if (known && edition.every((each, index) => each === known[index])) continue;
+      this.#editions.set(`${handle.name} ${name}`, edition);
+      const book = books.book(handle);
+      reservations.reprice(name, (asked) => askedMicros(asked, book));
+    }
   }
 
   #openMicros(name: string, except?: ObjectKey): bigint {
@@ -186,6 +205,7 @@ export class Money {
     const { name } = handle;
     this.#balances.saw(handle);
     const moved = this.books.observe(handle, change);
+    this.#reprice(handle);
     const ended = this.reservations.observe(name, change.snapshot, this.#options.clock.monotonicMs());
     const balance = change.snapshot.balanceMicros ?? 0;
     const left = BigInt(Math.floor(balance)) - this.#openMicros(name);

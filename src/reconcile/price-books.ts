@@ -70,6 +70,11 @@ export class PriceBooks {
     return { observed, declared: spec.prices ?? [], catalog: book.catalog };
   }
 
+  /** Others than before when something may cost another amount. */
+  edition({ name, spec, catalog }: AccountHandle): readonly unknown[] {
+    return [this.#bookOf(name).observed, spec.prices, catalog.current];
+  }
+
   /** Newest first. */
   prices(account: string): readonly ObservedPrice[] {
     return newest(this.#bookOf(account).observed);

@@ -12,13 +12,22 @@
  * All objects of an account share the sum: two workers can't pass the same gap. So do all Accounts that draw on one balance (shared-balances.ts). A process that starts has what the newest intents of the
  * objects say: those that are open, and those that were applied, of which its first read tells whether they show.
  *
+ * A price may become known, or rise, while nothing shows what was asked for: then that counts, never less than before.
+ *
  * Whatever goes wrong at the provider (it never shows what it made, or never a price), an answered request is given up after `patienceMs`.
  */
 import type { wire } from '../api/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import { clampedMicros, increaseMicros, priceOf, type Cost } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
-import type { Intent, IntentEstimate, ObjectRecord, StateStore } from '../state/index.ts';
+import {
+  readAsked,
+  type Asked,
+  type Intent,
+  type IntentEstimate,
+  type ObjectRecord,
+  type StateStore,
+} from '../state/index.ts';
 
 export interface Reservation {
   readonly key: ObjectKey;
@@ -31,6 +40,8 @@ export interface Reservation {
   readonly heardAtMs: number | undefined;
   /** Of the object's request before, which was answered and not shown yet; its amount is in `micros`. */
   readonly before: Reservation | undefined;
+  /** What `micros` without those of `before` is the price of. */
+  readonly asked: Asked | undefined;
   /** Room that others of an exchange count on (exchanges.ts): it stays when the deletion does not come to be. */
   readonly isPromised?: boolean;
 }
@@ -74,23 +85,29 @@ export class Reservations {
     // Room that was made for a creation is taken by it; what is not shown yet is paid as well.
     const before = known?.of === 'creation-to-follow' || known?.heardAtMs === undefined ? undefined : known;
     const micros = (before?.micros ?? 0n) + increaseMicros(cost);
-    const { basis, unknown } = cost;
+    const { basis, unknown, asked } = cost;
     const isPromised = of !== undefined && known?.isPromised === true;
-    this.#put({ key, account, micros, basis, unknown, of, heardAtMs: undefined, before, isPromised });
-    return { estimateMicros: clampedMicros(micros), basis, unknown, ...(of ? { of } : {}) };
+    this.#put({ key, account, micros, basis, unknown, of, heardAtMs: undefined, before, asked, isPromised });
+    return {
+      estimateMicros: clampedMicros(micros),
+      basis,
+      unknown,
+      ...(of ? { of } : {}),
+      ...unpriced(cost),
+    };
   }
 
   /** Room for a creation that follows a deletion which is still to be asked for; nothing where the object has a reservation. */
   promise(key: ObjectKey, account: string, cost: Cost): void {
     if (this.#of(key)) return;
-    const { basis, unknown } = cost;
+    const { basis, unknown, asked } = cost;
     const room = {
       of: 'creation-to-follow',
       heardAtMs: undefined,
       before: undefined,
       isPromised: true,
     } as const;
-    this.#put({ key, account, micros: increaseMicros(cost), basis, unknown, ...room });
+    this.#put({ key, account, micros: increaseMicros(cost), basis, unknown, asked, ...room });
   }
 
   hasRoom(key: ObjectKey): boolean {
@@ -102,7 +119,16 @@ export class Reservations {
     const before = this.#of(key);
     if (!before || before.of === 'creation-to-follow') return undefined;
     const { micros, basis, unknown } = before;
-    return { estimateMicros: clampedMicros(micros), basis, unknown, of: 'earlier' };
+    return { estimateMicros: clampedMicros(micros), basis, unknown, of: 'earlier', ...unpriced(before) };
+  }
+
+  /** By newer prices; `newMicros`: what it costs more in an hour. */
+  reprice(account: string, newMicros: (asked: Asked) => bigint): void {
+    this.#rebuild();
+    for (const reservation of Array.from((this.#open.get(account) ?? none).values())) {
+      const now = repriced(reservation, newMicros);
+      if (now.micros !== reservation.micros) this.#put(now);
+    }
   }
 
   /** It has happened; from then on a snapshot may show it. */
@@ -231,6 +257,20 @@ export class Reservations {
   }
 }
 
+/** Never less than before. */
+function repriced(reservation: Reservation, newMicros: (asked: Asked) => bigint): Reservation {
+  const { asked, micros } = reservation;
+  const before = reservation.before && repriced(reservation.before, newMicros);
+  const own = micros - (reservation.before?.micros ?? 0n);
+  const now = asked ? newMicros(asked) : 0n;
+  return { ...reservation, before, micros: (before?.micros ?? 0n) + (now > own ? now : own) };
+}
+
+/** Only what nobody could price is written down to be priced again. */
+function unpriced({ basis, asked }: Pick<Cost, 'basis' | 'asked'>): Pick<IntentEstimate, 'asked'> {
+  return basis === 'unknown' && asked ? { asked } : {};
+}
+
 /** What an intent of an earlier process reserves. */
 function reservationOf(
   record: ObjectRecord,
@@ -247,7 +287,8 @@ function reservationOf(
   const micros = Number.isSafeInteger(estimateMicros) && estimateMicros > 0 ? BigInt(estimateMicros) : 0n;
   const heardAtMs = isOpen && of !== 'earlier' ? undefined : startedAtMs;
   const demands = Array.isArray(unknown) ? unknown : [];
-  return { key, account, micros, basis, unknown: demands, of, heardAtMs, before: undefined };
+  const asked = readAsked(estimate.asked);
+  return { key, account, micros, basis, unknown: demands, of, heardAtMs, before: undefined, asked };
 }
 
 /** From before what we know to have happened to it. */

@@ -23,6 +23,32 @@ export interface ObservedPrice {
   readonly at: number;
 }
 
+/** What is asked for at a price that may become known, or change, before it is answered. */
+export interface Asked {
+  readonly region: string;
+  /** Undefined, or `auto`: any. */
+  readonly geography?: string | undefined;
+  readonly demands: readonly Demand[];
+  /** Micro-USD an hour before it. */
+  readonly beforeMicros: number;
+}
+
+/** What was written down, which others may have edited; undefined: nothing that can be priced. */
+export function readAsked(stored: unknown): Asked | undefined {
+  if (typeof stored !== 'object' || stored === null) return undefined;
+  const { region, geography, demands, beforeMicros } = stored as Partial<Record<keyof Asked, unknown>>;
+  if (typeof region !== 'string' || !isAmount(beforeMicros) || !Array.isArray(demands)) return undefined;
+  const isPlace = geography === undefined || geography === null || typeof geography === 'string';
+  if (!isPlace || !Number.isSafeInteger(beforeMicros) || !demands.every(isDemand)) return undefined;
+  return { region, geography: geography ?? undefined, demands, beforeMicros };
+}
+
+function isDemand(value: unknown): value is Demand {
+  const { compute, storageGb } = (value ?? {}) as { compute?: Partial<Shape>; storageGb?: unknown };
+  if (compute === undefined) return isAmount(storageGb);
+  return isAmount(compute?.gpuCount) && isAmount(compute.cpu) && isAmount(compute.memoryGb);
+}
+
 /** What a request adds to the cost of an hour (S15). */
 export interface IntentEstimate {
   /** 0 where that is unknown. */
@@ -32,6 +58,8 @@ export interface IntentEstimate {
   readonly unknown: readonly string[];
   /** `creation-to-follow`: of a deletion that makes room for it. `earlier`: of a request before, that was answered and not shown yet. */
   readonly of?: 'creation-to-follow' | 'earlier';
+  /** Where the basis is `unknown`: what to price again; absent in an intent of an earlier version. */
+  readonly asked?: Asked;
 }
 
 /** One price in the status of an Account. */

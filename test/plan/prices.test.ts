@@ -153,6 +153,7 @@ describe('what a step costs', () => {
       afterMicros: 1_092_000n,
       basis: 'declared',
       unknown: [],
+      asked: { ...europe, demands: [gpu], beforeMicros: 1_000_000 },
     });
     expect(increaseMicros(cost)).toBe(92_000n);
   });
