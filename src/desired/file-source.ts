@@ -61,6 +61,13 @@ class FileSource implements DesiredSource {
     return snapshot;
   }
 
+  /** A reading that is under way may have begun before: then one more follows it. */
+  async readNow(): Promise<DesiredSnapshot | undefined> {
+    this.#readNow();
+    await this.#reading;
+    return this.#isWatching() ? this.#snapshot : undefined;
+  }
+
   async stop(): Promise<void> {
     this.#state = 'stopped';
     this.#soon?.cancel();
@@ -133,7 +140,9 @@ class FileSource implements DesiredSource {
       const { snapshot, unsettled } = await this.#reader.read(sequence, this.#clock.monotonicMs(), touched);
       if (!this.#isWatching()) return;
       if (unsettled) this.#readSoon(settleMs);
-      if (!this.#snapshot || !sameContent(this.#snapshot, snapshot)) {
+      if (this.#snapshot && sameContent(this.#snapshot, snapshot)) {
+        this.#snapshot = { ...this.#snapshot, readAtMs: snapshot.readAtMs };
+      } else {
         this.#snapshot = snapshot;
         this.#onChange(snapshot);
       }

@@ -77,7 +77,7 @@ export class FolderReader {
       problems: listing.unlisted.map((part) => this.#unlistedProblem(part)),
       complete: listing.unlisted.length === 0,
     });
-    return { snapshot, unsettled };
+    return { snapshot: { ...snapshot, readAtMs: nowMs }, unsettled };
   }
 
   /** Opens what is new or changed. True when a listed file was not there any more; `last` makes it a problem. */

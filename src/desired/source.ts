@@ -67,6 +67,8 @@ export interface FileContent {
 export interface DesiredSnapshot {
   /** Grows by one with every snapshot of this process. */
   readonly sequence: number;
+  /** In a folder: when the reading began that shows it so, in monotonic milliseconds. What came later may not be in it. */
+  readonly readAtMs?: number | undefined;
   /** The valid documents of our kinds. */
   readonly objects: ReadonlyMap<ObjectKey, DesiredObject>;
   /** Documents whose identity could be read and nothing more: they exist, and must be left alone. */
@@ -96,5 +98,7 @@ export interface DesiredSource {
   readonly description: string;
   /** Reads once, then keeps watching; resolves with the first snapshot. */
   start(onChange: (snapshot: DesiredSnapshot) => void): Promise<DesiredSnapshot>;
+  /** In a folder: as it is shown by a reading that begins now, or later; undefined once it is stopped. */
+  readNow?(): Promise<DesiredSnapshot | undefined>;
   stop(): Promise<void>;
 }

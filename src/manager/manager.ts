@@ -221,6 +221,7 @@ export class Manager {
     return new Controller({
       ...shared,
       admission,
+      readSource: this.#options.source.readNow?.bind(this.#options.source),
       reconciler: new Reconciler({
         ...shared,
         owner,

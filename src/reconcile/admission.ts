@@ -39,6 +39,13 @@ export class Admission {
     this.#options = options;
   }
 
+  /** A snapshot that is there, and may never be admitted, since a newer one comes while it waits: what it shows was not gone all along. */
+  notice(snapshot: DesiredSnapshot): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const isShown = (key: ObjectKey) => !isLeaving(key, snapshot);
+    for (const departures of this.#departures.values()) departures.notice(snapshot, isShown, nowMs);
+  }
+
   /** What it says is in memory when it returns, and on the disk when `durable` resolves; when that rejects, it is in neither. */
   admit(snapshot: DesiredSnapshot): { readonly admitted: Admitted; readonly durable: Promise<void> } {
     const { clock } = this.#options;

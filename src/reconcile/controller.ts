@@ -2,7 +2,7 @@
  * Turns events into keys, and keys into passes. Events are: the source has changed, an account has been read (or
  * could not be), time has passed. None of them carries a decision; each only says which objects to look at.
  */
-import { backoffMs, messageOf, sameValue, type Clock, type Random, type Timer } from '../base/index.ts';
+import { backoffMs, messageOf, sameValue, type Clock, type Random } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { isKeyHold, type ReadFailure, type SnapshotChange } from '../observed/index.ts';
 import { annotations, managedKinds, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
@@ -13,6 +13,7 @@ import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Admission } from './admission.ts';
 import type { Fleet } from './fleet.ts';
 import { SpendingStops } from './funds.ts';
+import { Intake } from './intake.ts';
 import type { Money } from './money.ts';
 import { passResults, reasonOf } from './pass-labels.ts';
 import type { PassResult, Reconciler } from './reconciler.ts';
@@ -25,6 +26,8 @@ export interface ControllerOptions {
   readonly store: StateStore;
   readonly fleet: Fleet;
   readonly admission: Admission;
+  /** The source as a reading shows it that begins now, or later; undefined: nobody reads it any more. */
+  readonly readSource?: (() => Promise<DesiredSnapshot | undefined>) | undefined;
   readonly reconciler: Reconciler;
   readonly accounts: Accounts;
   readonly clock: Clock;
@@ -56,11 +59,8 @@ export class Controller {
   readonly #spendingStops = new SpendingStops();
   #dependents = new Map<ObjectKey, ObjectKey[]>();
   readonly #values: ValuesWatch;
-  #newest: DesiredSnapshot | undefined;
-  #readmission: Timer | undefined;
-  #failedAdmissions = 0;
+  readonly #intake: Intake;
   #hasAdmitted = false;
-  #admitting: Promise<void> = Promise.resolve();
   #workers: Promise<void>[] = [];
   #lostWorkers = 0;
 
@@ -68,6 +68,11 @@ export class Controller {
     this.#options = options;
     this.#values = new ValuesWatch(options.store.digestKey);
     this.#queue = new Workqueue(options.clock, options.metrics);
+    this.#intake = new Intake({
+      ...options,
+      notice: (snapshot) => options.admission.notice(snapshot),
+      admit: (snapshot) => this.#tryToAdmit(snapshot),
+    });
   }
 
   start(): void {
@@ -88,8 +93,7 @@ export class Controller {
 
   /** Lets the passes under way finish, requests included, and starts no other. */
   async stop(): Promise<void> {
-    await this.#admitting;
-    this.#readmission?.cancel();
+    await this.#intake.stop();
     await this.#queue.stop();
     await Promise.all(this.#workers);
   }
@@ -99,10 +103,9 @@ export class Controller {
     return this.#queue.idle();
   }
 
-  /** Takes in a snapshot of the source. Snapshots are taken in one after the other. */
+  /** Takes in a snapshot of the source, or a newer one that came meanwhile. */
   acceptDesired(snapshot: DesiredSnapshot): Promise<void> {
-    this.#newest = snapshot;
-    return (this.#admitting = this.#admitting.then(() => this.#tryToAdmit(snapshot)));
+    return this.#intake.accept(snapshot);
   }
 
   /** An account was read: look at what changed, at what uses it (a read before may have left it out), and at what waited for it. */
@@ -147,7 +150,7 @@ export class Controller {
   /** Everything is looked at again, also what has failed meanwhile. */
   resume(): void {
     this.#crashes.clear();
-    void this.#admitting.then(() => this.#lookAtAll(undefined));
+    void this.#intake.settled().then(() => this.#lookAtAll(undefined));
   }
 
   /** Something outside of accounts and source has changed for it. */
@@ -167,30 +170,21 @@ export class Controller {
     this.#synced.delete(handle.name);
   }
 
-  /** What can't be written down (the disk is full) changes nothing, and is tried again. */
-  async #tryToAdmit(snapshot: DesiredSnapshot): Promise<void> {
-    const { fleet, logger, random } = this.#options;
+  async #tryToAdmit(snapshot: DesiredSnapshot): Promise<number | undefined> {
+    const { fleet } = this.#options;
     try {
-      await this.#admit(snapshot);
-      this.#failedAdmissions = 0;
+      const againAfterMs = await this.#admit(snapshot);
       this.#hasAdmitted = true;
       fleet.behind = undefined;
+      return againAfterMs;
     } catch (error) {
       fleet.behind = this.#hasAdmitted ? 'newer' : 'first';
-      const delayMs = backoffMs(this.#failedAdmissions++, crashBackoff, random);
-      logger.error({ delayMs, note: messageOf(error) }, 'source could not be taken in; trying again');
-      this.#admitAgainAfter(delayMs);
+      throw error;
     }
   }
 
-  /** What the source says by then: an older word of it must not be the last one. */
-  #admitAgainAfter(delayMs: number): void {
-    this.#readmission?.cancel();
-    const again = () => this.#newest && void this.acceptDesired(this.#newest);
-    this.#readmission = this.#options.clock.after(delayMs, again);
-  }
-
-  async #admit(snapshot: DesiredSnapshot): Promise<void> {
+  /** Resolves with the milliseconds after which to admit the same snapshot again. */
+  async #admit(snapshot: DesiredSnapshot): Promise<number | undefined> {
     const { admission, fleet, metrics, logger } = this.#options;
     const before = fleet.source;
     const { admitted, durable } = admission.admit(snapshot);
@@ -215,8 +209,7 @@ export class Controller {
     }
     if (brakeMoved || this.#values.moved(snapshot)) this.#lookAtAll(undefined);
     this.#lookAtHomeless();
-    this.#readmission?.cancel();
-    if (admitted.againAfterMs !== undefined) this.#admitAgainAfter(admitted.againAfterMs);
+    return admitted.againAfterMs;
   }
 
   #edited(key: ObjectKey): void {

@@ -15,6 +15,9 @@
  *
  * A full disk, a slow copy and a power cut leave files that are empty, or end between two documents. So a file that is still
  * there proves less than one that was removed. A person who allows a mass change has said that it is meant.
+ *
+ * That time is one between two readings of the source: the first and the last one that do not show the object, with none between them that
+ * does. What a clock says alone proves nothing of a folder that nobody has read meanwhile (a process that was stopped, a file server that hangs).
  */
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { brakeWindowMs, isMassChange, massChangeLimit, type Gate } from '../plan/index.ts';
@@ -55,7 +58,9 @@ export const defaultShortenedGrace = { partlyMs: 60_000, whollyMs: 300_000 } as 
 export const oneShotGrace: Grace = { goneMs: 0, partlyMs: 0, whollyMs: Number.POSITIVE_INFINITY };
 
 interface Missing {
+  /** When the first reading began that did not show it, or not its file as it is now. */
   readonly sinceMs: number;
+  readonly file: string;
   /** What its file said then; undefined when it was not there. */
   readonly digest: string | undefined;
 }
@@ -82,6 +87,16 @@ export class Departures {
       return { gone: [], brake, lingering, againAfterMs: undefined };
     }
     return { brake: undefined, ...this.#afterGrace(missing, snapshot, nowMs, massChangeAllowed) };
+  }
+
+  /** What another snapshot shows, or the file of what it does not show says otherwise, is waited for anew. Not each one is judged. */
+  notice(snapshot: DesiredSnapshot, isShown: (key: ObjectKey) => boolean, nowMs: number): void {
+    for (const [key, { file, digest }] of this.#missing) {
+      const shown = snapshot.files?.get(file)?.digest;
+      if (isShown(key)) this.#missing.delete(key);
+      else if (digest !== shown)
+        this.#missing.set(key, { sinceMs: readAt(snapshot, nowMs), file, digest: shown });
+    }
   }
 
   #brake(
@@ -121,10 +136,10 @@ export class Departures {
     const againAfterMs = new Map<number, number>();
     for (const record of missing) {
       const { graceMs, gate } = this.#claim(record, snapshot, massChangeAllowed);
-      const leftMs = this.#since(record, snapshot, nowMs) + graceMs - nowMs;
-      if (leftMs > 0) {
+      const untilMs = this.#since(record, snapshot, nowMs) + graceMs;
+      if (untilMs > readAt(snapshot, nowMs)) {
         lingering.set(record.key, gate);
-        againAfterMs.set(graceMs, Math.max(againAfterMs.get(graceMs) ?? 0, leftMs));
+        againAfterMs.set(graceMs, Math.max(againAfterMs.get(graceMs) ?? 0, untilMs - nowMs));
         continue;
       }
       gone.push(record);
@@ -134,12 +149,13 @@ export class Departures {
   }
 
   /** Each change of its file begins the time anew: whoever writes it has not finished. */
-  #since({ key, file }: ObjectRecord, { files }: DesiredSnapshot, nowMs: number): number {
-    const digest = files?.get(file)?.digest;
+  #since({ key, file }: ObjectRecord, snapshot: DesiredSnapshot, nowMs: number): number {
+    const digest = snapshot.files?.get(file)?.digest;
     const known = this.#missing.get(key);
     if (known && known.digest === digest) return known.sinceMs;
-    this.#missing.set(key, { sinceMs: nowMs, digest });
-    return nowMs;
+    const sinceMs = readAt(snapshot, nowMs);
+    this.#missing.set(key, { sinceMs, file, digest });
+    return sinceMs;
   }
 
   #claim(
@@ -170,6 +186,11 @@ export class Departures {
       if (!stillMissing.has(key)) this.#missing.delete(key);
     }
   }
+}
+
+/** A cluster tells at any time what it has been told. */
+function readAt({ readAtMs }: DesiredSnapshot, nowMs: number): number {
+  return readAtMs ?? nowMs;
 }
 
 function leaving({ cluster }: DesiredSnapshot): Gate {

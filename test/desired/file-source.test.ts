@@ -33,6 +33,7 @@ function replace(file: string, text: string): void {
 }
 
 interface Watched {
+  readonly source: DesiredSource;
   readonly first: DesiredSnapshot;
   /** Every snapshot delivered, the first one included. */
   readonly seen: DesiredSnapshot[];
@@ -54,6 +55,7 @@ async function watchFolder(directory = folder, clock: Clock = systemClock): Prom
   });
   seen.unshift(first);
   return {
+    source,
     first,
     seen,
     until: (wanted) => {
@@ -207,6 +209,24 @@ describe('without a word from the file system', () => {
     expect(
       seen.every((snapshot) => snapshot.complete && snapshot.objects.has('ContainerService/default/a')),
     ).toBe(true);
+  });
+
+  test('it is read when somebody asks, and what it shows then is as of then', async () => {
+    write('a.yaml', service('a'));
+    const clock = new ManualClock();
+    const { first, seen, source } = await watchFolder(folder, clock);
+    await clock.advance(5000);
+    const same = await source.readNow?.();
+    expect(same).toMatchObject({ sequence: 1, readAtMs: (first.readAtMs ?? Number.NaN) + 5000 });
+    expect(same?.objects).toBe(first.objects);
+    expect(seen).toHaveLength(1);
+    write('b.yaml', service('b'));
+    // One of these may have begun before.
+    const [, second] = await Promise.all([source.readNow?.(), source.readNow?.()]);
+    expect(names(second as DesiredSnapshot)).toEqual(['a', 'b']);
+    expect(seen.at(-1)).toEqual(second);
+    await source.stop();
+    expect(await source.readNow?.()).toBeUndefined();
   });
 
   test('after stop nothing is told any more', async () => {

@@ -84,6 +84,22 @@ describe('an object that is gone from the source', () => {
     expect(marked()).toEqual([]);
   });
 
+  test('is gone by what readings show, and not by what time it is when they are taken in', async () => {
+    const shows = (names: readonly string[], readAtMs: number) =>
+      admission.admit({
+        ...desiredOf(Object.fromEntries(names.map((name) => [`${name}.yaml`, serviceDocument(name)]))),
+        readAtMs,
+      });
+    const beganMs = clock.monotonicMs();
+    await shows(['a', 'b'], beganMs).durable;
+    await shows(['a'], beganMs).durable;
+    await clock.advance(10 * graceMs);
+    await shows(['a'], beganMs + graceMs - 1).durable;
+    expect(marked()).toEqual([]);
+    await shows(['a'], beganMs + graceMs).durable;
+    expect(marked()).toEqual(['b']);
+  });
+
   test('is marked once: later looks change nothing', async () => {
     await admit(['a', 'b']);
     await admitForGood(['a']);

@@ -245,4 +245,16 @@ export const regressions: readonly Regression[] = [
     'environment-objects',
     'small',
   ),
+  inFolder(
+    'a service was taken as gone that was back in its file, since an older snapshot had waited for a process that stood still',
+    1340596,
+    'small',
+  ),
+  inDialect(
+    'a template was taken as gone that was back in its file, since an older snapshot had waited for a process that stood still',
+    1342584,
+    'folder',
+    'price-fraction',
+    'small',
+  ),
 ];

@@ -208,6 +208,8 @@ export interface ScriptedFleetOptions {
   readonly mode?: 'manage' | 'preview';
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
   readonly onAccountNews?: ManagerOptions['onAccountNews'];
+  /** Reads the source anew. */
+  readonly readNow?: () => Promise<DesiredSnapshot>;
   /** Before the manager starts. */
   readonly prepare?: (api: ScriptedApi) => void;
 }
@@ -236,6 +238,7 @@ export async function scriptedFleet(
         tell = onChange;
         return first;
       },
+      ...(given.readNow ? { readNow: given.readNow } : {}),
       stop: async () => {},
     },
     store,

@@ -1,6 +1,7 @@
 /** Managers that conclude something else than they should. */
 import { ControlApi, Limiter } from '../../../src/api/index.ts';
 import { settledStates } from '../../../src/plan/service-states.ts';
+import { Intake } from '../../../src/reconcile/intake.ts';
 import { Absences } from '../../../src/reconcile/observe.ts';
 import { Obstacles } from '../../../src/reconcile/obstacles.ts';
 import { Reconciler } from '../../../src/reconcile/reconciler.ts';
@@ -24,6 +25,21 @@ export const decisions: readonly Mutant[] = [
     breaks: 'a file that has lost what it said is believed as soon as one that was removed',
     foundBy: ['S20', 'S5'],
     sabotage: (options) => ({ ...options, grace: { goneMs: 0, partlyMs: 0, whollyMs: 0 } }),
+  },
+  {
+    breaks: 'a snapshot of the source that waited for its turn is taken in, although a newer one has come',
+    foundBy: ['S20', 'S5'],
+    crowd: 'small',
+    seed: 1340596,
+    patch: () =>
+      replaced(Intake.prototype, 'accept', (accept) => {
+        const turns = new WeakMap<Intake, Promise<void>>();
+        return function inTurn(this: Intake, snapshot) {
+          const turn = (turns.get(this) ?? Promise.resolve()).then(() => accept.call(this, snapshot));
+          turns.set(this, turn);
+          return turn;
+        };
+      }),
   },
   {
     breaks: 'the wall clock is taken for the monotonic one',
