@@ -91,7 +91,7 @@ function common() {
         outcome: z
           .string()
           .describe(
-            'pending, applied, refused, not-sent, unknown; after it was unknown not-applied, or outdated (its revision has moved).',
+            'pending, applied, refused, not-sent, unknown; after it was unknown not-applied, outdated (its revision has moved), or repeatable (the same request is sent again).',
           ),
       })
       .optional()

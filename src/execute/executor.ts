@@ -6,8 +6,9 @@
  *                                 └── crash: found pending at the next start, and then as good as unknown
  *     unknown ── evidence ──> applied | not-applied (and then, for the same request, pending again with the same key)
  *                             | outdated (and then another request, with another revision and key)
+ *                             | repeatable (and then pending again with the same key)
  *
- * One key per intent. A request that was not sent, or was shown not to have been applied, is repeated with the
+ * One key per intent. A request that was not sent, was shown not to have been applied, or is repeatable, is sent again with the
  * key and the bytes it had; a request with another body gets another key. New keys are random; those of creations of a state
  * that shares its digest key are derived (creation-keys.ts).
  */
@@ -29,6 +30,7 @@ import {
   withEngineFields,
   type Intent,
   type IntentEstimate,
+  type IntentOutcome,
   type ObjectRecord,
   type StateStore,
 } from '../state/index.ts';
@@ -89,6 +91,9 @@ const fieldsOfAction: Readonly<Record<Step['action']['do'], readonly string[] | 
   'delete-registry': [],
 };
 
+/** After these the same request has the key that it had. */
+const repeatedOutcomes: ReadonlySet<IntentOutcome> = new Set(['not-sent', 'not-applied', 'repeatable']);
+
 /** Sends `step` once. Resolves when the outcome has been made durable. */
 export async function execute(
   options: ExecutorOptions,
@@ -105,9 +110,7 @@ export async function execute(
   invariant(store.openIntent(key) === undefined, `a mutation of ${key} while another one is open`);
   const previous = store.lastIntent(key);
   const repeats =
-    previous !== undefined &&
-    (previous.outcome === 'not-sent' || previous.outcome === 'not-applied') &&
-    previous.bodyDigest === digest;
+    previous !== undefined && repeatedOutcomes.has(previous.outcome) && previous.bodyDigest === digest;
   const intent: Intent = {
     idempotencyKey: repeats ? previous.idempotencyKey : newKey(options, action, target),
     object: key,
@@ -144,7 +147,8 @@ export async function execute(
     finishedAt: clock.wallMs(),
     note: noteOf(outcome),
   };
-  const learned = recordOutcome(options, intended, step, target, outcome, intent.idempotencyKey);
+  const sent = { idempotencyKey: intent.idempotencyKey, isRepetition: repeats };
+  const learned = recordOutcome(options, intended, step, target, outcome, sent);
   countMutation(metrics, intended, intent, outcome);
   logger[outcome.kind === 'applied' ? 'info' : 'warn'](
     {
@@ -274,7 +278,7 @@ function recordOutcome(
   step: Step,
   target: Target,
   outcome: Outcome<Receipt>,
-  idempotencyKey: string,
+  { idempotencyKey, isRepetition }: { readonly idempotencyKey: string; readonly isRepetition: boolean },
 ): ObjectRecord {
   const { action } = step;
   const mark = fingerprint(action, store.digestKey);
@@ -294,6 +298,7 @@ function recordOutcome(
         message,
         meaning,
         keyDigest: target.keyDigest,
+        ...(isRepetition ? { isRepetition } : {}),
         at: clock.wallMs(),
         scarcity: nextScarcity(record, action, outcome, {
           digestKey: store.digestKey,

@@ -5,7 +5,7 @@
  * |-------------------------------------------------------|------------------------------------------------------|
  * | Validation                                            | held until it would be another request               |
  * | Forbidden, EmailUnverified                            | held; tried again after ten minutes                  |
- * | KeyConflict                                           | held: a fault of ours, or of what is between us. With a key that other processes may have derived, too: in doubt |
+ * | KeyConflict                                           | held: a fault of ours, or of what is between us. With a key that was sent before, or that other processes may have derived: another key is next, for a creation when it is clear what became of the first |
  * | CapacityUnavailable, InsufficientFunds, LimitReached  | asked for again with growing pauses, 10 s to 10 min  |
  * | CredentialRejected                                    | the whole account waits                              |
  * | RevisionConflict, StateConflict, Conflict, NotFound   | observed again, with growing pauses                  |
@@ -60,7 +60,7 @@ const classes: Readonly<Record<RefusalMeaning, RefusalClass>> = {
   Unavailable: wait('Unavailable', brief),
 };
 
-/** `isKeyDerived`: other processes may have sent the same request under the same key. */
-export function classifyRefusal({ meaning }: Pick<Refused, 'meaning'>, isKeyDerived = false): RefusalClass {
-  return classes[isKeyDerived && meaning === 'KeyConflict' ? 'Conflict' : meaning];
+/** `isKeyKnown`: the same request may have been sent under the same key before, by this process or by another one. */
+export function classifyRefusal({ meaning }: Pick<Refused, 'meaning'>, isKeyKnown = false): RefusalClass {
+  return classes[isKeyKnown && meaning === 'KeyConflict' ? 'Conflict' : meaning];
 }

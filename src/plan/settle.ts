@@ -4,7 +4,7 @@
  *
  * | evidence | happened                              | did not happen                  | can't be told                       |
  * |----------|---------------------------------------|---------------------------------|-------------------------------------|
- * | mark     | something carries our mark            | nothing does                    | there is something whose marks are hidden |
+ * | mark     | something carries our mark            | nothing does                    | there is something whose marks are hidden: for a registry see below |
  * | fields   | they are as sent                      | one differs; hidden ones: the revision is the one before | they are hidden, and the revision moved: see below |
  * | left     | it is not paused or sleeping any more | it still is                     | no state is shown                   |
  * | paused   | it is paused                          | it is in another steady state   | no state is shown                   |
@@ -19,16 +19,21 @@
  * Except for hidden fields whose revision moved, when the request carried the revision before (§4 rule 3): it is *outdated*. It has
  * taken effect already, or never will. What it sets is set whole (§2), so the change is planned again as another
  * request, with the new revision and another key: that has one end, whichever of the two it was.
+ *
+ * And except for what is *repeatable*: hidden fields of a request without a revision, and an entry for a repository, of which an account has
+ * one. The same request is sent once more, with its key: that has one end, whether it is the first or the second one that has it.
  */
 import type { Intent } from '../state/index.ts';
 import { settledStates } from './service-states.ts';
 import type { ActionName, Difference, Observation } from './types.ts';
 
 /** `undecided`: no evidence will tell. Undefined: this observation can't tell yet. */
-export type Verdict = 'applied' | 'not-applied' | 'outdated' | 'undecided' | undefined;
+export type Verdict = 'applied' | 'not-applied' | 'outdated' | 'repeatable' | 'undecided' | undefined;
 
 type Evidence =
-  | { readonly by: 'mark' | 'left' | 'paused' | 'moved' }
+  | { readonly by: 'left' | 'paused' | 'moved' }
+  /** `isSingle`: an account can have only one such thing, so a repetition makes no second one. */
+  | { readonly by: 'mark'; readonly isSingle?: true }
   /** `paths` of the differences that the action would have removed; `isRevised`: the request carries the revision that it rests on. */
   | { readonly by: 'fields'; readonly paths: RegExp; readonly isRevised: boolean }
   /** `stateless`: such a thing is there or not, and shows no deletion under way. */
@@ -54,7 +59,7 @@ export const evidenceOf: Readonly<Record<ActionName, Evidence>> = {
     isRevised: true,
   },
   'delete-template': { by: 'gone', stateless: true },
-  'create-registry': { by: 'mark' },
+  'create-registry': { by: 'mark', isSingle: true },
   // Nobody can see whose rotation moved the revision.
   'rotate-registry': { by: 'fields', paths: /^credentials$/, isRevised: true },
   'delete-registry': { by: 'gone', stateless: true },
@@ -80,7 +85,8 @@ export function settle(
   const evidence = evidenceOf[intent.action as ActionName];
   if (evidence.by === 'mark') {
     if (observation.kind === 'present') return 'applied';
-    return marksHidden ? 'undecided' : 'not-applied';
+    if (!marksHidden) return 'not-applied';
+    return evidence.isSingle ? 'repeatable' : 'undecided';
   }
   if (observation.kind === 'absent') {
     return observation.confirmed ? verdict(evidence.by === 'gone') : undefined;
@@ -118,9 +124,11 @@ function byFields(
 ): Verdict {
   if (differences.length === 0) return 'applied';
   if (differences.some(({ hidden }) => !hidden)) return 'not-applied';
-  if (revision === undefined || baseRevision === undefined) return 'undecided';
-  if (revision === baseRevision) return 'not-applied';
-  return isRevised && revision > baseRevision ? 'outdated' : 'undecided';
+  if (revision !== undefined && revision === baseRevision) return 'not-applied';
+  const isLower = revision !== undefined && baseRevision !== undefined && revision < baseRevision;
+  if (isLower) return 'undecided';
+  if (!isRevised) return 'repeatable';
+  return revision === undefined || baseRevision === undefined ? 'undecided' : 'outdated';
 }
 
 function byMove(intent: Intent, { state, revision }: Observed): Verdict {

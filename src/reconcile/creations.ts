@@ -339,7 +339,12 @@ const waitRecheckMs = 5000;
 /** A shorter wait is one for an account read (wake.ts), and while the API is away there is none. */
 const shortestWaitMs = 1001;
 
-const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set(['pending', 'not-sent', 'not-applied']);
+const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set([
+  'pending',
+  'not-sent',
+  'not-applied',
+  'repeatable',
+]);
 
 /** Without an Account: of one that says nothing. */
 function visibilityMs(account: AccountHandle | undefined): number {

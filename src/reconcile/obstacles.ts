@@ -107,7 +107,7 @@ export class Obstacles {
     if (refusal?.fingerprint === mark) {
       const verdict = classifyRefusal(
         { meaning: meaningOf(refusal, rules) },
-        hasDerivedKey(store, step.action.do),
+        refusal.isRepetition ?? hasDerivedKey(store, step.action.do),
       );
       const over =
         verdict.kind === 'wait' ||
@@ -179,7 +179,7 @@ export class Obstacles {
     const message = `${plan.step.action.do} ${describeOutcome(outcome)}`;
     const verdict =
       outcome.kind === 'refused'
-        ? classifyRefusal(outcome, hasDerivedKey(store, plan.step.action.do))
+        ? classifyRefusal(outcome, record.refusal?.isRepetition ?? hasDerivedKey(store, plan.step.action.do))
         : { kind: 'wait' as const, reason: 'NotSent', backoff: { firstMs: 500, longestMs: 60_000 } };
     if (verdict.kind === 'hold') return holdFor(verdict.reason, message, rest);
     const before = this.#met.get(key);

@@ -3,6 +3,7 @@
  *
  *     unknown ── settle window over ──> evidence ── tells ──> applied | not-applied
  *                                          ├── its revision has moved ──> outdated (plan/settle.ts); the third time in a row as below
+ *                                          ├── it may be sent again as it is ──> repeatable (plan/settle.ts); the third time in a row as below
  *                                          └── can't tell ──> a person's word ──> applied | not-applied
  *
  * Evidence goes before the word of a person. Both count only once the settle window is over: until then the request may still
@@ -44,7 +45,7 @@ export interface SettlementOptions {
 
 /** How often a person's word is asked for. */
 const wordRecheckMs = 2000;
-/** So often the same change is sent, with ever other revisions, without any answer: each time may restart a service. */
+/** So often the same change is sent without any answer: each time may restart a service. */
 const mostUnanswered = 3;
 /** In the place of a digest, of a field of which nobody knows what it is: it is none of a value. */
 const unknownDigest = 'unknown';
@@ -90,15 +91,16 @@ export class Settlement {
     if (unusable !== undefined) return waitFor('OutcomeUnknown', `${message}; ${unusable}`);
     const plan = kind.plan();
     const verdict = settle(intent, observation, plan.differences, kind.marksHidden?.() ?? false);
-    if ((verdict === 'not-applied' || verdict === 'outdated') && isPatient) {
+    const isSentAgain = verdict === 'outdated' || verdict === 'repeatable';
+    if ((verdict === 'not-applied' || isSentAgain) && isPatient) {
       return waitFor('OutcomeUnknown', `${message}; nothing shows that it was, and it may still be`);
     }
     if (verdict === 'applied' || verdict === 'not-applied') {
       await this.#close(intent, kind, verdict);
       return undefined;
     }
-    if (verdict === 'outdated') {
-      const after = this.#outdated(intent, kind.record(), plan);
+    if (isSentAgain) {
+      const after = this.#unclear(intent, kind.record(), plan);
       if (after.repeated === undefined || after.repeated.count < mostUnanswered) {
         await this.#save(intent, verdict, after);
         return undefined;
@@ -109,13 +111,14 @@ export class Settlement {
   }
 
   /** What is hidden may be as it was sent, or as it was before. */
-  #outdated(intent: Intent, record: ObjectRecord, plan: Plan): ObjectRecord {
+  #unclear(intent: Intent, record: ObjectRecord, plan: Plan): ObjectRecord {
     const { digestKey } = this.#options.store;
     const again = stepsOf(plan).find(({ action }) => action.do === intent.action);
     const mark = again && fingerprint(again.action, digestKey);
     const before = record.repeated?.fingerprint === mark ? (record.repeated?.count ?? 0) : 0;
     return {
       ...record,
+      ...(isCreation(intent.action) ? inDoubt(intent) : {}),
       applied: { ...record.applied, ...notKnown(left(intent, plan.differences)) },
       repeated: mark === undefined ? undefined : { fingerprint: mark, count: before + 1 },
     };
@@ -165,9 +168,8 @@ export class Settlement {
   ): Promise<void> {
     const record = kind.record();
     const action = intent.action as ActionName;
-    const { idempotencyKey } = intent;
     // What one read does not show is good enough to send the same request again, and for nothing else.
-    const creationInDoubt = resolved ? undefined : { idempotencyKey };
+    const doubt = resolved ? { creationInDoubt: undefined } : inDoubt(intent);
     const after =
       verdict === 'applied'
         ? {
@@ -175,13 +177,13 @@ export class Settlement {
             creationInDoubt: undefined,
             ...made(resolved?.madeId),
           }
-        : { ...withoutIntent(record, intent), ...(isCreation(action) ? { creationInDoubt } : {}) };
+        : { ...withoutIntent(record, intent), ...(isCreation(action) ? doubt : {}) };
     await this.#save(intent, verdict, after);
   }
 
   async #save(
     intent: Intent,
-    verdict: 'applied' | 'not-applied' | 'outdated',
+    verdict: 'applied' | 'not-applied' | 'outdated' | 'repeatable',
     after: ObjectRecord,
   ): Promise<void> {
     const { store, clock, logger, money } = this.#options;
@@ -189,7 +191,7 @@ export class Settlement {
     const settled = { ...intent, digests: undefined, outcome: verdict, finishedAt: clock.wallMs() };
     await store.saveIntent(settled, after);
     // What may have happened may cost.
-    money.answered(object, verdict === 'outdated' ? 'applied' : verdict);
+    money.answered(object, verdict === 'not-applied' ? verdict : 'applied');
     this.end(object);
     logger.info({ object, action, idempotencyKey, verdict }, 'unknown outcome settled');
   }
@@ -198,6 +200,10 @@ export class Settlement {
 function stepsOf(plan: Plan): readonly Step[] {
   if (plan.kind === 'act') return [plan.step, ...plan.later];
   return plan.kind === 'in-sync' ? [] : plan.steps;
+}
+
+function inDoubt({ idempotencyKey }: Intent): Pick<ObjectRecord, 'creationInDoubt'> {
+  return { creationInDoubt: { idempotencyKey } };
 }
 
 /** A field in doubt goes on to be so: it has not been edited. */

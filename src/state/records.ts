@@ -218,6 +218,8 @@ export interface Refusal {
   readonly meaning?: string | undefined;
   /** Keyed digest of the credential that it was sent with; absent in records of older versions. */
   readonly keyDigest?: string | undefined;
+  /** The same request had been sent before with the same Idempotency-Key: that the API knows the key is no fault. */
+  readonly isRepetition?: true | undefined;
   /** Unix milliseconds. */
   readonly at: number;
   readonly scarcity?: Scarcity | undefined;
@@ -237,7 +239,7 @@ export interface Scarcity {
 
 /**
  * Of what was unknown at first: `not-applied` was shown by evidence not to have happened; `outdated` may have, and can't happen any more, since its
- * revision has moved.
+ * revision has moved; `repeatable` may have, and the same request is sent again with its key.
  */
 export const intentOutcomes = [
   'pending',
@@ -247,6 +249,7 @@ export const intentOutcomes = [
   'unknown',
   'not-applied',
   'outdated',
+  'repeatable',
 ] as const;
 export type IntentOutcome = (typeof intentOutcomes)[number];
 

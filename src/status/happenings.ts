@@ -100,6 +100,14 @@ function intentNews({ lastIntent: intent, id }: PassView, sinceMs: number): Happ
           message: `${what} may have happened, and can't any more: its revision has moved`,
         },
       ];
+    case 'repeatable':
+      return [
+        {
+          type: 'Normal',
+          reason: 'Repeatable',
+          message: `${what} may have happened; the same request is sent again, with its key`,
+        },
+      ];
     case 'pending':
     case 'not-sent':
       return [];

@@ -119,7 +119,13 @@ const untold: readonly (readonly [ActionName, string, Seen, Difference[], boolea
   ['create-service', 'there is something that hides its marks', absent, [], true],
   ['create-volume', 'there is something that hides its marks', absent, [], true],
   ['patch-service', 'the image and the revision are hidden', bare, [hidden('image')], false],
-  ['resize-service', 'resources are hidden and the revision moved', moved, [hidden('resources')], false],
+  [
+    'resize-service',
+    'resources are hidden and the revision is below the one before',
+    present({ state: 'running', revision: 4 }),
+    [hidden('resources')],
+    false,
+  ],
   ['start-service', 'no state is shown', present({ revision: 6 }), [], false],
   ['stop-service', 'no state is shown', present({ revision: 6 }), [], false],
   ['restart-service', 'no revision is shown, and the state is the same', bare, [], false],
@@ -146,6 +152,20 @@ test.each(outdated)(
   '%s, and %s is hidden and the revision moved: it was made or never will be',
   (action, path, observation) => {
     expect(settle(anIntent(action), observation, [hidden(path)], false)).toBe('outdated');
+  },
+);
+
+const repeatable: readonly (readonly [ActionName, string, Seen, Difference[], boolean])[] = [
+  ['resize-service', 'resources are hidden and the revision moved', moved, [hidden('resources')], false],
+  ['resize-service', 'resources and the revision are hidden', bare, [hidden('resources')], false],
+  ['set-sleep-policy', 'it is hidden and the revision moved', moved, [hidden('sleepAfterMinutes')], false],
+  ['create-registry', 'there is something that hides its repository', absent, [], true],
+];
+
+test.each(repeatable)(
+  '%s, and %s: the same request has the same end once more',
+  (action, _seen, observation, differences, marksHidden) => {
+    expect(settle(anIntent(action), observation, differences, marksHidden)).toBe('repeatable');
   },
 );
 
