@@ -35,6 +35,7 @@ import {
   type StateStore,
 } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
+import { beforeCreation } from './before-creation.ts';
 import { confirm, fieldsSent } from './confirmation.ts';
 import { creationKey, hasDerivedKey } from './creation-keys.ts';
 import { bodyDigest, correctionMark, fingerprint, send, type Receipt } from './requests.ts';
@@ -68,6 +69,8 @@ export interface Target {
   readonly formsIn?: (answer: Receipt) => readonly string[];
   /** Of a creation: whether the account showed the thing, without our mark, before the request was first sent. */
   readonly wasThere?: (id: string) => boolean;
+  /** Of a creation: ids of what the account has, shows no mark, and is no object's. */
+  readonly unmarked?: () => readonly string[];
 }
 
 /** The fields that an action brings to the desired value, by their names in `applied`. */
@@ -244,9 +247,10 @@ function recordIntended(store: StateStore, target: Target, step: Step, intent: I
     return { ...target.record, remediation: nextRemediation(target.record, intent.createdAt) };
   }
   const isFirst = step.reason === 'Create';
-  const record = isFirst
+  const corrected = isFirst
     ? target.record
     : { ...target.record, corrections: correctionsWith(store, step, target, intent) };
+  const record = { ...corrected, beforeCreation: beforeCreation(store, target, intent) };
   if (name.startsWith('delete-')) return { ...record, deletedByUs: true };
   const pauses = name === 'stop-service' && step.reason === 'VolumeExpansion';
   return pauses ? { ...record, pausedFor: 'VolumeExpansion' } : record;
@@ -333,6 +337,7 @@ function recordOutcome(
           distrusted: undefined,
           deletedByUs: false,
           creationInDoubt: undefined,
+          beforeCreation: undefined,
           pausedFor: undefined,
         }
       : {}),

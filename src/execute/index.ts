@@ -1,3 +1,4 @@
+export { knownBefore } from './before-creation.ts';
 export { hasDerivedKey } from './creation-keys.ts';
 export * from './executor.ts';
 export * from './refusals.ts';

@@ -12,3 +12,11 @@ export function resolveAdvice(action: string, object: ObjectKey, commandFlags: s
   const applied = action.startsWith('create-') ? '--applied --id ID' : '--applied';
   return `Look at the provider, and then say: ${command(applied)}, or: ${command('--not-applied')}`;
 }
+
+const mostNamed = 5;
+
+/** Ids for a person to look at. */
+export function named(ids: readonly string[]): string {
+  const more = ids.length - mostNamed;
+  return `${ids.slice(0, mostNamed).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -31,14 +31,15 @@
  * | a creation without an answer: to use another key | `visibilitySeconds` from when its outcome became unknown, the latest time |
  *
  * What the account showed, without the object's mark, before a creation was first sent is never what it made, whatever the answer says. Of a
- * creation that an earlier process sent, that is what the account shows before it is repeated.
+ * creation that an earlier process sent, that is what the account shows before it is repeated; but for what shows no marks, of which
+ * it is written down what there was (execute/before-creation.ts).
  *
  * The patience is twelve settle windows (a minute), or what the provider was seen to need, if that is longer (pace.ts). All times are
  * of this process and monotonic: a restart begins them anew. How old the thing is a restart takes from the intent of its creation, or, when that was
  * followed by another one, from the time at which it was first seen in its present state.
  */
-import type { Clock } from '../base/index.ts';
-import { bodyDigest, type Target } from '../execute/index.ts';
+import { canonicalId, type Clock } from '../base/index.ts';
+import { bodyDigest, knownBefore, type Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import { shut, waitFor, type Act, type Action, type Plan, type Step } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
@@ -50,8 +51,9 @@ import {
   type StateStore,
 } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
-import { resolveAdvice } from './advice.ts';
+import { named, resolveAdvice } from './advice.ts';
 import type { KindPass } from './kind-pass.ts';
+import { leadsTo } from './leads-to.ts';
 import type { Money } from './money.ts';
 import { ProviderPace } from './pace.ts';
 
@@ -75,6 +77,8 @@ interface SentCreation {
 interface Before {
   readonly idempotencyKey: string;
   readonly snapshots: readonly AccountSnapshot[];
+  /** An earlier process had sent it: what was written down is older. */
+  readonly isRepetition: boolean;
 }
 
 /** From when on a read that does not show a thing says that it is gone, in monotonic milliseconds. */
@@ -95,6 +99,8 @@ export class Creations {
   readonly #unknownSinceMs = new Map<ObjectKey, number>();
   readonly #sent = new Map<ObjectKey, SentCreation>();
   readonly #before = new Map<ObjectKey, Before>();
+  /** By their idempotency keys. */
+  readonly #answeredWithOther = new Map<ObjectKey, string>();
 
   constructor(options: CreationOptions) {
     this.#options = options;
@@ -108,7 +114,13 @@ export class Creations {
   }
 
   forget(key: ObjectKey): void {
-    const memories = [this.#answered, this.#unknownSinceMs, this.#sent, this.#before];
+    const memories = [
+      this.#answered,
+      this.#unknownSinceMs,
+      this.#sent,
+      this.#before,
+      this.#answeredWithOther,
+    ];
     for (const memory of memories) memory.delete(key);
   }
 
@@ -121,21 +133,42 @@ export class Creations {
 
   /** The newest intent of the object is about to be sent. */
   leaves(kind: KindPass, { informer: { current, previous } }: AccountHandle): void {
-    const { key } = kind.record();
+    const { key, creationInDoubt } = kind.record();
     const intent = this.#options.store.lastIntent(key);
     if (!intent || !isCreation(intent.action)) return;
     const { idempotencyKey } = intent;
     if (this.#before.get(key)?.idempotencyKey === idempotencyKey) return;
     const snapshots = [current, previous].filter((snapshot) => snapshot !== undefined);
-    this.#before.set(key, { idempotencyKey, snapshots });
+    const isRepetition = creationInDoubt?.idempotencyKey === idempotencyKey;
+    this.#before.set(key, { idempotencyKey, snapshots, isRepetition });
   }
 
   /** Whether it was there, without our mark, before the creation was first sent. */
   wasThere(key: ObjectKey, kind: KindPass, id: string): boolean {
     // In a cluster the object may have gone by itself meanwhile.
-    if (!this.#options.store.record(key)) return false;
-    const { snapshots = [] } = this.#before.get(key) ?? {};
-    return snapshots.some((snapshot) => kind.showsOther?.(id, snapshot));
+    const record = this.#options.store.record(key);
+    if (!record) return false;
+    const { snapshots = [], isRepetition = false, idempotencyKey } = this.#before.get(key) ?? {};
+    const before = isRepetition ? knownBefore(record, idempotencyKey) : undefined;
+    const isIn = (ids: readonly string[] = []) => ids.includes(canonicalId(id));
+    const isLater = (snapshot: AccountSnapshot) =>
+      before !== undefined && !isIn(before.unmarked) && isIn(kind.unmarked?.(snapshot));
+    const isOther = snapshots.some((snapshot) => !isLater(snapshot) && kind.showsOther?.(id, snapshot));
+    if (isOther && idempotencyKey !== undefined) this.#answeredWithOther.set(key, idempotencyKey);
+    return isOther;
+  }
+
+  /** The creation was answered with what had been there before: to send it again would be answered in the same way. */
+  isAnsweredWithOther({ object, idempotencyKey }: Intent): boolean {
+    return this.#answeredWithOther.get(object) === idempotencyKey;
+  }
+
+  /** Ids of what an open creation, or one in doubt, may have made: they show no mark, and were not there before it. */
+  candidates(kind: KindPass): readonly string[] {
+    const record = kind.record();
+    const asked = this.#options.store.openIntent(record.key) ?? record.creationInDoubt;
+    const { unmarked = [] } = knownBefore(record, asked?.idempotencyKey) ?? {};
+    return kind.unmarked?.().filter((id) => !unmarked.includes(id)) ?? [];
   }
 
   /** The outcome of a creation has been written down. */
@@ -191,7 +224,7 @@ export class Creations {
       return;
     }
     const isSeen = observation.kind === 'present';
-    const isHidden = kind.marksHidden?.() ?? false;
+    const isHidden = this.candidates(kind).length > 0;
     const isOver = observation.kind === 'absent' && !isHidden && this.#isOver(key, account);
     if (isSeen || isOver || isResolved) await this.#close(record, {});
   }
@@ -214,7 +247,12 @@ export class Creations {
   async #close(record: ObjectRecord, more: Partial<ObjectRecord>): Promise<void> {
     this.#unknownSinceMs.delete(record.key);
     this.#sent.delete(record.key);
-    await this.#options.store.save({ ...record, ...more, creationInDoubt: undefined });
+    await this.#options.store.save({
+      ...record,
+      ...more,
+      creationInDoubt: undefined,
+      beforeCreation: undefined,
+    });
   }
 
   #isOver(key: ObjectKey, account: AccountHandle): boolean {
@@ -288,11 +326,12 @@ export class Creations {
     const { key } = kind.record();
     const leftMs = this.#doubtEndsMs(key, account) - clock.monotonicMs();
     const seconds = Math.max(0, Math.ceil(leftMs / 1000));
-    const needsPerson = leftMs <= 0 && kind.marksHidden?.() === true;
+    const candidates = this.candidates(kind);
+    const needsPerson = leftMs <= 0 && candidates.length > 0;
     const rest = mode === 'preview' ? '' : `, for up to ${seconds} s more (visibilitySeconds of the Account)`;
     const wiped = isCreationLost(kind.record()) ? 'the status of the object was wiped: ' : '';
     const cause = needsPerson
-      ? 'an earlier creation may have made one of the things in the account that do not show whose they are; nothing else is created or forgotten'
+      ? `an earlier creation may have made one of the things in the account that do not show whose they are (${named(candidates)}); nothing else is created or forgotten`
       : `an earlier creation may still take effect, and nothing else is created or forgotten until that is ruled out${rest}`;
     return waitFor('OutcomeUnknown', `${wiped}${cause}. ${resolveAdvice('create-', key, commandFlags)}`, {
       steps,
@@ -357,31 +396,4 @@ function longestMs(account: AccountHandle, settleMs: number): number {
 
 export function isCreation(action: string): boolean {
   return action.startsWith('create-');
-}
-
-/** What a patch, a resize or a rotation can change afterwards; all else has to be the same from the start. */
-const changeable: ReadonlySet<string> = new Set([
-  'image',
-  'command',
-  'httpPort',
-  'resources',
-  'sleepAfterMinutes',
-]);
-
-/** Whether what `sent` makes can be brought to what `wanted` would make without creating it anew. */
-function leadsTo(sent: Action, wanted: Action): boolean {
-  if (sent.do === 'create-service' && wanted.do === 'create-service') {
-    const [from, to] = [sent.body, wanted.body] as Readonly<Record<string, unknown>>[];
-    const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})]);
-    return [...names].every((name) =>
-      changeable.has(name)
-        ? from?.[name] === undefined || to?.[name] !== undefined
-        : JSON.stringify(from?.[name]) === JSON.stringify(to?.[name]),
-    );
-  }
-  if (sent.do === 'create-volume' && wanted.do === 'create-volume') {
-    const [from, to] = [sent.body, wanted.body];
-    return from.region === to.region && from.geography === to.geography && from.sizeGb <= to.sizeGb;
-  }
-  return sent.do === wanted.do;
 }

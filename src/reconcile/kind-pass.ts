@@ -59,8 +59,8 @@ export interface KindPass {
   mayRemediate?(): boolean;
   /** Values that must not be repeated, whoever says them. */
   secrets?(): readonly string[];
-  /** There is something that may carry our mark, and does not show what marks it carries. */
-  marksHidden?(): boolean;
+  /** Ids of what is no object's, and may carry our mark without showing it. */
+  unmarked?(snapshot?: AccountSnapshot): readonly string[];
   /** Whether a snapshot shows a thing with this id that does not carry the object's mark. */
   showsOther?(id: string, snapshot: AccountSnapshot): boolean;
   /** Others than what is recorded that carry the object's mark. */

@@ -238,7 +238,8 @@ export class Reconciler {
     const estimate = money.reserve(account, kind, plan.step);
     this.#exchanges.begin(plan.step, kind, account);
     const wasThere = (id: string) => this.#creations.wasThere(record.key, kind, id);
-    const request = { estimate, account: account.name, keyDigest: account.keyDigest(), wasThere };
+    const unmarked = () => kind.unmarked?.() ?? [];
+    const request = { estimate, account: account.name, keyDigest: account.keyDigest(), wasThere, unmarked };
     const planned = { ...withDoubts(kind.target(), plan.differences), ...request };
     const target = this.#creations.targetOf(record, plan.step, planned);
     this.#driftWatch.corrected(record.key, account, plan.step.differences);

@@ -291,11 +291,11 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     return this.marked(identity, snapshot).map((item) => describedDuplicate(item, identity.owner.id));
   }
 
-  marksHidden(): boolean {
-    if (!this.snapshot) return true;
-    return [...this.shown(this.snapshot).values()].some(
-      (value) => this.hidesMarks(value) && this.store.recordOf(value.id) === undefined,
-    );
+  unmarked(snapshot = this.snapshot): readonly string[] {
+    if (!snapshot) return [];
+    return [...this.shown(snapshot).values()]
+      .filter((value) => this.hidesMarks(value) && this.store.recordOf(value.id) === undefined)
+      .map(({ id }) => id);
   }
 
   showsOther(id: string, snapshot: AccountSnapshot): boolean {

@@ -27,7 +27,7 @@ import type { ObjectKey } from '../resources/index.ts';
 import type { Intent, ObjectRecord, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { AccountHandle } from './accounts.ts';
-import { resolveAdvice } from './advice.ts';
+import { named, resolveAdvice } from './advice.ts';
 import { isCreation, type Creations } from './creations.ts';
 import type { KindPass } from './kind-pass.ts';
 import type { Money } from './money.ts';
@@ -90,11 +90,18 @@ export class Settlement {
     const unusable = observation.kind === 'present' ? unusableReason(observation.value) : undefined;
     if (unusable !== undefined) return waitFor('OutcomeUnknown', `${message}; ${unusable}`);
     const plan = kind.plan();
-    const verdict = settle(intent, observation, plan.differences, kind.marksHidden?.() ?? false);
+    const verdict = settle(
+      intent,
+      observation,
+      plan.differences,
+      this.#creations.candidates(kind).length > 0,
+    );
     const isSentAgain = verdict === 'outdated' || verdict === 'repeatable';
     if ((verdict === 'not-applied' || isSentAgain) && isPatient) {
       return waitFor('OutcomeUnknown', `${message}; nothing shows that it was, and it may still be`);
     }
+    const isFutile = verdict === 'not-applied' && this.#creations.isAnsweredWithOther(intent);
+    if (isFutile) return this.#askPerson(intent, kind, verdict, message);
     if (verdict === 'applied' || verdict === 'not-applied') {
       await this.#close(intent, kind, verdict);
       return undefined;
@@ -136,7 +143,7 @@ export class Settlement {
         ? waitFor('OutcomeUnknown', `${message}; looking for evidence`)
         : waitFor(
             'OutcomeUnknown',
-            `${message}, and what the API shows can't tell. ${resolveAdvice(intent.action, intent.object, this.#options.commandFlags)}`,
+            `${message}, and what the API shows can't tell${candidatesText(this.#creations.candidates(kind), intent)}. ${resolveAdvice(intent.action, intent.object, this.#options.commandFlags)}`,
             {
               recheckAfterMs: wordRecheckMs,
               stalled: true,
@@ -175,6 +182,7 @@ export class Settlement {
         ? {
             ...recordSettled(record, intent, kind.target()),
             creationInDoubt: undefined,
+            beforeCreation: undefined,
             ...made(resolved?.madeId),
           }
         : { ...withoutIntent(record, intent), ...(isCreation(action) ? doubt : {}) };
@@ -200,6 +208,11 @@ export class Settlement {
 function stepsOf(plan: Plan): readonly Step[] {
   if (plan.kind === 'act') return [plan.step, ...plan.later];
   return plan.kind === 'in-sync' ? [] : plan.steps;
+}
+
+/** What a person has to look at. */
+function candidatesText(candidates: readonly string[], { action }: Intent): string {
+  return isCreation(action) && candidates.length > 0 ? `: it may have made ${named(candidates)}` : '';
 }
 
 function inDoubt({ idempotencyKey }: Intent): Pick<ObjectRecord, 'creationInDoubt'> {

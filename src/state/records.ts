@@ -68,6 +68,8 @@ export interface ObjectRecord {
    * In a cluster also a creation of which nobody knows whether there was one: the status that would say so was wiped (`lostCreation`).
    */
   readonly creationInDoubt: { readonly idempotencyKey: string } | undefined;
+  /** Undefined when no creation is under way or in doubt, and when it was first sent by an earlier version. */
+  readonly beforeCreation: BeforeCreation | undefined;
   /** The Idempotency-Key of the last creation that was refused: its answer may be kept, so the next key has to be another one (execute/creation-keys.ts). */
   readonly refusedKey: string | undefined;
   /** Why we paused it ourselves; whoever sees it paused then must not take it for somebody else's doing. */
@@ -109,6 +111,14 @@ export interface Correction {
   readonly idempotencyKey: string;
 }
 
+/** What there was when a creation was first sent. */
+export interface BeforeCreation {
+  /** Of the creation. */
+  readonly idempotencyKey: string;
+  /** Ids of things that show no mark, and are no object's. */
+  readonly unmarked: readonly string[];
+}
+
 export interface TaskLease {
   readonly serviceId: string;
   /** The object's uid, until somebody else releases it: then it has to be another one. */
@@ -142,6 +152,7 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
     distrusted: undefined,
     deletedByUs: false,
     creationInDoubt: undefined,
+    beforeCreation: undefined,
     refusedKey: undefined,
     pausedFor: undefined,
     madeVolumeId: undefined,

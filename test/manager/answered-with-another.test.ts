@@ -102,6 +102,13 @@ test.each(kinds)('%s that was there is not taken for what was asked for', async 
   const told = fleet.store.record(given.key)?.status?.conditions.map(({ message }) => message);
   expect(told?.join('\n')).toContain(`adopt: {id: ${otherId}}`);
   await fleet.clock.advance(1_200_000);
+  // To send it again would be answered in the same way: a person has to say.
+  const creations = fleet.api.asked.filter(
+    ({ what, body }) => what === given.post && body.name !== 'bystander',
+  );
+  expect(creations).toHaveLength(1);
+  const stalled = fleet.store.record(given.key)?.status?.conditions.find(({ type }) => type === 'Stalled');
+  expect(stalled).toMatchObject({ status: 'True', reason: 'OutcomeUnknown' });
   fleet.tell(withoutIt);
   await fleet.clock.advance(1_200_000);
   expect(touched(fleet)).toEqual([]);

@@ -8,10 +8,12 @@ import { apiVersion, objectKey } from '../../src/resources/index.ts';
 import { desiredOf } from '../support/desired.ts';
 import {
   access,
+  readyReason,
   scriptedFleet,
   type Answer,
   type Asked,
   type ScriptedFleet,
+  type ScriptedFleetOptions,
 } from '../support/scripted-fleet.ts';
 
 const settleMs = 5000;
@@ -66,9 +68,10 @@ const aProvider = (more: Partial<Provider> = {}): Provider => ({
   ...more,
 });
 
-async function fleetBefore(provider: Provider): Promise<ScriptedFleet> {
+async function fleetBefore(provider: Provider, options: ScriptedFleetOptions = {}): Promise<ScriptedFleet> {
   const fleet = await scriptedFleet(files(), {
     settleMs,
+    ...options,
     prepare: (api) => {
       api.on['GET /api/registries'] = () => {
         const others = provider.hasAnother ? [{ id: theirId, revision: 1 }] : [];
@@ -164,4 +167,28 @@ test('an entry of others that is answered is not taken, and it is not sent for e
   expect(idOf(fleet)).toBeUndefined();
   expect(provider.sent.length).toBeLessThanOrEqual(3);
   expect(stalled(fleet)?.message).toContain(theirId);
+});
+
+test('the next process sends it again, too', async () => {
+  const provider = aProvider({ fate: () => 'answer lost' });
+  const first = await fleetBefore(provider);
+  await first.clock.advance(10_000);
+  await first.manager.stop();
+  provider.fate = () => 'answered';
+  const fleet = await fleetBefore(provider, { store: first.store });
+  await fleet.clock.advance(5 * minuteMs);
+  expect(new Set(provider.sent.map(({ key }) => key)).size).toBe(1);
+  expect(provider.made.map(({ entry }) => entry.id)).toEqual([idOf(fleet)]);
+  expect(readyReason(fleet, registry)).not.toBe('OutcomeUnknown');
+});
+
+test('the next process does not take an entry of others that is answered', async () => {
+  const provider = aProvider({ hasAnother: true, fate: () => 'request lost' });
+  const first = await fleetBefore(provider);
+  await first.clock.advance(10_000);
+  await first.manager.stop();
+  provider.fate = () => ({ refused: { status: 201, body: { id: theirId, revision: 1 } } });
+  const fleet = await fleetBefore(provider, { store: first.store });
+  await fleet.clock.advance(60 * minuteMs);
+  expect(idOf(fleet)).toBeUndefined();
 });

@@ -1,0 +1,31 @@
+/**
+ * What the account had before a creation was first sent, and that shows no mark: it is not what the creation made, whatever it looks like. It is
+ * written down with the intent, since the next process can't know it.
+ *
+ *     first sent ── ids of such things ──> kept while the same request goes out again ── it is clear what became of it ──> forgotten
+ *     sent first by a version that wrote none down: not known
+ */
+import type { BeforeCreation, Intent, ObjectRecord, StateStore } from '../state/index.ts';
+import type { Target } from './executor.ts';
+
+/** To be written down with `intent`, which is not in the store yet. */
+export function beforeCreation(
+  store: StateStore,
+  { record, unmarked = () => [] }: Pick<Target, 'record' | 'unmarked'>,
+  { idempotencyKey, action }: Intent,
+): BeforeCreation | undefined {
+  if (!action.startsWith('create-')) return undefined;
+  const previous = store.lastIntent(record.key);
+  const wasSent = previous?.idempotencyKey === idempotencyKey && previous.outcome !== 'not-sent';
+  return (
+    knownBefore(record, idempotencyKey) ?? (wasSent ? undefined : { idempotencyKey, unmarked: unmarked() })
+  );
+}
+
+/** Of the creation with this key. */
+export function knownBefore(
+  { beforeCreation: before }: ObjectRecord,
+  idempotencyKey: string | undefined,
+): BeforeCreation | undefined {
+  return before?.idempotencyKey === idempotencyKey ? before : undefined;
+}
