@@ -1,6 +1,7 @@
 /** Everybody else who has a key to the account, and a stranger who has not. */
 import { SeededRandom } from '../support/seeded-random.ts';
 import type { WorldFault } from './faults.ts';
+import type { KeptThing } from './healing.ts';
 import type { Network } from './network.ts';
 import { ourKey, strangersKey, type Plane } from './plane.ts';
 import type { Json, Watcher } from './watch.ts';
@@ -18,6 +19,8 @@ export interface ForeignOptions {
   readonly violated: (invariant: string, message: string) => void;
   /** The manager has written down whose it is: it does not need the mark any more. */
   readonly isRecorded: (id: string) => boolean;
+  /** Another environment of it can be noticed. */
+  readonly showsEnvironment: (id: string) => boolean;
   /** The latest accepted mutation of the manager. */
   readonly lastMutation: () =>
     | { readonly method: string; readonly path: string; readonly key: string; readonly body: Json }
@@ -68,6 +71,17 @@ export class ForeignHands {
     return reply?.status === 201 ? (JSON.parse(reply.body) as { id: string }).id : undefined;
   }
 
+  /** People delete what the message of an object asks them to. */
+  async deleteForGood({ kind, id }: KeptThing): Promise<void> {
+    const again = () => void this.deleteForGood({ kind, id });
+    const key = `kept-${id}`;
+    const status =
+      kind === 'services'
+        ? await this.#call('POST', `/api/services/${id}/actions`, { action: 'delete' }, key)
+        : await this.#call('DELETE', `/api/volumes/${id}`, undefined, key);
+    if (status === undefined || status === 429) this.#options.after(patienceMs, again);
+  }
+
   async releaseAll(): Promise<void> {
     for (const activity of this.#activities.keys()) await this.#release(activity);
   }
@@ -102,7 +116,9 @@ export class ForeignHands {
       { httpPort: 99 },
     ]);
     // With its environment the mark goes: without it a service whose creation was never answered can't be found.
-    const patch = drawn.environment && !this.#options.isRecorded(id) ? { httpPort: 99 } : drawn;
+    const { isRecorded, showsEnvironment } = this.#options;
+    const isKept = drawn.environment && !(isRecorded(id) && showsEnvironment(id));
+    const patch = isKept ? { httpPort: 99 } : drawn;
     return this.#call('PATCH', path, { revision, patch }, random.uuid());
   }
 

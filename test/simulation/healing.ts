@@ -1,9 +1,10 @@
 /** What people see to once nothing goes wrong any more, since nobody else can. */
-import { annotations, objectKey, remoteName } from '../../src/resources/index.ts';
+import { annotations, objectKey, parseObjectKey, remoteName } from '../../src/resources/index.ts';
 import type { Document } from './documents.ts';
 import type { Plane } from './plane.ts';
 import type { DurableState } from './state.ts';
-import type { Json } from './watch.ts';
+import { marked } from './truth.ts';
+import type { Json, View } from './watch.ts';
 
 /**
  * The word that data may be lost, a size that the volume can have, and tasks that have ended. `readsDrift`: what is only told of an environment
@@ -31,6 +32,32 @@ export function mended(document: Document, disk: DurableState, plane: Plane, rea
       return document;
   }
 }
+
+export interface KeptThing {
+  readonly kind: 'services' | 'volumes';
+  readonly id: string;
+}
+
+/**
+ * What was let go, and found again by nobody before its new document went, too: a mark is not enough to delete it, so its object waits for people,
+ * and says so (`MarkedElsewhere`). In a cluster the new document has another mark.
+ */
+export function keptUnseen(view: View): KeptThing[] {
+  if (view.isCluster) return [];
+  return view.disk.records().flatMap(({ key, externalId }) => {
+    const kind = kinds[parseObjectKey(key).kind];
+    const intent = view.disk.intent(key);
+    const isKnown = externalId !== undefined || (intent && view.isOpen(intent));
+    const wasKept = view.history(key).some(({ spec }) => spec.deletionPolicy === 'Retain');
+    if (kind === undefined || isKnown || !wasKept || view.wanted.has(key)) return [];
+    return marked(view, key, 'alive').map((id) => ({ kind, id }));
+  });
+}
+
+const kinds: Partial<Record<string, KeptThing['kind']>> = {
+  ContainerService: 'services',
+  StorageVolume: 'volumes',
+};
 
 function withOneMore(env: Json): object {
   const others = env.filter(({ name }: Json) => name !== 'MENDED');

@@ -257,4 +257,18 @@ export const regressions: readonly Regression[] = [
     'price-fraction',
     'small',
   ),
+  inDialect(
+    'nobody deleted a volume that was let go once, and that a later document had lost again before anybody had looked',
+    1343961,
+    'folder',
+    'volume-mode-upper-case',
+    'small',
+  ),
+  inDialect(
+    'the world changed an environment that the API hides before anybody could have noticed',
+    1340563,
+    'folder',
+    'environment-hidden',
+    'small',
+  ),
 ];

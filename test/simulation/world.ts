@@ -19,7 +19,7 @@ import { Disguise } from './disguise.ts';
 import type { Document } from './documents.ts';
 import { FolderPlace, type Sabotage } from './folder-place.ts';
 import { ForeignHands, type ForeignDeed } from './foreign.ts';
-import { mended } from './healing.ts';
+import { keptUnseen, mended } from './healing.ts';
 import { HostileEdits } from './hostile-edits.ts';
 import { JournalCoverage } from './journal-coverage.ts';
 import { stuck, unsettled } from './liveness.ts';
@@ -181,6 +181,7 @@ class World {
         this.#place.state
           .records()
           .some(({ externalId, key }) => externalId === id && !this.#place.isWiped(key)),
+      showsEnvironment: (id) => this.#showsEnvironment(id),
       lastMutation: () => this.#lastMutation,
     });
   }
@@ -214,6 +215,7 @@ class World {
     if (this.#script.seed % 2 === 0 || this.#neighbours) await this.#watchUnmended(failed);
     await this.#neighbours?.tidyUp();
     this.#place.mend();
+    for (const thing of keptUnseen(this.#view())) await this.#foreign.deleteForGood(thing);
     this.#users.tidyUp((document) =>
       mended(document, this.#place.state, this.#plane, this.#neighbours !== undefined),
     );
@@ -450,6 +452,14 @@ class World {
     this.#users.writeAccount(until);
     this.#place.shelf.heal();
     await this.#foreign.releaseAll();
+  }
+
+  /** Where no names of variables are shown only the revision tells of others, and that not before the service was seen as it should be. */
+  #showsEnvironment(id: string): boolean {
+    const { hides, silence } = dialectNamed(this.#script.dialect);
+    if (!hides || silence !== 'names of environment variables') return true;
+    const { baseline } = this.#place.state.records().find(({ externalId }) => externalId === id) ?? {};
+    return baseline?.id === id && baseline.revision === this.#plane.store?.services.get(id)?.revision;
   }
 
   #sent(request: HttpRequest, life: number): Exchange {
