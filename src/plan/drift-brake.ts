@@ -9,7 +9,6 @@
  * was changed is no drift, and is not stopped, nor is any other drift of the same objects, unless the request that corrects it would correct
  * this one, too: the environment of a service and the whole of a template are sent at once.
  */
-import { annotations } from '../resources/index.ts';
 import { holdFor, type Difference, type Hold, type Step } from './types.ts';
 
 export const massDriftReason = 'MassDrift';
@@ -22,6 +21,8 @@ export interface MassDrift {
   readonly of: number;
   readonly limit: number;
   readonly account: string;
+  /** How a person says that it is to be corrected. */
+  readonly advice: string;
 }
 
 /** Undefined: it may be corrected. */
@@ -45,8 +46,7 @@ export function holdForMassDrift(
     massDriftReason,
     `${paths} changed on ${mass.objects} of ${mass.of} objects of the account ${mass.account} at once (the limit is ${mass.limit}): ` +
       'the provider may show something in another way, so it is told and not corrected. Write the documents as the API shows it, or leave it so; ' +
-      `to have it corrected, annotate the Account with ${annotations.allowMassChangeUntil}: "<time, RFC 3339>", ` +
-      'or run `fleetkeeper apply --allow-mass-change`',
+      `to have it corrected, ${mass.advice}`,
     rest,
   );
 }

@@ -1,4 +1,5 @@
-import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { DesiredSnapshot } from '../desired/index.ts';
+import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /** What a person is to type, after a look at the provider. */
 export function resolveAdvice(action: string, object: ObjectKey, commandFlags: string | undefined): string {
@@ -19,4 +20,28 @@ const mostNamed = 5;
 export function named(ids: readonly string[]): string {
   const more = ids.length - mostNamed;
   return `${ids.slice(0, mostNamed).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/**
+ * How a person says that a change of many things at once is meant, as the end of "if it is meant, ". An account of the environment has no document
+ * to annotate, and what is in a cluster is not applied with the command. `account`: `namespace/name`; without one, any in the source.
+ */
+export function massChangeAdvice({ objects, cluster }: DesiredSnapshot, account?: string): string {
+  const annotation = `${annotations.allowMassChangeUntil}: "<time, RFC 3339>"`;
+  const [namespace = '', name = ''] = account?.split('/') ?? [];
+  const isWritten =
+    account === undefined
+      ? [...objects.values()].some(({ kind }) => kind === 'Account')
+      : objects.has(objectKey('Account', namespace, name));
+  const which = account === undefined ? '' : ` ${name}`;
+  const written = cluster && account !== undefined ? ` (namespace ${namespace})` : '';
+  if (isWritten && cluster) return `annotate the Account${which}${written} with ${annotation}`;
+  if (isWritten)
+    return `annotate the Account${which} with ${annotation}, or run \`fleetkeeper apply --allow-mass-change\``;
+  if (cluster)
+    return `write an Account${which}${written} with the annotation ${annotation}: there is none to annotate`;
+  return (
+    'stop what runs on this source, run `fleetkeeper apply --allow-mass-change` once with the same environment and flags, and start it again: the account comes ' +
+    `from the environment. Or write an Account document${which} with its \`url\` and the annotation ${annotation}; without \`credentialsSecretRef\` it keeps the key of the environment`
+  );
 }

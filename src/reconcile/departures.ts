@@ -23,6 +23,7 @@ import type { DesiredSnapshot } from '../desired/index.ts';
 import { brakeWindowMs, isMassChange, massChangeLimit, type Gate } from '../plan/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
+import { massChangeAdvice } from './advice.ts';
 
 export interface Leaving {
   /** Those that are not marked as gone. */
@@ -131,11 +132,12 @@ export class Departures {
     massChangeAllowed: () => boolean,
   ): Omit<Judged, 'brake'> {
     const gone: ObjectRecord[] = [];
+    const sayGo = missing.length > 0 ? massChangeAdvice(snapshot) : '';
     const lingering = new Map<ObjectKey, Gate>();
     /** By how long they are waited for: what leaves together is taken as gone together. */
     const againAfterMs = new Map<number, number>();
     for (const record of missing) {
-      const { graceMs, gate } = this.#claim(record, snapshot, massChangeAllowed);
+      const { graceMs, gate } = this.#claim(record, snapshot, massChangeAllowed, sayGo);
       const untilMs = this.#since(record, snapshot, nowMs) + graceMs;
       if (untilMs > readAt(snapshot, nowMs)) {
         lingering.set(record.key, gate);
@@ -162,13 +164,14 @@ export class Departures {
     { file }: ObjectRecord,
     snapshot: DesiredSnapshot,
     massChangeAllowed: () => boolean,
+    sayGo: string,
   ): { readonly graceMs: number; readonly gate: Gate } {
     const { goneMs, partlyMs, whollyMs } = this.#grace;
     const content = snapshot.files?.get(file);
     if (!content || massChangeAllowed()) return { graceMs: goneMs, gate: leaving(snapshot) };
     return content.documentCount > 0
-      ? { graceMs: partlyMs, gate: shortened(file, partlyMs) }
-      : { graceMs: whollyMs, gate: emptied(file, whollyMs) };
+      ? { graceMs: partlyMs, gate: shortened(file, partlyMs, sayGo) }
+      : { graceMs: whollyMs, gate: emptied(file, whollyMs, sayGo) };
   }
 
   /** Has been written down. */
@@ -200,9 +203,7 @@ function leaving({ cluster }: DesiredSnapshot): Gate {
   return { kind: 'wait', reason: 'Leaving', message };
 }
 
-const sayGo = `annotate the Account with ${annotations.allowMassChangeUntil}: "<time, RFC 3339>"`;
-
-function shortened(file: string, graceMs: number): Gate {
+function shortened(file: string, graceMs: number, sayGo: string): Gate {
   return {
     kind: 'wait',
     reason: 'SourceIncomplete',
@@ -212,7 +213,7 @@ function shortened(file: string, graceMs: number): Gate {
   };
 }
 
-function emptied(file: string, graceMs: number): Gate {
+function emptied(file: string, graceMs: number, sayGo: string): Gate {
   const after = Number.isFinite(graceMs)
     ? `It is deleted when the file has not changed for ${seconds(graceMs)}`
     : 'It is not deleted';
@@ -221,7 +222,7 @@ function emptied(file: string, graceMs: number): Gate {
     reason: 'SourceIncomplete',
     message:
       `${file} is still there, but has no document any more: a full disk or an interrupted copy looks the same. ${after}. ` +
-      `If the file was lost, put it back; if the deletion is meant, remove the file, ${sayGo}, or run \`fleetkeeper apply --allow-mass-change\``,
+      `If the file was lost, put it back; if the deletion is meant, remove the file, or ${sayGo}`,
   };
 }
 
@@ -248,10 +249,8 @@ interface MassChange {
   readonly key: ObjectKey;
 }
 
-function massChangeGate(
-  { missing, total, goesAsAWhole, key }: MassChange,
-  { cluster, empty }: DesiredSnapshot,
-): Gate {
+function massChangeGate({ missing, total, goesAsAWhole, key }: MassChange, snapshot: DesiredSnapshot): Gate {
+  const { cluster, empty } = snapshot;
   const limit = `(the limit is ${massChangeLimit(total)})`;
   const { kind, namespace } = parseObjectKey(key);
   const until = `${annotations.allowMassChangeUntil}=TIME`;
@@ -264,6 +263,6 @@ function massChangeGate(
       `If it is meant, \`kubectl annotate accounts.fleetkeeper.dev --all --namespace ${namespace} ${until}\` (RFC 3339); ` +
       'else say `deletionPolicy: Retain`, which lets them go and keeps what they stand for. What is deleted one after the other, each when the one before is gone, is not stopped'
     : `${all} have left the source within a minute ${limit}: creations and deletions are stopped. If a folder or mount is wrong, put it right. ` +
-      `If it is meant, ${sayGo}, or run \`fleetkeeper apply --allow-mass-change\``;
+      `If it is meant, ${massChangeAdvice(snapshot)}`;
   return { kind: 'hold', reason: 'MassChangeBrake', message };
 }

@@ -13,6 +13,7 @@ import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import { massChangeAdvice } from './advice.ts';
 import type { Fleet } from './fleet.ts';
 
 export interface DriftWatchOptions {
@@ -63,7 +64,8 @@ export class DriftWatch {
         'drift brake engaged',
       );
     }
-    return { objects: all.size, of: objects, limit, account: account.name };
+    const advice = massChangeAdvice(fleet.snapshot, account.name);
+    return { objects: all.size, of: objects, limit, account: account.name, advice };
   }
 
   /** A correction of these has been sent. */

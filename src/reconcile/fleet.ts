@@ -42,6 +42,7 @@ import {
 } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import { massChangeAdvice } from './advice.ts';
 import { wholeSource } from './admission.ts';
 import type { Money } from './money.ts';
 import { serviceKeyOf } from './tasks.ts';
@@ -329,7 +330,7 @@ export class Fleet {
     );
     const missing = ours.filter(({ key, externalId = '' }) => !shownOf(key, snapshot)?.has(externalId));
     const gate = isSuspiciousRead(ours.length, missing.length)
-      ? readBrakeGate(handle.name, ours.length, missing.length)
+      ? readBrakeGate(handle.name, ours.length, missing.length, massChangeAdvice(this.snapshot, handle.name))
       : undefined;
     this.#readBrakes.set(snapshot, gate ?? 'none');
     return gate;
@@ -361,14 +362,14 @@ function formatPath(path: readonly (string | number)[]): string {
   );
 }
 
-function readBrakeGate(account: string, known: number, missing: number): Gate {
+function readBrakeGate(account: string, known: number, missing: number, advice: string): Gate {
   return {
     kind: 'hold',
     reason: 'MassChangeBrake',
     message:
       `the account ${account} suddenly shows ${missing} of our ${known} objects no more (the limit is ${massChangeLimit(known)}): ` +
-      'creations and deletions are stopped. Check that the key belongs to the right account. If the objects are really gone, annotate the ' +
-      'Account with fleetkeeper.dev/allow-mass-change-until: "<time, RFC 3339>"',
+      'creations and deletions are stopped. Check that the key belongs to the right account. If the objects are really gone, ' +
+      advice,
   };
 }
 
