@@ -178,15 +178,22 @@ export class TaskPass extends LocalPass implements KindPass {
     const key = serviceKeyOf(this.record(), this.#object().spec);
     const { name, namespace } = parseObjectKey(key);
     const record = store.record(key);
-    const home = store.recordOf(this.record().lease?.serviceId ?? '')?.key;
-    if (home !== undefined && home !== key) {
-      const { name: before } = parseObjectKey(home);
+    const { lease } = this.record();
+    const home = store.recordOf(lease?.serviceId ?? '');
+    if (home !== undefined && home.distrusted === undefined && home.key !== key) {
+      const { name: before } = parseObjectKey(home.key);
       const message = `the activity is registered in ContainerService ${before}, and stays there until the task is over; for ${name} write a ProtectedTask with another name`;
       return { kind: 'another', message };
     }
     if (!record && !fleet.snapshot.unusable.has(key)) {
       const message = `there is no ContainerService ${name} in the namespace ${namespace}; add its document, correct serviceRef, or end the task`;
       return { kind: 'dangling', message };
+    }
+    if (record?.distrusted !== undefined) {
+      // What nobody has signed moves no activity, and its release would be forgotten where it is.
+      if (lease) return { kind: 'there', id: lease.serviceId };
+      const message = `what ContainerService ${name} stands for is not proven yet; the activity is registered when it is`;
+      return { kind: 'missing', message };
     }
     return record?.externalId === undefined
       ? { kind: 'missing', message: `ContainerService ${name} is not there yet` }

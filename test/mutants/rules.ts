@@ -265,6 +265,16 @@ export const brokenRules: readonly BrokenRule[] = [
     named: 'a key whose Secret names "https://other.invalid" only is sent nowhere else',
   },
   {
+    item: 'C9',
+    breaks:
+      'the activity of a task follows what nobody has signed into another service, and is never released where it was',
+    file: 'reconcile/task-pass.ts',
+    line: "if (lease) return { kind: 'there', id: lease.serviceId };",
+    becomes: "if (record.externalId !== undefined) return { kind: 'there', id: record.externalId };",
+    test: 'reconcile/distrusted',
+    named: 'is kept where it is, and released there',
+  },
+  {
     item: 'D3',
     breaks: 'a copy that carries a mark of ours is nothing to tell of',
     file: 'reconcile/duplicates.ts',

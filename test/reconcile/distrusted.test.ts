@@ -1,10 +1,11 @@
 /** What stands in the status of an object only, and was not signed, is no ground to touch anything. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { beaconName, derivedUid, type Owner, ownerId } from '../../src/plan/index.ts';
-import type { ObjectRecord } from '../../src/state/index.ts';
+import { newRecord, type ObjectRecord } from '../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../support/desired.ts';
 import {
   access,
+  epoch,
   knownService,
   otherId,
   readyReason,
@@ -12,6 +13,7 @@ import {
   serviceId,
   shownService,
   stateIdentity,
+  taskDocument,
   web,
   type ScriptedFleet,
 } from '../support/scripted-fleet.ts';
@@ -125,4 +127,52 @@ test("what carries the mark is the object's, and not what an unsigned status nam
   await fleet.clock.advance(60_000);
   expect(fleet.store.record(web)).toMatchObject({ externalId: otherId, distrusted: undefined });
   expect(mutations(await deleted(fleet))).toEqual([]);
+});
+
+describe('a task whose service is said, by nobody who signed it, to be another one', () => {
+  const taskUid = derivedUid(stateIdentity.ownerName, epoch);
+  const lease = { serviceId, activityId: taskUid, releaseKey: 'key' };
+  const files = desiredOf({
+    ...access,
+    'web.yaml': serviceDocument('web'),
+    'task.yaml': taskDocument(),
+  });
+  const activities = ({ api }: ScriptedFleet, id: string) =>
+    api.asked.filter(({ what }) => what === `POST /api/services/${id}/activity`);
+
+  async function begun(records: readonly ObjectRecord[]): Promise<ScriptedFleet> {
+    let startedAtMs = 0;
+    const fleet = await scriptedFleet(files, {
+      records: [knownService(web, { externalId: otherId, distrusted: 'unsigned' }), ...records],
+      prepare: (api) => {
+        startedAtMs = api.clock.monotonicMs();
+        // The mark tells which it is, once the account has been read.
+        api.on['GET /api/account'] = ({ atMs }) => (atMs < startedAtMs + 20_000 ? 'lost' : undefined);
+        api.services = [
+          shownService({ environmentNames: [mark] }),
+          shownService({ id: otherId, name: 'of others' }),
+        ];
+      },
+    });
+    await fleet.clock.advance(60_000);
+    return fleet;
+  }
+
+  test('is kept where it is, and released there', async () => {
+    const fleet = await begun([{ ...newRecord(epoch, taskUid), lease, account: 'default/default' }]);
+    expect(activities(fleet, otherId)).toEqual([]);
+    expect(activities(fleet, serviceId)).not.toEqual([]);
+    fleet.tell(desiredOf({ ...access, 'web.yaml': serviceDocument('web') }));
+    await fleet.clock.advance(60_000);
+    expect(activities(fleet, serviceId).at(-1)?.body).toMatchObject({ id: taskUid, release: true });
+    expect(fleet.store.record(epoch)).toBeUndefined();
+    await fleet.manager.stop();
+  });
+
+  test('is registered in none before it is known which it is', async () => {
+    const fleet = await begun([]);
+    expect(activities(fleet, otherId)).toEqual([]);
+    expect(activities(fleet, serviceId)[0]?.body).toMatchObject({ id: taskUid });
+    await fleet.manager.stop();
+  });
 });
