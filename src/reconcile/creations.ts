@@ -27,6 +27,7 @@
  * | what was answered and never seen                | `visibilitySeconds` from the answer                  |
  * | what was deleted, and its deletion was answered | at once                                              |
  * | what was deleted, without an answer             | as if it had not been                                |
+ * | what an object left (`Retain`), for the next of its name | as of the one that left it (left-behind.ts)  |
  * | a creation without an answer: to send it again  | the patience                                         |
  * | a creation without an answer: to use another key | `visibilitySeconds` from when its outcome became unknown, the latest time |
  *

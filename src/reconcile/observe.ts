@@ -26,6 +26,7 @@ import type { ObjectRecord } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { Creations } from './creations.ts';
 import { duplicatesAmong } from './duplicates.ts';
+import { LeftBehind } from './left-behind.ts';
 
 export interface Observed<Value> {
   readonly observation: Observation<Value>;
@@ -315,6 +316,7 @@ export function neverMade<Value>(
 
 /** Memory of absences that are being confirmed; lost at a restart, which only starts the window anew. */
 export class Absences {
+  readonly left: LeftBehind;
   readonly #sinceMs = new Map<ObjectKey, number>();
   readonly #clock: Clock;
   readonly #settleMs: number;
@@ -322,6 +324,7 @@ export class Absences {
 
   constructor(clock: Clock, settleMs: number, creations: Pick<Creations, 'absenceRule'>) {
     this.#clock = clock;
+    this.left = new LeftBehind(clock);
     this.#settleMs = settleMs;
     this.#creations = creations;
   }

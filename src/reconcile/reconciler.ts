@@ -329,6 +329,8 @@ export class Reconciler {
     }
     if (plan.kind === 'in-sync' && deletionRequestedAt !== undefined) {
       const leaves = kind.isGivenUp() ? record.externalId : undefined;
+      if (leaves !== undefined && account)
+        this.#absences.left.leave(record, this.#creations.absenceRule(record, account));
       await store.remove(key);
       this.#forget(key);
       logger.info({ object: key, id: record.externalId }, 'object removed');

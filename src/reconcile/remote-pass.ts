@@ -188,7 +188,8 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     }
     if (this.#absences.takesOneLook) return;
     const look = (before: AccountSnapshot) => this.identify(before).observation;
-    this.seen = neverMade(account.informer.previous, notBeforeMs, look);
+    const fromMs = Math.max(notBeforeMs, this.#absences.left.shownByMs(record));
+    this.seen = neverMade(account.informer.previous, fromMs, look);
     account.informer.wantSecond();
   }
 

@@ -364,6 +364,24 @@ test('a new service that was seen, patched, and is not shown for 45 s is not cre
   expect(next.provider.sent).toHaveLength(1);
 });
 
+test.each([
+  ['shown, and then not', (ageMs: number) => ageMs < 6000 || ageMs > 55_000],
+  ['not shown yet', (ageMs: number) => ageMs > 100_000],
+])(
+  'an object that is given up with what it has just made, and comes back, finds that: it is %s',
+  async (_name, isShown) => {
+    const { fleet, provider } = await fleetBefore({ isShown }, { document: retained('web:1') });
+    await advance(fleet, provider, 4000);
+    fleet.tell(files(undefined));
+    await advance(fleet, provider, 16_000);
+    expect(fleet.store.record(web)).toBeUndefined();
+    fleet.tell(files(retained('web:1')));
+    await advance(fleet, provider, 10 * minuteMs);
+    expect(provider.sent).toHaveLength(1);
+    expect(fleet.store.record(web)?.externalId).toBe(provider.alive[0]?.shown['id']);
+  },
+);
+
 test('what was seen for long and is deleted by somebody is created anew as fast as ever', async () => {
   const { fleet, provider } = await fleetBefore({});
   await advance(fleet, provider, 5 * minuteMs);

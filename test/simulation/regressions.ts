@@ -271,4 +271,9 @@ export const regressions: readonly Regression[] = [
     'environment-hidden',
     'small',
   ),
+  inFolder(
+    'a volume was made again that its object had left, when that came back before reads showed it',
+    500181,
+    'small',
+  ),
 ];

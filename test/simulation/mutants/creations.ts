@@ -1,5 +1,6 @@
 /** Managers that make a second thing, when the first takes effect late or is shown late. */
 import { Creations } from '../../../src/reconcile/creations.ts';
+import { LeftBehind } from '../../../src/reconcile/left-behind.ts';
 import { replaced, withStore, type Mutant } from './tools.ts';
 
 /** What a derived key is made of, as far as it is told. */
@@ -53,6 +54,13 @@ export const creations: readonly Mutant[] = [
               : absenceRule.call(this, record, account);
           },
       ),
+  },
+  {
+    breaks: 'what an object left is looked for in reads from before it could be shown',
+    foundBy: ['S1'],
+    crowd: 'small',
+    seed: 500_181,
+    patch: () => replaced(LeftBehind.prototype, 'shownByMs', () => () => Number.NEGATIVE_INFINITY),
   },
   {
     breaks: 'another creation is sent, or its object forgotten, while an earlier one may still take effect',
