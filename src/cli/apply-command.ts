@@ -19,7 +19,7 @@ import {
   sameFleetFlags,
   settleOption,
   stateFile,
-  withFleetFlags,
+  withFolderFlags,
   type FleetFlags,
 } from './options.ts';
 import { environmentAccount, openSource } from './source.ts';
@@ -38,7 +38,7 @@ interface ApplyFlags extends FleetFlags {
 
 /** `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. */
 export function defineApply(command: Command, context: Context, exit: (code: number) => void): void {
-  withFleetFlags(command, 'silent')
+  withFolderFlags(command, 'silent')
     .addOption(outputOption())
     .option('--yes', 'do not ask')
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the fleet', '10m'))

@@ -1,5 +1,5 @@
 /** `--source kubernetes`: which API, which part of it. The modules that talk to it are loaded only then. */
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError } from '../base/index.ts';
 import type { Shard } from '../desired/index.ts';
 import type { KubernetesApi } from '../kubernetes/index.ts';
@@ -20,12 +20,33 @@ export function isCluster(source: string | undefined): boolean {
   return source === clusterSource;
 }
 
+/** How `--help` heads them. */
+export const clusterHeading = 'With --source kubernetes:';
+
+/** Not to be called before the command has an option of its own: `--help` shows groups in the order of their first option. */
 export function withClusterFlags(command: Command): Command {
-  return command
-    .option('--kubeconfig <file>', 'with --source kubernetes: default KUBECONFIG, the pod, ~/.kube/config')
-    .option('--context <name>', 'of the kubeconfig; default its current one')
-    .option('--watch-namespaces <names>', 'with commas; default all namespaces', parseNamespaces)
-    .option('--shard <i/n>', 'only the accounts of part i of n, from 0', parseShard);
+  for (const option of clusterOptions()) command.addOption(option.helpGroup(clusterHeading));
+  return command;
+}
+
+/** They are understood, so that the command can say what to use instead. */
+export function withHiddenClusterFlags(command: Command): Command {
+  for (const option of clusterOptions()) command.addOption(option.hideHelp());
+  return command;
+}
+
+function clusterOptions(): Option[] {
+  return [
+    new Option(
+      '--kubeconfig <file>',
+      "which cluster, and as whom; default KUBECONFIG, then the pod's ServiceAccount, then ~/.kube/config",
+    ),
+    new Option('--context <name>', 'of the kubeconfig; default its current one'),
+    new Option('--watch-namespaces <names>', 'only these, with commas between them; default all').argParser(
+      parseNamespaces,
+    ),
+    new Option('--shard <i/n>', 'only the accounts of part i of n, counted from 0').argParser(parseShard),
+  ];
 }
 
 /** Nothing has been sent yet when it resolves. */

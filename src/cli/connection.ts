@@ -26,8 +26,11 @@ export interface ConnectionFlags extends ClusterFlags {
 }
 
 export function withConnectionFlags(command: Command): Command {
+  command.option(
+    '--source <dir>',
+    'folder (or file), or `kubernetes`, whose Accounts, objects and state are used',
+  );
   return withClusterFlags(command)
-    .option('--source <dir>', 'folder (or file), or `kubernetes`, whose Accounts, objects and state are used')
     .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
     .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
     .addOption(digestKeyOption())

@@ -5,7 +5,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError, messageOf } from '../base/index.ts';
 import type { LogLevel } from '../telemetry/index.ts';
 import type { OwnerChoice } from '../state/index.ts';
-import { withClusterFlags, type ClusterFlags } from './cluster.ts';
+import { withClusterFlags, withHiddenClusterFlags, type ClusterFlags } from './cluster.ts';
 import { outputFormats } from './output.ts';
 
 export interface FleetFlags extends ClusterFlags {
@@ -18,7 +18,18 @@ export interface FleetFlags extends ClusterFlags {
 }
 
 export function withFleetFlags(command: Command, defaultLevel: LogLevel): Command {
-  return needed(withClusterFlags(command), sourceOption())
+  const source = new Option('--source <dir>', 'folder (or file) of YAML documents, or `kubernetes`');
+  return withStateFlags(withClusterFlags(needed(command, source)), defaultLevel);
+}
+
+/** Of a command that does not work on a cluster. */
+export function withFolderFlags(command: Command, defaultLevel: LogLevel): Command {
+  const source = new Option('--source <dir>', 'folder (or file) of YAML documents');
+  return withStateFlags(withHiddenClusterFlags(needed(command, source)), defaultLevel);
+}
+
+function withStateFlags(command: Command, defaultLevel: LogLevel): Command {
+  return command
     .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
     .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
     .addOption(digestKeyOption())
@@ -32,15 +43,13 @@ export function digestKeyOption(): Option {
   );
 }
 
-function sourceOption(): Option {
-  return new Option('--source <dir>', 'folder (or file) of YAML documents, or `kubernetes`');
-}
-
 /** An option that has to be given. It is missed after all others were understood: a typing error is then called by its name. */
 export function needed(command: Command, option: Option): Command {
+  const { description } = option;
+  option.description = `${description} (required)`;
   return command.addOption(option).hook('preAction', (_command, called) => {
     if (called.getOptionValue(option.attributeName()) !== undefined) return;
-    called.error(`error: required option '${option.flags}' not specified: ${option.description}`);
+    called.error(`error: required option '${option.flags}' not specified: ${description}`);
   });
 }
 

@@ -4,7 +4,7 @@ import { Manager, collectFleetMetrics } from '../manager/index.ts';
 import { defaultShortenedGrace } from '../reconcile/index.ts';
 import { lockState, openState } from '../state/index.ts';
 import { collectProcessMetrics, createLogger, createMetrics } from '../telemetry/index.ts';
-import { isCluster, refuseForeignFlags } from './cluster.ts';
+import { clusterHeading, isCluster, refuseForeignFlags } from './cluster.ts';
 import { untilStopped, type Context } from './context.ts';
 import {
   acceptIdentityOption,
@@ -39,9 +39,9 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
     .addOption(
       durationOption(
         '--lease <duration>',
-        'with --source kubernetes: how long after the last sign of life of its leader another replica takes over',
+        'how long after the last sign of life of its leader another replica takes over',
         '15s',
-      ),
+      ).helpGroup(clusterHeading),
     )
     .addOption(
       durationOption(

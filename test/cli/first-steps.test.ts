@@ -46,6 +46,29 @@ describe('a command line', () => {
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`(default: ${timeout})`);
     expect(stdout).not.toMatch(/default: \d+\)/);
   });
+
+  test('`run --help` begins with the folder, which is required; what is for clusters comes last', async () => {
+    const { stdout } = await run(['run', '--help']);
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toMatch(
+      /Options: --source <dir> folder \(or file\) of YAML documents, or `kubernetes` \(required\)/,
+    );
+    const [, forClusters = ''] = text.split('With --source kubernetes:');
+    expect(forClusters.match(/--[a-z-]+/g)).toEqual([
+      '--kubeconfig',
+      '--context',
+      '--watch-namespaces',
+      '--shard',
+      '--lease',
+    ]);
+  });
+
+  test('`apply --help` offers no cluster; who gives one reads what to use instead', async () => {
+    const { stdout } = await run(['apply', '--help']);
+    expect(stdout).not.toMatch(/kube/);
+    const { code, stderr } = await run(['apply', '--source', 'kubernetes', '--context', 'shop']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('write documents with `kubectl apply`')]);
+  });
 });
 
 describe('an account that can not be read', () => {
