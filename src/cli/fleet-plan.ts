@@ -101,6 +101,7 @@ function burnOf({ accounts }: Manager): bigint {
 
 const blindReasons = new Set([
   'ApiUnreachable',
+  'CredentialMissing',
   'CredentialRejected',
   'IdentityChanged',
   'OriginChanged',

@@ -25,7 +25,7 @@ export function resolveCredentials(
   const whole = `Secret ${name} in the namespace ${namespace}`;
   const secret = snapshot.secrets.get(`${namespace}/${name}`);
   if (!secret) {
-    const message = `there is no usable ${whole}; add it (or mend it, if it is there)`;
+    const message = `there is no usable ${whole}; add it with the keys \`${usernameKey}\` and \`${passwordKey}\` (or mend it, if it is there)`;
     return { ok: false, path: [...path, 'name'], message };
   }
   const refused = secretProblem(`Secret ${name}`, secret.allowedOrigins, origin);

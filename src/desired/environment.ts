@@ -46,7 +46,11 @@ export function resolveEnvironment(
     if (value) variables.push([entry.name, value.reveal()]);
     else if (!optional) {
       const path = ['spec', 'env', index, 'valueFrom', field];
-      return { ok: false, path, ...missing(kind, object.namespace, name, source ? key : undefined) };
+      return {
+        ok: false,
+        path,
+        ...missing(kind, object.namespace, name, { key, isThere: source !== undefined }),
+      };
     }
   }
   // fromEntries defines own members, so that even a variable `__proto__` is only a variable.
@@ -62,13 +66,18 @@ function referenceOf({ valueFrom }: EnvironmentEntry) {
   return undefined;
 }
 
-function missing(kind: 'Secret' | 'ConfigMap', namespace: string, name: string, key: string | undefined) {
+function missing(
+  kind: 'Secret' | 'ConfigMap',
+  namespace: string,
+  name: string,
+  { key, isThere }: { readonly key: string; readonly isThere: boolean },
+) {
   const whole = `${kind} ${name} in the namespace ${namespace}`;
   const where = kind === 'Secret' ? 'data or stringData' : 'data';
-  return key === undefined
+  return !isThere
     ? {
         message: `there is no usable ${whole}`,
-        remedy: `add it (or mend it, if it is there), or set \`optional: true\``,
+        remedy: `add it with the key \`${key}\` (or mend it, if it is there), or set \`optional: true\``,
       }
     : {
         message: `the ${whole} has no key \`${key}\``,

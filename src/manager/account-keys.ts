@@ -101,12 +101,39 @@ export class AccountKeys {
   }
 }
 
-function secretKey({ name, spec }: KeyedAccount, snapshot: DesiredSnapshot | undefined): AccountKey {
+function secretKey(account: KeyedAccount, snapshot: DesiredSnapshot | undefined): AccountKey {
+  const { name, spec } = account;
   const { name: secret = '', key = '' } = spec.credentialsSecretRef ?? {};
   const [namespace = ''] = name.split('/');
-  const value = snapshot?.secrets.get(`${namespace}/${secret}`)?.get(key)?.reveal().trim();
+  const data = snapshot?.secrets.get(`${namespace}/${secret}`);
+  const value = data?.get(key)?.reveal().trim();
   if (value) return { kind: 'key', key: new Sensitive(value) };
-  return none(`the Secret ${secret} in the namespace ${namespace} has to hold it under \`${key}\``);
+  return none(secretRemedy(account, { namespace, secret, key, isThere: data !== undefined }, snapshot));
+}
+
+interface NamedSecret {
+  readonly namespace: string;
+  readonly secret: string;
+  readonly key: string;
+  readonly isThere: boolean;
+}
+
+function secretRemedy(
+  { origin }: KeyedAccount,
+  { namespace, secret, key, isThere }: NamedSecret,
+  snapshot: DesiredSnapshot | undefined,
+): string {
+  const whole = `Secret ${secret} in the namespace ${namespace}`;
+  if (isThere) {
+    return `the ${whole} has nothing under \`${key}\`; put the API key there, or name another key in \`credentialsSecretRef\` of the Account`;
+  }
+  const unread = snapshot?.problems.find(({ file }) => file === `secrets/${namespace}/${secret}`);
+  if (unread)
+    return `the ${whole}, which has to hold it under \`${key}\`, ${unread.message}; ${unread.remedy}`;
+  const isInCluster = origin.kind === 'document' && origin.place === 'cluster';
+  return isInCluster
+    ? `there is no ${whole}, which has to hold it under \`${key}\`; make it: \`kubectl create secret generic ${secret} --namespace ${namespace} --from-file=${key}=KEYFILE\``
+    : `there is no usable ${whole}, which has to hold it under \`${key}\`; add a Secret document of that name with \`stringData\` (or mend it, if it is there)`;
 }
 
 function none(remedy: string): AccountKey {

@@ -29,9 +29,12 @@ export function accountChecks(handles: Iterable<AccountHandle>): HealthCheck[] {
   return [...handles].map((handle) => ({ name: `account ${handle.name}`, problem: accountProblem(handle) }));
 }
 
+/** The manager is of use meanwhile: it knows what it last saw, and heartbeats go on. */
+const passing: ReadonlySet<string> = new Set(['ApiUnreachable', 'CredentialMissing']);
+
 function accountProblem({ informer }: AccountHandle): string | undefined {
   const { current, failure } = informer;
-  if (failure && (!current || failure.reason !== 'ApiUnreachable')) {
+  if (failure && (!current || !passing.has(failure.reason))) {
     return `${failure.reason}: ${failure.message}`;
   }
   return current ? undefined : 'has not been read yet';

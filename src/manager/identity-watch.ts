@@ -209,9 +209,10 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
 
   /** Nothing can be asked with a key of the account. */
   #absent(hold: OriginHold | undefined): ReadProblem {
-    if (!hold)
-      return readProblem({ kind: 'not-sent', reason: `there is no API key; ${this.#options.keyRemedy()}` });
-    const { reason, message } = hold;
+    const { reason, message } = hold ?? {
+      reason: 'CredentialMissing' as const,
+      message: `there is no API key for the account ${this.#options.account}: ${this.#options.keyRemedy()}`,
+    };
     return { reason, outcome: { kind: 'not-sent', reason: message }, message };
   }
 

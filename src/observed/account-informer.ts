@@ -54,7 +54,8 @@ export interface Lists {
 export type KeyHold = 'IdentityChanged' | 'OriginChanged' | 'OriginNotAllowed';
 
 export interface ReadProblem {
-  readonly reason: 'ApiUnreachable' | 'CredentialRejected' | KeyHold;
+  /** `CredentialMissing`: there is no key to ask with. */
+  readonly reason: 'ApiUnreachable' | 'CredentialMissing' | 'CredentialRejected' | KeyHold;
   readonly outcome: Exclude<Outcome<never>, { kind: 'applied' }>;
   readonly message: string;
 }
@@ -232,7 +233,8 @@ export class AccountInformer {
     if (this.#failure) {
       const { outcome, reason } = this.#failure;
       const forbidden = outcome.kind === 'refused' && outcome.status === 403;
-      const limits = forbidden || reason !== 'ApiUnreachable' ? credentialBackoff : failureBackoff;
+      const isRefused = reason === 'CredentialRejected' || isKeyHold(reason);
+      const limits = forbidden || isRefused ? credentialBackoff : failureBackoff;
       const { identity, beatsWait } = this.#options;
       const isUrgent = beatsWait() && !identity.current;
       const longestMs = isUrgent ? longestWithBeatsMs : limits.longestMs;

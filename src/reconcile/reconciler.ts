@@ -166,7 +166,8 @@ export class Reconciler {
     if (kind.isGivenUp()) return kept ?? inSync();
     const { reason, message } = failure;
     const told = `${message}${giveUpAdvice(record)}`;
-    return isKeyHold(reason) ? holdFor(reason, told) : waitFor(reason, told);
+    if (isKeyHold(reason)) return holdFor(reason, told);
+    return waitFor(reason, told, reason === 'CredentialMissing' ? { stalled: true } : {});
   }
 
   async #planAndAct(

@@ -112,6 +112,7 @@ function shortened(message: string): string {
 /** Reasons for which nothing can be said of the object at all. */
 const blindReasons = new Set([
   'ApiUnreachable',
+  'CredentialMissing',
   'CredentialRejected',
   'IdentityChanged',
   'OriginChanged',

@@ -20,6 +20,7 @@ const unobserved: Readonly<Record<string, Blindness>> = {
   AccountNotFound: 'lasting',
   ApiUnreachable: 'lasting',
   ContractDrift: 'lasting',
+  CredentialMissing: 'lasting',
   CredentialRejected: 'lasting',
   IdentityChanged: 'lasting',
   OriginChanged: 'lasting',

@@ -130,7 +130,7 @@ describe("a service's environment", () => {
       ok: false,
       path: ['spec', 'env', 0, 'valueFrom', 'secretKeyRef'],
       message: 'there is no usable Secret s in the namespace default',
-      remedy: 'add it (or mend it, if it is there), or set `optional: true`',
+      remedy: 'add it with the key `k` (or mend it, if it is there), or set `optional: true`',
     });
     expect(
       resolve(entry('valueFrom: {configMapKeyRef: {name: c, key: k}}'), configMap('c', 'other', 'x')),

@@ -220,7 +220,8 @@ test.each([
 test('without a key nobody is asked', async () => {
   key = undefined;
   expect(await watch.check(signal)).toMatchObject({
-    outcome: { kind: 'not-sent', reason: 'there is no API key; put one there' },
+    reason: 'CredentialMissing',
+    message: `there is no API key for the account ${account}: put one there`,
   });
   expect(asked).toEqual([]);
 });

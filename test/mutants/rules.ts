@@ -247,6 +247,15 @@ export const brokenRules: readonly BrokenRule[] = [
     named: 'and an account of the environment',
   },
   {
+    item: 'left by reviews (6)',
+    breaks: 'a Secret that is missing is an API that can not be reached',
+    file: 'manager/identity-watch.ts',
+    line: "reason: 'CredentialMissing' as const,",
+    becomes: "reason: 'ApiUnreachable' as const,",
+    test: 'manager/missing-secrets',
+    named: 'that is not there',
+  },
+  {
     item: 'C8',
     breaks: 'a key is sent to whatever address its Account says',
     file: 'plan/origin.ts',

@@ -65,6 +65,7 @@ test.each([
   'SourceIncomplete',
   'Leaving',
   'ApiUnreachable',
+  'CredentialMissing',
   'InvalidSpec',
 ])('what was not observed is Unknown, and its drift stays with time and cause: %s', (reason) => {
   const caused = { ...drifted, differences: drifted.differences.map((one) => ({ ...one, cause: 'bob' })) };

@@ -97,10 +97,10 @@ test('without its Secret a deletion says what is missing, and Retain lets the ob
   await remove(fleet, 'ContainerService/web');
   await remove(fleet, 'Account/default');
   fleet.run();
-  const stuck = await fleet.until('ContainerService/web', 'Ready', 'Unknown', 'ApiUnreachable');
+  const stuck = await fleet.until('ContainerService/web', 'Ready', 'Unknown', 'CredentialMissing');
   expect(stuck.message).toBe(
-    'not sent: there is no API key; the Secret compute in the namespace ' +
-      `${fleet.namespace} has to hold it under \`apiKey\`; ` +
+    `there is no API key for the account ${fleet.namespace}/default: there is no Secret compute in the namespace ${fleet.namespace}, which has to hold it under \`apiKey\`; ` +
+      `make it: \`kubectl create secret generic compute --namespace ${fleet.namespace} --from-file=apiKey=KEYFILE\`; ` +
       'to let the object go without it, say `deletionPolicy: Retain`',
   );
   const target = { type: resourceTypes.ContainerService, namespace: fleet.namespace, name: 'web' };
