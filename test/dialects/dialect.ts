@@ -53,6 +53,11 @@ export interface Dialect {
   readonly costs?: Readonly<Record<string, string>>;
   /** It hides a field that requests set: what became of one that was never answered, only a person can tell. */
   readonly hides?: true;
+  /**
+   * It hides of some creations what they made: where a repetition does not tell, only a person can. Faults are simulated all the same, and there is a
+   * person (test/simulation/person.ts).
+   */
+  readonly asksPeople?: true;
   /** Marks can't be read: what an object has let go (`Retain`) is not found again. */
   readonly hidesMarks?: true;
   /** Why a service is in `error` can't be told. */

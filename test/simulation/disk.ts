@@ -9,6 +9,7 @@ import {
   type IdentityPin,
   type Intent,
   type ObjectRecord,
+  type Resolution,
   type StateStore,
 } from '../../src/state/index.ts';
 import { sameValue } from '../../src/base/index.ts';
@@ -25,6 +26,8 @@ export class Disk implements DurableState {
   readonly #pins = new Map<string, IdentityPin>();
   onDurable: (write: Write) => void = () => {};
   epoch: string | undefined;
+  /** What people have left, as with `fleetkeeper resolve`. */
+  readonly resolutions = new Map<ObjectKey, Resolution>();
   /** Until then there is no room for another write. */
   fullUntilMs = 0;
 
@@ -131,6 +134,10 @@ export class SimulatedStore extends MemoryStore implements StateStore {
     this.#requireRoom();
     await super.remove(key);
     await this.#enqueue({ kind: 'remove', key, epoch: this.epoch });
+  }
+
+  override resolution(key: ObjectKey): Resolution | undefined {
+    return this.#access.disk.resolutions.get(key);
   }
 
   override identityPinIsDurable(account: string): boolean {

@@ -8,8 +8,8 @@ import type { Logger } from 'pino';
 import { Sensitive, digestKey } from '../../src/base/index.ts';
 import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
 import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
-import { parseObjectKey } from '../../src/resources/index.ts';
-import type { Intent } from '../../src/state/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
+import type { Intent, Resolution } from '../../src/state/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { Disk, SimulatedStore } from './disk.ts';
 import { settleMs } from './faults.ts';
@@ -158,6 +158,10 @@ export class FolderPlace implements Place {
 
   isWiped(): boolean {
     return false;
+  }
+
+  resolve(key: ObjectKey, resolution: Resolution): void {
+    this.state.resolutions.set(key, resolution);
   }
 
   mend(): void {

@@ -1,7 +1,7 @@
 /** Where a fleet is declared, where its state is kept, and which processes serve it: a folder and a file, or a cluster. */
 import pino from 'pino';
 import type { ObjectKey } from '../../src/resources/index.ts';
-import type { Intent } from '../../src/state/index.ts';
+import type { Intent, Resolution } from '../../src/state/index.ts';
 import type { Checker } from './checker.ts';
 import type { Network } from './network.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -50,6 +50,8 @@ export interface Place {
   forge(victim: string, seed: number): void;
   /** What was durable of it is not there any more: only its mark leads to what it stands for. */
   isWiped(key: ObjectKey): boolean;
+  /** Somebody says what became of a request of the object. */
+  resolve(key: ObjectKey, resolution: Resolution): void;
   /** People put right what only they can, of what the place keeps. */
   mend(): void;
   /** Once all is as wanted: another process takes over. */

@@ -163,6 +163,18 @@ export const regressions: readonly Regression[] = [
     'registry-repository-upper-case',
   ),
   inDialect(
+    'what became of a resize that the API hides until the service runs waited for a person',
+    20001,
+    'folder',
+    'resources-hidden',
+  ),
+  inDialect(
+    'access to a repository waited for a person who had nothing to go by: which entry it may be was not told',
+    20055,
+    'folder',
+    'registry-repository-hidden',
+  ),
+  inDialect(
     'the checker took a price that a life before had written down for unknown, and the world hid again what it had shown',
     1024,
     'cluster',

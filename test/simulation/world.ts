@@ -27,6 +27,7 @@ import { Neighbours, neighbourDeeds, type NeighbourDeed } from './neighbours.ts'
 import { Network } from './network.ts';
 import { epochMs, type Place } from './place.ts';
 import { differenceBetween, portraitOf, type Portrait } from './portrait.ts';
+import { Person } from './person.ts';
 import { Plane, ourAddress, ourKey } from './plane.ts';
 import { stream } from './random-port.ts';
 import { Scheduler } from './scheduler.ts';
@@ -87,6 +88,7 @@ class World {
   readonly #hostileEdits: HostileEdits;
   readonly #neighbours: Neighbours | undefined;
   readonly #checker: Checker;
+  readonly #person: Person | undefined;
   readonly #disguise: Disguise;
   readonly #planeRandom: SeededRandom;
   readonly #coverage = new Set<string>();
@@ -146,7 +148,13 @@ class World {
           this.#neighbours?.shown(answer.body);
         this.#checker.received(exchange, answer);
       },
-      watcher: () => this.#checker,
+      watcher: () => ({
+        arriving: (request) => this.#checker.arriving(request),
+        delivered: (delivery) => {
+          this.#person?.delivered(delivery);
+          this.#checker.delivered(delivery);
+        },
+      }),
       onFault: (kind, exchange) => {
         const { method, path } = exchange;
         this.#coverage.add(`${kind} ${method} ${path.replaceAll(/[0-9a-f-]{36}/g, 'id')}`);
@@ -158,6 +166,7 @@ class World {
       wordsRandom: script.hasNeighbours ? stream(seed, 'words of refusals') : undefined,
     });
     this.#place = this.#createPlace();
+    this.#person = dialectNamed(script.dialect).asksPeople && this.#createPerson();
     const { shelf, state } = this.#place;
     this.#journalCoverage = new JournalCoverage(state);
     this.#users = new Users({
@@ -341,6 +350,7 @@ class World {
     const changes = () => this.#mutations + this.#place.writes;
     let isQuiet = false;
     while (!failed() && !isQuiet && scheduler.nowMs < untilMs) {
+      this.#person?.look();
       const before = changes();
       const isAsWanted = left() === undefined;
       await scheduler.run(scheduler.nowMs + (isAsWanted ? quietMs : 5000), failed);
@@ -365,6 +375,18 @@ class World {
       watcher: () => this.#checker,
       nowMs: () => scheduler.nowMs,
       after: (delayMs, then) => void scheduler.after(delayMs, then),
+    });
+  }
+
+  #createPerson(): Person {
+    return new Person({
+      state: () => this.#place.state,
+      plane: this.#plane,
+      network: () => this.#network,
+      say: (key, resolution) => {
+        this.#scheduler.trace(`somebody says of ${key} ${JSON.stringify(resolution)}`);
+        this.#place.resolve(key, resolution);
+      },
     });
   }
 

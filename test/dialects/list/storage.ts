@@ -147,6 +147,7 @@ const volumes: readonly Dialect[] = [
   },
   {
     name: 'volume-name-hidden',
+    asksPeople: true,
     hidesMarks: true,
     silence: 'form of a name',
     plays: 'volumes without names',
@@ -261,6 +262,7 @@ const registries: readonly Dialect[] = [
   },
   {
     name: 'registry-repository-hidden',
+    asksPeople: true,
     silence: 'registry metadata',
     plays: 'the repository under `name`',
     ...registry(renamed('repository', 'name')),

@@ -7,8 +7,13 @@
 import type { Logger } from 'pino';
 import { Sensitive, digestKey } from '../../../src/base/index.ts';
 import { Operator, type OperatorOptions } from '../../../src/manager/index.ts';
-import type { ObjectKey } from '../../../src/resources/index.ts';
-import { identitySecretName, type Intent } from '../../../src/state/index.ts';
+import { annotations, type ObjectKey } from '../../../src/resources/index.ts';
+import {
+  identitySecretName,
+  writeResolution,
+  type Intent,
+  type Resolution,
+} from '../../../src/state/index.ts';
 import { createMetrics, type Metrics } from '../../../src/telemetry/index.ts';
 import { settleMs } from '../faults.ts';
 import { crashWithinMs, epochMs, searchedLog, type Place, type PlaceParts } from '../place.ts';
@@ -189,6 +194,10 @@ export class ClusterPlace implements Place {
 
   isWiped(object: ObjectKey): boolean {
     return this.#meddlers.isWiped(object);
+  }
+
+  resolve(object: ObjectKey, resolution: Resolution): void {
+    this.shelf.annotate(object, { [annotations.resolve]: writeResolution(resolution) });
   }
 
   mend(): void {

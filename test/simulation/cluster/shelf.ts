@@ -63,6 +63,13 @@ export class ClusterShelf implements Shelf {
     this.remove(file);
   }
 
+  annotate(key: ObjectKey, annotations: Readonly<Record<string, string>>): void {
+    const { kind, name } = parseObjectKey(key);
+    const target = { type: resourceTypes[kind], namespace, name };
+    if (!this.#server.get(target)) return;
+    this.#server.patch(target, { kind: 'merge', body: { metadata: { annotations } } }, 'somebody');
+  }
+
   publish(): void {
     // What is written is shown at once.
   }
