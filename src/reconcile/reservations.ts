@@ -85,7 +85,9 @@ export class Reservations {
     // Room that was made for a creation is taken by it; what is not shown yet is paid as well.
     const before = known?.of === 'creation-to-follow' || known?.heardAtMs === undefined ? undefined : known;
     const micros = (before?.micros ?? 0n) + increaseMicros(cost);
-    const { basis, unknown, asked } = cost;
+    const { basis, asked } = cost;
+    // What is not shown yet goes on to be what finds out the price.
+    const unknown = [...new Set([...(before?.unknown ?? []), ...cost.unknown])];
     const isPromised = of !== undefined && known?.isPromised === true;
     this.#put({ key, account, micros, basis, unknown, of, heardAtMs: undefined, before, asked, isPromised });
     return {

@@ -138,6 +138,16 @@ describe('what a request reserves', () => {
     expect(open.asks(account, 'storage in standard/auto', key)).toBe(false);
     expect(open.asks(account, 'storage in economy/auto', other)).toBe(false);
   });
+
+  test('with an unknown price is still asked for while a later request of the same object is under way, which has a price', () => {
+    const open = taken(costs(0n, { basis: 'unknown', unknown: ['storage standard'] }));
+    open.heard(key, 100);
+    const growth = open.take(key, account, costs(3n));
+    expect(growth.unknown).toEqual(['storage standard']);
+    expect(open.asks(account, 'storage standard', objectKey('StorageVolume', 'default', 'other'))).toBe(true);
+    open.endUnheard(key);
+    expect(open.asks(account, 'storage standard', objectKey('StorageVolume', 'default', 'other'))).toBe(true);
+  });
 });
 
 describe('a process that starts', () => {

@@ -288,4 +288,9 @@ export const regressions: readonly Regression[] = [
     500181,
     'small',
   ),
+  inFolder(
+    'a second volume was made for a price that nobody knew, while the first grew and had not been shown',
+    500426,
+    'small',
+  ),
 ];
