@@ -21,6 +21,7 @@ import { referredKeys } from './references.ts';
 import { tasksOfJob } from './tasks.ts';
 import { ValuesWatch } from './values-watch.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
+import { isTakenIn } from './taken-in.ts';
 
 export interface ControllerOptions {
   readonly store: StateStore;
@@ -225,8 +226,14 @@ export class Controller {
     }
   }
 
-  /** Only keys whose account has been read once (or can't be): nothing is planned before the first full sync. */
+  /**
+   * Only keys whose account has been read once (or can't be): nothing is planned before the first full sync. What is new in a cluster is looked
+   * at when its document is taken in.
+   */
   #enqueue(key: ObjectKey, lane: QueueLane): void {
+    const { store, fleet } = this.#options;
+    const record = store.record(key);
+    if (record && !isTakenIn(record, fleet.snapshot)) return;
     const handle = this.#accountOf(key);
     // Heartbeats can't wait for the first read of an account that is slow to answer.
     const isTask = parseObjectKey(key).kind === 'ProtectedTask';

@@ -50,6 +50,8 @@ import { identify, volumeMarks, type Observed } from './observe.ts';
 import type { wire } from '../api/index.ts';
 
 /** What the source says, and what is made of what it does not say. */
+import { isTakenIn } from './taken-in.ts';
+
 export interface SourceView {
   readonly snapshot: DesiredSnapshot;
   /** By the part of the source: all of a folder, or a namespace of a cluster. */
@@ -129,6 +131,7 @@ export class Fleet {
   accountOf(record: ObjectRecord): { readonly namespace: string; readonly name: string } | undefined {
     const { kind, namespace, name } = parseObjectKey(record.key);
     if (kind === 'Account') return { namespace, name };
+    if (!isTakenIn(record, this.snapshot)) return undefined;
     const spec = this.snapshot.objects.get(record.key)?.spec ?? record.manifest.spec;
     if (kind !== 'ProtectedTask') return { namespace, name: (spec as Specs[RemoteKind]).accountRef.name };
     const service = this.store.record(serviceKeyOf(record, spec as Specs['ProtectedTask']));

@@ -193,6 +193,12 @@ export const regressions: readonly Regression[] = [
     'registry-repository-upper-case',
   ),
   inDialect(
+    'the operator ended when a task was to be looked at while its service was so new that its document had not been taken in',
+    31061,
+    'cluster',
+    'region-tier',
+  ),
+  inDialect(
     'the checker took a creation for unknown whose thing had been found, since a repetition of it still travelled',
     20046,
     'cluster',
