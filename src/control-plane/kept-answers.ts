@@ -151,12 +151,12 @@ export class KeptAnswers {
 
   #change(accountId: string, count: number, bytes: number): void {
     const kept = this.#of(accountId);
-    const add = (sign: 1 | -1) => {
-      kept.count += sign * count;
-      kept.bytes += sign * bytes;
-    };
-    add(1);
-    this.#store.unit.onRollback(() => add(-1));
+    kept.count += count;
+    kept.bytes += bytes;
+    this.#store.unit.onRollback(() => {
+      kept.count -= count;
+      kept.bytes -= bytes;
+    });
   }
 
   #of(accountId: string): Kept {

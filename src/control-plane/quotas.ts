@@ -28,7 +28,7 @@ interface Held {
   memoryGb: number;
 }
 
-const nothing: Held = { gpus: 0, cpu: 0, memoryGb: 0 };
+const nothing: Readonly<Held> = { gpus: 0, cpu: 0, memoryGb: 0 };
 
 export class Quotas {
   readonly #store: Store;
@@ -96,12 +96,11 @@ export class Quotas {
 
   #count(service: ServiceRecord, sign: 1 | -1): void {
     if (!holdsCompute(service)) return;
-    const { gpus, cpu, memoryGb } = this.#held.get(service.accountId) ?? nothing;
-    this.#held.set(service.accountId, {
-      gpus: gpus + sign * service.resources.gpuCount,
-      cpu: cpu + sign * service.resources.cpu,
-      memoryGb: memoryGb + sign * service.resources.memoryGb,
-    });
+    let held = this.#held.get(service.accountId);
+    if (!held) this.#held.set(service.accountId, (held = { ...nothing }));
+    held.gpus += sign * service.resources.gpuCount;
+    held.cpu += sign * service.resources.cpu;
+    held.memoryGb += sign * service.resources.memoryGb;
   }
 }
 

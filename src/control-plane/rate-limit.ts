@@ -53,7 +53,13 @@ export class RateLimiter {
 
   spend(id: string, tokens: number): void {
     if (this.#buckets.size > mostBuckets) this.#forgetFull();
-    this.#buckets.set(id, { tokens: this.#tokensOf(id) - tokens, atMs: this.#clock.monotonicMs() });
+    const left = this.#tokensOf(id) - tokens;
+    const atMs = this.#clock.monotonicMs();
+    const bucket = this.#buckets.get(id);
+    if (bucket) {
+      bucket.tokens = left;
+      bucket.atMs = atMs;
+    } else this.#buckets.set(id, { tokens: left, atMs });
   }
 
   #tokensOf(id: string): number {
