@@ -299,4 +299,11 @@ export const regressions: readonly Regression[] = [
     500426,
     'small',
   ),
+  inDialect(
+    'the checker wanted a process to know where the key of an Account was used that was deleted before it began',
+    600033,
+    'cluster',
+    plain.name,
+    'small',
+  ),
 ];

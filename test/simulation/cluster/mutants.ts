@@ -33,6 +33,7 @@ function withListBeforeBeats(answer: () => Awaited<ReturnType<ControlApi['activi
 
 type SaveIntent = ClusterStore['saveIntent'];
 type SaveIdentityPin = ClusterStore['saveIdentityPin'];
+type IdentityPinOf = ClusterStore['identityPin'];
 
 export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
   ...keys,
@@ -83,6 +84,22 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
         (original): SaveIdentityPin =>
           async function saveIdentityPin(this: ClusterStore, account, pin) {
             void original.call(this, account, pin).catch(() => undefined);
+          },
+      ),
+  },
+  {
+    breaks: 'it is forgotten where the key of an account was used',
+    foundBy: ['S11'],
+    crowd: 'small',
+    seed: 5,
+    patch: () =>
+      replaced(
+        ClusterStore.prototype,
+        'identityPin',
+        (original): IdentityPinOf =>
+          function identityPin(this: ClusterStore, account) {
+            const pin = original.call(this, account);
+            return pin && { ...pin, origin: undefined };
           },
       ),
   },

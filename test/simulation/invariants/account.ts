@@ -53,22 +53,31 @@ const s8Rate: Invariant = (view) => {
 /**
  * The key of each account goes to its address, and with what is anybody's no key goes at all. Where a key goes is written down before anything is
  * sent with it (plan/origin.ts): whoever leads next has to know. What the Account says then is believed, whoever has edited it; once that
- * was the account's own address, the key goes nowhere else.
+ * was the account's own address, the key goes nowhere else. In a cluster that is known from the Account itself, and goes with it: of one that is made
+ * anew it is known to the process only that has used the key before.
  */
 const s11Tenancy: Invariant = (view) => {
   let pinned: string | undefined;
   let wasOurs = false;
+  /** Processes that have used it with its own address. */
+  const users = new Set<number>();
   return {
     durable(write) {
-      if (write.kind === 'remove' || write.pin?.origin === undefined) return;
+      if (write.kind === 'remove') {
+        wasOurs &&= !view.isCluster || parseObjectKey(write.key).kind !== 'Account';
+        return;
+      }
+      if (write.pin?.origin === undefined) return;
       pinned = write.pin.origin;
       wasOurs ||= pinned === ourAddress;
     },
-    sent({ method, origin, path, authorization }) {
+    sent({ life, method, origin, path, authorization }) {
       const isOfNobody = path === '/api/catalog';
       const isOurs = authorization === `Bearer ${ourKey}`;
       const told = `${method} ${origin}${path} has the credential ${authorization}`;
-      if (isOurs && !isOfNobody && !wasOurs && origin !== operatorsAddress) {
+      const isKnown = wasOurs || users.has(life);
+      if (isOurs && origin === ourAddress) users.add(life);
+      if (isOurs && !isOfNobody && !isKnown && origin !== operatorsAddress) {
         if (origin !== pinned) view.violated('S11', `${told}, whose origin is written down nowhere`);
         return;
       }
