@@ -67,6 +67,18 @@ export function demandText(demand: Demand, { region, geography }: Place): string
   return `${gpuCount} GPU, ${cpu} CPU, ${memoryGb} GB ${where}`;
 }
 
+/** Whether what shows the price of the one may show that of the other (texts of `demandText`): `auto` may become any geography. */
+export function mayShowSamePrice(one: string, other: string): boolean {
+  const [left, right] = [splitGeography(one), splitGeography(other)];
+  const isAnywhere = left.geography === 'auto' || right.geography === 'auto';
+  return left.rest === right.rest && (isAnywhere || left.geography === right.geography);
+}
+
+function splitGeography(demand: string): { rest: string; geography: string } {
+  const at = demand.lastIndexOf('/');
+  return { rest: demand.slice(0, at), geography: demand.slice(at + 1) };
+}
+
 /** One price is kept for each. */
 export function priceKey({ region, geography, demand, gpuModel }: ObservedPrice): string {
   const size =

@@ -18,7 +18,7 @@
  */
 import type { wire } from '../api/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
-import { clampedMicros, increaseMicros, priceOf, type Cost } from '../plan/index.ts';
+import { clampedMicros, increaseMicros, mayShowSamePrice, priceOf, type Cost } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import {
   readAsked,
@@ -199,7 +199,7 @@ export class Reservations {
   asks(account: string, unknown: string, except: ObjectKey): boolean {
     this.#rebuild();
     return [...(this.#open.get(account) ?? none).values()].some(
-      (each) => each.key !== except && each.unknown.includes(unknown),
+      (each) => each.key !== except && each.unknown.some((asked) => mayShowSamePrice(asked, unknown)),
     );
   }
 

@@ -139,14 +139,27 @@ describe('what a request reserves', () => {
     expect(open.asks(account, 'storage in economy/auto', other)).toBe(false);
   });
 
+  test('may show it in the place that it is given, too', () => {
+    const open = taken(costs(0n, { basis: 'unknown', unknown: ['storage in standard/auto'] }));
+    const other = objectKey('StorageVolume', 'default', 'data');
+    expect(open.asks(account, 'storage in standard/europe', other)).toBe(true);
+    const pinned = taken(costs(0n, { basis: 'unknown', unknown: ['storage in standard/europe'] }));
+    expect(pinned.asks(account, 'storage in standard/auto', other)).toBe(true);
+    expect(pinned.asks(account, 'storage in standard/asia', other)).toBe(false);
+  });
+
   test('with an unknown price is still asked for while a later request of the same object is under way, which has a price', () => {
-    const open = taken(costs(0n, { basis: 'unknown', unknown: ['storage standard'] }));
+    const open = taken(costs(0n, { basis: 'unknown', unknown: ['storage in standard/auto'] }));
     open.heard(key, 100);
     const growth = open.take(key, account, costs(3n));
-    expect(growth.unknown).toEqual(['storage standard']);
-    expect(open.asks(account, 'storage standard', objectKey('StorageVolume', 'default', 'other'))).toBe(true);
+    expect(growth.unknown).toEqual(['storage in standard/auto']);
+    expect(
+      open.asks(account, 'storage in standard/auto', objectKey('StorageVolume', 'default', 'other')),
+    ).toBe(true);
     open.endUnheard(key);
-    expect(open.asks(account, 'storage standard', objectKey('StorageVolume', 'default', 'other'))).toBe(true);
+    expect(
+      open.asks(account, 'storage in standard/auto', objectKey('StorageVolume', 'default', 'other')),
+    ).toBe(true);
   });
 });
 

@@ -306,4 +306,9 @@ export const regressions: readonly Regression[] = [
     plain.name,
     'small',
   ),
+  inFolder(
+    'two requests of one unknown price were under way at once, since one named the geography that the other was to be given',
+    501091,
+    'small',
+  ),
 ];
