@@ -201,7 +201,7 @@ export class Creations {
   }
 
   /** What became of the object's creation by the latest look: seen, or not there for good. Writes down what is certain now. */
-  async review(kind: KindPass, account: AccountHandle): Promise<void> {
+  async review(kind: KindPass, account: AccountHandle): Promise<Plan | undefined> {
     const { store, mode } = this.#options;
     const observation = kind.observation();
     const record = kind.record();
@@ -215,19 +215,19 @@ export class Creations {
       const shownAtMs = account.informer.current?.startedAtMs ?? answered.atMs;
       this.#pace.learn(account.name, Math.max(0, shownAtMs - answered.atMs));
     }
-    if (!doubt || mode === 'preview') return;
+    if (!doubt || mode === 'preview') return undefined;
     const word = store.resolution(key);
     const isResolved = word?.idempotencyKey === doubt.idempotencyKey;
     if (isResolved && word.applied && word.id !== undefined) {
-      if (kind.claim?.(word.id) !== undefined) return;
-      const made = { externalId: word.id, unproven: false, deletedByUs: false };
-      await this.#close(record, made);
-      return;
+      if (kind.claim?.(word.id) !== undefined) return undefined;
+      await this.#close(record, { externalId: word.id, unproven: false, deletedByUs: false });
+      // What was looked at before did not know of it: it would be made again, or forgotten.
+      return waitFor('AwaitingObservation', 'looking again, with the word of a person');
     }
-    const isSeen = observation.kind === 'present';
-    const isHidden = this.candidates(kind).length > 0;
-    const isOver = observation.kind === 'absent' && !isHidden && this.#isOver(key, account);
-    if (isSeen || isOver || isResolved) await this.#close(record, {});
+    const showsMarks = this.candidates(kind).length === 0;
+    const isOver = observation.kind === 'absent' && showsMarks && this.#isOver(key, account);
+    if (observation.kind === 'present' || isOver || isResolved) await this.#close(record, {});
+    return undefined;
   }
 
   /**

@@ -185,8 +185,8 @@ export class Reconciler {
     const open = store.openIntent(record.key);
     const unsettled = open && (await this.#settlement.settle(open, kind, account));
     this.#creations.sawFirst(kind);
-    if (unsettled) return undecided(unsettled);
-    await this.#creations.review(kind, account);
+    const unclear = unsettled ?? (await this.#creations.review(kind, account));
+    if (unclear) return undecided(unclear);
     this.#options.money.observed(kind);
     await this.#errorReasons.explain(kind, account);
     const first = this.#decide(kind, account);

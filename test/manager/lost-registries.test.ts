@@ -5,11 +5,13 @@
 import { afterEach, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, objectKey } from '../../src/resources/index.ts';
+import { MemoryStore, type Resolution } from '../../src/state/index.ts';
 import { desiredOf } from '../support/desired.ts';
 import {
   access,
   readyReason,
   scriptedFleet,
+  stateIdentity,
   type Answer,
   type Asked,
   type ScriptedFleet,
@@ -90,6 +92,10 @@ async function fleetBefore(provider: Provider, options: ScriptedFleetOptions = {
           made.password = body.spec.password;
           made.entry.revision += 1;
           return { status: 200, body: made.entry };
+        };
+        api.on[`DELETE /api/registries/${made.entry.id}`] = () => {
+          provider.made.splice(provider.made.indexOf(made), 1);
+          return { status: 200, body: { id: made.entry.id, deleted: true } };
         };
         return fate === 'answer lost' ? 'lost' : { status: 201, body: made.entry };
       };
@@ -191,4 +197,40 @@ test('the next process does not take an entry of others that is answered', async
   const fleet = await fleetBefore(provider, { store: first.store });
   await fleet.clock.advance(60 * minuteMs);
   expect(idOf(fleet)).toBeUndefined();
+});
+
+class ResolvedStore extends MemoryStore {
+  word: Resolution | undefined;
+
+  override resolution(): Resolution | undefined {
+    return this.word;
+  }
+}
+
+/** It was made, its repetition was refused, and a person says which entry it is. */
+async function resolvedFleet(isLeaving: boolean): Promise<[ScriptedFleet, Provider]> {
+  const refused = { status: 503 };
+  const provider = aProvider({ fate: (count) => (count === 0 ? 'answer lost' : { refused }) });
+  const store = new ResolvedStore(stateIdentity, [], []);
+  const fleet = await fleetBefore(provider, { store });
+  await fleet.clock.advance(3 * minuteMs);
+  expect(fleet.store.record(registry)?.creationInDoubt).toBeDefined();
+  if (isLeaving) fleet.tell(desiredOf({ ...access, 'robot.yaml': secret('one') }));
+  await fleet.clock.advance(15 * minuteMs);
+  const [{ key = '', entry } = { entry: { id: '' } }] = provider.made;
+  store.word = { idempotencyKey: key, applied: true, id: entry.id };
+  await fleet.clock.advance(2 * minuteMs);
+  return [fleet, provider];
+}
+
+test('what a person says that it made is taken, and not made again', async () => {
+  const [fleet, provider] = await resolvedFleet(false);
+  expect(provider.made.map(({ entry }) => entry.id)).toEqual([idOf(fleet)]);
+  expect(new Set(provider.sent.map(({ key }) => key)).size).toBe(1);
+});
+
+test('what a person says that it made goes with its document, and the object after it', async () => {
+  const [fleet, provider] = await resolvedFleet(true);
+  expect(provider.made).toEqual([]);
+  expect(fleet.store.record(registry)).toBeUndefined();
 });

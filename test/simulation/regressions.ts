@@ -175,6 +175,13 @@ export const regressions: readonly Regression[] = [
     'registry-repository-hidden',
   ),
   inDialect(
+    'what a person said that a creation made stayed when its document was out, and was made again when it was not',
+    30003,
+    'folder',
+    'registry-repository-hidden',
+    'small',
+  ),
+  inDialect(
     'the checker took a price that a life before had written down for unknown, and the world hid again what it had shown',
     1024,
     'cluster',
