@@ -12,6 +12,7 @@ import { apiVersion, type ObjectKey } from '../../src/resources/index.ts';
 import { MemoryStore, newRecord, type ObjectRecord } from '../../src/state/index.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/index.ts';
 import { ManualClock, settle } from './manual-clock.ts';
+import { SeededRandom } from './seeded-random.ts';
 
 export const web: ObjectKey = 'ContainerService/default/web';
 export const epoch: ObjectKey = 'ProtectedTask/default/epoch';
@@ -230,6 +231,8 @@ export async function scriptedFleet(
   prepare?.(api);
   const store = given.store ?? new MemoryStore(stateIdentity, records, []);
   const metrics = createMetrics();
+  // Times at which things happen are the same in each run.
+  const chance = new SeededRandom(1);
   let tell: ScriptedFleet['tell'] = () => {};
   const manager = new Manager({
     source: {
@@ -244,7 +247,7 @@ export async function scriptedFleet(
     store,
     environment: given.environment ?? { url: undefined, apiKey: () => undefined },
     clock,
-    random: systemRandom,
+    random: { ...systemRandom, fraction: () => chance.fraction() },
     logger: pino({ level: 'silent' }),
     metrics,
     settleMs,
