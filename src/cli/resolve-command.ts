@@ -143,7 +143,10 @@ function openIntent(store: StateStore, key: ObjectKey, label: string): OpenReque
   if (last && last.idempotencyKey === record.creationInDoubt?.idempotencyKey) return last;
   if (isCreationLost(record)) return { action: creations[kind] ?? 'create-', idempotencyKey: record.uid };
   const known = last ? ` (its last one, ${last.action}, is known to be ${last.outcome})` : '';
-  throw new UserError(`${label} has no request whose outcome is unknown${known}`, 'there is nothing to say');
+  throw new UserError(
+    `${label} has no request whose outcome is unknown${known}`,
+    'nothing has to be resolved; `fleetkeeper status` shows which objects wait for that',
+  );
 }
 
 /** Whether it exists at the provider is looked at by the manager, which knows the account. */

@@ -3,10 +3,13 @@
  * written down with the intent, since the next process can't know it.
  *
  *     first sent ── ids of such things ──> kept while the same request goes out again ── it is clear what became of it ──> forgotten
- *     sent first by a version that wrote none down: not known
+ *     sent first by a version that wrote none down, or with more of them than are written down: not known, and a person is asked
  */
 import type { BeforeCreation, Intent, ObjectRecord, StateStore } from '../state/index.ts';
 import type { Target } from './executor.ts';
+
+/** They are a part of the object's status in a cluster, which has a limit, and of each write of it. */
+const mostWrittenDown = 100;
 
 /** To be written down with `intent`, which is not in the store yet. */
 export function beforeCreation(
@@ -17,9 +20,10 @@ export function beforeCreation(
   if (!action.startsWith('create-')) return undefined;
   const previous = store.lastIntent(record.key);
   const wasSent = previous?.idempotencyKey === idempotencyKey && previous.outcome !== 'not-sent';
-  return (
-    knownBefore(record, idempotencyKey) ?? (wasSent ? undefined : { idempotencyKey, unmarked: unmarked() })
-  );
+  const known = knownBefore(record, idempotencyKey);
+  if (known || wasSent) return known;
+  const ids = unmarked();
+  return ids.length > mostWrittenDown ? undefined : { idempotencyKey, unmarked: ids };
 }
 
 /** Of the creation with this key. */

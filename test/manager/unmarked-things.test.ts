@@ -19,6 +19,13 @@ import {
 
 const minuteMs = 60_000;
 const theirId = '00000000-0000-4000-8000-000000000900';
+const theirIds = [
+  theirId,
+  ...Array.from(
+    { length: 300 },
+    (_, index) => `00000000-0000-4000-8000-${String(1000 + index).padStart(12, '0')}`,
+  ),
+];
 const madeId = '00000000-0000-4000-8000-000000000100';
 const document = (kind: string, name: string, spec: object) =>
   stringify({ apiVersion, kind, metadata: { name }, spec });
@@ -71,6 +78,8 @@ interface Provider {
   /** The keys of the creations. */
   readonly keys: (string | undefined)[];
   isMade: boolean;
+  /** How many things of others there are; default: one. */
+  readonly others?: number;
   fate: 'answered' | 'answer lost' | 'request lost';
 }
 
@@ -89,7 +98,10 @@ async function fleetBefore(
     ...options,
     prepare: (api) => {
       const show = () =>
-        given.show(api, [given.shown(theirId), ...(provider.isMade ? [given.shown(madeId)] : [])]);
+        given.show(api, [
+          ...theirIds.slice(0, provider.others ?? 1).map(given.shown),
+          ...(provider.isMade ? [given.shown(madeId)] : []),
+        ]);
       show();
       api.on[given.post] = ({ key }) => {
         provider.keys.push(key);
@@ -145,5 +157,19 @@ test.each(cases)(
     expect(stalled(fleet, given)).toMatchObject({ status: 'True', reason: 'OutcomeUnknown' });
     expect(stalled(fleet, given)?.message).toContain(madeId);
     expect(stalled(fleet, given)?.message).not.toContain(theirId);
+  },
+);
+
+test.each(cases.slice(0, 1))(
+  '%s is created beside hundreds of others: no record grows with them',
+  async (_what, given) => {
+    const provider: Provider = { keys: [], isMade: false, others: 300, fate: 'answer lost' };
+    const fleet = await fleetBefore(given, provider);
+    await fleet.clock.advance(10_000);
+    expect(provider.keys).toHaveLength(1);
+    expect(JSON.stringify(fleet.store.record(given.key)).length).toBeLessThan(10_000);
+    await fleet.clock.advance(30 * minuteMs);
+    expect(provider.keys).toHaveLength(1);
+    expect(stalled(fleet, given)).toMatchObject({ status: 'True', reason: 'OutcomeUnknown' });
   },
 );
