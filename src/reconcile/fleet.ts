@@ -40,7 +40,7 @@ import {
   type RemoteKind,
   type Specs,
 } from '../resources/index.ts';
-import type { ObjectRecord, StateStore } from '../state/index.ts';
+import { mayHaveMade, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { massChangeAdvice } from './advice.ts';
 import { wholeSource } from './admission.ts';
@@ -266,7 +266,7 @@ export class Fleet {
       takenBy: holder && holder.key !== record.key ? holder.key : undefined,
       adoptId,
       adoptFrom: given[annotations.adoptFrom],
-      awaits: record.creationInDoubt !== undefined || open?.action.startsWith('create-') === true,
+      awaits: mayHaveMade(record, open, this.store.lastIntent(record.key)),
       holderOf: (id: string) => this.store.recordOf(id)?.key,
     };
   }

@@ -172,6 +172,21 @@ export function lostCreation(uid: string): NonNullable<ObjectRecord['creationInD
   return { idempotencyKey: uid };
 }
 
+/**
+ * A creation of ours may have made what carries the object's mark: it is open, in doubt, or was sent after what is recorded was deleted. The
+ * last one counts whatever its answer was: a request that is delivered twice is answered once, maybe with the refusal of the second copy.
+ */
+export function mayHaveMade(
+  { creationInDoubt, deletedByUs, externalId }: ObjectRecord,
+  open: Pick<Intent, 'action'> | undefined,
+  last: Pick<Intent, 'action'> | undefined,
+): boolean {
+  const isCreation = (intent: Pick<Intent, 'action'> | undefined) =>
+    intent?.action.startsWith('create-') === true;
+  const isSuccessor = externalId !== undefined && deletedByUs && isCreation(last);
+  return creationInDoubt !== undefined || isCreation(open) || isSuccessor;
+}
+
 export function isCreationLost({
   uid,
   creationInDoubt,

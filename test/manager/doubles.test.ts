@@ -1,5 +1,5 @@
 /** What carries our mark and is not what is recorded: only known ids are deleted (S5), and nothing is made beside it. */
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { hasNews, summarise } from '../../src/manager/index.ts';
 import { beaconName, ownerId } from '../../src/plan/index.ts';
 import type { PassResult } from '../../src/reconcile/index.ts';
@@ -135,3 +135,38 @@ function desiredSpec(): Record<string, unknown> {
   const { objects } = desiredOf({ 'web.yaml': serviceDocument('web') });
   return { ...objects.get(web)?.spec };
 }
+
+describe('a creation that was delivered twice, and answered with the refusal of the second copy', () => {
+  /** The service of before was deleted with its document, and the document is back. */
+  async function successor() {
+    const { fleet, deleted, tell } = await fleetOf([{ environmentNames }]);
+    let creations = 0;
+    fleet.api.on['POST /api/services'] = ({ body }) => {
+      creations += 1;
+      const names = Object.keys(body.environment);
+      fleet.api.services = [shownService({ id: otherId, environmentNames: names, state: 'running' })];
+      return { status: 429 };
+    };
+    await fleet.clock.advance(30_000);
+    tell(null);
+    await fleet.clock.advance(1500);
+    tell(serviceDocument('web'));
+    await fleet.clock.advance(60_000);
+    return { fleet, deleted, tell, creations: () => creations };
+  }
+
+  test('is what stands there, and is not made again', async () => {
+    const { fleet, creations } = await successor();
+    expect(creations()).toBe(1);
+    expect(fleet.store.record(web)?.externalId).toBe(otherId);
+    expect(readyReason(fleet, web)).toBe('Running');
+  });
+
+  test('goes with its document', async () => {
+    const { fleet, deleted, tell } = await successor();
+    tell(null);
+    await fleet.clock.advance(600_000);
+    expect(deleted).toEqual([serviceId, otherId]);
+    expect(fleet.store.record(web)).toBeUndefined();
+  });
+});

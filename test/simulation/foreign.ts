@@ -21,6 +21,8 @@ export interface ForeignOptions {
   readonly isRecorded: (id: string) => boolean;
   /** Another environment of it can be noticed. */
   readonly showsEnvironment: (id: string) => boolean;
+  /** Other fields that requests set, too. */
+  readonly showsFields: (id: string) => boolean;
   /** The latest accepted mutation of the manager. */
   readonly lastMutation: () =>
     | { readonly method: string; readonly path: string; readonly key: string; readonly body: Json }
@@ -116,9 +118,10 @@ export class ForeignHands {
       { httpPort: 99 },
     ]);
     // With its environment the mark goes: without it a service whose creation was never answered can't be found.
-    const { isRecorded, showsEnvironment } = this.#options;
+    const { isRecorded, showsEnvironment, showsFields } = this.#options;
     const isKept = drawn.environment && !(isRecorded(id) && showsEnvironment(id));
     const patch = isKept ? { httpPort: 99 } : drawn;
+    if (!showsFields(id)) return undefined;
     return this.#call('PATCH', path, { revision, patch }, random.uuid());
   }
 

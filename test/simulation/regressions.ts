@@ -318,4 +318,16 @@ export const regressions: readonly Regression[] = [
     501091,
     'small',
   ),
+  inFolder(
+    'what a creation made whose second copy was refused was left behind, since the object knew the service of before',
+    46,
+    'forged',
+  ),
+  inDialect(
+    'the world changed a port that the API hides before anybody could have noticed',
+    1341935,
+    'folder',
+    'snake-case',
+    'small',
+  ),
 ];

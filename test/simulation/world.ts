@@ -190,7 +190,8 @@ class World {
         this.#place.state
           .records()
           .some(({ externalId, key }) => externalId === id && !this.#place.isWiped(key)),
-      showsEnvironment: (id) => this.#showsEnvironment(id),
+      showsEnvironment: (id) => !this.#hides('environment') || this.#hasBaseline(id),
+      showsFields: (id) => !this.#hides('fields') || this.#hasBaseline(id),
       lastMutation: () => this.#lastMutation,
     });
   }
@@ -476,10 +477,13 @@ class World {
     await this.#foreign.releaseAll();
   }
 
-  /** Where no names of variables are shown only the revision tells of others, and that not before the service was seen as it should be. */
-  #showsEnvironment(id: string): boolean {
+  #hides(what: 'environment' | 'fields'): boolean {
     const { hides, silence } = dialectNamed(this.#script.dialect);
-    if (!hides || silence !== 'names of environment variables') return true;
+    return hides === true && (silence === 'names of environment variables') === (what === 'environment');
+  }
+
+  /** Where something is hidden only the revision tells of others, and that not before the service was seen as it should be. */
+  #hasBaseline(id: string): boolean {
     const { baseline } = this.#place.state.records().find(({ externalId }) => externalId === id) ?? {};
     return baseline?.id === id && baseline.revision === this.#plane.store?.services.get(id)?.revision;
   }
