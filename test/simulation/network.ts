@@ -142,13 +142,14 @@ export class Network {
         if (isOver || life.isOver) return;
         isOver = true;
         deadline.cancel();
+        ignore();
         const told = received(reply);
         scheduler.trace(`receive #${exchange.number} ${reply.kind} ${told.status ?? ''} ${told.verdict}`);
         onReceived(exchange, told);
         resolve(inDialect(this.#options.dialect, exchange, reply));
       };
       const deadline = life.after(exchangeMs, () => finish(unknown('no complete answer within 30 s')));
-      signal?.addEventListener('abort', () => finish(unknown('aborted')), { once: true });
+      const ignore = scheduler.onAbort(signal, () => finish(unknown('aborted')));
       const fault = (kind: NetworkFault) => this.#draws(kind, exchange);
       const soonMs = () => random.between(1, random.chance(0.1) ? 800 : 60);
       if (!plane.isUp || fault('refuse')) {

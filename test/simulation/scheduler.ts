@@ -26,6 +26,7 @@ export class Scheduler {
   );
   readonly #trace = createHash('sha256');
   readonly #onTrace: ((line: string) => void) | undefined;
+  readonly #listeners = new Set<() => void>();
   #nowMs = 0;
   #busy = 0;
 
@@ -48,6 +49,26 @@ export class Scheduler {
         event.run = undefined;
       },
     };
+  }
+
+  /**
+   * Calls `run` when `signal` is aborted; what comes back ends that. Node keeps a signal made of others for as long as somebody listens to it,
+   * and with the listener all that it can reach: a process that was killed never stops listening.
+   */
+  onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
+    if (!signal) return () => {};
+    const forget = () => {
+      signal.removeEventListener('abort', run);
+      this.#listeners.delete(forget);
+    };
+    signal.addEventListener('abort', run, { once: true });
+    this.#listeners.add(forget);
+    return forget;
+  }
+
+  /** Nothing happens any more. */
+  end(): void {
+    for (const forget of this.#listeners) forget();
   }
 
   /** Work that takes turns of the event loop, but no simulated time. */

@@ -247,6 +247,7 @@ class World {
   async close(): Promise<void> {
     this.#place.end();
     await this.#plane.stop();
+    this.#scheduler.end();
   }
 
   /**

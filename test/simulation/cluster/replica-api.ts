@@ -69,7 +69,7 @@ export class ReplicaApi implements KubernetesApi {
     scope: Scope & { readonly resourceVersion: string; readonly silenceMs: number },
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent> {
-    const { server, life, random } = this.#options;
+    const { server, scheduler, life, random } = this.#options;
     const draws = (kind: ApiFault) => this.draws(kind, `watch ${type.plural}`);
     const stream = await this.#ask(
       `watch ${type.plural}`,
@@ -79,6 +79,7 @@ export class ReplicaApi implements KubernetesApi {
           server,
           type,
           scope,
+          scheduler,
           life,
           random,
           draws,
@@ -152,11 +153,12 @@ export class ReplicaApi implements KubernetesApi {
         if (isOver || life.isOver) return;
         isOver = true;
         deadline.cancel();
+        ignore();
         then();
       };
       const fail = (error: KubernetesError) => finish(() => reject(error));
       const deadline = life.after(totalMs, () => fail(broken(request, 'no complete answer within 30 s')));
-      signal?.addEventListener('abort', () => fail(broken(request, 'aborted')), { once: true });
+      const ignore = scheduler.onAbort(signal, () => fail(broken(request, 'aborted')));
       if (signal?.aborted) return fail(broken(request, 'aborted'));
       const soonMs = () => random.between(1, random.chance(0.05) ? 300 : 25);
       if (isDown() || this.draws('api-refuse', what)) {

@@ -11,7 +11,7 @@ import {
 } from '../../../src/kubernetes/index.ts';
 import type { Change } from '../../support/kubernetes/store.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
-import type { Life } from '../scheduler.ts';
+import type { Life, Scheduler } from '../scheduler.ts';
 import { shown, type ApiServer } from './api-server.ts';
 import type { ApiFault } from './faults.ts';
 
@@ -19,6 +19,7 @@ export interface WatchStreamOptions {
   readonly server: ApiServer;
   readonly type: ResourceType;
   readonly scope: Scope & { readonly resourceVersion: string; readonly silenceMs: number };
+  readonly scheduler: Scheduler;
   readonly life: Life;
   readonly random: SeededRandom;
   readonly draws: (kind: ApiFault) => boolean;
@@ -54,7 +55,7 @@ export class WatchStream {
   async *events(signal: AbortSignal): AsyncGenerator<WatchEvent> {
     const { scope, life } = this.#options;
     const onAbort = () => this.#wake.resolve();
-    signal.addEventListener('abort', onAbort);
+    const ignore = this.#options.scheduler.onAbort(signal, onAbort);
     let silence = life.after(scope.silenceMs, () => this.break('nothing came for 70 s'));
     try {
       for (;;) {
@@ -70,7 +71,7 @@ export class WatchStream {
       }
     } finally {
       silence.cancel();
-      signal.removeEventListener('abort', onAbort);
+      ignore();
       this.#unsubscribe();
       this.#end ??= 'ended';
     }
