@@ -89,7 +89,7 @@ export const money: readonly Mutant[] = [
   {
     breaks: 'a balance waits for the lists that are read beside the account',
     foundBy: ['S15'],
-    seed: 1076,
+    seed: 197,
     crowd: 'forged',
     patch: () => {
       const { prototype } = AccountInformer;
