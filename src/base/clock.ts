@@ -49,10 +49,10 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
 export function scaledClock(clock: Clock, factor: number): Clock {
   const wallOrigin = clock.wallMs();
   const monotonicOrigin = clock.monotonicMs();
-  const elapsedMs = () => (clock.monotonicMs() - monotonicOrigin) * factor;
+  const passedMs = () => (clock.monotonicMs() - monotonicOrigin) * factor;
   return {
-    wallMs: () => Math.round(wallOrigin + elapsedMs()),
-    monotonicMs: () => monotonicOrigin + elapsedMs(),
+    wallMs: () => Math.round(wallOrigin + passedMs()),
+    monotonicMs: () => monotonicOrigin + passedMs(),
     after: (delayMs, run) => clock.after(delayMs / factor, run),
   };
 }
@@ -68,4 +68,9 @@ const timePattern = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d
 export function parseRfc3339(text: string): number | undefined {
   const wallMs = timePattern.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isFinite(wallMs) ? wallMs : undefined;
+}
+
+/** Between two times of the wall clock, in milliseconds. A clock that was put back shows nothing: then enough time has passed. */
+export function elapsedMs(atMs: number, nowMs: number): number {
+  return nowMs >= atMs ? nowMs - atMs : Number.POSITIVE_INFINITY;
 }

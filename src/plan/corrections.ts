@@ -9,7 +9,7 @@
  * ten minutes after its pause is forgotten. Restarts by `onError` have a count of their own (remediation.ts), and what never shows has
  * another (`NotTakingEffect`).
  */
-import { rfc3339 } from '../base/index.ts';
+import { elapsedMs, rfc3339 } from '../base/index.ts';
 import type { Correction, ObjectRecord } from '../state/index.ts';
 
 export const keepsChangingReason = 'KeepsChanging';
@@ -59,7 +59,7 @@ export interface Pause {
 export function correctionPause(record: ObjectRecord, mark: string, nowMs: number): Pause | undefined {
   const before = remembered(record, nowMs).find((each) => each.mark === mark);
   if (!before) return undefined;
-  const leftMs = pauseMs(before) - elapsedMs(before, nowMs);
+  const leftMs = pauseMs(before) - elapsedMs(before.at, nowMs);
   if (leftMs <= 0) return undefined;
   const message = `${whatHappened(before)}; it is sent again after ${rfc3339(before.at + pauseMs(before))}`;
   return { leftMs, isTold: before.count >= toldFrom, message };
@@ -68,7 +68,7 @@ export function correctionPause(record: ObjectRecord, mark: string, nowMs: numbe
 /** It is as desired, and has been so again and again; undefined: that may be believed. */
 export function unsettled(record: ObjectRecord, nowMs: number): Pause | undefined {
   const told = remembered(record, nowMs).filter(({ count }) => count >= toldFrom);
-  const lefts = told.map((each) => ({ each, leftMs: pauseMs(each) + quietMs - elapsedMs(each, nowMs) }));
+  const lefts = told.map((each) => ({ each, leftMs: pauseMs(each) + quietMs - elapsedMs(each.at, nowMs) }));
   const [longest] = lefts.sort((one, other) => other.leftMs - one.leftMs);
   if (!longest || longest.leftMs <= 0) return undefined;
   const { each, leftMs } = longest;
@@ -89,16 +89,11 @@ function whatHappened({ action, count, isStill, revision }: Correction): string 
 
 function remembered({ corrections, generation }: ObjectRecord, nowMs: number): readonly Correction[] {
   return corrections.filter(
-    (each) => each.generation === generation && elapsedMs(each, nowMs) < pauseMs(each) + forgottenMs,
+    (each) => each.generation === generation && elapsedMs(each.at, nowMs) < pauseMs(each) + forgottenMs,
   );
 }
 
 function pauseMs({ count }: Correction): number {
   if (count < freeOfPause) return 0;
   return Math.min(firstPauseMs * 2 ** Math.min(count - freeOfPause, 30), longestPauseMs);
-}
-
-/** A wall clock that was put back tells nothing: then enough time has passed. */
-function elapsedMs({ at }: Correction, nowMs: number): number {
-  return nowMs >= at ? nowMs - at : Number.POSITIVE_INFINITY;
 }

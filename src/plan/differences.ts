@@ -24,7 +24,7 @@ export interface Field {
   readonly isAsGood?: (desired: unknown, observed: unknown) => boolean;
   /**
    * Whether the API may write the desired value so. It does when the answer to a request that sent it shows that, even where that was
-   * shown before: an answer that was lost has told nobody.
+   * shown before: an answer that was lost has shown nothing.
    */
   readonly mayBeForm?: (desired: unknown, observed: unknown) => boolean;
   /** Of a field that is fixed at creation, and that the API resolves: how it did. */

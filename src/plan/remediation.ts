@@ -9,6 +9,7 @@
  * waits for activities (§4 rule 6). Without `onError`, or with 0 restarts, the error is only reported.
  */
 import type { wire } from '../api/index.ts';
+import { elapsedMs } from '../base/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { act } from './service-removal.ts';
@@ -93,9 +94,4 @@ function pauseLeftMs(record: ObjectRecord, nowMs: number): number {
   if (!record.remediation || restarts === 0) return 0;
   const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(restarts - 1, 30), longestPauseMs);
   return pauseMs - elapsedMs(record.remediation.at, nowMs);
-}
-
-/** A wall clock that was put back tells nothing: then enough time has passed. */
-function elapsedMs(atMs: number, nowMs: number): number {
-  return nowMs >= atMs ? nowMs - atMs : Number.POSITIVE_INFINITY;
 }

@@ -11,7 +11,7 @@
  * | moved    | the revision or the state has moved   | neither has                     | no revision is shown, and the state is the same |
  * | gone     | gone, or deleting                     | there, and not deleting         | no state is shown                   |
  *
- * What one look does not show is not gone: nothing is told by an absence that is not confirmed, but for what carries a mark.
+ * What one look does not show is not gone: an absence that is not confirmed proves nothing, but for what carries a mark.
  *
  * "Did not happen" is never taken as a licence for a second effect: the same request goes out again with the
  * same idempotency key. What can't be told waits for a person's word (`fleetkeeper resolve`).

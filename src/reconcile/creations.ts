@@ -222,7 +222,7 @@ export class Creations {
       if (kind.claim?.(word.id) !== undefined) return undefined;
       await this.#close(record, { externalId: word.id, unproven: false, deletedByUs: false });
       // What was looked at before did not know of it: it would be made again, or forgotten.
-      return waitFor('AwaitingObservation', 'looking again, with the word of a person');
+      return waitFor('AwaitingObservation', 'a person has said what came of it; looking again');
     }
     const showsMarks = this.candidates(kind).length === 0;
     const isOver = observation.kind === 'absent' && showsMarks && this.#isOver(key, account);

@@ -83,7 +83,7 @@ export class Intake {
     this.#againAfter(delayMs);
   }
 
-  /** What the source says by then: an older word of it must not be the last one, and time alone makes nothing gone (departures.ts). */
+  /** What the source says by then: an older reading must not be the last one, and time alone makes nothing gone (departures.ts). */
   #againAfter(delayMs: number): void {
     this.#again?.cancel();
     if (this.#isStopped) return;

@@ -163,7 +163,7 @@ export class Settlement {
     }
     await this.#close(intent, kind, word.applied ? 'applied' : 'not-applied', { madeId: word.id });
     // What was looked at before did not know of the word.
-    return waitFor('AwaitingObservation', 'looking again, with the word of a person');
+    return waitFor('AwaitingObservation', 'a person has said what came of it; looking again');
   }
 
   async #close(
