@@ -14,7 +14,7 @@ export default {
     cleanDir: true,
     sourcemap: true,
     entryFileNames: '[name].mjs',
-    // As deep as src/cli/, so that what lies beside src/ lies beside dist/, too: the examples of `demo`.
+    // As deep as src/cli/examples.ts, so that what lies beside src/ lies beside dist/, too.
     chunkFileNames: 'chunks/[name]-[hash].mjs',
   },
 } satisfies BuildOptions;

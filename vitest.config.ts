@@ -1,3 +1,14 @@
+/**
+ * The tiers of tests. A test names no tier: its folder does.
+ *
+ * | tier                   | command            | folders of test/                                                                  |
+ * |------------------------|--------------------|-----------------------------------------------------------------------------------|
+ * | everyday               | `npm test`         | unit, servers, dialects, processes, simulation, mutants; fleet, simulated         |
+ * | before a change lands  | `npm run test:all` | landing; fleet once more, on real processes, in a folder and in a cluster         |
+ * | by hand, per release   | see CONTRIBUTING   | `npm run simulate`, `npm run bench`, `npm run soak`, `npm run hostile`            |
+ *
+ * `npm run test:all` runs what `npm test` does not. test/conformance needs a server to be pointed at; its run.ts starts it.
+ */
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -12,96 +23,87 @@ class ContainersFirst extends BaseSequencer {
   }
 }
 
-/** What is said of fleets wherever they are declared (test/e2e/support/fleet.ts). */
-const ofFleets =
-  'test/e2e/{account,bad-input,drift-plan,faults,fresh-reads,gates,import,life,quiet,races,resolve,shared-kinds,tasks,tending,trouble}.test.ts';
+const filesOf = (folder: string) => [`test/${folder}/**/*.test.ts`];
 
-/** A whole life of a fleet for each dialect: half a minute together. */
-const ofDialects = ['test/dialects/{life,http}.test.ts'];
-
-/** What opens sockets, starts processes, or reads thousands of hostile texts. */
-const ofServers = [
-  'test/{api,control-plane,execute,kubernetes,kubernetes-server}/**/*.test.ts',
-  'test/base/{foreign-text,signals}.test.ts',
-  'test/cli/service-commands.test.ts',
-  'test/desired/{cluster-over-http,file-source,hostile-text}.test.ts',
-  'test/manifests/monitoring.test.ts',
-  'test/state/{crash,lock}.test.ts',
-];
+/** Only what hangs takes so long, also on a machine that does much else. */
+const hangsMs = 120_000;
 
 const inProcess = {
-  testTimeout: 10_000,
+  testTimeout: hangsMs,
   // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
   isolate: false,
   maxWorkers: 2,
 };
 
-const e2e = {
-  globalSetup: ['test/e2e/support/build.ts', 'test/e2e/support/kubebuilder.ts'],
-  testTimeout: 120_000,
+const withProcesses = {
+  globalSetup: ['test/support/processes/build.ts', 'test/support/processes/kubebuilder.ts'],
+  testTimeout: hangsMs,
   hookTimeout: 60_000,
   isolate: false,
   // Most of the time they wait for processes, containers and clocks.
   maxWorkers: 4,
-  sequence: { groupOrder: 2 },
-};
-
-const simulated = {
-  // Most of what is made is garbage soon after; it is not to be copied until then.
-  execArgv: ['--max-semi-space-size=64'],
   sequence: { groupOrder: 3 },
 };
 
-/**
- * First `unit` (pure code, under 15 s), `servers` (single parts behind real sockets) and `dialects` (a fleet's life with each reading of the contract), then `e2e` (real processes, real sockets, real folders) and
- * `e2e-kubernetes` (the same tests with the fleets in a cluster), last `simulation` and `mutants`, which only compute. Another one, `conformance`, needs a server to be pointed at, and is
- * started by test/conformance/run.ts.
- */
+/** Fleets in one process, on a simulated clock and network (test/support/world.ts). */
+const simulated = {
+  testTimeout: hangsMs,
+  isolate: false,
+  maxWorkers: 2,
+  // Node loads what is tested by itself. Vitest asks its main process for each import, and the answer
+  // takes as long as the machine likes.
+  server: { deps: { external: [/\/src\//] } },
+  // Not beside a project that has `src/` loaded by Vitest: workers are shared, and would have each class twice.
+  sequence: { groupOrder: 2 },
+};
+
+const computing = {
+  // Most of what is made is garbage soon after; it is not to be copied until then.
+  execArgv: ['--max-semi-space-size=64'],
+  sequence: { groupOrder: 4 },
+};
+
 export default defineConfig({
   test: {
     reporters: ['default'],
     sequence: { sequencer: ContainersFirst },
     projects: [
+      // Pure code: seconds.
+      { test: { ...inProcess, name: 'unit', include: filesOf('unit'), sequence: { groupOrder: 0 } } },
+      // What opens sockets, starts small processes, or reads thousands of hostile texts.
+      { test: { ...inProcess, name: 'servers', include: filesOf('servers'), sequence: { groupOrder: 1 } } },
+      // A whole life of a fleet for each reading of the contract: half a minute together.
+      { test: { ...inProcess, name: 'dialects', include: filesOf('dialects'), sequence: { groupOrder: 1 } } },
+      // Fleets in a folder, and in a cluster.
       {
         test: {
-          ...inProcess,
-          name: 'unit',
-          include: ['test/**/*.test.ts'],
-          exclude: [
-            'test/e2e/**',
-            'test/conformance/**',
-            'test/simulation/**',
-            'test/mutants/rules.test.ts',
-            ...ofDialects,
-            ...ofServers,
-          ],
-          sequence: { groupOrder: 0 },
+          ...simulated,
+          name: 'fleet',
+          include: filesOf('fleet'),
+          env: { FLEETKEEPER_TEST_WORLD: 'simulated' },
         },
       },
-      { test: { ...inProcess, name: 'servers', include: ofServers, sequence: { groupOrder: 1 } } },
-      { test: { ...inProcess, name: 'dialects', include: ofDialects, sequence: { groupOrder: 1 } } },
+      {
+        test: {
+          ...simulated,
+          name: 'fleet:cluster',
+          include: filesOf('fleet'),
+          env: { FLEETKEEPER_TEST_WORLD: 'simulated', FLEETKEEPER_TEST_SOURCE: 'kubernetes' },
+        },
+      },
+      { test: { ...withProcesses, name: 'processes', include: filesOf('processes') } },
       // SIMULATION_SECONDS for each place, and what was found before.
+      // Whether each broken rule is found, where a seed is known that finds it.
+      { test: { ...computing, name: 'simulation', include: filesOf('simulation') } },
+      { test: { ...computing, name: 'mutants', include: filesOf('mutants') } },
+      { test: { ...withProcesses, name: 'landing', include: filesOf('landing') } },
+      // The tests of `fleet`, on real processes: in a folder and in a cluster (test/support/processes/fleet.ts).
+      { test: { ...withProcesses, name: 'landing:folder', include: filesOf('fleet') } },
       {
         test: {
-          ...simulated,
-          name: 'simulation',
-          include: ['test/simulation/{simulation,regressions}.test.ts'],
-        },
-      },
-      // Whether the simulation finds each broken rule, and the test of a rule that it fails.
-      {
-        test: {
-          ...simulated,
-          name: 'mutants',
-          include: ['test/simulation/mutants.test.ts', 'test/mutants/rules.test.ts'],
-        },
-      },
-      { test: { ...e2e, name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
-      {
-        test: {
-          ...e2e,
-          name: 'e2e-kubernetes',
-          include: [ofFleets],
+          ...withProcesses,
+          name: 'landing:cluster',
+          include: filesOf('fleet'),
           env: { FLEETKEEPER_TEST_SOURCE: 'kubernetes' },
         },
       },

@@ -11,7 +11,7 @@
 import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Fault } from '../src/control-plane/faults.ts';
+import type { Fault } from '../src/control-plane/http/faults.ts';
 import { Gaps, busiest, periodSeconds } from './support/beats.ts';
 import { HeartbeatWorld } from './support/heartbeat-world.ts';
 

@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { stringify } from 'yaml';
-import type { Fault } from '../../src/control-plane/faults.ts';
+import type { Fault } from '../../src/control-plane/http/faults.ts';
 import { addressIn, linesOf, start } from './program.ts';
 
 export const bundle = path.resolve(import.meta.dirname, '../../dist/main.mjs');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import type { Fault } from '../../src/control-plane/faults.ts';
+import type { Fault } from '../../src/control-plane/http/faults.ts';
 import type { NaiveTimers } from '../peers/naive-timers.ts';
 import { answerOf } from './processes.ts';
 import { addressIn, cpuSecondsOf, linesOf, start } from './program.ts';

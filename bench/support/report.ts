@@ -1,5 +1,5 @@
 /** What the repetitions of a benchmark come to. */
-import { renderTable } from '../../src/cli/render.ts';
+import { renderTable } from '../../src/cli/output/render.ts';
 
 export interface Row {
   readonly what: string;

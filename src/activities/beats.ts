@@ -258,15 +258,15 @@ export class AccountBeats {
   }
 
   /**
-   * Who may change nothing, since it can't renew its Kubernetes Lease, keeps fresh what it has registered all the same: two processes that beat do no
-   * harm. But another one may lead by now, and may have released the activity, and nothing tells what a beat after that would do
+   * Who may change nothing, since it can't renew its Kubernetes Lease, keeps fresh what it, or the process before it, has registered all the same: two
+   * processes that beat do no harm. But another one may lead by now, and may have released the activity, and nothing tells what a beat after that would do
    * (§4 rule 6). So the list of activities is read before each such beat; while it lacks the activity, whether it lags or not, none is sent: a
    * record that goes stale still protects, one that is registered after its release would never be released.
    */
-  async #permit({ request, beatAtMs }: Lease, signal: AbortSignal): Promise<Permit> {
+  async #permit({ request }: Lease, signal: AbortSignal): Promise<Permit> {
     const { clock, mayAct, mayBeat } = this.#options;
     if (mayAct?.() !== false) return { kind: 'given', mayLeave: mayAct };
-    if (request.wanted === 'released' || beatAtMs === undefined || mayBeat?.() !== true)
+    if (request.wanted === 'released' || mayBeat?.() !== true)
       return { kind: 'denied', reason: 'this process is not the leader now' };
     const readAtMs = clock.monotonicMs();
     const listed = await request.api.activities(request.serviceId, signal, 'heartbeat');

@@ -18,7 +18,7 @@ interface Question<Value> {
   readonly text?: boolean;
 }
 
-interface Notes extends Omit<Reading, 'secrets'> {
+export interface Notes extends Omit<Reading, 'secrets'> {
   /** The account's own rules for what refusals mean. */
   readonly refusals?: readonly RefusalRule[] | undefined;
 }
@@ -130,7 +130,7 @@ function plain(name: string): string {
 const mostMembers = 250_000;
 
 /** Counted before anything is made of it; brackets within texts count, too. */
-function hasTooMany(text: string): boolean {
+export function hasTooMany(text: string): boolean {
   let members = 0;
   for (const opening of ['{', '[']) {
     let at = text.indexOf(opening);

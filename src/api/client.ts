@@ -8,7 +8,8 @@
 import { Sensitive, canonicalId, invariant, isUuid, type Clock } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import { priorities, type Lane, type Limiter } from './limiter.ts';
-import { readAnswer } from './answer.ts';
+import { readAnswer, type Notes } from './answer.ts';
+import { QuietReads } from './quiet-reads.ts';
 import type { CredentialTrust } from './credential-trust.ts';
 import type { Outcome } from './outcome.ts';
 import * as readers from './readers.ts';
@@ -61,6 +62,8 @@ interface Call<Value> {
   /** The answer is plain text, not JSON. */
   readonly text?: boolean;
   readonly query?: string;
+  /** What was read before, for an answer of which most stays as it is. */
+  readonly quiet?: { readonly read: (...read: Parameters<QuietReads['read']>) => Outcome<Value> };
 }
 
 const mostSpellings = 20_000;
@@ -75,6 +78,7 @@ export class ControlApi {
   readonly #options: ClientOptions;
 
   readonly #spellings: Map<string, string>;
+  readonly #quiet = new QuietReads();
 
   constructor(options: ClientOptions) {
     this.#spellings = options.spellings ?? new Map<string, string>();
@@ -111,10 +115,8 @@ export class ControlApi {
 
   /** The one read that serves the whole fleet (§4 rule 1: there is no service list). */
   account(signal?: AbortSignal): Promise<Outcome<wire.Account>> {
-    return this.#call(
-      { method: 'GET', endpoint: '/api/account', answer: readers.account, priority: priorities.accountRead },
-      signal,
-    );
+    const [endpoint, priority, quiet] = ['/api/account', priorities.accountRead, this.#quiet] as const;
+    return this.#call({ method: 'GET', endpoint, answer: readers.account, priority, quiet }, signal);
   }
 
   service(id: string, signal?: AbortSignal): Promise<Outcome<wire.Service>> {
@@ -365,12 +367,16 @@ export class ControlApi {
       },
       signal,
     );
-    const outcome = readAnswer(reply, call, credential, this.#options.clock.wallMs(), {
+    const notes: Notes = {
       note: (resource, { field, decides }) =>
         this.#options.metrics.apiUnreadable.inc({ resource, field, decides: String(decides) }),
       spelled: (id, shown) => this.#spelled(id, shown),
       refusals: this.#options.refusals,
-    });
+    };
+    const wallMs = this.#options.clock.wallMs();
+    const outcome =
+      call.quiet?.read(reply, credential, wallMs, notes) ??
+      readAnswer(reply, call, credential, wallMs, notes);
     if (outcome.kind === 'refused' && outcome.status === 401) trust?.rejected();
     return outcome;
   }

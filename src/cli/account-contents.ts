@@ -1,10 +1,10 @@
 /** Reads everything that accounts hold. */
 import type { Outcome, wire } from '../api/index.ts';
 import { isBuiltIn } from '../reconcile/index.ts';
-import { answerTo } from './answers.ts';
+import { answerTo } from './output/answers.ts';
 import type { AccountConnection } from './connection.ts';
 import type { Context } from './context.ts';
-import { withProgress } from './progress.ts';
+import { withProgress } from './output/progress.ts';
 import type { AccountContents } from './survey.ts';
 
 export interface ReadAccount {

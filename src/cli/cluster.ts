@@ -51,12 +51,19 @@ function clusterOptions(): Option[] {
 
 /** Nothing has been sent yet when it resolves. */
 export async function connectCluster(
-  { environment, clock }: Context,
+  { environment, clock, ports }: Context,
   { kubeconfig, context }: ClusterFlags,
   metrics: Metrics,
 ): Promise<KubernetesApi> {
   const { connect } = await import('../kubernetes/connect.ts');
-  return connect({ kubeconfig, context, environment, clock, metrics });
+  return connect({
+    kubeconfig,
+    context,
+    environment,
+    clock,
+    metrics,
+    dispatcher: ports?.network?.dispatcher,
+  });
 }
 
 /** Flags that mean nothing without a cluster, or nothing in one. */

@@ -16,27 +16,32 @@ const ofAFleet: readonly CommandEntry[] = [
     name: 'plan',
     description:
       'show what would be changed, without changing anything (exit 0: nothing, 2: changes or drift, or something is held, 1: error)',
-    load: async () => (await import('./plan-command.ts')).definePlan,
+    load: async () => (await import('./commands/plan.ts')).definePlan,
   },
   {
     name: 'apply',
     description: 'plan, ask, converge and report; exit 0 only when all objects are Ready',
-    load: async () => (await import('./apply-command.ts')).defineApply,
+    load: async () => (await import('./commands/apply.ts')).defineApply,
   },
   {
     name: 'run',
     description: 'keep the fleet as the documents say, until stopped',
-    load: async () => (await import('./run-command.ts')).defineRun,
+    load: async () => (await import('./commands/run.ts')).defineRun,
   },
   {
     name: 'status',
     description: 'show the objects and their status as the manager last wrote them',
-    load: async () => (await import('./status-command.ts')).defineStatus,
+    load: async () => (await import('./commands/status.ts')).defineStatus,
   },
   {
     name: 'resolve',
     description: 'say what became of a request whose outcome nobody can tell (OutcomeUnknown)',
-    load: async () => (await import('./resolve-command.ts')).defineResolve,
+    load: async () => (await import('./commands/resolve.ts')).defineResolve,
+  },
+  {
+    name: 'explain',
+    description: 'show what a reason means, whose turn it is, and what to do',
+    load: async () => (await import('./commands/explain.ts')).defineExplain,
   },
 ];
 
@@ -44,32 +49,32 @@ const ofOneService: readonly CommandEntry[] = [
   {
     name: 'logs',
     description: 'print the logs of a service',
-    load: async () => (await import('./logs-command.ts')).defineLogs,
+    load: async () => (await import('./commands/logs.ts')).defineLogs,
   },
   {
     name: 'exec',
     description: 'run a command in a service; exits with its exit code, or 125 if it did not run',
-    load: async () => (await import('./exec-command.ts')).defineExec,
+    load: async () => (await import('./commands/exec.ts')).defineExec,
   },
   {
     name: 'protect',
     description: 'run a command here, and let nobody disturb the service meanwhile; exits with its exit code',
-    load: async () => (await import('./protect-command.ts')).defineProtect,
+    load: async () => (await import('./commands/protect.ts')).defineProtect,
   },
   {
     name: 'events',
     description: 'show what has happened to a service, newest last',
-    load: async () => (await import('./events-command.ts')).defineEvents,
+    load: async () => (await import('./commands/events.ts')).defineEvents,
   },
   {
     name: 'metrics',
     description: 'show what a service used lately',
-    load: async () => (await import('./metrics-command.ts')).defineMetrics,
+    load: async () => (await import('./commands/metrics.ts')).defineMetrics,
   },
   {
     name: 'open',
     description: 'print the address of a service',
-    load: async () => (await import('./open-command.ts')).defineOpen,
+    load: async () => (await import('./commands/open.ts')).defineOpen,
   },
 ];
 
@@ -77,12 +82,12 @@ const ofAnAccount: readonly CommandEntry[] = [
   {
     name: 'inventory',
     description: 'list what nobody manages, with its cost per hour',
-    load: async () => (await import('./inventory-command.ts')).defineInventory,
+    load: async () => (await import('./commands/inventory.ts')).defineInventory,
   },
   {
     name: 'import',
     description: 'write documents that adopt what is in an account, and that nobody manages',
-    load: async () => (await import('./import-command.ts')).defineImport,
+    load: async () => (await import('./commands/import.ts')).defineImport,
   },
 ];
 
@@ -90,17 +95,17 @@ const ofThisMachine: readonly CommandEntry[] = [
   {
     name: 'demo',
     description: 'watch a sample fleet come up, drift, heal, change and shrink on a control plane of its own',
-    load: async () => (await import('./demo-command.ts')).defineDemo,
+    load: async () => (await import('./commands/demo.ts')).defineDemo,
   },
   {
     name: 'control-plane',
     description: 'serve the Container Compute Control API on this machine',
-    load: async () => (await import('./control-plane-command.ts')).defineControlPlane,
+    load: async () => (await import('./commands/control-plane.ts')).defineControlPlane,
   },
   {
     name: 'completion',
     description: 'print the completion script of a shell',
-    load: async () => (await import('./completion-command.ts')).defineCompletion,
+    load: async () => (await import('./commands/completion.ts')).defineCompletion,
   },
 ];
 
@@ -108,7 +113,7 @@ const ofACluster: readonly CommandEntry[] = [
   {
     name: 'crds',
     description: 'print the CustomResourceDefinitions of our kinds, for `kubectl apply -f -`',
-    load: async () => (await import('./crds-command.ts')).defineCrds,
+    load: async () => (await import('./commands/crds.ts')).defineCrds,
   },
 ];
 

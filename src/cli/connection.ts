@@ -74,7 +74,8 @@ export async function connected<Result>(
   const environment = environmentAccount(context);
   const chosen = chooseAccounts(accountSpecs(fleet?.snapshot, environment), flags, fleet?.snapshot);
   const limits = { ...defaultTransportLimits, totalMs: answerMs, bodyBytes: longestLogBytes };
-  const transport = createTransport(context.clock, limits);
+  const open = context.ports?.network?.createTransport ?? createTransport;
+  const transport = open(context.clock, limits);
   const keys = new AccountKeys(environment);
   const accounts = chosen.map(([key, { spec, origin }]) => {
     const [namespace = '', name = ''] = key.split('/');

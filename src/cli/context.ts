@@ -1,5 +1,6 @@
 /** What commands are given of the process: nothing below reads the environment, the arguments or a stream by itself. */
 import type { Clock, Random, UserError } from '../base/index.ts';
+import type { Ports } from './ports.ts';
 
 export interface Context {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -14,10 +15,12 @@ export interface Context {
   readonly stopped: AbortSignal;
   /** Signals go to `handle` from now on, and no longer stop anything; until the returned function is called. */
   readonly takeSignals: (handle: (signal: NodeJS.Signals) => void) => () => void;
+  /** A simulation's own ways out of the process. */
+  readonly ports?: Ports;
 }
 
 /** Resolves when the process is asked to stop. */
-export function untilStopped({ stopped }: Context): Promise<void> {
+export function untilStopped({ stopped }: Pick<Context, 'stopped'>): Promise<void> {
   return new Promise((resolve) => {
     if (stopped.aborted) resolve();
     else stopped.addEventListener('abort', () => resolve(), { once: true });

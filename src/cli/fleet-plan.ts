@@ -4,14 +4,15 @@ import { formatProblem, placeText, type DesiredObject, type DesiredSnapshot } fr
 import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
 import { burnMicrosPerHour } from '../plan/index.ts';
 import { oneShotGrace, type PassResult } from '../reconcile/index.ts';
+import { entryOf, isBlocking } from '../reasons/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { untilStopped, type Context } from './context.ts';
 import type { FleetAccess } from './fleet-access.ts';
 import { acceptance, type FleetFlags } from './options.ts';
-import { Outstanding } from './outstanding.ts';
+import { Outstanding } from './output/outstanding.ts';
 import { environmentAccount, type GivenAccount } from './source.ts';
-import { withProgress } from './progress.ts';
+import { withProgress } from './output/progress.ts';
 
 export interface FleetLook {
   readonly plan: FleetPlan;
@@ -29,16 +30,18 @@ export async function lookAtFleet(
 ): Promise<FleetLook> {
   const { clock, random } = context;
   const results = new Map<ObjectKey, PassResult>();
-  const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+  const finished = new AbortController();
+  const finish = () => finished.abort();
   const count = () => [...store.records()].length;
   const outstanding = new Outstanding(store, ({ key }) => results.has(key));
   const manager = new Manager({
+    ...context.ports?.network,
     source,
     store,
     environment: environmentAccount(context),
     clock,
     random,
-    logger: createLogger(flags.logLevel),
+    logger: createLogger(flags.logLevel, context.ports?.log),
     metrics: createMetrics(),
     settleMs: 0,
     grace: oneShotGrace,
@@ -46,6 +49,8 @@ export async function lookAtFleet(
     ...acceptance(flags),
     mode: 'preview',
     onPass: (key, result) => {
+      // The look is over. What still goes on finds the way to the API closed, and says nothing of the fleet.
+      if (finished.signal.aborted) return;
       if (!results.has(key)) results.set(key, result);
       // What came of these rests on what was not known of this one yet.
       for (const other of result.wakes ?? []) results.delete(other);
@@ -58,7 +63,9 @@ export async function lookAtFleet(
     await manager.start();
     if (outstanding.isEmpty) finish();
     const describe = () => `looking at the fleet: ${results.size} of ${count()} objects`;
-    await withProgress(context, describe, () => Promise.race([finished, untilStopped(context)]));
+    await withProgress(context, describe, () =>
+      Promise.race([untilStopped({ stopped: finished.signal }), untilStopped(context)]),
+    );
   } finally {
     deadline.cancel();
     await manager.stop();
@@ -99,19 +106,10 @@ function burnOf({ accounts }: Manager): bigint {
   );
 }
 
-const blindReasons = new Set([
-  'ApiUnreachable',
-  'CredentialMissing',
-  'CredentialRejected',
-  'IdentityChanged',
-  'OriginChanged',
-  'OriginNotAllowed',
-]);
-
 type BlindPlan = Extract<PassResult['plan'], { kind: 'wait' | 'hold' }>;
 
 function isBlind(plan: PassResult['plan']): plan is BlindPlan {
-  return (plan.kind === 'wait' || plan.kind === 'hold') && blindReasons.has(plan.reason);
+  return (plan.kind === 'wait' || plan.kind === 'hold') && entryOf(plan.reason).accountUnread === true;
 }
 
 function unreadable(
@@ -161,17 +159,9 @@ export function problemLines(snapshot: DesiredSnapshot): string[] {
 }
 
 /** Holds that come from what was written in the documents, not from the state of the fleet. */
-const inputReasons = new Set([
-  'InvalidSpec',
-  'InvalidAnnotation',
-  'InvalidReference',
-  'ReferenceNotFound',
-  'MissingEnvironment',
-  'AccountNotFound',
-  'AccountInvalid',
-  'SourceIncomplete',
-]);
-
 export function hasInputErrors({ plan, snapshot }: FleetLook): boolean {
-  return snapshot.problems.length > 0 || plan.held.some(({ reason }) => inputReasons.has(reason));
+  return (
+    snapshot.problems.length > 0 ||
+    plan.held.some(({ reason }) => isBlocking(reason) && entryOf(reason).fromDocuments)
+  );
 }

@@ -6,7 +6,7 @@ import { UserError, messageOf } from '../base/index.ts';
 import type { LogLevel } from '../telemetry/index.ts';
 import type { OwnerChoice } from '../state/index.ts';
 import { withClusterFlags, withHiddenClusterFlags, type ClusterFlags } from './cluster.ts';
-import { outputFormats } from './output.ts';
+import { outputFormats } from './output/output.ts';
 
 export interface FleetFlags extends ClusterFlags {
   readonly source: string;

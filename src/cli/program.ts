@@ -89,7 +89,7 @@ function addCompleting(
   program.command('__complete [words...]', { hidden: true }).action(async (words: readonly string[]) => {
     const command = commandCalled(program, words[0]);
     if (command) await define(command);
-    const { complete } = await import('./completion-command.ts');
+    const { complete } = await import('./commands/completion.ts');
     await complete(program, words, context);
   });
 }

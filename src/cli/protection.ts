@@ -11,7 +11,7 @@
 import { Keeper, type LeaseRequest, type LeaseState } from '../activities/index.ts';
 import { UserError, sleep } from '../base/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
-import { RequestFailed } from './answers.ts';
+import { RequestFailed } from './output/answers.ts';
 import { complain, type Context } from './context.ts';
 import { withService, type FoundService, type ServiceFlags } from './service-lookup.ts';
 

@@ -5,7 +5,7 @@ import { UserError } from '../base/index.ts';
 import type { DesiredObject } from '../desired/index.ts';
 import { derivedUid, ownerId, readMark } from '../plan/index.ts';
 import { objectKey, parseObjectKey, type ContainerServiceSpec, type ObjectKey } from '../resources/index.ts';
-import { answerTo } from './answers.ts';
+import { answerTo } from './output/answers.ts';
 import {
   connected,
   didYouMean,
@@ -16,7 +16,7 @@ import {
   type FleetView,
 } from './connection.ts';
 import type { Context } from './context.ts';
-import { withProgress } from './progress.ts';
+import { withProgress } from './output/progress.ts';
 
 export interface ServiceFlags extends ConnectionFlags {
   readonly id?: string;

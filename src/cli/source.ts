@@ -13,7 +13,10 @@ export function openSource(
   context: Context,
   watch: boolean,
 ): DesiredSource {
-  if (watch) return createFileSource({ directory: source, clock: context.clock });
+  if (watch) {
+    const { clock, ports } = context;
+    return createFileSource({ directory: source, clock, watchFolder: ports?.watchFolder });
+  }
   return {
     description: source,
     start: () => readFolder(source),

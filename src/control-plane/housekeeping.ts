@@ -3,9 +3,9 @@
  * between them. Then SQLite's log is emptied: what was erased from the database, such as a password, is still in it.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Idempotency } from './idempotency.ts';
+import type { Idempotency } from './http/idempotency.ts';
 import { repeat } from './repeat.ts';
-import type { Store } from './store.ts';
+import type { Store } from './store/store.ts';
 
 const intervalMs = 60_000;
 const stepIntervalMs = 100;

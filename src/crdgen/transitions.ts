@@ -8,12 +8,14 @@
  *
  * An object that is held as `ImmutableFieldChanged` may be edited freely: else the edit that mends it would be refused.
  */
+import type { ReasonOf } from '../reasons/index.ts';
 import type { CelRule, ManagedKind } from '../resources/index.ts';
 
+const heldFor: ReasonOf<'held'> = 'ImmutableFieldChanged';
 /** In CEL: there is nothing yet that the field could be fixed by, or a person has to correct it. */
 const isFree =
   '!has(oldSelf.status) || !has(oldSelf.status.id) || ' +
-  "(has(oldSelf.status.conditions) && oldSelf.status.conditions.exists(c, c.reason == 'ImmutableFieldChanged'))";
+  `(has(oldSelf.status.conditions) && oldSelf.status.conditions.exists(c, c.reason == '${heldFor}'))`;
 const isReplaced = "self.spec.replacement == 'Recreate'";
 const takeBack = 'take the change back';
 

@@ -8,10 +8,10 @@
  * when it says something that the last one did not.
  */
 import { relative, sep } from 'node:path';
-import { watch, type FSWatcher } from 'chokidar';
 import { invariant, type Clock, type Timer } from '../base/index.ts';
 import { sameContent } from './folder.ts';
 import { FolderReader, settleMs } from './folder-reader.ts';
+import { watchFolder, type FolderWatcher, type WatchFolder } from './folder-watch.ts';
 import { isDocumentFile, isSkipped } from './listing.ts';
 import type { DesiredSnapshot, DesiredSource } from './source.ts';
 
@@ -19,6 +19,7 @@ export interface FileSourceOptions {
   /** A folder, or one file. */
   readonly directory: string;
   readonly clock: Clock;
+  readonly watchFolder?: WatchFolder | undefined;
 }
 
 const quietMs = 100;
@@ -33,21 +34,23 @@ class FileSource implements DesiredSource {
   readonly description: string;
   readonly #directory: string;
   readonly #clock: Clock;
+  readonly #watchFolder: WatchFolder;
   readonly #reader: FolderReader;
   #state: 'new' | 'watching' | 'stopped' = 'new';
   #snapshot: DesiredSnapshot | undefined;
   #onChange: (snapshot: DesiredSnapshot) => void = () => {};
-  #watcher: FSWatcher | undefined;
+  #watcher: FolderWatcher | undefined;
   #soon: Timer | undefined;
   #rescan: Timer | undefined;
   #touched = new Set<string>();
   #reading: Promise<void> | undefined;
   #askedMeanwhile = false;
 
-  constructor({ directory, clock }: FileSourceOptions) {
+  constructor({ directory, clock, watchFolder: watch = watchFolder }: FileSourceOptions) {
     this.description = `the folder ${directory}`;
     this.#directory = directory;
     this.#clock = clock;
+    this.#watchFolder = watch;
     this.#reader = new FolderReader(directory);
   }
 
@@ -77,18 +80,15 @@ class FileSource implements DesiredSource {
   }
 
   #watch(): void {
-    const watcher = watch(this.#directory, {
-      ignoreInitial: true,
-      ignored: (path, stats) => this.#isIgnored(path, stats?.isFile() ?? false),
+    const watcher = this.#watchFolder(this.#directory, {
+      isIgnored: (path, isFile) => this.#isIgnored(path, isFile),
+      onTouched: (path) => {
+        this.#touched.add(this.#relative(path));
+        this.#readSoon(quietMs);
+      },
+      // What changed between the first reading and now.
+      onReady: () => this.#readSoon(quietMs),
     });
-    watcher.on('all', (_event, path) => {
-      this.#touched.add(this.#relative(path));
-      this.#readSoon(quietMs);
-    });
-    // What changed between the first reading and now.
-    watcher.on('ready', () => this.#readSoon(quietMs));
-    // The folder went, or there are no more watches: the rescan goes on.
-    watcher.on('error', () => {});
     this.#watcher = watcher;
     this.#rescanLater();
   }

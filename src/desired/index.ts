@@ -9,6 +9,7 @@ export { resolveEnvironment } from './environment.ts';
 export { createFileSource } from './file-source.ts';
 export { assemble, type SourceFile } from './folder.ts';
 export { readFolder } from './folder-reader.ts';
+export type { FolderWatchOptions, WatchFolder } from './folder-watch.ts';
 export { parseFile } from './parse.ts';
 export { formatProblem, nearest, placeText, printable } from './problem.ts';
 export type * from './source.ts';

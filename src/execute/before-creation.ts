@@ -5,6 +5,7 @@
  *     first sent ── ids of such things ──> kept while the same request goes out again ── it is clear what became of it ──> forgotten
  *     sent first by a version that wrote none down, or with more of them than are written down: not known, and a person is asked
  */
+import { isCreation } from '../actions/index.ts';
 import type { BeforeCreation, Intent, ObjectRecord, StateStore } from '../state/index.ts';
 import type { Target } from './executor.ts';
 
@@ -17,7 +18,7 @@ export function beforeCreation(
   { record, unmarked = () => [] }: Pick<Target, 'record' | 'unmarked'>,
   { idempotencyKey, action }: Intent,
 ): BeforeCreation | undefined {
-  if (!action.startsWith('create-')) return undefined;
+  if (!isCreation(action)) return undefined;
   const previous = store.lastIntent(record.key);
   const wasSent = previous?.idempotencyKey === idempotencyKey && previous.outcome !== 'not-sent';
   const known = knownBefore(record, idempotencyKey);

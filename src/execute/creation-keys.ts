@@ -25,6 +25,7 @@
  * keys are random, as are those of everything but creations: a patch carries a revision, and what carries none (actions, the sleep
  * policy, deletions) names an id, and asks for a state in which the thing may be already.
  */
+import { isCreation } from '../actions/index.ts';
 import { uuidOf } from '../base/index.ts';
 import type { Action } from '../plan/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
@@ -33,7 +34,7 @@ import { plain } from './requests.ts';
 type Identified = Pick<ObjectRecord, 'uid' | 'externalId' | 'refusedKey'>;
 
 export function hasDerivedKey({ isKeyShared }: Pick<StateStore, 'isKeyShared'>, action: string): boolean {
-  return isKeyShared && action.startsWith('create-');
+  return isKeyShared && isCreation(action);
 }
 
 /** Undefined: the key has to be a random one. `identity`: of the account at the provider. */

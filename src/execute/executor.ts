@@ -12,6 +12,7 @@
  * key and the bytes it had; a request with another body gets another key. New keys are random; those of creations of a state
  * that shares its digest key are derived (creation-keys.ts).
  */
+import { actions, effectOf, isCreation } from '../actions/index.ts';
 import type { ControlApi, Outcome, RefusalMeaning } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
 import { invariant, type Clock, type Random } from '../base/index.ts';
@@ -72,27 +73,6 @@ export interface Target {
   /** Of a creation: ids of what the account has, shows no mark, and is no object's. */
   readonly unmarked?: () => readonly string[];
 }
-
-/** The fields that an action brings to the desired value, by their names in `applied`. */
-const fieldsOfAction: Readonly<Record<Step['action']['do'], readonly string[] | 'all'>> = {
-  'create-service': 'all',
-  'patch-service': ['image', 'command', 'httpPort', 'env'],
-  'resize-service': ['resources'],
-  'start-service': ['desiredState'],
-  'stop-service': ['desiredState'],
-  'restart-service': [],
-  'delete-service': [],
-  'set-sleep-policy': ['sleepAfterMinutes'],
-  'create-volume': 'all',
-  'update-volume': ['volumeName', 'sizeGb'],
-  'delete-volume': [],
-  'create-template': 'all',
-  'replace-template': 'all',
-  'delete-template': [],
-  'create-registry': 'all',
-  'rotate-registry': ['credentials'],
-  'delete-registry': [],
-};
 
 /** After these the same request has the key that it had. */
 const repeatedOutcomes: ReadonlySet<IntentOutcome> = new Set(['not-sent', 'not-applied', 'repeatable']);
@@ -210,7 +190,7 @@ function ofThisOne(
   action: Action,
   outcome: Outcome<Receipt>,
 ): Outcome<Receipt> {
-  if (outcome.kind !== 'applied' || !action.do.startsWith('create-')) return outcome;
+  if (outcome.kind !== 'applied' || !isCreation(action.do)) return outcome;
   const { id, environmentNames } = outcome.value;
   const owner = store.recordOf(id)?.key;
   if (owner !== undefined && owner !== key) {
@@ -251,7 +231,7 @@ function recordIntended(store: StateStore, target: Target, step: Step, intent: I
     ? target.record
     : { ...target.record, corrections: correctionsWith(store, step, target, intent) };
   const record = { ...corrected, beforeCreation: beforeCreation(store, target, intent) };
-  if (name.startsWith('delete-')) return { ...record, deletedByUs: true };
+  if (effectOf(name) === 'delete') return { ...record, deletedByUs: true };
   const pauses = name === 'stop-service' && step.reason === 'VolumeExpansion';
   return pauses ? { ...record, pausedFor: 'VolumeExpansion' } : record;
 }
@@ -272,7 +252,7 @@ export function withoutIntent(
   { action, idempotencyKey }: Pick<Intent, 'action' | 'idempotencyKey'>,
 ): ObjectRecord {
   const record = { ...before, corrections: withoutCorrection(before, idempotencyKey) };
-  if (action.startsWith('delete-')) return { ...record, deletedByUs: false };
+  if (effectOf(action) === 'delete') return { ...record, deletedByUs: false };
   return action === 'stop-service' ? { ...record, pausedFor: undefined } : record;
 }
 
@@ -314,7 +294,7 @@ function recordOutcome(
   }
   if (outcome.kind !== 'applied') return record;
   const count = record.repeated?.fingerprint === mark ? record.repeated.count + 1 : 1;
-  const creates = action.do.startsWith('create-');
+  const creates = isCreation(action.do);
   const confirmation = confirm(
     record,
     fieldsSent(action, appliedNames(action.do, target)),
@@ -367,7 +347,7 @@ export function recordApplied(
   target: Target,
 ): ObjectRecord {
   const names = appliedNames(action, target);
-  const creates = fieldsOfAction[action] === 'all';
+  const creates = actions[action].fields === 'all';
   const doubted = record.doubted.filter((name) => !names.includes(name));
   const isDoubtMet = record.doubted.length > 0 && doubted.length === 0;
   const applied: Record<string, string> = creates ? {} : { ...record.applied };
@@ -389,6 +369,6 @@ export function recordApplied(
 
 /** What is created runs; it is as desired only once it has been seen so. */
 function appliedNames(action: Step['action']['do'], { digests }: Target): readonly string[] {
-  const fields = fieldsOfAction[action];
+  const { fields } = actions[action];
   return fields === 'all' ? Object.keys(digests).filter((name) => name !== 'desiredState') : fields;
 }

@@ -13,12 +13,13 @@
  */
 import type { RefusalMeaning, Refused } from '../api/index.ts';
 import type { BackoffLimits } from '../base/index.ts';
+import type { ReasonOf } from '../reasons/index.ts';
 
 export type RefusalClass =
-  | { readonly kind: 'hold'; readonly reason: string; readonly retryAfterMs: number | undefined }
+  | { readonly kind: 'hold'; readonly reason: ReasonOf<'held'>; readonly retryAfterMs: number | undefined }
   | {
       readonly kind: 'wait';
-      readonly reason: string;
+      readonly reason: ReasonOf<'waiting'>;
       readonly backoff: BackoffLimits;
       /** The provider has too little of something. */
       readonly isScarce?: boolean;
@@ -28,13 +29,17 @@ const forbiddenRetryMs = 600_000;
 export const scarceBackoff = { firstMs: 10_000, longestMs: 600_000 };
 const brief = { firstMs: 500, longestMs: 60_000 };
 
-const hold = (reason: string, retryAfterMs?: number): RefusalClass => ({
+const hold = (reason: ReasonOf<'held'>, retryAfterMs?: number): RefusalClass => ({
   kind: 'hold',
   reason,
   retryAfterMs,
 });
-const wait = (reason: string, backoff: BackoffLimits): RefusalClass => ({ kind: 'wait', reason, backoff });
-const scarce = (reason: string): RefusalClass => ({
+const wait = (reason: ReasonOf<'waiting'>, backoff: BackoffLimits): RefusalClass => ({
+  kind: 'wait',
+  reason,
+  backoff,
+});
+const scarce = (reason: ReasonOf<'waiting'>): RefusalClass => ({
   kind: 'wait',
   reason,
   backoff: scarceBackoff,

@@ -3,9 +3,9 @@
  * count for what is asked of its stock, and are written down: neither an edit of the rest of the document nor a restart
  * of the manager makes it ask sooner.
  */
+import { entryOfAction, type Action } from '../actions/index.ts';
 import type { Refused } from '../api/index.ts';
 import { backoffMs, type DigestKey, type Random } from '../base/index.ts';
-import type { Action } from '../plan/index.ts';
 import type { ObjectRecord, Scarcity } from '../state/index.ts';
 import { classifyRefusal, scarceBackoff } from './refusals.ts';
 
@@ -45,14 +45,6 @@ export function stillScarce(
 
 /** What of the provider's stock an action needs. */
 function demandOf(action: Action): object {
-  if (action.do === 'create-service') {
-    const { region, geography, resources, volumeGb } = action.body;
-    return { do: action.do, region, geography, resources, volumeGb };
-  }
-  if (action.do === 'create-volume') {
-    const { region, geography, sizeGb } = action.body;
-    return { do: action.do, region, geography, sizeGb };
-  }
-  if (action.do === 'resize-service') return action;
-  return { do: action.do, id: 'id' in action ? action.id : undefined };
+  const own = entryOfAction(action).demand?.(action);
+  return own ?? { do: action.do, id: 'id' in action ? action.id : undefined };
 }

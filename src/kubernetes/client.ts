@@ -1,8 +1,12 @@
 /** The Kubernetes API over the network: one method, one request; nothing is repeated here. */
-import type { Clock } from '../base/index.ts';
-import type { Metrics } from '../telemetry/index.ts';
 import type { ClusterAccess } from './access.ts';
-import { Connection, defaultLimits, type Limits, type Question } from './connection.ts';
+import {
+  Connection,
+  defaultLimits,
+  type ConnectionOptions,
+  type Limits,
+  type Question,
+} from './connection.ts';
 import { KubernetesError } from './errors.ts';
 import { brokenOff, statusOfErrorEvent, type Attempt } from './failures.ts';
 import {
@@ -26,10 +30,7 @@ import type {
   WatchEvent,
 } from './types.ts';
 
-export interface ClientOptions {
-  readonly access: ClusterAccess;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
+export interface ClientOptions extends Omit<ConnectionOptions, 'limits'> {
   readonly limits?: Partial<Limits>;
 }
 
@@ -43,9 +44,9 @@ const metadataOnly = {
 };
 const patchTypes = { merge: 'application/merge-patch+json', apply: 'application/apply-patch+yaml' };
 
-export function createClient({ access, clock, metrics, limits }: ClientOptions): KubernetesApi {
-  const connection = new Connection({ access, clock, metrics, limits: { ...defaultLimits, ...limits } });
-  return new Client(connection, access);
+export function createClient({ limits, ...options }: ClientOptions): KubernetesApi {
+  const connection = new Connection({ ...options, limits: { ...defaultLimits, ...limits } });
+  return new Client(connection, options.access);
 }
 
 class Client implements KubernetesApi {

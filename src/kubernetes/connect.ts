@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import type { Dispatcher } from 'undici';
 import { UserError, type Clock } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import type { ClusterAccess } from './access.ts';
@@ -19,13 +20,16 @@ export interface ConnectOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** A simulation's network. */
+  readonly dispatcher?: Dispatcher | undefined;
 }
 
 /** Nothing is sent yet. Rejects with a `UserError`, which says where it has looked. */
 export async function connect(options: ConnectOptions): Promise<KubernetesApi> {
   const access = await findAccess(options);
   refuseOpenHttp(access);
-  return createClient({ access, clock: options.clock, metrics: options.metrics });
+  const { clock, metrics, dispatcher } = options;
+  return createClient({ access, clock, metrics, dispatcher });
 }
 
 async function findAccess({

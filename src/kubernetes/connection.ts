@@ -35,6 +35,8 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly limits: Limits;
+  /** The way to the server, where it is not the network. */
+  readonly dispatcher?: Dispatcher | undefined;
 }
 
 export interface Question extends Attempt {
@@ -104,7 +106,7 @@ export class Connection {
 
   /** What is under way is given up. */
   async close(): Promise<void> {
-    await this.#dispatcher?.agent.destroy();
+    await (this.#options.dispatcher ?? this.#dispatcher?.agent)?.destroy();
   }
 
   /** Sends the question; rejects with a `KubernetesError` for an answer that is no success. */
@@ -122,7 +124,7 @@ export class Connection {
           ...(question.body && { 'content-type': question.body.type }),
         },
         body: question.body?.text ?? null,
-        dispatcher: this.#agentFor(tls.reveal()),
+        dispatcher: this.#options.dispatcher ?? this.#agentFor(tls.reveal()),
         signal,
       });
       code = String(response.statusCode);

@@ -21,6 +21,7 @@ import type { OriginHold } from '../plan/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { AccountKeys, type AccountOrigin, type EnvironmentAccount } from './account-keys.ts';
+import { SharedTransports } from './transports.ts';
 import { accountSpecs, defaultAccount, environmentKey, type WantedAccount } from './account-specs.ts';
 import { IdentityWatch } from './identity-watch.ts';
 
@@ -37,7 +38,7 @@ export interface AccountRegistryOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** What is to be read of an account beside itself. */
-  readonly lists: (account: string) => Lists;
+  readonly lists: (account: AccountHandle) => Lists;
   /** Whether there are tasks that are beaten for in the account. */
   readonly beats: (account: string) => boolean;
   readonly onSnapshot: (handle: AccountHandle, change: SnapshotChange) => void;
@@ -84,12 +85,14 @@ export class AccountRegistry implements Accounts {
   /** When it is asked, by account, whose key it is that heartbeats wait to go on with. */
   readonly #questions = new Map<string, Timer>();
   readonly #keys: AccountKeys;
+  readonly #transports: SharedTransports;
   #snapshot: DesiredSnapshot | undefined;
   #keyTimer: Timer | undefined;
 
   constructor(options: AccountRegistryOptions) {
     this.#options = options;
     this.#keys = new AccountKeys(options.environment);
+    this.#transports = new SharedTransports(() => options.createTransport(options.clock));
   }
 
   handles(): Iterable<AccountHandle> {
@@ -217,8 +220,8 @@ export class AccountRegistry implements Accounts {
 
   #make(name: string, spec: AccountSpec, wanted: WantedAccount, before: Entry | undefined): Entry {
     const { origin } = wanted;
-    const { createTransport, clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
-    const transport = createTransport(clock);
+    const { clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
+    const transport = this.#transports.open(originOf(spec.url));
     const door = `${name} ${spec.url}`;
     const limiter = this.#limiterOf(name, spec, door);
     const isSameApi = before?.origin.kind === origin.kind && before.handle.spec.url === spec.url;
@@ -258,6 +261,7 @@ export class AccountRegistry implements Accounts {
     const told = logger.child({ account: name });
     const handle: AccountHandle = {
       name,
+      isShared: origin.kind === 'environment',
       spec,
       api,
       identity,
@@ -271,7 +275,7 @@ export class AccountRegistry implements Accounts {
         random,
         logger: told,
         pollMs: spec.pollSeconds * 1000,
-        lists: () => this.#options.lists(name),
+        lists: () => this.#options.lists(handle),
         beatsWait: () => this.#options.beats(name),
         onSnapshot: (change) => {
           if (ledgerHasGap(ledger, change.snapshot.ledger)) metrics.ledgerGaps.inc({ account: name });
@@ -339,8 +343,7 @@ export class AccountRegistry implements Accounts {
   /** An Account that is gone for good, with nothing of ours left in it, may come back as another one; where its key was used is not forgotten. */
   #forgetIdentity(name: string): void {
     const { store, logger } = this.#options;
-    const isInUse = [...store.records()].some(({ account }) => account === name);
-    if (isInUse) return;
+    if (store.recordsOf(name).length > 0) return;
     const origin = this.#pinned(name);
     const left = origin === undefined ? undefined : { id: undefined, emailDigest: undefined, origin };
     store.saveIdentityPin(name, left).catch((error: unknown) => {

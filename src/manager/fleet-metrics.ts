@@ -2,8 +2,7 @@
 import type { Clock } from '../base/index.ts';
 import { burnMicrosPerHour, clampedMicros, runwaySeconds } from '../plan/index.ts';
 import { quotasOf, type AccountHandle } from '../reconcile/index.ts';
-import { managedKinds, parseObjectKey } from '../resources/index.ts';
-import type { ObjectRecord } from '../state/index.ts';
+import { managedKinds } from '../resources/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import type { Manager } from './manager.ts';
 
@@ -27,38 +26,30 @@ export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: C
   }
 }
 
+/** What a scrape reads was counted when each status was saved. */
 function tellObjects(metrics: Metrics, { store }: Manager, nowMs: number): void {
-  const { objects, conditions, driftSeconds, unknownOutcomes } = metrics;
+  const { gauges } = store;
+  const { objects, conditions, driftSeconds, unknownOutcomes, protectedSeconds } = metrics;
   objects.reset();
   conditions.reset();
+  for (const { labels, value } of gauges.objects) {
+    const [kind = '', ready = ''] = labels;
+    objects.set({ kind, ready }, value);
+  }
+  for (const { labels, value } of gauges.conditions) {
+    const [kind = '', type = '', status = '', reason = ''] = labels;
+    conditions.set({ kind, type, status, reason }, value);
+  }
   for (const kind of managedKinds) {
-    driftSeconds.set({ kind }, 0);
-    unknownOutcomes.set({ kind }, 0);
+    driftSeconds.set({ kind }, secondsSince(gauges.driftSince.get(kind), nowMs));
+    unknownOutcomes.set({ kind }, gauges.unknownOutcomes.get(kind) ?? 0);
   }
-  const oldest = new Map<string, number>();
-  let waitedMs = 0;
-  for (const record of store.records()) {
-    const { kind } = parseObjectKey(record.key);
-    const told = record.status?.conditions ?? [];
-    const ready = told.find(({ type }) => type === 'Ready')?.status ?? 'Unknown';
-    objects.inc({ kind, ready });
-    for (const { type, status, reason } of told) conditions.inc({ kind, type, status, reason });
-    waitedMs = Math.max(waitedMs, protectedMs(record, nowMs));
-    oldest.set(kind, Math.max(oldest.get(kind) ?? 0, driftMs(record, nowMs)));
-    if (store.openIntent(record.key)?.outcome === 'unknown') unknownOutcomes.inc({ kind });
-  }
-  metrics.protectedSeconds.set(waitedMs / 1000);
-  for (const [kind, ageMs] of oldest) driftSeconds.set({ kind }, ageMs / 1000);
+  protectedSeconds.set(secondsSince(gauges.protectedSince, nowMs));
 }
 
-/** For how long a disruption has been waiting for an activity. */
-function protectedMs({ status }: ObjectRecord, nowMs: number): number {
-  const waits = status?.conditions.find((item) => item.type === 'Protected' && item.status === 'True');
-  return waits ? nowMs - Date.parse(waits.lastTransitionTime) : 0;
-}
-
-function driftMs({ status }: ObjectRecord, nowMs: number): number {
-  return Math.max(0, ...(status?.drift ?? []).map(({ since }) => nowMs - Date.parse(since)));
+/** None when it is not so, or has just begun by another clock. */
+function secondsSince(sinceMs: number | undefined, nowMs: number): number {
+  return sinceMs === undefined ? 0 : Math.max(0, nowMs - sinceMs) / 1000;
 }
 
 function tellAccount(metrics: Metrics, { name: account, informer }: AccountHandle, clock: Clock): void {

@@ -1,4 +1,5 @@
 /** Whether the manager works, and whether it is of use. */
+import { entryOf } from '../reasons/index.ts';
 import type { AccountHandle, Controller } from '../reconcile/index.ts';
 
 export interface HealthCheck {
@@ -29,12 +30,9 @@ export function accountChecks(handles: Iterable<AccountHandle>): HealthCheck[] {
   return [...handles].map((handle) => ({ name: `account ${handle.name}`, problem: accountProblem(handle) }));
 }
 
-/** The manager is of use meanwhile: it knows what it last saw, and heartbeats go on. */
-const passing: ReadonlySet<string> = new Set(['ApiUnreachable', 'CredentialMissing']);
-
 function accountProblem({ informer }: AccountHandle): string | undefined {
   const { current, failure } = informer;
-  if (failure && (!current || !passing.has(failure.reason))) {
+  if (failure && (!current || !entryOf(failure.reason).staysReady)) {
     return `${failure.reason}: ${failure.message}`;
   }
   return current ? undefined : 'has not been read yet';

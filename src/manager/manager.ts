@@ -18,6 +18,7 @@ import {
   Money,
   Reconciler,
   listsOf,
+  type AccountHandle,
   type Grace,
   type AccountNews,
   type Jobs,
@@ -240,7 +241,7 @@ export class Manager {
     });
   }
 
-  #lists(account: string): Lists {
+  #lists(account: AccountHandle): Lists {
     return this.#fleet
       ? listsOf(this.#fleet, this.#accounts, account)
       : { templates: false, registries: false };

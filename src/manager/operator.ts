@@ -22,7 +22,7 @@ import {
 import { JobProtection } from '../jobs/index.ts';
 import { Election, EventRecorder, type KubernetesApi } from '../kubernetes/index.ts';
 import { defaultShortenedGrace } from '../reconcile/index.ts';
-import { ClusterStore, openClusterIdentity, type ObjectRecord } from '../state/index.ts';
+import { ClusterStore, openClusterIdentity, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
 import { ClusterEvents } from './cluster-events.ts';
@@ -110,6 +110,11 @@ export class Operator {
   get readiness(): readonly HealthCheck[] {
     if (!this.#manager) return [{ name: 'standby', problem: undefined }];
     return [...this.#manager.sourceReadiness, { name: 'lease', problem: this.#isolation?.reason }];
+  }
+
+  /** What the leader keeps; undefined while another one leads. */
+  get store(): StateStore | undefined {
+    return this.#manager?.store;
   }
 
   metricsText(): Promise<string> {

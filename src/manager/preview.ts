@@ -1,9 +1,9 @@
 /** What `plan` shows: one pass over every object against one read of each account, with nothing sent that changes. */
+import { actions, type Verb } from '../actions/index.ts';
 import { rfc3339 } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import {
   clampedMicros,
-  driftAccepted,
   type Cost,
   type Difference,
   type DescribedDuplicate,
@@ -11,29 +11,18 @@ import {
   type Step,
 } from '../plan/index.ts';
 import type { PassResult } from '../reconcile/index.ts';
+import { entryOf, type Reason } from '../reasons/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /** The words of the plan output. `replace` is a deletion that is followed by a creation; what is left stays at the provider, and nobody manages it any more. */
-export type ChangeAction =
-  | 'create'
-  | 'update'
-  | 'resize'
-  | 'set-sleep-policy'
-  | 'start'
-  | 'stop'
-  | 'restart'
-  | 'replace'
-  | 'delete'
-  | 'leave'
-  | 'protect'
-  | 'release';
+export type ChangeAction = Verb | 'replace' | 'leave' | 'protect' | 'release';
 
 export interface Change {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
   readonly action: ChangeAction;
-  readonly reason: string;
+  readonly reason: Reason;
   /** Somebody else moved it; the document did not. */
   readonly drift: boolean;
   readonly differences: readonly ShownDifference[];
@@ -84,7 +73,7 @@ export interface Held {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  readonly reason: string;
+  readonly reason: Reason;
   readonly message: string;
   /** What would be done otherwise. */
   readonly actions: readonly ChangeAction[];
@@ -115,46 +104,9 @@ export interface FleetPlan {
   };
 }
 
-const words: Readonly<Record<Step['action']['do'], ChangeAction>> = {
-  'create-service': 'create',
-  'create-volume': 'create',
-  'patch-service': 'update',
-  'update-volume': 'update',
-  'resize-service': 'resize',
-  'set-sleep-policy': 'set-sleep-policy',
-  'start-service': 'start',
-  'stop-service': 'stop',
-  'restart-service': 'restart',
-  'delete-service': 'delete',
-  'delete-volume': 'delete',
-  'create-template': 'create',
-  'replace-template': 'update',
-  'delete-template': 'delete',
-  'create-registry': 'create',
-  'rotate-registry': 'update',
-  'delete-registry': 'delete',
-};
-
 export function changeAction(step: Step): ChangeAction {
-  return step.reason === 'Replace' ? 'replace' : words[step.action.do];
+  return step.reason === 'Replace' ? 'replace' : actions[step.action.do].verb;
 }
-
-/** What the keeper of activities is about to do. */
-const leaseWords: Readonly<Record<string, ChangeAction>> = {
-  ServiceNotThere: 'protect',
-  Registering: 'protect',
-  Releasing: 'release',
-};
-
-/** Waiting for something else in the same fleet, which this plan brings about: a change like any other. */
-const ownOrder = new Set([
-  'VolumeNotReady',
-  'PausingService',
-  'PausedForVolumeExpansion',
-  'Attached',
-  'RegistryNotReady',
-  'RegistryInUse',
-]);
 
 /** `burnMicros`: what the accounts cost in an hour now. */
 export function summarise(
@@ -179,18 +131,19 @@ export function summarise(
       // Else nothing is left to be done for it but to forget it.
       continue;
     }
-    const lease = plan.kind === 'wait' ? leaseWords[plan.reason] : undefined;
-    if (lease) {
+    const awaited = plan.kind === 'wait' ? entryOf(plan.reason).inPlan : undefined;
+    if (awaited === 'protect' || awaited === 'release') {
       changes.push({
         ...parseObjectKey(key),
-        action: lease,
-        reason: lease === 'protect' ? 'Wanted' : 'Over',
+        action: awaited,
+        reason: awaited === 'protect' ? 'Wanted' : 'Over',
         drift: false,
         differences: [],
       });
     } else if (plan.kind === 'act') {
       for (const step of [plan.step, ...plan.later]) changes.push(change(key, step));
-    } else if (plan.kind === 'wait' && ownOrder.has(plan.reason) && plan.steps.length > 0) {
+    } else if (plan.kind === 'wait' && awaited === 'change' && plan.steps.length > 0) {
+      // It waits for something else in the same fleet, which this plan brings about.
       for (const step of plan.steps) changes.push(change(key, step));
     } else if (plan.kind === 'in-sync' && plan.differences.length === 0) {
       unchanged += 1;
@@ -200,8 +153,8 @@ export function summarise(
       held.push(heldBack(key, plan));
     }
   }
-  const count = (...actions: ChangeAction[]) =>
-    changes.filter(({ action }) => actions.includes(action)).length;
+  const count = (...counted: ChangeAction[]) =>
+    changes.filter(({ action }) => counted.includes(action)).length;
   const drifted = new Set(
     [...changes, ...held]
       .filter(({ drift }) => drift)
@@ -281,18 +234,18 @@ function heldBack(key: ObjectKey, plan: Exclude<Plan, { kind: 'act' }>): Held {
 }
 
 /** Drift that is not corrected. */
-function leftAsItIs({ driftAcceptedUntil }: Plan): { reason: string; message: string } {
+function leftAsItIs({ driftAcceptedUntil }: Plan): { reason: Reason; message: string } {
   if (driftAcceptedUntil === undefined) {
     const message = 'changed by somebody else; `driftPolicy: Report` leaves it so';
     return { reason: 'DriftReported', message };
   }
   const message = `changed by somebody else; accepted until ${rfc3339(driftAcceptedUntil)} (${annotations.acceptDriftUntil})`;
-  return { reason: driftAccepted, message };
+  return { reason: 'DriftAccepted', message };
 }
 
 /** Whether somebody has to know: drift that a person accepts for now is no news. */
 export function hasNews({ changes, held, duplicates }: FleetPlan): boolean {
-  return changes.length > 0 || duplicates.length > 0 || held.some(({ reason }) => reason !== driftAccepted);
+  return changes.length > 0 || duplicates.length > 0 || held.some(({ reason }) => reason !== 'DriftAccepted');
 }
 
 function shown({ path, desired, observed, cause }: Difference): ShownDifference {

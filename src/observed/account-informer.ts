@@ -14,6 +14,7 @@
 import type { ControlApi, Outcome, wire } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
 import { backoffMs, type Clock, type Random, type Timer } from '../base/index.ts';
+import { entryOf, type BlockingReason, type ReasonOf, type ReasonWith } from '../reasons/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import {
   differingIds,
@@ -51,11 +52,12 @@ export interface Lists {
 }
 
 /** What only a person ends: the key is of another account, or may not be sent where it is to be sent. */
-export type KeyHold = 'IdentityChanged' | 'OriginChanged' | 'OriginNotAllowed';
+/** No key of the account is used until a person says so. */
+export type KeyHold = ReasonWith<'accountUnread'> & ReasonOf<'held'>;
 
 export interface ReadProblem {
   /** `CredentialMissing`: there is no key to ask with. */
-  readonly reason: 'ApiUnreachable' | 'CredentialMissing' | 'CredentialRejected' | KeyHold;
+  readonly reason: ReasonWith<'accountUnread'>;
   readonly outcome: Exclude<Outcome<never>, { kind: 'applied' }>;
   readonly message: string;
 }
@@ -337,8 +339,9 @@ export class AccountInformer {
   }
 }
 
-export function isKeyHold(reason: string): reason is KeyHold {
-  return ['IdentityChanged', 'OriginChanged', 'OriginNotAllowed'].includes(reason);
+export function isKeyHold(reason: BlockingReason): reason is KeyHold {
+  const { accountUnread, kind } = entryOf(reason);
+  return accountUnread === true && kind === 'held';
 }
 
 /** What a failed request to the account means for everything in it. */
@@ -353,8 +356,8 @@ export function readProblem(outcome: ReadProblem['outcome']): ReadProblem {
 
 function hasVanished(before: AccountSnapshot, after: AccountSnapshot): boolean {
   return (
-    (['services', 'volumes'] as const).some((kind) =>
-      [...before[kind].keys()].some((id) => !after[kind].has(id)),
+    (['services', 'volumes'] as const).some(
+      (kind) => before[kind] !== after[kind] && [...before[kind].keys()].some((id) => !after[kind].has(id)),
     ) ||
     listHasLost(before.templates, after.templates) ||
     listHasLost(before.registries, after.registries)

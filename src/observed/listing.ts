@@ -69,17 +69,23 @@ function lastShown<Item>(listing: Listing<Item> | undefined): ReadonlyMap<string
   return listing?.kind === 'read' ? listing.items : nothing;
 }
 
-/** An object that did not change stays the same one, so that "changed?" is a comparison of references. */
+/** Which list a map was made from, for the list that comes again as it is (api/quiet-reads.ts). */
+const madeOf = new WeakMap<ReadonlyMap<string, unknown>, readonly unknown[]>();
+
+/** An object that did not change stays the same one, so that "changed?" is a comparison of references. So does a list as a whole. */
 export function keepUnchanged<Item extends Identified>(
   items: readonly Item[],
   previous: ReadonlyMap<string, Item> | undefined,
-): Map<string, Item> {
-  return new Map(
+): ReadonlyMap<string, Item> {
+  if (previous && madeOf.get(previous) === items) return previous;
+  const kept = new Map(
     items.map((item) => {
       const before = previous?.get(item.id);
       return [item.id, before !== undefined && sameValue(before, item) ? before : item];
     }),
   );
+  madeOf.set(kept, items);
+  return kept;
 }
 
 /** Ids that are new, gone, or different. */
@@ -87,6 +93,7 @@ export function differingIds(
   before: ReadonlyMap<string, unknown> | undefined,
   after: ReadonlyMap<string, unknown>,
 ): string[] {
+  if (before === after) return [];
   const gone = [...(before?.keys() ?? [])].filter((id) => !after.has(id));
   return [...[...after].filter(([id, item]) => before?.get(id) !== item).map(([id]) => id), ...gone];
 }

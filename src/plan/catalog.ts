@@ -5,6 +5,7 @@
  * What the catalog does not tell does not hold anything back: the API has the last word.
  */
 import type { wire } from '../api/index.ts';
+import type { ReasonOf } from '../reasons/index.ts';
 import type { Gate } from './types.ts';
 
 export interface Placement {
@@ -44,7 +45,7 @@ export function concernsCatalog(code: string, message: string): boolean {
   return /region|geograph|gpu/i.test(`${code} ${message}`);
 }
 
-function hold(reason: string, field: string, message: string, offered: readonly string[]): Gate {
+function hold(reason: ReasonOf<'held'>, field: string, message: string, offered: readonly string[]): Gate {
   return {
     kind: 'hold',
     reason,

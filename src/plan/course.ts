@@ -9,13 +9,14 @@
  * | wanted    | absent                    | the kind's way to create it                                 |
  * | wanted    | present                   | the kind's way to change it                                 |
  * | going     | conflict, or to be kept   | InSync: nothing of ours is there to be deleted              |
- * | going     | a conflict about its mark | Hold: what carries our mark may be ours, and was never recorded |
+ * | going     | a conflict of `mayBeOurs` | Hold: what carries our mark, or is recorded, may be ours    |
  * | going     | absent                    | InSync once it is confirmed                                 |
  * | going     | present                   | the kind's way to delete it                                 |
  *
  * Whatever way it is, `proceed` is how it ends: the first step is taken unless a person paused the object or a gate
  * is shut.
  */
+import { entryOf } from '../reasons/index.ts';
 import { annotations } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { PlannedObject } from './inputs.ts';
@@ -45,12 +46,10 @@ interface Ways<Value> {
   remove(value: Value): Plan;
 }
 
-/** Conflicts about what would be left behind, and be billed, if the object were forgotten. */
-const mayBeOurs: ReadonlySet<string> = new Set(['MarkedElsewhere', 'MarkedTwice', 'OwnershipUnproven']);
-
 export function planCourse<Value>(inputs: CourseInputs<Value>, ways: Ways<Value>): Plan {
   const { object, record, observation } = inputs;
-  const isForeign = observation.kind === 'conflict' && !mayBeOurs.has(observation.reason);
+  // What may be ours would be left behind, and be billed, if the object were forgotten.
+  const isForeign = observation.kind === 'conflict' && !entryOf(observation.reason).mayBeOurs;
   const isLeft = object.spec.deletionPolicy === 'Retain' || isForeign;
   if (object.deleting && isLeft) return inSync();
   switch (observation.kind) {

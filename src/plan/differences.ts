@@ -30,8 +30,8 @@ export interface Field {
   /** Of a field that is fixed at creation, and that the API resolves: how it did. */
   readonly resolved?: Resolved;
   /**
-   * Where the API hides it and nothing is written down of it, it is sent: the service was found by its mark, and had another document before.
-   * For what can be set again at no cost, and not for what is fixed.
+   * Where the API hides it and nothing is written down of it, it is sent: the service was found by its mark, and may have had another
+   * document before. For what can be set again, and not for what is fixed.
    */
   readonly isSentUnknown?: true;
 }

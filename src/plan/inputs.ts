@@ -1,6 +1,7 @@
 /** What planners of all kinds are given. */
 import type { wire } from '../api/index.ts';
 import type { Sensitive } from '../base/index.ts';
+import type { ReasonOf } from '../reasons/index.ts';
 import type {
   ContainerServiceSpec,
   ImageRegistrySpec,
@@ -42,7 +43,7 @@ export type VolumeView =
   | { readonly kind: 'not-ready'; readonly id: string | undefined; readonly message: string }
   | {
       readonly kind: 'problem';
-      readonly reason: string;
+      readonly reason: ReasonOf<'held'>;
       readonly message: string;
       readonly path: readonly (string | number)[];
     };
@@ -54,7 +55,7 @@ export type TemplateView =
   | { readonly kind: 'not-ready'; readonly message: string }
   | {
       readonly kind: 'problem';
-      readonly reason: string;
+      readonly reason: ReasonOf<'held'>;
       readonly message: string;
       readonly path: readonly (string | number)[];
     };

@@ -6,6 +6,7 @@
  * known to be free of charge. Services that are `paused`, `sleeping` or `deleting` hold no compute, and cost nothing whatever price they
  * show; volumes cost until they are `deleting`. What somebody else made in the account counts, too.
  */
+import { actions, type ActionName } from '../actions/index.ts';
 import type { wire } from '../api/index.ts';
 import type { Gate } from './types.ts';
 
@@ -157,20 +158,12 @@ export function increaseGate(
       };
 }
 
-/** What these do may cost more than there was before. */
-const spending: ReadonlySet<string> = new Set([
-  'create-service',
-  'start-service',
-  'resize-service',
-  'create-volume',
-  'update-volume',
-]);
 /** What a balance was this long ago says nothing of what may be spent now. */
 const balanceFreshMs = 60_000;
 
 /** What costs more waits until the balance was read a short while ago; `ageMs`: how long ago that was. */
-export function freshnessGate(action: string, ageMs: number): Gate | undefined {
-  if (!spending.has(action) || ageMs <= balanceFreshMs) return undefined;
+export function freshnessGate(action: ActionName, ageMs: number): (Gate & { kind: 'wait' }) | undefined {
+  if (!actions[action].spends || ageMs <= balanceFreshMs) return undefined;
   return {
     kind: 'wait',
     reason: 'AwaitingObservation',
@@ -178,26 +171,13 @@ export function freshnessGate(action: string, ageMs: number): Gate | undefined {
   };
 }
 
-/** §5.4, §3 rule 2: what these do needs a verified e-mail address. */
-const needVerifiedEmail: ReadonlySet<string> = new Set([
-  'create-service',
-  'patch-service',
-  'resize-service',
-  'start-service',
-  'restart-service',
-  'create-volume',
-  'update-volume',
-  'create-registry',
-  'rotate-registry',
-]);
-
 /** One gate for the whole account, so that no object has to be refused to find out. */
 export function verificationGate(
   account: string,
-  action: string,
+  action: ActionName,
   emailVerified: boolean | undefined,
 ): Gate | undefined {
-  return emailVerified === false && needVerifiedEmail.has(action) ? emailGate(account) : undefined;
+  return emailVerified === false && actions[action].needsVerifiedEmail ? emailGate(account) : undefined;
 }
 
 function emailGate(account: string): Gate {

@@ -117,7 +117,7 @@ function planPresent(inputs: RegistryInputs, registry: wire.Registry): Plan {
   return plan.kind === 'act' ? (waitForRollout(inputs, step, differences) ?? plan) : plan;
 }
 
-function reasonFor({ applied }: ObjectRecord, differences: readonly Difference[]): string {
+function reasonFor({ applied }: ObjectRecord, differences: readonly Difference[]): Step['reason'] {
   if (applied['credentials'] === undefined) return 'Adopted';
   return differences.every(({ drift }) => drift) ? 'Drift' : 'CredentialsChanged';
 }

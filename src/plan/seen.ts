@@ -10,6 +10,7 @@
  * | lower than before, for longer              | Hold: the account may have been restored from a backup; a person says so |
  */
 import type { wire } from '../api/index.ts';
+import { entryOf } from '../reasons/index.ts';
 import { annotations } from '../resources/index.ts';
 import type { Baseline, ObjectRecord, Seen } from '../state/index.ts';
 import { holdFor, waitFor, type Observation, type Plan } from './types.ts';
@@ -23,7 +24,6 @@ export interface Remote {
   readonly unreadable?: readonly wire.Unreadable[];
 }
 
-const unbelieved = new Set(['AnswerUnreadable', 'StaleRead', 'RevisionInvalid', 'RevisionRegressed']);
 /** How long a read may lag behind another one. */
 export const lagMs = 60_000;
 
@@ -78,8 +78,9 @@ export function look(
   const { seen, baseline } = record;
   if (observation.kind === 'pending' || observation.kind === 'conflict') return { seen, baseline };
   if (observation.kind === 'absent') return { seen, baseline: undefined };
-  if ((plan.kind === 'wait' || plan.kind === 'hold') && unbelieved.has(plan.reason))
+  if ((plan.kind === 'wait' || plan.kind === 'hold') && entryOf(plan.reason).distrusted) {
     return { seen, baseline };
+  }
   const asDesired = plan.kind === 'in-sync' && plan.differences.length === 0;
   const now = seenNow(seen, observation.value, wallMs);
   return {

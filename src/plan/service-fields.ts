@@ -60,15 +60,18 @@ function words(text: string): string {
   return text.replaceAll(/["'\\[\],\s]+/g, ' ').trim();
 }
 
+/** The API may hide single members. While the visible ones are as desired, the resources count as hidden. */
 export function resourcesField(spec: ContainerServiceSpec, service: wire.Service | undefined): Field {
+  const { resources: desired } = spec;
   const seen = service?.resources;
-  const members = (['gpuCount', 'cpu', 'memoryGb'] as const).filter((name) => seen?.[name] !== undefined);
-  const observed =
-    members.length > 0 ? Object.fromEntries(members.map((name) => [name, seen?.[name]])) : undefined;
-  // Members that the API does not show are taken to be as desired.
-  const isAsGood = () => members.every((name) => seen?.[name] === spec.resources?.[name]);
-  return { name: 'resources', path: 'resources', desired: spec.resources, observed, isAsGood };
+  const shown = resourceMembers.filter((name) => seen?.[name] !== undefined);
+  const isHidden =
+    shown.length < resourceMembers.length && shown.every((name) => seen?.[name] === desired?.[name]);
+  const observed = isHidden ? undefined : Object.fromEntries(shown.map((name) => [name, seen?.[name]]));
+  return { name: 'resources', path: 'resources', desired, observed, isSentUnknown: true };
 }
+
+const resourceMembers = ['gpuCount', 'cpu', 'memoryGb'] as const;
 
 /** 0 and null both mean "never" (§2: null disables). */
 export function sleepField(spec: ContainerServiceSpec, service: wire.Service | undefined): Field {

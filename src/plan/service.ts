@@ -372,6 +372,6 @@ function isToBeCorrected({ object, record }: ServiceInputs, difference: Differen
   return difference.drift && object.spec.driftPolicy === 'Correct' && !isOnlyTold(difference, record);
 }
 
-function reasonFor(differences: readonly Difference[]): string {
+function reasonFor(differences: readonly Difference[]): Step['reason'] {
   return differences.every((difference) => difference.drift) ? 'Drift' : 'SpecChanged';
 }

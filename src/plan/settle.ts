@@ -23,47 +23,13 @@
  * And except for what is *repeatable*: hidden fields of a request without a revision, and an entry for a repository, of which an account has
  * one. The same request is sent once more, with its key: that has one end, whether it is the first or the second one that has it.
  */
+import { actions, type ActionName } from '../actions/index.ts';
 import type { Intent } from '../state/index.ts';
 import { settledStates } from './service-states.ts';
-import type { ActionName, Difference, Observation } from './types.ts';
+import type { Difference, Observation } from './types.ts';
 
 /** `undecided`: no evidence will tell. Undefined: this observation can't tell yet. */
 export type Verdict = 'applied' | 'not-applied' | 'outdated' | 'repeatable' | 'undecided' | undefined;
-
-type Evidence =
-  | { readonly by: 'left' | 'paused' | 'moved' }
-  /** `isSingle`: an account can have only one such thing, so a repetition makes no second one. */
-  | { readonly by: 'mark'; readonly isSingle?: true }
-  /** `paths` of the differences that the action would have removed; `isRevised`: the request carries the revision that it rests on. */
-  | { readonly by: 'fields'; readonly paths: RegExp; readonly isRevised: boolean }
-  /** `stateless`: such a thing is there or not, and shows no deletion under way. */
-  | { readonly by: 'gone'; readonly stateless?: true };
-
-export const evidenceOf: Readonly<Record<ActionName, Evidence>> = {
-  'create-service': { by: 'mark' },
-  'patch-service': { by: 'fields', paths: /^(image|command|httpPort|env(\..*)?)$/, isRevised: true },
-  'resize-service': { by: 'fields', paths: /^resources$/, isRevised: false },
-  'set-sleep-policy': { by: 'fields', paths: /^sleepAfterMinutes$/, isRevised: false },
-  'start-service': { by: 'left' },
-  'stop-service': { by: 'paused' },
-  'restart-service': { by: 'moved' },
-  'delete-service': { by: 'gone' },
-  'create-volume': { by: 'mark' },
-  'update-volume': { by: 'fields', paths: /^(volumeName|sizeGb)$/, isRevised: true },
-  'delete-volume': { by: 'gone' },
-  'create-template': { by: 'mark' },
-  'replace-template': {
-    by: 'fields',
-    paths:
-      /^(templateName|description|image|command|resources|httpPort|containerDiskGb|workspaceGb|sleepAfterMinutes|requiredEnvironment)$/,
-    isRevised: true,
-  },
-  'delete-template': { by: 'gone', stateless: true },
-  'create-registry': { by: 'mark', isSingle: true },
-  // Nobody can see whose rotation moved the revision.
-  'rotate-registry': { by: 'fields', paths: /^credentials$/, isRevised: true },
-  'delete-registry': { by: 'gone', stateless: true },
-};
 
 interface Observed {
   readonly state?: string | undefined;
@@ -82,7 +48,7 @@ export function settle(
 ): Verdict {
   if (observation.kind === 'pending') return undefined;
   if (observation.kind === 'conflict') return 'undecided';
-  const evidence = evidenceOf[intent.action as ActionName];
+  const { evidence } = actions[intent.action as ActionName];
   if (evidence.by === 'mark') {
     if (observation.kind === 'present') return 'applied';
     if (!marksHidden) return 'not-applied';
@@ -111,7 +77,7 @@ export function settle(
 
 /** What the intent would have removed of the differences, and is there. */
 export function left({ action }: Intent, differences: readonly Difference[]): readonly Difference[] {
-  const evidence = evidenceOf[action as ActionName];
+  const { evidence } = actions[action as ActionName];
   if (evidence.by !== 'fields') return [];
   return differences.filter(({ path, removed }) => !removed && evidence.paths.test(path));
 }

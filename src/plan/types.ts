@@ -3,9 +3,11 @@
  * is to be done next for one object; at most one mutation. Sequences are not coded anywhere: each pass plans
  * anew from what is then observed.
  */
-import type { Sensitive } from '../base/index.ts';
-import type { wire } from '../api/index.ts';
+import type { Action } from '../actions/index.ts';
+import type { ReasonOf } from '../reasons/index.ts';
 import type { Cost } from './prices.ts';
+
+export type { Action, ActionName, RegistryCredentials } from '../actions/index.ts';
 
 export type Plan = InSync | Act | Wait | Hold;
 
@@ -33,7 +35,7 @@ export interface Act extends Outstanding {
 /** Something that passes by itself: provisioning, backoff, capacity, somebody's running task. */
 export interface Wait extends Outstanding {
   readonly kind: 'wait';
-  readonly reason: string;
+  readonly reason: ReasonOf<'waiting'>;
   readonly message: string;
   readonly recheckAfterMs: number;
   /** It also needs a person: told as stalled, while the looking goes on. */
@@ -45,7 +47,7 @@ export interface Wait extends Outstanding {
 /** Something that a person must change; nothing is sent until spec, credential or account changes. */
 export interface Hold extends Outstanding {
   readonly kind: 'hold';
-  readonly reason: string;
+  readonly reason: ReasonOf<'held'>;
   readonly message: string;
   /** The field of the document that is to be changed, if it is one. */
   readonly path: readonly (string | number)[] | undefined;
@@ -54,8 +56,7 @@ export interface Hold extends Outstanding {
 
 export interface Step {
   readonly action: Action;
-  /** A constant in CamelCase: why. */
-  readonly reason: string;
+  readonly reason: ReasonOf<'doing'>;
   /** It may interrupt what runs in the service; activities are read just before. */
   readonly disruptive: boolean;
   /** What it interrupts all the same, because `disruption: Always` says so. */
@@ -83,61 +84,6 @@ export interface Difference {
   readonly cause?: string;
 }
 
-type Environment = Sensitive<Readonly<Record<string, string>>>;
-export type RegistryCredentials = Sensitive<Readonly<Omit<wire.RegistryCreate, 'repository'>>>;
-
-/** One action is one request. Environments and credentials are kept wrapped until they are put on the wire. */
-export type Action =
-  | {
-      readonly do: 'create-service';
-      readonly body: Omit<wire.ServiceCreate, 'environment'>;
-      readonly environment: Environment;
-    }
-  | {
-      readonly do: 'patch-service';
-      readonly id: string;
-      readonly revision: number;
-      readonly patch: Omit<wire.ServicePatch, 'environment'>;
-      readonly environment: Environment | undefined;
-    }
-  | { readonly do: 'resize-service'; readonly id: string; readonly resources: wire.ServiceResources }
-  | {
-      readonly do: 'start-service' | 'stop-service' | 'restart-service' | 'delete-service';
-      readonly id: string;
-    }
-  | { readonly do: 'set-sleep-policy'; readonly id: string; readonly sleepAfterMinutes: number | null }
-  | { readonly do: 'create-volume'; readonly body: wire.VolumeCreate }
-  | {
-      readonly do: 'update-volume';
-      readonly id: string;
-      readonly revision: number;
-      readonly name: string | undefined;
-      readonly sizeGb: number | undefined;
-    }
-  | { readonly do: 'delete-volume'; readonly id: string }
-  | { readonly do: 'create-template'; readonly body: wire.TemplateSpec }
-  | {
-      readonly do: 'replace-template';
-      readonly id: string;
-      readonly revision: number;
-      readonly spec: wire.TemplateSpec;
-    }
-  | { readonly do: 'delete-template' | 'delete-registry'; readonly id: string; readonly revision: number }
-  | {
-      readonly do: 'create-registry';
-      readonly repository: string;
-      readonly credentials: RegistryCredentials;
-    }
-  | {
-      readonly do: 'rotate-registry';
-      readonly id: string;
-      readonly revision: number;
-      readonly repository: string;
-      readonly credentials: RegistryCredentials;
-    };
-
-export type ActionName = Action['do'];
-
 /**
  * What is known of the remote object:
  * - pending: nothing that is new enough to decide from;
@@ -150,16 +96,17 @@ export type Observation<Value> =
   | { readonly kind: 'present'; readonly value: Value }
   /** `message`: why it is not confirmed, where that is not the usual reason. */
   | { readonly kind: 'absent'; readonly confirmed: boolean; readonly message?: string }
-  | { readonly kind: 'conflict'; readonly reason: string; readonly message: string };
+  | { readonly kind: 'conflict'; readonly reason: ReasonOf<'held'>; readonly message: string };
 
 /** Why a whole class of mutations is stopped for now. */
-export interface Gate {
-  readonly kind: 'wait' | 'hold';
-  readonly reason: string;
+export type Gate = (
+  | { readonly kind: 'wait'; readonly reason: ReasonOf<'waiting'> }
+  | { readonly kind: 'hold'; readonly reason: ReasonOf<'held'> }
+) & {
   readonly message: string;
   /** The field of the document that is to be changed, if it is one. */
   readonly path?: readonly (string | number)[];
-}
+};
 
 export interface Gates {
   readonly creation: Gate | undefined;
@@ -175,9 +122,6 @@ export function spendingGateOf({ spending, increase }: Gates, step: Step): Gate 
   return spending ?? increase?.(step);
 }
 
-/** Drift that is left as it is because a person has said so. */
-export const driftAccepted = 'DriftAccepted';
-
 /** How long to wait before a look at something that nothing will tell us of. */
 export const recheckMs = { progress: 1000, protection: 15_000, gate: 30_000 } as const;
 
@@ -188,7 +132,7 @@ export function inSync(differences = nothing, recheckAfterMs?: number): InSync {
 }
 
 export function waitFor(
-  reason: string,
+  reason: ReasonOf<'waiting'>,
   message: string,
   rest: {
     recheckAfterMs?: number;
@@ -210,7 +154,7 @@ export function waitFor(
 }
 
 export function holdFor(
-  reason: string,
+  reason: ReasonOf<'held'>,
   message: string,
   rest: {
     path?: readonly (string | number)[];

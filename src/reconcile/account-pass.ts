@@ -36,9 +36,9 @@ export class AccountPass extends LocalPass implements KindPass {
     const resolved = accounts.resolve(namespace, name);
     const current = resolved.kind === 'usable' ? resolved.handle.informer.current : undefined;
     const services = (current?.unidentified?.services.length ?? 0) > 0 ? undefined : current?.services;
-    const users = [...store.records()].filter(
-      (record) => record.account === `${namespace}/${name}` && needsAccount(record, store, services),
-    );
+    const users = store
+      .recordsOf(`${namespace}/${name}`)
+      .filter((record) => needsAccount(record, store, services));
     const [first] = users;
     if (!first) return undefined;
     const shown = users.slice(0, 3).map(({ key }) => key);

@@ -1,12 +1,15 @@
 /** What the reconciler needs of the accounts; the manager makes and keeps them. */
 import type { ControlApi } from '../api/index.ts';
 import type { AccountInformer, CatalogCache } from '../observed/index.ts';
+import type { ReasonOf } from '../reasons/index.ts';
 import type { AccountSpec } from '../resources/index.ts';
 import type { FundsMemory } from './funds.ts';
 
 export interface AccountHandle {
   /** `namespace/name`. */
   readonly name: string;
+  /** It is the account of the environment, which serves all namespaces. */
+  readonly isShared?: boolean;
   readonly spec: AccountSpec;
   readonly api: ControlApi;
   readonly informer: AccountInformer;
@@ -27,7 +30,7 @@ export interface AccountIdentity {
 
 export type ResolvedAccount =
   | { readonly kind: 'usable'; readonly handle: AccountHandle }
-  | { readonly kind: 'problem'; readonly reason: string; readonly message: string };
+  | { readonly kind: 'problem'; readonly reason: ReasonOf<'held'>; readonly message: string };
 
 export interface Accounts {
   resolve(namespace: string, name: string): ResolvedAccount;

@@ -1,8 +1,13 @@
+import type { Effect } from '../actions/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /** What a person is to type, after a look at the provider. */
-export function resolveAdvice(action: string, object: ObjectKey, commandFlags: string | undefined): string {
+export function resolveAdvice(
+  effect: Effect | undefined,
+  object: ObjectKey,
+  commandFlags: string | undefined,
+): string {
   const { kind, namespace, name } = parseObjectKey(object);
   const where = [
     ...(namespace === 'default' ? [] : [`--namespace ${namespace}`]),
@@ -10,7 +15,7 @@ export function resolveAdvice(action: string, object: ObjectKey, commandFlags: s
   ];
   const command = (outcome: string) =>
     ['fleetkeeper resolve', `${kind}/${name}`, outcome, ...where].join(' ');
-  const applied = action.startsWith('create-') ? '--applied --id ID' : '--applied';
+  const applied = effect === 'create' ? '--applied --id ID' : '--applied';
   return `Look at the provider, and then say: ${command(applied)}, or: ${command('--not-applied')}`;
 }
 

@@ -14,6 +14,7 @@ import type { Admission } from './admission.ts';
 import type { Fleet } from './fleet.ts';
 import { SpendingStops } from './funds.ts';
 import { Intake } from './intake.ts';
+import { Members } from './members.ts';
 import type { Money } from './money.ts';
 import { passResults, reasonOf } from './pass-labels.ts';
 import type { PassResult, Reconciler } from './reconciler.ts';
@@ -59,6 +60,7 @@ export class Controller {
   readonly #blind = new Map<string, ReadFailure['reason']>();
   readonly #spendingStops = new SpendingStops();
   #dependents = new Map<ObjectKey, ObjectKey[]>();
+  readonly #members: Members;
   readonly #values: ValuesWatch;
   readonly #intake: Intake;
   #hasAdmitted = false;
@@ -67,6 +69,7 @@ export class Controller {
 
   constructor(options: ControllerOptions) {
     this.#options = options;
+    this.#members = new Members(options);
     this.#values = new ValuesWatch(options.store.digestKey);
     this.#queue = new Workqueue(options.clock, options.metrics);
     this.#intake = new Intake({
@@ -120,7 +123,7 @@ export class Controller {
     }
     for (const id of change.changedIds) {
       const key = store.recordOf(id)?.key;
-      const marked = key ? [] : markedFor(fleet, [change.snapshot, handle.informer.previous], id);
+      const marked = key ? [] : markedFor(fleet, handle, change.snapshot, id);
       for (const each of key ? [key, ...this.#dependentsOf(key)] : marked) this.#queue.add(each, 'resync');
     }
     this.#lookAtBuiltIns(change);
@@ -218,7 +221,7 @@ export class Controller {
     const isMade = store.record(key)?.externalId !== undefined || store.openIntent(key) !== undefined;
     this.#enqueue(key, isMade || key.startsWith('Account/') ? 'edit' : 'new');
     for (const dependent of this.#dependentsOf(key)) this.#enqueue(dependent, 'edit');
-    const account = key.startsWith('Account/') ? this.#accountOf(key) : undefined;
+    const account = key.startsWith('Account/') ? this.#members.accountOf(key) : undefined;
     if (account) this.#lookAtAll(account);
     const asked = fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt];
     if (asked !== undefined && asked !== store.record(key)?.status?.lastHandledReconcileAt) {
@@ -234,7 +237,7 @@ export class Controller {
     const { store, fleet } = this.#options;
     const record = store.record(key);
     if (record && !isTakenIn(record, fleet.snapshot)) return;
-    const handle = this.#accountOf(key);
+    const handle = this.#members.accountOf(key);
     // Heartbeats can't wait for the first read of an account that is slow to answer.
     const isTask = parseObjectKey(key).kind === 'ProtectedTask';
     if (handle && !isTask && !this.#synced.has(handle.name)) return;
@@ -242,16 +245,13 @@ export class Controller {
   }
 
   #lookAtAll(handle: AccountHandle | undefined): void {
-    for (const { key } of this.#options.store.records()) {
-      if (!handle || this.#accountOf(key)?.name === handle.name) this.#enqueue(key, 'resync');
-    }
+    const keys = handle ? this.#members.of(handle) : this.#options.store.everyKey();
+    for (const key of keys) this.#enqueue(key, 'resync');
   }
 
   /** Objects whose account can't be found hear of no account read. */
   #lookAtHomeless(): void {
-    for (const { key } of this.#options.store.records()) {
-      if (!this.#accountOf(key)) this.#enqueue(key, 'resync');
-    }
+    for (const key of this.#members.homeless()) this.#enqueue(key, 'resync');
   }
 
   #lookAtAccount(handle: AccountHandle): void {
@@ -264,14 +264,6 @@ export class Controller {
     const keys = sleepers.get(account) ?? new Set();
     sleepers.delete(account);
     for (const key of keys) this.#queue.add(key, 'resync');
-  }
-
-  #accountOf(key: ObjectKey): AccountHandle | undefined {
-    const { store, accounts, fleet } = this.#options;
-    const record = store.record(key);
-    const reference = record && fleet.accountOf(record);
-    const resolved = reference && accounts.resolve(reference.namespace, reference.name);
-    return resolved?.kind === 'usable' ? resolved.handle : undefined;
   }
 
   #indexDependents(snapshot: DesiredSnapshot): void {
@@ -336,7 +328,7 @@ export class Controller {
     const startedAtMs = clock.monotonicMs();
     metrics.activeWorkers.inc({ controller: kind });
     const dependents = this.#dependentsOf(key);
-    const sequence = this.#accountOf(key)?.informer.current?.sequence;
+    const sequence = this.#members.accountOf(key)?.informer.current?.sequence;
     try {
       const result = await reconciler.pass(key, this.#queue.laneOf(key));
       this.#crashes.delete(key);

@@ -39,6 +39,7 @@
  * of this process and monotonic: a restart begins them anew. How old the thing is a restart takes from the intent of its creation, or, when that was
  * followed by another one, from the time at which it was first seen in its present state.
  */
+import { effectOf, isCreation, type Effect } from '../actions/index.ts';
 import { canonicalId, type Clock } from '../base/index.ts';
 import { bodyDigest, knownBefore, type Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
@@ -126,9 +127,9 @@ export class Creations {
   }
 
   /** After an unknown outcome: for how long evidence that it did not happen is not believed. */
-  patienceMs(intent: Pick<Intent, 'action'>, account: AccountHandle): number {
+  patienceMs(effect: Effect | undefined, account: AccountHandle): number {
     const { settleMs } = this.#options;
-    const leastMs = isCreation(intent.action) ? settleMs * windowsOfPatience : settleMs;
+    const leastMs = effect === 'create' ? settleMs * windowsOfPatience : settleMs;
     return Math.min(Math.max(leastMs, this.#pace.needsMs(account.name)), longestMs(account, settleMs));
   }
 
@@ -334,7 +335,7 @@ export class Creations {
     const cause = needsPerson
       ? `an earlier creation may have made one of the things in the account that do not show whose they are (${named(candidates)}); nothing else is created or forgotten`
       : `an earlier creation may still take effect, and nothing else is created or forgotten until that is ruled out${rest}`;
-    return waitFor('OutcomeUnknown', `${wiped}${cause}. ${resolveAdvice('create-', key, commandFlags)}`, {
+    return waitFor('OutcomeUnknown', `${wiped}${cause}. ${resolveAdvice('create', key, commandFlags)}`, {
       steps,
       recheckAfterMs: leftMs > 0 ? Math.min(Math.max(leftMs, shortestWaitMs), waitRecheckMs) : waitRecheckMs,
       ...(needsPerson ? { stalled: true } : {}),
@@ -347,7 +348,7 @@ export class Creations {
     const { key, externalId = '', seen, deletedByUs } = record;
     const certain = { notBeforeMs: Number.NEGATIVE_INFINITY, message: '' };
     // A deletion without an answer proves nothing.
-    const isAsked = store.openIntent(key)?.action.startsWith('delete-') ?? false;
+    const isAsked = effectOf(store.openIntent(key)?.action ?? '') === 'delete';
     if (deletedByUs && !isAsked) return { ...certain, isDeleted: true };
     const isSeen = seen?.id === externalId;
     const answered = this.#answered.get(key);
@@ -360,7 +361,7 @@ export class Creations {
     const message = isSeen
       ? `${externalId} was created a short while ago and is not shown now; reads may lag behind`
       : `${externalId} was created and has not been shown yet; it is not created again before ${seconds} s are over (visibilitySeconds of the Account)`;
-    const windowMs = isSeen ? this.patienceMs({ action: 'create-' }, account) : visibilityMs(account);
+    const windowMs = isSeen ? this.patienceMs('create', account) : visibilityMs(account);
     if (mode === 'preview') {
       // One look: the answer is only as old as the wall clock says.
       const ageMs = madeAtWallMs === undefined ? undefined : clock.wallMs() - madeAtWallMs;
@@ -393,8 +394,4 @@ function visibilityMs(account: AccountHandle | undefined): number {
 
 function longestMs(account: AccountHandle, settleMs: number): number {
   return Math.max(visibilityMs(account), settleMs);
-}
-
-export function isCreation(action: string): boolean {
-  return action.startsWith('create-');
 }

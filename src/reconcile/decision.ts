@@ -47,7 +47,7 @@ export function decide(kind: KindPass, plan: Plan, nowMs: number): Decision {
       stalled: true,
       differences,
     });
-  return { plan: told ?? plan, settled: kind.settledRecord() };
+  return { plan: told ?? plan, settled: kind.settledRecord(plan) };
 }
 
 export function undecided(plan: Plan): Decision {

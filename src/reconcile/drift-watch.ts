@@ -96,8 +96,8 @@ export class DriftWatch {
     const { store, peek } = this.#options;
     const alike = new Map<string, Set<ObjectKey>>();
     let objects = 0;
-    for (const record of store.records()) {
-      if (record.account !== account.name || record.externalId === undefined) continue;
+    for (const record of store.recordsOf(account.name)) {
+      if (record.externalId === undefined) continue;
       objects += 1;
       if (record.deletionRequestedAt !== undefined) continue;
       for (const difference of peek(record.key, account, snapshot)) {

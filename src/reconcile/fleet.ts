@@ -285,15 +285,15 @@ export class Fleet {
 
   /** Of the services of one account: how many there are, and how many are being restarted by remediation. */
   remediations({ name }: AccountHandle, snapshot: AccountSnapshot, nowMs: number) {
-    const records = [...this.store.records()].filter(
-      (record) => record.account === name && parseObjectKey(record.key).kind === 'ContainerService',
-    );
     const isUnderWay = (record: ObjectRecord) =>
       this.remediating.has(record.key) ||
       (record.remediation !== undefined &&
         (justRemediated(record, nowMs) ||
           snapshot.services.get(record.externalId ?? '')?.state === 'provisioning'));
-    return { services: records.length, underWay: records.filter(isUnderWay).length };
+    const underWay = this.store
+      .recordsOf(name)
+      .filter((record) => parseObjectKey(record.key).kind === 'ContainerService' && isUnderWay(record));
+    return { services: this.store.count(name, 'ContainerService'), underWay: underWay.length };
   }
 
   /** A person has said that a change of many things at once is meant. */
@@ -321,9 +321,8 @@ export class Fleet {
     if (this.#massChangeAllowed(handle.name)) return undefined;
     const known = this.#readBrakes.get(snapshot);
     if (known) return known === 'none' ? undefined : known;
-    const ours = [...this.store.records()].filter(
+    const ours = this.store.recordsOf(handle.name).filter(
       (record) =>
-        record.account === handle.name &&
         record.externalId !== undefined &&
         // What was made and never shown can't be missing.
         record.seen?.id === record.externalId &&

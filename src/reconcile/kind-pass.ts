@@ -6,7 +6,15 @@ import type { Outcome, wire } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot, Readiness } from '../observed/index.ts';
-import type { Difference, DescribedDuplicate, Observation, Plan, Pricing, Step } from '../plan/index.ts';
+import type {
+  Difference,
+  DescribedDuplicate,
+  InSync,
+  Observation,
+  Plan,
+  Pricing,
+  Step,
+} from '../plan/index.ts';
 import type { ManagedKind, ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { StatusInputs } from '../status/index.ts';
@@ -72,8 +80,8 @@ export interface KindPass {
   pricing?(step: Step): Pricing | undefined;
   /** What a deletion makes room for, which is paid after it. */
   roomFor?(step: Step): Pricing | undefined;
-  /** What to remember once the object is as desired. */
-  settledRecord(): Partial<ObjectRecord>;
+  /** What to remember once the object is as desired, which `plan` says. */
+  settledRecord(plan: InSync): Partial<ObjectRecord>;
   told(plan: Plan): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt' | 'more'>;
 }
 

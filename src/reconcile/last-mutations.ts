@@ -1,4 +1,5 @@
 import type { ObjectKey } from '../resources/index.ts';
+import type { AccountHandle } from './accounts.ts';
 
 /**
  * When our last mutation of an object ended, in monotonic milliseconds: what was read before says nothing of it any more. That
@@ -27,4 +28,10 @@ export class LastMutations {
       this.#endedMs.delete(each);
     }
   }
+}
+
+/** When the oldest read began that anything may still be concluded from; of an account that was read once, it may have begun at any time. */
+export function startOfOldestRead(handles: Iterable<AccountHandle>): number {
+  const reads = Array.from(handles, ({ informer }) => informer.previous?.startedAtMs);
+  return Math.min(...reads.map((startedAtMs) => startedAtMs ?? Number.NEGATIVE_INFINITY));
 }

@@ -1,19 +1,24 @@
 import type { AccountSnapshot } from '../observed/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
+import type { AccountHandle } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
+import { recordsNear } from './members.ts';
 import { serviceMarks, templateMarks, volumeMarks } from './observe.ts';
 
 /** The objects whose mark a thing carries, as one of the snapshots shows it: what appears or goes beside them is theirs to report. */
 export function markedFor(
   fleet: Pick<Fleet, 'store' | 'owner'>,
-  snapshots: readonly (AccountSnapshot | undefined)[],
+  account: AccountHandle,
+  snapshot: AccountSnapshot,
   id: string,
 ): ObjectKey[] {
-  return snapshots.flatMap((snapshot) => (snapshot ? holdersOf(fleet, snapshot, id) : []));
+  const snapshots = [snapshot, account.informer.previous];
+  return snapshots.flatMap((each) => (each ? holdersOf(fleet, account, each, id) : []));
 }
 
 function holdersOf(
   { store, owner }: Pick<Fleet, 'store' | 'owner'>,
+  account: AccountHandle,
   snapshot: AccountSnapshot,
   id: string,
 ): ObjectKey[] {
@@ -27,6 +32,6 @@ function holdersOf(
       : template && { kind: 'ServiceTemplate', kindMarks: templateMarks, marks: templateMarks.of(template) };
   if (!carried || carried.marks.length === 0) return [];
   const { kind, kindMarks, marks } = carried;
-  const ofKind = [...store.records()].filter(({ key }) => key.startsWith(`${kind}/`));
+  const ofKind = recordsNear(store, account).filter(({ key }) => key.startsWith(`${kind}/`));
   return ofKind.filter((record) => marks.includes(kindMarks.own({ owner, record }))).map(({ key }) => key);
 }

@@ -13,6 +13,7 @@ import {
   type Pricing,
   type Step,
 } from '../plan/index.ts';
+import { entryOf, type ReasonOf } from '../reasons/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { IntentEstimate, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -33,11 +34,9 @@ export interface MoneyOptions {
 }
 
 export interface AccountNews {
-  readonly reason: 'PriceMoved' | 'PriceNotShown';
+  readonly reason: ReasonOf<'event'>;
   readonly message: string;
 }
-
-const waitReasons: ReadonlySet<string> = new Set(['PriceUnknown', 'BalanceTooLow', 'InsufficientFunds']);
 
 export class Money {
   readonly #options: MoneyOptions;
@@ -186,7 +185,7 @@ export class Money {
   concluded(key: ObjectKey, account: string | undefined, plan: Plan): void {
     for (const waiting of this.#waiting.values()) waiting.delete(key);
     if (plan.kind === 'in-sync' || plan.kind === 'hold') this.reservations.endRoom(key);
-    if (account === undefined || plan.kind !== 'wait' || !waitReasons.has(plan.reason)) return;
+    if (account === undefined || plan.kind !== 'wait' || !entryOf(plan.reason).forMoney) return;
     this.#waiting.set(account, (this.#waiting.get(account) ?? new Set()).add(key));
   }
 

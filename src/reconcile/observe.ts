@@ -5,8 +5,7 @@
  *
  * Only a snapshot that began after our last mutation of the object counts. A recorded id that is not in such a
  * snapshot is read by itself; it is gone when both reads say so, and, unless our deletion of it was accepted, still say so a
- * settle window later: one absence proves nothing. What has no id was never made when two account reads in a row don't
- * show its mark.
+ * settle window later. What has no id was never made when two account reads in a row lack its mark.
  */
 import type { Outcome, wire } from '../api/index.ts';
 import type { Clock } from '../base/index.ts';
@@ -21,6 +20,7 @@ import {
   type Observation,
   type Owner,
 } from '../plan/index.ts';
+import type { ReasonOf } from '../reasons/index.ts';
 import { annotations, shownRepository, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
@@ -284,7 +284,7 @@ function foreignMark<Item extends Remote>(
   );
 }
 
-function conflict(reason: string, message: string): Observed<never> {
+function conflict(reason: ReasonOf<'held'>, message: string): Observed<never> {
   return { observation: { kind: 'conflict', reason, message }, found: undefined, byMark: false };
 }
 

@@ -11,6 +11,7 @@ import {
   hasDerivedKey,
   stillScarce,
   type Receipt,
+  type RefusalClass,
 } from '../execute/index.ts';
 import {
   concernsCatalog,
@@ -28,6 +29,7 @@ import {
   type Plan,
   type Step,
 } from '../plan/index.ts';
+import { entryOf, type BlockingReason, type ReasonOf } from '../reasons/index.ts';
 import { annotations, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
@@ -41,7 +43,7 @@ export interface ObstacleOptions {
 
 interface Obstacle {
   readonly fingerprint: string;
-  readonly reason: string;
+  readonly reason: ReasonOf<'waiting'>;
   readonly message: string;
   readonly untilMs: number;
   readonly failures: number;
@@ -177,10 +179,10 @@ export class Obstacles {
     const mark = fingerprint(plan.step.action, store.digestKey);
     const rest = { steps: [plan.step], differences: plan.differences };
     const message = `${plan.step.action.do} ${describeOutcome(outcome)}`;
-    const verdict =
+    const verdict: RefusalClass =
       outcome.kind === 'refused'
         ? classifyRefusal(outcome, record.refusal?.isRepetition ?? hasDerivedKey(store, plan.step.action.do))
-        : { kind: 'wait' as const, reason: 'NotSent', backoff: { firstMs: 500, longestMs: 60_000 } };
+        : { kind: 'wait', reason: 'NotSent', backoff: { firstMs: 500, longestMs: 60_000 } };
     if (verdict.kind === 'hold') return holdFor(verdict.reason, message, rest);
     const before = this.#met.get(key);
     const failures = before?.fingerprint === mark ? before.failures + 1 : 0;
@@ -198,15 +200,13 @@ export class Obstacles {
   }
 }
 
-const aboutTheKey: ReadonlySet<string> = new Set(['Forbidden', 'EmailUnverified', 'CredentialRejected']);
-
 /** It was refused for the rights of a key that is not in use any more. */
 function isOfAnotherKey(
-  reason: string,
+  reason: BlockingReason,
   refused: { readonly keyDigest?: string | undefined },
   keyDigest: string | undefined,
 ): boolean {
-  if (!aboutTheKey.has(reason) || refused.keyDigest === undefined || keyDigest === undefined) return false;
+  if (!entryOf(reason).ofKey || refused.keyDigest === undefined || keyDigest === undefined) return false;
   return refused.keyDigest !== keyDigest;
 }
 

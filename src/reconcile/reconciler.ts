@@ -24,6 +24,7 @@ import {
   type Plan,
   type Step,
 } from '../plan/index.ts';
+import { entryOf } from '../reasons/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { buildStatus } from '../status/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
@@ -38,7 +39,7 @@ import { DriftWatch, type DriftWatchOptions } from './drift-watch.ts';
 import { Exchanges } from './exchanges.ts';
 import { Creations } from './creations.ts';
 import { Absences } from './observe.ts';
-import { LastMutations } from './last-mutations.ts';
+import { LastMutations, startOfOldestRead } from './last-mutations.ts';
 import type { Money } from './money.ts';
 import { Obstacles, behindSource, learnFromRefusal, outdated, unverified } from './obstacles.ts';
 import { Settlement } from './settlement.ts';
@@ -191,7 +192,7 @@ export class Reconciler {
     await this.#errorReasons.explain(kind, account);
     const first = this.#decide(kind, account);
     const cause = await causeOfNewDrift(kind, account, first.plan, store);
-    const { plan, settled } = first.plan.kind === 'act' ? await this.#act(kind, account) : first;
+    const { plan, settled } = first.plan.kind === 'act' ? await this.#act(kind, account, first.plan) : first;
     const driftAcceptedUntil = this.#options.fleet.driftAcceptedUntil(record);
     const told = {
       ...withCauses(plan, record.status?.drift ?? [], cause),
@@ -201,18 +202,26 @@ export class Reconciler {
   }
 
   /** The snapshot says that there is something to do: looks again, and does it. */
-  async #act(kind: KindPass, account: AccountHandle): Promise<Decision> {
+  async #act(kind: KindPass, account: AccountHandle, first: Act): Promise<Decision> {
     const preview = this.#options.mode === 'preview';
     const unread = preview ? undefined : await kind.refresh(account);
     if (unread) return undecided(unread);
     const distrusted = this.#trust.doubt(kind, account);
     if (distrusted) return undecided(distrusted);
-    const activitiesUnread = await this.#readActivities(kind, account);
+    const activitiesUnread = first.step.disruptive ? await kind.readActivities(account) : undefined;
     if (activitiesUnread) return undecided(activitiesUnread);
     await this.#errorReasons.explain(kind, account);
     await this.#options.money.readPrices(account, kind);
-    // From here to the intent nothing is awaited: what is counted across objects can't change in between.
     const second = this.#decide(kind, account);
+    const isDisruptive = second.plan.kind === 'act' && second.plan.step.disruptive;
+    if (first.step.disruptive || !isDisruptive) return this.#send(kind, account, second);
+    const unreadNow = await kind.readActivities(account);
+    return unreadNow ? undecided(unreadNow) : this.#send(kind, account, this.#decide(kind, account));
+  }
+
+  /** From the decision to the intent nothing is awaited: what is counted across objects can't change in between. */
+  async #send(kind: KindPass, account: AccountHandle, second: Decision): Promise<Decision> {
+    const preview = this.#options.mode === 'preview';
     const { plan } = second;
     if (plan.kind !== 'act') return second;
     const obstacle =
@@ -225,12 +234,6 @@ export class Reconciler {
     if (obstacle || preview) return undecided(obstacle ?? plan);
     const old = outdated(account, plan, this.#options.clock.monotonicMs());
     return undecided(old ?? (await this.#execute(kind, account, plan)));
-  }
-
-  /** Activities are read only when the plan would disrupt something, and then just before it does. */
-  async #readActivities(kind: KindPass, account: AccountHandle): Promise<Plan | undefined> {
-    const plan = kind.plan();
-    return plan.kind === 'act' && plan.step.disruptive ? kind.readActivities(account) : undefined;
   }
 
   async #execute(kind: KindPass, account: AccountHandle, plan: Act): Promise<Plan> {
@@ -361,7 +364,7 @@ export class Reconciler {
     });
     const next = { ...settled, status };
     // A pass that was cut short by our own stop has nothing true to tell.
-    const cut = stopping() && plan.kind === 'wait' && cutReasons.has(plan.reason);
+    const cut = stopping() && plan.kind === 'wait' && entryOf(plan.reason).cutByStop;
     const changed = !cut && !sameValue(next, record);
     if (changed) {
       await store.save(next);
@@ -381,11 +384,7 @@ export class Reconciler {
   }
 
   #forget(key: ObjectKey): void {
-    const reads = [...this.#options.accounts.handles()].map(({ informer }) => informer.previous?.startedAtMs);
-    this.#lastMutations.forget(
-      key,
-      Math.min(...reads.map((startedAtMs) => startedAtMs ?? Number.NEGATIVE_INFINITY)),
-    );
+    this.#lastMutations.forget(key, startOfOldestRead(this.#options.accounts.handles()));
     const memories = [this.#obstacles, this.#trust, this.#waits, this.#exchanges, this.#creations];
     for (const memory of [...memories, this.#absences, this.#errorReasons, this.#options.money])
       memory.forget(key);
@@ -397,4 +396,3 @@ export class Reconciler {
 
 /** For so long it is believed that nobody has registered an activity since they were read. */
 const activitiesFreshMs = 60_000;
-const cutReasons = new Set(['Unreadable', 'ActivitiesUnreadable', 'NotSent']);

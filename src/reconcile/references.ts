@@ -1,6 +1,6 @@
 /** What documents say of each other: services of their templates and registries, and these of their services. */
 import type { wire } from '../api/index.ts';
-import type { DesiredSnapshot } from '../desired/index.ts';
+import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
 import type { AccountSnapshot, Listing, Lists } from '../observed/index.ts';
 import { templateValues, type RegistryView, type TemplateView } from '../plan/index.ts';
 import {
@@ -18,27 +18,54 @@ import {
 import type { ObjectRecord } from '../state/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
+import { recordsNear } from './members.ts';
 
 /** Which lists a fleet has use for in an account. */
-export function listsOf(fleet: Fleet, accounts: Accounts, account: string): Lists {
+export function listsOf(fleet: Fleet, accounts: Accounts, account: AccountHandle): Lists {
   let [templates, registries] = [false, false];
-  const ask = (kind: ManagedKind, namespace: string, spec: object) => {
-    const { accountRef, templateRef } = spec as ContainerServiceSpec;
-    const uses = kind === 'ImageRegistry' || kind === 'ServiceTemplate' || templateRef !== undefined;
-    if (kind === 'Account' || kind === 'ProtectedTask' || !uses) return;
+  const ask = ({ kind, namespace, spec }: Referring) => {
+    if (!usesLists(kind, spec)) return;
+    const { accountRef } = spec as ContainerServiceSpec;
     const resolved = accounts.resolve(namespace, accountRef.name);
-    if (resolved.kind !== 'usable' || resolved.handle.name !== account) return;
+    if (resolved.kind !== 'usable' || resolved.handle.name !== account.name) return;
     if (kind === 'ImageRegistry') registries = true;
     else templates = true;
   };
-  for (const { kind, namespace, spec } of fleet.snapshot.objects.values()) ask(kind, namespace, spec);
+  const [own = ''] = account.name.split('/');
+  for (const [namespace, users] of listUsers(fleet.snapshot))
+    if (account.isShared || namespace === own) for (const user of users) ask(user);
   // What has left the source is still to be deleted.
-  for (const record of fleet.store.records()) {
+  for (const record of recordsNear(fleet.store, account)) {
     if (fleet.snapshot.objects.has(record.key)) continue;
     const { kind, namespace } = parseObjectKey(record.key);
-    if (kind !== 'Account') ask(kind, namespace, fleet.planned(record).spec);
+    if (kind !== 'Account') ask({ kind, namespace, spec: fleet.planned(record).spec });
   }
   return { templates, registries };
+}
+
+function usesLists(kind: ManagedKind, spec: object): boolean {
+  const uses = kind === 'ImageRegistry' || kind === 'ServiceTemplate';
+  return (
+    uses ||
+    (kind !== 'Account' &&
+      kind !== 'ProtectedTask' &&
+      'templateRef' in spec &&
+      spec.templateRef !== undefined)
+  );
+}
+
+const usersOfLists = new WeakMap<DesiredSnapshot, ReadonlyMap<string, readonly DesiredObject[]>>();
+
+/** By namespace. Asked before each account read: the few among the many objects are looked for once. */
+function listUsers(snapshot: DesiredSnapshot): ReadonlyMap<string, readonly DesiredObject[]> {
+  const known = usersOfLists.get(snapshot);
+  if (known) return known;
+  const users = Map.groupBy(
+    [...snapshot.objects.values()].filter(({ kind, spec }) => usesLists(kind, spec)),
+    ({ namespace }) => namespace,
+  );
+  usersOfLists.set(snapshot, users);
+  return users;
 }
 
 /** What an object refers to by name: a service its volume and its template, a task its service. */

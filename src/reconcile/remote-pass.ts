@@ -249,8 +249,7 @@ export abstract class RemotePass<Remote extends AnyRemote> {
     if (observation.kind !== 'present') return false;
     const { id } = observation.value;
     const isAdopted = this.fleet.identity(record).adoptId === id;
-    const others = () =>
-      [...this.store.records()].some((other) => other.externalId === id && other.key !== this.key);
+    const others = () => this.store.recordsWithId(id).some(({ key }) => key !== this.key);
     return isMarked === true || (isAdopted && !others());
   }
 

@@ -251,9 +251,9 @@ export class Reservations {
   #rebuild(): void {
     if (this.#isRebuilt) return;
     this.#isRebuilt = true;
-    for (const record of this.#store.records()) {
-      const intent = this.#store.lastIntent(record.key);
-      const reservation = intent && reservationOf(record, intent, this.#startedAtMs);
+    for (const key of this.#store.everyKey()) {
+      const [record, intent] = [this.#store.record(key), this.#store.lastIntent(key)];
+      const reservation = record && intent && reservationOf(record, intent, this.#startedAtMs);
       if (reservation) this.#put(reservation);
     }
   }

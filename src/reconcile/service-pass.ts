@@ -22,6 +22,7 @@ import {
   viewVolume,
   volumeMadeWith,
   waitFor,
+  type InSync,
   type Observation,
   type Placement,
   type Plan,
@@ -178,13 +179,13 @@ export class ServicePass extends RemotePass<wire.Service> implements KindPass {
     return this.snapshot && record ? exchangeOf(this.fleet, record, this.snapshot) : [];
   }
 
-  settledRecord(): Partial<ObjectRecord> {
+  settledRecord({ differences }: InSync): Partial<ObjectRecord> {
     const inputs = this.#inputs();
     const { spec } = inputs.object;
     return {
       applied: rememberedDigests(this.record(), serviceDigests(inputs)),
       shownAs: { ...this.record().shownAs, ...ownForm(inputs, this.#present()) },
-      ...doubtsKept(this.record(), planService(inputs).differences),
+      ...doubtsKept(this.record(), differences),
       restartToken: spec.restartToken ?? this.record().restartToken,
       pausedFor: undefined,
       madeVolumeId: this.#madeVolumeId(),

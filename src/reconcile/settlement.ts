@@ -10,6 +10,7 @@
  * take effect. That it did not happen is concluded later, from a read that began when the provider has had as long as it was
  * seen to need; for a creation that is a minute at least (creations.ts).
  */
+import { effectOf, isCreation } from '../actions/index.ts';
 import type { Clock } from '../base/index.ts';
 import { fingerprint, recordApplied, withoutIntent, type Target } from '../execute/index.ts';
 import {
@@ -28,7 +29,7 @@ import type { Intent, ObjectRecord, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { named, resolveAdvice } from './advice.ts';
-import { isCreation, type Creations } from './creations.ts';
+import type { Creations } from './creations.ts';
 import type { KindPass } from './kind-pass.ts';
 import type { Money } from './money.ts';
 
@@ -83,7 +84,7 @@ export class Settlement {
         recheckAfterMs: Math.max(leftMs, 1) + 1,
       });
     }
-    const patienceMs = this.#creations.patienceMs(intent, account);
+    const patienceMs = this.#creations.patienceMs(effectOf(intent.action), account);
     const isPatient = clock.monotonicMs() < sinceMs + patienceMs;
     await kind.observe(account, sinceMs + (isPatient ? settleMs : patienceMs));
     const observation = kind.observation();
@@ -143,7 +144,7 @@ export class Settlement {
         ? waitFor('OutcomeUnknown', `${message}; looking for evidence`)
         : waitFor(
             'OutcomeUnknown',
-            `${message}, and what the API shows can't tell${candidatesText(this.#creations.candidates(kind), intent)}. ${resolveAdvice(intent.action, intent.object, this.#options.commandFlags)}`,
+            `${message}, and what the API shows can't tell${candidatesText(this.#creations.candidates(kind), intent)}. ${resolveAdvice(effectOf(intent.action), intent.object, this.#options.commandFlags)}`,
             {
               recheckAfterMs: wordRecheckMs,
               stalled: true,

@@ -52,15 +52,14 @@ export class TaskPass extends LocalPass implements KindPass {
 
   /** A document that can't be read, or has gone with many others, ends no protection; not even when the process starts anew meanwhile. */
   async goOn(handle: AccountHandle | undefined): Promise<number | undefined> {
-    const { clock, fleet, mode, store } = this.options;
+    const { clock, fleet, mode } = this.options;
     if (this.record().releasedAt !== undefined || mode === 'preview') return undefined;
     const end = taskEnd(this.#object(), this.#job(), clock.wallMs());
     const isDeleted = fleet.snapshot.cluster?.get(this.key)?.deletionRequestedAt !== undefined;
     // Nothing is released by a document that may mean something else by now; a release that is under way is seen through.
     if (end === 'DeadlinePassed' || (end !== undefined && !handle)) this.options.leases.drop(this.key);
     if (end !== undefined || isDeleted) return undefined;
-    // What an earlier pass could not write down is in memory all the same.
-    await store.flush(this.key);
+    await this.#writeDown();
     // Without its Account it is beaten for as it was before.
     if (handle) this.#keep(handle, false);
     return leftUntilDeadline(this.#object().spec, clock.wallMs());
@@ -73,8 +72,8 @@ export class TaskPass extends LocalPass implements KindPass {
     const job = this.#job();
     const ends = taskEnd(object, job, clock.wallMs()) !== undefined;
     if (!ends && job === 'running') await this.#prepare(handle);
-    // What an earlier pass could not write down is in memory all the same. What is over is not beaten for while it can't be.
-    await store.flush(this.key).catch((error: unknown) => {
+    // A task that is over gets no heartbeat, also while its end can't be written.
+    await this.#writeDown(ends).catch((error: unknown) => {
       if (ends) leases.drop(this.key);
       throw error;
     });
@@ -85,6 +84,19 @@ export class TaskPass extends LocalPass implements KindPass {
     } else if (kept?.phase === 'spent' && this.record().lease) {
       await this.#saveLease(handle, { activityId: random.uuid(), releaseKey: random.uuid() });
       this.#keep(handle, ends);
+    }
+  }
+
+  /**
+   * Writes what an earlier pass could not write. Heartbeats need only the activity registration to be durable: an API server that
+   * refuses a status must not end protection.
+   */
+  async #writeDown(ends = false): Promise<void> {
+    const { store } = this.options;
+    try {
+      await store.flush(this.key);
+    } catch (error) {
+      if (ends || !store.isLeaseDurable(this.key)) throw error;
     }
   }
 

@@ -1,6 +1,7 @@
 /** What the fleet knows of protected tasks: which services they protect, and which of them go on. */
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { jobState, taskEnd, type JobAnswer, type JobState } from '../plan/index.ts';
+import { isReason, reasons } from '../reasons/index.ts';
 import {
   objectKey,
   parseObjectKey,
@@ -53,18 +54,11 @@ export function tasksOfJob(snapshot: DesiredSnapshot, namespace: string, job: st
   });
 }
 
-/** As far as the task's own condition tells. */
-const freshness: Readonly<Record<string, string>> = {
-  Held: 'fresh, held since',
-  HeartbeatsFail: 'heartbeats fail since',
-  Expired: 'stale, heartbeats fail since',
-};
-
 function describeTask(name: string, { lease, status }: ObjectRecord): string {
   if (!lease) return name;
   const ready = status?.conditions.find(({ type }) => type === 'Ready');
-  const told = ready && freshness[ready.reason];
-  const details = ready && told ? `, ${told} ${ready.lastTransitionTime}` : '';
+  const freshness = ready && isReason(ready.reason) ? reasons[ready.reason].freshness : undefined;
+  const details = ready && freshness !== undefined ? `, ${freshness} ${ready.lastTransitionTime}` : '';
   return `${name} (${lease.activityId}${details})`;
 }
 

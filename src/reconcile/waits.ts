@@ -1,5 +1,5 @@
-import { readWaits } from '../status/index.ts';
 import type { Plan } from '../plan/index.ts';
+import { entryOf } from '../reasons/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 
 /** Since when objects have waited for reads without a break (status/progress.ts has the bound). Lost at a restart, which begins the time anew. */
@@ -12,7 +12,7 @@ export class Waits {
 
   /** Unix milliseconds; undefined: it does not wait for a read. */
   since(key: ObjectKey, plan: Plan, nowMs: number): number | undefined {
-    if (plan.kind !== 'wait' || !readWaits.has(plan.reason)) {
+    if (plan.kind !== 'wait' || entryOf(plan.reason).stalled?.since !== 'read') {
       this.forget(key);
       return undefined;
     }

@@ -1,6 +1,7 @@
 /** When an object is looked at again by itself, after a pass that ended in a plan. */
-import { catalogTtlMs, isKeyHold } from '../observed/index.ts';
-import { recheckMs, type InSync, type Plan } from '../plan/index.ts';
+import { isKeyHold } from '../observed/index.ts';
+import type { InSync, Plan } from '../plan/index.ts';
+import { entryOf } from '../reasons/index.ts';
 import type { AccountHandle } from './accounts.ts';
 
 export type Wake =
@@ -13,15 +14,6 @@ export type Wake =
   | { readonly kind: 'observation'; readonly account: AccountHandle };
 
 const observationMs = 1000;
-/** Holds that may be over without a change of the document or of what the account shows. */
-const reviewMs: Readonly<Record<string, number>> = {
-  Forbidden: 600_000,
-  EmailUnverified: recheckMs.gate,
-  ContractDrift: recheckMs.gate,
-  UnknownRegion: catalogTtlMs,
-  UnknownGeography: catalogTtlMs,
-  NoGpuOffered: catalogTtlMs,
-};
 
 export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs: number): Wake {
   switch (plan.kind) {
@@ -32,10 +24,12 @@ export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs
       return account && plan.recheckAfterMs <= observationMs
         ? { kind: 'observation', account }
         : { kind: 'after', delayMs: plan.recheckAfterMs };
-    case 'hold':
-      if (reviewMs[plan.reason] !== undefined) return { kind: 'after', delayMs: reviewMs[plan.reason] ?? 0 };
+    case 'hold': {
+      const { recheckMs } = entryOf(plan.reason);
+      if (recheckMs !== undefined) return { kind: 'after', delayMs: recheckMs };
       if (isKeyHold(plan.reason) && account) return { kind: 'observation', account };
       return account ? { kind: 'change', account } : { kind: 'never' };
+    }
     case 'in-sync':
       return wakeWhenTimeTells(plan, wallMs);
   }

@@ -130,6 +130,12 @@ export class ClusterStore extends MemoryStore {
     if (this.#unwritten.has(key)) await this.#write(key);
   }
 
+  override isLeaseDurable(key: ObjectKey): boolean {
+    const { uid = '', status } = this.#known.get(key) ?? {};
+    const { record, standing } = readBookkeeping(key, uid, status, this.digestKey);
+    return standing === 'signed' && sameValue(record.lease, this.record(key)?.lease);
+  }
+
   override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
     const { key } = record;
     if (intent.outcome === 'pending') await this.#write(key, { intent, record });

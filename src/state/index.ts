@@ -3,6 +3,8 @@ export * from './lock.ts';
 export type { OwnerChoice, SharedKey } from './owner-choice.ts';
 export * from './prices.ts';
 export * from './records.ts';
+export type { StateStore } from './state-store.ts';
+export type { GaugeValue } from './record-indexes.ts';
 export { leaveResolution } from './resolutions.ts';
 export * from './sqlite-store.ts';
 export * from './memory-store.ts';

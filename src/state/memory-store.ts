@@ -1,9 +1,11 @@
 /** Records and intents in memory: what the durable stores keep for reading, and all that a preview needs. */
 import { canonicalId, type DigestKey } from '../base/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
+import type { ManagedKind, ObjectKey } from '../resources/index.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import type { ObservedPrice } from './prices.ts';
-import type { Intent, ObjectRecord, Resolution, StateStore } from './records.ts';
+import { RecordIndexes, type RecordGauges } from './record-indexes.ts';
+import type { Intent, ObjectRecord, Resolution } from './records.ts';
+import type { StateStore } from './state-store.ts';
 
 /** By what a state marks what it owns. */
 export interface StateIdentity {
@@ -23,6 +25,7 @@ export class MemoryStore implements StateStore {
   readonly #records: Map<ObjectKey, ObjectRecord>;
   readonly #intents: Map<ObjectKey, Intent>;
   readonly #byExternalId = new Map<string, ObjectKey>();
+  readonly #indexes = new RecordIndexes();
   readonly #pins: Map<string, IdentityPin>;
   readonly #prices: Map<string, readonly ObservedPrice[]>;
 
@@ -43,7 +46,11 @@ export class MemoryStore implements StateStore {
     this.#epoch = identity.epoch;
     this.#records = new Map(records.map((record) => [record.key, withCanonicalIds(record)]));
     this.#intents = new Map(intents.map((intent) => [intent.object, intent]));
-    for (const record of this.#records.values()) this.#index(record);
+    for (const record of this.#records.values()) {
+      this.#index(record);
+      this.#indexes.move(undefined, record);
+    }
+    for (const intent of this.#intents.values()) this.#indexes.moveIntent(intent.object, intent);
   }
 
   get epoch(): string | undefined {
@@ -52,6 +59,34 @@ export class MemoryStore implements StateStore {
 
   records(): Iterable<ObjectRecord> {
     return this.#records.values();
+  }
+
+  everyKey(): Iterable<ObjectKey> {
+    return this.#records.keys();
+  }
+
+  recordsOf(account: string): ObjectRecord[] {
+    return this.#recordsAt(this.#indexes.ofAccount(account));
+  }
+
+  recordsIn(namespace: string): ObjectRecord[] {
+    return this.#recordsAt(this.#indexes.inNamespace(namespace));
+  }
+
+  recordsOfKind(kind: ManagedKind): ObjectRecord[] {
+    return this.#recordsAt(this.#indexes.ofKind(kind));
+  }
+
+  recordsWithId(externalId: string): ObjectRecord[] {
+    return this.#recordsAt(this.#indexes.withId(canonicalId(externalId)));
+  }
+
+  count(account: string, kind: ManagedKind): number {
+    return this.#indexes.count(account, kind);
+  }
+
+  get gauges(): RecordGauges {
+    return this.#indexes.gauges;
   }
 
   record(key: ObjectKey): ObjectRecord | undefined {
@@ -92,6 +127,10 @@ export class MemoryStore implements StateStore {
     // What is saved is as durable as it gets.
   }
 
+  isLeaseDurable(_key: ObjectKey): boolean {
+    return true;
+  }
+
   async remove(key: ObjectKey): Promise<void> {
     if (this.isKeyShared) this.keepEpoch(this.epochWithout(key));
     this.drop(key);
@@ -119,17 +158,23 @@ export class MemoryStore implements StateStore {
 
   protected keep(given: ObjectRecord, intent?: Intent): void {
     const record = withCanonicalIds(given);
-    const before = this.#records.get(record.key)?.externalId;
-    if (before !== record.externalId) this.#unindex(record.key, before);
+    const before = this.#records.get(record.key);
+    if (before?.externalId !== record.externalId) this.#unindex(record.key, before?.externalId);
     this.#records.set(record.key, record);
     this.#index(record);
-    if (intent) this.#intents.set(intent.object, intent);
+    this.#indexes.move(before, record);
+    if (!intent) return;
+    this.#intents.set(intent.object, intent);
+    this.#indexes.moveIntent(intent.object, intent);
   }
 
   protected drop(key: ObjectKey): void {
-    this.#unindex(key, this.#records.get(key)?.externalId);
+    const before = this.#records.get(key);
+    this.#unindex(key, before?.externalId);
     this.#records.delete(key);
     this.#intents.delete(key);
+    this.#indexes.move(before, undefined);
+    this.#indexes.moveIntent(key, undefined);
   }
 
   /** The epoch that begins when the object is forgotten. */
@@ -152,6 +197,10 @@ export class MemoryStore implements StateStore {
 
   protected keepPrices(account: string, prices: readonly ObservedPrice[]): void {
     this.#prices.set(account, prices);
+  }
+
+  #recordsAt(keys: ReadonlySet<ObjectKey>): ObjectRecord[] {
+    return [...keys].flatMap((key) => this.#records.get(key) ?? []);
   }
 
   #unindex(key: ObjectKey, externalId: string | undefined): void {

@@ -4,10 +4,10 @@
  * cluster it is in the object's metadata and status. No value of a Secret, a ConfigMap or an environment
  * variable is ever part of it: values are kept as keyed digests only.
  */
-import type { DigestKey } from '../base/index.ts';
+import { isCreation } from '../actions/index.ts';
+import type { ReasonOf } from '../reasons/index.ts';
 import type { Condition, ObjectKey, TemplateValues } from '../resources/index.ts';
-import type { IdentityPin } from './identity-pin.ts';
-import type { IntentEstimate, ObservedPrice } from './prices.ts';
+import type { IntentEstimate } from './prices.ts';
 
 /** The document as last read, without the values of its environment. */
 export interface StoredManifest {
@@ -181,10 +181,9 @@ export function mayHaveMade(
   open: Pick<Intent, 'action'> | undefined,
   last: Pick<Intent, 'action'> | undefined,
 ): boolean {
-  const isCreation = (intent: Pick<Intent, 'action'> | undefined) =>
-    intent?.action.startsWith('create-') === true;
-  const isSuccessor = externalId !== undefined && deletedByUs && isCreation(last);
-  return creationInDoubt !== undefined || isCreation(open) || isSuccessor;
+  const creates = (intent: Pick<Intent, 'action'> | undefined) => isCreation(intent?.action ?? '');
+  const isSuccessor = externalId !== undefined && deletedByUs && creates(last);
+  return creationInDoubt !== undefined || creates(open) || isSuccessor;
 }
 
 export function isCreationLost({
@@ -259,7 +258,7 @@ export interface Scarcity {
   readonly failures: number;
   /** Unix milliseconds before which it is not asked for again. */
   readonly retryAt: number;
-  readonly reason: string;
+  readonly reason: ReasonOf<'waiting'>;
   readonly message: string;
 }
 
@@ -350,48 +349,4 @@ export interface Resolution {
   readonly applied: boolean;
   /** What a creation made. */
   readonly id: string | undefined;
-}
-
-/**
- * Where records and intents are kept. Reads are answered from memory; a write has been made durable when
- * its promise resolves.
- */
-export interface StateStore {
-  /** The name under which this state marks what it owns. */
-  readonly ownerName: string;
-  /** A person has named the owner: what carries its mark is ours. */
-  readonly ownerConfirmed: boolean;
-  /** Digests made with this key are comparable with those stored here. */
-  readonly digestKey: DigestKey;
-  /** Other states may have the same owner and digest key: the same creation has the same Idempotency-Key in all of them. */
-  readonly isKeyShared: boolean;
-  /** Of a state that shares its key: another one after each object that it has forgotten. */
-  readonly epoch: string | undefined;
-  records(): Iterable<ObjectRecord>;
-  record(key: ObjectKey): ObjectRecord | undefined;
-  /** The object that stands for a service or volume with this id. */
-  recordOf(externalId: string): ObjectRecord | undefined;
-  /** The intent of this object that is pending or unknown: at most one. */
-  openIntent(key: ObjectKey): Intent | undefined;
-  /** The newest intent of this object, whatever became of it. */
-  lastIntent(key: ObjectKey): Intent | undefined;
-  save(record: ObjectRecord): Promise<void>;
-  saveAll(records: readonly ObjectRecord[]): Promise<void>;
-  /** Writes the intent and the record in one step. */
-  saveIntent(intent: Intent, record: ObjectRecord): Promise<void>;
-  /** Resolves when everything that was saved of the object is durable; an intent's outcome may not be before. */
-  flush(key: ObjectKey): Promise<void>;
-  /** Forgets the object and its intents. */
-  remove(key: ObjectKey): Promise<void>;
-  /** Another process may have left it since the start. */
-  resolution(key: ObjectKey): Resolution | undefined;
-  /** Of an account (`namespace/name`). */
-  identityPin(account: string): IdentityPin | undefined;
-  /** Whether the pin is where the next process finds it, and not only in memory since a write of it failed. */
-  identityPinIsDurable(account: string): boolean;
-  /** Undefined forgets it. */
-  saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void>;
-  /** What things were seen to cost in an account (`namespace/name`), in the order in which they were saved. */
-  prices(account: string): readonly ObservedPrice[];
-  savePrices(account: string, prices: readonly ObservedPrice[]): Promise<void>;
 }

@@ -24,7 +24,8 @@ import type { IdentityPin } from './identity-pin.ts';
 import { readRecord } from './records.ts';
 import { dropResolution, findResolution } from './resolutions.ts';
 import type { ObservedPrice } from './prices.ts';
-import type { Intent, IntentOutcome, ObjectRecord, Resolution, StateStore } from './records.ts';
+import type { Intent, IntentOutcome, ObjectRecord, Resolution } from './records.ts';
+import type { StateStore } from './state-store.ts';
 
 const migrations = [
   `CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;

@@ -4,6 +4,7 @@
  */
 import type { wire } from '../api/index.ts';
 import type { Observation } from '../plan/index.ts';
+import type { Reason } from '../reasons/index.ts';
 import type { ConditionType } from '../resources/index.ts';
 import type { Statement } from './conditions.ts';
 
@@ -46,10 +47,10 @@ function allocation<Value>(observation: Observation<Value>, held: (value: Value)
   ];
 }
 
-function yes(reason: string): Statement {
+function yes(reason: Reason): Statement {
   return { status: 'True', reason, message: '' };
 }
 
-function no(reason: string, message: string): Statement {
+function no(reason: Reason, message: string): Statement {
   return { status: 'False', reason, message };
 }

@@ -10,6 +10,7 @@ import {
   type Observation,
   type Plan,
 } from '../plan/index.ts';
+import type { Reason } from '../reasons/index.ts';
 import type { ContainerServiceSpec } from '../resources/index.ts';
 import type { Intent, ObjectRecord, ObjectStatus } from '../state/index.ts';
 import { buildConditions, type ConditionInputs, type Health } from './conditions.ts';
@@ -173,7 +174,7 @@ function shownMicros(burn: bigint | undefined): number | undefined {
   return burn === undefined ? undefined : clampedMicros(burn);
 }
 
-function notReady(reason: string, message: string): Health {
+function notReady(reason: Reason, message: string): Health {
   return { ready: 'False', reason, message };
 }
 

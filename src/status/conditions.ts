@@ -18,16 +18,17 @@
  * `Protected`, `OutcomeUnknown` and `Duplicated` appear once they have been True; the others are always there.
  */
 import { rfc3339, unreachable } from '../base/index.ts';
-import { driftAccepted, nothingVisible, protectedReason, type Plan } from '../plan/index.ts';
+import { nothingVisible, protectedReason, type Plan } from '../plan/index.ts';
+import { entryOf, type Reason } from '../reasons/index.ts';
 import type { Condition, ConditionStatus, ConditionType } from '../resources/index.ts';
 import type { DriftEntry } from '../state/index.ts';
 import type { Overdue } from './progress.ts';
-import { blindness } from './reasons.ts';
+import { blindness } from './blindness.ts';
 
 export interface Health {
   /** What the observed object is good for, were it as desired. */
   readonly ready: 'True' | 'False';
-  readonly reason: string;
+  readonly reason: Reason;
   readonly message: string;
 }
 
@@ -50,11 +51,11 @@ export interface ConditionInputs {
 
 export interface Statement {
   readonly status: ConditionStatus;
-  readonly reason: string;
+  readonly reason: Reason;
   readonly message: string;
 }
 
-const no = (reason: string): Statement => ({ status: 'False', reason, message: '' });
+const no = (reason: Reason): Statement => ({ status: 'False', reason, message: '' });
 
 export function buildConditions(inputs: ConditionInputs): Condition[] {
   const { plan, previous, outcomeUnknown, overdue } = inputs;
@@ -109,18 +110,8 @@ function shortened(message: string): string {
   return message.length <= longestMessage ? message : `${message.slice(0, longestMessage - 1)}…`;
 }
 
-/** Reasons for which nothing can be said of the object at all. */
-const blindReasons = new Set([
-  'ApiUnreachable',
-  'CredentialMissing',
-  'CredentialRejected',
-  'IdentityChanged',
-  'OriginChanged',
-  'OriginNotAllowed',
-]);
-
 function readiness({ plan, health }: ConditionInputs): Statement {
-  if ((plan.kind === 'wait' || plan.kind === 'hold') && blindReasons.has(plan.reason)) {
+  if ((plan.kind === 'wait' || plan.kind === 'hold') && entryOf(plan.reason).accountUnread) {
     return { status: 'Unknown', reason: plan.reason, message: plan.message };
   }
   switch (plan.kind) {
@@ -152,7 +143,7 @@ function stalled(plan: Plan, overdue: Overdue | undefined): Statement {
 function drifted({ drift, plan }: ConditionInputs): Statement {
   const { driftAcceptedUntil } = plan;
   const paths = drift.map(({ path }) => path).join(', ');
-  if (blindness(plan) === 'lasting' && 'reason' in plan) {
+  if (blindness(plan) === 'no' && 'reason' in plan) {
     const message = drift.length === 0 ? 'not looked at' : `not looked at; it was changed before: ${paths}`;
     return { status: 'Unknown', reason: plan.reason, message };
   }
@@ -181,7 +172,7 @@ function synced(plan: Plan): Statement {
         ? 'AsDesired'
         : plan.driftAcceptedUntil === undefined
           ? 'DriftReported'
-          : driftAccepted,
+          : 'DriftAccepted',
       message: '',
     };
   }

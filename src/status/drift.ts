@@ -1,7 +1,7 @@
 /** `status.drift`: what somebody else changed, since when, and what the provider's events say of it. */
 import { toldText, type Difference, type Plan } from '../plan/index.ts';
 import type { DriftEntry } from '../state/index.ts';
-import { blindness } from './reasons.ts';
+import { blindness } from './blindness.ts';
 
 /** An entry keeps its `since` and its cause for as long as the path differs. */
 export function driftEntries(

@@ -2,13 +2,14 @@
  * What of a pass is worth an Event in a cluster: each mutation with its outcome, each hold, each drift; once, when it is
  * new. Pure. What is being waited for is in the conditions, except for a wait that a person may want to end: somebody's task.
  */
-import { protectedReason, type Plan, type Step } from '../plan/index.ts';
+import { actionOf } from '../actions/index.ts';
+import type { Plan } from '../plan/index.ts';
+import { entryOf, type Reason } from '../reasons/index.ts';
 import type { DriftEntry, Intent } from '../state/index.ts';
 
 export interface Happening {
   readonly type: 'Normal' | 'Warning';
-  /** A constant in CamelCase. */
-  readonly reason: string;
+  readonly reason: Reason;
   readonly message: string;
 }
 
@@ -31,26 +32,6 @@ export interface ToldNews {
 }
 
 export const nothingTold: ToldNews = { intent: '', obstacle: '', drift: [], duplicates: [] };
-
-const done: Readonly<Record<Step['action']['do'], string>> = {
-  'create-service': 'Created',
-  'patch-service': 'Patched',
-  'resize-service': 'Resized',
-  'start-service': 'Started',
-  'stop-service': 'Stopped',
-  'restart-service': 'Restarted',
-  'delete-service': 'Deleted',
-  'set-sleep-policy': 'SleepPolicySet',
-  'create-volume': 'Created',
-  'update-volume': 'Updated',
-  'delete-volume': 'Deleted',
-  'create-template': 'Created',
-  'replace-template': 'Replaced',
-  'delete-template': 'Deleted',
-  'create-registry': 'Created',
-  'rotate-registry': 'CredentialsRotated',
-  'delete-registry': 'Deleted',
-};
 
 /** What is new in `view`. `sinceMs`: intents that ended before (Unix milliseconds) are an earlier process's to tell. */
 export function happenings(
@@ -83,7 +64,7 @@ function intentNews({ lastIntent: intent, id }: PassView, sinceMs: number): Happ
   const what = `${action}${targetId === undefined ? '' : ` ${targetId}`}`;
   switch (outcome) {
     case 'applied':
-      return [{ type: 'Normal', reason: done[action as Step['action']['do']] ?? 'Changed', message: what }];
+      return [{ type: 'Normal', reason: actionOf(action)?.event ?? 'Changed', message: what }];
     case 'refused':
       return [{ type: 'Warning', reason: 'Refused', message: `${what}: ${note ?? 'refused'}` }];
     case 'unknown':
@@ -114,12 +95,9 @@ function intentNews({ lastIntent: intent, id }: PassView, sinceMs: number): Happ
   }
 }
 
-/** Waits that somebody's work causes; the reasons of `plan/disruption.ts`. */
-const toldWaits: ReadonlySet<string> = new Set([protectedReason, 'DisruptionForbidden', 'OutsideWindow']);
-
-function obstacleOf(plan: Plan): { readonly reason: string; readonly message: string } | undefined {
+function obstacleOf(plan: Plan): { readonly reason: Reason; readonly message: string } | undefined {
   if (plan.kind === 'hold') return plan;
-  return plan.kind === 'wait' && (plan.stalled || toldWaits.has(plan.reason)) ? plan : undefined;
+  return plan.kind === 'wait' && (plan.stalled || entryOf(plan.reason).event) ? plan : undefined;
 }
 
 function obstacleNews(plan: Plan): Happening[] {

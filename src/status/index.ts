@@ -5,4 +5,3 @@ export * from './conditions.ts';
 export * from './happenings.ts';
 export * from './shared.ts';
 export * from './task.ts';
-export { readWaits } from './progress.ts';

@@ -9,7 +9,7 @@ import { Sensitive, digestKey } from '../../src/base/index.ts';
 import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
 import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
-import type { Intent, Resolution } from '../../src/state/index.ts';
+import type { Intent, Resolution, StateStore } from '../../src/state/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { Disk, SimulatedStore } from './disk.ts';
 import { settleMs } from './faults.ts';
@@ -173,6 +173,10 @@ export class FolderPlace implements Place {
     const { scheduler } = this.#parts;
     this.#crash(0);
     await scheduler.run(scheduler.nowMs + 1, () => false);
+  }
+
+  stores(): readonly StateStore[] {
+    return this.#running ? [this.#running.store] : [];
   }
 
   metrics(): Promise<string> {

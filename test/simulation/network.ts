@@ -77,8 +77,11 @@ export class Network {
   /** What the account was like before each of the latest changes. */
   #past: Past[] = [];
   readonly #lateShown: LateShown;
-  /** Ids of what creations have made. */
-  readonly #made = new Set<string>();
+
+  /** The key of the creation that made a thing. */
+  readonly #madeBy = new Map<string, string | undefined>();
+  /** Keys of creations. */
+  readonly #refused = new Set<string | undefined>();
   /** Two account reads in a row are never both incomplete: what is new is created when two don't show it. */
   #wasTruncated = false;
 
@@ -225,13 +228,25 @@ export class Network {
     const deletes = exchange.method === 'DELETE' || exchange.body?.action === 'delete';
     const target = idIn(exchange.path);
     if (deletes && target !== undefined && reply?.status === 200) this.#lateShown.reveal(target);
-    if (reply?.status !== 201 || !isCreation(exchange)) return;
+    if (!isCreation(exchange)) return;
+    if (reply?.status !== 201) return this.#showRefused(exchange, reply);
     const { id }: Json = JSON.parse(reply.body);
-    const isNew = !this.#made.has(id);
-    this.#made.add(id);
+    const isNew = !this.#madeBy.has(id);
+    this.#madeBy.set(id, exchange.key);
     if (!this.#draws('shown-late', exchange)) return;
-    if (isNew) this.#options.scheduler.trace(`${id} is shown late`);
-    this.#lateShown.hide(id, isNew);
+    const isHidden = isNew && !this.#refused.has(exchange.key);
+    if (isHidden) this.#options.scheduler.trace(`${id} is shown late`);
+    this.#lateShown.hide(id, isHidden);
+  }
+
+  /**
+   * Of two copies of a creation one was refused, and the client is told so: its key is not to be used again (S3), and the next one makes another
+   * thing, unless a read shows the first. That is not simulated.
+   */
+  #showRefused({ key }: Exchange, reply: PlaneReply | undefined): void {
+    if (reply === undefined) return;
+    this.#refused.add(key);
+    for (const [id, by] of this.#madeBy) if (by === key) this.#lateShown.reveal(id);
   }
 
   /** Whether `kind` hits this exchange. */

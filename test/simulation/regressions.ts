@@ -330,4 +330,28 @@ export const regressions: readonly Regression[] = [
     'snake-case',
     'small',
   ),
+  inDialect(
+    'a service whose status was wiped was taken to have the resources that were declared, since the API hid those that it had',
+    2000089,
+    'cluster',
+    'resources-hidden',
+  ),
+  inDialect(
+    'the world hid what a creation had made of which the second copy was refused',
+    41002,
+    'cluster',
+    plain.name,
+  ),
+  inDialect(
+    'a task got no heartbeat, because its status could not be written, although its registration was',
+    2700008,
+    'cluster',
+    'registry-repository-hidden',
+  ),
+  inDialect(
+    'a process that lost the API server before it had renewed an activity of the process before it let that go stale',
+    2700049,
+    'cluster',
+    'activity-id-key',
+  ),
 ];

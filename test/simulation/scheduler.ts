@@ -26,13 +26,19 @@ export class Scheduler {
   );
   readonly #trace = createHash('sha256');
   readonly #onTrace: ((line: string) => void) | undefined;
+  /** Resolves when nothing more goes on without time passing. */
+  readonly #settle: () => Promise<void>;
   readonly #listeners = new Set<() => void>();
   #nowMs = 0;
   #busy = 0;
+  /** So many events have happened. */
+  happened = 0;
 
-  constructor(random: SeededRandom, onTrace?: (line: string) => void) {
+  /** `settle`: of a world that waits for more than `busy` work. */
+  constructor(random: SeededRandom, onTrace?: (line: string) => void, settle?: () => Promise<void>) {
     this.#random = random;
     this.#onTrace = onTrace;
+    this.#settle = settle ?? (() => this.#untilIdle());
   }
 
   get nowMs(): number {
@@ -104,12 +110,13 @@ export class Scheduler {
       this.#queue.pop();
       if (!next.run) continue;
       this.#nowMs = next.atMs;
+      this.happened += 1;
       next.run();
       await this.#settle();
     }
   }
 
-  async #settle(): Promise<void> {
+  async #untilIdle(): Promise<void> {
     do {
       await new Promise<void>((resolve) => {
         setImmediate(resolve);

@@ -11,6 +11,7 @@ import { rfc3339 } from '../../src/base/index.ts';
 import { annotations, type ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Intent } from '../../src/state/index.ts';
+import { indexMistake } from '../support/full-count.ts';
 import { Checker } from './checker.ts';
 import { ClusterPlace, type ReplicaSabotage } from './cluster/place.ts';
 import { settleMs, type FaultKind } from './faults.ts';
@@ -202,6 +203,7 @@ class World {
     await this.#live(failed);
     await this.#watchChangesOfMind(failed);
     await this.#compareWithNewcomer(failed);
+    if (!failed()) this.#countIndexes();
     if (failed()) return this.#result();
     this.#checker.finished();
     const secret = secretIn(await this.#place.metrics());
@@ -230,6 +232,14 @@ class World {
       mended(document, this.#place.state, this.#plane, this.#neighbours !== undefined),
     );
     await this.#watchRecovery(failed);
+  }
+
+  /** EI1, of what has come about in memory: the next process begins with a count. */
+  #countIndexes(): void {
+    for (const store of this.#place.stores()) {
+      const mistake = indexMistake(store);
+      if (mistake !== undefined) this.#violated('EI1', mistake);
+    }
   }
 
   #result(): Result {
@@ -269,6 +279,7 @@ class World {
     await this.#untilQuiet(failed);
     const before = this.#mutations;
     if (failed()) return;
+    this.#countIndexes();
     await this.#place.handOver(failed);
     await this.#untilQuiet(failed);
     if (this.#mutations === before) return;

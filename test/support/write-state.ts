@@ -1,7 +1,7 @@
 /** Writes intents to the state file named by its argument, beginning with a number, without end, and tells each one that is durable. */
 import { systemRandom } from '../../src/base/index.ts';
 import { openState } from '../../src/state/index.ts';
-import { intentOf, owner, recordOf, trainer } from '../state/support.ts';
+import { intentOf, owner, recordOf, trainer } from '../unit/state/support.ts';
 
 const [, , stateFile = '', first = ''] = process.argv;
 const { store } = openState(stateFile, systemRandom, owner);

@@ -13,6 +13,7 @@ import {
   writeResolution,
   type Intent,
   type Resolution,
+  type StateStore,
 } from '../../../src/state/index.ts';
 import { createMetrics, type Metrics } from '../../../src/telemetry/index.ts';
 import { settleMs } from '../faults.ts';
@@ -63,6 +64,8 @@ export class ClusterPlace implements Place {
   readonly #leadership: Leadership;
   readonly #meddlers: Meddlers;
   readonly #replicas = new Map<number, Replica>();
+  /** By seat. */
+  readonly #operators = new Map<number, Operator>();
   readonly #clockOffsetsMs = new Map<number, number>();
   readonly #logger: Logger;
   #processes = 0;
@@ -218,6 +221,10 @@ export class ClusterPlace implements Place {
     if (!isOver()) violated('L9', `nobody leads ${leaseMs + longestRetryMs} ms after the leader has died`);
   }
 
+  stores(): readonly StateStore[] {
+    return [...this.#operators.values()].flatMap(({ store }) => store ?? []);
+  }
+
   async metrics(): Promise<string> {
     const all = [...this.#replicas.values()].map(({ metrics }) => metrics.registry.metrics());
     return (await Promise.all(all)).join('\n');
@@ -282,6 +289,7 @@ export class ClusterPlace implements Place {
     this.#replicas.set(seat, replica);
     scheduler.trace(`manager ${number} starts as replica ${seat}`);
     const operator = new Operator(this.#sabotage?.(plain) ?? plain);
+    this.#operators.set(seat, operator);
     operator.run().then(
       (end) => this.#ended(replica, end),
       (error: unknown) => {

@@ -1,11 +1,27 @@
 /** Managers that write down something else than they should, or later. */
+import { RecordIndexes } from '../../../src/state/record-indexes.ts';
 import type { ManagerOptions } from '../../../src/manager/index.ts';
 import type { Intent, ObjectRecord } from '../../../src/state/index.ts';
 import type { Disk } from '../disk.ts';
 import { ourKey } from '../plane.ts';
-import { newUuid, withStore, type Mutant } from './tools.ts';
+import { newUuid, withStore, type Mutant, replaced } from './tools.ts';
 
 export const storage: readonly Mutant[] = [
+  {
+    breaks: 'an index keeps what was removed',
+    foundBy: ['EI1'],
+    crowd: 'small',
+    seed: 1,
+    patch: () =>
+      replaced(
+        RecordIndexes.prototype,
+        'move',
+        (move) =>
+          function kept(this: RecordIndexes, before, after) {
+            if (after) move.call(this, before, after);
+          },
+      ),
+  },
   {
     breaks: 'the intent is not written down',
     foundBy: ['S2'],
@@ -40,7 +56,9 @@ export const storage: readonly Mutant[] = [
     foundBy: ['S16'],
     seed: 163,
     sabotage: (options: ManagerOptions, disk: Disk) => {
-      for (const record of options.store.records()) {
+      // A list of its own: what the loop saves must not change what it walks.
+      const records = [...options.store.records()];
+      for (const record of records) {
         if (!record.lease || record.releasedAt !== undefined) continue;
         const changed = { ...record, lease: { ...record.lease, activityId: newUuid() } };
         disk.replace(changed);

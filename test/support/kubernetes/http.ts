@@ -1,6 +1,6 @@
 /** The HTTP side: reads requests, asks for faults, identity and permission, answers in JSON, keeps the journal. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep, type Clock } from '../../../src/base/index.ts';
 import type { Access, User } from './access.ts';
 import { discover } from './discovery.ts';
 import { ApiError, methodNotAllowed, noSuchPath, tooLarge, unsupportedMediaType } from './errors.ts';
@@ -38,6 +38,7 @@ export interface Parts {
   readonly resources: Resources;
   readonly watches: Watches;
   readonly faults: Faults;
+  readonly clock: Clock;
 }
 
 export class HttpSide {
@@ -51,7 +52,7 @@ export class HttpSide {
   async handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(incoming.url ?? '/', 'http://server');
     const entry: Request = {
-      at: new Date(),
+      at: new Date(this.#parts.clock.wallMs()),
       user: '',
       verb: incoming.method ?? '',
       path: incoming.url ?? '/',
@@ -78,9 +79,9 @@ export class HttpSide {
 
   async #onResource(exchange: Exchange): Promise<void> {
     const { incoming, response, url, user, resource, entry } = exchange;
-    const { access, resources, watches, faults } = this.#parts;
+    const { access, resources, watches, faults, clock } = this.#parts;
     const fault = faults.take(resource, user.name);
-    if (fault?.delayMs !== undefined) await sleep(fault.delayMs);
+    if (fault?.delayMs !== undefined) await sleep(clock, fault.delayMs);
     if (fault?.reset === 'before') return void response.destroy();
     if (fault?.status !== undefined) throw refusalOf(fault.status, fault.retryAfterSeconds);
     const body = await readBody(incoming);

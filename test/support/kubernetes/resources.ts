@@ -22,7 +22,7 @@ import { answerReview, answerTokenRequest } from './reviews.ts';
 import { parseSelectors } from './selectors.ts';
 import { untypedShape } from './shape.ts';
 import type { Store } from './store.ts';
-import { Writes, type Written } from './writes.ts';
+import { Writes, type Stamps, type Written } from './writes.ts';
 
 export interface Call {
   readonly request: ResourceRequest;
@@ -46,12 +46,14 @@ export class Resources {
   readonly #kinds: Kinds;
   readonly #access: Access;
   readonly #writes: Writes;
+  readonly #stamps: Stamps;
 
-  constructor(store: Store, kinds: Kinds, access: Access) {
+  constructor(store: Store, kinds: Kinds, access: Access, stamps: Stamps) {
     this.#store = store;
     this.#kinds = kinds;
     this.#access = access;
-    this.#writes = new Writes(store, kinds);
+    this.#writes = new Writes(store, kinds, stamps);
+    this.#stamps = stamps;
   }
 
   /** Throws 404 for what is not served. */
@@ -158,7 +160,10 @@ export class Resources {
 
   #delete({ query, body }: Call, kind: Kind, namespace: string | undefined, name: string): Answer {
     const options = parseDeleteOptions(query, parseOptional(body));
-    const { entry, isGone } = remove(this.#store, kind, namespace, name, options);
+    const { entry, isGone } = remove(this.#store, kind, namespace, name, {
+      ...options,
+      time: this.#stamps.time(),
+    });
     if (isGone) return answered(200, goneStatus(kind, entry));
     return {
       status: 200,
@@ -168,7 +173,7 @@ export class Resources {
   }
 
   #deleteCollection({ query, body }: Call, kind: Kind, namespace: string | undefined): Answer {
-    const options = parseDeleteOptions(query, parseOptional(body));
+    const options = { ...parseDeleteOptions(query, parseOptional(body)), time: this.#stamps.time() };
     const selects = parseSelectors(kind, query);
     const entries = this.#store
       .list(kind.storage)

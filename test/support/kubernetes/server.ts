@@ -29,21 +29,24 @@
  *   - writes of roles are not checked for escalation; non-resource paths are open to everybody
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { stringify } from 'yaml';
+import { systemClock, type Clock } from '../../../src/base/index.ts';
 import { Access } from './access.ts';
 import { followDefinitions } from './definitions.ts';
 import { Faults } from './faults.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { HttpSide, type Request } from './http.ts';
 import { Kinds } from './kinds.ts';
+import { timestamp } from './objects.ts';
 import { Resources } from './resources.ts';
 import { Store } from './store.ts';
 import { Watches } from './watches.ts';
-import { Writes } from './writes.ts';
+import { Writes, type Stamps } from './writes.ts';
 
 export interface KubernetesServerOptions {
   readonly host?: string;
@@ -56,6 +59,9 @@ export interface KubernetesServerOptions {
   readonly bookmarkIntervalMs?: number;
   /** How many changes of a kind are remembered at least. */
   readonly historyLength?: number;
+  readonly clock?: Clock;
+  /** Of new objects. */
+  readonly uid?: () => string;
 }
 
 const namespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
@@ -76,35 +82,44 @@ export class KubernetesServer {
       controllers = true,
       bookmarkIntervalMs = 60_000,
       historyLength = 20_000,
+      clock = systemClock,
+      uid = randomUUID,
     } = options;
+    const stamps: Stamps = { uid, time: () => timestamp(new Date(clock.wallMs())) };
     this.#options = options;
     this.#port = options.port ?? 0;
     const kinds = new Kinds();
     this.#store = new Store(historyLength);
     followDefinitions(this.#store, kinds);
     this.#access = new Access(this.#store, requireToken);
-    this.#watches = new Watches(this.#store, bookmarkIntervalMs);
-    const resources = new Resources(this.#store, kinds, this.#access);
+    this.#watches = new Watches(this.#store, bookmarkIntervalMs, clock);
+    const resources = new Resources(this.#store, kinds, this.#access, stamps);
     this.#http = new HttpSide({
       kinds,
       access: this.#access,
       resources,
       watches: this.#watches,
       faults: this.faults,
+      clock,
     });
-    createNamespaces(new Writes(this.#store, kinds), kinds);
+    createNamespaces(new Writes(this.#store, kinds, stamps), kinds);
     // Housekeeping lives as long as the store that it listens to.
     void new Housekeeping(this.#store, kinds, controllers);
   }
 
   /** Also after `stop`: on the same port, with what was stored; with `compact` in between, as one that lost its watch cache. */
   async start(): Promise<void> {
-    this.#server = createServer((incoming, response) => void this.#http.handle(incoming, response));
+    this.#server = createServer((incoming, response) => void this.handle(incoming, response));
     this.#server.keepAliveTimeout = 180_000;
     this.#server.requestTimeout = 0;
     this.#server.listen(this.#port, this.#options.host ?? '127.0.0.1');
     await once(this.#server, 'listening');
     this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  /** One request, wherever it comes from. */
+  handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    return this.#http.handle(incoming, response);
   }
 
   /** Ends watches properly; `abruptly`: breaks all connections instead. */

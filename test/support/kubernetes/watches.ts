@@ -9,6 +9,7 @@
  * With a selector, an object that begins to match is ADDED and one that ceases to is DELETED.
  */
 import type { ServerResponse } from 'node:http';
+import type { Clock, Timer } from '../../../src/base/index.ts';
 import { ApiError } from './errors.ts';
 import { bookmarkLine, changeLine, eventLine, singleJson, type Form } from './forms.ts';
 import type { Kind } from './kinds.ts';
@@ -28,14 +29,16 @@ export interface WatchRequest {
 
 export class Watches {
   readonly #store: Store;
+  readonly #clock: Clock;
   readonly #open = new Set<Watch>();
   readonly bookmarkIntervalMs: number;
   /** New watches begin as silent ones. */
   startsSilent = false;
 
-  constructor(store: Store, bookmarkIntervalMs: number) {
+  constructor(store: Store, bookmarkIntervalMs: number, clock: Clock) {
     this.#store = store;
     this.bookmarkIntervalMs = bookmarkIntervalMs;
+    this.#clock = clock;
   }
 
   get count(): number {
@@ -45,7 +48,8 @@ export class Watches {
   /** Takes the response over; throws what is to be answered instead. */
   serve(request: WatchRequest, response: ServerResponse): void {
     const selects = parseSelectors(request.kind, request.query);
-    const watch = new Watch(this.#store, request, selects, response, this.bookmarkIntervalMs);
+    const times = { clock: this.#clock, bookmarkIntervalMs: this.bookmarkIntervalMs };
+    const watch = new Watch(this.#store, request, selects, response, times);
     this.#open.add(watch);
     response.once('close', () => {
       watch.end();
@@ -65,13 +69,19 @@ export class Watches {
   }
 }
 
+interface Times {
+  readonly clock: Clock;
+  readonly bookmarkIntervalMs: number;
+}
+
 class Watch {
   readonly #store: Store;
   readonly #request: WatchRequest;
   readonly #selects: Selector | undefined;
   readonly #response: ServerResponse;
-  readonly #bookmarkIntervalMs: number;
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #times: Times;
+  #timeLimit: Timer | undefined;
+  #nextBookmark: Timer | undefined;
   #unsubscribe: (() => void) | undefined;
   isSilent = false;
 
@@ -80,13 +90,13 @@ class Watch {
     request: WatchRequest,
     selects: Selector | undefined,
     response: ServerResponse,
-    bookmarkIntervalMs: number,
+    times: Times,
   ) {
     this.#store = store;
     this.#request = request;
     this.#selects = selects;
     this.#response = response;
-    this.#bookmarkIntervalMs = bookmarkIntervalMs;
+    this.#times = times;
   }
 
   begin(): void {
@@ -110,11 +120,16 @@ class Watch {
     }
     this.#unsubscribe = this.#store.subscribe(kind.storage, (change) => this.#tell(change));
     const timeoutSeconds = Number(query.get('timeoutSeconds') ?? 0) || defaultTimeoutSeconds;
-    this.#timers.push(setTimeout(() => this.#timeOut(), timeoutSeconds * 1000));
-    if (query.get('allowWatchBookmarks') === 'true') {
-      const bookmark = () => this.#send(bookmarkLine(kind, this.#store.revision, form, false));
-      this.#timers.push(setInterval(bookmark, this.#bookmarkIntervalMs));
-    }
+    this.#timeLimit = this.#times.clock.after(timeoutSeconds * 1000, () => this.#timeOut());
+    if (query.get('allowWatchBookmarks') === 'true') this.#bookmarkLater();
+  }
+
+  #bookmarkLater(): void {
+    const { kind, form } = this.#request;
+    this.#nextBookmark = this.#times.clock.after(this.#times.bookmarkIntervalMs, () => {
+      this.#send(bookmarkLine(kind, this.#store.revision, form, false));
+      this.#bookmarkLater();
+    });
   }
 
   #timeOut(): void {
@@ -123,7 +138,8 @@ class Watch {
 
   end(): void {
     this.#unsubscribe?.();
-    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timeLimit?.cancel();
+    this.#nextBookmark?.cancel();
     this.#response.end();
   }
 

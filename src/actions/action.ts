@@ -1,0 +1,158 @@
+/**
+ * What an action is, and what the engine has to know of it. Each mutation of the contract has one entry, in a file by the
+ * resource: services.ts, volumes.ts, templates.ts, registries.ts. The engine asks the entry, and compares no names.
+ *
+ * | property             | who asks                                                                        |
+ * |----------------------|---------------------------------------------------------------------------------|
+ * | `effect`             | keys of creations, proof of absence, what `resolve` takes: see `effectOf`       |
+ * | `request`            | the executor sends it; nothing else of Fleetkeeper changes anything             |
+ * | `fields`             | the record: which digests were applied with it                                  |
+ * | `evidence`           | settlement of an unknown outcome (plan/settle.ts)                               |
+ * | `demand`             | pauses after refusals for capacity, funds and room (execute/scarcity.ts)        |
+ * | `spends`             | the balance is read again before it is sent (plan/money.ts)                     |
+ * | `needsVerifiedEmail` | one gate for the account (plan/money.ts)                                        |
+ * | `verb`               | the output of `plan`                                                            |
+ * | `progressive`        | the table of the demo                                                           |
+ * | `event`              | the Event of a success                                                          |
+ *
+ * Whether a step is disruptive is not a property of its action: it depends on the state of the service, so planners say it.
+ *
+ * Planners import this room, so it is pure: an entry calls the client that it is given, and nothing else.
+ */
+import type { ControlApi, Outcome, wire } from '../api/index.ts';
+import type { Sensitive } from '../base/index.ts';
+import type { ReasonOf } from '../reasons/index.ts';
+
+type Environment = Sensitive<Readonly<Record<string, string>>>;
+export type RegistryCredentials = Sensitive<Readonly<Omit<wire.RegistryCreate, 'repository'>>>;
+
+/** One action is one request. Environments and credentials are kept wrapped until they are put on the wire. */
+export type Action =
+  | {
+      readonly do: 'create-service';
+      readonly body: Omit<wire.ServiceCreate, 'environment'>;
+      readonly environment: Environment;
+    }
+  | {
+      readonly do: 'patch-service';
+      readonly id: string;
+      readonly revision: number;
+      readonly patch: Omit<wire.ServicePatch, 'environment'>;
+      readonly environment: Environment | undefined;
+    }
+  | { readonly do: 'resize-service'; readonly id: string; readonly resources: wire.ServiceResources }
+  | {
+      readonly do: 'start-service' | 'stop-service' | 'restart-service' | 'delete-service';
+      readonly id: string;
+    }
+  | { readonly do: 'set-sleep-policy'; readonly id: string; readonly sleepAfterMinutes: number | null }
+  | { readonly do: 'create-volume'; readonly body: wire.VolumeCreate }
+  | {
+      readonly do: 'update-volume';
+      readonly id: string;
+      readonly revision: number;
+      readonly name: string | undefined;
+      readonly sizeGb: number | undefined;
+    }
+  | { readonly do: 'delete-volume'; readonly id: string }
+  | { readonly do: 'create-template'; readonly body: wire.TemplateSpec }
+  | {
+      readonly do: 'replace-template';
+      readonly id: string;
+      readonly revision: number;
+      readonly spec: wire.TemplateSpec;
+    }
+  | { readonly do: 'delete-template' | 'delete-registry'; readonly id: string; readonly revision: number }
+  | {
+      readonly do: 'create-registry';
+      readonly repository: string;
+      readonly credentials: RegistryCredentials;
+    }
+  | {
+      readonly do: 'rotate-registry';
+      readonly id: string;
+      readonly revision: number;
+      readonly repository: string;
+      readonly credentials: RegistryCredentials;
+    };
+
+export type ActionName = Action['do'];
+
+export type ActionOf<Name extends ActionName> = Extract<Action, { do: Name }>;
+
+/** What a mutation tells when it was applied, as far as the engine cares. */
+export interface Receipt {
+  readonly id: string;
+  /** Of the object, after what was asked for. */
+  readonly revision?: number | undefined;
+  /** Of a deletion that the API goes on with by itself. */
+  readonly operationId?: string | undefined;
+  /** Of a service. */
+  readonly environmentNames?: readonly string[] | null | undefined;
+}
+
+/** What shows whether a request with an unknown outcome took effect; plan/settle.ts has the table. */
+export type Evidence =
+  | { readonly by: 'left' | 'paused' | 'moved' }
+  /** `isSingle`: an account can have only one such thing, so a repetition makes no second one. */
+  | { readonly by: 'mark'; readonly isSingle?: true }
+  /** `paths` of the differences that the action would have removed; `isRevised`: the request carries the revision that it rests on. */
+  | { readonly by: 'fields'; readonly paths: RegExp; readonly isRevised: boolean }
+  /** `stateless`: such a thing is there or not, and shows no deletion under way. */
+  | { readonly by: 'gone'; readonly stateless?: true };
+
+export type Effect = 'create' | 'change' | 'delete';
+
+/** The words of the output of `plan`. */
+export type Verb =
+  | 'create'
+  | 'update'
+  | 'resize'
+  | 'set-sleep-policy'
+  | 'start'
+  | 'stop'
+  | 'restart'
+  | 'delete';
+
+export interface ActionEntry<Name extends ActionName = ActionName> {
+  readonly name: Name;
+  readonly effect: Effect;
+  request(api: ControlApi, action: ActionOf<Name>, idempotencyKey: string): Promise<Outcome<Receipt>>;
+  /** Those that it brings to the desired value, by their names in `applied`. */
+  readonly fields: readonly string[] | 'all';
+  readonly evidence: Evidence;
+  /** What it needs of the provider's stock; without it: the action on its target. */
+  demand?(action: ActionOf<Name>): object;
+  /** It may cost more than there was before. */
+  readonly spends: boolean;
+  /** §5.4, §3 rule 2. */
+  readonly needsVerifiedEmail: boolean;
+  readonly verb: Verb;
+  readonly progressive: string;
+  readonly event: ReasonOf<'event'>;
+}
+
+/** What all creations have in common. */
+export const creation = {
+  effect: 'create',
+  fields: 'all',
+  verb: 'create',
+  progressive: 'creating',
+  event: 'Created',
+} as const;
+
+/** What all deletions have in common. */
+export const deletion = {
+  effect: 'delete',
+  fields: [],
+  spends: false,
+  needsVerifiedEmail: false,
+  verb: 'delete',
+  progressive: 'deleting',
+  event: 'Deleted',
+} as const;
+
+/** The name in the type of the entry. */
+export function defineAction<const Name extends ActionName>(entry: ActionEntry<Name>): ActionEntry<Name> {
+  return entry;
+}

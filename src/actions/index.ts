@@ -1,0 +1,46 @@
+/** All mutations of the contract; action.ts says what an entry is asked for. */
+import type { Action, ActionEntry, ActionName, Effect } from './action.ts';
+import { registryActions } from './registries.ts';
+import { serviceActions } from './services.ts';
+import { templateActions } from './templates.ts';
+import { volumeActions } from './volumes.ts';
+
+export type {
+  Action,
+  ActionEntry,
+  ActionName,
+  Effect,
+  Receipt,
+  RegistryCredentials,
+  Verb,
+} from './action.ts';
+
+export const actions: { readonly [Name in ActionName]: ActionEntry<Name> } = {
+  ...serviceActions,
+  ...volumeActions,
+  ...templateActions,
+  ...registryActions,
+};
+
+/** Of an action: its entry takes it. */
+export function entryOfAction({ do: name }: Action): ActionEntry {
+  return actions[name] as ActionEntry;
+}
+
+/** Of an action that was written down, maybe by another version: undefined when this one does not know it. */
+export function actionOf(name: string): ActionEntry | undefined {
+  return isActionName(name) ? (actions[name] as ActionEntry) : undefined;
+}
+
+export function effectOf(name: string): Effect | undefined {
+  return actionOf(name)?.effect;
+}
+
+/** The action that was written down makes something. */
+export function isCreation(name: string): boolean {
+  return effectOf(name) === 'create';
+}
+
+function isActionName(name: string): name is ActionName {
+  return Object.hasOwn(actions, name);
+}

@@ -1,0 +1,127 @@
+/** Services: creation, changes, power, deletion. */
+import type { wire } from '../api/index.ts';
+import { creation, defineAction, deletion, type ActionOf } from './action.ts';
+
+const createService = defineAction({
+  ...creation,
+  name: 'create-service',
+  request: (api, { body, environment }, key) =>
+    api.createService({ ...body, environment: inOrder(environment.reveal()) }, key),
+  evidence: { by: 'mark' },
+  demand: ({ do: name, body: { region, geography, resources, volumeGb } }) => ({
+    do: name,
+    region,
+    geography,
+    resources,
+    volumeGb,
+  }),
+  spends: true,
+  needsVerifiedEmail: true,
+});
+
+const patchService = defineAction({
+  name: 'patch-service',
+  effect: 'change',
+  request: (api, action, key) =>
+    api.patchService(action.id, { revision: action.revision, patch: patchBody(action) }, key),
+  fields: ['image', 'command', 'httpPort', 'env'],
+  evidence: { by: 'fields', paths: /^(image|command|httpPort|env(\..*)?)$/, isRevised: true },
+  spends: false,
+  needsVerifiedEmail: true,
+  verb: 'update',
+  progressive: 'patching',
+  event: 'Patched',
+});
+
+const resizeService = defineAction({
+  name: 'resize-service',
+  effect: 'change',
+  request: (api, { id, resources }, key) => api.actOnService(id, { action: 'resize', resources }, key),
+  fields: ['resources'],
+  evidence: { by: 'fields', paths: /^resources$/, isRevised: false },
+  demand: (action) => action,
+  spends: true,
+  needsVerifiedEmail: true,
+  verb: 'resize',
+  progressive: 'resizing',
+  event: 'Resized',
+});
+
+const setSleepPolicy = defineAction({
+  name: 'set-sleep-policy',
+  effect: 'change',
+  request: (api, { id, sleepAfterMinutes }, key) => api.setSleepPolicy(id, sleepAfterMinutes, key),
+  fields: ['sleepAfterMinutes'],
+  evidence: { by: 'fields', paths: /^sleepAfterMinutes$/, isRevised: false },
+  spends: false,
+  needsVerifiedEmail: false,
+  verb: 'set-sleep-policy',
+  progressive: 'setting the sleep policy',
+  event: 'SleepPolicySet',
+});
+
+const startService = defineAction({
+  name: 'start-service',
+  effect: 'change',
+  request: (api, { id }, key) => api.actOnService(id, { action: 'start' }, key),
+  fields: ['desiredState'],
+  evidence: { by: 'left' },
+  spends: true,
+  needsVerifiedEmail: true,
+  verb: 'start',
+  progressive: 'starting',
+  event: 'Started',
+});
+
+const stopService = defineAction({
+  name: 'stop-service',
+  effect: 'change',
+  request: (api, { id }, key) => api.actOnService(id, { action: 'stop' }, key),
+  fields: ['desiredState'],
+  evidence: { by: 'paused' },
+  spends: false,
+  needsVerifiedEmail: false,
+  verb: 'stop',
+  progressive: 'stopping',
+  event: 'Stopped',
+});
+
+const restartService = defineAction({
+  name: 'restart-service',
+  effect: 'change',
+  request: (api, { id }, key) => api.actOnService(id, { action: 'restart' }, key),
+  fields: [],
+  evidence: { by: 'moved' },
+  spends: false,
+  needsVerifiedEmail: true,
+  verb: 'restart',
+  progressive: 'restarting',
+  event: 'Restarted',
+});
+
+const deleteService = defineAction({
+  ...deletion,
+  name: 'delete-service',
+  request: (api, { id }, key) => api.actOnService(id, { action: 'delete' }, key),
+  evidence: { by: 'gone' },
+});
+
+export const serviceActions = {
+  'create-service': createService,
+  'patch-service': patchService,
+  'resize-service': resizeService,
+  'set-sleep-policy': setSleepPolicy,
+  'start-service': startService,
+  'stop-service': stopService,
+  'restart-service': restartService,
+  'delete-service': deleteService,
+};
+
+function patchBody({ patch, environment }: ActionOf<'patch-service'>): wire.ServicePatch {
+  return environment ? { ...patch, environment: inOrder(environment.reveal()) } : patch;
+}
+
+/** By name: documents that list the same variables in another order make the same bytes. */
+function inOrder(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).sort(([left], [right]) => (left < right ? -1 : 1)));
+}

@@ -1,0 +1,145 @@
+/**
+ * Reads of an account in which nothing happened. The answer as a whole always differs, since the balance moves with each charge; the texts of
+ * its two long lists do not. A list whose text is that of the read before is taken from there, and everything else is read as ever.
+ *
+ *     text ── top-level.ts ──> services, volumes ── same text, same key ──> the items of before ──┐
+ *                                   └── other text ──> read with all the rest ────────────────────┴──> account
+ *
+ * | doubt | |
+ * |---|---|
+ * | the text is not that of one object with each member once and both lists, or the rest of it is refused | all of it is read |
+ * | something of the list could not be read, had no id, or wrote ids in its own way | that list is read each time, and counted each time |
+ * | the credential is another one | all of it is read |
+ */
+import type { Sensitive } from '../base/index.ts';
+import { hasTooMany, readAnswer, type Notes } from './answer.ts';
+import type { Outcome } from './outcome.ts';
+import * as readers from './readers.ts';
+import type * as wire from './wire.ts';
+import { membersOf, type Span } from './top-level.ts';
+import type { HttpReply } from './transport.ts';
+
+const lists = { services: 'service', volumes: 'volume' } as const;
+type ListName = keyof typeof lists;
+const listNames = ['services', 'volumes'] as const satisfies readonly ListName[];
+
+/** A list as it was read last, with nothing odd in it. */
+interface KeptList {
+  readonly text: string;
+  readonly items: readonly unknown[];
+}
+
+interface Kept {
+  readonly credential: string | undefined;
+  readonly lists: Partial<Record<ListName, KeptList>>;
+}
+
+const question = { answer: readers.account };
+
+export class QuietReads {
+  #kept: Kept | undefined;
+
+  read(
+    reply: HttpReply,
+    credential: Sensitive<string> | undefined,
+    wallMs: number,
+    notes: Notes,
+  ): Outcome<wire.Account> {
+    const ask = (asked: HttpReply, heard: Notes) => readAnswer(asked, question, credential, wallMs, heard);
+    if (reply.kind !== 'reply' || reply.status < 200 || reply.status >= 300) return ask(reply, notes);
+    const key = credential?.reveal();
+    const before = this.#kept?.credential === key ? (this.#kept?.lists ?? {}) : {};
+    const known = listNames.flatMap((name) => before[name]?.text ?? []);
+    const found = membersOf(reply.body, known);
+    // An account may stand in a wrapper, and then the members beside that are not those that count.
+    const members = listNames.every((name) => found?.has(name)) ? found : undefined;
+    const same = listNames.filter((name) => isSame(reply.body, members?.get(name), before[name]));
+    const heard = new Heard(notes);
+    const isQuiet = members !== undefined && same.length > 0 && !hasTooMany(reply.body);
+    let outcome = isQuiet ? ask({ ...reply, body: without(reply.body, members, same) }, heard) : undefined;
+    if (outcome?.kind === 'applied') outcome = { ...outcome, value: withItems(outcome.value, same, before) };
+    else {
+      heard.forget();
+      same.length = 0;
+      outcome = ask(reply, heard);
+    }
+    const value = outcome.kind === 'applied' ? outcome.value : undefined;
+    const next = value && members && listsOf(reply.body, members, value, heard);
+    const kept = Object.fromEntries(same.map((name) => [name, before[name]]));
+    this.#kept = next && { credential: key, lists: { ...next, ...kept } };
+    heard.pass();
+    return outcome;
+  }
+}
+
+function isSame(text: string, span: Span | undefined, before: KeptList | undefined): boolean {
+  if (!span || !before) return false;
+  return span.end - span.start === before.text.length && text.startsWith(before.text, span.start);
+}
+
+/** With an empty list in the place of each of these. */
+function without(text: string, members: ReadonlyMap<string, Span>, names: readonly ListName[]): string {
+  const spans = names.flatMap((name) => members.get(name) ?? []);
+  let [rest, at] = ['', 0];
+  for (const { start, end } of spans.sort((left, right) => left.start - right.start)) {
+    rest += `${text.slice(at, start)}[]`;
+    at = end;
+  }
+  return rest + text.slice(at);
+}
+
+function withItems(value: wire.Account, names: readonly ListName[], before: Kept['lists']): wire.Account {
+  const items = Object.fromEntries(names.map((name) => [name, before[name]?.items]));
+  return { ...value, ...items };
+}
+
+/** Those that can be taken as they are when their texts come again. */
+function listsOf(
+  text: string,
+  members: ReadonlyMap<string, Span>,
+  value: wire.Account,
+  heard: Heard,
+): Kept['lists'] {
+  const kept = listNames.flatMap((name) => {
+    const { start, end } = members.get(name) ?? { start: 0, end: 0 };
+    const isClean = value.unidentified[name].length === 0 && !heard.isOdd(lists[name]);
+    const isList = text.startsWith('[', start) && text.startsWith(']', end - 1);
+    return isClean && isList ? [[name, { text: text.slice(start, end), items: value[name] }] as const] : [];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** What is noted of an answer, to be told in its order when it is known that it counts. */
+class Heard implements Notes {
+  readonly #notes: Notes;
+  readonly #told: { readonly resource: string | undefined; readonly tell: () => void }[] = [];
+
+  constructor(notes: Notes) {
+    this.#notes = notes;
+  }
+
+  get refusals(): Notes['refusals'] {
+    return this.#notes.refusals;
+  }
+
+  readonly note = (resource: string, problem: wire.Unreadable): void => {
+    this.#told.push({ resource, tell: () => this.#notes.note(resource, problem) });
+  };
+
+  readonly spelled = (id: string, shown: string): void => {
+    this.#told.push({ resource: undefined, tell: () => this.#notes.spelled(id, shown) });
+  };
+
+  /** An id does not say in which list it stands. */
+  isOdd(kind: string): boolean {
+    return this.#told.some(({ resource }) => resource === undefined || resource === kind);
+  }
+
+  forget(): void {
+    this.#told.length = 0;
+  }
+
+  pass(): void {
+    for (const { tell } of this.#told) tell();
+  }
+}

@@ -1,0 +1,242 @@
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { UserError } from '../../base/index.ts';
+import type { DesiredSource } from '../../desired/index.ts';
+import { Manager } from '../../manager/index.ts';
+import { oneShotGrace, type PassResult } from '../../reconcile/index.ts';
+import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { lockState, openState, readState, type ObjectRecord, type StateStore } from '../../state/index.ts';
+import { createLogger, createMetrics } from '../../telemetry/index.ts';
+import { isCluster, refuseForeignFlags } from '../cluster.ts';
+import { complain, exitCodes, print, type Context } from '../context.ts';
+import { fleetIdentity } from '../digest-key.ts';
+import { lookAtFleet, problemLines, type FleetLook } from '../fleet-plan.ts';
+import {
+  acceptIdentityOption,
+  acceptance,
+  durationOption,
+  outputOption,
+  sameFleetFlags,
+  settleOption,
+  stateFile,
+  withFolderFlags,
+  type FleetFlags,
+} from '../options.ts';
+import { environmentAccount, openSource } from '../source.ts';
+import type { OutputFormat } from '../output/output.ts';
+import { Outstanding } from '../output/outstanding.ts';
+import { palette, renderPlan } from '../output/render.ts';
+import { printStatus } from './status.ts';
+
+interface ApplyFlags extends FleetFlags {
+  readonly output: OutputFormat;
+  readonly timeout: number;
+  readonly settle: number;
+  readonly yes?: boolean;
+  readonly allowMassChange?: boolean;
+}
+
+/** `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. */
+export function defineApply(command: Command, context: Context, exit: (code: number) => void): void {
+  withFolderFlags(command, 'silent')
+    .addOption(outputOption())
+    .option('--yes', 'do not ask')
+    .addOption(durationOption('--timeout <duration>', 'how long to wait for the fleet', '10m'))
+    .addOption(settleOption())
+    .addOption(acceptIdentityOption())
+    .option('--allow-mass-change', 'the many creations, deletions and corrections in the plan are meant')
+    .action(async (flags: ApplyFlags) => {
+      refuseForeignFlags(flags.source, flags);
+      if (isCluster(flags.source)) {
+        throw new UserError(
+          'what is in a cluster is applied by the manager that runs there',
+          'write documents with `kubectl apply`, look with `fleetkeeper plan`, and wait with `kubectl wait --for=condition=Ready`',
+        );
+      }
+      const file = stateFile(flags);
+      const lock = (context.ports?.stateFiles?.lockState ?? lockState)(
+        file,
+        `process ${context.pid} on ${context.hostname} (fleetkeeper apply --source ${flags.source})`,
+      );
+      try {
+        exit(await apply(context, flags, file));
+      } finally {
+        lock.release();
+      }
+    });
+}
+
+async function apply(context: Context, flags: ApplyFlags, file: string): Promise<number> {
+  // What was planned and consented to is what is applied, whatever happens to the files meanwhile.
+  const folder = openSource(flags, context, false);
+  const snapshot = await folder.start(() => undefined);
+  const source: DesiredSource = {
+    description: folder.description,
+    start: async () => snapshot,
+    stop: async () => undefined,
+  };
+  const owner = await fleetIdentity(context, flags, file);
+  const store = readState(file, context.random, owner);
+  const timeout = Math.min(flags.timeout, 60_000);
+  const look = await lookAtFleet(context, { ...flags, timeout }, { source, store });
+  for (const line of problemLines(look.snapshot)) complain(context, line);
+  if (look.unreadable.length > 0) {
+    throw new UserError(
+      look.unreadable.join('\n'),
+      'nothing was applied: put that right first; `fleetkeeper run` goes on with the accounts that can be read',
+    );
+  }
+  if (flags.output === 'text')
+    print(context, renderPlan(look.plan, palette(context.stdout, context.environment)));
+  if (!(await consented(context, flags, look))) return exitCodes.failed;
+  const open = context.ports?.stateFiles?.openState ?? openState;
+  const state = open(file, context.random, owner);
+  try {
+    const converged = await converge(context, flags, source, state.store);
+    const outcome = converged === 'ready' ? stillReady(state.store) : converged;
+    report(context, flags, state.store);
+    if (outcome !== 'ready') complain(context, outcome);
+    return outcome === 'ready' && look.snapshot.problems.length === 0 ? exitCodes.ok : exitCodes.failed;
+  } finally {
+    state.close();
+  }
+}
+
+async function consented(context: Context, flags: ApplyFlags, { plan }: FleetLook): Promise<boolean> {
+  // What is held now may be carried out as soon as nothing holds it any more.
+  const asksForNothing = plan.changes.length === 0 && plan.held.every(({ actions }) => actions.length === 0);
+  if (flags.yes || asksForNothing) return true;
+  if (!context.stdin.isTTY || !context.stdout.isTTY) {
+    complain(context, 'there are changes, and nobody to ask: say --yes to apply them');
+    return false;
+  }
+  const questions = createInterface({ input: context.stdin, output: context.stdout });
+  try {
+    const answer = await questions.question('Apply these changes? Only "yes" is accepted: ', {
+      signal: context.stopped,
+    });
+    if (answer.trim() === 'yes') return true;
+  } catch (error) {
+    // Ctrl-C and Ctrl-D are a no.
+    if ((error as Error).name !== 'AbortError') throw error;
+  } finally {
+    questions.close();
+  }
+  complain(context, 'not applied');
+  return false;
+}
+
+/** Runs the manager until every object is Ready, or nothing more can be done without a person, or time is up. */
+async function converge(
+  context: Context,
+  flags: ApplyFlags,
+  source: DesiredSource,
+  store: StateStore,
+): Promise<string> {
+  const { clock, random } = context;
+  const { promise: finished, resolve: finish } = Promise.withResolvers<string>();
+  const tell = progress(context, store);
+  const outstanding = new Outstanding(store, (record) => manager.passed.has(record.key) && isSettled(record));
+  const manager: Manager = new Manager({
+    ...context.ports?.network,
+    source,
+    store,
+    environment: environmentAccount(context),
+    clock,
+    random,
+    logger: createLogger(flags.logLevel, context.ports?.log),
+    metrics: createMetrics(),
+    settleMs: flags.settle,
+    grace: oneShotGrace,
+    allowMassChange: flags.allowMassChange ?? false,
+    ...acceptance(flags),
+    mode: 'manage',
+    commandFlags: sameFleetFlags(flags),
+    onPass: (key, result) => {
+      tell(key, result);
+      outstanding.look(key);
+      if (outstanding.isEmpty) finish(verdict(store));
+    },
+  });
+  const deadline = clock.after(flags.timeout, () =>
+    finish(
+      `not all objects are Ready after ${flags.timeout / 1000} s; what is under way goes on at the provider, and the next apply takes it up`,
+    ),
+  );
+  context.stopped.addEventListener('abort', () => finish('stopped; the next apply takes up what is left'), {
+    once: true,
+  });
+  try {
+    await manager.start();
+    if ([...store.records()].length === 0) finish('ready');
+    return await finished;
+  } finally {
+    deadline.cancel();
+    await manager.stop();
+  }
+}
+
+/** Nothing more will happen to it by itself. */
+function isSettled(record: ObjectRecord): boolean {
+  if (record.status?.observedGeneration !== record.generation) return false;
+  if (conditionOf(record, 'Stalled') === 'True' || isOnlyReported(record)) return true;
+  return record.deletionRequestedAt === undefined && conditionOf(record, 'Ready') === 'True';
+}
+
+/** What was under way when the last object became Ready may have changed another one: what is reported is what counts. */
+function stillReady(store: StateStore): string {
+  const unsettled = [...store.records()].filter((record) => !isSettled(record));
+  if (unsettled.length === 0) return verdict(store);
+  const names = unsettled.map(({ key }) => identity(key)).join(', ');
+  return `${unsettled.length} object(s) are not Ready any more: ${names}; the next apply takes them up`;
+}
+
+/** It is not there, and with `driftPolicy: Report` nothing is done about that. */
+function isOnlyReported(record: ObjectRecord): boolean {
+  return (
+    record.deletionRequestedAt === undefined &&
+    conditionOf(record, 'Ready') === 'False' &&
+    conditionOf(record, 'Drifted') === 'True' &&
+    conditionOf(record, 'Reconciling') === 'False'
+  );
+}
+
+/** Of settled objects: `ready`, or who is needed. */
+function verdict(store: StateStore): string {
+  const stalled = [...store.records()].filter(
+    (record) => conditionOf(record, 'Stalled') === 'True' || isOnlyReported(record),
+  );
+  if (stalled.length === 0) return 'ready';
+  return `${stalled.length} object(s) need a person: ${stalled.map(({ key }) => identity(key)).join(', ')}`;
+}
+
+function identity(key: string): string {
+  const { kind, namespace, name } = parseObjectKey(key as ObjectKey);
+  return `${kind} ${namespace}/${name}`;
+}
+
+function conditionOf(record: ObjectRecord, type: string): string | undefined {
+  return record.status?.conditions.find((condition) => condition.type === type)?.status;
+}
+
+/** A line on stderr whenever an object goes over to something else. */
+function progress(context: Context, store: StateStore): (key: ObjectKey, result: PassResult) => void {
+  const last = new Map<ObjectKey, string>();
+  const known = new Set([...store.records()].map(({ key }) => key));
+  return (key, { plan, removed, leaves }) => {
+    // A document that can't be used has no object yet.
+    if (removed && !known.delete(key)) return;
+    if (!removed) known.add(key);
+    const ready = store.record(key)?.status?.conditions.find(({ type }) => type === 'Ready');
+    const gone = leaves === undefined ? 'gone' : `left at the provider, as ${leaves}`;
+    const now = removed ? gone : plan.kind === 'act' ? plan.step.action.do : (ready?.reason ?? plan.kind);
+    if (last.get(key) === now || now === 'AwaitingObservation') return;
+    last.set(key, now);
+    complain(context, `${identity(key)}: ${now}`);
+  };
+}
+
+function report(context: Context, flags: ApplyFlags, store: StateStore): void {
+  const records = [...store.records()].sort((left, right) => (left.key < right.key ? -1 : 1));
+  printStatus(context, flags.output, records);
+}

@@ -1,0 +1,162 @@
+import { isIP } from 'node:net';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { ControlPlaneConfig } from '../../control-plane/domain/config.ts';
+import type { EgressMode } from '../../control-plane/runtimes/docker/config.ts';
+import type { RuntimeFactory } from '../../control-plane/domain/runtime.ts';
+import { createLogger, createProcessRegistry, type LogLevel } from '../../telemetry/index.ts';
+import { print, untilStopped, type Context } from '../context.ts';
+import { logLevelOption, needed, parseAddress, parsePositive, parseRate, readTextFile } from '../options.ts';
+
+interface ControlPlaneFlags {
+  readonly listen: { host: string; port: number };
+  readonly adminListen?: { host: string; port: number };
+  readonly testListen?: { host: string; port: number };
+  readonly metricsListen?: { host: string; port: number };
+  readonly allowRemoteAdmin?: boolean;
+  readonly database: string;
+  readonly accounts: string;
+  readonly config?: string;
+  readonly rateLimit?: number | 'none';
+  readonly timeScale: number;
+  readonly runtime: 'simulated' | 'docker';
+  readonly dockerSocket?: string;
+  readonly publishHost: string;
+  readonly egress: EgressMode;
+  readonly logLevel: LogLevel;
+}
+
+/** `control-plane`: a real server for the contract, on this machine. */
+export function defineControlPlane(command: Command, context: Context): void {
+  needed(
+    command,
+    new Option('--listen <address>', 'HOST:PORT of the API; port 0 picks a free one').argParser(parseAddress),
+  );
+  needed(command, new Option('--database <file>', 'SQLite file, or :memory:'));
+  needed(
+    command,
+    new Option(
+      '--accounts <file>',
+      'YAML: accounts: [{name, email, emailVerified, balanceMicros, apiKeys: [..]}]',
+    ),
+  );
+  command
+    .option(
+      '--config <file>',
+      'YAML: regions, capacity, prices, templates, identity provider; default: built in',
+    )
+    .option(
+      '--admin-listen <address>',
+      'HOST:PORT of accounts and credits, on this machine; also has what the next two have (deprecated: use these)',
+      parseAddress,
+    )
+    .option(
+      '--test-listen <address>',
+      'HOST:PORT of fault injection and the journal of requests, on this machine: for tests',
+      parseAddress,
+    )
+    .option('--metrics-listen <address>', 'HOST:PORT of metrics; keep it private', parseAddress)
+    .option(
+      '--allow-remote-admin',
+      '--admin-listen and --test-listen may be at addresses that others reach; they ask for no password',
+    )
+    .option(
+      '--rate-limit <rate>',
+      'requests per second and account, as N/s, or none; default 1000/s, in bursts of 2000',
+      // Not null: commander makes an empty text of it.
+      (text) => (text === 'none' ? text : parseRate(text)),
+    )
+    .option(
+      '--time-scale <factor>',
+      'lifecycle, idle sleep and charging go this much faster',
+      parsePositive,
+      1,
+    )
+    .addOption(
+      new Option('--runtime <name>', 'containers are simulated, or real ones of Docker or podman')
+        .choices(['simulated', 'docker'])
+        .default('simulated'),
+    )
+    .option('--docker-socket <path>', 'of the container engine; default DOCKER_HOST, or /var/run/docker.sock')
+    .option(
+      '--publish-host <address>',
+      'address of this machine at which real containers answer',
+      parsePublishHost,
+      '127.0.0.1',
+    )
+    .addOption(
+      new Option(
+        '--egress <mode>',
+        'what real containers may reach: "enforce" sets firewall rules on this machine (internet only; needs root), "external" leaves it to yours, "open" restricts nothing',
+      )
+        .choices(['enforce', 'external', 'open'])
+        .default('enforce'),
+    )
+    .addOption(logLevelOption('warn'))
+    .action((flags: ControlPlaneFlags) => serve(flags, context));
+}
+
+async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> {
+  // A server of its own, with its libraries: no other command waits for them.
+  const { defaultConfig, parseAccounts, parseConfig, startControlPlane } =
+    await import('../../control-plane/main.ts');
+  const { config: file } = flags;
+  const given =
+    file === undefined ? defaultConfig : parseConfig(readTextFile(file, 'the configuration'), file);
+  const accounts = readTextFile(flags.accounts, 'the accounts file');
+  const credentials = given.identity ? 'keys and tokens' : 'keys';
+  const { runtime, config } = await runtimeOf(flags, given, context);
+  const server = await startControlPlane({
+    listen: flags.listen,
+    ...(flags.adminListen && { adminListen: flags.adminListen }),
+    ...(flags.testListen && { testListen: flags.testListen }),
+    ...(flags.metricsListen && { metricsListen: flags.metricsListen }),
+    ...((flags.adminListen ?? flags.metricsListen) && { metrics: createProcessRegistry() }),
+    allowRemoteAdmin: flags.allowRemoteAdmin ?? false,
+    database: flags.database,
+    accounts: parseAccounts(accounts, flags.accounts, credentials),
+    ...(flags.rateLimit !== undefined && {
+      rateLimitPerSecond: flags.rateLimit === 'none' ? null : flags.rateLimit,
+    }),
+    timeScale: flags.timeScale,
+    ...(runtime && { runtime }),
+    config,
+    clock: context.clock,
+    random: context.random,
+    logger: createLogger(flags.logLevel),
+  });
+  print(context, `listening on ${server.url}`);
+  if (server.adminUrl) print(context, `admin on ${server.adminUrl}`);
+  if (server.testUrl) print(context, `test on ${server.testUrl}`);
+  if (server.metricsUrl) print(context, `metrics on ${server.metricsUrl}`);
+  await untilStopped(context);
+  await server.close();
+}
+
+/** It is bound, and shown in endpoints. */
+function parsePublishHost(text: string): string {
+  if (isIP(text) !== 0 && text !== '0.0.0.0' && text !== '::') return text;
+  throw new InvalidArgumentError('expected an IP address at which others reach this machine');
+}
+
+interface ChosenRuntime {
+  /** Absent: simulated. */
+  readonly runtime?: RuntimeFactory;
+  readonly config: ControlPlaneConfig;
+}
+
+/** Throws a `UserError` when there is no container engine, or it can't be used as it was asked for. */
+async function runtimeOf(
+  flags: ControlPlaneFlags,
+  given: ControlPlaneConfig,
+  context: Context,
+): Promise<ChosenRuntime> {
+  if (flags.runtime === 'simulated') return { config: given };
+  // No other command needs it.
+  const docker = await import('../../control-plane/runtimes/docker/connect.ts');
+  const { connectEngine, dockerOptions, dockerRuntime, engineAddress, withMachineOf } = docker;
+  const address = engineAddress(flags.dockerSocket, context.environment['DOCKER_HOST']);
+  const engine = await connectEngine(address);
+  const offered = docker.withoutMadeUpGpus(given);
+  const config = await withMachineOf(engine, address, offered, createLogger(flags.logLevel));
+  return { config, runtime: dockerRuntime(engine, await dockerOptions(config, { ...flags, address })) };
+}

@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import { UserError } from '../../base/index.ts';
+import { nearest } from '../../desired/index.ts';
+import {
+  isReason,
+  reasonNames,
+  reasons,
+  sectionOf,
+  type Reason,
+  type ReasonKind,
+  type Severity,
+  type Turn,
+} from '../../reasons/index.ts';
+import { print, type Context } from '../context.ts';
+import { outputOption } from '../options.ts';
+import { structured, type OutputFormat } from '../output/output.ts';
+
+interface ExplainFlags {
+  readonly output: OutputFormat;
+}
+
+/** Field names are a contract; docs/command-line.md has them. */
+interface Explanation {
+  readonly reason: Reason;
+  readonly kinds: readonly ReasonKind[];
+  readonly severity: Severity;
+  readonly whose: Turn;
+  readonly meaning: string;
+  /** Empty where there is nothing to do. */
+  readonly remedy: string;
+  readonly docs: string;
+}
+
+const kindTexts: Readonly<Record<ReasonKind, string>> = {
+  ready: 'ready',
+  doing: 'being done',
+  waiting: 'waiting',
+  unusable: 'not usable',
+  held: 'held',
+  fact: 'another condition',
+  event: 'an Event',
+};
+
+/** `explain`: one entry of the table of reasons, or the names of all. */
+export function defineExplain(command: Command, context: Context): void {
+  command
+    .argument('[reason]', 'as a condition, a plan or an Event shows it; without one: all of them')
+    .addOption(outputOption())
+    .action((name: string | undefined, { output }: ExplainFlags) => {
+      if (name === undefined) return print(context, allOf(output));
+      const explanation = explain(name);
+      print(context, output === 'text' ? textOf(explanation) : structured(output, explanation));
+    });
+}
+
+function allOf(output: OutputFormat): string {
+  if (output !== 'text') return structured(output, { reasons: reasonNames.map(explain) });
+  const width = Math.max(...reasonNames.map(({ length }) => length));
+  return reasonNames.map((name) => `${name.padEnd(width)}  ${reasons[name].meaning}`).join('\n');
+}
+
+function explain(name: string): Explanation {
+  if (!isReason(name)) throw unknown(name);
+  const entry = reasons[name];
+  const { kind, also = [], severity, whose, meaning, remedy = '' } = entry;
+  return { reason: name, kinds: [kind, ...also], severity, whose, meaning, remedy, docs: sectionOf(entry) };
+}
+
+function unknown(name: string): UserError {
+  const meant = nearest(name, reasonNames);
+  return new UserError(
+    `there is no reason ${name}`,
+    `${meant === undefined ? '' : `did you mean ${meant}? `}\`fleetkeeper explain\` lists all reasons`,
+  );
+}
+
+function textOf({ reason, kinds, severity, whose, meaning, remedy, docs }: Explanation): string {
+  const rows = [
+    ['kind', kinds.map((kind) => kindTexts[kind]).join(', ')],
+    ['severity', severity],
+    ['turn', whose],
+    ['meaning', meaning],
+    ['remedy', remedy === '' ? 'Nothing is to be done.' : remedy],
+    ['docs', docs],
+  ];
+  return [reason, ...rows.map(([name = '', text = '']) => `  ${name.padEnd(9)}${text}`)].join('\n');
+}

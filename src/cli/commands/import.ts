@@ -1,0 +1,65 @@
+import path from 'node:path';
+import { Option, type Command } from 'commander';
+import type { ObjectKey } from '../../resources/index.ts';
+import { readAccounts } from '../account-contents.ts';
+import { connected, withConnectionFlags, type ConnectionFlags, type FleetView } from '../connection.ts';
+import { complain, print, type Context } from '../context.ts';
+import type { WrittenDocument } from '../import/draft.ts';
+import { addFiles } from '../import/files.ts';
+import { planImport, type ImportPlan } from '../import/plan.ts';
+import { needed, sameFleetFlags } from '../options.ts';
+import { renderTable } from '../output/render.ts';
+import { survey } from '../survey.ts';
+
+interface ImportFlags extends ConnectionFlags {
+  readonly output: string;
+  readonly all?: boolean;
+}
+
+/** `import`: documents for what is in an account already, such that a plan of them finds nothing to do. */
+export function defineImport(command: Command, context: Context): void {
+  const output = new Option('--output <dir>', 'folder to put them in; nothing in it is overwritten');
+  needed(withConnectionFlags(command), output)
+    .option('--all', 'also what another owner manages (see docs/import.md for what that means)')
+    .action(async (flags: ImportFlags) => {
+      const plan = await connected(context, flags, async ({ accounts, fleet }) => {
+        const read = await readAccounts(context, accounts);
+        for (const line of read.flatMap(({ missing }) => missing)) complain(context, line);
+        const imported = read.map(({ account, contents }) => ({
+          account,
+          holdings: survey(contents, fleet),
+        }));
+        return planImport(imported, { all: flags.all ?? false, existing: existingObjects(flags, fleet) });
+      });
+      await addFiles(flags.output, plan.documents);
+      for (const line of plan.left) complain(context, `left out: ${line}`);
+      print(context, report(flags.output, plan));
+    });
+}
+
+/** The objects of the folder that the output is a part of. */
+function existingObjects(
+  { output, source }: ImportFlags,
+  fleet: FleetView | undefined,
+): ReadonlySet<ObjectKey> | undefined {
+  if (!fleet || source === undefined) return undefined;
+  const way = path.relative(path.resolve(source), path.resolve(output));
+  if (way.split(path.sep)[0] === '..' || path.isAbsolute(way)) return undefined;
+  return new Set([...fleet.snapshot.objects.keys(), ...fleet.snapshot.unusable.keys()]);
+}
+
+function report(folder: string, { documents }: ImportPlan): string {
+  if (documents.length === 0) return 'Nothing to import: somebody manages all of it (see --all).';
+  const unusable = documents.filter(({ usable }) => !usable).length;
+  return [
+    renderTable(['FILE', 'KIND', 'NAME', 'GAPS'], documents.map(reportRow)),
+    '',
+    `${documents.length} document(s) in ${folder}. Next: fleetkeeper plan ${sameFleetFlags({ source: folder })}`,
+    ...(unusable > 0 ? [`${unusable} of them lack something and are commented out; fill it in`] : []),
+  ].join('\n');
+}
+
+function reportRow({ file, kind, name, gaps, usable }: WrittenDocument): string[] {
+  const fields = gaps.map(({ field }) => field).join(', ');
+  return [file, kind, name, usable ? fields : `${fields} (commented out)`];
+}

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { readAccounts } from '../account-contents.ts';
+import { connected, withConnectionFlags, type ConnectionFlags } from '../connection.ts';
+import { complain, print, type Context } from '../context.ts';
+import { inventoryOf, inventoryText } from '../inventory.ts';
+import { outputOption } from '../options.ts';
+import { structured, type OutputFormat } from '../output/output.ts';
+import { survey } from '../survey.ts';
+
+interface InventoryFlags extends ConnectionFlags {
+  readonly output: OutputFormat;
+  readonly all?: boolean;
+}
+
+/** `inventory`: what nobody manages, and what it costs. */
+export function defineInventory(command: Command, context: Context): void {
+  withConnectionFlags(command)
+    .option('--all', 'everything, and who manages it')
+    .addOption(outputOption())
+    .action(async (flags: InventoryFlags) => {
+      const inventory = await connected(context, flags, async ({ accounts, fleet }) => {
+        const read = await readAccounts(context, accounts);
+        for (const line of read.flatMap(({ missing }) => missing)) complain(context, line);
+        const held = read.map(({ account, contents }) => ({
+          account: account.key,
+          holdings: survey(contents, fleet),
+        }));
+        return inventoryOf(held, flags.all ?? false);
+      });
+      const text =
+        flags.output === 'text'
+          ? inventoryText(inventory, flags.all ?? false)
+          : structured(flags.output, inventory);
+      print(context, text);
+    });
+}

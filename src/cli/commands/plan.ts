@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { hasNews } from '../../manager/index.ts';
+import { complain, exitCodes, print, type Context } from '../context.ts';
+import { readFleet } from '../fleet-access.ts';
+import { hasInputErrors, lookAtFleet, problemLines, type FleetLook } from '../fleet-plan.ts';
+import {
+  acceptIdentityOption,
+  durationOption,
+  outputOption,
+  withFleetFlags,
+  type FleetFlags,
+} from '../options.ts';
+import { structured, type OutputFormat } from '../output/output.ts';
+import { palette, renderPlan } from '../output/render.ts';
+
+interface PlanFlags extends FleetFlags {
+  readonly output: OutputFormat;
+  readonly timeout: number;
+  readonly allowMassChange?: boolean;
+}
+
+/** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held, 1 something could not be read, documents included. */
+export function definePlan(command: Command, context: Context, exit: (code: number) => void): void {
+  withFleetFlags(command, 'silent')
+    .addOption(outputOption())
+    .addOption(durationOption('--timeout <duration>', 'how long to wait for the API', '1m'))
+    .addOption(acceptIdentityOption())
+    .option('--allow-mass-change', 'plan also what the brakes for many changes at once would stop')
+    .action(async (flags: PlanFlags) => {
+      const look = await planOf(context, flags);
+      for (const line of problemLines(look.snapshot)) complain(context, line);
+      for (const message of look.unreadable) complain(context, message);
+      if (flags.output !== 'text') print(context, structured(flags.output, look.plan));
+      else if (look.readable) {
+        print(context, renderPlan(look.readable, palette(context.stdout, context.environment)));
+      }
+      if (hasInputErrors(look) || look.unreadable.length > 0) return exit(exitCodes.failed);
+      return exit(hasNews(look.plan) ? exitCodes.changes : exitCodes.ok);
+    });
+}
+
+async function planOf(context: Context, flags: PlanFlags): Promise<FleetLook> {
+  const access = await readFleet(context, flags);
+  try {
+    return await lookAtFleet(context, flags, access);
+  } finally {
+    await access.close();
+  }
+}

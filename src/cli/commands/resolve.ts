@@ -1,0 +1,181 @@
+import { isCreation, type ActionName } from '../../actions/index.ts';
+import { existsSync } from 'node:fs';
+import { Option, type Command } from 'commander';
+import { UserError } from '../../base/index.ts';
+import {
+  annotations,
+  managedKinds,
+  objectKey,
+  parseObjectKey,
+  resourceTypes,
+  type ManagedKind,
+  type ObjectKey,
+} from '../../resources/index.ts';
+import {
+  isCreationLost,
+  leaveResolution,
+  readState,
+  writeResolution,
+  type Intent,
+  type Resolution,
+  type StateStore,
+} from '../../state/index.ts';
+import { createMetrics } from '../../telemetry/index.ts';
+import { connectCluster, isCluster, refuseForeignFlags } from '../cluster.ts';
+import { didYouMean } from '../connection.ts';
+import { print, type Context } from '../context.ts';
+import { ownerChoice, stateFile, withFleetFlags, type FleetFlags } from '../options.ts';
+
+interface ResolveFlags extends FleetFlags {
+  readonly namespace: string;
+  readonly applied?: boolean;
+  readonly notApplied?: boolean;
+  readonly id?: string;
+}
+
+const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * `resolve`: a person's word on a mutation whose outcome no evidence tells. It is left in the state file, or on the object in
+ * a cluster, where the manager finds it, the one that runs now or the next one; so it works beside a running one.
+ */
+export function defineResolve(command: Command, context: Context): void {
+  withFleetFlags(command, 'silent')
+    .argument('<kind/name>', 'the object, for example ContainerService/web')
+    .option('--namespace <name>', 'of the object', 'default')
+    .addOption(new Option('--applied', 'it did happen').conflicts('notApplied'))
+    .addOption(new Option('--not-applied', 'it did not happen; it is sent again if it is still wanted'))
+    .addOption(
+      new Option('--id <uuid>', 'what a creation made, by its id at the provider').conflicts('notApplied'),
+    )
+    .action(async (object: string, flags: ResolveFlags) => {
+      refuseForeignFlags(flags.source, flags);
+      const applied = flags.applied === true;
+      if (!applied && flags.notApplied !== true) {
+        throw new UserError('did it happen?', 'look at the provider, and say --applied or --not-applied');
+      }
+      const place = isCluster(flags.source) ? await inCluster(context, flags) : inFile(context, flags);
+      const { store } = place;
+      const key = parseObject(object, flags.namespace);
+      const intent = openIntent(store, key, object);
+      const id = madeId(store, key, intent, flags);
+      await place.leave(key, { idempotencyKey: intent.idempotencyKey, applied, id });
+      const word = applied ? `was applied${id === undefined ? '' : ` and made ${id}`}` : 'was not applied';
+      print(
+        context,
+        `Noted: ${intent.action} of ${object} ${word}. The manager takes it with its next look, or when it is started.`,
+      );
+    });
+}
+
+/** Where the word is left for the manager, and what it has written there. */
+interface Place {
+  readonly store: StateStore;
+  leave(key: ObjectKey, resolution: Resolution): Promise<void>;
+}
+
+function inFile(context: Context, flags: ResolveFlags): Place {
+  const file = stateFile(flags);
+  if (!existsSync(file)) {
+    throw new UserError(`there is no state file ${file}`, 'if it is kept elsewhere, name it with --state');
+  }
+  return {
+    store: readState(file, context.random, ownerChoice(flags)),
+    leave: async (key, resolution) => leaveResolution(file, key, resolution),
+  };
+}
+
+/** As an annotation of the object. */
+async function inCluster(context: Context, flags: ResolveFlags): Promise<Place> {
+  const { lookOnce } = await import('../fleet-access.ts');
+  const { store } = await lookOnce(context, flags);
+  return {
+    store,
+    async leave(key, resolution) {
+      const api = await connectCluster(context, flags, createMetrics());
+      const { kind, namespace, name } = parseObjectKey(key);
+      const target = { type: resourceTypes[kind], namespace, name };
+      const given = { [annotations.resolve]: writeResolution(resolution) };
+      try {
+        await api.patch(target, { kind: 'merge', body: { metadata: { annotations: given } } });
+      } finally {
+        await api.close();
+      }
+    },
+  };
+}
+
+function parseObject(text: string, namespace: string): ObjectKey {
+  const [wanted = '', name = '', ...rest] = text.split('/');
+  const kind = managedKinds.find((candidate) => candidate.toLowerCase() === wanted.toLowerCase());
+  if (kind && name !== '' && rest.length === 0) return objectKey(kind, namespace, name);
+  throw new UserError(
+    `"${text}" names no object`,
+    `write KIND/NAME, for example ContainerService/web; kinds are ${managedKinds.join(', ')}`,
+  );
+}
+
+/** What is resolved: an open intent, or a creation that its wiped status would have told of. */
+type OpenRequest = Pick<Intent, 'action' | 'idempotencyKey'>;
+
+const creations: Partial<Record<ManagedKind, ActionName>> = {
+  ContainerService: 'create-service',
+  StorageVolume: 'create-volume',
+  ServiceTemplate: 'create-template',
+  ImageRegistry: 'create-registry',
+};
+
+function openIntent(store: StateStore, key: ObjectKey, label: string): OpenRequest {
+  const { kind, namespace } = parseObjectKey(key);
+  const record = store.record(key);
+  if (!record) {
+    const names = [...store.records()]
+      .map((other) => parseObjectKey(other.key))
+      .filter((other) => other.kind === kind && other.namespace === namespace)
+      .map(({ name }) => name);
+    throw new UserError(
+      `there is no ${label} in the namespace ${namespace}`,
+      didYouMean(parseObjectKey(key).name, names),
+    );
+  }
+  const intent = store.openIntent(key);
+  if (intent) return intent;
+  const last = store.lastIntent(key);
+  if (last && last.idempotencyKey === record.creationInDoubt?.idempotencyKey) return last;
+  const creation = creations[kind];
+  if (creation && isCreationLost(record)) return { action: creation, idempotencyKey: record.uid };
+  const known = last ? ` (its last one, ${last.action}, is known to be ${last.outcome})` : '';
+  throw new UserError(
+    `${label} has no request whose outcome is unknown${known}`,
+    'nothing has to be resolved; `fleetkeeper status` shows which objects wait for that',
+  );
+}
+
+/** Whether it exists at the provider is looked at by the manager, which knows the account. */
+function madeId(
+  store: StateStore,
+  key: ObjectKey,
+  intent: OpenRequest,
+  flags: ResolveFlags,
+): string | undefined {
+  const { id } = flags;
+  const creates = isCreation(intent.action);
+  if (id === undefined) {
+    if (!creates || flags.applied !== true) return undefined;
+    throw new UserError(
+      'what did it make?',
+      `name it with --id; \`fleetkeeper inventory\` shows what nobody manages`,
+    );
+  }
+  if (!creates) throw new UserError(`${intent.action} makes nothing`, 'leave --id out');
+  if (!idPattern.test(id))
+    throw new UserError(`--id ${id} is not a UUID`, '`fleetkeeper inventory` shows the ids');
+  const holder = store.recordOf(id);
+  if (holder && holder.key !== key) {
+    throw new UserError(
+      `${id} is managed as ${holder.key}`,
+      'name what the lost request made, or say --not-applied',
+    );
+  }
+  return id;
+}

@@ -1,0 +1,62 @@
+/**
+ * `run --source kubernetes`: one replica of the operator (`manager/operator.ts`). Exit code 0 when it was stopped, 1 when it has
+ * lost its Lease: whoever starts it anew starts clean.
+ */
+import { createHealthServer } from '../../http/index.ts';
+import { Operator } from '../../manager/index.ts';
+import { collectProcessMetrics, createLogger, createMetrics } from '../../telemetry/index.ts';
+import { connectCluster } from '../cluster.ts';
+import { exitCodes, type Context } from '../context.ts';
+import { serve } from '../health.ts';
+import { acceptance, sameFleetFlags } from '../options.ts';
+import type { RunFlags } from './run.ts';
+import { environmentAccount } from '../source.ts';
+import { version } from '../version.ts';
+import { watchProblems } from '../watch-problems.ts';
+
+/** Resolves with the exit code. */
+export async function runOperator(context: Context, flags: RunFlags): Promise<number> {
+  const { clock, random, hostname, pid, stopped } = context;
+  const logger = createLogger(flags.logLevel, context.ports?.log);
+  const metrics = createMetrics();
+  metrics.buildInfo.set({ version }, 1);
+  collectProcessMetrics(metrics.registry);
+  const api = await connectCluster(context, flags, metrics);
+  const operator = new Operator({
+    ...context.ports?.network,
+    api,
+    identity: `${hostname}_${pid}_${random.uuid()}`,
+    environment: environmentAccount(context),
+    owner: flags.owner,
+    ...acceptance(flags),
+    namespaces: flags.watchNamespaces ?? [],
+    shard: flags.shard,
+    leaseMs: flags.lease,
+    settleMs: flags.settle,
+    commandFlags: sameFleetFlags(flags),
+    stopped,
+    onSource: watchProblems(
+      (problem) => logger.error({ problem }, 'problem in the source'),
+      () => logger.info('all problems in the source are mended'),
+    ),
+    clock,
+    random,
+    logger,
+    metrics,
+  });
+  const health = createHealthServer(
+    {
+      live: () => operator.liveness,
+      ready: () => operator.readiness,
+      metrics: () => operator.metricsText(),
+    },
+    context.clock,
+  );
+  try {
+    if (flags.listen) await serve(context, health, flags.listen);
+    return (await operator.run()) === 'stopped' ? exitCodes.ok : exitCodes.failed;
+  } finally {
+    await health.close();
+    await api.close();
+  }
+}

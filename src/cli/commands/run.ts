@@ -1,0 +1,129 @@
+import type { Command } from 'commander';
+import { createHealthServer } from '../../http/index.ts';
+import { Manager, collectFleetMetrics } from '../../manager/index.ts';
+import { defaultShortenedGrace } from '../../reconcile/index.ts';
+import { lockState, openState } from '../../state/index.ts';
+import { collectProcessMetrics, createLogger, createMetrics } from '../../telemetry/index.ts';
+import { clusterHeading, isCluster, refuseForeignFlags } from '../cluster.ts';
+import { untilStopped, type Context } from '../context.ts';
+import {
+  acceptIdentityOption,
+  acceptance,
+  durationOption,
+  parseAddress,
+  sameFleetFlags,
+  settleOption,
+  stateFile,
+  withFleetFlags,
+  type FleetFlags,
+} from '../options.ts';
+import { fleetIdentity } from '../digest-key.ts';
+import { serve } from '../health.ts';
+import { environmentAccount, openSource } from '../source.ts';
+import { version } from '../version.ts';
+import { watchProblems } from '../watch-problems.ts';
+
+export interface RunFlags extends FleetFlags {
+  readonly listen?: { host: string; port: number };
+  readonly settle: number;
+  readonly lease: number;
+  readonly fileGrace: number;
+}
+
+/** `run`: the manager, until it is told to stop. */
+export function defineRun(command: Command, context: Context, exit: (code: number) => void): void {
+  withFleetFlags(command, 'info')
+    .option('--listen <address>', 'HOST:PORT for /healthz, /readyz and /metrics', parseAddress)
+    .addOption(acceptIdentityOption())
+    .addOption(settleOption())
+    .addOption(
+      durationOption(
+        '--lease <duration>',
+        'how long after the last sign of life of its leader another replica takes over',
+        '15s',
+      ).helpGroup(clusterHeading),
+    )
+    .addOption(
+      durationOption(
+        '--file-grace <duration>',
+        'how long a file that has lost documents must stay as it is before these are taken as deleted; five times as long when it has none left',
+        `${defaultShortenedGrace.partlyMs / 1000}s`,
+      ),
+    )
+    .action(async (flags: RunFlags) => {
+      refuseForeignFlags(flags.source, flags);
+      if (isCluster(flags.source)) {
+        const { runOperator } = await import('./run-operator.ts');
+        return exit(await runOperator(context, flags));
+      }
+      const file = stateFile(flags);
+      const lock = (context.ports?.stateFiles?.lockState ?? lockState)(
+        file,
+        `process ${context.pid} on ${context.hostname} (fleetkeeper run --source ${flags.source})`,
+      );
+      try {
+        await runManager(context, flags, file);
+      } finally {
+        lock.release();
+      }
+    });
+}
+
+async function runManager(context: Context, flags: RunFlags, file: string): Promise<void> {
+  const { clock, random } = context;
+  const logger = createLogger(flags.logLevel, context.ports?.log);
+  const metrics = createMetrics();
+  metrics.buildInfo.set({ version }, 1);
+  collectProcessMetrics(metrics.registry);
+  const source = openSource(flags, context, true);
+  const open = context.ports?.stateFiles?.openState ?? openState;
+  const state = open(file, random, await fleetIdentity(context, flags, file));
+  const manager = new Manager({
+    ...context.ports?.network,
+    source,
+    store: state.store,
+    environment: environmentAccount(context),
+    clock,
+    random,
+    logger,
+    metrics,
+    settleMs: flags.settle,
+    grace: { goneMs: goneAfterMs, partlyMs: flags.fileGrace, whollyMs: emptiedFactor * flags.fileGrace },
+    allowMassChange: false,
+    ...acceptance(flags),
+    mode: 'manage',
+    commandFlags: sameFleetFlags(flags),
+    onSource: watchProblems(
+      (problem) => logger.error({ problem }, 'problem in the source'),
+      () => logger.info('all problems in the source are mended'),
+    ),
+  });
+  const health = createHealthServer(
+    {
+      live: () => manager.liveness,
+      ready: () => manager.readiness,
+      metrics: () => {
+        collectFleetMetrics(metrics, manager, clock);
+        return metrics.registry.metrics();
+      },
+    },
+    context.clock,
+  );
+  try {
+    if (flags.listen) await serve(context, health, flags.listen);
+    await manager.start();
+    logger.info({ source: source.description, state: file, owner: state.store.ownerName }, 'manager started');
+    await untilStopped(context);
+    logger.info('manager stopping');
+  } finally {
+    await manager.stop();
+    await health.close();
+    state.close();
+  }
+  logger.info('manager stopped');
+}
+
+/** A file that is moved or replaced is missing for a moment; what stays away this long is gone. */
+const goneAfterMs = 2000;
+/** An empty file is rarely what somebody wanted. */
+const emptiedFactor = 5;

@@ -1,0 +1,135 @@
+/** The demo's picture as lines of text that fit the terminal. Pure: everything shown is passed in. */
+import type { DemoEvent, DemoRow } from './fleet.ts';
+import type { Palette } from '../output/render.ts';
+
+export interface DemoPicture {
+  /** E.g. `2/4`, and what happens in it. */
+  readonly act: readonly [number: string, title: string];
+  readonly elapsedMs: number;
+  readonly balanceMicros: number | undefined;
+  readonly requests: { readonly reads: number; readonly changes: number };
+  readonly rows: readonly DemoRow[];
+  readonly events: readonly TimedEvent[];
+}
+
+export interface TimedEvent extends DemoEvent {
+  readonly elapsedMs: number;
+}
+
+export interface Canvas {
+  readonly columns: number;
+  readonly lines: number;
+  readonly colours: Palette;
+}
+
+const spinner = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
+const spinnerMs = 100;
+/** From here on the endpoint has a column of its own. */
+const wideColumns = 128;
+const endpointWidth = 60;
+const fewestEvents = 3;
+const mostEvents = 8;
+
+export function drawPicture(picture: DemoPicture, canvas: Canvas): string {
+  const top = [...header(picture, canvas), '', ...table(picture, canvas), ''];
+  const room = Math.max(fewestEvents, Math.min(mostEvents, canvas.lines - top.length - 1));
+  return [...top, ...newestEvents(picture.events, room, canvas)].join('\n');
+}
+
+/** As many as there is room for, each whole; the newest in any case. */
+function newestEvents(events: readonly TimedEvent[], room: number, canvas: Canvas): string[] {
+  const lines: string[] = [];
+  for (const event of events.toReversed()) {
+    const more = eventLines(event, canvas);
+    if (lines.length > 0 && lines.length + more.length > room) break;
+    lines.unshift(...more);
+  }
+  return lines;
+}
+
+function header({ act, elapsedMs, balanceMicros, requests }: DemoPicture, canvas: Canvas): string[] {
+  const { strong, good, dim } = canvas.colours;
+  const [number, title] = act;
+  const start = number === '' ? 'fleetkeeper demo  ' : `fleetkeeper demo  ${number}  `;
+  const balance = balanceMicros === undefined ? '' : `balance $${(balanceMicros / 1e6).toFixed(4)}   `;
+  const counts = `API requests ${requests.reads + requests.changes}: ${requests.reads} reads, ${requests.changes} changes`;
+  return [
+    strong(start) + good(cut(title, canvas.columns - start.length - 1)),
+    dim(cut(`${minutes(elapsedMs)}   ${balance}${counts}`, canvas.columns - 1)),
+  ];
+}
+
+function table({ rows, elapsedMs }: DemoPicture, { columns, colours }: Canvas): string[] {
+  const isWide = columns >= wideColumns;
+  const nameWidth = Math.min(24, Math.max(4, ...rows.map(({ name }) => name.length)));
+  const fixed = [7, nameWidth, 12, 5];
+  const left = Math.max(12, columns - 1 - fixed.reduce((sum, width) => sum + width + 2, 0));
+  const nowWidth = Math.max(24, Math.min(34, left - endpointWidth - 2));
+  const widths = isWide ? [...fixed, nowWidth, Math.max(0, left - nowWidth - 2)] : [...fixed, left];
+  const line = (cells: readonly string[], paint: readonly ((text: string) => string)[]) =>
+    widths
+      .map((width, index) => {
+        const text = cut(cells[index] ?? '', width).padEnd(width);
+        return paint[index]?.(text) ?? text;
+      })
+      .join('  ')
+      .trimEnd();
+  const { dim, good, bad, busy } = colours;
+  const titles = ['KIND', 'NAME', 'STATE', 'READY', ...(isWide ? ['NOW', 'ENDPOINT'] : ['NOW / ENDPOINT'])];
+  const turn = spinner[Math.floor(elapsedMs / spinnerMs) % spinner.length] ?? '…';
+  return [
+    line(
+      titles,
+      titles.map(() => dim),
+    ),
+    ...rows.map((row) => {
+      const paint = row.goneAtMs === undefined ? { yes: good, no: busy, held: bad }[row.ready] : dim;
+      const mark = row.goneAtMs === undefined ? { yes: '✔', no: turn, held: '✘' }[row.ready] : ' ';
+      const last = isWide ? [row.doing, row.detail] : [row.doing || row.detail];
+      const lastPaint = isWide ? [paint, dim] : [row.doing ? paint : dim];
+      const name = row.goneAtMs === undefined ? plain : dim;
+      return line([row.kind, row.name, row.state, mark, ...last], [dim, name, paint, paint, ...lastPaint]);
+    }),
+  ];
+}
+
+function plain(text: string): string {
+  return text;
+}
+
+function eventLines({ tone, subject, text, elapsedMs }: TimedEvent, { columns, colours }: Canvas): string[] {
+  const { good, bad, busy, strong, dim } = colours;
+  const paint = { actor: strong, step: dim, good, drift: busy, bad }[tone];
+  const start = `${minutes(elapsedMs)}  `;
+  const said = `${subject}  ${text}`;
+  const width = Math.max(20, columns - 1 - start.length);
+  // What is well is in the table, too.
+  const lines = tone === 'good' ? [cut(said, width)] : wrap(said, width);
+  return lines.map((line, index) =>
+    index === 0 ? dim(start) + paint(line) : ' '.repeat(start.length) + paint(line),
+  );
+}
+
+export function minutes(elapsedMs: number): string {
+  const seconds = Math.floor(elapsedMs / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+}
+
+/** At spaces; a longer word is cut. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (longer.length <= width) line = longer;
+    else {
+      if (line !== '') lines.push(line);
+      line = cut(word, width);
+    }
+  }
+  return [...lines, line];
+}

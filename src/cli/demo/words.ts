@@ -1,0 +1,28 @@
+/** What a plan means, in a few plain words for the demo's table. */
+import { actions } from '../../actions/index.ts';
+import type { Plan } from '../../plan/index.ts';
+import { entryOf } from '../../reasons/index.ts';
+
+/** Undefined when the plan only waits for the next read, which says nothing new. */
+export function wordsOf(plan: Plan, deleting: boolean): string | undefined {
+  const drift = [...new Set(plan.differences.filter((item) => item.drift).map(({ path }) => rootOf(path)))];
+  switch (plan.kind) {
+    case 'in-sync':
+      return drift.length > 0 ? `drifted: ${drift.join(', ')}` : '';
+    case 'act': {
+      const verb = actions[plan.step.action.do].progressive;
+      return plan.step.reason === 'Drift' ? `healing (${verb}): ${drift.join(', ')}` : verb;
+    }
+    case 'wait':
+      if (plan.reason === 'AwaitingObservation' || plan.reason === 'AwaitingEffect') return undefined;
+      if (drift.length > 0) return `drifted: ${drift.join(', ')}`;
+      return deleting ? 'deleting' : (entryOf(plan.reason).brief ?? `waits: ${plan.reason}`);
+    case 'hold':
+      return `held: ${plan.reason}`;
+  }
+}
+
+/** `env.NAME` as `env`: the names are told when the drift is. */
+function rootOf(path: string): string {
+  return path.split('.')[0] ?? path;
+}

@@ -1,0 +1,175 @@
+/** Plans and statuses as text. Colour only where the stream is a terminal that wants it. */
+import { Ansis } from 'ansis';
+import stringWidth from 'string-width';
+import type {
+  Change,
+  ChangeAction,
+  ChangeCost,
+  FleetPlan,
+  Held,
+  PlanCost,
+  ShownDifference,
+  ShownDuplicate,
+} from '../../manager/index.ts';
+import { oneLine } from './terminal-text.ts';
+
+export interface Palette {
+  readonly good: (text: string) => string;
+  readonly bad: (text: string) => string;
+  readonly busy: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly strong: (text: string) => string;
+}
+
+export function palette(
+  stream: { isTTY?: boolean },
+  environment: Readonly<Record<string, string | undefined>>,
+): Palette {
+  const wanted = stream.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
+  const colours = new Ansis(wanted ? 2 : 0);
+  return {
+    good: (text) => colours.green(text),
+    bad: (text) => colours.red(text),
+    busy: (text) => colours.yellow(text),
+    dim: (text) => colours.dim(text),
+    strong: (text) => colours.bold(text),
+  };
+}
+
+const signs: Readonly<Record<ChangeAction, string>> = {
+  create: '+',
+  update: '~',
+  resize: '~',
+  'set-sleep-policy': '~',
+  start: '~',
+  stop: '~',
+  restart: '~',
+  replace: '-/+',
+  delete: '-',
+  leave: '-',
+  protect: '+',
+  release: '~',
+};
+
+export function renderPlan(plan: FleetPlan, colours: Palette): string {
+  const lines = [
+    ...plan.changes.flatMap((change) => renderChange(change, colours)),
+    ...plan.held.flatMap((held) => renderHeld(held, colours)),
+    ...plan.duplicates.flatMap((duplicate) => renderDuplicate(duplicate, colours)),
+  ];
+  return [...lines, ...(lines.length > 0 ? [''] : []), renderSummary(plan), ...costLine(plan.cost)].join(
+    '\n',
+  );
+}
+
+function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette): string[] {
+  const sign = signs[change.action];
+  const paint =
+    change.action === 'create' || change.action === 'protect'
+      ? good
+      : change.action === 'delete' || change.action === 'replace' || change.action === 'leave'
+        ? bad
+        : busy;
+  const drift = change.drift ? busy(' (drift)') : '';
+  const cost = change.cost ? `  ${costText(change.cost)}` : '';
+  return [
+    `${paint(sign.padStart(3))} ${strong(identity(change))}  ${paint(change.action)}${drift}  ${dim(change.reason)}${cost}`,
+    ...change.differences.map((difference) => renderDifference(difference, change.action)),
+  ];
+}
+
+function costText({ deltaMicros, basis }: ChangeCost): string {
+  return basis === 'unknown' ? 'price unknown' : `${signedUsd(deltaMicros)}/h (${basis})`;
+}
+
+/** As clouds bill it. */
+const hoursPerMonth = 730;
+
+function costLine({
+  nowHourlyMicros,
+  thenHourlyMicros,
+  deltaHourlyMicros,
+  unpriced,
+  changes,
+}: PlanCost): string[] {
+  if (changes === 0) return [];
+  const month = `about ${signedUsd(deltaHourlyMicros * hoursPerMonth)} a month of ${hoursPerMonth} h`;
+  const doubt = unpriced === 0 ? '' : `; ${unpriced} of ${changes} changes have no known price`;
+  return [
+    `Cost: ${usd(nowHourlyMicros)}/h → ${usd(thenHourlyMicros)}/h (${signedUsd(deltaHourlyMicros)}/h, ${month})${doubt}`,
+  ];
+}
+
+function signedUsd(micros: number): string {
+  return `${micros < 0 ? '-' : '+'}${usd(Math.abs(micros))}`;
+}
+
+/** In cents, or, where that would be next to nothing, in hundredths of them. */
+function usd(micros: number): string {
+  const isSmall = micros > 0 && micros < 100_000;
+  return `$${(micros / 1_000_000).toFixed(isSmall ? 4 : 2)}`;
+}
+
+function renderHeld(held: Held, { bad, strong, dim }: Palette): string[] {
+  const would = held.actions.length > 0 ? dim(`  would ${held.actions.join(', ')}`) : '';
+  return [
+    `${bad('  !')} ${strong(identity(held))}  ${bad(held.reason)}${would}`,
+    `      ${oneLine(held.message)}`,
+    ...held.differences.map((difference) => renderDifference(difference, 'update')),
+  ];
+}
+
+function renderDuplicate(duplicate: ShownDuplicate, { bad, strong }: Palette): string[] {
+  const { kind, namespace, object, message } = duplicate;
+  const name = strong(oneLine(`${kind} ${namespace}/${object}`));
+  return [`${bad('  !')} ${name}  ${bad('Duplicated')}`, `      ${oneLine(message)}`];
+}
+
+function renderDifference({ path, desired, observed, cause }: ShownDifference, action: ChangeAction): string {
+  const why = cause === undefined ? '' : `  (${cause})`;
+  const values = action === 'create' ? show(desired) : `${show(observed)} → ${show(desired)}${why}`;
+  return `      ${oneLine(`${path}: ${values}`)}`;
+}
+
+function renderSummary({ summary }: FleetPlan): string {
+  const { create, update, replace, leave, held, drift, duplicates, unchanged, waiting, problems } = summary;
+  const { unseen = 0 } = summary;
+  if (create + update + replace + summary.delete + leave + held + duplicates + problems + unseen === 0) {
+    const way = waiting > 0 ? `, ${waiting} on their way` : '';
+    return `Nothing to do: ${unchanged} object(s) are as desired${way}.`;
+  }
+  const parts = [
+    `${create} to create`,
+    `${update} to change`,
+    `${replace} to replace`,
+    `${summary.delete} to delete`,
+    ...(leave > 0 ? [`${leave} to leave at the provider`] : []),
+    `${unchanged} unchanged`,
+    ...(waiting > 0 ? [`${waiting} on their way`] : []),
+    ...(held > 0 ? [`${held} held`] : []),
+    ...(duplicates > 0 ? [`${duplicates} duplicated`] : []),
+    ...(drift > 0 ? [`${drift} drifted`] : []),
+    ...(problems > 0 ? [`${problems} problem(s) in the source`] : []),
+    ...(unseen > 0 ? [`${unseen} not looked at: their account can't be read`] : []),
+  ];
+  return `Plan: ${parts.join(', ')}.`;
+}
+
+function identity({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+export function show(value: unknown): string {
+  return value === null || value === undefined ? '(none)' : JSON.stringify(value);
+}
+
+/** Columns aligned with spaces, as kubectl prints them. */
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, ...rows];
+  const widths = head.map((_, column) =>
+    lines.reduce((widest, cells) => Math.max(widest, stringWidth(cells[column] ?? '')), 0),
+  );
+  const padded = (cell: string, column: number) =>
+    cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell));
+  return lines.map((cells) => cells.map(padded).join('   ').trimEnd()).join('\n');
+}

@@ -1,0 +1,145 @@
+/**
+ * What the operator of a control plane decides: tiers, places, capacity, prices, how long things take, and whose
+ * ID tokens count. Every number has its unit in its name; prices are integers in micro-USD per hour.
+ * config-file.ts reads it, and has the defaults.
+ */
+import type { Quota } from './quotas.ts';
+import type { TemplateFields } from '../store/records.ts';
+
+export interface Prices {
+  readonly gpuHourMicros: number;
+  readonly cpuHourMicros: number;
+  readonly memoryGbHourMicros: number;
+  readonly storageGbHourMicros: number;
+  /** Of models that do not cost `gpuHourMicros`. */
+  readonly gpuModelHourMicros?: Readonly<Record<string, number>> | undefined;
+}
+
+export interface GeographyConfig {
+  readonly name: string;
+  /** GPUs that exist there, by model of the GPU catalog. */
+  readonly gpus: Readonly<Record<string, number>>;
+  /** Of all services and volumes together; undefined: not bounded. */
+  readonly cpu?: number | undefined;
+  readonly memoryGb?: number | undefined;
+  readonly storageGb?: number | undefined;
+}
+
+/** A tier: the `region` of a service or a volume. */
+export interface RegionConfig {
+  readonly name: string;
+  readonly description: string;
+  /** In the order in which `auto` tries them. */
+  readonly geographies: readonly GeographyConfig[];
+  /** Null: not configured, and nothing that would cost anything is created there (§4). */
+  readonly prices: Prices | null;
+}
+
+interface GpuModel {
+  readonly model: string;
+  readonly name: string;
+  readonly memoryGb: readonly number[];
+  readonly fullMemoryGb: number;
+}
+
+/** How long the simulated runtime takes, on the platform's clock. */
+export interface Durations {
+  readonly provisionMs: number;
+  readonly stopMs: number;
+  readonly removeMs: number;
+  readonly volumeProvisionMs: number;
+  readonly volumeExpandMs: number;
+  readonly volumeDeleteMs: number;
+}
+
+/** An OpenID provider whose ID tokens authenticate (§5 rule 1). */
+export interface IdentityConfig {
+  /** Exactly as in the tokens' `iss`. */
+  readonly issuer: string;
+  /** One of them must be in the tokens' `aud`. */
+  readonly audience: readonly string[];
+  /** Where the provider's keys are; null: where its discovery document says. */
+  readonly jwksUri: string | null;
+  /** Which header carries the token, in lower case; `authorization`: as `Bearer TOKEN`. */
+  readonly header: string;
+  readonly algorithms: readonly string[];
+}
+
+/** All that services and volumes may have together, wherever they are; null: not bounded; undefined: not stated. */
+export interface MachineCapacity {
+  readonly cpu?: number | null | undefined;
+  readonly memoryGb?: number | null | undefined;
+  readonly storageGb?: number | null | undefined;
+}
+
+/** Of `--runtime docker`. */
+export interface ContainersConfig {
+  /** What is not stated is what the machine of the container engine has, as far as it says so. */
+  readonly capacity: MachineCapacity;
+  /** `HOST` or `HOST:PORT`: registries that images may come from although they are not public. */
+  readonly registries: readonly string[];
+  /** The GPUs of the machine: ids as the container engine knows them. */
+  readonly gpus: readonly { readonly id: string; readonly model: string }[];
+  /** What containers may reach beside the internet, and what of that they may not. */
+  readonly egress: {
+    readonly allow: readonly { readonly to: string; readonly port?: number | undefined }[];
+    readonly deny: readonly { readonly to: string; readonly port?: number | undefined }[];
+  };
+}
+
+export interface ControlPlaneConfig {
+  readonly regions: readonly RegionConfig[];
+  readonly gpuCatalog: readonly GpuModel[];
+  /** The largest service that is accepted. */
+  readonly largestResources: { readonly gpuCount: number; readonly cpu: number; readonly memoryGb: number };
+  readonly durations: Durations;
+  /** The built-in ones: public, the same for every account. */
+  readonly templates: readonly BuiltInTemplate[];
+  /** Of each account, unless the accounts file gives another. */
+  readonly quota: Quota;
+  readonly browserEnabled: boolean;
+  /** Whether metrics of services are collected (§4). */
+  readonly metricsEnabled: boolean;
+  /** Null: API keys only. */
+  readonly identity: IdentityConfig | null;
+  readonly containers: ContainersConfig;
+}
+
+/** The id is a UUID that stays the same over versions. */
+interface BuiltInTemplate extends TemplateFields {
+  readonly id: string;
+}
+
+/** Charges become a ledger entry this often (platform time); funds are looked at then, too. */
+export const chargeIntervalMs = 60_000;
+/** The platform's clock counts at most this much of the time that the server was down. */
+export const longestCatchUpMs = 24 * 60 * 60 * 1000;
+/** Answers are kept for replay this long (real time). */
+export const keyRetentionMs = 24 * 60 * 60 * 1000;
+/** What commands in containers answered is kept for replay this long (real time), and so many of an account. */
+export const outputRetentionMs = 60 * 60 * 1000;
+export const outputsKept = 50;
+/** Of an account; the newest is kept, however large. */
+export const outputBytesKept = 4 * 1024 * 1024;
+/** Of an account at once: each reads all that a container has written. */
+export const logReadsAtOnce = 4;
+export const commandsAtOnce = 16;
+/** As `outputRetentionMs`, of addresses of browser sessions. */
+export const addressRetentionMs = 5 * 60 * 1000;
+export const heartbeatSeconds = 30;
+export const activityExpirySeconds = 300;
+/** As `keyRetentionMs`, of activity requests. */
+export const activityKeyRetentionMs = activityExpirySeconds * 1000;
+/** Of a service whose account has few; see events.ts. */
+export const eventsKeptPerService = 500;
+export const eventsKeptPerAccount = 500_000;
+export const eventsPerRead = 100;
+export const activitiesPerService = 1000;
+export const activitiesPerAccount = 100_000;
+/** Sets of credentials: the present ones of each registry, and older ones that launches have captured. */
+export const credentialsPerAccount = 100;
+export const journalEntries = 100_000;
+export const journalBytes = 64 * 1024 * 1024;
+/** Of a command in a container, each of its two outputs; what is beyond is cut off. */
+export const execOutputBytes = 64 * 1024;
+export const execDefaultSeconds = 10;

@@ -1,0 +1,114 @@
+/**
+ * What runs the containers and holds the storage. The control plane decides and keeps the records; a runtime
+ * carries out, and reports back. It is asked only after the decision is durable, and asked again after a
+ * restart, so each operation must be safe to begin twice. A report that names an operation which the record
+ * no longer has is ignored: the record has moved on.
+ */
+import type { Logger } from 'pino';
+import type { ServiceResources } from '../../api/wire.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { Sensitive } from '../../base/sensitive.ts';
+import type { PlatformClock } from './platform-clock.ts';
+import type { ServiceRecord, VolumeOperationKind, VolumeRecord } from '../store/records.ts';
+
+export interface PullCredentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** What a service is launched with: all of it as it was when the launch was decided. */
+export interface Launch {
+  readonly image: string;
+  readonly command: readonly string[] | null;
+  readonly environment: Sensitive<Readonly<Record<string, string>>>;
+  readonly resources: ServiceResources;
+  /** Of the GPU catalog; null without GPUs. */
+  readonly gpuModel: string | null;
+  readonly httpPort: number | null;
+  /** It is ready. */
+  readonly volumeId: string | null;
+  /** For pulling the image from a private repository; never logged, kept or told to anybody. */
+  readonly credentials: Sensitive<PullCredentials> | null;
+}
+
+type Work =
+  | { readonly kind: 'provision'; readonly launch: Launch }
+  | { readonly kind: 'stop' | 'sleep' }
+  /** With the volume that goes with the service, if there is one. */
+  | { readonly kind: 'remove'; readonly ownedVolumeId: string | null }
+  /** With the size that the volume is to have. */
+  | { readonly kind: VolumeOperationKind; readonly sizeGb: number };
+
+export type RuntimeRequest = Work & {
+  /** Of the operation: the same when it is begun again. */
+  readonly id: string;
+  readonly startedAtMs: number;
+  readonly accountId: string;
+  /** The service or volume. */
+  readonly subjectId: string;
+};
+
+export interface Report {
+  readonly subjectId: string;
+  readonly operationId: string;
+  /** Where a service answers, when it was provisioned or goes on after all. */
+  readonly endpoint?: string;
+  /** Of a `sleep`: the service was in use until now, and goes on running. */
+  readonly goesOn?: true;
+  /** Why the operation failed; absent when it succeeded. */
+  readonly error?: string;
+}
+
+export interface Execution {
+  readonly command: readonly string[];
+  readonly timeoutSeconds: number;
+}
+
+export interface ExecutionResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Whether output was cut off, or the command was ended by its time-out. */
+  readonly truncated: boolean;
+}
+
+export interface Runtime {
+  /**
+   * Once, before the first `begin`: what the records say. What the services left behind that are not among them
+   * is removed, and what should run and doesn't is told by `onEnded`.
+   */
+  resume(services: Iterable<ServiceRecord>, volumes: Iterable<VolumeRecord>): void;
+  /** Why a service with this image or these variables is not accepted, as `FIELD: sentence`; absent: all are. */
+  refusal?(image: string, environmentNames: readonly string[]): string | undefined;
+  /** Replaces what was begun for the same subject. Reports later, never during the call. */
+  begin(request: RuntimeRequest): void;
+  /** What the containers of the service have written, oldest first; also when none runs now. */
+  logs(service: ServiceRecord): Promise<string>;
+  /** Runs a command in the container of a running service. */
+  exec(service: ServiceRecord, execution: Execution): Promise<ExecutionResult>;
+  /** The use of resources over the last `minutes`, as a JSON object. */
+  metrics(service: ServiceRecord, minutes: number): Promise<object>;
+  /** The private address of a browser session with this id; absent where there are none. */
+  browserUrl?(service: ServiceRecord, sessionId: string): string;
+  /** Leaves what runs as it is. */
+  close(): void;
+}
+
+/** What a runtime works with, and whom it tells. A throw of `on...` means: not taken, to be told again. */
+export interface RuntimeHost {
+  readonly time: PlatformClock;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Of this control plane, the same after a restart: several of them may share one engine. */
+  readonly installation: string;
+  onReports(this: void, reports: readonly Report[]): void;
+  /** The container of a running service has ended without being asked to. */
+  onEnded(this: void, serviceId: string, reason: string): void;
+  /** These running services were in use just now. */
+  onUsed(this: void, serviceIds: readonly string[]): void;
+  onFailure(this: void, error: unknown): void;
+}
+
+export type RuntimeFactory = (host: RuntimeHost) => Runtime;

@@ -1,0 +1,55 @@
+/**
+ * One transport for each origin: accounts of one provider share its connections and TLS sessions. What an account may have under way is its
+ * limiter's business, so one that hangs does not use up the connections of the others.
+ *
+ *     open ──> shared by one, by several ── each closes its own share ──> the last one closes the transport
+ *
+ * A share that is closed sends nothing more, whoever still holds it. Exchanges that it has under way are finished first.
+ */
+import type { HttpReply, Transport } from '../api/index.ts';
+
+interface Shared {
+  readonly transport: Transport;
+  users: number;
+}
+
+export class SharedTransports {
+  readonly #create: () => Transport;
+  readonly #shared = new Map<string, Shared>();
+
+  constructor(create: () => Transport) {
+    this.#create = create;
+  }
+
+  /** `origin`: scheme, host and port. */
+  open(origin: string): Transport {
+    const shared = this.#shared.get(origin) ?? { transport: this.#create(), users: 0 };
+    this.#shared.set(origin, shared);
+    shared.users += 1;
+    const underWay = new Set<Promise<HttpReply>>();
+    let closing: Promise<void> | undefined;
+    return {
+      exchange: async (request, signal) => {
+        if (closing) return { kind: 'not-sent', reason: 'the account is not in use any more' };
+        const exchange = shared.transport.exchange(request, signal);
+        underWay.add(exchange);
+        try {
+          return await exchange;
+        } finally {
+          underWay.delete(exchange);
+        }
+      },
+      close: () => {
+        closing ??= Promise.allSettled(underWay).then(() => this.#leave(origin, shared));
+        return closing;
+      },
+    };
+  }
+
+  async #leave(origin: string, shared: Shared): Promise<void> {
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    if (this.#shared.get(origin) === shared) this.#shared.delete(origin);
+    await shared.transport.close();
+  }
+}

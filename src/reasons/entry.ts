@@ -1,0 +1,110 @@
+/**
+ * The shape of an entry in the table of reasons (index.ts).
+ *
+ * | kind       | a reason of this kind                                                            |
+ * |------------|----------------------------------------------------------------------------------|
+ * | `ready`    | stands in `Ready=True`                                                           |
+ * | `doing`    | says why a request is sent                                                       |
+ * | `waiting`  | says why nothing is sent now; it passes without a change of the document         |
+ * | `unusable` | stands in `Ready=False` while nothing is left to be done                         |
+ * | `held`     | says why nothing is sent until a person changes something                        |
+ * | `fact`     | stands in another condition than `Ready`                                         |
+ * | `event`    | names an Event                                                                   |
+ *
+ * `kind` is where a reader meets a reason first; `also` names the other places.
+ */
+export type ReasonKind = 'ready' | 'doing' | 'waiting' | 'unusable' | 'held' | 'fact' | 'event';
+
+/** `critical`: a person has to act soon, or more than one object is concerned. */
+export type Severity = 'info' | 'warning' | 'critical';
+
+/** Who can bring the object forward. */
+export type Turn = 'user' | 'provider' | 'fleetkeeper';
+
+export interface ReasonEntry {
+  readonly kind: ReasonKind;
+  readonly also?: readonly ReasonKind[];
+  readonly severity: Severity;
+  readonly whose: Turn;
+  /** One sentence: what it states. */
+  readonly meaning: string;
+  /** What to do; absent where there is nothing to do. */
+  readonly remedy?: string;
+  /** The section of the documentation that has more: a file of docs/ with its anchor. */
+  readonly see?: string;
+  /** Of a task: how fresh the record of its activity is. */
+  readonly freshness?: string;
+}
+
+/** Of `waiting` and `held`: the answer of a planner. */
+export interface BlockingEntry extends ReasonEntry {
+  readonly kind: 'waiting' | 'held';
+  readonly remedy: string;
+  /**
+   * Whether the plan rests on an observation of the object. `soon` and `no`: it does not, unless it shows differences. The
+   * drift of the last observation stays then. `soon`: an observation follows by itself, in seconds. `no`: nobody knows
+   * how the object is meanwhile, so `Drifted` is Unknown.
+   */
+  readonly observed: 'yes' | 'soon' | 'no';
+  /** Of a hold: it may end without a change of the document and of what the account shows, so it is checked this often. */
+  readonly recheckMs?: number;
+  /**
+   * `Stalled` becomes True when the wait has lasted so long. `since`: the object is in its present state, a request was
+   * sent whose outcome is unknown, or the object has waited for reads without a break. `as`: under another reason.
+   */
+  readonly stalled?: {
+    readonly afterMs: number;
+    readonly since: 'state' | 'outcome' | 'read';
+    readonly as?: 'ProgressDeadlineExceeded';
+  };
+  /** Of a wait: it raises an Event, because a person may want to end it. Holds always do. */
+  readonly event?: true;
+  /** The account can't be read: `Ready` is Unknown for all of its objects, and `plan` reports the account instead. */
+  readonly accountUnread?: true;
+  /** The manager is of use all the same: it stays ready (`/readyz`), and heartbeats go on. */
+  readonly staysReady?: true;
+  /** The documents alone are the cause, not the state of the fleet: `plan` exits with 1. */
+  readonly fromDocuments?: true;
+  /** The object goes on when the account has more to spend, or a price becomes known. */
+  readonly forMoney?: true;
+  /** A request of the pass failed. When the process stops, that may be the stop itself, and is not reported. */
+  readonly cutByStop?: true;
+  /** What was read is not concluded from: the state and revision seen before stay. */
+  readonly distrusted?: true;
+  /** Something of the object may be at the provider. The object is not forgotten while it is being deleted. */
+  readonly mayBeOurs?: true;
+  /** The provider refuses the key, not the request: with another key it is sent at once. */
+  readonly ofKey?: true;
+  /** What `plan` shows: `change`: other changes of the plan end the wait, so its steps count as changes. */
+  readonly inPlan?: 'change' | 'protect' | 'release';
+  /** A few words, where there is room for no more. */
+  readonly brief?: string;
+}
+
+type Plain<Kind extends ReasonKind> = ReasonEntry & { readonly kind: Kind };
+
+const minuteMs = 60_000;
+export const minutes = (count: number): number => count * minuteMs;
+
+/** Entries that ask nothing of anybody. */
+export function ready<const More extends Partial<ReasonEntry>>(
+  meaning: string,
+  more?: More,
+): Plain<'ready'> & More {
+  return { kind: 'ready', severity: 'info', whose: 'fleetkeeper', meaning, ...more } as Plain<'ready'> & More;
+}
+
+export function doing<const More extends Partial<ReasonEntry>>(
+  meaning: string,
+  more?: More,
+): Plain<'doing'> & More {
+  return { kind: 'doing', severity: 'info', whose: 'fleetkeeper', meaning, ...more } as Plain<'doing'> & More;
+}
+
+export function fact(meaning: string, more?: Partial<ReasonEntry>): Plain<'fact'> {
+  return { severity: 'info', whose: 'fleetkeeper', meaning, ...more, kind: 'fact' };
+}
+
+export function event(meaning: string, more?: Partial<ReasonEntry>): Plain<'event'> {
+  return { severity: 'info', whose: 'fleetkeeper', meaning, ...more, kind: 'event' };
+}

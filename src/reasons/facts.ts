@@ -1,0 +1,100 @@
+/** Reasons of conditions other than `Ready`, and of Events. */
+import { event, fact } from './entry.ts';
+
+export const factReasons = {
+  Done: fact('`Reconciling` is False: nothing is left to be done.'),
+  Stalled: fact('`Reconciling` is False: a person has to change something first. See `Stalled`.'),
+  NotStalled: fact('`Stalled` is False: nobody has to do anything.'),
+  ProgressDeadlineExceeded: fact('`Stalled` is True: the provider has taken longer than 30 minutes.', {
+    severity: 'warning',
+    whose: 'provider',
+    remedy: 'Fleetkeeper goes on waiting. Ask the provider.',
+  }),
+  AsDesired: fact('`Synced` is True: no field differs.'),
+  Differs: fact('`Synced` is False: the message names the fields that differ.'),
+  NotCompared: fact('`Synced` is Unknown: there was nothing to compare yet.'),
+  DriftReported: fact('`Synced` is False: somebody changed it, and `driftPolicy: Report` leaves it so.', {
+    severity: 'warning',
+    whose: 'user',
+    remedy: 'Put the field back, write it into the document, or use `driftPolicy: Correct`.',
+    see: 'manifests.md#drift',
+  }),
+  DriftAccepted: fact('`Synced` is False: the drift is accepted until the time in `accept-drift-until`.', {
+    see: 'manifests.md#annotations',
+  }),
+  NoDrift: fact('`Drifted` is False: nobody else changed a field.'),
+  ChangedElsewhere: fact('`Drifted` is True: somebody else changed the fields in the message.', {
+    severity: 'warning',
+    see: 'manifests.md#drift',
+  }),
+  RevisionMoved: fact('`Drifted` is True: somebody else changed something that the API does not show.', {
+    severity: 'warning',
+    see: 'manifests.md#drift',
+  }),
+  Accepted: fact('`Drifted` is True: a person accepts the drift until the time in the message.', {
+    see: 'manifests.md#annotations',
+  }),
+  ActivityUnreleased: fact('`Protected` is True: the message names the activity or ProtectedTask.'),
+  AwaitingEvidence: fact('`OutcomeUnknown` is True: Fleetkeeper looks for what became of the request.', {
+    severity: 'warning',
+    see: 'safety-of-mutations.md#operator-confirmation',
+  }),
+  MarkFoundElsewhere: fact('`Duplicated` is True: something else carries the mark of the object.', {
+    severity: 'warning',
+    whose: 'user',
+    remedy: 'The message says which it is, and what to do. Fleetkeeper never touches it.',
+  }),
+  NotApplicable: fact('The condition was True before, and does not apply any more.'),
+  Exists: fact('`Accepted` is True: the API has taken the object on.'),
+  ComputeHeld: fact('`Allocated` is True: the provider holds compute for the service.'),
+  StorageHeld: fact('`Allocated` is True: the provider holds the storage of the volume.'),
+  NotAllocated: fact('`Allocated` is False: the message has the state of the service or volume.'),
+  Allowed: fact('`SpendingAllowed` is True: what costs more may be created, started and grown.'),
+  AsTaken: fact('`TemplateOutdated` is False: the template gives what the service took from it.'),
+  TemplateChanged: fact('`TemplateOutdated` is True: the template gives other values now.', {
+    whose: 'user',
+    remedy: 'Use `templateUpdates: Apply` to take them over.',
+    see: 'manifests.md#services-and-their-templates',
+  }),
+  TemplateMissing: fact('`TemplateOutdated` is Unknown: the template of the service is gone.', {
+    severity: 'warning',
+    whose: 'user',
+    remedy: 'Add the template, or take `templateRef` out of the service.',
+  }),
+} as const;
+
+export const eventReasons = {
+  Created: event('A creation succeeded.'),
+  Patched: event('A change of the service succeeded.'),
+  Resized: event('A change of the resources succeeded.'),
+  Started: event('A start succeeded.'),
+  Restarted: event('A restart succeeded.'),
+  SleepPolicySet: event('A change of the sleep policy succeeded.'),
+  Updated: event('A change of the volume succeeded.'),
+  Replaced: event('A change of the template succeeded.'),
+  CredentialsRotated: event('A change of the credentials of the registry succeeded.'),
+  Changed: event('A request of an action that this version does not know succeeded.'),
+  NotApplied: event('Evidence shows that a request with an unknown outcome had no effect.'),
+  Outdated: event('A request with an unknown outcome cannot take effect any more: its revision has moved.'),
+  Repeatable: event('A request with an unknown outcome is sent again, with the same Idempotency-Key.'),
+  Duplicated: event('Something else carries the mark of the object.', {
+    severity: 'warning',
+    whose: 'user',
+    remedy: 'The message says which it is, and what to do. Fleetkeeper never touches it.',
+  }),
+  Drifted: event('Somebody else changed the fields in the message.', {
+    severity: 'warning',
+    see: 'manifests.md#drift',
+  }),
+  PriceMoved: event('Something in the account costs more or less than before.', {
+    severity: 'warning',
+    whose: 'provider',
+    see: 'manifests.md#prices',
+  }),
+  PriceNotShown: event('Something in the account shows no price, and counts as 0 against the floor.', {
+    severity: 'warning',
+    whose: 'user',
+    remedy: 'Give its price in `prices` of the Account.',
+    see: 'manifests.md#prices',
+  }),
+} as const;

@@ -1,0 +1,93 @@
+/** Reasons of `Ready=False` while nothing is left to be done. */
+import type { ReasonEntry } from './entry.ts';
+
+export const unusableReasons = {
+  NoEndpoint: {
+    kind: 'unusable',
+    severity: 'info',
+    whose: 'provider',
+    meaning: 'The service runs, and the provider shows no endpoint for it.',
+    remedy: 'Wait. If it lasts, ask the provider.',
+  },
+  EndpointUnreadable: {
+    kind: 'unusable',
+    severity: 'warning',
+    whose: 'provider',
+    meaning: 'The API shows the endpoint in a form that is not known, so `readiness` cannot be checked.',
+    remedy: 'Ask the provider, or take `readiness` out of the document.',
+  },
+  ProbePending: {
+    kind: 'unusable',
+    severity: 'info',
+    whose: 'fleetkeeper',
+    meaning: 'The endpoint has not been checked for `readiness` yet.',
+    remedy: 'Wait.',
+  },
+  ProbeFailed: {
+    kind: 'unusable',
+    severity: 'warning',
+    whose: 'user',
+    meaning: 'The endpoint does not answer as `readiness` asks.',
+    remedy: 'Look into the service (`fleetkeeper logs`), or correct `readiness`.',
+  },
+  NotStopped: {
+    kind: 'unusable',
+    severity: 'warning',
+    whose: 'user',
+    meaning: 'Somebody else started the service, and `driftPolicy: Report` or accepted drift leaves it so.',
+    remedy: 'Stop it, or let Fleetkeeper correct the drift.',
+    see: 'manifests.md#drift',
+  },
+  NotRunning: {
+    kind: 'unusable',
+    severity: 'info',
+    whose: 'provider',
+    meaning: 'The service is in a state in which it does not run.',
+    remedy: 'Wait. If it lasts, see `fleetkeeper events`.',
+  },
+  NotReady: {
+    kind: 'unusable',
+    severity: 'info',
+    whose: 'provider',
+    meaning: 'The volume is in a status in which it cannot be used.',
+    remedy: 'Wait. If it lasts, ask the provider.',
+  },
+  NotThere: {
+    kind: 'unusable',
+    also: ['fact'],
+    severity: 'warning',
+    whose: 'fleetkeeper',
+    meaning: 'It does not exist at the provider.',
+    remedy: 'The other conditions of the object say whether it is created, and what stands in the way.',
+  },
+  NotRegistered: {
+    kind: 'unusable',
+    severity: 'info',
+    whose: 'fleetkeeper',
+    meaning: 'The activity of the task is not registered yet.',
+    remedy: 'Wait. The other conditions of the task say what stands in the way.',
+  },
+  HeartbeatsFail: {
+    kind: 'unusable',
+    severity: 'warning',
+    whose: 'provider',
+    meaning: 'Heartbeats of the task fail. Its record is not fresh, and protects the service all the same.',
+    remedy: 'The message has the error. Check that the API can be reached, and that it accepts the key.',
+    freshness: 'heartbeats fail since',
+  },
+  Expired: {
+    kind: 'unusable',
+    severity: 'warning',
+    whose: 'provider',
+    meaning: 'The record of the task has expired. It protects the service all the same.',
+    remedy: 'The message has the error. Check that the API can be reached, and that it accepts the key.',
+    freshness: 'stale, heartbeats fail since',
+  },
+  NotLookedAt: {
+    kind: 'unusable',
+    severity: 'info',
+    whose: 'fleetkeeper',
+    meaning: 'No manager has observed the object yet. In `fleetkeeper status` only.',
+    remedy: 'Start `fleetkeeper run`, or wait for it.',
+  },
+} as const satisfies Record<string, ReasonEntry>;

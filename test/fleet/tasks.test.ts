@@ -1,0 +1,169 @@
+/** Protected tasks: a service is not disturbed while one is held, whatever becomes of the manager or the API. */
+import { expect, test } from 'vitest';
+import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
+import {
+  account,
+  createFleet,
+  service,
+  task,
+  testInFolder,
+  volume,
+  type Fleet,
+} from '../support/processes/fleet.ts';
+import { eventually, nowMs, temporaryFolder } from '../support/processes/processes.ts';
+
+async function world() {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = await createFleet(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  return { plane, fleet };
+}
+
+const activitiesOf = async (plane: ControlPlane, name = 'web') => {
+  const { id } = await plane.service(name);
+  return (await plane.call('GET', `/api/services/${id}/activity`)).activities;
+};
+
+test('a task is held while its document says so, and released when it says so', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web'), task('epoch', { taskName: 'epoch 7' })]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await activitiesOf(plane)).toMatchObject([{ name: 'epoch 7', fresh: true }]);
+  await fleet.write('web.yaml', [service('web'), task('epoch', { taskName: 'epoch 7', released: true })]);
+  const { plan } = await fleet.plan();
+  expect(plan.changes).toMatchObject([{ kind: 'ProtectedTask', action: 'release' }]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await activitiesOf(plane)).toEqual([]);
+  expect((await fleet.plan()).code).toBe(0);
+});
+
+test('the end of its document releases a task, too, and the same name may be used again', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web'), task('epoch')]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('web.yaml', [service('web')]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await activitiesOf(plane)).toEqual([]);
+  await fleet.write('web.yaml', [service('web'), task('epoch')]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await activitiesOf(plane)).toHaveLength(1);
+});
+
+const changes: [string, object][] = [
+  ['stop', { desiredState: 'Stopped' }],
+  ['restart', { restartToken: '2' }],
+  ['resize', { resources: { cpu: 2, memoryGb: 1 } }],
+  ['update', { image: 'ghcr.io/acme/app:2' }],
+  ['replace', { region: 'economy', replacement: 'Recreate' }],
+];
+
+test.each(changes)('a %s is planned under a task, sent only after its release', async (action, change) => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web')]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('task.yaml', [task('epoch')]);
+  fleet.run();
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  const before = (await plane.requests())
+    .filter(isMutation)
+    .filter(({ path }) => !path.endsWith('/activity'));
+  await fleet.write('web.yaml', [service('web', change)]);
+  const waiting = await fleet.until('ContainerService/web', 'Protected', 'True');
+  expect(waiting.message).toContain('epoch');
+  const { plan } = await fleet.plan();
+  expect(plan.held[0]).toMatchObject({ reason: 'Protected', actions: expect.arrayContaining([action]) });
+  const meanwhile = (await plane.requests())
+    .filter(isMutation)
+    .filter(({ path }) => !path.endsWith('/activity'));
+  expect(meanwhile).toEqual(before);
+  await fleet.write('task.yaml', [task('epoch', { released: true })]);
+  await fleet.until('ContainerService/web', 'Protected', 'False');
+  await eventually('the change', async () => {
+    const { requests } = { requests: await plane.requests() };
+    return (
+      requests.filter(isMutation).filter(({ path }) => !path.endsWith('/activity')).length > before.length
+    );
+  });
+});
+
+test('neither a volume grows nor a service goes while a task is held', async () => {
+  const { plane, fleet } = await world();
+  const web = service('web', { storage: { volumeRef: { name: 'data' } } });
+  const data = (sizeGb: number) => volume('data', { sizeGb, expansion: 'PauseService' });
+  await fleet.write('web.yaml', [web]);
+  await fleet.write('data.yaml', [data(10)]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('task.yaml', [task('epoch')]);
+  fleet.run();
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  await fleet.write('data.yaml', [data(20)]);
+  await fleet.until('ContainerService/web', 'Protected', 'True');
+  expect(await plane.service('web')).toMatchObject({ state: 'running' });
+  await fleet.remove('web.yaml');
+  await fleet.until('ContainerService/web', 'Protected', 'True');
+  await fleet.remove('task.yaml');
+  await eventually('the service is gone', async () => (await plane.account()).services.length === 0);
+});
+
+// COVERAGE 74, 75
+test('a manager that is killed goes on with the same activity, and stopping releases nothing', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web'), task('epoch')]);
+  const first = fleet.run();
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  const [before] = await activitiesOf(plane);
+  await first.kill('SIGKILL');
+  const startedAt = nowMs();
+  const second = fleet.run();
+  await eventually('another heartbeat', async () => {
+    const [now] = await activitiesOf(plane);
+    return now?.lastHeartbeatAt > before.lastHeartbeatAt;
+  });
+  expect(nowMs() - startedAt).toBeLessThan(15_000);
+  await second.kill('SIGTERM');
+  expect(await activitiesOf(plane)).toMatchObject([{ id: before.id }]);
+});
+
+const accidents: [string, (fleet: Fleet) => Promise<void>, string][] = [
+  [
+    'can not be read',
+    (fleet) => fleet.write('epoch.yaml', [task('epoch', { until: 'never' })]),
+    'InvalidSpec',
+  ],
+  ['went with many others', (fleet) => fleet.remove('tasks'), 'MassChangeBrake'],
+];
+
+for (const [what, happens, reason] of accidents) {
+  testInFolder(`a task whose document ${what} is beaten for, by the next process, too`, async () => {
+    const { plane, fleet } = await world();
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `task-${name}`);
+    await fleet.write('web.yaml', [service('web')]);
+    await fleet.write('epoch.yaml', [task('epoch')]);
+    for (const name of names) await fleet.write(`tasks/${name}.yaml`, [task(name)]);
+    const first = fleet.run();
+    await fleet.untilReady(8);
+    const object = reason === 'InvalidSpec' ? 'epoch' : 'task-a';
+    await happens(fleet);
+    await fleet.until(`ProtectedTask/${object}`, 'Ready', 'False', reason);
+    await first.kill('SIGKILL');
+    const lastBeat = async () =>
+      (await activitiesOf(plane)).find(({ name }: { name: string }) => name === object)?.lastHeartbeatAt;
+    const before = await lastBeat();
+    fleet.run();
+    await eventually('another heartbeat', async () => (await lastBeat()) > before, 15_000);
+    expect(await activitiesOf(plane)).toHaveLength(7);
+  });
+}
+
+test('a task whose service is gone does not wait for a release that nobody can answer', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('web', { disruption: 'Always' })]);
+  await fleet.write('task.yaml', [task('epoch')]);
+  fleet.run();
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  await fleet.remove('web.yaml');
+  await eventually('the service is gone', async () => (await plane.account()).services.length === 0);
+  await fleet.remove('task.yaml');
+  await eventually('the task is gone', async () => !(await fleet.records()).has('ProtectedTask/epoch'));
+});

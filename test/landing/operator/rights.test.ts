@@ -1,0 +1,130 @@
+/**
+ * The operator with the rights of its ServiceAccount, as `manifests/` give them: what it asks for is allowed, and what it is
+ * allowed it asks for.
+ */
+import { expect, test } from 'vitest';
+import type { KubernetesApi } from '../../../src/kubernetes/index.ts';
+import {
+  grantsOf,
+  unusedRights,
+  allowedBy,
+  describeCall,
+  type Call,
+} from '../../support/manifests/access.ts';
+import { plainFiles, type Manifest } from '../../support/manifests/render.ts';
+import { service, volume, type Json } from '../../support/processes/fleet.ts';
+import {
+  annotate,
+  createNamespace,
+  createWorld,
+  eventsOf,
+  jobs,
+  objectOf,
+  remove,
+  replica,
+  serverOf,
+  withoutFaults,
+  type World,
+} from '../../support/processes/operator.ts';
+import { eventually, type Program } from '../../support/processes/processes.ts';
+
+const operator = { namespace: 'fleetkeeper-system', name: 'fleetkeeper' };
+const rbac = 'rbac.authorization.k8s.io';
+
+/** Rights for what this run does not bring about, and why they are there all the same. */
+const rare: readonly (readonly [right: RegExp, reason: string])[] = [
+  [/^get \w+\.fleetkeeper\.dev /, 'an object is read again after a conflict'],
+  [/^patch (imageregistries|servicetemplates)(\/status)?\.fleetkeeper\.dev /, 'there is none in this fleet'],
+  [
+    /^create protectedtasks\.fleetkeeper\.dev /,
+    'to apply one for the first time counts as its creation, too',
+  ],
+  [/^patch events /, 'an Event that happens again is counted up'],
+  [/^get pods /, 'a Pod is read when it is annotated'],
+  [/^get configmaps /, 'no object of this fleet names one'],
+];
+
+const plurals: Readonly<Record<string, string>> = {
+  ClusterRole: 'clusterroles',
+  ClusterRoleBinding: 'clusterrolebindings',
+  Role: 'roles',
+  RoleBinding: 'rolebindings',
+};
+
+/** Roles and bindings, as kustomize would place them. */
+function roles(): Manifest[] {
+  return plainFiles()
+    .filter(({ kind }) => kind in plurals)
+    .map((manifest) => {
+      const namespace = manifest.kind.startsWith('Cluster') ? {} : { namespace: operator.namespace };
+      return Object.assign({}, manifest, { metadata: { ...manifest.metadata, ...namespace } });
+    });
+}
+
+async function apply(api: KubernetesApi, manifests: readonly Manifest[]): Promise<void> {
+  for (const body of manifests) {
+    const { kind, metadata } = body;
+    const { name, namespace } = metadata;
+    const namespaced = namespace !== undefined;
+    const type = { group: rbac, version: 'v1', plural: plurals[kind] ?? '', kind, namespaced };
+    await api.patch({ type, namespace, name }, { kind: 'apply', body, force: true });
+  }
+}
+
+function startWithRights({ fleet, folder }: World): Program {
+  const server = serverOf(fleet);
+  const token = server.tokenOf(operator.namespace, operator.name);
+  const kubeconfig = server.kubeconfig(`${folder}/operator`, { token, namespace: operator.namespace });
+  const flags = ['--source', 'kubernetes', '--kubeconfig', kubeconfig];
+  return replica({ flags }, ['--log-level', 'warn']);
+}
+
+/** A bit of everything: creation, change, drift of a status, a Job, deletion. */
+async function liveThrough({ fleet }: World): Promise<void> {
+  const { api } = fleet.cluster;
+  const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 'compute', key: 'apiKey' } } }];
+  await fleet.write('fleet.yaml', [service('web', { env }), volume('data')]);
+  await fleet.untilReady(2);
+  const template = { spec: { containers: [{ name: 'main', image: 'busybox' }], restartPolicy: 'Never' } };
+  const metadata = {
+    name: 'evaluation',
+    namespace: fleet.namespace,
+    annotations: { 'fleetkeeper.dev/protects': 'web' },
+  };
+  await api.create(jobs, { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { template } });
+  await fleet.until('ProtectedTask/job-evaluation', 'Ready', 'True', 'Held');
+  const job = { type: jobs, namespace: fleet.namespace, name: 'evaluation' };
+  const withoutTask = { metadata: { annotations: { 'fleetkeeper.dev/protects': null } } };
+  await api.patch(job, { kind: 'merge', body: withoutTask });
+  await eventually('the task gone', async () => !(await objectOf(fleet, 'ProtectedTask/job-evaluation')));
+  await annotate(fleet, 'ContainerService/web', { 'fleetkeeper.dev/reconcile-at': 'now' });
+  await eventually('its Event', async () => (await eventsOf(fleet, 'ContainerService/web')).length > 0);
+  await remove(fleet, 'ContainerService/web');
+  await remove(fleet, 'StorageVolume/data');
+  await remove(fleet, 'Account/default');
+  await eventually('an empty fleet', async () => (await fleet.records()).size === 0);
+}
+
+test.skipIf(withoutFaults)(
+  'the rights of the manifests are what a life of a fleet needs, and no more',
+  async () => {
+    const world = await createWorld();
+    const { fleet } = world;
+    const manifests = roles();
+    await createNamespace(fleet, operator.namespace);
+    await apply(fleet.cluster.api, manifests);
+    const program = startWithRights(world);
+    await liveThrough(world);
+    expect((await program.kill('SIGTERM')).code).toBe(0);
+    const own = serverOf(fleet)
+      .requests()
+      .filter(({ user }) => user === `system:serviceaccount:${operator.namespace}:${operator.name}`);
+    expect(own.filter(({ status }) => status === 403).map(({ verb, path }) => `${verb} ${path}`)).toEqual([]);
+    const calls = own.flatMap(({ resource }) => (resource ? [resource as Json as Call] : []));
+    const grants = grantsOf(manifests, operator);
+    expect(calls.filter((call) => !allowedBy(grants, call)).map(describeCall)).toEqual([]);
+    const unused = unusedRights(grants, calls);
+    expect(unused.filter((right) => !rare.some(([pattern]) => pattern.test(right)))).toEqual([]);
+    expect(rare.filter(([pattern]) => !unused.some((right) => pattern.test(right)))).toEqual([]);
+  },
+);

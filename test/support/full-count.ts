@@ -1,0 +1,98 @@
+/** EI1: what the indexes of a store say, held against a count of all its records. */
+import { isDeepStrictEqual } from 'node:util';
+import { managedKinds, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
+import type { GaugeValue, ObjectRecord, StateStore } from '../../src/state/index.ts';
+
+/** The first index that is not as a full count; undefined when all are. */
+export function indexMistake(store: StateStore): string | undefined {
+  const records = [...store.records()];
+  for (const [index, full, told] of comparisons(store, records)) {
+    if (isDeepStrictEqual(full, told)) continue;
+    return `${index} is ${JSON.stringify(told)}, and ${JSON.stringify(full)} by a full count`;
+  }
+  return undefined;
+}
+
+function* comparisons(
+  store: StateStore,
+  records: readonly ObjectRecord[],
+): Iterable<readonly [index: string, counted: unknown, told: unknown]> {
+  const kindOf = ({ key }: ObjectRecord) => parseObjectKey(key).kind;
+  yield ['everyKey', keysOf(records), [...store.everyKey()].toSorted()];
+  const accounts = Map.groupBy(records, ({ account }) => account);
+  for (const [account, members] of accounts) {
+    if (account === undefined) continue;
+    yield [`recordsOf ${account}`, keysOf(members), keysOf(store.recordsOf(account))];
+    for (const kind of managedKinds) {
+      const { length } = members.filter((record) => kindOf(record) === kind);
+      yield [`count ${account} ${kind}`, length, store.count(account, kind)];
+    }
+  }
+  for (const [namespace, members] of Map.groupBy(records, ({ key }) => parseObjectKey(key).namespace))
+    yield [`recordsIn ${namespace}`, keysOf(members), keysOf(store.recordsIn(namespace))];
+  for (const kind of managedKinds) {
+    const members = records.filter((record) => kindOf(record) === kind);
+    yield [`recordsOfKind ${kind}`, keysOf(members), keysOf(store.recordsOfKind(kind))];
+  }
+  for (const [id, members] of Map.groupBy(records, ({ externalId }) => externalId))
+    if (id !== undefined) yield [`recordsWithId ${id}`, keysOf(members), keysOf(store.recordsWithId(id))];
+  yield* gauges(store, records);
+}
+
+function* gauges(
+  store: StateStore,
+  records: readonly ObjectRecord[],
+): Iterable<readonly [string, unknown, unknown]> {
+  const told = store.gauges;
+  const conditionsOf = ({ status }: ObjectRecord) => status?.conditions ?? [];
+  const kindOf = ({ key }: ObjectRecord) => parseObjectKey(key).kind;
+  const ready = (record: ObjectRecord) =>
+    conditionsOf(record).find(({ type }) => type === 'Ready')?.status ?? 'Unknown';
+  yield [
+    'objects',
+    counted(records.map((record) => [kindOf(record), ready(record)])),
+    asCounted(told.objects),
+  ];
+  const conditions = records.flatMap((record) =>
+    conditionsOf(record).map(({ type, status, reason }) => [kindOf(record), type, status, reason]),
+  );
+  yield ['conditions', counted(conditions), asCounted(told.conditions)];
+  const unknown = records.filter(({ key }) => store.lastIntent(key)?.outcome === 'unknown');
+  yield [
+    'unknownOutcomes',
+    counted(unknown.map((record) => [kindOf(record)])),
+    asCounted([...told.unknownOutcomes].map(([kind, value]) => ({ labels: [kind], value }))),
+  ];
+  for (const kind of managedKinds) {
+    const drift = records
+      .filter((record) => kindOf(record) === kind)
+      .flatMap(({ status }) => (status?.drift ?? []).map(({ since }) => Date.parse(since)));
+    yield [`driftSince ${kind}`, earliest(drift), told.driftSince.get(kind)];
+  }
+  const waits = records.flatMap((record) =>
+    conditionsOf(record).filter(({ type, status }) => type === 'Protected' && status === 'True'),
+  );
+  const since = waits.map(({ lastTransitionTime }) => Date.parse(lastTransitionTime));
+  yield ['protectedSince', earliest(since), told.protectedSince];
+}
+
+function keysOf(records: readonly ObjectRecord[]): ObjectKey[] {
+  return records.map(({ key }) => key).toSorted();
+}
+
+function earliest(times: readonly number[]): number | undefined {
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+function counted(labels: readonly (readonly string[])[]): [string, number][] {
+  const groups = Map.groupBy(labels, (each) => each.join(' '));
+  return asSorted([...groups].map(([name, { length }]) => [name, length]));
+}
+
+function asCounted(values: Iterable<GaugeValue>): [string, number][] {
+  return asSorted([...values].map(({ labels, value }) => [labels.join(' '), value]));
+}
+
+function asSorted(values: [string, number][]): [string, number][] {
+  return values.toSorted(([left], [right]) => (left < right ? -1 : 1));
+}

@@ -1,0 +1,68 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { actions, effectOf, isCreation } from '../../../src/actions/index.ts';
+
+const root = path.join(import.meta.dirname, '../../../src');
+const entries = Object.entries(actions);
+
+describe('the table of actions', () => {
+  test('has each action under its own name', () => {
+    expect(entries.filter(([name, entry]) => entry.name !== name)).toEqual([]);
+  });
+
+  test('tells what an action does to the resource; nothing else looks how its name begins', () => {
+    const by = (effect: string) =>
+      entries.filter(([, entry]) => entry.effect === effect).map(([name]) => name);
+    expect(by('create').sort()).toEqual([
+      'create-registry',
+      'create-service',
+      'create-template',
+      'create-volume',
+    ]);
+    expect(by('delete').sort()).toEqual([
+      'delete-registry',
+      'delete-service',
+      'delete-template',
+      'delete-volume',
+    ]);
+    const guesses = globSync('**/*.ts', { cwd: root }).filter((file) =>
+      /\.(startsWith|endsWith)\(\s*['"`](create|delete|patch|update|replace|rotate)-/.test(
+        readFileSync(path.join(root, file), 'utf8'),
+      ),
+    );
+    expect(guesses.filter((file) => !file.startsWith('control-plane/'))).toEqual([]);
+  });
+
+  test('proves a creation by its mark, and a deletion by what is gone', () => {
+    const evidence = {
+      create: ['mark'],
+      delete: ['gone'],
+      change: ['fields', 'left', 'paused', 'moved'],
+    } as const;
+    for (const [
+      ,
+      {
+        effect,
+        evidence: { by },
+      },
+    ] of entries) {
+      expect(evidence[effect].some((one) => one === by)).toBe(true);
+    }
+  });
+
+  test('brings about what settlement looks for', () => {
+    for (const [, { fields, evidence }] of entries) {
+      if (evidence.by !== 'fields' || fields === 'all') continue;
+      expect(fields.filter((field) => !evidence.paths.test(field))).toEqual([]);
+    }
+  });
+
+  test('knows no action of another version', () => {
+    expect([effectOf('create-fleet'), isCreation('create-fleet'), effectOf('toString')]).toEqual([
+      undefined,
+      false,
+      undefined,
+    ]);
+  });
+});

@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { serviceDocument } from '../../support/desired.ts';
+import { temporaryFile } from '../../support/temporary.ts';
+import { run } from './support.ts';
+
+function folder(): string {
+  const file = temporaryFile('fleet.yaml');
+  writeFileSync(file, ['web', 'worker', 'db'].map((name) => serviceDocument(name)).join('---\n'));
+  return path.dirname(file);
+}
+
+async function complete(...words: string[]): Promise<string[]> {
+  const { stdout } = await run(['__complete', '--', ...words]);
+  return stdout.split('\n').flatMap((line) => line.split('\t')[0] || []);
+}
+
+describe('what may come next on a command line', () => {
+  test('is a command', async () => {
+    expect(await complete('in')).toEqual(['inventory']);
+    expect(await complete('')).toEqual(expect.arrayContaining(['plan', 'apply', 'logs', 'import']));
+    expect(await complete('')).not.toContain('__complete');
+  });
+
+  test('is an option of the command', async () => {
+    expect(await complete('plan', '--o')).toEqual(expect.arrayContaining(['--output', '--owner']));
+    expect(await complete('logs', '--follo')).toEqual(['--follow']);
+  });
+
+  test('is a choice of the option, also behind the = that bash takes apart', async () => {
+    expect(await complete('plan', '--output', '')).toEqual(['text', 'json', 'yaml']);
+    expect(await complete('plan', '--output', '=', 'y')).toEqual(['yaml']);
+    expect(await complete('plan', '--output', '=')).toEqual(['text', 'json', 'yaml']);
+    expect(await complete('metrics', 'web', '--minutes', '6')).toEqual(['60']);
+    expect(await complete('completion', '')).toEqual(['bash', 'zsh']);
+  });
+
+  test('is the name of an object in the folder', async () => {
+    const source = folder();
+    expect(await complete('logs', '--source', source, 'w')).toEqual(['web', 'worker']);
+    expect(await complete('exec', `--source=${source}`, 'd')).toEqual(['db']);
+    expect(await complete('protect', '--source', source, 'w')).toEqual(['web', 'worker']);
+  });
+
+  test('is a reason', async () => {
+    expect(await complete('explain', 'Volume')).toEqual(
+      expect.arrayContaining(['VolumeNotReady', 'VolumeError', 'VolumeExpansionFailed']),
+    );
+    expect(await complete('explain', 'InvalidS')).toEqual(['InvalidSpec']);
+    expect(await complete('explain', 'InvalidSpec', '')).toEqual([]);
+  });
+
+  test('is left to the shell where files or anything else may come', async () => {
+    expect(await complete('plan', '--source', '')).toEqual([]);
+    expect(await complete('logs', '--source', folder(), 'web', '')).toEqual([]);
+    expect(await complete('exec', 'web', '--', 'l')).toEqual([]);
+    expect(await complete('unknown', '')).toEqual([]);
+    expect(await complete('logs', '--source', '/there/is/no/such/folder', '')).toEqual([]);
+  });
+});
+
+test('zsh is given a script of its own, and another shell none', async () => {
+  expect((await run(['completion', 'zsh'])).stdout).toContain('compdef _fleetkeeper fleetkeeper');
+  expect(await run(['completion', 'fish'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('bash, zsh'),
+  });
+});

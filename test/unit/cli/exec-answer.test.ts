@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest';
+import { asExitCode, readExecAnswer } from '../../../src/cli/output/exec-answer.ts';
+
+// COVERAGE 16, 117
+describe('the answer to a command, whose shape is not documented', () => {
+  test.each([
+    [
+      { exitCode: 3, stdout: 'o', stderr: 'e', truncated: true },
+      { exitCode: 3, stdout: 'o', stderr: 'e', truncated: true },
+    ],
+    [
+      { exit_code: 1, output: 'o' },
+      { exitCode: 1, stdout: 'o', stderr: '', truncated: false },
+    ],
+    [{ stdout: 'o' }, { exitCode: undefined, stdout: 'o', stderr: '', truncated: false }],
+    [
+      { exitCode: '0', stderr: 'e' },
+      { exitCode: undefined, stdout: '', stderr: 'e', truncated: false },
+    ],
+  ])('%j is understood', (answer, expected) => {
+    expect(readExecAnswer(answer)).toEqual(expected);
+  });
+
+  test.each([[null], ['done'], [{}], [{ jobId: 'x' }], [[1]]])('%j is not', (answer) => {
+    expect(readExecAnswer(answer)).toBeUndefined();
+  });
+
+  test('ends a process with its code, or with 255 where a process has no such code', () => {
+    expect([0, 1, 255, 256, -1].map(asExitCode)).toEqual([0, 1, 255, 255, 255]);
+  });
+});

@@ -1,0 +1,301 @@
+import { describe, expect, test } from 'vitest';
+import { formatProblem } from '../../../src/desired/index.ts';
+import { KubernetesError } from '../../../src/kubernetes/index.ts';
+import { serviceSpec } from '../../support/memory-cluster.ts';
+import { WatchedCluster, fromSecret, putService } from './watched-cluster.ts';
+
+const web = 'ContainerService/default/web';
+
+describe('a cluster as the source', () => {
+  test('shows every kind of ours, with what only a cluster tells', async () => {
+    const world = await WatchedCluster.with((cluster) => {
+      cluster.put('Account', { metadata: { name: 'main' }, spec: { url: 'https://api.example.com' } });
+      putService(cluster, 'web', {}, { finalizers: ['fleetkeeper.dev/cleanup'], labels: { team: 'a' } });
+      cluster.put('ProtectedTask', { metadata: { name: 'epoch' }, spec: { serviceRef: { name: 'web' } } });
+    });
+    expect([...world.latest.objects.keys()].sort()).toEqual([
+      'Account/default/main',
+      web,
+      'ProtectedTask/default/epoch',
+    ]);
+    expect(world.latest).toMatchObject({ sequence: 1, complete: true, empty: false, problems: [] });
+    expect(world.object(web)).toMatchObject({
+      namespace: 'default',
+      name: 'web',
+      labels: { team: 'a' },
+      spec: { image: 'ghcr.io/acme/web:1', disruption: 'WhenUnprotected' },
+    });
+    const { uid, generation, finalizers, deletionRequestedAt } = world.object(web).cluster ?? {};
+    expect({ uid, generation, finalizers, deletionRequestedAt }).toEqual({
+      uid: 'uid-2',
+      generation: 1,
+      finalizers: ['fleetkeeper.dev/cleanup'],
+      deletionRequestedAt: undefined,
+    });
+  });
+
+  test('shows nothing before every kind was listed', async () => {
+    const world = new WatchedCluster();
+    putService(world.cluster, 'web');
+    world.cluster.fault = (request) =>
+      request === 'list accounts' ? new KubernetesError('not allowed', { status: 403 }) : undefined;
+    void world.start();
+    await world.clock.advance(20_000);
+    expect(world.snapshots).toEqual([]);
+    world.cluster.fault = () => undefined;
+    await world.clock.advance(60_000);
+    expect([...world.latest.objects.keys()]).toEqual([web]);
+  });
+
+  test('says what could not be listed, when it is told to give up', async () => {
+    const world = new WatchedCluster();
+    world.cluster.fault = (request) =>
+      request === 'list accounts' ? new KubernetesError('accounts is forbidden', { status: 403 }) : undefined;
+    const starting = world.start({ giveUpAfterMs: 10_000 });
+    const failure = starting.catch((error: unknown) => error);
+    await world.clock.advance(10_000);
+    expect(await failure).toMatchObject({
+      message:
+        'accounts could not be listed in all namespaces of a cluster in memory within 10 s: accounts is forbidden',
+    });
+  });
+
+  test('of an empty cluster is complete', async () => {
+    const world = await WatchedCluster.with(() => {});
+    expect(world.latest).toMatchObject({ complete: true, empty: true, problems: [] });
+  });
+
+  test('looks into the given namespaces only', async () => {
+    const world = await WatchedCluster.with(
+      (cluster) => {
+        for (const namespace of ['a', 'b', 'c']) putService(cluster, 'web', {}, { namespace });
+      },
+      { namespaces: ['a', 'c'] },
+    );
+    expect([...world.latest.objects.keys()]).toEqual(['ContainerService/a/web', 'ContainerService/c/web']);
+    putService(world.cluster, 'late', {}, { namespace: 'b' });
+    putService(world.cluster, 'late', {}, { namespace: 'c' });
+    await world.settle();
+    expect(world.latest.objects.size).toBe(3);
+  });
+});
+
+describe('a change', () => {
+  test('makes one snapshot with all that came within 50 ms, and leaves the others as they are', async () => {
+    const world = await WatchedCluster.with((cluster) => {
+      for (const name of ['web', 'other', 'third']) putService(cluster, name);
+    });
+    const before = world.latest;
+    putService(world.cluster, 'web', { image: 'ghcr.io/acme/web:2' });
+    await world.clock.advance(30);
+    putService(world.cluster, 'third', { image: 'ghcr.io/acme/web:2' });
+    await world.clock.advance(19);
+    expect(world.snapshots).toHaveLength(1);
+    await world.clock.advance(1);
+    expect(world.snapshots).toHaveLength(2);
+    expect(world.object(web).spec).toMatchObject({ image: 'ghcr.io/acme/web:2' });
+    expect(world.object(web).cluster?.generation).toBe(2);
+    expect(world.object('ContainerService/default/other')).toBe(
+      before.objects.get('ContainerService/default/other'),
+    );
+  });
+
+  test('of the status makes no snapshot, and shows in what is there', async () => {
+    const world = await WatchedCluster.with((cluster) => putService(cluster, 'web'));
+    const object = world.object(web);
+    const version = object.cluster?.resourceVersion;
+    const stored = world.cluster.read('ContainerService', 'web');
+    world.cluster.put('ContainerService', { ...stored, metadata: { name: 'web' }, status: { id: 'x' } });
+    await world.clock.advance(1000);
+    expect(world.snapshots).toHaveLength(1);
+    expect(object.cluster?.status).toEqual({ id: 'x' });
+    expect(object.cluster?.resourceVersion).not.toBe(version);
+    expect(world.statuses).toEqual([web]);
+  });
+
+  test('of finalizers alone makes none either, until the object goes', async () => {
+    const world = await WatchedCluster.with((cluster) => putService(cluster, 'web'));
+    const finalizers = ['fleetkeeper.dev/cleanup', 'example.com/other'];
+    putService(world.cluster, 'web', {}, { finalizers });
+    await world.clock.advance(1000);
+    expect(world.snapshots).toHaveLength(1);
+    expect(world.object(web).cluster?.finalizers).toEqual(finalizers);
+    expect(world.statuses).toEqual([web]);
+    const going = { deletionTimestamp: '2026-01-01T00:00:05Z' };
+    putService(world.cluster, 'web', {}, { finalizers, ...going });
+    await world.settle();
+    putService(world.cluster, 'web', {}, { finalizers: ['example.com/other'], ...going });
+    await world.settle();
+    expect(world.snapshots).toHaveLength(3);
+  });
+
+  test('of an annotation makes another object with the same spec', async () => {
+    const world = await WatchedCluster.with((cluster) => putService(cluster, 'web'));
+    const { spec } = world.object(web);
+    putService(world.cluster, 'web', {}, { annotations: { 'fleetkeeper.dev/paused': 'true' } });
+    await world.settle();
+    expect(world.object(web).annotations).toEqual({ 'fleetkeeper.dev/paused': 'true' });
+    expect(world.object(web).spec).toBe(spec);
+  });
+
+  test('of what kubectl applied last is none, and the copy is kept nowhere', async () => {
+    const world = await WatchedCluster.with((cluster) => putService(cluster, 'web'));
+    const copy = { 'kubectl.kubernetes.io/last-applied-configuration': '{"spec":{"env":[]}}' };
+    putService(world.cluster, 'web', {}, { annotations: copy });
+    await world.clock.advance(1000);
+    expect(world.snapshots).toHaveLength(1);
+    putService(world.cluster, 'web', { httpPort: 80 }, { annotations: copy });
+    await world.settle();
+    expect(world.object(web).annotations).toEqual({});
+  });
+
+  test('among 5,000 objects has one of them parsed', async () => {
+    const world = await WatchedCluster.with((cluster) => {
+      for (let index = 0; index < 5000; index += 1) putService(cluster, `web-${index}`);
+    });
+    const before = world.latest;
+    putService(world.cluster, 'web-77', { image: 'ghcr.io/acme/web:2' });
+    await world.settle();
+    const others = [...world.latest.objects].filter(([key, object]) => before.objects.get(key) !== object);
+    expect(others.map(([key]) => key)).toEqual(['ContainerService/default/web-77']);
+    expect(world.latest.objects.size).toBe(5000);
+  });
+});
+
+describe('an object that goes', () => {
+  test('stays with the time of its deletion while it has finalizers', async () => {
+    const metadata = { finalizers: ['fleetkeeper.dev/cleanup'] };
+    const world = await WatchedCluster.with((cluster) => putService(cluster, 'web', {}, metadata));
+    putService(world.cluster, 'web', {}, { ...metadata, deletionTimestamp: '2026-01-01T00:00:05Z' });
+    await world.settle();
+    expect(world.object(web).cluster?.deletionRequestedAt).toBe(Date.UTC(2026, 0, 1, 0, 0, 5));
+    world.cluster.drop('ContainerService', 'web');
+    await world.settle();
+    expect(world.latest.objects.size).toBe(0);
+  });
+
+  test('and comes back under its name is another one', async () => {
+    const world = await WatchedCluster.with((cluster) => putService(cluster, 'web'));
+    const before = world.object(web);
+    world.cluster.drop('ContainerService', 'web');
+    putService(world.cluster, 'web');
+    await world.settle();
+    expect(world.object(web)).not.toBe(before);
+    expect(world.object(web).cluster?.uid).not.toBe(before.cluster?.uid);
+  });
+});
+
+describe('an object that the schema refuses', () => {
+  test('is there, is left alone, and says which field and what to do', async () => {
+    const world = await WatchedCluster.with((cluster) => {
+      cluster.put('ContainerService', {
+        metadata: { name: 'web', deletionTimestamp: '2026-01-01T00:00:00Z' },
+        spec: { ...serviceSpec(), colour: 'red', env: [fromSecret('token')] },
+      });
+    });
+    expect(world.latest.objects.size).toBe(0);
+    expect([...world.latest.unusable.keys()]).toEqual([web]);
+    expect(world.latest.cluster?.get(web)?.deletionRequestedAt).toBe(Date.UTC(2026, 0, 1));
+    expect(world.latest).toMatchObject({ complete: true, empty: false });
+    expect(world.latest.problems.map(formatProblem)).toEqual([
+      expect.stringMatching(/^containerservices\/default\/web: spec\.colour: unknown field `colour`; /),
+    ]);
+  });
+
+  test('among many is told of, up to a thousand problems', async () => {
+    const world = await WatchedCluster.with((cluster) => {
+      for (let index = 0; index < 1200; index += 1) putService(cluster, `web-${index}`, { httpPort: 0 });
+    });
+    expect(world.latest.unusable.size).toBe(1200);
+    expect(world.latest.problems).toHaveLength(1001);
+    expect(world.latest.problems.at(-1)?.message).toBe('200 more problems');
+  });
+
+  test('makes a snapshot when it is deleted', async () => {
+    const world = await WatchedCluster.with((cluster) => putService(cluster, 'web', { httpPort: 0 }));
+    putService(world.cluster, 'web', { httpPort: 0 }, { deletionTimestamp: '2026-01-01T00:00:00Z' });
+    await world.settle();
+    expect(world.snapshots).toHaveLength(2);
+    expect(world.latest.cluster?.get(web)?.deletionRequestedAt).toBe(Date.UTC(2026, 0, 1));
+  });
+
+  test('is used as soon as it is mended', async () => {
+    const world = await WatchedCluster.with((cluster) => putService(cluster, 'web', { httpPort: 0 }));
+    expect(world.latest.unusable.size).toBe(1);
+    putService(world.cluster, 'web', { httpPort: 80 });
+    await world.settle();
+    expect(world.latest.unusable.size).toBe(0);
+    expect(world.object(web).locate(['spec', 'httpPort'])).toEqual({
+      file: 'containerservices/default/web',
+      line: undefined,
+    });
+  });
+});
+
+describe('a Kubernetes API that has fallen silent', () => {
+  test('leaves the snapshot as it was, and incomplete until it is heard again', async () => {
+    const world = await WatchedCluster.with((cluster) => putService(cluster, 'web'));
+    world.cluster.fault = (request) =>
+      request.endsWith('services') ? new KubernetesError('down', { status: 503 }) : undefined;
+    await world.clock.advance(1_000_000);
+    expect(world.latest.complete).toBe(false);
+    expect(world.latest.objects.size).toBe(1);
+    expect(world.latest.problems.map(formatProblem).join()).toContain(
+      'containerservices: the Kubernetes API has shown nothing',
+    );
+    world.cluster.fault = () => undefined;
+    // Every kind is listed anew within some minutes.
+    await world.clock.advance(120_000);
+    expect(world.latest.problems.map(formatProblem).join()).not.toContain('containerservices');
+  });
+});
+
+describe('a shard', () => {
+  const accounts = Array.from({ length: 20 }, (_, index) => `account-${index}`);
+
+  async function shards(count: number): Promise<WatchedCluster[]> {
+    return Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        WatchedCluster.with(
+          (cluster) => {
+            for (const name of accounts) {
+              cluster.put('Account', { metadata: { name }, spec: { url: 'https://api.example.com' } });
+              putService(cluster, `web-${name}`, { accountRef: { name } });
+              cluster.put('ProtectedTask', {
+                metadata: { name: `task-${name}` },
+                spec: { serviceRef: { name: `web-${name}` } },
+              });
+              putService(cluster, `broken-${name}`, { accountRef: { name }, httpPort: 0 });
+            }
+            putService(cluster, 'homeless');
+            cluster.put('ProtectedTask', {
+              metadata: { name: 'lost' },
+              spec: { serviceRef: { name: 'nobody-has-it' } },
+            });
+          },
+          { shard: { index, count } },
+        ),
+      ),
+    );
+  }
+
+  test('has each account with everything in it, and every object is in one', async () => {
+    const worlds = await shards(3);
+    const keys = worlds.map(({ latest }) => Array.from((latest.cluster ?? new Map()).keys()));
+    expect(keys.flat()).toHaveLength(20 * 4 + 2);
+    expect(new Set(keys.flat()).size).toBe(20 * 4 + 2);
+    for (const name of accounts) {
+      const home = keys.find((each) => each.includes(`Account/default/${name}`));
+      expect(home).toContain(`ContainerService/default/web-${name}`);
+      expect(home).toContain(`ContainerService/default/broken-${name}`);
+      expect(home).toContain(`ProtectedTask/default/task-${name}`);
+    }
+    expect(keys.filter((each) => each.length > 0).length).toBeGreaterThan(1);
+  });
+
+  test('has a task of a service that nobody knows beside what names no account', async () => {
+    const worlds = await shards(3);
+    const home = worlds.find(({ latest }) => latest.objects.has('ContainerService/default/homeless'));
+    expect(home?.latest.objects.has('ProtectedTask/default/lost')).toBe(true);
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import {
+  allowedBy,
+  callsOf,
+  describeCall,
+  grantsOf,
+  neededRules,
+  unusedRights,
+} from '../../support/manifests/access.ts';
+import { operatorCalls, type Operator } from '../../support/manifests/operator-calls.ts';
+import {
+  kustomized,
+  ofKind,
+  plainFiles,
+  whatKustomizeNeeds,
+  type Manifest,
+} from '../../support/manifests/render.ts';
+
+const cluster: Operator = {
+  namespace: 'fleetkeeper-system',
+  watched: undefined,
+  readsClusterIdentity: true,
+  leases: ['fleetkeeper'],
+};
+const overlays: Readonly<Record<string, Operator>> = {
+  '.': cluster,
+  'overlays/monitoring': cluster,
+  'overlays/sharded': {
+    ...cluster,
+    leases: ['fleetkeeper-0-of-3', 'fleetkeeper-1-of-3', 'fleetkeeper-2-of-3'],
+  },
+  'overlays/single-namespace': {
+    ...cluster,
+    namespace: 'fleet',
+    watched: 'fleet',
+    readsClusterIdentity: false,
+  },
+};
+
+const need = whatKustomizeNeeds();
+if (need) process.stderr.write(`the rights that overlays give are NOT tested here: ${need}\n`);
+
+function expectLeast(manifests: readonly Manifest[], operator: Operator): void {
+  const grants = grantsOf(manifests, { namespace: operator.namespace, name: 'fleetkeeper' });
+  const calls = operatorCalls(operator);
+  expect(calls.filter((call) => !allowedBy(grants, call)).map(describeCall)).toEqual([]);
+  expect(unusedRights(grants, calls)).toEqual([]);
+}
+
+/** As kustomize does it to what names no namespace. */
+function inNamespace(manifests: readonly Manifest[], namespace: string): Manifest[] {
+  return manifests.map((manifest) =>
+    Object.assign({}, manifest, { metadata: { namespace, ...manifest.metadata } }),
+  );
+}
+
+describe('the ServiceAccount of the operator', () => {
+  test('may do what the operator does, and nothing else', () => {
+    expectLeast(inNamespace(plainFiles(), cluster.namespace), cluster);
+  });
+
+  test.skipIf(need).each(Object.entries(overlays))(
+    'has in %s the rights that it needs',
+    (folder, operator) => {
+      expectLeast(kustomized(folder), operator);
+    },
+  );
+
+  test('lists and watches no Secret and no ConfigMap, and reads none beyond its name', () => {
+    const grants = grantsOf(plainFiles(), { namespace: cluster.namespace, name: 'fleetkeeper' });
+    const verbs = grants
+      .filter(({ rule }) => rule.resources.some((resource) => ['secrets', 'configmaps'].includes(resource)))
+      .flatMap(({ rule }) => rule.verbs);
+    expect([...new Set(verbs)].sort()).toEqual(['create', 'get']);
+  });
+
+  test.skipIf(need)('of one namespace has no rights outside of it', () => {
+    const kinds = kustomized('overlays/single-namespace').map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind.startsWith('Cluster') || kind === 'Namespace')).toEqual([]);
+  });
+});
+
+test('no role has a wildcard, and none gives more rights than its holder has', () => {
+  const rules = [...ofKind(plainFiles(), 'ClusterRole'), ...ofKind(plainFiles(), 'Role')].flatMap(
+    (role) => role['rules'] as Record<string, string[]>[],
+  );
+  const words = rules.flatMap((rule) => Object.values(rule).flat());
+  expect(rules.length).toBeGreaterThan(5);
+  expect(
+    words.filter((word) => word.includes('*') || ['escalate', 'bind', 'impersonate'].includes(word)),
+  ).toEqual([]);
+});
+
+describe('the comparison of rights with calls', () => {
+  const grants = [
+    {
+      namespace: 'a',
+      rule: { apiGroups: [''], resources: ['secrets'], resourceNames: ['one'], verbs: ['get', 'create'] },
+    },
+  ];
+  const get = {
+    verb: 'get',
+    group: '',
+    plural: 'secrets',
+    namespace: 'a',
+    name: 'one',
+    subresource: undefined,
+  } as const;
+
+  test.each([
+    ['what a rule names', get, true],
+    ['another name', { ...get, name: 'two' }, false],
+    ['another namespace', { ...get, namespace: 'b' }, false],
+    ['all namespaces at once', { ...get, namespace: undefined }, false],
+    ['another verb', { ...get, verb: 'patch' }, false],
+    ['a subresource', { ...get, subresource: 'status' }, false],
+    ['another group', { ...get, group: 'batch' }, false],
+    ['a creation, whose name the authorizer does not see', { ...get, verb: 'create' }, false],
+  ] as const)('knows %s', (_what, call, isAllowed) => {
+    expect(allowedBy(grants, call)).toBe(isAllowed);
+  });
+
+  test('counts the server-side apply of what was not there as a creation, too', () => {
+    const patch = { ...get, version: 'v1', verb: 'patch' } as const;
+    expect(callsOf(patch, 201).map(({ verb }) => verb)).toEqual(['patch', 'create']);
+    expect(callsOf(patch, 200).map(({ verb }) => verb)).toEqual(['patch']);
+  });
+
+  test('tells each right that was not used', () => {
+    expect(unusedRights(grants, [get])).toEqual(['create secrets one in a']);
+  });
+
+  test('makes of calls the rules that allow them, and no others', () => {
+    const calls = [
+      get,
+      { ...get, verb: 'create', name: undefined } as const,
+      { ...get, verb: 'patch' } as const,
+    ];
+    expect(neededRules(calls)).toEqual([
+      { apiGroups: [''], resources: ['secrets'], resourceNames: ['one'], verbs: ['get', 'patch'] },
+      { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+    ]);
+    const needed = neededRules(calls).map((rule) => ({ namespace: 'a', rule }));
+    expect(calls.filter((call) => !allowedBy(needed, call))).toEqual([]);
+    expect(unusedRights(needed, calls)).toEqual([]);
+  });
+});

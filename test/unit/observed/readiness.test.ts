@@ -1,0 +1,154 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createEndpointProbe, type ProbeResult } from '../../../src/api/index.ts';
+import { systemClock, systemRandom } from '../../../src/base/index.ts';
+import { ReadinessWatch, type ReadinessTarget } from '../../../src/observed/index.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  servers.push(server);
+  await new Promise((resolve) => server.once('listening', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+// COVERAGE 55
+describe('a look at an endpoint', () => {
+  const look = async (url: string, more: { loopback?: boolean; timeoutMs?: number } = {}) => {
+    const probe = createEndpointProbe(systemClock);
+    try {
+      const target = { url, timeoutMs: 5000, loopback: true, ...more };
+      return await probe.look(target, new AbortController().signal);
+    } finally {
+      await probe.close();
+    }
+  };
+
+  test.each([
+    [200, true],
+    [204, true],
+    [302, true],
+    [404, false],
+    [503, false],
+  ])('an answer with %i makes it ready: %s', async (status, ready) => {
+    const url = await serve((_request, response) => response.writeHead(status).end('body'));
+    expect((await look(`${url}/healthz`)).ready).toBe(ready);
+  });
+
+  test('carries no credentials, and follows no redirect', async () => {
+    const asked: (string | undefined)[] = [];
+    const url = await serve((request, response) => {
+      asked.push(request.url, request.headers.authorization);
+      response.writeHead(302, { location: '/elsewhere' }).end();
+    });
+    await look(`${url}/healthz?deep=1`);
+    expect(asked).toEqual(['/healthz?deep=1', undefined]);
+  });
+
+  test('that is not answered ends at its time-out', async () => {
+    const url = await serve(() => undefined);
+    expect(await look(url, { timeoutMs: 50 })).toEqual({
+      ready: false,
+      message: `${url}: no answer within 0.05 s`,
+    });
+  });
+
+  test('at nothing says so', async () => {
+    expect(await look('http://127.0.0.1:1/')).toMatchObject({
+      ready: false,
+      message: expect.stringMatching(/ECONNREFUSED/),
+    });
+  });
+
+  test.each([
+    ['http://169.254.169.254/latest/meta-data', true],
+    ['http://[fe80::1]/', true],
+    ['http://0.0.0.0/', true],
+    ['http://2852039166/', true],
+    ['http://[::ffff:169.254.169.254]/', true],
+    ['http://127.0.0.1:1/', false],
+    ['http://[::1]:1/', false],
+    ['http://localhost:1/', false],
+  ])('%s is never asked (this machine meant: %s)', async (url, loopback) => {
+    expect(await look(url, { loopback })).toMatchObject({
+      ready: false,
+      message: expect.stringMatching(/is never asked/),
+    });
+  });
+
+  test.each(['file:///etc/passwd', 'no address', 'http://user:secret@127.0.0.1/'])(
+    '%s is refused without being repeated in full',
+    async (url) => {
+      const result = await look(url);
+      expect(result.ready).toBe(false);
+      expect(JSON.stringify(result)).not.toContain('secret');
+    },
+  );
+});
+
+describe('the watch over readiness', () => {
+  const target: ReadinessTarget = {
+    url: 'https://one.example/healthz',
+    periodMs: 10_000,
+    timeoutMs: 5000,
+    loopback: false,
+  };
+  const failing: ProbeResult = { ready: false, message: 'answers 503' };
+
+  function aWatch(answers: ProbeResult[]) {
+    const clock = new ManualClock();
+    const changes: string[] = [];
+    const looks: string[] = [];
+    const watch = new ReadinessWatch<string>({
+      clock,
+      random: systemRandom,
+      onChange: (key) => changes.push(key),
+      probe: {
+        look: async ({ url }) => {
+          looks.push(url);
+          return answers.shift() ?? { ready: true };
+        },
+        close: async () => undefined,
+      },
+    });
+    return { clock, changes, looks, watch };
+  }
+
+  test('nothing is known before the first look, which comes within two seconds', async () => {
+    const { watch, clock, changes } = aWatch([]);
+    expect(watch.watch('a', target)).toBeUndefined();
+    await clock.advance(2000);
+    expect(watch.watch('a', target)).toEqual({ ready: true });
+    expect(changes).toEqual(['a']);
+  });
+
+  test('looks once a period, and tells only changes', async () => {
+    const { watch, clock, changes, looks } = aWatch([{ ready: true }, { ready: true }, failing, failing]);
+    watch.watch('a', target);
+    await clock.advance(42_000);
+    expect(looks.length).toBe(5);
+    expect(changes.length).toBe(3);
+  });
+
+  test('another target is not known until it has been looked at', async () => {
+    const { watch, clock } = aWatch([]);
+    watch.watch('a', target);
+    await clock.advance(2000);
+    expect(watch.watch('a', { ...target, url: 'https://two.example/' })).toBeUndefined();
+  });
+
+  test('what is not watched any more is not looked at any more', async () => {
+    const { watch, clock, looks } = aWatch([]);
+    watch.watch('a', target);
+    await clock.advance(2000);
+    watch.unwatch('a');
+    await clock.advance(60_000);
+    expect(looks.length).toBe(1);
+  });
+});

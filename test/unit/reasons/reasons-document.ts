@@ -1,0 +1,71 @@
+/** The section "Reasons" of `docs/manifests.md`, made from the table: `npm run docs:reasons` writes it. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import {
+  reasonNames,
+  reasons,
+  type Reason,
+  type ReasonEntry,
+  type ReasonKind,
+} from '../../../src/reasons/index.ts';
+
+const file = path.join(import.meta.dirname, '../../../docs/manifests.md');
+const first = '<!-- Made by `npm run docs:reasons` from src/reasons/; not to be edited. -->';
+const last = '<!-- The end of what is made. -->';
+
+/** `remedy`: the kind asks somebody for something. */
+const sections: readonly { kind: ReasonKind; title: string; text: string; remedy?: true }[] = [
+  { kind: 'ready', title: 'Ready', text: '`Ready` is True.' },
+  { kind: 'doing', title: 'Being done', text: 'Why a request is sent.' },
+  { kind: 'waiting', title: 'Waiting', text: 'It passes without a change of the document.', remedy: true },
+  {
+    kind: 'unusable',
+    title: 'Not usable',
+    text: '`Ready` is False, though nothing is to be done.',
+    remedy: true,
+  },
+  { kind: 'held', title: 'Held', text: 'Nothing is sent until a person changes something.', remedy: true },
+  { kind: 'fact', title: 'Other conditions', text: 'What conditions other than `Ready` say.' },
+  { kind: 'event', title: 'Events', text: 'In a cluster; holds are Events, too.' },
+];
+
+export function renderReasons(): string {
+  return [first, '', ...sections.flatMap(section), last].join('\n');
+}
+
+function section({ kind, title, text, remedy }: (typeof sections)[number]): string[] {
+  const names = reasonNames.filter((name) => reasons[name].kind === kind);
+  const heads = ['reason', 'meaning', ...(remedy ? ['what to do'] : [])];
+  return [
+    `#### ${title}`,
+    '',
+    text,
+    '',
+    `| ${heads.join(' | ')} |`,
+    `|${heads.map(() => '---|').join('')}`,
+    ...names.map((name) => row(name, remedy === true)),
+    '',
+  ];
+}
+
+function row(name: Reason, showsRemedy: boolean): string {
+  const { meaning, remedy = '', see }: ReasonEntry = reasons[name];
+  const link = see === undefined ? '' : ` ([more](${see.replace(/^manifests\.md/, '')}))`;
+  const inMeaning = !showsRemedy && remedy !== '' ? ` ${remedy}` : '';
+  const cells = showsRemedy ? [meaning, `${remedy}${link}`] : [`${meaning}${inMeaning}${link}`];
+  return `| \`${name}\` | ${cells.join(' | ')} |`;
+}
+
+/** What is committed between the two marks. */
+export function committedReasons(): string {
+  const text = readFileSync(file, 'utf8');
+  return text.slice(text.indexOf(first), text.indexOf(last) + last.length);
+}
+
+if (import.meta.main) {
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(
+    file,
+    text.replace(committedReasons(), () => renderReasons()),
+  );
+}

@@ -1,0 +1,319 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = path.join(import.meta.dirname, '../../..');
+
+/** What a room imports beside itself and Node. `docs/architecture.md` has the same table, for people. */
+interface Row {
+  readonly rooms?: readonly string[] | 'all of the above';
+  /** Rooms of which only types are imported. */
+  readonly types?: readonly string[];
+  /** Single files of other rooms. */
+  readonly files?: readonly string[];
+  readonly packages?: readonly string[];
+}
+
+const table: Readonly<Record<string, Row>> = {
+  base: {},
+  reasons: {},
+  resources: { packages: ['croner', 'zod'] },
+  telemetry: { packages: ['pino', 'prom-client'] },
+  api: { rooms: ['base', 'telemetry'], packages: ['zod', 'undici', 'p-queue'] },
+  actions: { rooms: ['base', 'reasons'], types: ['api'] },
+  kubernetes: { rooms: ['base', 'resources', 'telemetry'], packages: ['@kubernetes/client-node', 'undici'] },
+  state: { rooms: ['actions', 'base', 'kubernetes', 'reasons', 'resources'] },
+  desired: { rooms: ['base', 'kubernetes', 'resources', 'telemetry'], packages: ['yaml', 'chokidar'] },
+  observed: { rooms: ['api', 'base', 'reasons', 'telemetry'] },
+  plan: {
+    rooms: ['actions', 'base', 'reasons', 'resources'],
+    types: ['api', 'state'],
+    files: ['api/wire.ts'],
+  },
+  execute: { rooms: ['actions', 'api', 'base', 'plan', 'reasons', 'state', 'telemetry'] },
+  status: { rooms: ['actions', 'base', 'plan', 'reasons'], types: ['api', 'resources', 'state'] },
+  reconcile: { rooms: 'all of the above' },
+  activities: { rooms: ['api', 'base', 'telemetry'], packages: ['tinyqueue'] },
+  jobs: { rooms: ['base', 'kubernetes', 'plan', 'reconcile', 'resources', 'telemetry'] },
+  manager: { rooms: 'all of the above' },
+  http: { rooms: ['base'], packages: ['fastify'] },
+  'control-plane': {
+    rooms: ['base'],
+    files: ['api/wire.ts'],
+    packages: [
+      'fastify',
+      '@fastify/swagger',
+      'fastify-type-provider-zod',
+      'jose',
+      'pino',
+      'prom-client',
+      'undici',
+      'yaml',
+      'zod',
+    ],
+  },
+  crdgen: { rooms: ['base', 'reasons', 'resources'], packages: ['yaml', 'zod'] },
+  cli: { rooms: 'all of the above', packages: ['commander', 'ansis', 'log-update', 'string-width', 'yaml'] },
+};
+const rooms = Object.keys(table);
+
+/** The rooms within a room, each with those that it imports beside itself; `top`: the files beside them. */
+const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'control-plane': {
+    store: [],
+    domain: ['store'],
+    config: ['domain'],
+    identity: ['store', 'domain', 'config'],
+    http: ['store', 'domain', 'identity'],
+    runtimes: ['store', 'domain', 'config'],
+    top: ['store', 'domain', 'config', 'identity', 'http', 'runtimes'],
+  },
+  cli: {
+    output: ['top'],
+    completion: ['top'],
+    import: ['top', 'output'],
+    demo: ['top', 'output'],
+    commands: ['top', 'output', 'completion', 'import', 'demo'],
+    top: ['output', 'commands'],
+  },
+};
+
+interface Import {
+  readonly file: string;
+  /** `base`, `fastify`, `node:fs`. */
+  readonly from: string;
+  /** For a file of ours: its path under `src/`. */
+  readonly target: string | undefined;
+  readonly typesOnly: boolean;
+}
+
+const statement =
+  /^\s*(?:import|export)\s+(?<what>[^'";]*?\bfrom\s+)?'(?<named>[^']+)'|\bimport\(\s*'(?<dynamic>[^']+)'/gm;
+
+/** Under `src/`, in the order of their names. */
+const files = globSync('**/*.ts', { cwd: path.join(root, 'src') }).sort();
+const texts = new Map(files.map((file) => [file, readFileSync(path.join(root, 'src', file), 'utf8')]));
+const imports = files
+  .flatMap((file) => importsOf(file, texts.get(file) ?? ''))
+  // The version, which is in no room.
+  .filter(({ target }) => target !== '../package.json');
+
+function importsOf(file: string, text: string): Import[] {
+  return [...text.matchAll(statement)].map(({ groups }) => {
+    const specifier = groups?.['named'] ?? groups?.['dynamic'] ?? '';
+    const target = specifier.startsWith('.') ? path.join(path.dirname(file), specifier) : undefined;
+    const from = target === undefined ? packageOf(specifier) : roomOf(target);
+    return { file, from, target, typesOnly: isTypesOnly(groups?.['what']) };
+  });
+}
+
+function isTypesOnly(what = ''): boolean {
+  if (/^type\b/.test(what)) return true;
+  const names = /^\{(?<names>[^}]*)\}\s*from/.exec(what)?.groups?.['names'];
+  return names !== undefined && names.split(',').every((name) => /^\s*(type\s|$)/.test(name));
+}
+
+/** `src/main.ts` is in no room. */
+function roomOf(file: string): string {
+  return file.includes('/') ? (file.split('/')[0] ?? '') : '';
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function importableRooms(room: string): readonly string[] {
+  const { rooms: named = [] } = table[room] ?? {};
+  return named === 'all of the above' ? rooms.slice(0, rooms.indexOf(room)) : named;
+}
+
+function told({ file, from, target, typesOnly }: Import): string {
+  return `${file} imports ${typesOnly ? 'types of ' : ''}${target ?? from}`;
+}
+
+function isAllowed({ file, from, target, typesOnly }: Import): boolean {
+  const room = roomOf(file);
+  const row = table[room];
+  if (room === '' || from === room || from.startsWith('node:')) return true;
+  if (target === undefined) return row?.packages?.includes(from) ?? false;
+  return (
+    importableRooms(room).includes(from) ||
+    (typesOnly && (row?.types?.includes(from) ?? false)) ||
+    (row?.files?.includes(target) ?? false)
+  );
+}
+
+describe('the imports of src/', () => {
+  test('are found, in every way in which they are written', () => {
+    const text = [
+      `import './a.ts';`,
+      `import b, { c, type D } from '../base/b.ts';`,
+      `import type { E } from 'pino';`,
+      `import {\n  type F,\n  type G,\n} from '@kubernetes/client-node/dist/x.js';`,
+      `export * from './h.ts';`,
+      `export type * from '../plan/i.ts';`,
+      `const j = await import('node:fs/promises');`,
+    ].join('\n');
+    expect(importsOf('cli/x.ts', text).map(told)).toEqual([
+      'cli/x.ts imports cli/a.ts',
+      'cli/x.ts imports base/b.ts',
+      'cli/x.ts imports types of pino',
+      'cli/x.ts imports types of @kubernetes/client-node',
+      'cli/x.ts imports cli/h.ts',
+      'cli/x.ts imports types of plan/i.ts',
+      'cli/x.ts imports node:fs',
+    ]);
+    expect(imports.length).toBeGreaterThan(300);
+  });
+
+  test('lead to files that exist', () => {
+    expect(imports.filter(({ target }) => target !== undefined && !texts.has(target)).map(told)).toEqual([]);
+  });
+
+  test('are those of the table', () => {
+    expect(files.map(roomOf).filter((room) => room !== '' && !rooms.includes(room))).toEqual([]);
+    expect(imports.filter((one) => !isAllowed(one)).map(told)).toEqual([]);
+  });
+
+  test('come through the index of another room, where it has one', () => {
+    // What the control plane shares; what is loaded only by who talks to a cluster.
+    const doors = new Set(['api/wire.ts', 'kubernetes/connect.ts']);
+    const indexed = new Set(files.filter((file) => file.endsWith('/index.ts')).map(roomOf));
+    const beside = imports.filter(
+      ({ file, from, target }) =>
+        target !== undefined &&
+        from !== roomOf(file) &&
+        indexed.has(from) &&
+        path.basename(target) !== 'index.ts' &&
+        !doors.has(target) &&
+        from !== 'base',
+    );
+    expect(beside.map(told)).toEqual([]);
+  });
+
+  test('make no circle of rooms', () => {
+    const reaches = (from: string, seen = new Set<string>()): Set<string> => {
+      for (const { file, from: to, target } of imports) {
+        if (roomOf(file) !== from || target === undefined || to === from || seen.has(to)) continue;
+        seen.add(to);
+        reaches(to, seen);
+      }
+      return seen;
+    };
+    expect(rooms.filter((room) => reaches(room).has(room))).toEqual([]);
+  });
+
+  test.each(Object.entries(innerRooms))('of %s/ are those of its own rooms', (room, allowed) => {
+    const innerOf = (file: string) => (file.split('/').length > 2 ? (file.split('/')[1] ?? '') : 'top');
+    const within = imports.filter(
+      ({ file, target }) => roomOf(file) === room && target !== undefined && roomOf(target) === room,
+    );
+    const wrong = within.filter(({ file, target = '' }) => {
+      const [from, to] = [innerOf(file), innerOf(target)];
+      return from !== to && !allowed[from]?.includes(to);
+    });
+    expect(wrong.map(told)).toEqual([]);
+    expect(new Set(files.filter((file) => roomOf(file) === room).map(innerOf))).toEqual(
+      new Set(Object.keys(allowed)),
+    );
+  });
+
+  test('bring the Kubernetes client into kubernetes/ only', () => {
+    const found = imports.filter(
+      ({ file, from }) => from === '@kubernetes/client-node' && roomOf(file) !== 'kubernetes',
+    );
+    expect(found.map(told)).toEqual([]);
+  });
+
+  test('keep the reference control plane an island', () => {
+    const ours = imports.filter(
+      ({ file, target }) => roomOf(file) === 'control-plane' && target !== undefined,
+    );
+    const others = ours.filter(
+      ({ from, target }) => from !== 'control-plane' && from !== 'base' && target !== 'api/wire.ts',
+    );
+    expect(others.map(told)).toEqual([]);
+    expect(ours.some(({ target }) => target === 'api/wire.ts')).toBe(true);
+  });
+
+  test('bring nothing of Node into the rooms that only decide', () => {
+    const impure = imports.filter(
+      ({ file, from }) =>
+        ['actions', 'plan', 'reasons', 'status', 'resources'].includes(roomOf(file)) &&
+        from.startsWith('node:'),
+    );
+    expect(impure.map(told)).toEqual([]);
+  });
+});
+
+/** Of a store that may hold a hundred thousand of them. */
+const walksAll = /\b(?:store|#store)\.(?<walk>records|everyKey)\(\)/g;
+/** Everything is looked at again: after a brake, at the start, for the account of the environment. */
+const mayWalk = new Set(['reconcile/controller.ts', 'reconcile/members.ts', 'reconcile/reservations.ts']);
+
+test('no work of the engine walks over all records', () => {
+  const found = files
+    .filter((file) => ['reconcile', 'manager', 'execute', 'plan', 'status'].includes(roomOf(file)))
+    .flatMap((file) =>
+      [...(texts.get(file) ?? '').matchAll(walksAll)].map(({ groups }) => `${file} ${groups?.['walk']}`),
+    );
+  expect(found.filter((walk) => !mayWalk.has(walk.split(' ')[0] ?? '') || walk.endsWith('records'))).toEqual([
+    'reconcile/admission.ts records',
+  ]);
+});
+
+test('docs/architecture.md shows the same table', () => {
+  const text = readFileSync(path.join(root, 'docs/architecture.md'), 'utf8');
+  const rows = [...text.matchAll(/^\| `(?<room>[a-z-]+)\/`[^|]*\|[^|]*\| (?<cell>[^|]*) \|$/gm)];
+  const shown = rows.map(({ groups }) => [groups?.['room'] ?? '', rowOf(groups?.['cell'] ?? '')] as const);
+  expect(shown.map(([room]) => room)).toEqual(rooms);
+  for (const [room, row] of shown) {
+    const { rooms: named = [], types = [], files: single = [], packages = [] } = table[room] ?? {};
+    const expected = { rooms: named, types, files: single, packages };
+    expect([room, unordered({ rooms: [], types: [], files: [], packages: [], ...row })]).toEqual([
+      room,
+      unordered(expected),
+    ]);
+  }
+});
+
+function unordered(row: Row): object {
+  return Object.fromEntries(
+    Object.entries(row).map(([column, names]) => [
+      column,
+      typeof names === 'string' ? names : new Set(names),
+    ]),
+  );
+}
+
+/** Reads `base, plan; types of api and state, constants of api/wire.ts; zod`. */
+function rowOf(cell: string): Row {
+  const everything = 'all of the above';
+  const columns = { rooms: [], types: [], files: [], packages: [] } as Record<string, string[]>;
+  for (const part of cell.replaceAll('`', '').split('; ')) {
+    const typesOnly = part.startsWith('types of ');
+    for (const words of part.split(/, | and /)) {
+      const name = words.replace(/^types of |^constants of /, '');
+      columns[columnOf(name, typesOnly)]?.push(name);
+    }
+  }
+  const named = Object.entries(columns).filter(([, names]) => names.length > 0);
+  const row = Object.fromEntries(named.filter(([, [first]]) => first !== 'node only'));
+  return row['packages']?.[0] === everything
+    ? { ...row, rooms: everything, packages: row['packages'].slice(1) }
+    : row;
+}
+
+function columnOf(name: string, typesOnly: boolean): string {
+  if (name.includes('/') && !name.startsWith('@')) return 'files';
+  if (typesOnly) return 'types';
+  return rooms.includes(name) ? 'rooms' : 'packages';
+}
+
+test('no file of src/ is longer than 400 lines', () => {
+  const long = [...texts].map(([file, text]) => ({ file, lines: text.split('\n').length - 1 }));
+  expect(long.filter(({ lines }) => lines > 400)).toEqual([]);
+});

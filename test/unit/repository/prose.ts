@@ -1,0 +1,123 @@
+/**
+ * Prose of a Markdown document, and what is wrong with its language.
+ *
+ *     document ──> blocks (paragraph, list item, table cell) ──> sentences ──> findings
+ *
+ * | left out                     | why                                        |
+ * |------------------------------|--------------------------------------------|
+ * | fenced code, HTML, headings  | no sentences                               |
+ * | names of files, table rules  | no words                                   |
+ * | other inline code            | counts as one word and never ends a sentence |
+ */
+
+export interface Block {
+  kind: 'text' | 'cell';
+  line: number;
+  text: string;
+}
+
+export const maxSentenceWords = 40;
+export const maxCellWords = 60;
+
+/** A full stop behind one of these ends no sentence. */
+const abbreviations = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|no|approx|St)\.$/i;
+const endOfSentence = /[.!?]["')\]*_]*\s+(?=["'(*[_]*[\p{Lu}\p{N}`])/gu;
+const fileName = /^[\w./*-]+\.(?:test\.ts|ts|md|yaml|json|sh)$/;
+const listItem = /^\s*(?:[-*]|\d+\.)\s+/;
+
+export function blocksOf(document: string): Block[] {
+  const blocks: Block[] = [];
+  let paragraph: Block | undefined;
+  let inCode = false;
+  for (const [index, line] of document.split('\n').entries()) {
+    const fence = /^\s*```/.test(line);
+    if (fence) inCode = !inCode;
+    const isProse = !fence && !inCode && !/^(?:#|<|\s*$)/.test(line);
+    if (!isProse || line.startsWith('|') || listItem.test(line)) paragraph = undefined;
+    if (!isProse) continue;
+    if (line.startsWith('|')) {
+      blocks.push(...cellsOf(line).map((text): Block => ({ kind: 'cell', line: index + 1, text })));
+    } else if (paragraph) {
+      paragraph.text += ` ${line.trim()}`;
+    } else {
+      paragraph = { kind: 'text', line: index + 1, text: line.replace(listItem, '').trim() };
+      blocks.push(paragraph);
+    }
+  }
+  return blocks;
+}
+
+function cellsOf(row: string): string[] {
+  if (/^[|\s:-]+$/.test(row)) return [];
+  return row
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim())
+    .filter((cell) => cell !== '');
+}
+
+export function sentencesOf(text: string): string[] {
+  const sentences: string[] = [];
+  let rest = withoutCode(text);
+  for (let from = 0; ;) {
+    endOfSentence.lastIndex = from;
+    const end = endOfSentence.exec(rest);
+    if (!end) return rest === '' ? sentences : [...sentences, rest];
+    const head = rest.slice(0, end.index + end[0].length).trim();
+    if (abbreviations.test(head)) {
+      from = end.index + end[0].length;
+      continue;
+    }
+    sentences.push(head);
+    rest = rest.slice(end.index + end[0].length);
+    from = 0;
+  }
+}
+
+/** Inline code as one word, links as their text; names of files as nothing. */
+function withoutCode(text: string): string {
+  return text
+    .replaceAll(/`([^`]+)`/g, (_, code: string) => (fileName.test(code) ? '' : 'CODE'))
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .trim();
+}
+
+export function wordsIn(text: string): number {
+  return withoutCode(text)
+    .split(/\s+/)
+    .filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+}
+
+/** The forms of the column "instead of" of the glossary that are in backticks. */
+export function forbiddenForms(glossary: string): string[] {
+  const table = glossary.split(/^\| instead of .*\n\|[-|]+\n/m)[1]?.split('\n\n')[0] ?? '';
+  return table.split('\n').flatMap((row) => {
+    const [, left = ''] = row.split('|');
+    return [...left.matchAll(/`([^`]+)`/g)].map(([, form = '']) => form);
+  });
+}
+
+export function findingsIn(document: string, forbidden: string[]): string[] {
+  const forms = new RegExp(`(?<![\\w-])(?:${forbidden.join('|')})(?![\\w-])`, 'giu');
+  return blocksOf(document).flatMap((block) =>
+    [longSentencesOf(block), longCellOf(block), forbiddenIn(block, forms)]
+      .flat()
+      .map((finding) => `${block.line}: ${finding}`),
+  );
+}
+
+function longSentencesOf({ text }: Block): string[] {
+  return sentencesOf(text)
+    .filter((sentence) => wordsIn(sentence) > maxSentenceWords)
+    .map((sentence) => `a sentence of ${wordsIn(sentence)} words: ${sentence}`);
+}
+
+function longCellOf({ kind, text }: Block): string[] {
+  const words = wordsIn(text);
+  return kind === 'cell' && words > maxCellWords ? [`a table cell of ${words} words: ${text}`] : [];
+}
+
+function forbiddenIn({ text }: Block, forms: RegExp): string[] {
+  return [...withoutCode(text).matchAll(forms)].map(
+    ([form]) => `"${form}" stands on the left side of the glossary's table: ${text}`,
+  );
+}

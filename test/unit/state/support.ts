@@ -1,0 +1,50 @@
+import { systemRandom } from '../../../src/base/index.ts';
+import type { ObjectKey } from '../../../src/resources/index.ts';
+import {
+  newRecord,
+  openState,
+  type Intent,
+  type ObjectRecord,
+  type OpenState,
+} from '../../../src/state/index.ts';
+
+export const owner = { default: 'laptop', explicit: undefined };
+
+export function open(file: string, explicit?: string): OpenState & Disposable {
+  const state = openState(file, systemRandom, { default: 'laptop', explicit });
+  return { ...state, [Symbol.dispose]: () => state.close() };
+}
+
+export const trainer: ObjectKey = 'ContainerService/default/trainer';
+
+export function recordOf(key: ObjectKey, more: Partial<ObjectRecord> = {}): ObjectRecord {
+  return {
+    ...newRecord(key, `uid of ${key}`),
+    manifest: { annotations: {}, labels: { team: 'a' }, spec: { image: 'b' } },
+    file: 'a.yaml',
+    line: 1,
+    account: 'default/default',
+    applied: { image: 'digest' },
+    ...more,
+  };
+}
+
+export function intentOf(object: ObjectKey, idempotencyKey: string, more: Partial<Intent> = {}): Intent {
+  return {
+    idempotencyKey,
+    object,
+    action: 'patch-service',
+    targetId: 'id',
+    bodyDigest: 'body',
+    baseRevision: 3,
+    baseState: 'running',
+    generation: 1,
+    restartToken: undefined,
+    digests: undefined,
+    createdAt: 1000,
+    finishedAt: undefined,
+    outcome: 'pending',
+    note: undefined,
+    ...more,
+  };
+}

@@ -1,0 +1,77 @@
+/** `docs/metrics.md`, made from the declarations: `npm run docs:metrics` writes it. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Registry } from 'prom-client';
+import { createMetrics } from '../../../src/telemetry/index.ts';
+
+export const metricsDocument = path.join(import.meta.dirname, '../../../docs/metrics.md');
+
+interface Declared {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly labelNames: readonly string[];
+}
+
+const groups: readonly (readonly [string, RegExp, string])[] = [
+  [
+    'Controller',
+    /^controller_runtime_/,
+    'As controller-runtime names them; `controller` is a kind. One pool of workers serves all kinds.',
+  ],
+  [
+    'Workqueue',
+    /^workqueue_/,
+    'As client-go names them. The queue is `name="fleetkeeper"`; in a cluster there is a second one, `name="jobs"`, for annotated Jobs and Pods.',
+  ],
+  [
+    'API',
+    /^fleetkeeper_(api|limiter|activity)_/,
+    'Requests to the control API, and the door in front of it.',
+  ],
+  ['Accounts', /^fleetkeeper_account_/, '`account` is `namespace/name` of the Account.'],
+  [
+    'Kubernetes',
+    /^(rest_client_|leader_election_|fleetkeeper_(kubernetes|watch)_)/,
+    'In a cluster only. What client-go has, too, is named as there.',
+  ],
+  ['Fleet', /^fleetkeeper_/, 'No label holds the name of an object.'],
+];
+
+export function renderMetricsDocument(): string {
+  const declared = declaredIn(createMetrics().registry);
+  const parts = groups.map(([title, pattern, text]) => {
+    const own = declared.filter(({ name }) => groups.find(([, first]) => first.test(name))?.[1] === pattern);
+    return [`## ${title}`, '', text, '', ...table(own), ''].join('\n');
+  });
+  return [
+    '# Metrics',
+    '',
+    '<!-- Made by `npm run docs:metrics` from src/telemetry/metrics.ts; not to be edited. -->',
+    '',
+    '`fleetkeeper run --listen ADDRESS` serves them at `/metrics` in the Prometheus text format; `promtool check metrics` has',
+    'nothing to say against them. Amounts of money are in micro-USD (1 USD = 1,000,000).',
+    '',
+    ...parts,
+    '## Process',
+    '',
+    '`process_*` and `nodejs_*`, as prom-client declares them for the platform.',
+    '',
+  ].join('\n');
+}
+
+function declaredIn(registry: Registry): Declared[] {
+  return (registry.getMetricsAsArray() as unknown as Declared[]).toSorted((left, right) =>
+    left.name < right.name ? -1 : 1,
+  );
+}
+
+function table(metrics: readonly Declared[]): string[] {
+  const rows = metrics.map(({ name, type, labelNames, help }) => {
+    const labels = labelNames.map((label) => `\`${label}\``).join(', ');
+    return `| \`${name}\` | ${type} | ${labels} | ${help} |`;
+  });
+  return ['| metric | type | labels | meaning |', '|---|---|---|---|', ...rows];
+}
+
+if (import.meta.main) writeFileSync(metricsDocument, renderMetricsDocument());
