@@ -26,59 +26,56 @@ import type { ReasonOf } from '../reasons/index.ts';
 type Environment = Sensitive<Readonly<Record<string, string>>>;
 export type RegistryCredentials = Sensitive<Readonly<Omit<wire.RegistryCreate, 'repository'>>>;
 
-/** One action is one request. Environments and credentials are kept wrapped until they are put on the wire. */
-export type Action =
-  | {
-      readonly do: 'create-service';
-      readonly body: Omit<wire.ServiceCreate, 'environment'>;
-      readonly environment: Environment;
-    }
-  | {
-      readonly do: 'patch-service';
-      readonly id: string;
-      readonly revision: number;
-      readonly patch: Omit<wire.ServicePatch, 'environment'>;
-      readonly environment: Environment | undefined;
-    }
-  | { readonly do: 'resize-service'; readonly id: string; readonly resources: wire.ServiceResources }
-  | {
-      readonly do: 'start-service' | 'stop-service' | 'restart-service' | 'delete-service';
-      readonly id: string;
-    }
-  | { readonly do: 'set-sleep-policy'; readonly id: string; readonly sleepAfterMinutes: number | null }
-  | { readonly do: 'create-volume'; readonly body: wire.VolumeCreate }
-  | {
-      readonly do: 'update-volume';
-      readonly id: string;
-      readonly revision: number;
-      readonly name: string | undefined;
-      readonly sizeGb: number | undefined;
-    }
-  | { readonly do: 'delete-volume'; readonly id: string }
-  | { readonly do: 'create-template'; readonly body: wire.TemplateSpec }
-  | {
-      readonly do: 'replace-template';
-      readonly id: string;
-      readonly revision: number;
-      readonly spec: wire.TemplateSpec;
-    }
-  | { readonly do: 'delete-template' | 'delete-registry'; readonly id: string; readonly revision: number }
-  | {
-      readonly do: 'create-registry';
-      readonly repository: string;
-      readonly credentials: RegistryCredentials;
-    }
-  | {
-      readonly do: 'rotate-registry';
-      readonly id: string;
-      readonly revision: number;
-      readonly repository: string;
-      readonly credentials: RegistryCredentials;
-    };
+interface Target {
+  readonly id: string;
+}
+interface RevisedTarget extends Target {
+  /** The request rests on it (§4 rule 3). */
+  readonly revision: number;
+}
 
-export type ActionName = Action['do'];
+/** What an action carries beside its name. Environments and credentials are kept wrapped until they are put on the wire. */
+interface Fields {
+  readonly 'create-service': {
+    readonly body: Omit<wire.ServiceCreate, 'environment'>;
+    readonly environment: Environment;
+  };
+  readonly 'patch-service': RevisedTarget & {
+    readonly patch: Omit<wire.ServicePatch, 'environment'>;
+    readonly environment: Environment | undefined;
+  };
+  readonly 'resize-service': Target & { readonly resources: wire.ServiceResources };
+  readonly 'set-sleep-policy': Target & { readonly sleepAfterMinutes: number | null };
+  readonly 'start-service': Target;
+  readonly 'stop-service': Target;
+  readonly 'restart-service': Target;
+  readonly 'delete-service': Target;
+  readonly 'create-volume': { readonly body: wire.VolumeCreate };
+  readonly 'update-volume': RevisedTarget & {
+    readonly name: string | undefined;
+    readonly sizeGb: number | undefined;
+  };
+  readonly 'delete-volume': Target;
+  readonly 'create-template': { readonly body: wire.TemplateSpec };
+  readonly 'replace-template': RevisedTarget & { readonly spec: wire.TemplateSpec };
+  readonly 'delete-template': RevisedTarget;
+  readonly 'create-registry': { readonly repository: string; readonly credentials: RegistryCredentials };
+  readonly 'rotate-registry': RevisedTarget & {
+    readonly repository: string;
+    readonly credentials: RegistryCredentials;
+  };
+  readonly 'delete-registry': RevisedTarget;
+}
 
-export type ActionOf<Name extends ActionName> = Extract<Action, { do: Name }>;
+export type ActionName = keyof Fields;
+
+/** For several names: one of their actions. */
+export type ActionOf<Name extends ActionName> = {
+  [Each in Name]: { readonly do: Each } & Fields[Each];
+}[Name];
+
+/** One action is one request. */
+export type Action = ActionOf<ActionName>;
 
 /** What a mutation tells when it was applied, as far as the engine cares. */
 export interface Receipt {

@@ -9,6 +9,7 @@ export type {
   Action,
   ActionEntry,
   ActionName,
+  ActionOf,
   Effect,
   Receipt,
   RegistryCredentials,

@@ -2,11 +2,18 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { actions, effectOf, isCreation } from '../../../src/actions/index.ts';
+import { committedText, generatedText } from '../../support/generated-part.ts';
+import { evidenceLines, evidencePart, requestLines, requestsPart } from './actions-document.ts';
 
 const root = path.join(import.meta.dirname, '../../../src');
 const entries = Object.entries(actions);
 
 describe('the table of actions', () => {
+  test('is documented as it is (if not: npm run docs:actions)', async () => {
+    expect(committedText(requestsPart)).toBe(generatedText(requestsPart, await requestLines()));
+    expect(committedText(evidencePart)).toBe(generatedText(evidencePart, evidenceLines()));
+  });
+
   test('has each action under its own name', () => {
     expect(entries.filter(([name, entry]) => entry.name !== name)).toEqual([]);
   });

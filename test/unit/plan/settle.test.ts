@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { actions as declared } from '../../../src/actions/index.ts';
 import { settle, type ActionName, type Difference, type Observation } from '../../../src/plan/index.ts';
@@ -182,14 +180,6 @@ test('a service on its way to somewhere tells nothing of a stop yet', () => {
   for (const state of ['provisioning', 'stopping']) {
     expect(settle(anIntent('stop-service'), present({ state }), [], false)).toBeUndefined();
   }
-});
-
-test('every mutation is in the table of docs/safety-of-mutations.md, with the evidence that the code asks for', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../../docs/safety-of-mutations.md'), 'utf8');
-  const rows = [...text.matchAll(/^\| `([a-z-]+)` \| (\w+) \|/gm)].map(([, action, by]) => [action, by]);
-  expect(Object.fromEntries(rows)).toEqual(
-    Object.fromEntries(Object.values(declared).map(({ name, evidence }) => [name, evidence.by])),
-  );
 });
 
 test('every mutation has its evidence tried here', () => {

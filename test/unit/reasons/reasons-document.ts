@@ -1,6 +1,4 @@
 /** The section "Reasons" of `docs/manifests.md`, made from the table: `npm run docs:reasons` writes it. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import {
   reasonNames,
   reasons,
@@ -8,10 +6,13 @@ import {
   type ReasonEntry,
   type ReasonKind,
 } from '../../../src/reasons/index.ts';
+import { writeGenerated, type GeneratedPart } from '../../support/generated-part.ts';
 
-const file = path.join(import.meta.dirname, '../../../docs/manifests.md');
-const first = '<!-- Made by `npm run docs:reasons` from src/reasons/; not to be edited. -->';
-const last = '<!-- The end of what is made. -->';
+export const reasonsPart: GeneratedPart = {
+  document: 'docs/manifests.md',
+  from: 'src/reasons/',
+  script: 'docs:reasons',
+};
 
 /** `remedy`: the kind asks somebody for something. */
 const sections: readonly { kind: ReasonKind; title: string; text: string; remedy?: true }[] = [
@@ -29,8 +30,8 @@ const sections: readonly { kind: ReasonKind; title: string; text: string; remedy
   { kind: 'event', title: 'Events', text: 'In a cluster; holds are Events, too.' },
 ];
 
-export function renderReasons(): string {
-  return [first, '', ...sections.flatMap(section), last].join('\n');
+export function reasonLines(): string[] {
+  return sections.flatMap((one, index) => (index === 0 ? section(one) : ['', ...section(one)]));
 }
 
 function section({ kind, title, text, remedy }: (typeof sections)[number]): string[] {
@@ -44,7 +45,6 @@ function section({ kind, title, text, remedy }: (typeof sections)[number]): stri
     `| ${heads.join(' | ')} |`,
     `|${heads.map(() => '---|').join('')}`,
     ...names.map((name) => row(name, remedy === true)),
-    '',
   ];
 }
 
@@ -56,16 +56,4 @@ function row(name: Reason, showsRemedy: boolean): string {
   return `| \`${name}\` | ${cells.join(' | ')} |`;
 }
 
-/** What is committed between the two marks. */
-export function committedReasons(): string {
-  const text = readFileSync(file, 'utf8');
-  return text.slice(text.indexOf(first), text.indexOf(last) + last.length);
-}
-
-if (import.meta.main) {
-  const text = readFileSync(file, 'utf8');
-  writeFileSync(
-    file,
-    text.replace(committedReasons(), () => renderReasons()),
-  );
-}
+if (import.meta.main) writeGenerated(reasonsPart, reasonLines());
