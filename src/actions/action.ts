@@ -1,12 +1,17 @@
 /**
  * What an action is, and what the engine has to know of it. Each mutation of the contract has one entry, in a file by the
- * resource: services.ts, volumes.ts, templates.ts, registries.ts. The engine asks the entry, and compares no names.
+ * resource: services.ts, volumes.ts, templates.ts, registries.ts. An entry makes its actions, too: `stopService({ id })`.
+ *
+ * The engine asks the entry, and compares no names. Where one mutation is meant, its name is `stopService.name`; the names are
+ * spelled out in this room only.
  *
  * | property             | who asks                                                                        |
  * |----------------------|---------------------------------------------------------------------------------|
  * | `effect`             | keys of creations, proof of absence, what `resolve` takes: see `effectOf`       |
  * | `request`            | the executor sends it; nothing else of Fleetkeeper changes anything             |
  * | `fields`             | the record: which digests were applied with it                                  |
+ * | `isSent`             | the same, where a request may carry only some of its fields                     |
+ * | `answersRestart`     | the record: `restartToken` needs no other restart                               |
  * | `evidence`           | settlement of an unknown outcome (plan/settle.ts)                               |
  * | `demand`             | pauses after refusals for capacity, funds and room (execute/scarcity.ts)        |
  * | `spends`             | the balance is read again before it is sent (plan/money.ts)                     |
@@ -117,6 +122,10 @@ export interface ActionEntry<Name extends ActionName = ActionName> {
   request(api: ControlApi, action: ActionOf<Name>, idempotencyKey: string): Promise<Outcome<Receipt>>;
   /** Those that it brings to the desired value, by their names in `applied`. */
   readonly fields: readonly string[] | 'all';
+  /** Without it, each of `fields` is in the request. */
+  isSent?(action: ActionOf<Name>, field: string): boolean;
+  /** The container starts anew. */
+  readonly answersRestart?: true;
   readonly evidence: Evidence;
   /** What it needs of the provider's stock; without it: the action on its target. */
   demand?(action: ActionOf<Name>): object;
@@ -149,7 +158,12 @@ export const deletion = {
   event: 'Deleted',
 } as const;
 
-/** The name in the type of the entry. */
-export function defineAction<const Name extends ActionName>(entry: ActionEntry<Name>): ActionEntry<Name> {
-  return entry;
+/** The entry, which is a function that makes such an action of its fields. */
+export type DefinedAction<Name extends ActionName> = ActionEntry<Name> &
+  ((fields: Fields[Name]) => ActionOf<Name>);
+
+export function defineAction<const Name extends ActionName>(entry: ActionEntry<Name>): DefinedAction<Name> {
+  const make = (fields: Fields[Name]) => ({ do: entry.name, ...fields });
+  // Not `Object.assign`: `name` of a function can only be defined.
+  return Object.defineProperties(make, Object.getOwnPropertyDescriptors(entry)) as DefinedAction<Name>;
 }

@@ -15,6 +15,19 @@ export type {
   RegistryCredentials,
   Verb,
 } from './action.ts';
+export { createRegistry, deleteRegistry, rotateRegistry } from './registries.ts';
+export {
+  createService,
+  deleteService,
+  patchService,
+  resizeService,
+  restartService,
+  setSleepPolicy,
+  startService,
+  stopService,
+} from './services.ts';
+export { createTemplate, deleteTemplate, replaceTemplate } from './templates.ts';
+export { createVolume, deleteVolume, updateVolume } from './volumes.ts';
 
 export const actions: { readonly [Name in ActionName]: ActionEntry<Name> } = {
   ...serviceActions,

@@ -2,7 +2,7 @@
 import type { wire } from '../api/index.ts';
 import { creation, defineAction, deletion, type ActionOf } from './action.ts';
 
-const createRegistry = defineAction({
+export const createRegistry = defineAction({
   ...creation,
   name: 'create-registry',
   request: (api, action, key) => api.createRegistry(registryBody(action), key),
@@ -11,7 +11,7 @@ const createRegistry = defineAction({
   needsVerifiedEmail: true,
 });
 
-const rotateRegistry = defineAction({
+export const rotateRegistry = defineAction({
   name: 'rotate-registry',
   effect: 'change',
   request: (api, action, key) =>
@@ -26,7 +26,7 @@ const rotateRegistry = defineAction({
   event: 'CredentialsRotated',
 });
 
-const deleteRegistry = defineAction({
+export const deleteRegistry = defineAction({
   ...deletion,
   name: 'delete-registry',
   request: (api, { id, revision }, key) => api.deleteRegistry(id, { revision }, key),

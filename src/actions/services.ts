@@ -2,12 +2,13 @@
 import type { wire } from '../api/index.ts';
 import { creation, defineAction, deletion, type ActionOf } from './action.ts';
 
-const createService = defineAction({
+export const createService = defineAction({
   ...creation,
   name: 'create-service',
   request: (api, { body, environment }, key) =>
     api.createService({ ...body, environment: inOrder(environment.reveal()) }, key),
   evidence: { by: 'mark' },
+  answersRestart: true,
   demand: ({ do: name, body: { region, geography, resources, volumeGb } }) => ({
     do: name,
     region,
@@ -19,12 +20,13 @@ const createService = defineAction({
   needsVerifiedEmail: true,
 });
 
-const patchService = defineAction({
+export const patchService = defineAction({
   name: 'patch-service',
   effect: 'change',
   request: (api, action, key) =>
     api.patchService(action.id, { revision: action.revision, patch: patchBody(action) }, key),
   fields: ['image', 'command', 'httpPort', 'env'],
+  isSent: ({ patch, environment }, field) => (field === 'env' ? environment !== undefined : field in patch),
   evidence: { by: 'fields', paths: /^(image|command|httpPort|env(\..*)?)$/, isRevised: true },
   spends: false,
   needsVerifiedEmail: true,
@@ -33,7 +35,7 @@ const patchService = defineAction({
   event: 'Patched',
 });
 
-const resizeService = defineAction({
+export const resizeService = defineAction({
   name: 'resize-service',
   effect: 'change',
   request: (api, { id, resources }, key) => api.actOnService(id, { action: 'resize', resources }, key),
@@ -47,7 +49,7 @@ const resizeService = defineAction({
   event: 'Resized',
 });
 
-const setSleepPolicy = defineAction({
+export const setSleepPolicy = defineAction({
   name: 'set-sleep-policy',
   effect: 'change',
   request: (api, { id, sleepAfterMinutes }, key) => api.setSleepPolicy(id, sleepAfterMinutes, key),
@@ -60,12 +62,13 @@ const setSleepPolicy = defineAction({
   event: 'SleepPolicySet',
 });
 
-const startService = defineAction({
+export const startService = defineAction({
   name: 'start-service',
   effect: 'change',
   request: (api, { id }, key) => api.actOnService(id, { action: 'start' }, key),
   fields: ['desiredState'],
   evidence: { by: 'left' },
+  answersRestart: true,
   spends: true,
   needsVerifiedEmail: true,
   verb: 'start',
@@ -73,7 +76,7 @@ const startService = defineAction({
   event: 'Started',
 });
 
-const stopService = defineAction({
+export const stopService = defineAction({
   name: 'stop-service',
   effect: 'change',
   request: (api, { id }, key) => api.actOnService(id, { action: 'stop' }, key),
@@ -86,12 +89,13 @@ const stopService = defineAction({
   event: 'Stopped',
 });
 
-const restartService = defineAction({
+export const restartService = defineAction({
   name: 'restart-service',
   effect: 'change',
   request: (api, { id }, key) => api.actOnService(id, { action: 'restart' }, key),
   fields: [],
   evidence: { by: 'moved' },
+  answersRestart: true,
   spends: false,
   needsVerifiedEmail: true,
   verb: 'restart',
@@ -99,7 +103,7 @@ const restartService = defineAction({
   event: 'Restarted',
 });
 
-const deleteService = defineAction({
+export const deleteService = defineAction({
   ...deletion,
   name: 'delete-service',
   request: (api, { id }, key) => api.actOnService(id, { action: 'delete' }, key),

@@ -1,7 +1,7 @@
 /** Templates: creation, replacement as a whole, deletion. */
 import { creation, defineAction, deletion } from './action.ts';
 
-const createTemplate = defineAction({
+export const createTemplate = defineAction({
   ...creation,
   name: 'create-template',
   request: (api, { body }, key) => api.createTemplate(body, key),
@@ -10,7 +10,7 @@ const createTemplate = defineAction({
   needsVerifiedEmail: false,
 });
 
-const replaceTemplate = defineAction({
+export const replaceTemplate = defineAction({
   name: 'replace-template',
   effect: 'change',
   request: (api, { id, revision, spec }, key) => api.replaceTemplate(id, { revision, spec }, key),
@@ -28,7 +28,7 @@ const replaceTemplate = defineAction({
   event: 'Replaced',
 });
 
-const deleteTemplate = defineAction({
+export const deleteTemplate = defineAction({
   ...deletion,
   name: 'delete-template',
   request: (api, { id, revision }, key) => api.deleteTemplate(id, { revision }, key),

@@ -2,7 +2,7 @@
 import type { wire } from '../api/index.ts';
 import { creation, defineAction, deletion, type ActionOf } from './action.ts';
 
-const createVolume = defineAction({
+export const createVolume = defineAction({
   ...creation,
   name: 'create-volume',
   request: (api, { body }, key) => api.createVolume(body, key),
@@ -12,11 +12,12 @@ const createVolume = defineAction({
   needsVerifiedEmail: true,
 });
 
-const updateVolume = defineAction({
+export const updateVolume = defineAction({
   name: 'update-volume',
   effect: 'change',
   request: (api, action, key) => api.updateVolume(action.id, updateBody(action), key),
   fields: ['volumeName', 'sizeGb'],
+  isSent: ({ name, sizeGb }, field) => (field === 'volumeName' ? name : sizeGb) !== undefined,
   evidence: { by: 'fields', paths: /^(volumeName|sizeGb)$/, isRevised: true },
   spends: true,
   needsVerifiedEmail: true,
@@ -25,7 +26,7 @@ const updateVolume = defineAction({
   event: 'Updated',
 });
 
-const deleteVolume = defineAction({
+export const deleteVolume = defineAction({
   ...deletion,
   name: 'delete-volume',
   request: async (api, { id }, key) => {

@@ -11,7 +11,7 @@
  * | a form of what was sent         | the same: an answer that was lost could not tell                         |
  * | as it was before, or not at all | it is still to be seen in place (`unconfirmed`): until then, it is no drift |
  */
-import type { Action } from '../plan/index.ts';
+import { entryOfAction, type Action } from '../actions/index.ts';
 import type { ObjectRecord, ShownAs } from '../state/index.ts';
 import type { Target } from './executor.ts';
 import type { Receipt } from './requests.ts';
@@ -46,11 +46,6 @@ export function confirm(
 
 /** Of those that an action can bring to the desired value, the ones that are in this request. */
 export function fieldsSent(action: Action, fields: readonly string[]): readonly string[] {
-  if (action.do === 'patch-service') {
-    return fields.filter((name) => (name === 'env' ? action.environment : name in action.patch));
-  }
-  if (action.do === 'update-volume') {
-    return fields.filter((name) => (name === 'volumeName' ? action.name : action.sizeGb) !== undefined);
-  }
-  return fields;
+  const { isSent } = entryOfAction(action);
+  return isSent ? fields.filter((name) => isSent(action, name)) : fields;
 }

@@ -12,7 +12,7 @@
  * key and the bytes it had; a request with another body gets another key. New keys are random; those of creations of a state
  * that shares its digest key are derived (creation-keys.ts).
  */
-import { actions, effectOf, isCreation } from '../actions/index.ts';
+import { actions, effectOf, isCreation, startService, stopService } from '../actions/index.ts';
 import type { ControlApi, Outcome, RefusalMeaning } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
 import { invariant, type Clock, type Random } from '../base/index.ts';
@@ -200,10 +200,15 @@ function ofThisOne(
     const reason = `a ${outcome.status} that is about ${id}, which the account showed before the request; say \`adopt: {id: ${id}}\` to take that over`;
     return { kind: 'unknown', reason };
   }
-  const sent = action.do === 'create-service' && beaconIn(Object.keys(action.environment.reveal()));
+  const sent = beaconIn(Object.keys(environmentOf(action)?.reveal() ?? {}));
   const shown = beaconIn(environmentNames ?? []);
   if (!sent || !shown || (sent.uid === shown.uid && sent.ownerId === shown.ownerId)) return outcome;
   return { kind: 'unknown', reason: `a ${outcome.status} that is about ${id}, which carries another mark` };
+}
+
+/** All that is set of it. */
+function environmentOf(action: Action) {
+  return 'environment' in action ? action.environment : undefined;
 }
 
 function beaconIn(names: readonly string[]) {
@@ -232,7 +237,7 @@ function recordIntended(store: StateStore, target: Target, step: Step, intent: I
     : { ...target.record, corrections: correctionsWith(store, step, target, intent) };
   const record = { ...corrected, beforeCreation: beforeCreation(store, target, intent) };
   if (effectOf(name) === 'delete') return { ...record, deletedByUs: true };
-  const pauses = name === 'stop-service' && step.reason === 'VolumeExpansion';
+  const pauses = name === stopService.name && step.reason === 'VolumeExpansion';
   return pauses ? { ...record, pausedFor: 'VolumeExpansion' } : record;
 }
 
@@ -253,7 +258,7 @@ export function withoutIntent(
 ): ObjectRecord {
   const record = { ...before, corrections: withoutCorrection(before, idempotencyKey) };
   if (effectOf(action) === 'delete') return { ...record, deletedByUs: false };
-  return action === 'stop-service' ? { ...record, pausedFor: undefined } : record;
+  return action === stopService.name ? { ...record, pausedFor: undefined } : record;
 }
 
 function recordOutcome(
@@ -329,9 +334,7 @@ function recordOutcome(
  * Of other fields an answer says nothing that a read would not say better.
  */
 function isWholeEnvironment(action: Action, { unconfirmed }: Pick<ObjectRecord, 'unconfirmed'>): boolean {
-  const isSent =
-    action.do === 'create-service' || (action.do === 'patch-service' && action.environment !== undefined);
-  return isSent && !unconfirmed.includes('env');
+  return environmentOf(action) !== undefined && !unconfirmed.includes('env');
 }
 
 /** A key that the API says it has seen may be that of another process: what that one asked for may still appear. */
@@ -347,23 +350,22 @@ export function recordApplied(
   target: Target,
 ): ObjectRecord {
   const names = appliedNames(action, target);
-  const creates = actions[action].fields === 'all';
+  const { fields, answersRestart } = actions[action];
   const doubted = record.doubted.filter((name) => !names.includes(name));
   const isDoubtMet = record.doubted.length > 0 && doubted.length === 0;
-  const applied: Record<string, string> = creates ? {} : { ...record.applied };
+  const applied: Record<string, string> = fields === 'all' ? {} : { ...record.applied };
   for (const name of names) {
     const digest = target.digests[name];
     if (digest !== undefined) applied[name] = digest;
   }
-  const restarts = action === 'restart-service' || action === 'start-service' || action === 'create-service';
   return {
     ...record,
     applied,
     doubted,
     resentFor: isDoubtMet ? record.generation : record.resentFor,
     unconfirmed: record.unconfirmed.filter((name) => !names.includes(name)),
-    ...(restarts ? { restartToken: target.restartToken ?? record.restartToken } : {}),
-    ...(action === 'start-service' ? { pausedFor: undefined } : {}),
+    ...(answersRestart ? { restartToken: target.restartToken ?? record.restartToken } : {}),
+    ...(action === startService.name ? { pausedFor: undefined } : {}),
   };
 }
 

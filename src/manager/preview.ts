@@ -17,6 +17,17 @@ import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.
 /** The words of the plan output. `replace` is a deletion that is followed by a creation; what is left stays at the provider, and nobody manages it any more. */
 export type ChangeAction = Verb | 'replace' | 'leave' | 'protect' | 'release';
 
+/** As the summary counts them. */
+type ChangeGroup = 'create' | 'update' | 'replace' | 'delete' | 'leave';
+
+const groups: Partial<Record<ChangeAction, ChangeGroup>> = {
+  create: 'create',
+  protect: 'create',
+  replace: 'replace',
+  delete: 'delete',
+  leave: 'leave',
+};
+
 export interface Change {
   readonly kind: string;
   readonly namespace: string;
@@ -104,6 +115,10 @@ export interface FleetPlan {
   };
 }
 
+function groupOf(action: ChangeAction): ChangeGroup {
+  return groups[action] ?? 'update';
+}
+
 export function changeAction(step: Step): ChangeAction {
   return step.reason === 'Replace' ? 'replace' : actions[step.action.do].verb;
 }
@@ -153,8 +168,7 @@ export function summarise(
       held.push(heldBack(key, plan));
     }
   }
-  const count = (...counted: ChangeAction[]) =>
-    changes.filter(({ action }) => counted.includes(action)).length;
+  const count = (group: ChangeGroup) => changes.filter(({ action }) => groupOf(action) === group).length;
   const drifted = new Set(
     [...changes, ...held]
       .filter(({ drift }) => drift)
@@ -166,8 +180,8 @@ export function summarise(
     duplicates: found,
     cost: totalCost(changes, burnMicros),
     summary: {
-      create: count('create', 'protect'),
-      update: count('update', 'release', 'resize', 'set-sleep-policy', 'start', 'stop', 'restart'),
+      create: count('create'),
+      update: count('update'),
       replace: count('replace'),
       delete: count('delete'),
       leave: count('leave'),

@@ -14,6 +14,7 @@
  * Deletion requires every linked service to be sleeping with no allocation (§3 rule 6). Nothing can be told to sleep, so
  * it waits for that; `paused` is not taken for `sleeping`.
  */
+import { createRegistry, deleteRegistry, rotateRegistry } from '../actions/index.ts';
 import { limits } from '../api/wire.ts';
 import type { wire } from '../api/index.ts';
 import { normalRepository, shownRepository, shownRepositoryOf } from '../resources/index.ts';
@@ -29,7 +30,6 @@ import {
   inSync,
   recheckMs,
   waitFor,
-  type Action,
   type Difference,
   type Plan,
   type RegistryCredentials,
@@ -62,7 +62,7 @@ function planAbsent(inputs: RegistryInputs): Plan {
     { path: 'repository', desired: repository, observed: null, drift: vanished },
     { path: 'credentials', desired: '(set)', observed: null, drift: vanished },
   ];
-  const action: Action = { do: 'create-registry', repository, credentials: credentials.values };
+  const action = createRegistry({ repository, credentials: credentials.values });
   const step: Step = { action, reason: vanished ? 'Vanished' : 'Create', disruptive: false, differences };
   if (registriesInAccount >= limits.registriesPerAccount) {
     return holdFor(
@@ -100,13 +100,12 @@ function planPresent(inputs: RegistryInputs, registry: wire.Registry): Plan {
     return holdForMassDrift(wanted, inputs.driftBrake, { steps: [], differences }) ?? inSync(differences);
   }
   if (registry.revision === undefined) return waitForRevision(differences);
-  const action: Action = {
-    do: 'rotate-registry',
+  const action = rotateRegistry({
     id: registry.id,
     revision: registry.revision,
     repository,
     credentials: credentials.values,
-  };
+  });
   const step: Step = {
     action,
     reason: reasonFor(inputs.record, correctable),
@@ -160,7 +159,7 @@ function waitForRollout(
 function planRemoval({ object, gates, linked }: RegistryInputs, registry: wire.Registry): Plan {
   const differences = [{ path: 'registry', desired: null, observed: registry.id, drift: false }];
   if (registry.revision === undefined) return waitForRevision(differences);
-  const action: Action = { do: 'delete-registry', id: registry.id, revision: registry.revision };
+  const action = deleteRegistry({ id: registry.id, revision: registry.revision });
   const step: Step = { action, reason: 'Deleted', disruptive: false, differences };
   const awake = linked.filter(({ state }) => state !== 'sleeping');
   if (awake.length > 0) {

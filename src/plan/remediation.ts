@@ -8,6 +8,7 @@
  * it worse: at most a fifth of the services of an account is under restart at once. Like every restart, this one
  * waits for activities (§4 rule 6). Without `onError`, or with 0 restarts, the error is only reported.
  */
+import { restartService } from '../actions/index.ts';
 import type { wire } from '../api/index.ts';
 import { elapsedMs } from '../base/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
@@ -43,7 +44,7 @@ export function planError(
     return holdFor('RemediationExhausted', message, { path: ['spec', 'onError'], differences });
   }
   const step: Step = {
-    action: { do: 'restart-service', id: service.id },
+    action: restartService({ id: service.id }),
     reason: remediationReason,
     disruptive: true,
     differences: [],

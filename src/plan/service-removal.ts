@@ -1,4 +1,5 @@
 /** How a service goes away: because its object did, or to be created anew; and what stands in the way. */
+import { deleteService, resizeService, startService } from '../actions/index.ts';
 import { annotations, remoteName } from '../resources/index.ts';
 import { dataLossConfirmed, proceed } from './course.ts';
 import { disruptionObstacle, protectorOf } from './disruption.ts';
@@ -50,7 +51,7 @@ export function planReplacement(
       { path, differences },
     );
   }
-  const action: Action = { do: 'delete-service', id: service.id };
+  const action = deleteService({ id: service.id });
   const steps: [Step, ...Step[]] = [{ action, reason: 'Replace', disruptive: true, differences: immutable }];
   if (lacksConsent(inputs)) return holdForDataLoss(inputs, 'replacing', steps, differences);
   // Nothing is deleted for the sake of what can't be created.
@@ -85,7 +86,7 @@ export function planServiceDeletion(inputs: ServiceInputs, service: wire.Service
   const state = service.state ?? '(none)';
   if (state === 'deleting') return waitFor('Deleting', 'the service is being deleted', { differences });
   if (!settledStates.has(state) && !passingStates.has(state)) return waitInUnknownState(state, differences);
-  const action: Action = { do: 'delete-service', id: service.id };
+  const action = deleteService({ id: service.id });
   const steps: [Step, ...Step[]] = [{ action, reason: 'Deleted', disruptive: true, differences }];
   if (lacksConsent(inputs)) return holdForDataLoss(inputs, 'deleting', steps, differences);
   return act(inputs, steps, differences, inputs.gates.deletion);
@@ -133,8 +134,8 @@ export function act(
 }
 
 function costsMore({ observation }: ServiceInputs, action: Action): boolean {
-  if (action.do === 'start-service') return true;
-  if (action.do !== 'resize-service' || observation.kind !== 'present') return false;
+  if (action.do === startService.name) return true;
+  if (action.do !== resizeService.name || observation.kind !== 'present') return false;
   const now = wholeResources(observation.value.resources);
   const { gpuCount, cpu, memoryGb } = action.resources;
   return !now || gpuCount > now.gpuCount || cpu > now.cpu || memoryGb > now.memoryGb;

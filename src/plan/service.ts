@@ -20,6 +20,15 @@
  * anyway is not restarted once more. `sleeping` is converged: it is not woken, unless the spec says that it
  * never sleeps. In an unknown state nothing is done but to report it.
  */
+import {
+  createService,
+  patchService,
+  resizeService,
+  restartService,
+  setSleepPolicy,
+  startService,
+  stopService,
+} from '../actions/index.ts';
 import { limits } from '../api/wire.ts';
 import type { wire } from '../api/index.ts';
 import { invariant } from '../base/index.ts';
@@ -94,11 +103,10 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
   }
   const obstacle = templateObstacle(inputs, undefined, lost);
   if (obstacle) return obstacle;
-  const action: Action = {
-    do: 'create-service',
+  const action = createService({
     body: createBody(inputs, volume.kind === 'usable' ? volume.id : undefined),
     environment: wireEnvironment(inputs),
-  };
+  });
   const differences: Difference[] = [...lost];
   for (const field of createFields(spec, inputs)) {
     if (field.desired !== undefined) {
@@ -294,30 +302,30 @@ function planSteps(inputs: ServiceInputs, service: wire.Service, differences: Mu
 
   const stops = state === 'running' || state === 'sleeping' || state === 'error';
   if (stops && spec.desiredState === 'Stopped' && power.length > 0) {
-    add({ do: 'stop-service', id }, power, runs);
+    add(stopService({ id }), power, runs);
   } else if (stops && pausing && volume.needsPause && !volume.failed) {
-    add({ do: 'stop-service', id }, [], runs, 'VolumeExpansion');
+    add(stopService({ id }), [], runs, 'VolumeExpansion');
   }
   const staysUp = runs && steps.length === 0;
   if (patch.length > 0 && service.revision !== undefined) {
     add(patchAction(inputs, service, service.revision, patch), patch, staysUp);
   }
   if (resources.length > 0 && spec.resources) {
-    add({ do: 'resize-service', id, resources: spec.resources }, resources, staysUp);
+    add(resizeService({ id, resources: spec.resources }), resources, staysUp);
   }
   if (sleep.length > 0) {
-    add({ do: 'set-sleep-policy', id, sleepAfterMinutes: spec.sleepAfterMinutes || null }, sleep, false);
+    add(setSleepPolicy({ id, sleepAfterMinutes: spec.sleepAfterMinutes || null }), sleep, false);
   }
   // Asleep under a policy that is only to be reported, it is left asleep.
   const reported = sleep.length < differences.sleep.length;
   const neverSleeps = (spec.sleepAfterMinutes === 0 || spec.sleepAfterMinutes === null) && !reported;
   if (mayRun && state === 'paused' && power.length > 0) {
-    add({ do: 'start-service', id }, power, false);
+    add(startService({ id }), power, false);
   } else if (mayRun && state === 'sleeping' && neverSleeps) {
-    add({ do: 'start-service', id }, power, false, 'NeverSleeps');
+    add(startService({ id }), power, false, 'NeverSleeps');
   } else if (mayRun && runs && spec.restartToken !== undefined && spec.restartToken !== record.restartToken) {
     const token = { path: 'restartToken', desired: spec.restartToken, observed: record.restartToken ?? null };
-    add({ do: 'restart-service', id }, [{ ...token, drift: false }], true, 'RestartRequested');
+    add(restartService({ id }), [{ ...token, drift: false }], true, 'RestartRequested');
   }
   return steps;
 }
@@ -331,8 +339,7 @@ function patchAction(
   const { spec } = inputs.object;
   const differs = (path: string) =>
     differences.some((difference) => difference.path === path || difference.path.startsWith(`${path}.`));
-  return {
-    do: 'patch-service',
+  return patchService({
     id: service.id,
     revision,
     patch: {
@@ -341,7 +348,7 @@ function patchAction(
       ...(differs('httpPort') && spec.httpPort !== undefined ? { httpPort: spec.httpPort } : {}),
     },
     environment: differs('env') ? wireEnvironment(inputs) : undefined,
-  };
+  });
 }
 
 function compareImmutable(inputs: ServiceInputs, service: wire.Service): Difference[] {

@@ -2,6 +2,16 @@
  * What a step of a plan is paid for, before and after it. What holds no compute costs nothing (the rule of burn), but the size of what sleeps
  * or is paused counts as if it ran: it may wake before its new size is seen, and whether a resize wakes it is not told (§3).
  */
+import {
+  createService,
+  createVolume,
+  deleteService,
+  deleteVolume,
+  resizeService,
+  startService,
+  stopService,
+  updateVolume,
+} from '../actions/index.ts';
 import type { wire } from '../api/index.ts';
 import { wholeResources } from '../api/wire.ts';
 import type { ContainerServiceSpec, StorageVolumeSpec } from '../resources/index.ts';
@@ -19,24 +29,24 @@ export function servicePricing(
 ): Pricing | undefined {
   const { action } = step;
   const place = placeOf(spec, service);
-  if (action.do === 'create-service') {
+  if (action.do === createService.name) {
     const { resources, volumeGb } = action.body;
     return { place: placeOf(action.body, undefined), before: free, after: created(resources, volumeGb) };
   }
   if (!service) return undefined;
-  if (action.do === 'start-service') return { place, before: free, after: computeCharge(service, spec) };
-  if (action.do === 'resize-service') {
+  if (action.do === startService.name) return { place, before: free, after: computeCharge(service, spec) };
+  if (action.do === resizeService.name) {
     const after = { demands: [{ compute: action.resources }] };
     return { place, before: computeCharge(service, spec), after };
   }
-  const ends = action.do === 'stop-service' || action.do === 'delete-service';
+  const ends = action.do === stopService.name || action.do === deleteService.name;
   const before = holdsCompute(service) ? computeCharge(service, spec) : free;
   return ends ? { place, before, after: free } : undefined;
 }
 
 /** What comes after a deletion that makes room for it; undefined for any other step. */
 export function replacementPricing(step: Step, spec: ContainerServiceSpec): Pricing | undefined {
-  if (step.action.do !== 'delete-service' || step.reason !== 'Replace' || !spec.resources) return undefined;
+  if (step.action.do !== deleteService.name || step.reason !== 'Replace' || !spec.resources) return undefined;
   const after = created(spec.resources, spec.storage?.volumeGb);
   return { place: placeOf(spec, undefined), before: free, after };
 }
@@ -47,12 +57,12 @@ export function volumePricing(
   volume: wire.Volume | undefined,
 ): Pricing | undefined {
   const place = placeOf(spec, volume);
-  if (action.do === 'create-volume')
+  if (action.do === createVolume.name)
     return { place, before: free, after: { demands: [{ storageGb: action.body.sizeGb }] } };
   if (!volume) return undefined;
   const before = storageCharge(volume);
-  if (action.do === 'delete-volume') return { place, before, after: free };
-  const isGrowth = action.do === 'update-volume' && action.sizeGb !== undefined;
+  if (action.do === deleteVolume.name) return { place, before, after: free };
+  const isGrowth = action.do === updateVolume.name && action.sizeGb !== undefined;
   return isGrowth ? { place, before, after: { demands: [{ storageGb: action.sizeGb }] } } : undefined;
 }
 

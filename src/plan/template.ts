@@ -10,6 +10,7 @@
  *
  * Changing or deleting a template does not touch services (§4 rule 4).
  */
+import { createTemplate, deleteTemplate, replaceTemplate } from '../actions/index.ts';
 import { limits } from '../api/wire.ts';
 import type { wire } from '../api/index.ts';
 import { remoteName } from '../resources/index.ts';
@@ -20,7 +21,7 @@ import { isRemoved } from './removed-fields.ts';
 import { isSameImage } from './image-form.ts';
 import type { TemplateInputs } from './inputs.ts';
 import { describedWithMark, readTemplateMark, templateMark, withoutTemplateMark } from './ownership.ts';
-import { holdFor, inSync, waitFor, type Action, type Difference, type Plan, type Step } from './types.ts';
+import { holdFor, inSync, waitFor, type Difference, type Plan, type Step } from './types.ts';
 
 export function planTemplate(inputs: TemplateInputs): Plan {
   return planCourse(inputs, {
@@ -44,7 +45,7 @@ function planAbsent(inputs: TemplateInputs): Plan {
       .filter(({ name, desired }) => desired !== undefined && name !== 'mark')
       .map(({ path, desired }) => ({ path, desired, observed: null, drift: vanished })),
   ];
-  const action: Action = { do: 'create-template', body: specificationOf(inputs, undefined) };
+  const action = createTemplate({ body: specificationOf(inputs, undefined) });
   const step: Step = { action, reason: vanished ? 'Vanished' : 'Create', disruptive: false, differences };
   if (templatesInAccount >= limits.templatesPerAccount) {
     return holdFor(
@@ -79,12 +80,11 @@ function planPresent(inputs: TemplateInputs, template: wire.Template): Plan {
     return holdForMassDrift(kept, inputs.driftBrake, { steps: [], differences }) ?? inSync(differences);
   }
   if (template.revision === undefined) return waitForRevision(differences);
-  const action: Action = {
-    do: 'replace-template',
+  const action = replaceTemplate({
     id: template.id,
     revision: template.revision,
     spec: specificationOf(inputs, template),
-  };
+  });
   const reason = correctable.every(({ drift }) => drift) ? 'Drift' : 'SpecChanged';
   const step: Step = { action, reason, disruptive: false, differences: correctable };
   return proceed(object, [step], differences, undefined);
@@ -93,7 +93,7 @@ function planPresent(inputs: TemplateInputs, template: wire.Template): Plan {
 function planRemoval({ object, gates }: TemplateInputs, template: wire.Template): Plan {
   const differences = [{ path: 'template', desired: null, observed: template.id, drift: false }];
   if (template.revision === undefined) return waitForRevision(differences);
-  const action: Action = { do: 'delete-template', id: template.id, revision: template.revision };
+  const action = deleteTemplate({ id: template.id, revision: template.revision });
   const step: Step = { action, reason: 'Deleted', disruptive: false, differences };
   return proceed(object, [step], differences, gates.deletion);
 }

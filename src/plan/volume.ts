@@ -13,6 +13,7 @@
  * It is deleted only when it is independent and attached to nothing (§4 rule 9), and gone only when the
  * account no longer shows it: the answer `deleting` proves nothing (§3 rule 4).
  */
+import { createVolume, deleteVolume, updateVolume } from '../actions/index.ts';
 import { limits } from '../api/wire.ts';
 import type { RefusalMeaning, wire } from '../api/index.ts';
 import { annotations, remoteName } from '../resources/index.ts';
@@ -39,7 +40,6 @@ import {
   recheckMs,
   spendingGateOf,
   waitFor,
-  type Action,
   type Difference,
   type Plan,
   type Step,
@@ -98,7 +98,7 @@ function planAbsent(inputs: VolumeInputs): Plan {
     ...(spec.geography === undefined ? {} : { geography: spec.geography }),
   };
   const reason = vanished ? 'Vanished' : 'Create';
-  const step: Step = { action: { do: 'create-volume', body }, reason, disruptive: false, differences };
+  const step: Step = { action: createVolume({ body }), reason, disruptive: false, differences };
   if (volumesInAccount >= limits.volumesPerAccount) {
     return holdFor(
       'LimitReached',
@@ -184,7 +184,7 @@ function planUpdate(
   }
   const name = correctable.some((item) => item.path === 'volumeName') ? wantedName(inputs) : undefined;
   const sizeGb = resizes ? spec.sizeGb : undefined;
-  const action: Action = { do: 'update-volume', id: volume.id, revision: volume.revision, name, sizeGb };
+  const action = updateVolume({ id: volume.id, revision: volume.revision, name, sizeGb });
   const reason = correctable.every((item) => item.drift) ? 'Drift' : 'SpecChanged';
   const step: Step = { action, reason, disruptive: false, differences: correctable };
   const plan = proceed(object, [step], differences, resizes ? spendingGateOf(gates, step) : undefined);
@@ -223,7 +223,7 @@ function planRemoval({ object, gates, attachedTo }: VolumeInputs, volume: wire.V
   if (status !== 'ready' && status !== 'error' && !passingStatuses.has(status)) {
     return waitInUnknownStatus(status, differences);
   }
-  const action: Action = { do: 'delete-volume', id: volume.id };
+  const action = deleteVolume({ id: volume.id });
   const step: Step = { action, reason: 'Deleted', disruptive: false, differences };
   if (attachedTo.kind !== 'none' || volume.serviceId) {
     const name =
@@ -266,11 +266,13 @@ export function viewVolume(inputs: VolumeInputs): VolumeView {
   const plan = planVolume(inputs);
   const { generation } = record;
   const latest = record.refusal?.generation === generation ? record.refusal : undefined;
-  const refusal = latest?.action === 'update-volume' ? latest : undefined;
+  const refusal = latest?.action === updateVolume.name ? latest : undefined;
   const refused = refusal !== undefined && isFinal(refusal);
   const grows =
     (plan.kind === 'wait' && (plan.reason === pausingService || plan.reason === expanding)) ||
-    (plan.kind === 'act' && plan.step.action.do === 'update-volume' && plan.step.action.sizeGb !== undefined);
+    (plan.kind === 'act' &&
+      plan.step.action.do === updateVolume.name &&
+      plan.step.action.sizeGb !== undefined);
   if (
     object.spec.expansion === 'PauseService' &&
     (grows || (volume.status === 'error' && record.externalId))

@@ -1,3 +1,4 @@
+import { createService, createVolume } from '../actions/index.ts';
 import type { Action } from '../plan/index.ts';
 
 /** What a patch, a resize or a rotation can change afterwards; all else has to be the same from the start. */
@@ -11,7 +12,7 @@ const changeable: ReadonlySet<string> = new Set([
 
 /** Whether what `sent` makes can be brought to what `wanted` would make without creating it anew. */
 export function leadsTo(sent: Action, wanted: Action): boolean {
-  if (sent.do === 'create-service' && wanted.do === 'create-service') {
+  if (sent.do === createService.name && wanted.do === createService.name) {
     const [from, to] = [sent.body, wanted.body] as Readonly<Record<string, unknown>>[];
     const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})]);
     return [...names].every((name) =>
@@ -20,7 +21,7 @@ export function leadsTo(sent: Action, wanted: Action): boolean {
         : JSON.stringify(from?.[name]) === JSON.stringify(to?.[name]),
     );
   }
-  if (sent.do === 'create-volume' && wanted.do === 'create-volume') {
+  if (sent.do === createVolume.name && wanted.do === createVolume.name) {
     const [from, to] = [sent.body, wanted.body];
     return from.region === to.region && from.geography === to.geography && from.sizeGb <= to.sizeGb;
   }

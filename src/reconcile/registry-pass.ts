@@ -1,3 +1,4 @@
+import { isCreation } from '../actions/index.ts';
 import type { wire } from '../api/index.ts';
 import type { Target } from '../execute/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
@@ -38,7 +39,7 @@ export class RegistryPass extends ListedPass<wire.Registry> implements KindPass 
   ): Observed<wire.Registry> {
     const isLost = isCreationLost(this.record());
     const isInDoubt = this.record().creationInDoubt !== undefined && !isLost;
-    const isAwaited = isInDoubt || this.store.openIntent(this.key)?.action === 'create-registry';
+    const isAwaited = isInDoubt || isCreation(this.store.openIntent(this.key)?.action ?? '');
     return identifyRegistry(this.fleet.identity(this.record(), madeId), items, this.#repository(), {
       isAwaited,
       isLost,

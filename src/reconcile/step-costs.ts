@@ -2,6 +2,7 @@
  * What the steps of a plan cost, one after the other, for whoever reads the plan: a service that was stopped before is resized for nothing,
  * and is started at the price of its new size.
  */
+import { resizeService, startService, stopService } from '../actions/index.ts';
 import {
   free,
   holdsCompute,
@@ -32,13 +33,13 @@ function priced(steps: readonly Step[], kind: KindPass, costOf: (pricing: Pricin
     const pricing = kind.pricing?.(step);
     if (!pricing) return step;
     const { do: name } = step.action;
-    if (name === 'resize-service' && !runs) {
+    if (name === resizeService.name && !runs) {
       newCharge = pricing.after;
       return step;
     }
-    if (name === 'stop-service') runs = false;
+    if (name === stopService.name) runs = false;
     const room = kind.roomFor?.(step);
-    const started = name === 'start-service' ? newCharge : undefined;
+    const started = name === startService.name ? newCharge : undefined;
     const after = started ?? room?.after ?? pricing.after;
     if (pricing.before === free && after === free) return step;
     return { ...step, cost: costOf({ ...pricing, after }) };

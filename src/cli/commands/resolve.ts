@@ -1,4 +1,10 @@
-import { isCreation, type ActionName } from '../../actions/index.ts';
+import {
+  createRegistry,
+  createService,
+  createTemplate,
+  createVolume,
+  isCreation,
+} from '../../actions/index.ts';
 import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { UserError } from '../../base/index.ts';
@@ -118,11 +124,11 @@ function parseObject(text: string, namespace: string): ObjectKey {
 /** What is resolved: an open intent, or a creation that its wiped status would have told of. */
 type OpenRequest = Pick<Intent, 'action' | 'idempotencyKey'>;
 
-const creations: Partial<Record<ManagedKind, ActionName>> = {
-  ContainerService: 'create-service',
-  StorageVolume: 'create-volume',
-  ServiceTemplate: 'create-template',
-  ImageRegistry: 'create-registry',
+const creations: Partial<Record<ManagedKind, { readonly name: string }>> = {
+  ContainerService: createService,
+  StorageVolume: createVolume,
+  ServiceTemplate: createTemplate,
+  ImageRegistry: createRegistry,
 };
 
 function openIntent(store: StateStore, key: ObjectKey, label: string): OpenRequest {
@@ -143,7 +149,7 @@ function openIntent(store: StateStore, key: ObjectKey, label: string): OpenReque
   const last = store.lastIntent(key);
   if (last && last.idempotencyKey === record.creationInDoubt?.idempotencyKey) return last;
   const creation = creations[kind];
-  if (creation && isCreationLost(record)) return { action: creation, idempotencyKey: record.uid };
+  if (creation && isCreationLost(record)) return { action: creation.name, idempotencyKey: record.uid };
   const known = last ? ` (its last one, ${last.action}, is known to be ${last.outcome})` : '';
   throw new UserError(
     `${label} has no request whose outcome is unknown${known}`,

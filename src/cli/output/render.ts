@@ -36,19 +36,13 @@ export function palette(
   };
 }
 
-const signs: Readonly<Record<ChangeAction, string>> = {
+/** All others change what is there. */
+const signs: Partial<Record<ChangeAction, string>> = {
   create: '+',
-  update: '~',
-  resize: '~',
-  'set-sleep-policy': '~',
-  start: '~',
-  stop: '~',
-  restart: '~',
+  protect: '+',
   replace: '-/+',
   delete: '-',
   leave: '-',
-  protect: '+',
-  release: '~',
 };
 
 export function renderPlan(plan: FleetPlan, colours: Palette): string {
@@ -63,13 +57,8 @@ export function renderPlan(plan: FleetPlan, colours: Palette): string {
 }
 
 function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette): string[] {
-  const sign = signs[change.action];
-  const paint =
-    change.action === 'create' || change.action === 'protect'
-      ? good
-      : change.action === 'delete' || change.action === 'replace' || change.action === 'leave'
-        ? bad
-        : busy;
+  const sign = signs[change.action] ?? '~';
+  const paint = sign === '+' ? good : sign === '~' ? busy : bad;
   const drift = change.drift ? busy(' (drift)') : '';
   const cost = change.cost ? `  ${costText(change.cost)}` : '';
   return [

@@ -1,9 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { actions, effectOf, isCreation } from '../../../src/actions/index.ts';
+import { actions, effectOf, entryOfAction, isCreation, stopService } from '../../../src/actions/index.ts';
 import { committedText, generatedText } from '../../support/generated-part.ts';
 import { evidenceLines, evidencePart, requestLines, requestsPart } from './actions-document.ts';
+import { samples } from './samples.ts';
 
 const root = path.join(import.meta.dirname, '../../../src');
 const entries = Object.entries(actions);
@@ -16,6 +17,11 @@ describe('the table of actions', () => {
 
   test('has each action under its own name', () => {
     expect(entries.filter(([name, entry]) => entry.name !== name)).toEqual([]);
+  });
+
+  test('makes actions, which it finds its entry of again', () => {
+    expect(stopService({ id: 'a' })).toEqual({ do: 'stop-service', id: 'a' });
+    expect(Object.values(samples).map(entryOfAction)).toEqual(Object.values(actions));
   });
 
   test('tells what an action does to the resource; nothing else looks how its name begins', () => {

@@ -1,4 +1,24 @@
-import type { ActionName, ActionOf } from '../../../src/actions/index.ts';
+import {
+  createRegistry,
+  createService,
+  createTemplate,
+  createVolume,
+  deleteRegistry,
+  deleteService,
+  deleteTemplate,
+  deleteVolume,
+  patchService,
+  replaceTemplate,
+  resizeService,
+  restartService,
+  rotateRegistry,
+  setSleepPolicy,
+  startService,
+  stopService,
+  updateVolume,
+  type ActionName,
+  type ActionOf,
+} from '../../../src/actions/index.ts';
 import { Sensitive } from '../../../src/base/index.ts';
 
 const id = '11111111-2222-4333-8444-555555555555';
@@ -13,30 +33,28 @@ const registry = {
 
 /** One action of each name, with all that it can carry. */
 export const samples: { readonly [Name in ActionName]: ActionOf<Name> } = {
-  'create-service': {
-    do: 'create-service',
+  'create-service': createService({
     body: { name: 'web', region: 'standard', image: 'web:1', resources },
     environment,
-  },
-  'patch-service': {
-    do: 'patch-service',
+  }),
+  'patch-service': patchService({
     ...revised,
     patch: { image: 'web:2', command: ['serve'], httpPort: 80 },
     environment,
-  },
-  'resize-service': { do: 'resize-service', ...target, resources },
-  'set-sleep-policy': { do: 'set-sleep-policy', ...target, sleepAfterMinutes: 30 },
-  'start-service': { do: 'start-service', ...target },
-  'stop-service': { do: 'stop-service', ...target },
-  'restart-service': { do: 'restart-service', ...target },
-  'delete-service': { do: 'delete-service', ...target },
-  'create-volume': { do: 'create-volume', body: { name: 'data', region: 'standard', sizeGb: 100 } },
-  'update-volume': { do: 'update-volume', ...revised, name: 'data', sizeGb: 200 },
-  'delete-volume': { do: 'delete-volume', ...target },
-  'create-template': { do: 'create-template', body: { name: 'base', image: 'base:1' } },
-  'replace-template': { do: 'replace-template', ...revised, spec: { name: 'base', image: 'base:2' } },
-  'delete-template': { do: 'delete-template', ...revised },
-  'create-registry': { do: 'create-registry', ...registry },
-  'rotate-registry': { do: 'rotate-registry', ...revised, ...registry },
-  'delete-registry': { do: 'delete-registry', ...revised },
+  }),
+  'resize-service': resizeService({ ...target, resources }),
+  'set-sleep-policy': setSleepPolicy({ ...target, sleepAfterMinutes: 30 }),
+  'start-service': startService(target),
+  'stop-service': stopService(target),
+  'restart-service': restartService(target),
+  'delete-service': deleteService(target),
+  'create-volume': createVolume({ body: { name: 'data', region: 'standard', sizeGb: 100 } }),
+  'update-volume': updateVolume({ ...revised, name: 'data', sizeGb: 200 }),
+  'delete-volume': deleteVolume(target),
+  'create-template': createTemplate({ body: { name: 'base', image: 'base:1' } }),
+  'replace-template': replaceTemplate({ ...revised, spec: { name: 'base', image: 'base:2' } }),
+  'delete-template': deleteTemplate(revised),
+  'create-registry': createRegistry(registry),
+  'rotate-registry': rotateRegistry({ ...revised, ...registry }),
+  'delete-registry': deleteRegistry(revised),
 };

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { actions } from '../../../src/actions/index.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 
@@ -247,6 +248,19 @@ describe('the imports of src/', () => {
     );
     expect(impure.map(told)).toEqual([]);
   });
+});
+
+/** As a literal, in quotes of any kind. */
+const actionName = new RegExp(`(['"\`])(?<name>${Object.keys(actions).join('|')})\\1`, 'g');
+
+test('actions are named in actions/ only; the control plane shares no code', () => {
+  const found = files
+    .filter((file) => !['actions', 'control-plane'].includes(roomOf(file)))
+    .flatMap((file) =>
+      Array.from((texts.get(file) ?? '').matchAll(actionName), ({ groups }) => `${file} ${groups?.['name']}`),
+    );
+  expect(found).toEqual([]);
+  expect((texts.get('actions/services.ts') ?? '').match(actionName)).toContain("'stop-service'");
 });
 
 /** Of a store that may hold a hundred thousand of them. */
