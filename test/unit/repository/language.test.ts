@@ -12,10 +12,8 @@ const leftOut = new Set(['docs/dialects.md', 'docs/metrics.md']);
 
 /** To be rewritten. This list only shrinks: a document that is clean has to be taken out. */
 const notYetRewritten = new Set([
-  'docs/architecture.md',
   'docs/coverage.md',
   'docs/manifests.md',
-  'docs/performance.md',
 ]);
 
 const documents = [
