@@ -28,7 +28,7 @@ for await (const file of glob('**/*.test.ts', { cwd: 'test' })) {
 }
 
 describe('the coverage of the contract', () => {
-  test('is told of every line, in order and once', () => {
+  test('has every line, in order and once', () => {
     expect(rows.map(({ line }) => line)).toEqual(Array.from({ length: lines }, (_, index) => index + 1));
   });
 

@@ -12,7 +12,6 @@ const leftOut = new Set(['docs/dialects.md', 'docs/metrics.md']);
 
 /** To be rewritten. This list only shrinks: a document that is clean has to be taken out. */
 const notYetRewritten = new Set([
-  'docs/coverage.md',
   'docs/manifests.md',
 ]);
 
