@@ -8,7 +8,7 @@ export const factReasons = {
   ProgressDeadlineExceeded: fact('`Stalled` is True: the provider has taken longer than 30 minutes.', {
     severity: 'warning',
     whose: 'provider',
-    remedy: 'Fleetkeeper goes on waiting. Ask the provider.',
+    remedy: 'Fleetkeeper continues to wait. Ask the provider.',
   }),
   AsDesired: fact('`Synced` is True: no field differs.'),
   Differs: fact('`Synced` is False: the message names the fields that differ.'),
@@ -16,7 +16,7 @@ export const factReasons = {
   DriftReported: fact('`Synced` is False: somebody changed it, and `driftPolicy: Report` leaves it so.', {
     severity: 'warning',
     whose: 'user',
-    remedy: 'Put the field back, write it into the document, or use `driftPolicy: Correct`.',
+    remedy: 'Restore the field, write it into the document, or use `driftPolicy: Correct`.',
     see: 'manifests.md#drift',
   }),
   DriftAccepted: fact('`Synced` is False: the drift is accepted until the time in `accept-drift-until`.', {
@@ -35,17 +35,17 @@ export const factReasons = {
     see: 'manifests.md#annotations',
   }),
   ActivityUnreleased: fact('`Protected` is True: the message names the activity or ProtectedTask.'),
-  AwaitingEvidence: fact('`OutcomeUnknown` is True: Fleetkeeper looks for what became of the request.', {
+  AwaitingEvidence: fact('`OutcomeUnknown` is True: Fleetkeeper looks for evidence of the outcome.', {
     severity: 'warning',
     see: 'safety-of-mutations.md#operator-confirmation',
   }),
   MarkFoundElsewhere: fact('`Duplicated` is True: something else carries the mark of the object.', {
     severity: 'warning',
     whose: 'user',
-    remedy: 'The message says which it is, and what to do. Fleetkeeper never touches it.',
+    remedy: 'The message shows which one, and what to do. Fleetkeeper never changes it.',
   }),
   NotApplicable: fact('The condition was True before, and does not apply any more.'),
-  Exists: fact('`Accepted` is True: the API has taken the object on.'),
+  Exists: fact('`Accepted` is True: the API has accepted the object.'),
   ComputeHeld: fact('`Allocated` is True: the provider holds compute for the service.'),
   StorageHeld: fact('`Allocated` is True: the provider holds the storage of the volume.'),
   NotAllocated: fact('`Allocated` is False: the message has the state of the service or volume.'),
@@ -59,7 +59,7 @@ export const factReasons = {
   TemplateMissing: fact('`TemplateOutdated` is Unknown: the template of the service is gone.', {
     severity: 'warning',
     whose: 'user',
-    remedy: 'Add the template, or take `templateRef` out of the service.',
+    remedy: 'Add the template, or remove `templateRef` from the service.',
   }),
 } as const;
 
@@ -80,7 +80,7 @@ export const eventReasons = {
   Duplicated: event('Something else carries the mark of the object.', {
     severity: 'warning',
     whose: 'user',
-    remedy: 'The message says which it is, and what to do. Fleetkeeper never touches it.',
+    remedy: 'The message shows which one, and what to do. Fleetkeeper never changes it.',
   }),
   Drifted: event('Somebody else changed the fields in the message.', {
     severity: 'warning',

@@ -19,7 +19,7 @@ export const heldByOthers = {
     whose: 'user',
     observed: 'no',
     meaning: 'The account has nothing with the id in `adopt`.',
-    remedy: 'Correct the id, or take `adopt` out.',
+    remedy: 'Correct the id, or remove `adopt`.',
   },
   AdoptionChanged: {
     kind: 'held',
@@ -27,9 +27,9 @@ export const heldByOthers = {
     whose: 'user',
     observed: 'no',
     mayBeOurs: true,
-    meaning: '`adopt` names another id than the one that the object stands for.',
+    meaning: '`adopt` names another id than the recorded one.',
     remedy:
-      'Put the id back. To adopt the other one, take the document out with `deletionPolicy: Retain`, then add it again.',
+      'Put the id back. To adopt the other one, remove the document with `deletionPolicy: Retain`, then add it again.',
   },
   AdoptedTwice: {
     kind: 'held',
@@ -45,8 +45,8 @@ export const heldByOthers = {
     whose: 'user',
     observed: 'no',
     mayBeOurs: true,
-    meaning: 'Several things carry the mark of the object, and it is not known which one it stands for.',
-    remedy: 'Say which one with `adopt`, or delete the others at the provider.',
+    meaning: 'Several things carry the mark of the object, and it is not known which one belongs to it.',
+    remedy: 'Name the right one with `adopt`, or delete the others at the provider.',
   },
   MarkedElsewhere: {
     kind: 'held',
@@ -84,7 +84,7 @@ export const heldByOthers = {
     observed: 'no',
     see: 'manifests.md#taking-documents-out',
     meaning: 'Many objects have disappeared at once, so creations and deletions are stopped.',
-    remedy: 'Correct the source or the key. If it is meant, say so.',
+    remedy: 'Correct the source or the key. If the change is intended, confirm it.',
   },
   MassDrift: {
     kind: 'held',
@@ -106,7 +106,7 @@ export const heldByOthers = {
     see: 'manifests.md#annotations',
     meaning: 'The API key belongs to another account than before. All of the account is held.',
     remedy:
-      'Put the right key back. If the other account is meant, use the annotation `fleetkeeper.dev/accept-identity`.',
+      'Put the right key back. If the other account is intended, use the annotation `fleetkeeper.dev/accept-identity`.',
   },
   OriginChanged: {
     kind: 'held',
@@ -118,7 +118,7 @@ export const heldByOthers = {
     meaning:
       'The `url` of the Account has another origin than before, and its key is not sent there. All of the account is held.',
     remedy:
-      'Put the `url` back. If the new one is meant, use the annotation `fleetkeeper.dev/accept-origin`.',
+      'Put the `url` back. If the new one is intended, use the annotation `fleetkeeper.dev/accept-origin`.',
   },
   OriginNotAllowed: {
     kind: 'held',
@@ -147,7 +147,7 @@ export const heldByOthers = {
     whose: 'provider',
     observed: 'no',
     recheckMs: 30_000,
-    meaning: 'The account reckons in another currency than USD, so no amount can be compared.',
+    meaning: 'The account uses another currency than USD, so no amount can be compared.',
     remedy: 'Ask the provider.',
   },
   InUse: {
@@ -157,7 +157,7 @@ export const heldByOthers = {
     observed: 'yes',
     meaning: 'The Account is being deleted, and objects still need it.',
     remedy:
-      'Delete the objects in the message. To leave what they stand for, use `deletionPolicy: Retain` first.',
+      'Delete the objects in the message. To keep the things that they declare, use `deletionPolicy: Retain` first.',
   },
   // What the API answers.
   AnswerUnreadable: {
@@ -166,7 +166,7 @@ export const heldByOthers = {
     whose: 'provider',
     observed: 'no',
     distrusted: true,
-    meaning: 'A field that decides has a form that is not known. The object is not touched; others go on.',
+    meaning: 'A field that decides has a form that is not known. The object is not changed; others continue.',
     remedy: 'Ask the provider. The message names the field, its form, and the form that is expected.',
   },
   RevisionInvalid: {

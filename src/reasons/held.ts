@@ -19,7 +19,7 @@ export const heldByDocument = {
     whose: 'user',
     observed: 'yes',
     fromDocuments: true,
-    meaning: 'The document does not fit what it refers to.',
+    meaning: 'The document does not match what it refers to.',
     remedy: 'Correct it at the file and line in the message.',
   },
   ReferenceNotFound: {
@@ -67,7 +67,7 @@ export const heldByDocument = {
     observed: 'no',
     fromDocuments: true,
     meaning: 'The Account of the object cannot be used.',
-    remedy: 'Correct the Account, as the message says.',
+    remedy: 'Correct the Account, as the message explains.',
   },
   ImmutableFieldChanged: {
     kind: 'held',
@@ -76,7 +76,7 @@ export const heldByDocument = {
     observed: 'no',
     see: 'manifests.md#fixed-fields',
     meaning: 'A field was changed that is fixed once the object exists.',
-    remedy: 'Take the change back, write the field as the API shows it, or use `replacement: Recreate`.',
+    remedy: 'Undo the change, write the field as the API shows it, or use `replacement: Recreate`.',
   },
   FieldRemoved: {
     kind: 'held',
@@ -84,8 +84,8 @@ export const heldByDocument = {
     whose: 'user',
     observed: 'yes',
     see: 'manifests.md#fields-that-are-taken-out',
-    meaning: 'A field was taken out of the document, and the API cannot unset it.',
-    remedy: 'Say what is meant.',
+    meaning: 'A field was removed from the document, and the API cannot unset it.',
+    remedy: 'Decide what the field should be.',
   },
   Paused: {
     kind: 'held',
@@ -161,7 +161,7 @@ export const heldByDocument = {
     see: 'manifests.md#annotations',
     meaning: 'Somebody else deleted it, with its data.',
     remedy:
-      'To create it again without the data, confirm with `fleetkeeper.dev/confirm-data-loss`. Or take the document out.',
+      'To create it again without the data, confirm with `fleetkeeper.dev/confirm-data-loss`. Or remove the document.',
   },
   ShrinkRefused: {
     kind: 'held',
@@ -169,7 +169,7 @@ export const heldByDocument = {
     whose: 'user',
     observed: 'yes',
     meaning: 'A volume cannot be made smaller.',
-    remedy: 'Set `sizeGb` to at least what the message says.',
+    remedy: 'Set `sizeGb` to at least the size in the message.',
   },
   ExpansionNeedsPause: {
     kind: 'held',
@@ -221,7 +221,7 @@ export const heldByDocument = {
     whose: 'user',
     observed: 'yes',
     meaning: 'The service is in error, and `onError` does not restart it.',
-    remedy: 'Mend what the service runs, then set a new `restartToken`.',
+    remedy: 'Fix what the service runs, then set a new `restartToken`.',
   },
   RemediationExhausted: {
     kind: 'held',
@@ -229,7 +229,7 @@ export const heldByDocument = {
     whose: 'user',
     observed: 'yes',
     meaning: 'The service is in error after all restarts that `onError` allows.',
-    remedy: 'Mend what the service runs, then set a new `restartToken`.',
+    remedy: 'Fix what the service runs, then set a new `restartToken`.',
   },
   DisruptionForbidden: {
     kind: 'held',

@@ -3,10 +3,10 @@ import { doing, ready } from './entry.ts';
 
 export const readyReasons = {
   Running: ready('The service runs, and has the endpoint that it should have.'),
-  Stopped: ready('The service is stopped, as `desiredState: Stopped` asks.', { also: ['event'] }),
+  Stopped: ready('The service is stopped, as `desiredState: Stopped` requires.', { also: ['event'] }),
   Sleeping: ready('The service is asleep under its sleep policy.', { also: ['fact'] }),
-  Provisioned: ready('The volume is there, in its full size.'),
-  Available: ready('The template or the registry is there, for services to use.'),
+  Provisioned: ready('The volume exists, in its full size.'),
+  Available: ready('The template or the registry exists, for services to use.'),
   Connected: ready('The account was read with a key that the API accepts.'),
   Held: ready('The activity of the task is registered, and its heartbeats arrive.', {
     freshness: 'fresh, held since',
@@ -20,17 +20,19 @@ export const doingReasons = {
   SpecChanged: doing('The document has changed, and the change is applied.'),
   CredentialsChanged: doing('The credentials in the Secret have changed, and are sent to the registry.'),
   Adopted: doing('The registry was adopted, and gets the credentials of its document.'),
-  Drift: doing('Somebody else changed it, and it is put back.', { see: 'manifests.md#drift' }),
+  Drift: doing('Somebody else changed it, and it is restored.', { see: 'manifests.md#drift' }),
   Vanished: doing('Somebody else deleted it, and it is created again.', { see: 'manifests.md#drift' }),
   Replace: doing('A fixed field has changed: it is deleted and created again.', {
     see: 'manifests.md#replacement',
   }),
   VolumeExpansion: doing('The service is paused, so that its volume can grow.'),
-  NeverSleeps: doing('The sleep policy is taken off, as the document asks.'),
+  NeverSleeps: doing('The sleep policy is removed, as the document requires.'),
   RestartRequested: doing('`restartToken` has a new value, so the service is restarted once.'),
   Remediation: doing('The service is in error, and `onError` allows a restart.'),
-  Deleted: doing('The document is gone, so what it stands for is deleted.', { also: ['event'] }),
+  Deleted: doing('The document was removed, so the thing that it declared is deleted.', { also: ['event'] }),
   Wanted: doing('In a plan: the activity of the task is registered.'),
   Over: doing('In a plan: the activity of the task is released.'),
-  Retained: doing('In a plan: the document is gone, and `deletionPolicy: Retain` leaves what it stands for.'),
+  Retained: doing(
+    'In a plan: the document is gone, and `deletionPolicy: Retain` keeps the thing that it declared.',
+  ),
 } as const;

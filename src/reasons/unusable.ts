@@ -14,7 +14,7 @@ export const unusableReasons = {
     severity: 'warning',
     whose: 'provider',
     meaning: 'The API shows the endpoint in a form that is not known, so `readiness` cannot be checked.',
-    remedy: 'Ask the provider, or take `readiness` out of the document.',
+    remedy: 'Ask the provider, or remove `readiness` from the document.',
   },
   ProbePending: {
     kind: 'unusable',
@@ -27,8 +27,8 @@ export const unusableReasons = {
     kind: 'unusable',
     severity: 'warning',
     whose: 'user',
-    meaning: 'The endpoint does not answer as `readiness` asks.',
-    remedy: 'Look into the service (`fleetkeeper logs`), or correct `readiness`.',
+    meaning: 'The endpoint does not answer as `readiness` requires.',
+    remedy: 'Check the service (`fleetkeeper logs`), or correct `readiness`.',
   },
   NotStopped: {
     kind: 'unusable',
@@ -58,14 +58,14 @@ export const unusableReasons = {
     severity: 'warning',
     whose: 'fleetkeeper',
     meaning: 'It does not exist at the provider.',
-    remedy: 'The other conditions of the object say whether it is created, and what stands in the way.',
+    remedy: 'The other conditions of the object show whether it is created, and what prevents it.',
   },
   NotRegistered: {
     kind: 'unusable',
     severity: 'info',
     whose: 'fleetkeeper',
     meaning: 'The activity of the task is not registered yet.',
-    remedy: 'Wait. The other conditions of the task say what stands in the way.',
+    remedy: 'Wait. The other conditions of the task show what prevents it.',
   },
   HeartbeatsFail: {
     kind: 'unusable',

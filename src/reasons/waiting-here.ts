@@ -11,7 +11,7 @@ export const waitsHere = {
     inPlan: 'change',
     brief: 'waits for its volume',
     meaning: 'The service waits for its volume.',
-    remedy: 'Wait. The StorageVolume says what it waits for.',
+    remedy: 'Wait. The StorageVolume shows what it waits for.',
   },
   PausingService: {
     kind: 'waiting',
@@ -58,7 +58,7 @@ export const waitsHere = {
     whose: 'fleetkeeper',
     observed: 'yes',
     meaning: 'The service waits for its template.',
-    remedy: 'Wait. The ServiceTemplate says what it waits for.',
+    remedy: 'Wait. The ServiceTemplate shows what it waits for.',
   },
   RegistryNotReady: {
     kind: 'waiting',
@@ -68,7 +68,7 @@ export const waitsHere = {
     inPlan: 'change',
     brief: 'waits for its registry',
     meaning: 'The service waits for the access to its image.',
-    remedy: 'Wait. The ImageRegistry says what it waits for.',
+    remedy: 'Wait. The ImageRegistry shows what it waits for.',
   },
   RolloutUnderWay: {
     kind: 'waiting',
@@ -113,8 +113,8 @@ export const waitsHere = {
     whose: 'user',
     observed: 'yes',
     see: 'manifests.md#drift-that-comes-back',
-    meaning: 'What is corrected differs again and again, so corrections are made after ever longer pauses.',
-    remedy: 'Find out who changes it, take the field out of the document, or use `driftPolicy: Report`.',
+    meaning: 'A corrected field differs again and again, so corrections are made after growing pauses.',
+    remedy: 'Find out who changes it, remove the field from the document, or use `driftPolicy: Report`.',
   },
   RemediationBackoff: {
     kind: 'waiting',
@@ -122,7 +122,7 @@ export const waitsHere = {
     whose: 'fleetkeeper',
     observed: 'yes',
     meaning: 'The service is in error, and the next restart waits for its time.',
-    remedy: 'Wait, or mend what the service runs.',
+    remedy: 'Wait, or fix what the service runs.',
   },
   RemediationBrake: {
     kind: 'waiting',
@@ -140,7 +140,7 @@ export const waitsHere = {
     observed: 'yes',
     inPlan: 'protect',
     meaning: 'The service of the task does not exist yet.',
-    remedy: 'Wait. The ContainerService says what it waits for.',
+    remedy: 'Wait. The ContainerService shows what it waits for.',
   },
   Registering: {
     kind: 'waiting',

@@ -18,7 +18,7 @@ export const waitsForOthers = {
     severity: 'info',
     whose: 'provider',
     observed: 'yes',
-    meaning: 'A request was accepted, and does not show yet.',
+    meaning: 'A request was accepted, and its effect is not shown yet.',
     remedy: 'Wait.',
   },
   ConfirmingAbsence: {
@@ -27,7 +27,7 @@ export const waitsForOthers = {
     whose: 'fleetkeeper',
     observed: 'soon',
     brief: 'making sure it is gone',
-    meaning: 'The account does not show the object any more, and Fleetkeeper makes sure that it is gone.',
+    meaning: 'The account does not show the object any more, and Fleetkeeper verifies that it is gone.',
     remedy: 'Wait. Nothing is created before that.',
   },
   OutcomeUnknown: {
@@ -41,7 +41,7 @@ export const waitsForOthers = {
     brief: 'looking for the outcome',
     meaning: 'A request was sent, and nobody knows whether it took effect. Fleetkeeper looks for evidence.',
     remedy:
-      'Wait. If it becomes `Stalled`, there is no evidence: look at the provider, and say what happened with `fleetkeeper resolve`.',
+      'Wait. If it becomes `Stalled`, there is no evidence: check the provider, and confirm what happened with `fleetkeeper resolve`.',
   },
   ReadsDisagree: {
     kind: 'waiting',
@@ -50,9 +50,9 @@ export const waitsForOthers = {
     observed: 'soon',
     stalled: { afterMs: minutes(10), since: 'read' },
     meaning:
-      'The account shows the object, and reading it by its id says that it is not there. Nothing is changed, and nothing is taken as gone.',
+      'The account shows the object, and a read by its id does not find it. Nothing is changed, and nothing counts as gone.',
     remedy:
-      'Wait. If it becomes `Stalled`, ask the provider. To give the object up, use `deletionPolicy: Retain`, and delete it.',
+      'Wait. If it becomes `Stalled`, ask the provider. To abandon the object, use `deletionPolicy: Retain`, and delete it.',
   },
   StaleRead: {
     kind: 'waiting',
@@ -60,7 +60,7 @@ export const waitsForOthers = {
     whose: 'provider',
     observed: 'soon',
     distrusted: true,
-    meaning: 'The API shows a lower revision than before, as a read does that lags behind.',
+    meaning: 'The API shows a lower revision than before, as a stale read does.',
     remedy: 'Wait for a newer read. After a minute it becomes `RevisionRegressed`.',
   },
   Unreadable: {
@@ -100,7 +100,7 @@ export const waitsForOthers = {
     observed: 'yes',
     stalled: { afterMs: minutes(30), since: 'state', as: 'ProgressDeadlineExceeded' },
     brief: 'provisioning',
-    meaning: 'The provider is making the service or the volume.',
+    meaning: 'The provider is creating the service or the volume.',
     remedy: 'Wait. After 30 minutes it is `Stalled`.',
   },
   Expanding: {
@@ -110,7 +110,7 @@ export const waitsForOthers = {
     observed: 'yes',
     stalled: { afterMs: minutes(30), since: 'state', as: 'ProgressDeadlineExceeded' },
     brief: 'growing',
-    meaning: 'The provider is making the volume larger.',
+    meaning: 'The provider is enlarging the volume.',
     remedy: 'Wait. After 30 minutes it is `Stalled`.',
   },
   Deleting: {
@@ -131,7 +131,7 @@ export const waitsForOthers = {
     see: 'manifests.md#what-a-refusal-means',
     meaning: 'The provider has too little capacity for it now.',
     remedy:
-      'Wait: it is asked for again after 10 s, then after ever longer pauses, up to 10 minutes. Or choose another region or smaller resources.',
+      'Wait: it is requested again after 10 s, then after growing pauses of up to 10 minutes. Or choose another region or smaller resources.',
   },
   LimitReached: {
     kind: 'waiting',
@@ -163,7 +163,7 @@ export const waitsForOthers = {
     severity: 'info',
     whose: 'provider',
     observed: 'yes',
-    meaning: 'The object has changed meanwhile, or is in a state in which the API refuses the request.',
+    meaning: 'The object has changed in the meantime, or is in a state in which the API refuses the request.',
     remedy: 'Wait: it is observed again, and the request is planned anew.',
   },
   NotFound: {
@@ -171,7 +171,7 @@ export const waitsForOthers = {
     severity: 'info',
     whose: 'provider',
     observed: 'yes',
-    meaning: 'The API says that what the request is about does not exist.',
+    meaning: 'The API answers that the target of the request does not exist.',
     remedy: 'Wait: it is observed again.',
   },
   NotSent: {
@@ -210,7 +210,7 @@ export const waitsForOthers = {
     forMoney: true,
     see: 'manifests.md#prices',
     meaning: 'The account has not enough balance for it.',
-    remedy: 'Top up the account. If the account may be overdrawn, say how far with `minimumBalanceMicros`.',
+    remedy: 'Top up the account. If the account may be overdrawn, set the limit with `minimumBalanceMicros`.',
   },
   PriceUnknown: {
     kind: 'waiting',
@@ -231,7 +231,7 @@ export const waitsForOthers = {
     accountUnread: true,
     staysReady: true,
     meaning: 'The account, or a list in it, cannot be read.',
-    remedy: 'Check the address, the network, and whether the API works. Fleetkeeper goes on by itself.',
+    remedy: 'Check the address, the network, and whether the API works. Fleetkeeper continues by itself.',
   },
   CredentialMissing: {
     kind: 'waiting',
@@ -241,7 +241,7 @@ export const waitsForOthers = {
     accountUnread: true,
     staysReady: true,
     meaning:
-      'There is no API key for the account. All of it waits; heartbeats go on with a key that was known.',
+      'There is no API key for the account. All of it waits; heartbeats continue with the last known key.',
     remedy:
       'The message names the Secret and the key in it, or the variable of the environment. The key is noticed at once.',
   },
@@ -264,7 +264,7 @@ export const waitsForOthers = {
     brief: 'left the folder',
     see: 'manifests.md#taking-documents-out',
     meaning: 'The document has just left the source. The object is deleted if it stays away.',
-    remedy: 'Put the document back if it is still wanted.',
+    remedy: 'Restore the document if it is still wanted.',
   },
   SourceIncomplete: {
     kind: 'waiting',
@@ -274,9 +274,8 @@ export const waitsForOthers = {
     observed: 'no',
     fromDocuments: true,
     see: 'manifests.md#taking-documents-out',
-    meaning:
-      'Part of the source could not be read, a file has lost documents, or it could not be written down.',
+    meaning: 'Part of the source could not be read, a file has lost documents, or it could not be recorded.',
     remedy:
-      'Correct the files in the message, or say that it is meant. If it could not be written down, make room on the disk.',
+      'Correct the files in the message, or confirm the loss. If it could not be recorded, make room on the disk.',
   },
 } as const satisfies Record<string, BlockingEntry>;
