@@ -17,25 +17,21 @@ const groups: readonly (readonly [string, RegExp, string])[] = [
   [
     'Controller',
     /^controller_runtime_/,
-    'As controller-runtime names them; `controller` is a kind. One pool of workers serves all kinds.',
+    'Named as in controller-runtime. `controller` is a kind. One pool of workers serves all kinds.',
   ],
   [
     'Workqueue',
     /^workqueue_/,
-    'As client-go names them. The queue is `name="fleetkeeper"`; in a cluster there is a second one, `name="jobs"`, for annotated Jobs and Pods.',
+    'Named as in client-go. The queue is `name="fleetkeeper"`. In a cluster, `name="jobs"` is a second one for annotated Jobs and Pods.',
   ],
-  [
-    'API',
-    /^fleetkeeper_(api|limiter|activity)_/,
-    'Requests to the control API, and the door in front of it.',
-  ],
+  ['API', /^fleetkeeper_(api|limiter|activity)_/, 'Requests to the control API, and its limiter.'],
   ['Accounts', /^fleetkeeper_account_/, '`account` is `namespace/name` of the Account.'],
   [
     'Kubernetes',
     /^(rest_client_|leader_election_|fleetkeeper_(kubernetes|watch)_)/,
-    'In a cluster only. What client-go has, too, is named as there.',
+    'In a cluster only. Metrics that client-go has as well have its names.',
   ],
-  ['Fleet', /^fleetkeeper_/, 'No label holds the name of an object.'],
+  ['Fleet', /^fleetkeeper_/, 'No label contains the name of an object.'],
 ];
 
 export function renderMetricsDocument(): string {
@@ -49,8 +45,8 @@ export function renderMetricsDocument(): string {
     '',
     '<!-- Made by `npm run docs:metrics` from src/telemetry/metrics.ts; not to be edited. -->',
     '',
-    '`fleetkeeper run --listen ADDRESS` serves them at `/metrics` in the Prometheus text format; `promtool check metrics` has',
-    'nothing to say against them. Amounts of money are in micro-USD (1 USD = 1,000,000).',
+    '`fleetkeeper run --listen ADDRESS` serves them at `/metrics` in the Prometheus text format. They pass `promtool check metrics`.',
+    'Amounts of money are in micro-USD (1 USD = 1,000,000).',
     '',
     ...parts,
     '## Process',
