@@ -1,11 +1,11 @@
 /**
- * Where the contract is silent, and what our client makes of each silence. With the dialects (index.ts) this is docs/dialects.md:
+ * Where the contract is silent, and how the client handles each silence. With the dialects (index.ts) this is docs/dialects.md:
  * `npm run docs:dialects` writes it.
  */
 export interface Silence {
   /** Of CONTROL-API.md. */
   readonly section: string;
-  /** What the contract says: everything else is open. */
+  /** What the contract states: everything else is open. */
   readonly stated: string;
   readonly accepted: string;
   /** What the client refuses on purpose, and what it does then. */
@@ -17,14 +17,14 @@ const service = {
     section: '§2 Service',
     stated: '"endpoint" is a known field; no type',
     accepted:
-      'a text; an object with `url`, `href`, `uri` or with `host` and `port`; the first of a list or a map of these; null, absent. It only informs: an endpoint in a form that is not known is an endpoint',
+      'a text; an object with `url`, `href`, `uri` or with `host` and `port`; the first of a list or a map of these; null, absent. It only informs: an endpoint in an unknown form is an endpoint',
     refused: 'none at all, of a running service with an `httpPort`: it is not Ready (`NoEndpoint`)',
   },
   'resolved geography': {
     section: '§2 Service',
     stated: '"resolved geography" is a known field; neither key nor type',
     accepted:
-      '`geography` or `resolvedGeography`; a text in any case of letters, an object with a name, anything else, nothing',
+      '`geography` or `resolvedGeography`; a text in any letter case, an object with a name, anything else, nothing',
   },
   'service and volume error': {
     section: '§2 gaps',
@@ -32,20 +32,20 @@ const service = {
     accepted:
       'a text; `{code, message}`; a list of these; `false`, `""`, `[]`, `{}` and null for none; not shown',
     refused:
-      'to look for the reason elsewhere: a service in `error` without `error` says that it is in error, and not why',
+      'to search for the reason elsewhere: a service in `error` without `error` is reported without a reason',
   },
   'names of environment variables': {
     section: '§2 Service',
     stated: '"names of environment variables (values are not returned)"; neither key nor type',
     accepted:
       '`environmentNames`, `environment`, `environmentVariables`, `envNames`, `env`; a list of texts or of objects with a `name`, or a map by name, in any order; one text with commas between; not shown at all. Variables that the provider adds to everything are no drift',
-    refused: 'a form in which our own mark can be seen and not read: `AnswerUnreadable`',
+    refused: "a form in which Fleetkeeper's own mark is visible and can't be read: `AnswerUnreadable`",
   },
   'service command': {
     section: '§2 create spec',
-    stated: 'sent as an array of strings; not said how it is shown',
+    stated: 'sent as an array of strings; its form in answers is open',
     accepted:
-      'a list of texts; one text, which is compared with the words joined by blanks; null for none; anything else is read as not shown',
+      'a list of texts; one text, which is compared with the elements joined by blanks; null for none; anything else counts as not shown',
   },
   'service resources': {
     section: '§2 create spec',
@@ -56,7 +56,7 @@ const service = {
     section: '§2 gaps',
     stated: '"the full field list, types and value sets are not shown"',
     accepted:
-      '`name`, `region`, `image`, `command`, `httpPort`, `volumeId`, `sleepAfterMinutes`, `hourlyMicros`, `error` are read where they are shown, and each of them may be missing or under a name that is not known: then it is a hidden field, and only the revision tells of its drift',
+      '`name`, `region`, `image`, `command`, `httpPort`, `volumeId`, `sleepAfterMinutes`, `hourlyMicros`, `error` are read where they are shown. Each may be missing, or have an unknown name: then it is a hidden field, and only the revision shows its drift',
   },
   'defaults of optional fields': {
     section: '§2 create spec',
@@ -79,9 +79,9 @@ const service = {
     section: '§2 create spec',
     stated: '`image` is a text, "image reference"',
     accepted:
-      'the full form of the reference (registry, `library/`, tag `latest`), a digest behind the tag, and whatever the answer to the very request showed that set it',
+      'the full form of the reference (registry, `library/`, tag `latest`), a digest behind the tag, and the form in the answer to the request that set it',
     refused:
-      'an image in another type: the service says `AnswerUnreadable`, and nothing is done with it, deletion included',
+      'an image in another type: the service is held as `AnswerUnreadable`, and nothing is done with it, deletion included',
   },
   'sleep policy': {
     section: '§2 create spec, §4 sleep',
@@ -95,12 +95,12 @@ const shared = {
     section: '§2',
     stated: '`name` of a service; a volume has 1 to 64 characters',
     accepted:
-      'other letters, something behind it, no name at all: objects are known by their id, and by marks. A form that the answer to the request showed is no drift',
+      'other letters, a suffix, no name at all: objects are recognised by their ids and marks. A form that the answer to the request showed is no drift',
   },
   'letter case of ids': {
     section: '§2 shared rule',
     stated: 'UUIDs',
-    accepted: 'any case, another one in each place; they are kept and sent in lower case',
+    accepted: 'any case, a different one in each place. They are kept and sent in lower case',
   },
   'letter case of values': {
     section: '§2',
@@ -123,7 +123,7 @@ const shared = {
     accepted:
       'any more fields anywhere; cursors and totals, as long as the lists are whole (§2 Account: no paging is documented)',
     refused:
-      'a list in pages: what is on the next one would be taken for gone by no client that asked by id first, and ours asks',
+      'a list in pages: nothing on the next page counts as gone, because Fleetkeeper reads by id first',
   },
   'types that the contract states, broken': {
     section: '§2 shared rule',
@@ -134,9 +134,9 @@ const shared = {
     section: '§2 gaps',
     stated: 'nothing',
     accepted:
-      "what one entry can't be read for is told of that entry; all others go on. An entry without a readable id makes its list incomplete: nothing is concluded from what such a list does not show",
+      'an unreadable field is reported of its entry, and all others continue. An entry without a readable id makes its list incomplete: nothing is concluded from what such a list lacks',
     refused:
-      'to act on the odd entry itself: `AnswerUnreadable`, with the field, what was found and what was expected',
+      'to act on the odd entry itself: `AnswerUnreadable`, with the field, the found and the expected form',
   },
 } as const satisfies Record<string, Silence>;
 
@@ -144,9 +144,10 @@ const volumes = {
   'status of a volume': {
     section: '§3',
     stated: '`ready`, `deleting` are named; "full set: not shown"',
-    accepted: 'any word for what passes; `ready` all the time, with `provisioned` and the sizes telling more',
+    accepted:
+      'any name for a passing status; `ready` all the time, while `provisioned` and the sizes show more',
     refused:
-      'to change a volume in a status that is not known: `UnknownState`. Whoever says `attached` for `ready` has to say `ready`',
+      'to change a volume in an unknown status: `UnknownState`. A provider that uses `attached` for `ready` has to use `ready`',
   },
   provisioned: {
     section: '§2 Volume',
@@ -164,8 +165,8 @@ const volumes = {
     section: '§2 Volume',
     stated: '`mode`, `serviceId`; `independent` is a known value',
     accepted:
-      'any case; `serviceId` as a text, `{id}`, `""` or null; either missing: what the services say of their volumes counts',
-    refused: 'to delete what says another mode than independent',
+      'any case; `serviceId` as a text, `{id}`, `""` or null; either missing: then the volumes that services show count',
+    refused: 'to delete a volume with another mode than independent',
   },
 } as const satisfies Record<string, Silence>;
 
@@ -174,7 +175,7 @@ const lists = {
     section: '§2 gaps',
     stated: '"the fields of a returned template are not shown beyond the specification fields"',
     accepted:
-      'fields beside id and revision or within `spec`; defaults shown or not; `builtIn` in any form or missing: what the catalog lists, too, is built in',
+      'fields beside id and revision or within `spec`; defaults shown or not; `builtIn` in any form or missing: a template that the catalog lists as well is built in',
     refused:
       "to replace a template of which a field can't be read: the replacement would lose it (`AnswerUnreadable`)",
   },
@@ -189,9 +190,8 @@ const lists = {
     section: '§2 gaps',
     stated: '"lists linked services"; fields are not shown',
     accepted:
-      'ids, objects, a map by id, a number, another key; the repository as a text in any case of letters, as an address, or not shown, as what is no repository is not: then an entry is known by its id',
-    refused:
-      'to guess the linked services: the API refuses a deletion that is too early by itself (§3 rule 6)',
+      'linked services as ids, objects, a map by id, a number, or under another key. The repository as a text in any letter case, or as an address. Anything else counts as not shown: then an entry is recognised by its id',
+    refused: 'to guess the linked services: the API itself refuses a deletion that is too early (§3 rule 6)',
   },
   'keys of a registry create spec': {
     section: '§2 gaps',
@@ -204,13 +204,13 @@ const lists = {
     section: '§4 gaps',
     stated: 'a list `{activities}`; fields are not shown',
     accepted:
-      'any record, a text, too: it protects unless it says that it is released. Answers to heartbeats may have any more fields, and the id in any case',
+      'any record, even a text: it protects unless it shows that it is released. Answers to heartbeats may have more fields, and the id in any case',
   },
   identity: {
     section: '§2 gaps',
     stated: 'fields are not shown',
     accepted:
-      '`id` as text or number, else `email`, is pinned; neither: nothing is pinned, and status says so. Only `emailVerified: false` holds anything back',
+      '`id` as text or number, else `email`, is pinned; with neither, nothing is pinned, and the status shows that. Only `emailVerified: false` holds anything back',
   },
   'ledger entry': {
     section: '§2 gaps',
@@ -221,7 +221,7 @@ const lists = {
     section: '§2 gaps',
     stated: 'fields are not shown',
     accepted:
-      "a text, or an object that is known by any of its texts; groups as texts, objects, or keys of a map; what can't be read holds nothing back",
+      "a text, or an object that is recognised by any of its texts; groups as texts, objects, or keys of a map. What can't be read holds nothing back",
   },
 } as const satisfies Record<string, Silence>;
 
@@ -229,15 +229,15 @@ const course = {
   'letter case of states': {
     section: '§3',
     stated: '`running`, `error`, `paused`, `ready`, `deleting`',
-    accepted: 'these words in any case of letters',
+    accepted: 'these in any letter case',
   },
   'states that are not named': {
     section: '§3',
     stated: '"a sleeping condition"; "full set of service state values: not shown"',
     accepted:
-      'any word for what passes: it waits, and says `UnknownState` if that takes long; `sleeping` in any case of letters',
+      'any name for a passing state: the object waits, and reports `UnknownState` if that takes long; `sleeping` in any letter case',
     refused:
-      'to act in a state that is not known, deletion included: a word of its own for "sleeping" leaves the service as it is, and says so',
+      'to act in an unknown state, deletion included: with another name for "sleeping", the service stays as it is, and reports that',
   },
   transitions: {
     section: '§3',
@@ -260,7 +260,7 @@ const course = {
     section: '§4',
     stated: 'nothing',
     accepted:
-      'an account, and records by id, that are some time behind: what was created and never seen is not created again for minutes',
+      'an account, and records by id, that are some time behind: what was created and never shown is not created again for minutes',
   },
 } as const satisfies Record<string, Silence>;
 
@@ -290,7 +290,7 @@ const http = {
     section: '§7',
     stated: '"not shown"',
     accepted:
-      'any: meanings are recognised in any case of letters and with any separators, and `Account.spec.refusals` adds to them',
+      'any: meanings are recognised in any letter case and with any separators, and `Account.spec.refusals` adds to them',
   },
   'further fields of the error object': {
     section: '§7',
@@ -301,14 +301,13 @@ const http = {
     section: '§7',
     stated: '400, 401, 403, 404, 409, 429, 503; "which condition produces which status: not shown"',
     accepted:
-      'any of these for any condition: the meaning of code and message counts before the status. What was refused had no effect, was it a 503, too',
+      'any of these for any condition: the meaning of code and message counts before the status. A refused request had no effect, even with 503',
     refused: '401 for anything but credentials, 429 for anything but rates: they are named by §5 and §7',
   },
   'what a repeated Idempotency-Key does': {
     section: '§4 gaps',
     stated: 'mutations need the header; "format and length rules: not shown"',
-    accepted:
-      'the first answer again, a refusal, or nothing: an outcome that is not known is settled by reading',
+    accepted: 'the first answer again, a refusal, or nothing: an unknown outcome is settled by reading',
   },
   'rate limits': {
     section: '§7 rule 3, §8',
@@ -319,8 +318,8 @@ const http = {
     section: '§1',
     stated: 'bodies are `application/json`',
     accepted:
-      'header names in any case, a charset behind the type, another type or none: the body is read as what it is; chunks, a byte order mark is not JSON; 204 or an empty body where one is stated leaves the outcome unknown',
-    refused: 'redirects: a key goes to the configured host only',
+      'header names in any case; a charset behind the type, another type or none: the body decides; chunks. A byte order mark is not JSON. 204, or an empty body where one is stated, leaves the outcome unknown',
+    refused: 'redirects: a key is sent to the configured host only',
   },
 } as const satisfies Record<string, Silence>;
 

@@ -25,7 +25,7 @@ const vocabularies: readonly Dialect[] = [
   {
     name: 'states-transitional-words',
     silence: 'states that are not named',
-    plays: '`starting`, `terminating`, `pausing`: words of its own for what the contract does not name',
+    plays: '`starting`, `terminating`, `pausing`: names of its own where the contract has none',
     ...states(
       (state) => ({ provisioning: 'starting', deleting: 'terminating', stopping: 'pausing' })[state] ?? state,
     ),
@@ -47,7 +47,7 @@ const vocabularies: readonly Dialect[] = [
   {
     name: 'sleeping-other-word',
     silence: 'states that are not named',
-    plays: '`suspended` for a service that sleeps (§3 names the condition, no word)',
+    plays: '`suspended` for a service that sleeps (§3 names the condition, not the state)',
     held: { 'ContainerService/naps': 'UnknownState' },
     stays: ['service naps'],
     notSimulated: 'a state that is not known holds the object',
@@ -181,7 +181,7 @@ const refusals: readonly Dialect[] = [
   {
     name: 'error-code-dotted',
     silence: 'set of error.code values',
-    plays: '`compute.ErrSomething`: words of its own',
+    plays: '`compute.ErrSomething`: codes of its own',
     ...refusal((error) => ({ ...error, code: `compute.Err${capital(error.code.replaceAll('_', ''))}` })),
   },
   {

@@ -72,7 +72,7 @@ const endpoints: readonly Dialect[] = [
   {
     name: 'endpoint-never',
     silence: 'service endpoint',
-    plays: 'none, ever: what has an `httpPort` says that it has no endpoint',
+    plays: 'none, ever, even with an `httpPort`',
     held: { 'ContainerService/api': 'NoEndpoint', 'ContainerService/web': 'NoEndpoint' },
     notSimulated: 'nothing with a port would come to be Ready',
     ...service((record) => ({ ...record, endpoint: null })),
@@ -240,7 +240,7 @@ const commands: readonly Dialect[] = [
   {
     name: 'command-text',
     silence: 'service command',
-    plays: 'one text, words with blanks between',
+    plays: 'one text, with blanks between the elements',
     ...service(field('command', (words) => words.join(' '))),
   },
   {

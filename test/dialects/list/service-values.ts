@@ -114,7 +114,7 @@ const forms: readonly Dialect[] = [
   {
     name: 'image-object',
     silence: 'form of an image',
-    plays: '`{reference}` for one of our services',
+    plays: '`{reference}` for one service of the fleet',
     held: { 'ContainerService/worker': 'AnswerUnreadable' },
     stays: ['service worker'],
     notSimulated: 'what decides and can not be read holds the object',
@@ -157,7 +157,7 @@ const forms: readonly Dialect[] = [
   {
     name: 'volume-of-service-hidden',
     silence: 'fields of a service that are not named',
-    plays: 'no `volumeId`: only the volume says who uses it',
+    plays: 'no `volumeId`: only the volume shows who uses it',
     ...service(without('volumeId')),
   },
   {

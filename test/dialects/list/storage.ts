@@ -28,7 +28,7 @@ const volumes: readonly Dialect[] = [
   {
     name: 'volume-status-silent',
     silence: 'status of a volume',
-    plays: '`ready` at once and all the time: only `provisioned` and the sizes tell more',
+    plays: '`ready` at once and all the time: only `provisioned` and the sizes show more',
     ...volume(
       field('status', (status) => (status === 'deleting' || status === 'deleted' ? status : 'ready')),
     ),
@@ -118,7 +118,7 @@ const volumes: readonly Dialect[] = [
   {
     name: 'volume-user-hidden',
     silence: 'mode and serviceId of a volume',
-    plays: 'no `serviceId`: only the service says what it uses',
+    plays: 'no `serviceId`: only the service shows what it uses',
     ...volume(without('serviceId')),
   },
   {
