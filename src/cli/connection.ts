@@ -107,7 +107,7 @@ async function fleetView(context: Context, flags: ConnectionFlags): Promise<Flee
   if (source === undefined) {
     if (flags.state === undefined) return undefined;
     throw new UserError(
-      '--state says nothing without --source',
+      '--state has no effect without --source',
       'name the folder that the state belongs to, too',
     );
   }

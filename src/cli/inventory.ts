@@ -121,7 +121,7 @@ export function inventoryText({ items, totals }: Inventory, all: boolean): strin
   const duplicates = items.flatMap(({ id, duplicateOf: of }) =>
     of === undefined
       ? []
-      : [`${id} carries the mark of ${of}, which stands for something else; \`plan\` says what to do`],
+      : [`${id} carries the mark of ${of}, which is recorded for something else; \`plan\` shows what to do`],
   );
   return [renderTable(withAccount('ACCOUNT', head), rows), '', ...duplicates, sum].join('\n');
 }

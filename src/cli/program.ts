@@ -86,7 +86,7 @@ function addCompleting(
   context: Context,
   define: (command: Command) => Promise<void>,
 ): void {
-  program.command('__complete [words...]', { hidden: true }).action(async (words: readonly string[]) => {
+  program.command('__complete [line...]', { hidden: true }).action(async (words: readonly string[]) => {
     const command = commandCalled(program, words[0]);
     if (command) await define(command);
     const { complete } = await import('./commands/completion.ts');

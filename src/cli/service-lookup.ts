@@ -117,7 +117,7 @@ async function findObject(
   if (known !== undefined) return { account, id: known };
   throw new UserError(
     `ContainerService ${name} has no service at the provider yet`,
-    '`fleetkeeper apply` creates it, and `fleetkeeper status` tells how far it is',
+    '`fleetkeeper apply` creates it, and `fleetkeeper status` shows its progress',
   );
 }
 

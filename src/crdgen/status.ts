@@ -49,7 +49,7 @@ const driftEntry = z
       .describe('As declared; never the value of an environment or a credential.'),
     observed: z.unknown().optional().describe('As the API shows it.'),
     since: z.iso.datetime({ offset: true }).describe('When it was first seen.'),
-    cause: text.describe("What the provider's events say of it, in their words."),
+    cause: text.describe("Quotes of the provider's events about it."),
   })
   .describe('Something that somebody else changed.');
 
@@ -75,7 +75,7 @@ function common() {
           .object({
             id: z.string().describe('Its id at the provider.'),
             name: text.describe('Its name, as the provider shows it.'),
-            state: text.describe("Its state, in the provider's words."),
+            state: text.describe('Its state, as the provider shows it.'),
             hourlyMicros: micros('What it costs in an hour'),
           })
           .describe('A copy, or a second one.'),
@@ -107,7 +107,7 @@ function common() {
   };
 }
 
-const state = (noun: string) => text.describe(`The state of the ${noun}, in the provider's words.`);
+const state = (noun: string) => text.describe(`The state of the ${noun}, as the provider shows it.`);
 
 const quota = z
   .object({
@@ -145,7 +145,7 @@ const statuses = {
       .optional()
       .describe('For how long that lasts, in hours; absent while nothing burns.'),
     moneyAt: time.describe(
-      'When these amounts were read. They are told once a minute, or when the burn changes.',
+      'When these amounts were read. They are updated once a minute, or when the burn changes.',
     ),
     prices: z
       .array(
@@ -169,7 +169,7 @@ const statuses = {
       .optional()
       .describe('What was seen to cost something, newest first; at most 64.'),
     pricesSignature: text.describe(
-      'Made by the manager: prices that somebody else has written are not believed.',
+      'Made by the manager: prices that somebody else has written are not used.',
     ),
   }),
   ContainerService: z.object({
@@ -238,7 +238,7 @@ const statuses = {
       .meta(listOf.whole)
       .optional()
       .describe('Services with images of the repository.'),
-    rotatedAt: time.describe('When the credentials were last rotated, as the provider says.'),
+    rotatedAt: time.describe('When the credentials were last rotated, according to the provider.'),
   }),
   ProtectedTask: z.object({
     ...common(),

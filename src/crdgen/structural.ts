@@ -80,7 +80,7 @@ function structural(json: JsonSchema, path: readonly string[]): StructuralSchema
   if (json['type'] === undefined) return anything(json, where);
   invariant(
     json['type'] !== 'array' || json['x-kubernetes-list-type'] !== undefined,
-    `nobody said how the list ${where} is merged`,
+    `it is not declared how the list ${where} is merged`,
   );
   const adapted: JsonSchema = { ...json, ...formatOf(json), ...fractionRules(json) };
   const plain = plainKeywords
@@ -105,7 +105,7 @@ function fractionRules({ type, minimum, maximum, [rulesKeyword]: rules = [] }: J
 /** Any value, null included. */
 function anything(json: JsonSchema, where: string): StructuralSchema {
   const { description } = json;
-  invariant(typeof description === 'string', `nobody said what ${where} is`);
+  invariant(typeof description === 'string', `it is not declared what ${where} is`);
   return { description, nullable: true, 'x-kubernetes-preserve-unknown-fields': true };
 }
 

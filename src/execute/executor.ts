@@ -117,7 +117,7 @@ export async function execute(
   if (step.overrides !== undefined) {
     logger.warn(
       { object: key, action: action.do, interrupts: step.overrides },
-      'disruption: Always goes past a running activity',
+      'disruption: Always overrides a running activity',
     );
   }
   const meant = api.providedThat(() => isMeant(store.record(key), target.record) && isStillPlanned());

@@ -97,7 +97,7 @@ function hint({ verb }: Attempt, status: number): string {
   if (status === 401) return '; the credentials are not accepted';
   if (status === 403) return `; the right to ${verb} it is missing in a Role or ClusterRole, see manifests/`;
   if (status === 404 && (verb === 'list' || verb === 'watch')) {
-    return '; if it is one of ours, its CustomResourceDefinition is not installed: fleetkeeper crds | kubectl apply -f -';
+    return '; if it is a kind of Fleetkeeper, its CustomResourceDefinition is not installed: fleetkeeper crds | kubectl apply -f -';
   }
   return '';
 }

@@ -200,7 +200,7 @@ export class Reflector {
       }
       logger.warn(
         { resource: resourceName(type) },
-        'the Kubernetes API has gone back in time, and is believed',
+        'the Kubernetes API has gone back in time, and its state is accepted',
       );
     }
     this.#staleLists = 0;

@@ -45,7 +45,7 @@ export function holdForMassDrift(
   return holdFor(
     massDriftReason,
     `${paths} changed on ${mass.objects} of ${mass.of} objects of the account ${mass.account} at once (the limit is ${mass.limit}): ` +
-      'the provider may show something in another way, so it is told and not corrected. Write the documents as the API shows it, or leave it so; ' +
+      'the provider may show something in another way, so it is reported and not corrected. Write the documents as the API shows it, or leave them; ' +
       `to have it corrected, ${mass.advice}`,
     rest,
   );

@@ -135,7 +135,7 @@ export function increaseGate(
     return {
       kind: 'wait',
       reason: 'PriceUnknown',
-      message: `what it costs in an hour is not known (${awaited}), and the account ${account} has a floor; another object asks for the same, and when that shows its price, this one goes on. \`prices\` of the Account can tell it before`,
+      message: `its cost per hour is not known (${awaited}), and the account ${account} has a floor; another object requests the same, and this one continues when that shows its price. \`prices\` of the Account can state it before`,
     };
   }
   // The gate of the account says so.

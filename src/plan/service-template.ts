@@ -45,7 +45,7 @@ export function resolveTemplate(
     const state: TemplateState =
       view.kind === 'problem' || view.kind === 'not-ready'
         ? view
-        : { kind: 'not-ready', message: `the template ${name} has not been looked at yet` };
+        : { kind: 'not-ready', message: `the template ${name} has not been observed yet` };
     return { spec, taken: record.template, state };
   }
   const outdated = now

@@ -102,7 +102,7 @@ export function planTask(inputs: TaskInputs): Plan {
   if (job === 'no-cluster') {
     return holdFor(
       'JobNeedsCluster',
-      'a Job can be looked at in a cluster only; use `until.deadline`, or `released`',
+      'a Job can be observed in a cluster only; use `until.deadline`, or `released`',
       { path: ['spec', 'until', 'jobRef'] },
     );
   }

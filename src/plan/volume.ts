@@ -243,7 +243,7 @@ function planRemoval({ object, gates, attachedTo }: VolumeInputs, volume: wire.V
   if (volume.mode !== undefined && volume.mode !== null && volume.mode !== 'independent') {
     return holdFor(
       'NotIndependent',
-      'the volume belongs to a service and goes with it (§3 rule 3); delete that',
+      'the volume belongs to a service and is deleted with it (§3 rule 3); delete the service',
       {
         steps: [step],
         differences,

@@ -19,7 +19,7 @@ const problems = {
   query: 'must not have a query or a fragment',
   withApi: 'is the base address, without /api',
   plain:
-    'must be https; plain http is for loopback only, unless `insecure: true` says that the network is trusted',
+    'must be https; plain http is for loopback only, unless `insecure: true` states that the network is trusted',
 } as const;
 
 /** Why `url` can't be a base address, or undefined when it can. */
@@ -93,8 +93,8 @@ const accountSpec = withRules(
         .max(86_400)
         .default(600)
         .describe(
-          'For how long something that was created, or may have been, can be missing from what the API shows before it is believed not to exist, in seconds. ' +
-            'Until then it is not created a second time. The same goes for the activities of tasks.',
+          'How long the API may not show something that was created, or may have been, before it counts as absent, in seconds. ' +
+            'Until then it is not created a second time. The same applies to the activities of tasks.',
         ),
       minimumBalanceMicros: z
         .int()

@@ -112,7 +112,7 @@ const storage = constrained(
   {
     holds: ({ volumeGb, volumeMode }) => volumeMode === undefined || volumeGb !== undefined,
     rule: '!has(self.volumeMode) || has(self.volumeGb)',
-    message: 'goes with volumeGb only',
+    message: 'is for volumeGb only',
     field: 'volumeMode',
   },
 );

@@ -56,7 +56,7 @@ export const secretDocument = z.looseObject({
   apiVersion: z.literal('v1'),
   kind: z.literal('Secret'),
   metadata: coreMetadata,
-  data: z.record(z.string(), z.base64('must be base64; plain text goes under stringData')).nullish(),
+  data: z.record(z.string(), z.base64('must be base64; plain text belongs under stringData')).nullish(),
   stringData: z.record(z.string(), text).nullish(),
 });
 

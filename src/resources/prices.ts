@@ -26,7 +26,7 @@ const declaredPrice = constrained(
   {
     holds: ({ hourlyMicros, resources: shape }) => hourlyMicros === undefined || shape !== undefined,
     rule: '!has(self.hourlyMicros) || has(self.resources)',
-    message: 'hourlyMicros goes with resources only',
+    message: 'hourlyMicros needs resources',
     field: 'hourlyMicros',
   },
   {

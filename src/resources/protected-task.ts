@@ -23,7 +23,7 @@ const until = constrained(
 );
 
 const protectedTaskSpec = z.strictObject({
-  serviceRef: nameRef.describe('The ContainerService in which the task goes on; fixed.'),
+  serviceRef: nameRef.describe('The ContainerService in which the task runs; fixed.'),
   taskName: z
     .string()
     .min(1)

@@ -136,7 +136,7 @@ function runningHealth(
   if (!readiness || probe?.ready) return { ready: 'True', reason: 'Running', message: '' };
   return probe
     ? notReady('ProbeFailed', probe.message)
-    : notReady('ProbePending', 'the service runs, and its endpoint has not been looked at yet');
+    : notReady('ProbePending', 'the service runs, and its endpoint has not been checked yet');
 }
 
 export function observedService(observation: Observation<wire.Service>): Record<string, unknown> {

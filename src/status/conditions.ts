@@ -144,7 +144,7 @@ function drifted({ drift, plan }: ConditionInputs): Statement {
   const { driftAcceptedUntil } = plan;
   const paths = drift.map(({ path }) => path).join(', ');
   if (blindness(plan) === 'no' && 'reason' in plan) {
-    const message = drift.length === 0 ? 'not looked at' : `not looked at; it was changed before: ${paths}`;
+    const message = drift.length === 0 ? 'not observed' : `not observed; it was changed before: ${paths}`;
     return { status: 'Unknown', reason: plan.reason, message };
   }
   if (drift.length === 0) return no('NoDrift');

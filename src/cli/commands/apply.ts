@@ -83,7 +83,7 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
   if (look.unreadable.length > 0) {
     throw new UserError(
       look.unreadable.join('\n'),
-      'nothing was applied: put that right first; `fleetkeeper run` goes on with the accounts that can be read',
+      'nothing was applied: correct that first; `fleetkeeper run` works on the accounts that can be read',
     );
   }
   if (flags.output === 'text')
@@ -160,7 +160,7 @@ async function converge(
   });
   const deadline = clock.after(flags.timeout, () =>
     finish(
-      `not all objects are Ready after ${flags.timeout / 1000} s; what is under way goes on at the provider, and the next apply takes it up`,
+      `not all objects are Ready after ${flags.timeout / 1000} s; requests under way continue at the provider, and the next apply continues from there`,
     ),
   );
   context.stopped.addEventListener('abort', () => finish('stopped; the next apply takes up what is left'), {

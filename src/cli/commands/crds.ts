@@ -42,7 +42,7 @@ function compare(folder: string): void {
   if (differing.length === 0) return;
   throw new UserError(
     `not what this version of fleetkeeper has: ${differing.map((file) => path.join(folder, file)).join(', ')}`,
-    `write them anew with \`fleetkeeper crds --output-dir ${folder}\`, and remove what is for no kind of ours`,
+    `write them again with \`fleetkeeper crds --output-dir ${folder}\`, and remove the files that belong to no kind of Fleetkeeper`,
   );
 }
 

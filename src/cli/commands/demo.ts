@@ -64,7 +64,7 @@ async function countRequests({ metrics }: DemoStage): Promise<{ reads: number; c
 async function yourTurn({ folder, url, colleague, colleagueKey, logFile }: DemoStage): Promise<string> {
   const storefront = await colleague.idOf('storefront');
   return `
-All seen. Your turn: this goes on until Ctrl-C. In another terminal, in this folder:
+That was all. Your turn: this continues until Ctrl-C. In another terminal, in this folder:
 
   FLEET=${folder}
   API=${url} KEY=${colleagueKey}

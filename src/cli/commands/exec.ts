@@ -48,7 +48,7 @@ async function execute(
   const idempotencyKey = context.random.uuid();
   const body = { command: [...command], ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) };
   const run = () => account.api.exec(id, body, idempotencyKey);
-  const onStop = () => complain(context, `the command goes on in ${label}; waiting for its answer`);
+  const onStop = () => complain(context, `the command is still running in ${label}; waiting for its answer`);
   context.stopped.addEventListener('abort', onStop, { once: true });
   const outcome = await withProgress(context, () => `running in ${label}`, run);
   context.stopped.removeEventListener('abort', onStop);

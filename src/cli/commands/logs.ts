@@ -53,7 +53,7 @@ async function follow(context: Context, { account, id, label }: FoundService, te
     }
     if (stopped.aborted) return;
     if (outcome.kind === 'refused' && outcome.status === 404) {
-      throw new UserError(`${label} is gone`, '`fleetkeeper status` tells what became of it');
+      throw new UserError(`${label} is gone`, '`fleetkeeper status` shows its state');
     }
     const message = describeOutcome(outcome);
     if (message !== trouble) complain(context, `can't read the logs of ${label} now: ${message}`);

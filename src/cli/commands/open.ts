@@ -58,7 +58,7 @@ async function openBrowser(context: Context, { account, id, label }: FoundServic
   );
   if (!browserEnabled) {
     throw new UserError(
-      'browser sessions are not offered here: the catalog says so',
+      'the catalog offers no browser sessions here',
       'without --browser, `open` prints the address of the service',
     );
   }

@@ -58,7 +58,7 @@ export function defineResolve(command: Command, context: Context): void {
       refuseForeignFlags(flags.source, flags);
       const applied = flags.applied === true;
       if (!applied && flags.notApplied !== true) {
-        throw new UserError('did it happen?', 'look at the provider, and say --applied or --not-applied');
+        throw new UserError('did it happen?', 'check the provider, and pass --applied or --not-applied');
       }
       const place = isCluster(flags.source) ? await inCluster(context, flags) : inFile(context, flags);
       const { store } = place;

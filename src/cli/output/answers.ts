@@ -37,6 +37,6 @@ function remedyFor(outcome: Exclude<Outcome<unknown>, { kind: 'applied' }>): str
     case 503:
       return 'the API is busy or down: try again in a while';
     default:
-      return 'see what the API says, and `fleetkeeper status` for the state that the service is in';
+      return 'see the answer of the API, and `fleetkeeper status` for the state of the service';
   }
 }

@@ -139,7 +139,7 @@ function renderSummary({ summary }: FleetPlan): string {
     ...(duplicates > 0 ? [`${duplicates} duplicated`] : []),
     ...(drift > 0 ? [`${drift} drifted`] : []),
     ...(problems > 0 ? [`${problems} problem(s) in the source`] : []),
-    ...(unseen > 0 ? [`${unseen} not looked at: their account can't be read`] : []),
+    ...(unseen > 0 ? [`${unseen} not observed: their account can't be read`] : []),
   ];
   return `Plan: ${parts.join(', ')}.`;
 }

@@ -58,7 +58,7 @@ export class Containers {
     const { config, events, random, runtime } = this.#platform;
     const service = this.#services.find(account, id);
     if (!config.browserEnabled || !runtime.browserUrl) {
-      throw conflict('browser_disabled', 'browser sessions are not offered here; the catalog says so');
+      throw conflict('browser_disabled', 'the catalog offers no browser sessions here');
     }
     requireRunning(service, 'open a browser session in');
     events.add(service.id, `browser session opened by ${account.name}`);

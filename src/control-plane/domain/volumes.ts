@@ -132,7 +132,7 @@ export class Volumes {
   delete(account: AccountRecord, id: string): { volumeId: string; operationId: string; status: 'deleting' } {
     const volume = this.find(account, id);
     if (volume.mode === 'service') {
-      throw conflict('volume_service_owned', 'the volume belongs to its service and goes with it');
+      throw conflict('volume_service_owned', 'the volume belongs to its service and is deleted with it');
     }
     if (volume.serviceId !== null) {
       throw conflict('volume_attached', `the volume is attached to service ${volume.serviceId}`);

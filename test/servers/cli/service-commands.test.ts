@@ -248,7 +248,7 @@ describe('exec', () => {
     await server.received(1);
     line.stop();
     expect(await line.ended).toBe(125);
-    expect(line.stderr).toMatch(/the command goes on[^]*nobody knows whether the command ran/);
+    expect(line.stderr).toMatch(/the command is still running[^]*nobody knows whether the command ran/);
   });
 
   test('that is refused ends with 125, which is no code of the command', async () => {

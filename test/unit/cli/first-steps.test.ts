@@ -120,7 +120,7 @@ describe('an account that can not be read', () => {
     expect(stderr).toMatch(/other\.yaml:1: Account other: the account can't be read/);
     expect(stdout).toContain('ContainerService default/web  create');
     expect(stdout).not.toContain('away');
-    expect(stdout).toMatch(/1 not looked at/);
+    expect(stdout).toMatch(/1 not observed/);
     const applied = await run(['apply', '--yes', '--source', source], { environment });
     expect(applied.code).toBe(1);
     expect(applied.stderr).toContain('nothing was applied');

@@ -25,7 +25,7 @@ export const refused: readonly (readonly [ManagedKind, Fields, string])[] = [
   [
     'ContainerService',
     { storage: { volumeId: serviceId, volumeMode: 'independent' } },
-    'goes with volumeGb only',
+    'is for volumeGb only',
   ],
   [
     'ContainerService',
@@ -98,7 +98,7 @@ export const refused: readonly (readonly [ManagedKind, Fields, string])[] = [
     'Proxy-Authorization',
     'X-Forwarded-For',
   ].map((name) => ['Account', { credentialsHeader: name }, 'can not carry a key'] as const),
-  ['Account', { prices: [{ region: 'standard', hourlyMicros: 5 }] }, 'hourlyMicros goes with resources only'],
+  ['Account', { prices: [{ region: 'standard', hourlyMicros: 5 }] }, 'hourlyMicros needs resources'],
 ];
 
 const commonFields: Readonly<Record<string, readonly unknown[]>> = {

@@ -96,8 +96,27 @@ export function forbiddenForms(glossary: string): string[] {
   });
 }
 
+const anyOf = (forbidden: string[]) => new RegExp(`(?<![\\w-])(?:${forbidden.join('|')})(?![\\w-])`, 'giu');
+
+/** Texts of several words in a source file: messages, descriptions, helps. Values that are put into them are left out. */
+export function messagesIn(source: string): string[] {
+  const tokens =
+    /\/\*[\s\S]*?\*\/|(?<![:\w])\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g;
+  return Array.from(source.matchAll(tokens), ([token]) => token)
+    .filter((token) => !token.startsWith('/'))
+    .map((token) => token.slice(1, -1).replaceAll(/\$\{[^}]*\}/g, ''))
+    .filter((text) => /\S\s+\S/.test(text));
+}
+
+export function forbiddenInMessages(source: string, forbidden: string[]): string[] {
+  const forms = anyOf(forbidden);
+  return messagesIn(source).flatMap((text) =>
+    Array.from(text.matchAll(forms), ([form]) => `"${form}" stands in the message: ${text}`),
+  );
+}
+
 export function findingsIn(document: string, forbidden: string[]): string[] {
-  const forms = new RegExp(`(?<![\\w-])(?:${forbidden.join('|')})(?![\\w-])`, 'giu');
+  const forms = anyOf(forbidden);
   return blocksOf(document).flatMap((block) =>
     [longSentencesOf(block), longCellOf(block), forbiddenIn(block, forms)]
       .flat()

@@ -174,9 +174,9 @@ describe('a service', () => {
     [{ volumeId: serviceId, volumeGb: 50 }, [one]],
     [
       { volumeRef: { name: 'data' }, volumeMode: 'independent' },
-      ['spec.storage.volumeMode: goes with volumeGb only'],
+      ['spec.storage.volumeMode: is for volumeGb only'],
     ],
-    [{ volumeMode: 'independent' }, [one, 'spec.storage.volumeMode: goes with volumeGb only']],
+    [{ volumeMode: 'independent' }, [one, 'spec.storage.volumeMode: is for volumeGb only']],
   ])('with the storage %j: %j', (storage, expected) => {
     expect(service({ storage })).toEqual(expected);
   });

@@ -66,7 +66,7 @@ class SimulatedRuntime implements Runtime {
   }
 
   exec(service: ServiceRecord, { command }: Execution): Promise<ExecutionResult> {
-    const stdout = `simulation: no container of service ${service.id} exists, and the command (${command.length} words) was not run\n`;
+    const stdout = `simulation: no container of service ${service.id} exists, and the command (${command.length} elements) was not run\n`;
     return Promise.resolve({ exitCode: 0, stdout, stderr: '', truncated: false });
   }
 
