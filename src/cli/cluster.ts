@@ -13,7 +13,7 @@ export interface ClusterFlags {
   readonly shard?: Shard;
 }
 
-/** The word that stands for a cluster where a folder is expected; a folder of that name is `./kubernetes`. */
+/** The value of `--source` for a cluster, where a folder is expected; a folder of that name is `./kubernetes`. */
 export const clusterSource = 'kubernetes';
 
 export function isCluster(source: string | undefined): boolean {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
 
-/** Gives a command its arguments, its options and what it does. `exit` says its exit code, unless that is 0. */
+/** Gives a command its arguments, its options and its action. `exit` documents its exit code, unless that is 0. */
 export type Define = (command: Command, context: Context, exit: (code: number) => void) => void;
 
 export interface CommandEntry {

@@ -1,6 +1,6 @@
 /**
- * What commands look at that ask a few questions and end: the accounts, and, with `--source`, the documents and the
- * state beside them. Nothing is polled, and no state is written.
+ * What short commands read: the accounts, and, with `--source`, the documents and the state beside them. Nothing is
+ * polled, and no state is written.
  */
 import { Option, type Command } from 'commander';
 import { ControlApi, Limiter, createTransport, defaultTransportLimits } from '../api/index.ts';

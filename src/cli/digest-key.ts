@@ -1,15 +1,15 @@
 /**
  * Which digest key a new state of a folder gets:
  *
- * | said                                                          | the key                                                         |
+ * | given                                                         | the key                                                         |
  * |---------------------------------------------------------------|-----------------------------------------------------------------|
- * | `--digest-key-file`, `FLEETKEEPER_DIGEST_KEY` or `…_KEY_FILE` | made of that text                                               |
- * | nothing of that, and `--owner`                                | made of the API keys of the fleet's accounts and the owner's name |
+ * | `--digest-key-file`, `FLEETKEEPER_DIGEST_KEY` or `…_KEY_FILE` | derived from that text                                          |
+ * | none of these, and `--owner`                                  | derived from the API keys of the fleet's accounts and the owner's name |
  * | neither                                                       | random                                                          |
  *
- * The first two are the same in every process that is started with the same: what one has made, the next one knows by its marks,
- * without a state. Who names the owner has said that all of its marks are this fleet's; nobody else has, and two folders of the same
- * name must not take each other's things for theirs.
+ * The first two are the same in every process with the same input: it recognises the marks of another one without a
+ * state. Whoever names the owner claims all marks of that owner for this fleet. Without that claim, two folders of
+ * the same name must not take each other's things.
  */
 import { statSync } from 'node:fs';
 import { UserError, credentialKeyBytes, suppliedKeyBytes } from '../base/index.ts';

@@ -1,4 +1,4 @@
-/** A fleet to be looked at, out of a folder and its state file, or out of a cluster. Nothing is written to either. */
+/** Read access to a fleet: a folder and its state file, or a cluster. Nothing is written to either. */
 import { digestKey } from '../base/index.ts';
 import { createClusterSource, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { watchedByStore } from '../manager/index.ts';
@@ -11,7 +11,7 @@ import { fleetIdentity } from './digest-key.ts';
 import { stateFile } from './options.ts';
 import { openSource } from './source.ts';
 
-/** A cluster that can't be listed within that time is told as an error. */
+/** A cluster that can't be listed within that time is reported as an error. */
 const answerMs = 30_000;
 
 export interface FleetFlagsOf extends ClusterFlags {

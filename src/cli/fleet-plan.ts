@@ -1,4 +1,4 @@
-/** One look at a fleet without changing anything: what `plan` prints, and what `apply` asks consent for. */
+/** One observation of a fleet without any change: what `plan` prints, and what `apply` asks consent for. */
 import { UserError } from '../base/index.ts';
 import { formatProblem, placeText, type DesiredObject, type DesiredSnapshot } from '../desired/index.ts';
 import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
@@ -49,7 +49,8 @@ export async function lookAtFleet(
     ...acceptance(flags),
     mode: 'preview',
     onPass: (key, result) => {
-      // The look is over. What still goes on finds the way to the API closed, and says nothing of the fleet.
+      // The observation is over. Requests that are still under way find the API closed, and change nothing of the
+      // result.
       if (finished.signal.aborted) return;
       if (!results.has(key)) results.set(key, result);
       // What came of these rests on what was not known of this one yet.
@@ -92,7 +93,7 @@ export async function lookAtFleet(
   };
 }
 
-/** What could not be looked at must not be summed up as being in order. */
+/** What could not be observed must not count as being in order. */
 function unseen(plan: FleetPlan, count: number): FleetPlan {
   return count === 0 ? plan : { ...plan, summary: { ...plan.summary, unseen: count } };
 }

@@ -142,7 +142,10 @@ function quoted(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Where the state of a source is kept, unless --state says otherwise. A state would make the folder that a typing error names. */
+/**
+ * Where the state of a source is kept, unless --state gives another place. Creating a state would create the folder
+ * of a typing error.
+ */
 export function stateFile({ source, state }: Pick<FleetFlags, 'source' | 'state'>): string {
   if (state !== undefined) return state;
   const root = path.resolve(source);

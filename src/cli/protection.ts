@@ -1,12 +1,12 @@
 /**
- * The protection of a service while a command of ours runs.
+ * The protection of a service while a command runs.
  *
- *     looking for the service ──> registering ──> held ──(the command has ended)──> releasing ──> over
+ *     service lookup ──> registering ──> held ──(the command has ended)──> releasing ──> over
  *          └── not reached: again ──┘
  *
- * An API that can't be reached is tried again until the command ends, and after it for `releaseMs`, unless nothing that
- * was sent can have registered anything; what says for certain that there can be no protection (no such service, a key
- * that is not accepted) is told once, by `held`.
+ * An API that can't be reached is tried again until the command ends, and for `releaseMs` after it, unless no request
+ * can have registered anything. If there can be no protection (no such service, a key that is not accepted), `held`
+ * reports that once.
  */
 import { Keeper, type LeaseRequest, type LeaseState } from '../activities/index.ts';
 import { UserError, sleep } from '../base/index.ts';
@@ -76,7 +76,7 @@ export class Protection {
     return this.#state?.failure;
   }
 
-  /** The command has ended: releases, and says so when that did not work. */
+  /** The command has ended: releases the activity, and reports a failure. */
   async end(): Promise<void> {
     const { clock } = this.#context;
     this.#ending.abort();

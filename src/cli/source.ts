@@ -7,7 +7,7 @@ import { baseAddressProblem, credentialsHeaderProblem } from '../resources/index
 import type { Context } from './context.ts';
 import type { FleetFlags } from './options.ts';
 
-/** `watch`: goes on reading; otherwise the folder is read once. */
+/** `watch`: reads continuously; otherwise the folder is read once. */
 export function openSource(
   { source }: Pick<FleetFlags, 'source'>,
   context: Context,

@@ -65,7 +65,7 @@ function serviceHolding(value: wire.Service, known: FleetKnowledge): Of<'Contain
   return { kind: 'ContainerService', id, name, value, ...managers(value, serviceMarks, known) };
 }
 
-/** Storage of a service goes with it, and is managed by whoever manages that. */
+/** The storage of a service is deleted with it, and is managed by whoever manages the service. */
 function volumeHolding(
   value: wire.Volume,
   known: FleetKnowledge,

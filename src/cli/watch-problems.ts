@@ -1,6 +1,6 @@
 import { formatProblem, type DesiredSnapshot } from '../desired/index.ts';
 
-/** Tells each problem of a source once while it lasts, and when the last one is mended. */
+/** Reports each problem of a source once while it lasts, and the end of the last one. */
 export function watchProblems(
   onProblem: (line: string) => void,
   onMended: () => void,

@@ -1,4 +1,7 @@
-/** Addresses that a provider gives to be opened: whoever clicks on one in a terminal runs what it says. */
+/**
+ * Web addresses from a provider. A click in a terminal opens them, so anything but a plain http or https address is
+ * rejected.
+ */
 
 const hostOnly =
   /^(localhost|[a-z0-9-]+(\.[a-z0-9-]+)+|\[[0-9a-f:.]+\])(:\d{1,5})?(\/[^\s\p{Cc}\p{Cf}]*)?$/iu;

@@ -1,9 +1,9 @@
 /**
- * What the account had before a creation was first sent, and that shows no mark: it is not what the creation made, whatever it looks like. It is
- * written down with the intent, since the next process can't know it.
+ * Things without a visible mark that the account had before a creation was first sent. The creation did not make
+ * them, whatever they look like. They are recorded with the intent, since the next process can't know them.
  *
- *     first sent ── ids of such things ──> kept while the same request goes out again ── it is clear what became of it ──> forgotten
- *     sent first by a version that wrote none down, or with more of them than are written down: not known, and a person is asked
+ *     first sent ── ids of such things ──> kept while the same request is repeated ── the outcome is known ──> forgotten
+ *     first sent by a version that recorded none, or with too many of them: not known, and an operator is asked
  */
 import { isCreation } from '../actions/index.ts';
 import type { BeforeCreation, Intent, ObjectRecord, StateStore } from '../state/index.ts';

@@ -1,15 +1,14 @@
 /**
- * What the answer to a request tells of the fields that were sent. It is made by our request alone, so what it shows is
- * what the API made of them:
+ * What the answer to a request shows of the fields that were sent. It results from that request alone, so its values
+ * are what the API made of them:
  *
- * | the answer shows the field      | what is remembered                                                       |
+ * | the answer shows the field      | what is recorded                                                         |
  * |---------------------------------|--------------------------------------------------------------------------|
  * | as sent                         | it is in place                                                           |
- * | in another way than before      | the API has a form of its own for it, which is as good (`shownAs`)       |
+ * | in another form than before     | the API has its own form for the value, which is equal (`shownAs`)       |
  * | in a form known to be its own   | it is in place                                                           |
- * | as it was before, which may be  |                                                                          |
- * | a form of what was sent         | the same: an answer that was lost could not tell                         |
- * | as it was before, or not at all | it is still to be seen in place (`unconfirmed`): until then, it is no drift |
+ * | as before, which may be a form of what was sent | the same: a lost answer could not have shown it          |
+ * | as before, or not at all        | it is still to be seen in place (`unconfirmed`): until then, it is no drift |
  */
 import { entryOfAction, type Action } from '../actions/index.ts';
 import type { ObjectRecord, ShownAs } from '../state/index.ts';

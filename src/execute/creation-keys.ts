@@ -1,29 +1,30 @@
 /**
- * The Idempotency-Keys of creations. A state whose digest key others may have, too, derives them: two processes that know nothing
- * of each other then send the same request under the same key, and the API makes one thing of it.
+ * The Idempotency-Keys of creations. A state derives them if others may have its digest key. Then two processes
+ * without knowledge of each other send the same request with the same key, and the API creates one thing.
  *
  *     key = UUID of HMAC-SHA-256(digest key, all of the following)
  *
- * | part          | sets apart                                                                                        |
+ * | part          | distinguishes                                                                                     |
  * |---------------|---------------------------------------------------------------------------------------------------|
  * | owner, uid    | fleets, and objects of a fleet                                                                    |
  * | identity      | accounts: the identity that the API shows, or, where it shows none, a digest of the credential    |
  * | action        | requests: every byte of the body follows from it, secrets included; hence the HMAC                |
- * | after         | the thing that stood for the object before and is gone: its id                                    |
- * | refused       | the creation that was refused before: an API may keep that answer, too                            |
+ * | after         | the id of the object's previous thing, which is gone                                              |
+ * | refused       | the previous creation, which was refused: an API may keep that answer, too                        |
  * | epoch         | objects that this state has forgotten, and that have been declared again since                    |
  *
- * The last three are the incarnation. All of them are known to a state, or can be seen at the provider, except for one case: a thing was
- * made, deleted by somebody else, and the state was lost. Then the API answers with the id of the deleted thing, which no read
- * shows. That is believed after `visibilitySeconds`, as of any creation that was answered and never seen (reconcile/creations.ts), and the
- * next key comes after that id.
+ * The last three are the incarnation. A state knows all of them, or the provider shows them, with one exception: a
+ * thing was created, deleted by somebody else, and the state was lost. Then the API answers with the id of the
+ * deleted thing, which no read shows. As for any creation that was answered and never seen, that counts after
+ * `visibilitySeconds` (reconcile/creations.ts). The next key comes after that id.
  *
- * An API may refuse a key that it has seen, also with the same body. Then another process may have used it a moment ago, or an earlier
- * one for a thing that is gone: the creation is in doubt as one without an answer, and the next key follows when the doubt ends.
+ * An API may refuse a key that it has seen, also with the same body. Then another process may have used it a moment
+ * ago, or an earlier one for a thing that is gone. The outcome of the creation is unknown, and the next key follows
+ * when it is settled.
  *
- * A state with a digest key of its own gains nothing by that, since its marks, and so its bodies, are like no other's. Its
- * keys are random, as are those of everything but creations: a patch carries a revision, and what carries none (actions, the sleep
- * policy, deletions) names an id, and asks for a state in which the thing may be already.
+ * A state with its own digest key gains nothing by that, since its marks, and so its bodies, are unique. Its keys are
+ * random. So are those of all other mutations: a patch carries a revision, and a request without one (actions, the
+ * sleep policy, deletions) names an id, and requests a state that the thing may already have.
  */
 import { isCreation } from '../actions/index.ts';
 import { uuidOf } from '../base/index.ts';

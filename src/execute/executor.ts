@@ -111,7 +111,7 @@ export async function execute(
     outcome: 'pending',
     note: undefined,
   };
-  // What the revision tells of others ends here.
+  // The revision shows foreign changes up to here.
   const intended = { ...recordIntended(store, target, step, intent), baseline: undefined };
   await store.saveIntent(intent, intended);
   if (step.overrides !== undefined) {
@@ -330,20 +330,20 @@ function recordOutcome(
 }
 
 /**
- * The environment was sent as a whole, and is in place at the revision of the answer: what is shown more at that revision is the provider's own.
- * Of other fields an answer says nothing that a read would not say better.
+ * The environment was sent as a whole, and is in place at the revision of the answer. Additional variables at that
+ * revision are the provider's own. Of other fields, the answer shows nothing that a read would not show better.
  */
 function isWholeEnvironment(action: Action, { unconfirmed }: Pick<ObjectRecord, 'unconfirmed'>): boolean {
   return environmentOf(action) !== undefined && !unconfirmed.includes('env');
 }
 
-/** A key that the API says it has seen may be that of another process: what that one asked for may still appear. */
+/** A key that the API has seen may be that of another process, whose creation may still appear. */
 function afterRefusal(idempotencyKey: string, meaning: RefusalMeaning): Partial<ObjectRecord> {
   const isSeen = meaning === 'KeyConflict';
   return { refusedKey: idempotencyKey, ...(isSeen ? { creationInDoubt: { idempotencyKey } } : {}) };
 }
 
-/** The record after `action` is known to have been applied, whether the API said so or evidence did. */
+/** The record after `action` was applied, according to the API or to evidence. */
 export function recordApplied(
   record: ObjectRecord,
   action: Step['action']['do'],

@@ -1,15 +1,16 @@
 /**
- * What follows from a refusal, by what it means (api/refusal-meanings.ts).
+ * What follows from a refusal, by its meaning (api/refusal-meanings.ts).
  *
  * | meaning                                               | what follows                                         |
  * |-------------------------------------------------------|------------------------------------------------------|
- * | Validation                                            | held until it would be another request               |
+ * | Validation                                            | held until the request would be another one          |
  * | Forbidden, EmailUnverified                            | held; tried again after ten minutes                  |
- * | KeyConflict                                           | held: a fault of ours, or of what is between us. With a key that was sent before, or that other processes may have derived: another key is next, for a creation when it is clear what became of the first |
- * | CapacityUnavailable, InsufficientFunds, LimitReached  | asked for again with growing pauses, 10 s to 10 min  |
+ * | KeyConflict, new random key                           | held: a defect of Fleetkeeper, or of a proxy         |
+ * | KeyConflict, key sent before or derived               | another key is next; for a creation, when the outcome of the first is known |
+ * | CapacityUnavailable, InsufficientFunds, LimitReached  | requested again with growing pauses, 10 s to 10 min  |
  * | CredentialRejected                                    | the whole account waits                              |
  * | RevisionConflict, StateConflict, Conflict, NotFound   | observed again, with growing pauses                  |
- * | RateLimited, Unavailable                              | later; a 429 shuts the account's limiter             |
+ * | RateLimited, Unavailable                              | later; a 429 closes the account's limiter            |
  */
 import type { RefusalMeaning, Refused } from '../api/index.ts';
 import type { BackoffLimits } from '../base/index.ts';

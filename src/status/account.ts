@@ -1,6 +1,6 @@
 /**
- * What is told of an Account. Amounts move with every charge; a status that is written each time would be written all
- * day, so they are told anew once a minute, or when the burn changes (metrics have them of every read).
+ * The status of an Account. Amounts change with every charge. So the status has them once a minute, or when the burn
+ * changes; metrics have those of every read.
  */
 import { rfc3339 } from '../base/index.ts';
 import { burnMicrosPerHour, clampedMicros, runwaySeconds, type Gate, type Quota } from '../plan/index.ts';

@@ -1,4 +1,4 @@
-/** `status` of each kind: conditions, drift, the last mutation, and what the API tells. Never a secret value. */
+/** `status` of each kind: conditions, drift, the last mutation, and what the API shows. Never a secret value. */
 import type { ProbeResult, wire } from '../api/index.ts';
 import { rfc3339 } from '../base/index.ts';
 import {
@@ -22,7 +22,7 @@ export interface StatusInputs {
   readonly plan: Plan;
   readonly health: Health;
   readonly lastIntent: Intent | undefined;
-  /** What the API tells of the object. */
+  /** What the API shows of the object. */
   readonly observed: Readonly<Record<string, unknown>>;
   readonly revision: number | undefined;
   readonly reconcileAt: string | undefined;
@@ -85,8 +85,8 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
 // ---- services ----------------------------------------------------------------------------------------
 
 /**
- * What a service is good for by itself: Ready is running with an endpoint, stopped as wished, or asleep. `secrets`: values
- * that the provider may repeat in what it says of an error.
+ * Whether a service can be used: Ready is running with an endpoint, stopped as desired, or asleep. `secrets`: values
+ * that the provider may repeat in an error message.
  */
 export function serviceHealth(
   spec: ContainerServiceSpec,

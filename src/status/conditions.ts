@@ -3,19 +3,19 @@
  *
  * | condition      | True when                                                                       |
  * |----------------|---------------------------------------------------------------------------------|
- * | Ready          | a read after our last mutation shows the object as this generation wants it, and usable |
- * | Reconciling    | something is being done, or waited for, that goes on by itself                   |
- * | Stalled        | a person has to change something, or what is waited for takes too long (progress.ts) |
+ * | Ready          | a read after the last mutation shows the object usable and as this generation requires |
+ * | Reconciling    | something is under way, or awaited, that continues by itself                     |
+ * | Stalled        | a person has to change something, or a wait takes too long (progress.ts)         |
  * | Synced         | no field differs, apart from drift that is only to be reported                   |
- * | Drifted        | somebody else moved a field away from what was applied                            |
- * | Protected      | an activity in the service keeps a disruptive change waiting                      |
- * | OutcomeUnknown | a mutation's outcome is not known and is being looked for                         |
- * | Duplicated     | something else carries the object's mark: a copy, or a second one                  |
- * | Accepted, Allocated | the API has taken it on; compute or storage is held for it (allocation.ts)   |
- * | TemplateOutdated | of a service with a template: the template gives other values now than were taken of it |
+ * | Drifted        | somebody else changed an applied field                                           |
+ * | Protected      | an activity in the service keeps a disruptive change waiting                     |
+ * | OutcomeUnknown | the outcome of a mutation is not known, and evidence is being sought             |
+ * | Duplicated     | something else carries the object's mark: a copy, or a second one                |
+ * | Accepted, Allocated | the API has accepted it; compute or storage is held for it (allocation.ts)  |
+ * | TemplateOutdated | of a service with a template: its values differ from those that the service took |
  * | SpendingAllowed | of an Account: what costs more may be created, started and grown                |
  *
- * `Protected`, `OutcomeUnknown` and `Duplicated` appear once they have been True; the others are always there.
+ * `Protected`, `OutcomeUnknown` and `Duplicated` appear once they have been True; the others are always present.
  */
 import { rfc3339, unreachable } from '../base/index.ts';
 import { nothingVisible, protectedReason, type Plan } from '../plan/index.ts';

@@ -23,7 +23,7 @@ export interface PassView {
   readonly duplicates?: { readonly ids: readonly string[]; readonly message: string };
 }
 
-/** What has been told of an object so far. */
+/** What has been reported of an object so far. */
 export interface ToldNews {
   readonly intent: string;
   readonly obstacle: string;

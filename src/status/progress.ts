@@ -1,6 +1,6 @@
 /**
- * Waiting has a bound: what takes longer is told as stalled, while the waiting and the looking go on. It is only told, so
- * the wall clock is good enough, and a restart does not begin anew, but for waits for reads.
+ * Every wait has a bound. After it the wait is reported as stalled, while waiting and rechecks continue. It is only a
+ * report, so the wall clock is good enough, and a restart does not reset it, except for waits for reads.
  *
  * | waiting for                               | since (`stalled` in the table of reasons)   | reported as                |
  * |-------------------------------------------|---------------------------------------------|----------------------------|

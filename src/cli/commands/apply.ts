@@ -219,7 +219,7 @@ function conditionOf(record: ObjectRecord, type: string): string | undefined {
   return record.status?.conditions.find((condition) => condition.type === type)?.status;
 }
 
-/** A line on stderr whenever an object goes over to something else. */
+/** A line on stderr whenever the state of an object changes. */
 function progress(context: Context, store: StateStore): (key: ObjectKey, result: PassResult) => void {
   const last = new Map<ObjectKey, string>();
   const known = new Set([...store.records()].map(({ key }) => key));

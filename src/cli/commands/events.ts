@@ -13,7 +13,7 @@ interface EventsFlags extends ServiceFlags {
   readonly output: OutputFormat;
 }
 
-/** `events`: what the provider says has happened to a service, the newest last. */
+/** `events`: the provider's events of a service, the newest last. */
 export function defineEvents(command: Command, context: Context): void {
   withServiceFlags(command.arguments('[name]'))
     .addOption(outputOption())

@@ -35,7 +35,7 @@ export function defineLogs(command: Command, context: Context): void {
     );
 }
 
-/** A read that fails is told once and tried again: the next one brings what was missed. */
+/** A failed read is reported once and tried again: the next one brings what was missed. */
 async function follow(context: Context, { account, id, label }: FoundService, text: string): Promise<void> {
   const { clock, stopped } = context;
   let before = text;

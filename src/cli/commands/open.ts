@@ -10,7 +10,10 @@ interface OpenFlags extends ServiceFlags {
   readonly browser?: boolean;
 }
 
-/** `open`: where a service can be reached. A browser session's URL is private (§4 rule 7): it goes to a terminal, and nowhere else. */
+/**
+ * `open`: where a service can be reached. The URL of a browser session is private (§4 rule 7): it is printed to a
+ * terminal only.
+ */
 export function defineOpen(command: Command, context: Context): void {
   withServiceFlags(command.arguments('[name]'))
     .option('--browser', 'open a browser session and print its private address, on a terminal only')

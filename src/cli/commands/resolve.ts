@@ -42,8 +42,9 @@ interface ResolveFlags extends FleetFlags {
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * `resolve`: a person's word on a mutation whose outcome no evidence tells. It is left in the state file, or on the object in
- * a cluster, where the manager finds it, the one that runs now or the next one; so it works beside a running one.
+ * `resolve`: an operator confirmation for a mutation whose outcome no evidence shows. It is written to the state
+ * file, or to the object in a cluster, where the current or the next manager finds it. So it works beside a running
+ * manager.
  */
 export function defineResolve(command: Command, context: Context): void {
   withFleetFlags(command, 'silent')
@@ -74,7 +75,7 @@ export function defineResolve(command: Command, context: Context): void {
     });
 }
 
-/** Where the word is left for the manager, and what it has written there. */
+/** Where the confirmation is left for the manager, and what the manager has written there. */
 interface Place {
   readonly store: StateStore;
   leave(key: ObjectKey, resolution: Resolution): Promise<void>;
@@ -121,7 +122,7 @@ function parseObject(text: string, namespace: string): ObjectKey {
   );
 }
 
-/** What is resolved: an open intent, or a creation that its wiped status would have told of. */
+/** What is resolved: an open intent, or a creation whose record was in a wiped status. */
 type OpenRequest = Pick<Intent, 'action' | 'idempotencyKey'>;
 
 const creations: Partial<Record<ManagedKind, { readonly name: string }>> = {
@@ -157,7 +158,7 @@ function openIntent(store: StateStore, key: ObjectKey, label: string): OpenReque
   );
 }
 
-/** Whether it exists at the provider is looked at by the manager, which knows the account. */
+/** The manager, which knows the account, checks whether it exists at the provider. */
 function madeId(
   store: StateStore,
   key: ObjectKey,

@@ -30,7 +30,7 @@ export interface RunFlags extends FleetFlags {
   readonly fileGrace: number;
 }
 
-/** `run`: the manager, until it is told to stop. */
+/** `run`: the manager, until it is stopped. */
 export function defineRun(command: Command, context: Context, exit: (code: number) => void): void {
   withFleetFlags(command, 'info')
     .option('--listen <address>', 'HOST:PORT for /healthz, /readyz and /metrics', parseAddress)

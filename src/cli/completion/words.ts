@@ -1,6 +1,6 @@
 /**
- * What may come next on a command line, from the program's own commands and options. Pure but for `names`, which is asked for
- * the objects of a folder. The scripts for the shells only ask `fleetkeeper __complete` and show what it says.
+ * What may come next on a command line, from the program's own commands and options. Pure but for `names`, which
+ * reads the objects of a folder. The scripts for the shells call `fleetkeeper __complete` and show its output.
  */
 import type { Argument, Command, Option } from 'commander';
 import { reasonNames, reasons } from '../../reasons/index.ts';
@@ -13,7 +13,7 @@ export interface Candidate {
 /** Flags that say where objects are: those already on the line. */
 export type NameLookup = (flags: ReadonlyMap<string, string>) => Promise<readonly string[]>;
 
-/** `words`: all behind the program's name, the last one being written (and perhaps empty). */
+/** `words`: everything behind the program's name. The last one is being written, and perhaps empty. */
 export async function candidates(
   program: Command,
   words: readonly string[],
@@ -85,7 +85,7 @@ function readLine(command: Command, words: readonly string[]) {
 export const shells = ['bash', 'zsh'] as const;
 export type Shell = (typeof shells)[number];
 
-/** `COMP_WORDS[0]` and `words[1]`: whatever name or function the command was called by. */
+/** `COMP_WORDS[0]` and `words[1]`: the name or function by which the command was called. */
 const scripts: Readonly<Record<Shell, string>> = {
   bash: `# fleetkeeper completion for bash; load it with: source <(fleetkeeper completion bash)
 _fleetkeeper() {

@@ -24,7 +24,7 @@ export interface DemoRow {
   readonly goneAtMs: number | undefined;
 }
 
-/** Something to be told, once. `step`: worth a line of its own only where there is no table. */
+/** A message that is shown once. `step`: it needs a line of its own only where there is no table. */
 export interface DemoEvent {
   readonly tone: 'actor' | 'step' | 'good' | 'drift' | 'bad';
   readonly subject: string;

@@ -27,7 +27,7 @@ import { openColleague, type Colleague } from './colleague.ts';
 import { ownerChoice, readTextFile, stateFile } from '../options.ts';
 import { openSource } from '../source.ts';
 
-/** Lifecycle goes this much faster than in earnest: provisioning takes about a second. */
+/** The lifecycle is accelerated by this factor: provisioning takes about a second. */
 export const timeScale = 8;
 const pollSeconds = 0.5;
 const grace = { ...defaultShortenedGrace, goneMs: 1000 };

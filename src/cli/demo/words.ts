@@ -1,9 +1,9 @@
-/** What a plan means, in a few plain words for the demo's table. */
+/** A short description of a plan for the table of the demo. */
 import { actions } from '../../actions/index.ts';
 import type { Plan } from '../../plan/index.ts';
 import { entryOf } from '../../reasons/index.ts';
 
-/** Undefined when the plan only waits for the next read, which says nothing new. */
+/** Undefined when the plan only waits for the next read, which is nothing new. */
 export function wordsOf(plan: Plan, deleting: boolean): string | undefined {
   const drift = [...new Set(plan.differences.filter((item) => item.drift).map(({ path }) => rootOf(path)))];
   switch (plan.kind) {
@@ -22,7 +22,7 @@ export function wordsOf(plan: Plan, deleting: boolean): string | undefined {
   }
 }
 
-/** `env.NAME` as `env`: the names are told when the drift is. */
+/** `env.NAME` as `env`: the names are shown with the drift. */
 function rootOf(path: string): string {
   return path.split('.')[0] ?? path;
 }

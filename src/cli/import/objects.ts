@@ -17,7 +17,7 @@ export interface Place {
   readonly account: string;
 }
 
-/** What a service's document says of its storage. */
+/** What a document of a service states about its storage. */
 export type StorageDraft =
   | { readonly volumeRef: { readonly name: string } }
   | { readonly volumeId: string }
@@ -189,7 +189,7 @@ function geographyGap(geography: string | null | undefined): Gap[] {
   ];
 }
 
-/** The API's null is "none", which a document says by leaving the field out. */
+/** The API's null is "none", which a document expresses by omitting the field. */
 function present<Value>(value: Value | null | undefined): Value | undefined {
   return value ?? undefined;
 }

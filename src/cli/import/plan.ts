@@ -215,7 +215,7 @@ class NameBook {
   }
 }
 
-/** Of a repository the last part tells most. */
+/** The last part of a repository identifies it best. */
 function withoutMark(kind: HeldKind, name: string | undefined): string | undefined {
   if (kind === 'ImageRegistry') return name?.split('/').slice(-2).join('-');
   if (kind !== 'StorageVolume' || name === undefined) return name;

@@ -13,8 +13,8 @@ export class RequestFailed extends UserError {
 }
 
 /**
- * The value of an answered request; anything else is a `UserError` that says what to try. `attempt`: `read the logs of web`.
- * `stopped`: of a read that ends when the process is asked to stop; then there is nothing else to tell.
+ * The value of an answered request. Anything else throws a `UserError` with a remedy. `attempt`: such as `read the
+ * logs of web`. `stopped`: of a read that ends when the process is stopped; then there is nothing else to report.
  */
 export function answerTo<Value>(attempt: string, outcome: Outcome<Value>, stopped?: AbortSignal): Value {
   if (outcome.kind === 'applied') return outcome.value;

@@ -19,7 +19,7 @@ export class Outstanding {
     else this.#keys.delete(key);
   }
 
-  /** Whether nothing is waited for. All objects are looked at only when none is known to be outstanding. */
+  /** Whether nothing is awaited. All objects are checked only when none is known to be outstanding. */
   get isEmpty(): boolean {
     if (this.#keys.size > 0) return false;
     for (const record of this.#store.records()) {

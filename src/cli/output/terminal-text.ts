@@ -36,7 +36,7 @@ const agesMs = [
   ['s', 1000],
 ] as const;
 
-/** `3m`, `2h`, as kubectl shows ages; a clock that is ahead of ours makes it `0s`. */
+/** `3m`, `2h`, as kubectl shows ages. If the other clock is ahead of the local one: `0s`. */
 export function age(fromMs: number, nowMs: number): string {
   const elapsedMs = Math.max(0, nowMs - fromMs);
   const [unit, unitMs] = agesMs.find(([, limitMs]) => elapsedMs >= limitMs) ?? ['s', 1000];
