@@ -38,12 +38,12 @@ export const actions: { readonly [Name in ActionName]: ActionEntry<Name> } = {
 
 /** Of an action: its entry takes it. */
 export function entryOfAction({ do: name }: Action): ActionEntry {
-  return actions[name] as ActionEntry;
+  return actions[name];
 }
 
 /** Of an action that was written down, maybe by another version: undefined when this one does not know it. */
 export function actionOf(name: string): ActionEntry | undefined {
-  return isActionName(name) ? (actions[name] as ActionEntry) : undefined;
+  return isActionName(name) ? actions[name] : undefined;
 }
 
 export function effectOf(name: string): Effect | undefined {

@@ -45,6 +45,6 @@ export function confirm(
 
 /** Of those that an action can bring to the desired value, the ones that are in this request. */
 export function fieldsSent(action: Action, fields: readonly string[]): readonly string[] {
-  const { isSent } = entryOfAction(action);
-  return isSent ? fields.filter((name) => isSent(action, name)) : fields;
+  const entry = entryOfAction(action);
+  return entry.isSent ? fields.filter((name) => entry.isSent?.(action, name)) : fields;
 }

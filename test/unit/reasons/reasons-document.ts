@@ -31,7 +31,7 @@ const sections: readonly { kind: ReasonKind; title: string; text: string; remedy
 ];
 
 export function reasonLines(): string[] {
-  return sections.flatMap((one, index) => (index === 0 ? section(one) : ['', ...section(one)]));
+  return sections.flatMap(section).slice(0, -1);
 }
 
 function section({ kind, title, text, remedy }: (typeof sections)[number]): string[] {
@@ -45,6 +45,7 @@ function section({ kind, title, text, remedy }: (typeof sections)[number]): stri
     `| ${heads.join(' | ')} |`,
     `|${heads.map(() => '---|').join('')}`,
     ...names.map((name) => row(name, remedy === true)),
+    '',
   ];
 }
 

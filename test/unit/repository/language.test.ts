@@ -34,15 +34,25 @@ test.each(documents)(
 );
 
 /** Rooms of `src/` whose messages are to be rewritten. This list only shrinks. */
-const notYetRewritten = ['manager', 'reconcile'];
+const notYetRewritten = new Set(['manager', 'reconcile']);
+const rooms = readdirSync(path.join(root, 'src'));
 
-test.each(readdirSync(path.join(root, 'src')))(
-  'messages of src/%s have no forms of the left side',
+function forbiddenInRoom(room: string): string[] {
+  const files = globSync(room.endsWith('.ts') ? room : `${room}/**/*.ts`, { cwd: path.join(root, 'src') });
+  return files.flatMap((file) => forbiddenInMessages(textOf(`src/${file}`), forbidden));
+}
+
+test.each(rooms.filter((room) => !notYetRewritten.has(room)))(
+  'messages of src/%s have the terms of the glossary',
   (room) => {
-    const files = globSync(room.endsWith('.ts') ? room : `${room}/**/*.ts`, { cwd: path.join(root, 'src') });
-    const found = files.flatMap((file) => forbiddenInMessages(textOf(`src/${file}`), forbidden));
-    if (notYetRewritten.includes(room)) expect(found).not.toEqual([]);
-    else expect(found).toEqual([]);
+    expect(forbiddenInRoom(room)).toEqual([]);
+  },
+);
+
+test.each([...notYetRewritten])(
+  'messages of src/%s are still to be rewritten (else take it off the list)',
+  (room) => {
+    expect(forbiddenInRoom(room)).not.toEqual([]);
   },
 );
 
