@@ -82,12 +82,12 @@ export type ActionOf<Name extends ActionName> = {
 /** One action is one request. */
 export type Action = ActionOf<ActionName>;
 
-/** What a mutation tells when it was applied, as far as the engine cares. */
+/** What the answer to an applied mutation shows, as far as the engine needs it. */
 export interface Receipt {
   readonly id: string;
   /** Of the object, after what was asked for. */
   readonly revision?: number | undefined;
-  /** Of a deletion that the API goes on with by itself. */
+  /** Of a deletion that the API continues by itself. */
   readonly operationId?: string | undefined;
   /** Of a service. */
   readonly environmentNames?: readonly string[] | null | undefined;
@@ -105,7 +105,7 @@ export type Evidence =
 
 export type Effect = 'create' | 'change' | 'delete';
 
-/** The words of the output of `plan`. */
+/** Actions in the output of `plan`. */
 export type Verb =
   | 'create'
   | 'update'

@@ -1,4 +1,4 @@
-/** All mutations of the contract; action.ts says what an entry is asked for. */
+/** All mutations of the contract; action.ts lists who asks an entry for what. */
 import type { Action, ActionEntry, ActionName, Effect } from './action.ts';
 import { registryActions } from './registries.ts';
 import { serviceActions } from './services.ts';

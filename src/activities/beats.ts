@@ -1,10 +1,11 @@
 /**
- * The beats of all leases of one account, at a pace that never bursts: what is due longest goes first, and they are sent at
- * most 1.8 times as fast as an even spread over the period would be. So a start or an outage with thousands of leases is
- * made up for in little more than half a period, and no second sees more than twice the mean, or than four.
+ * Sends the heartbeats of all registrations of one account, at a pace without bursts. The longest overdue come first.
+ * They are sent at most 1.8 times as fast as an even spread over the period. So after a start or an outage, thousands
+ * of registrations catch up in little more than half a period, and no second has more than twice the mean, or than
+ * four.
  *
- * What falls due within `togetherMs` goes out together, a few requests at a time: waking up costs the process more than
- * a request does, and nobody notices a beat that is a tenth of a second late.
+ * Heartbeats that fall due within `togetherMs` are sent together, a few requests at a time. A wake-up costs the
+ * process more than a request does, and a tenth of a second of delay does not matter.
  */
 import TinyQueue from 'tinyqueue';
 import { describeOutcome, type Outcome, type wire } from '../api/index.ts';
@@ -35,7 +36,7 @@ export interface Lease {
   refusedWith: number | undefined;
   beatAtMs: number | undefined;
   expiresAtMs: number | undefined;
-  /** Of the beat that is being tried. */
+  /** Of the heartbeat that is being tried. */
   key: { readonly value: string; readonly sinceMs: number } | undefined;
 }
 
@@ -53,12 +54,12 @@ export interface BeatsOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** As for the keeper. */
+  /** As in `KeeperOptions`. */
   readonly mayAct?: (() => boolean) | undefined;
   readonly mayBeat?: (() => boolean) | undefined;
 }
 
-/** Until the API has said its own. */
+/** Until the API has answered its own. */
 const assumedPeriodMs = 30_000;
 /** Of the even spread: how much faster leases may be made up for. */
 const haste = 1.8;
@@ -67,9 +68,11 @@ const longestSpacingMs = 250;
 const togetherMs = 100;
 const mostTogether = 16;
 const mostAtOnce = 32;
-/** A beat that has no answer by then has failed: the next one must have its turn long before the record expires. */
+/**
+ * A heartbeat without an answer has failed by then: the next one must have its turn long before the record expires.
+ */
 const answerMs = 10_000;
-/** So long a beat is repeated with its key; then it is another beat. */
+/** A heartbeat is repeated with its key for so long; then it is a new one. */
 const longestKeyMs = 10_000;
 const goneStatuses: ReadonlySet<number> = new Set([404, 410]);
 
@@ -258,10 +261,11 @@ export class AccountBeats {
   }
 
   /**
-   * Who may change nothing, since it can't renew its Kubernetes Lease, keeps fresh what it, or the process before it, has registered all the same: two
-   * processes that beat do no harm. But another one may lead by now, and may have released the activity, and nothing tells what a beat after that would do
-   * (§4 rule 6). So the list of activities is read before each such beat; while it lacks the activity, whether it lags or not, none is sent: a
-   * record that goes stale still protects, one that is registered after its release would never be released.
+   * A process that can't renew its Kubernetes Lease may change nothing. But it keeps its registrations fresh, and
+   * those of the process before it: two processes that send heartbeats do no harm. Another process may lead by now,
+   * though, and may have released the activity. What a heartbeat after that would do is open (§4 rule 6). So the list
+   * of activities is read before each such heartbeat. While the list lacks the activity, stale or not, none is sent.
+   * A stale record still protects; one that is registered after its release would never be released.
    */
   async #permit({ request }: Lease, signal: AbortSignal): Promise<Permit> {
     const { clock, mayAct, mayBeat } = this.#options;

@@ -1,7 +1,7 @@
 /**
- * Keeps all leases: whoever wants one says so again and again (a pass of its object), and is told when something about
- * it changes. Nothing is released by stopping: records go stale, still protect, and are taken up again by the
- * next process, under the same ids.
+ * Keeps all activity registrations. A pass of an object requests its registration again and again, and is notified
+ * when something about it changes. Stopping releases nothing: records become stale, still protect, and the next
+ * process takes them over with the same ids.
  */
 import type { Clock, Random } from '../base/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
@@ -30,7 +30,7 @@ export class Keeper<Key extends string> {
     this.#options = options;
   }
 
-  /** Sees to the lease from now on, and tells how it stands. */
+  /** Maintains the registration from now on, and returns its state. */
   keep(key: Key, request: LeaseRequest): LeaseState {
     const known = this.#leases.get(key);
     const same =

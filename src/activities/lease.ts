@@ -1,20 +1,20 @@
 /**
- * One lease: the activity record that stands for one protected task (§2 "Activity record", §4 rule 6, §6 rule 2).
+ * One activity registration: the activity record of one protected task (§2 "Activity record", §4 rule 6, §6 rule 2).
  *
- *     registering ── 2xx ──> held ──┐ beat, each `heartbeatSeconds`
+ *     registering ── 2xx ──> held ──┐ heartbeat, each `heartbeatSeconds`
  *          │                  ▲ └───┘
- *          │ release wanted   │ a beat that fails is tried again soon; a record that expired
- *          ▼                  │ meanwhile is registered again by the next beat, under the same id
+ *          │ release wanted   │ a failed heartbeat is repeated soon; a record that expired
+ *          ▼                  │ until then is registered again by the next one, under the same id
  *     releasing ──────────────┘ (wanted again before the release was sent)
  *          └── acknowledged ──> released
  *
  *     registering, held ── refused, and proved to be over (`standing.ts`) ──> spent: somebody released
- *     this id, and an id that was released does not protect again. Whoever wants the lease has to take another id.
- *     While that is not proved, it is beaten for as before.
+ *     this id, and a released id does not protect again. The task needs another id.
+ *     Until that is proved, heartbeats continue.
  *
- * Registering, beating and releasing are the same request (`release` differs), always with the same id. A beat renews
- * nothing when its Idempotency-Key was used before, so each beat has its own; a beat whose outcome is not known is
- * repeated with its key for a short while, and then given up for a new one.
+ * Registration, heartbeat and release are the same request (`release` differs), always with the same id. A heartbeat
+ * whose Idempotency-Key was used before renews nothing, so each has its own key. One with an unknown outcome is
+ * repeated with its key for a short while; then a new one follows.
  */
 import type { ControlApi, wire } from '../api/index.ts';
 
@@ -24,14 +24,14 @@ export interface LeaseRequest {
   readonly account: string;
   readonly api: Pick<ControlApi, 'recordActivity' | 'activities' | 'heartbeatWaits'>;
   readonly serviceId: string;
-  /** The same for register, beats and release; saved by the caller before the first call. */
+  /** The same for registration, heartbeats and release; saved by the caller before the first call. */
   readonly activityId: string;
   /** At most 128 characters (§8). */
   readonly name: string;
   readonly wanted: 'held' | 'released';
-  /** Idempotency-Key of the release; saved by the caller, so that a restart goes on with it. */
+  /** Idempotency-Key of the release; saved by the caller, so that a restart continues with it. */
   readonly releaseKey: string;
-  /** No process of ours can have sent a request for it yet. Counts when the lease is first kept. */
+  /** No process of this fleet can have sent a request for it yet. Counts when the registration is first kept. */
   readonly isNew: boolean;
   /** For how long what was registered may be missing from the list, in milliseconds. */
   readonly visibilityMs: number;
@@ -42,9 +42,9 @@ export type LeasePhase = 'registering' | 'held' | 'releasing' | 'released' | 'sp
 /** What is known of a lease. Times are monotonic milliseconds. */
 export interface LeaseState {
   readonly phase: LeasePhase;
-  /** When the newest acknowledged beat was sent. */
+  /** When the newest acknowledged heartbeat was sent. */
   readonly beatAtMs: number | undefined;
-  /** When the record expires unless another beat follows. It protects even then. */
+  /** When the record expires unless another heartbeat follows. It protects even then. */
   readonly expiresAtMs: number | undefined;
   /** Why the newest request failed; undefined after one that did not. */
   readonly failure: string | undefined;
@@ -64,8 +64,8 @@ export function periodOf({ heartbeatSeconds, expiresInSeconds }: wire.ActivityAn
 }
 
 /**
- * When the next beat is due: at the lease's own place in the period, so that the beats of many leases stay spread
- * over it whatever happens to single ones. Beats that were missed are not made up for.
+ * When the next heartbeat is due: at the registration's own place in the period. So the heartbeats of many
+ * registrations stay spread over the period, whatever happens to single ones. Missed heartbeats are not sent later.
  */
 export function nextSlotMs(phaseMs: number, periodMs: number, nowMs: number): number {
   const earliestMs = nowMs + Math.min(longestSlotShareMs, periodMs / 2);

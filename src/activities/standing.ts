@@ -1,15 +1,16 @@
 /**
- * What the list of a service's activities proves of one of ours whose request was refused. A refusal alone proves nothing, and a list may
- * lag by minutes, leave something out, and show an id in another letter case, or not at all: the contract does not show the
- * fields of its entries (§4 "Gaps in endpoints"). Who concludes too early that an activity is over registers a second one beside
- * it, or never releases it; it would protect the service for ever (§4 rule 6).
+ * What the list of a service's activities proves about a registration whose request was refused. A refusal alone
+ * proves nothing. A list may be stale by minutes, leave something out, and show an id in another letter case, or not
+ * at all: the contract does not show the fields of its entries (§4 "Gaps in endpoints"). A wrong conclusion that an
+ * activity is over registers a second one beside it, or never releases it; it would protect the service for ever (§4
+ * rule 6).
  *
  * | the list                                        | what it proves                                              |
  * |-------------------------------------------------|-------------------------------------------------------------|
  * | shows it as released                            | it is over                                                  |
  * | shows it                                        | it is not                                                   |
  * | has an entry without an id that may be it       | nothing: no name, or the same one                           |
- * | lacks it; nothing of ours can have registered it | it is over                                                 |
+ * | lacks it; no request of this fleet can have registered it | it is over                                        |
  * | lacks it; none has shown it, and it was registered less than `visibilityMs` before the read | nothing         |
  * | lacks it otherwise                              | it is over, if a list `confirmMs` earlier lacked it, too    |
  *
@@ -27,7 +28,7 @@ export interface Listed {
 }
 
 export class Standing {
-  /** Since when a request of ours may have it registered; undefined: none can have. */
+  /** Since when a request of this fleet may have registered it; undefined: none can have. */
   #sinceMs: number | undefined;
   /** A list has shown it since. */
   #isShown = false;
@@ -47,7 +48,7 @@ export class Standing {
     this.#isShown = false;
   }
 
-  /** Takes in a list that was asked for at `readAtMs`, and says whether it proves that the activity is over. */
+  /** Takes in a list that was requested at `readAtMs`, and returns whether it proves that the activity is over. */
   isOver(activities: readonly wire.Activity[], wanted: Listed, readAtMs: number): boolean {
     const own = entryOf(activities, wanted.activityId);
     if (own) {

@@ -1,4 +1,4 @@
-/** What `kubectl get` shows of each kind, the short name that it goes by, and the fields by which it can be selected. */
+/** What `kubectl get` shows of each kind, its short name, and the fields by which it can be selected. */
 import type { ConditionType, ManagedKind } from '../resources/index.ts';
 
 interface Column {

@@ -1,6 +1,6 @@
 /**
- * `status` of each kind, as src/status/ writes it. A field that is missing here would be dropped by the API server, and
- * a bound that is too tight would have it refuse the status: so what the provider tells is only bounded by its type.
+ * `status` of each kind, as src/status/ writes it. The API server would drop a missing field, and refuse a status
+ * beyond a bound. So what the provider shows is bounded by its type only.
  */
 import { z } from 'zod';
 import { conditionTypes, listOf, type ManagedKind } from '../resources/index.ts';

@@ -1,12 +1,12 @@
 /**
- * A zod schema to a structural schema, which is what an API server takes in a CustomResourceDefinition: OpenAPI 3.0
- * without references, every list with the way in which it is merged, unknown fields left out by pruning
- * and not by the schema.
+ * A zod schema as a structural schema, which an API server needs in a CustomResourceDefinition: OpenAPI 3.0 without
+ * references, every list with its way of merging. Unknown fields are dropped by pruning, not by the schema.
  *
- * A field is nullable where null says something of its own (a sleep policy: never). In all others whoever writes a null means
- * "not there", and the API server drops it then. A value of any shape has to be kept as it is.
+ * A field is nullable where null has a meaning of its own (a sleep policy: never). In all others, a null means "not
+ * there", and the API server drops it. A value of any shape has to be kept as it is.
  *
- * An API server compares a whole number with the whole part of a bound (0 is not below 0.2), so that a bound with a fraction is said in CEL, too.
+ * An API server compares a whole number with the whole part of a bound (0 is not below 0.2). So a bound with a
+ * fraction is in CEL, too.
  */
 import { z } from 'zod';
 import { invariant } from '../base/index.ts';
@@ -110,8 +110,8 @@ function anything(json: JsonSchema, where: string): StructuralSchema {
 }
 
 /**
- * 64 bits for whole numbers, of which JavaScript knows those up to 2^53 - 1: the bounds that zod gives them. A time is
- * known by its format; the pattern that zod adds says no more.
+ * 64 bits for whole numbers, of which JavaScript knows those up to 2^53 - 1: the bounds that zod gives them. A time
+ * is recognised by its format; the pattern that zod adds is not needed.
  */
 function formatOf({ type, format, pattern }: JsonSchema): JsonSchema {
   if (type === 'integer') return { format: 'int64' };

@@ -1,12 +1,13 @@
 /**
- * What a cluster refuses of a change, beside what a document must be by itself: fields that are fixed once the thing exists at
- * the provider (`status.id`). A folder can't refuse an edit; there the planners hold it (`ImmutableFieldChanged`,
- * `ShrinkRefused`), and they do so in a cluster with what these rules let pass: what was edited before the id was known, and
- * what only the provider can tell.
+ * Changes that a cluster refuses, beside rules for a document by itself: fields that are fixed once the thing exists
+ * at the provider (`status.id`). A folder can't refuse an edit; there the planners hold it (`ImmutableFieldChanged`,
+ * `ShrinkRefused`). They also do so in a cluster with edits that these rules let pass: those made before the id was
+ * known, and those that only the provider can judge.
  *
- * What is written as the provider shows it (`status`) changes nothing, in whatever words it was asked for.
+ * A field that is written as the provider shows it (`status`) changes nothing, in whatever form it was requested.
  *
- * An object that is held as `ImmutableFieldChanged` may be edited freely: else the edit that mends it would be refused.
+ * An object that is held as `ImmutableFieldChanged` may be edited freely: otherwise the edit that corrects it would
+ * be refused.
  */
 import type { ReasonOf } from '../reasons/index.ts';
 import type { CelRule, ManagedKind } from '../resources/index.ts';

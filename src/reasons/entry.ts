@@ -4,14 +4,14 @@
  * | kind       | a reason of this kind                                                            |
  * |------------|----------------------------------------------------------------------------------|
  * | `ready`    | stands in `Ready=True`                                                           |
- * | `doing`    | says why a request is sent                                                       |
- * | `waiting`  | says why nothing is sent now; it passes without a change of the document         |
+ * | `doing`    | explains why a request is sent                                                   |
+ * | `waiting`  | explains why nothing is sent now; it passes without a change of the document     |
  * | `unusable` | stands in `Ready=False` while nothing is left to be done                         |
- * | `held`     | says why nothing is sent until a person changes something                        |
+ * | `held`     | explains why nothing is sent until a person changes something                    |
  * | `fact`     | stands in another condition than `Ready`                                         |
  * | `event`    | names an Event                                                                   |
  *
- * `kind` is where a reader meets a reason first; `also` names the other places.
+ * `kind` is where a reader first sees a reason; `also` names the other places.
  */
 export type ReasonKind = 'ready' | 'doing' | 'waiting' | 'unusable' | 'held' | 'fact' | 'event';
 
@@ -65,7 +65,7 @@ export interface BlockingEntry extends ReasonEntry {
   readonly staysReady?: true;
   /** The documents alone are the cause, not the state of the fleet: `plan` exits with 1. */
   readonly fromDocuments?: true;
-  /** The object goes on when the account has more to spend, or a price becomes known. */
+  /** The object continues when the account has more to spend, or a price becomes known. */
   readonly forMoney?: true;
   /** A request of the pass failed. When the process stops, that may be the stop itself, and is not reported. */
   readonly cutByStop?: true;
@@ -77,7 +77,7 @@ export interface BlockingEntry extends ReasonEntry {
   readonly ofKey?: true;
   /** What `plan` shows: `change`: other changes of the plan end the wait, so its steps count as changes. */
   readonly inPlan?: 'change' | 'protect' | 'release';
-  /** A few words, where there is room for no more. */
+  /** A short form, where there is no room for more. */
   readonly brief?: string;
 }
 

@@ -37,7 +37,7 @@ type KindsIn<Entry extends ReasonEntry> =
   | Entry['kind']
   | (Entry extends { readonly also: readonly (infer Also)[] } ? Also : never);
 
-/** What the answer of a planner may say. */
+/** Reasons that the answer of a planner may have. */
 export type BlockingReason = ReasonOf<'waiting'> | ReasonOf<'held'>;
 
 /** Those that have a property in the table. */

@@ -1,6 +1,6 @@
 /**
- * Conditions after the Kubernetes API conventions and kstatus: `Ready`, `Reconciling` and `Stalled` mean
- * what every tool expects; the others are ours.
+ * Conditions after the Kubernetes API conventions and kstatus: `Ready`, `Reconciling` and `Stalled` mean what every
+ * tool expects; the others are Fleetkeeper's own.
  */
 export const conditionTypes = [
   'Ready',

@@ -1,7 +1,7 @@
 /**
- * What a field must be is said once for both places where documents are checked: in a folder by zod, in a cluster by the
- * API server, which reads the schemas that crdgen/ makes of ours. What the schema language can't say is a constraint, in
- * both languages and with the same words.
+ * Each rule of a field is written once for both places where documents are checked: in a folder by zod, in a cluster
+ * by the API server, which reads the schemas that crdgen/ generates. A rule that the schema language lacks is a
+ * constraint in both languages, with the same message.
  */
 import type { z } from 'zod';
 
@@ -52,7 +52,7 @@ export const listOf = {
   whole: { 'x-kubernetes-list-type': 'atomic' },
   /** Value by value; each may be there once. */
   values: { 'x-kubernetes-list-type': 'set' },
-  /** Entry by entry, told apart by this field; each may be there once. */
+  /** Entry by entry, distinguished by this field; each value may occur once. */
   entriesBy: (field: string) => ({
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': [field],

@@ -119,7 +119,7 @@ const storage = constrained(
 
 // ---- conduct -----------------------------------------------------------------------------------------
 
-/** A probe of the service's endpoint, on top of what the API says of its state. */
+/** A probe of the service's endpoint, in addition to the state that the API shows. */
 const readiness = z.strictObject({
   path: z
     .string()

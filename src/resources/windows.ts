@@ -1,7 +1,7 @@
 /**
- * Maintenance windows: the only times at which a service may be interrupted. A window opens whenever `cron` says so in
- * `timeZone`, and stays open for `durationMinutes`. Where clocks are put forward over an opening, it opens at the hour after;
- * where they are put back, it opens once.
+ * Maintenance windows: the only times at which a service may be interrupted. A window opens at the times of `cron` in
+ * `timeZone`, and stays open for `durationMinutes`. If clocks are put forward over an opening, it opens at the hour
+ * after; if they are put back, it opens once.
  */
 import { Cron } from 'croner';
 import { z } from 'zod';
@@ -14,7 +14,10 @@ const messages = {
   cron: 'must be a cron expression of five fields that comes true some day, such as "0 2 * * sat"',
 } as const;
 
-/** What can be said in CEL: their form. Whether there is such a time or zone, the manager finds, and says in a condition and an Event. */
+/**
+ * What CEL can express: their form. Whether such a time or zone exists, the manager checks, and reports in a
+ * condition and an Event.
+ */
 const formRules: readonly CelRule[] = [
   {
     rule: String.raw`self.cron.matches('^\\s*(@[A-Za-z]+|[^\\s]+(\\s+[^\\s]+){4})\\s*$')`,

@@ -55,7 +55,7 @@ function boundedValue(value: unknown, depth: number): unknown {
   if (typeof value === 'string')
     return value.length > longestText ? `${value.slice(0, longestText - 1)}…` : value;
   if (typeof value !== 'object' || value === null) return value;
-  // What says by itself how it is shown (an Error, a secret) is left to that.
+  // A value with its own serialisation (an Error, a secret) keeps it.
   const isPlain = Object.getPrototypeOf(value) === Object.prototype || Array.isArray(value);
   if (!isPlain) return value;
   if (depth >= deepest) return '…';

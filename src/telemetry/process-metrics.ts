@@ -1,6 +1,6 @@
 /**
- * What every exporter of a process tells (`process_*`, `nodejs_*`), as prom-client declares it, without the few whose
- * names break the rules that `promtool check metrics` checks.
+ * The metrics that every exporter of a process has (`process_*`, `nodejs_*`), as prom-client declares them. Those few
+ * are missing whose names break the rules of `promtool check metrics`.
  */
 import { Registry, collectDefaultMetrics } from 'prom-client';
 
