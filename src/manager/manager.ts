@@ -9,6 +9,7 @@ import { Keeper } from '../activities/index.ts';
 import { createEndpointProbe, createTransport, type EndpointProbe, type Transport } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import type { DesiredObject, DesiredSnapshot, DesiredSource } from '../desired/index.ts';
+import { kinds } from '../kinds/index.ts';
 import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
 import { clampedMicros, ownerId } from '../plan/index.ts';
 import {
@@ -212,7 +213,17 @@ export class Manager {
     const parts = { accounts: this.#accounts, readiness, leases: this.#keeper, mode };
     const money = new Money({ store, clock, logger, mode, onNews: this.#options.onAccountNews });
     this.#money = money;
-    const shared = { store, fleet, money, clock, random, logger, metrics, ...parts };
+    const shared = {
+      kinds,
+      store,
+      fleet,
+      money,
+      clock,
+      random,
+      logger,
+      metrics,
+      ...parts,
+    };
     const admission = new Admission({
       store,
       clock,

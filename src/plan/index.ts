@@ -25,7 +25,7 @@ export * from './origin.ts';
 export * from './money.ts';
 export * from './prices.ts';
 export * from './registry.ts';
-export { resolveTemplate, templateValues, type TemplateResolution } from './service-template.ts';
+export { resolveTemplate, templateValues } from './service-template.ts';
 export * from './task.ts';
 export * from './template.ts';
 export * from './quotas.ts';

@@ -1,6 +1,7 @@
 import type { Effect } from '../actions/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { ObjectRecord } from '../state/index.ts';
 
 /** What a person is to type, after a look at the provider. */
 export function resolveAdvice(
@@ -49,4 +50,11 @@ export function massChangeAdvice({ objects, cluster }: DesiredSnapshot, account?
     'stop what runs on this source, run `fleetkeeper apply --allow-mass-change` once with the same environment and flags, and start it again: the account comes ' +
     `from the environment. Or write an Account document${which} with its \`url\` and the annotation ${annotation}; without \`credentialsSecretRef\` it keeps the key of the environment`
   );
+}
+
+/** For messages about what stands in the way of an object that is to go. */
+export function giveUpAdvice({ deletionRequestedAt }: ObjectRecord): string {
+  return deletionRequestedAt === undefined
+    ? ''
+    : '; to let the object go without it, say `deletionPolicy: Retain`';
 }

@@ -14,6 +14,7 @@ import type { Admission } from './admission.ts';
 import type { Fleet } from './fleet.ts';
 import { SpendingStops } from './funds.ts';
 import { Intake } from './intake.ts';
+import type { Kinds } from './kind.ts';
 import { Members } from './members.ts';
 import type { Money } from './money.ts';
 import { passResults, reasonOf } from './pass-labels.ts';
@@ -27,6 +28,7 @@ import { isTakenIn } from './taken-in.ts';
 export interface ControllerOptions {
   readonly store: StateStore;
   readonly fleet: Fleet;
+  readonly kinds: Kinds;
   readonly admission: Admission;
   /** The source as a reading shows it that begins now, or later; undefined: nobody reads it any more. */
   readonly readSource?: (() => Promise<DesiredSnapshot | undefined>) | undefined;
@@ -123,7 +125,7 @@ export class Controller {
     }
     for (const id of change.changedIds) {
       const key = store.recordOf(id)?.key;
-      const marked = key ? [] : markedFor(fleet, handle, change.snapshot, id);
+      const marked = key ? [] : markedFor(this.#options.kinds, fleet, handle, change.snapshot, id);
       for (const each of key ? [key, ...this.#dependentsOf(key)] : marked) this.#queue.add(each, 'resync');
     }
     this.#lookAtBuiltIns(change);

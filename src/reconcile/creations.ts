@@ -54,7 +54,7 @@ import {
 } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { named, resolveAdvice } from './advice.ts';
-import type { KindPass } from './kind-pass.ts';
+import type { Pass } from './pass.ts';
 import { leadsTo } from './leads-to.ts';
 import type { Money } from './money.ts';
 import { ProviderPace } from './pace.ts';
@@ -134,8 +134,8 @@ export class Creations {
   }
 
   /** The newest intent of the object is about to be sent. */
-  leaves(kind: KindPass, { informer: { current, previous } }: AccountHandle): void {
-    const { key, creationInDoubt } = kind.record();
+  leaves(pass: Pass, { informer: { current, previous } }: AccountHandle): void {
+    const { key, creationInDoubt } = pass.record();
     const intent = this.#options.store.lastIntent(key);
     if (!intent || !isCreation(intent.action)) return;
     const { idempotencyKey } = intent;
@@ -146,7 +146,7 @@ export class Creations {
   }
 
   /** Whether it was there, without our mark, before the creation was first sent. */
-  wasThere(key: ObjectKey, kind: KindPass, id: string): boolean {
+  wasThere(key: ObjectKey, pass: Pass, id: string): boolean {
     // In a cluster the object may have gone by itself meanwhile.
     const record = this.#options.store.record(key);
     if (!record) return false;
@@ -154,8 +154,8 @@ export class Creations {
     const before = isRepetition ? knownBefore(record, idempotencyKey) : undefined;
     const isIn = (ids: readonly string[] = []) => ids.includes(canonicalId(id));
     const isLater = (snapshot: AccountSnapshot) =>
-      before !== undefined && !isIn(before.unmarked) && isIn(kind.unmarked?.(snapshot));
-    const isOther = snapshots.some((snapshot) => !isLater(snapshot) && kind.showsOther?.(id, snapshot));
+      before !== undefined && !isIn(before.unmarked) && isIn(pass.unmarked(snapshot));
+    const isOther = snapshots.some((snapshot) => !isLater(snapshot) && pass.showsOther(id, snapshot));
     if (isOther && idempotencyKey !== undefined) this.#answeredWithOther.set(key, idempotencyKey);
     return isOther;
   }
@@ -166,11 +166,11 @@ export class Creations {
   }
 
   /** Ids of what an open creation, or one in doubt, may have made: they show no mark, and were not there before it. */
-  candidates(kind: KindPass): readonly string[] {
-    const record = kind.record();
+  candidates(pass: Pass): readonly string[] {
+    const record = pass.record();
     const asked = this.#options.store.openIntent(record.key) ?? record.creationInDoubt;
     const { unmarked = [] } = knownBefore(record, asked?.idempotencyKey) ?? {};
-    return kind.unmarked?.().filter((id) => !unmarked.includes(id)) ?? [];
+    return pass.unmarked().filter((id) => !unmarked.includes(id));
   }
 
   /** The outcome of a creation has been written down. */
@@ -202,10 +202,10 @@ export class Creations {
   }
 
   /** What became of the object's creation by the latest look: seen, or not there for good. Writes down what is certain now. */
-  async review(kind: KindPass, account: AccountHandle): Promise<Plan | undefined> {
+  async review(pass: Pass, account: AccountHandle): Promise<Plan | undefined> {
     const { store, mode } = this.#options;
-    const observation = kind.observation();
-    const record = kind.record();
+    const observation = pass.observation();
+    const record = pass.record();
     const { key, creationInDoubt: doubt } = record;
     const answered = this.#answered.get(key);
     if (
@@ -220,12 +220,12 @@ export class Creations {
     const word = store.resolution(key);
     const isResolved = word?.idempotencyKey === doubt.idempotencyKey;
     if (isResolved && word.applied && word.id !== undefined) {
-      if (kind.claim?.(word.id) !== undefined) return undefined;
+      if (pass.claim(word.id) !== undefined) return undefined;
       await this.#close(record, { externalId: word.id, unproven: false, deletedByUs: false });
       // What was looked at before did not know of it: it would be made again, or forgotten.
       return waitFor('AwaitingObservation', 'a person has said what came of it; looking again');
     }
-    const showsMarks = this.candidates(kind).length === 0;
+    const showsMarks = this.candidates(pass).length === 0;
     const isOver = observation.kind === 'absent' && showsMarks && this.#isOver(key, account);
     if (observation.kind === 'present' || isOver || isResolved) await this.#close(record, {});
     return undefined;
@@ -235,10 +235,10 @@ export class Creations {
    * The object has been looked at. What is found by its mark after a creation without an answer is as young as one with an answer, also
    * while that creation is not settled: asked after every look, before the look is remembered.
    */
-  sawFirst(kind: KindPass): void {
+  sawFirst(pass: Pass): void {
     const { clock, store } = this.#options;
-    const observation = kind.observation();
-    const { key, seen } = kind.record();
+    const observation = pass.observation();
+    const { key, seen } = pass.record();
     if (observation.kind !== 'present') return;
     const { id } = observation.value;
     if (this.#answered.get(key)?.id === id) return;
@@ -268,17 +268,17 @@ export class Creations {
   }
 
   /** What to do in place of `plan` while a creation of the object is in doubt. */
-  instead(kind: KindPass, account: AccountHandle | undefined, plan: Plan): Plan {
-    const record = kind.record();
+  instead(pass: Pass, account: AccountHandle | undefined, plan: Plan): Plan {
+    const record = pass.record();
     const doubt = record.creationInDoubt;
-    const observed = kind.observation().kind;
+    const observed = pass.observation().kind;
     if (!doubt || observed === 'present') return plan;
     if (observed !== 'absent')
-      return plan.kind === 'in-sync' ? (this.#whileInDoubt(kind, account) ?? plan) : plan;
+      return plan.kind === 'in-sync' ? (this.#whileInDoubt(pass, account) ?? plan) : plan;
     const isLeaving = record.deletionRequestedAt !== undefined;
     if (plan.kind === 'in-sync') {
       return (
-        (isLeaving && !kind.isGivenUp() ? this.#wait(kind, account, []) : this.keeps(kind, account)) ?? plan
+        (isLeaving && !pass.isGivenUp() ? this.#wait(pass, account, []) : this.keeps(pass, account)) ?? plan
       );
     }
     if (plan.kind !== 'act' || !isCreation(plan.step.action.do)) return plan;
@@ -292,28 +292,28 @@ export class Creations {
       const sent = this.#sent.get(record.key);
       const isKnown = sent?.idempotencyKey === doubt.idempotencyKey;
       if (isKnown && leadsTo(sent.action, action)) {
-        return this.#asItWas(kind, account, { ...plan, step: { ...plan.step, action: sent.action } });
+        return this.#asItWas(pass, account, { ...plan, step: { ...plan.step, action: sent.action } });
       }
     }
-    return this.#wait(kind, account, [plan.step]);
+    return this.#wait(pass, account, [plan.step]);
   }
 
   /** What to wait for before an object that is given up may be forgotten: another one of its name would be created beside a late one. */
-  keeps(kind: KindPass, account: AccountHandle | undefined): Plan | undefined {
-    return kind.isGivenUp() ? this.#whileInDoubt(kind, account) : undefined;
+  keeps(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
+    return pass.isGivenUp() ? this.#whileInDoubt(pass, account) : undefined;
   }
 
-  #whileInDoubt(kind: KindPass, account: AccountHandle | undefined): Plan | undefined {
-    const { key, creationInDoubt } = kind.record();
+  #whileInDoubt(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
+    const { key, creationInDoubt } = pass.record();
     if (!creationInDoubt) return undefined;
     const isOver = this.#options.clock.monotonicMs() >= this.#doubtEndsMs(key, account);
-    return isOver ? undefined : this.#wait(kind, account, []);
+    return isOver ? undefined : this.#wait(pass, account, []);
   }
 
   /** If the first one did not happen, what is repeated costs what it cost, not what the document asks for now (S15). */
-  #asItWas(kind: KindPass, account: AccountHandle | undefined, plan: Act): Plan {
+  #asItWas(pass: Pass, account: AccountHandle | undefined, plan: Act): Plan {
     const { step, differences } = plan;
-    const gate = account && this.#options.money.gate(account, kind.record().key, kind.pricing?.(step));
+    const gate = account && this.#options.money.gate(account, pass.record().key, pass.pricing(step));
     return gate ? shut(gate, [step], differences) : plan;
   }
 
@@ -323,15 +323,15 @@ export class Creations {
     return sent?.action === step.action ? { ...target, ...sent.target } : target;
   }
 
-  #wait(kind: KindPass, account: AccountHandle | undefined, steps: readonly Step[]): Plan {
+  #wait(pass: Pass, account: AccountHandle | undefined, steps: readonly Step[]): Plan {
     const { clock, commandFlags, mode } = this.#options;
-    const { key } = kind.record();
+    const { key } = pass.record();
     const leftMs = this.#doubtEndsMs(key, account) - clock.monotonicMs();
     const seconds = Math.max(0, Math.ceil(leftMs / 1000));
-    const candidates = this.candidates(kind);
+    const candidates = this.candidates(pass);
     const needsPerson = leftMs <= 0 && candidates.length > 0;
     const rest = mode === 'preview' ? '' : `, for up to ${seconds} s more (visibilitySeconds of the Account)`;
-    const wiped = isCreationLost(kind.record()) ? 'the status of the object was wiped: ' : '';
+    const wiped = isCreationLost(pass.record()) ? 'the status of the object was wiped: ' : '';
     const cause = needsPerson
       ? `an earlier creation may have made one of the things in the account that do not show whose they are (${named(candidates)}); nothing else is created or forgotten`
       : `an earlier creation may still take effect, and nothing else is created or forgotten until that is ruled out${rest}`;

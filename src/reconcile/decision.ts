@@ -11,7 +11,7 @@ import {
 } from '../plan/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
-import type { KindPass } from './kind-pass.ts';
+import type { Pass } from './pass.ts';
 import type { Wake } from './wake.ts';
 
 export interface PassResult {
@@ -35,9 +35,9 @@ export interface Decision {
 }
 
 /** What is found to be as desired is remembered as of this moment: an edit that comes while the pass goes on has not been carried out. */
-export function decide(kind: KindPass, plan: Plan, nowMs: number): Decision {
+export function decide(pass: Pass, plan: Plan, nowMs: number): Decision {
   if (plan.kind !== 'in-sync') return undecided(plan);
-  const record = kind.record();
+  const record = pass.record();
   const pause = record.deletionRequestedAt === undefined ? unsettled(record, nowMs) : undefined;
   const { differences } = plan;
   const told =
@@ -47,7 +47,7 @@ export function decide(kind: KindPass, plan: Plan, nowMs: number): Decision {
       stalled: true,
       differences,
     });
-  return { plan: told ?? plan, settled: kind.settledRecord(plan) };
+  return { plan: told ?? plan, settled: pass.settledRecord(plan) };
 }
 
 export function undecided(plan: Plan): Decision {

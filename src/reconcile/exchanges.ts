@@ -14,7 +14,6 @@
  * one service while the request to delete another one is under way keeps that other one away for as long as it lasts.
  */
 import type { Clock } from '../base/index.ts';
-import type { AccountSnapshot } from '../observed/index.ts';
 import {
   recheckMs,
   shut,
@@ -26,10 +25,9 @@ import {
   type Step,
 } from '../plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
-import type { ObjectRecord, StateStore } from '../state/index.ts';
+import type { StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
-import type { Fleet } from './fleet.ts';
-import type { KindPass } from './kind-pass.ts';
+import type { Pass } from './pass.ts';
 import type { Money } from './money.ts';
 
 const waitReason = 'VolumeExchange';
@@ -64,12 +62,12 @@ export class Exchanges {
   }
 
   /** The plan is to delete the service, and it is free to. */
-  obstacle({ step, differences }: Act, kind: KindPass, handle: AccountHandle | undefined): Plan | undefined {
-    const others = kind.exchanges?.() ?? [];
+  obstacle({ step, differences }: Act, pass: Pass, handle: AccountHandle | undefined): Plan | undefined {
+    const others = pass.exchanges();
     if (step.reason !== 'Replace' || others.length === 0) return undefined;
     const blocked = others.filter((key) => !this.#isFree(key));
     if (blocked.length === 0) {
-      const gate = handle && this.#gate(handle, kind, step, others);
+      const gate = handle && this.#gate(handle, pass, step, others);
       return gate && shut(gate, [step], differences);
     }
     const names = blocked.map((key) => `${parseObjectKey(key).name} (${this.#whyNot(key)})`).join(', ');
@@ -79,10 +77,10 @@ export class Exchanges {
     return waitFor(waitReason, message, { recheckAfterMs: recheckMs.protection, steps: [step], differences });
   }
 
-  #gate(handle: AccountHandle, kind: KindPass, step: Step, others: readonly ObjectKey[]): Gate | undefined {
+  #gate(handle: AccountHandle, pass: Pass, step: Step, others: readonly ObjectKey[]): Gate | undefined {
     const { money } = this.#options;
-    const own = money.replacementCost(handle, kind, step);
-    return own && money.exchangeGate(handle, kind.record().key, own, this.#costsOf(others));
+    const own = money.replacementCost(handle, pass, step);
+    return own && money.exchangeGate(handle, pass.record().key, own, this.#costsOf(others));
   }
 
   #costsOf(keys: readonly ObjectKey[]): ReadonlyMap<ObjectKey, Cost> {
@@ -91,22 +89,22 @@ export class Exchanges {
   }
 
   /** The service is deleted next. Synchronous with the obstacle, so that nothing comes between them. */
-  begin(step: Step, kind: KindPass, { name }: AccountHandle): void {
+  begin(step: Step, pass: Pass, { name }: AccountHandle): void {
     if (step.reason !== 'Replace') return;
     const { reservations } = this.#options.money;
-    for (const [key, cost] of this.#costsOf(kind.exchanges?.() ?? [])) reservations.promise(key, name, cost);
+    for (const [key, cost] of this.#costsOf(pass.exchanges())) reservations.promise(key, name, cost);
   }
 
   /** What a pass came to. The answer: those to be looked at again for it. */
-  saw(key: ObjectKey, plan: Plan, kind: KindPass, handle: AccountHandle | undefined): readonly ObjectKey[] {
-    const others = kind.exchanges?.() ?? [];
+  saw(key: ObjectKey, plan: Plan, pass: Pass, handle: AccountHandle | undefined): readonly ObjectKey[] {
+    const others = pass.exchanges();
     if (others.length === 0) {
       this.forget(key);
       return [];
     }
     const step = stepOfFree(plan);
     const isNews = !this.#free.has(key) || (this.#free.get(key) !== undefined) !== (step !== undefined);
-    const cost = step && handle && this.#options.money.replacementCost(handle, kind, step);
+    const cost = step && handle && this.#options.money.replacementCost(handle, pass, step);
     this.#free.set(key, step && { atMs: this.#options.clock.monotonicMs(), cost });
     return isNews ? others : [];
   }
@@ -133,42 +131,4 @@ export class Exchanges {
 function stepOfFree(plan: Plan): Step | undefined {
   if (plan.kind === 'act') return plan.step.reason === 'Replace' ? plan.step : undefined;
   return plan.kind === 'wait' && plan.reason === waitReason ? plan.steps?.[0] : undefined;
-}
-
-/**
- * The other services that have to go before `record` can be created anew with the volume that it names: each is to have what the
- * next one has, and the last one what `record` has. None where they go one after the other: who has a volume that
- * somebody waits for goes first then.
- */
-export function exchangeOf(
-  fleet: Fleet,
-  record: ObjectRecord,
-  { services, volumes }: AccountSnapshot,
-): readonly ObjectRecord[] {
-  const others: ObjectRecord[] = [];
-  let last = record;
-  // Each volume has one user, and each service names one volume: it is a round, or it ends.
-  while (others.length <= services.size) {
-    const wanted = volumeToMoveTo(fleet, last);
-    if (wanted === undefined) return [];
-    const user =
-      volumes.get(wanted)?.serviceId ??
-      [...services.values()].find(({ volumeId }) => volumeId === wanted)?.id;
-    const next = user ? fleet.store.recordOf(user) : undefined;
-    if (!next || parseObjectKey(next.key).kind !== 'ContainerService') return [];
-    if (next.key === record.key) return others;
-    others.push(next);
-    last = next;
-  }
-  return [];
-}
-
-/** Of a service whose document names another volume than it has, and which is to be created anew for that. */
-function volumeToMoveTo(fleet: Fleet, record: ObjectRecord): string | undefined {
-  const { spec, deleting } = fleet.planned<'ContainerService'>(record);
-  if (spec.replacement !== 'Recreate' || deleting) return undefined;
-  const volume = fleet.volumeOf(record, undefined);
-  const wanted = spec.storage?.volumeId ?? (typeof volume === 'object' ? volume.externalId : undefined);
-  const isThere = wanted === undefined || record.applied['volumeId'] === fleet.owner.digestKey.digest(wanted);
-  return isThere ? undefined : wanted;
 }

@@ -16,8 +16,6 @@ import {
   leavableFields,
   massChangeLimit,
   spendingGate,
-  volumePricing,
-  type AttachedService,
   type DesiredCredentials,
   type DesiredEnvironment,
   type Gate,
@@ -25,7 +23,6 @@ import {
   type JobAnswer,
   type Owner,
   type PlannedObject,
-  type VolumeInputs,
 } from '../plan/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import {
@@ -44,9 +41,7 @@ import { mayHaveMade, type ObjectRecord, type StateStore } from '../state/index.
 import type { AccountHandle } from './accounts.ts';
 import { massChangeAdvice } from './advice.ts';
 import { wholeSource } from './admission.ts';
-import type { Money } from './money.ts';
 import { serviceKeyOf } from './tasks.ts';
-import { identify, volumeMarks, type Observed } from './observe.ts';
 import type { wire } from '../api/index.ts';
 
 /** What the source says, and what is made of what it does not say. */
@@ -223,35 +218,6 @@ export class Fleet {
     return id === undefined ? undefined : this.store.recordOf(id);
   }
 
-  /** Everything the volume planner looks at, from one account snapshot. */
-  volumeInputs(
-    record: ObjectRecord,
-    handle: AccountHandle,
-    snapshot: AccountSnapshot,
-    money: Money,
-  ): VolumeInputs {
-    const observed = this.identifyVolume(record, snapshot);
-    const object = this.planned<'StorageVolume'>(record);
-    const volume = observed.observation.kind === 'present' ? observed.observation.value : undefined;
-    return {
-      object,
-      record,
-      owner: this.owner,
-      observation: observed.observation,
-      attachedTo: this.attachedTo(volume, snapshot),
-      volumesInAccount: snapshot.volumes.size + (snapshot.unidentified?.volumes.length ?? 0),
-      gates: {
-        ...this.gates(handle, snapshot),
-        increase: (step) => money.gate(handle, record.key, volumePricing(step, object.spec, volume)),
-      },
-      driftBrake: () => undefined,
-    };
-  }
-
-  identifyVolume(record: ObjectRecord, snapshot: AccountSnapshot, madeId?: string): Observed<wire.Volume> {
-    return identify(this.identity(record, madeId), snapshot.volumes, volumeMarks);
-  }
-
   /** `madeId`: what a person says was made for the object, which is then looked at as an adoption. */
   identity(record: ObjectRecord, madeId?: string) {
     const { spec, annotations: given } = this.planned(record);
@@ -269,18 +235,6 @@ export class Fleet {
       awaits: mayHaveMade(record, open, this.store.lastIntent(record.key)),
       holderOf: (id: string) => this.store.recordOf(id)?.key,
     };
-  }
-
-  attachedTo(volume: wire.Volume | undefined, snapshot: AccountSnapshot): AttachedService {
-    if (!volume) return { kind: 'none' };
-    const id =
-      volume.serviceId ??
-      [...snapshot.services.values()].find((service) => service.volumeId === volume.id)?.id;
-    if (!id) return { kind: 'none' };
-    const state = snapshot.services.get(id)?.state;
-    const record = this.store.recordOf(id);
-    if (!record) return { kind: 'foreign', id, state };
-    return { kind: 'ours', id, name: parseObjectKey(record.key).name, state };
   }
 
   /** Of the services of one account: how many there are, and how many are being restarted by remediation. */

@@ -18,7 +18,7 @@ import type { ObjectKey } from '../resources/index.ts';
 import type { IntentEstimate, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { AccountHandle } from './accounts.ts';
-import type { KindPass } from './kind-pass.ts';
+import type { Pass } from './pass.ts';
 import { PriceBooks, type PriceMove } from './price-books.ts';
 import { Reservations } from './reservations.ts';
 import { SharedBalances } from './shared-balances.ts';
@@ -109,8 +109,8 @@ export class Money {
   }
 
   /** What takes the place of the object once a step of its plan has deleted it; undefined for other steps. */
-  replacementCost(handle: AccountHandle, kind: KindPass, step: Step): Cost | undefined {
-    const pricing = kind.roomFor?.(step);
+  replacementCost(handle: AccountHandle, pass: Pass, step: Step): Cost | undefined {
+    const pricing = pass.roomFor(step);
     return pricing && this.cost(handle, pricing);
   }
 
@@ -144,23 +144,23 @@ export class Money {
   }
 
   /** The catalog may tell what nothing in the account shows. */
-  async readPrices(handle: AccountHandle, kind: KindPass): Promise<void> {
-    const plan = kind.plan();
-    const pricing = plan.kind === 'act' ? kind.pricing?.(plan.step) : undefined;
+  async readPrices(handle: AccountHandle, pass: Pass): Promise<void> {
+    const plan = pass.plan();
+    const pricing = plan.kind === 'act' ? pass.pricing(plan.step) : undefined;
     if (pricing && this.cost(handle, pricing).unknown.length > 0) await handle.catalog.get();
   }
 
   /** For people who read a preview: with what the steps cost. */
-  priced(handle: AccountHandle | undefined, kind: KindPass, plan: Plan): Plan {
+  priced(handle: AccountHandle | undefined, pass: Pass, plan: Plan): Plan {
     if (!handle || this.#options.mode !== 'preview') return plan;
-    return withCosts(plan, kind, (pricing) => this.cost(handle, pricing));
+    return withCosts(plan, pass, (pricing) => this.cost(handle, pricing));
   }
 
   /** For the request that is sent next; undefined when it costs nothing more, and nothing of before is open. */
-  reserve(handle: AccountHandle, kind: KindPass, step: Step): IntentEstimate | undefined {
-    const { key } = kind.record();
-    const room = kind.roomFor?.(step);
-    const pricing = room ?? kind.pricing?.(step);
+  reserve(handle: AccountHandle, pass: Pass, step: Step): IntentEstimate | undefined {
+    const { key } = pass.record();
+    const room = pass.roomFor(step);
+    const pricing = room ?? pass.pricing(step);
     const cost = pricing && this.cost(handle, pricing);
     return cost && isIncrease(cost)
       ? this.reservations.take(key, handle.name, cost, room && 'creation-to-follow')
@@ -174,9 +174,9 @@ export class Money {
   }
 
   /** What is not there, for certain, costs nothing. */
-  observed(kind: KindPass): void {
-    const observation = kind.observation();
-    const { key } = kind.record();
+  observed(pass: Pass): void {
+    const observation = pass.observation();
+    const { key } = pass.record();
     const isAbsent = observation.kind === 'absent' && observation.confirmed;
     if (isAbsent && !this.#options.store.openIntent(key)) this.reservations.absent(key);
   }

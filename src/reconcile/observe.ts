@@ -7,26 +7,18 @@
  * snapshot is read by itself; it is gone when both reads say so, and, unless our deletion of it was accepted, still say so a
  * settle window later. What has no id was never made when two account reads in a row lack its mark.
  */
-import type { Outcome, wire } from '../api/index.ts';
+import type { Outcome } from '../api/index.ts';
 import type { Clock } from '../base/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
-import {
-  compactUid,
-  parseBeacon,
-  readTemplateMark,
-  readVolumeMark,
-  volumeMark,
-  volumeMarkId,
-  type Observation,
-  type Owner,
-} from '../plan/index.ts';
+import type { Observation, Owner } from '../plan/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';
-import { annotations, shownRepository, type ObjectKey } from '../resources/index.ts';
+import { annotations, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { Creations } from './creations.ts';
 import { duplicatesAmong } from './duplicates.ts';
 import { LeftBehind } from './left-behind.ts';
+import type { Marks } from './marks.ts';
 
 export interface Observed<Value> {
   readonly observation: Observation<Value>;
@@ -40,7 +32,7 @@ export interface Observed<Value> {
   readonly elsewhere?: readonly string[];
 }
 
-interface Identity {
+export interface Identity {
   readonly record: ObjectRecord;
   readonly owner: Owner;
   readonly adoptId: string | undefined;
@@ -56,47 +48,6 @@ interface Identity {
 interface Remote {
   readonly id: string;
 }
-
-/** How a kind carries marks; a mark is text, so that the things of a snapshot can be looked up by it. */
-export interface Marks<Item> {
-  /** Those that a thing carries. */
-  of(item: Item): readonly string[];
-  /** The object's own. */
-  own(identity: Pick<Identity, 'record' | 'owner'>): string;
-  /** What a person writes to name the owner of somebody else's. */
-  ownerIn(mark: string): string;
-}
-
-export const serviceMarks: Marks<wire.Service> = {
-  of: ({ environmentNames }) =>
-    (environmentNames ?? []).flatMap((name) => {
-      const beacon = parseBeacon(name);
-      return beacon ? [`${beacon.ownerId}:${beacon.uid}`] : [];
-    }),
-  own: ({ owner, record }) => `${owner.id}:${compactUid(record.uid)}`,
-  ownerIn: (mark) => mark.split(':')[0] ?? '',
-};
-
-export const volumeMarks: Marks<wire.Volume> = {
-  of: ({ name }) => {
-    const mark = readVolumeMark(name);
-    return mark === undefined ? [] : [volumeMarkId(mark)];
-  },
-  own: ({ owner, record }) => volumeMarkId(volumeMark(owner, record.uid)),
-  ownerIn: (mark) => mark.slice(1),
-};
-
-export const templateMarks: Marks<wire.Template> = {
-  of: ({ description }) => {
-    const mark = readTemplateMark(description);
-    return mark ? [`${mark.ownerId}:${mark.uid}`] : [];
-  },
-  own: ({ owner, record }) => `${owner.id}:${compactUid(record.uid)}`,
-  ownerIn: (mark) => mark.split(':')[0] ?? '',
-};
-
-/** There is no room for one. */
-const registryMarks: Marks<wire.Registry> = { of: () => [], own: () => '', ownerIn: () => '' };
 
 /** Finds the object among `items`, all of one kind of one snapshot. */
 export function identify<Item extends Remote>(
@@ -181,54 +132,6 @@ export function markedElsewhere({ externalId }: ObjectRecord, ids: readonly stri
 }
 
 /**
- * A registry is known by its id and, since an account has one entry for a repository, by that: an entry for it that is
- * not ours is in the way. `isAwaited`: a creation of ours is under way or lost its answer, and what is there is what it made.
- * `isLost`: its status was wiped, and it is not known what there was. `stateLost`: the account shows that this owner was here with a state that is no more; then the entry was its.
- */
-export function identifyRegistry(
-  identity: Identity,
-  items: ReadonlyMap<string, wire.Registry>,
-  repository: string,
-  {
-    isAwaited,
-    isLost,
-    stateLost,
-    holderOf,
-  }: {
-    readonly isAwaited: boolean;
-    readonly isLost: boolean;
-    readonly stateLost: boolean;
-    readonly holderOf: (id: string) => ObjectKey | undefined;
-  },
-): Observed<wire.Registry> {
-  const byId = identify(identity, items, registryMarks);
-  if (byId.observation.kind !== 'absent') return byId;
-  const entry = [...items.values()].find((item) => shownRepository(item.repository) === repository);
-  if (!entry) return byId;
-  const holder = holderOf(entry.id);
-  if (holder !== undefined && holder !== identity.record.key) {
-    return conflict(
-      'AlreadyExists',
-      `access to ${repository} is managed as ${holder} already, and an account has it once; remove one of the documents`,
-    );
-  }
-  if (isAwaited || stateLost) {
-    return { observation: { kind: 'present', value: entry }, found: entry.id, byMark: !isAwaited };
-  }
-  if (isLost) {
-    return conflict(
-      'OwnershipUnproven',
-      `there is access to ${repository} already (${entry.id}), and the status of this object was wiped, which would say whether it was made by it; to manage it, ` +
-        `and to delete it with the document, say \`adopt: {id: ${entry.id}}\`; to leave it, say \`deletionPolicy: Retain\``,
-    );
-  }
-  return conflict(
-    'AlreadyExists',
-    `there is access to ${repository} already (${entry.id}), and it was not made by this object; to take it over, and to overwrite its credentials, say \`adopt: {id: ${entry.id}}\``,
-  );
-}
-
-/**
  * By our mark: after a lost state file, or after a create whose answer was lost, also when that was to replace
  * the one that is recorded.
  */
@@ -284,20 +187,8 @@ function foreignMark<Item extends Remote>(
   );
 }
 
-function conflict(reason: ReasonOf<'held'>, message: string): Observed<never> {
+export function conflict(reason: ReasonOf<'held'>, message: string): Observed<never> {
   return { observation: { kind: 'conflict', reason, message }, found: undefined, byMark: false };
-}
-
-/** Whether marks of this owner were made with another key: the state that made them is no more. */
-export function showsLostState({ services, templates }: AccountSnapshot, { id, digestKey }: Owner): boolean {
-  const isLost = (mark: { readonly ownerId: string; readonly keyId: string } | undefined) =>
-    mark !== undefined && mark.ownerId === id && mark.keyId !== digestKey.id;
-  const names = [...services.values()].flatMap(({ environmentNames }) => environmentNames ?? []);
-  const described = templates.kind === 'read' ? [...templates.items.values()] : [];
-  return (
-    names.some((name) => isLost(parseBeacon(name))) ||
-    described.some(({ description }) => isLost(readTemplateMark(description)))
-  );
 }
 
 /**

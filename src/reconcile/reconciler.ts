@@ -25,13 +25,14 @@ import {
   type Step,
 } from '../plan/index.ts';
 import { entryOf } from '../reasons/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { buildStatus } from '../status/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
-import { giveUpAdvice, type KindPass } from './kind-pass.ts';
-import { kindOf } from './kinds.ts';
+import type { Kinds } from './kind.ts';
+import { giveUpAdvice } from './advice.ts';
+import { Pass } from './pass.ts';
 import { causeOfNewDrift } from './drift-cause.ts';
 import { ErrorReasons } from './error-reasons.ts';
 import { decide, fromGate, undecided, withDoubts, type Decision, type PassResult } from './decision.ts';
@@ -61,6 +62,7 @@ export interface ReconcilerOptions {
   readonly accounts: Accounts;
   readonly fleet: Fleet;
   readonly money: Money;
+  readonly kinds: Kinds;
   readonly readiness: Readiness<ObjectKey>;
   readonly leases: Leases;
   /** After an unknown outcome: how long the request may still take effect. */
@@ -91,7 +93,7 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    const peek: DriftWatchOptions['peek'] = (key, ...at) => this.#kindOf(key).peek?.(...at) ?? [];
+    const peek: DriftWatchOptions['peek'] = (key, ...at) => this.#passOf(key).peek(...at);
     this.#driftWatch = new DriftWatch({ ...options, peek });
     this.#exchanges = new Exchanges(options);
     this.#creations = new Creations(options);
@@ -116,22 +118,24 @@ export class Reconciler {
     // The document may be edited during the pass.
     const { uid, deletionRequestedAt, generation } = record;
     const planned = { key, uid, deletionRequestedAt, generation };
-    const kind = this.#kindOf(key);
-    const account = kind.account();
-    const blocked = this.#blocked(record, kind, account);
+    const pass = this.#passOf(key);
+    const account = pass.account();
+    const blocked = this.#blocked(record, pass, account);
     const { handle } = account;
-    const goesOnForMs = blocked && (await kind.goOn?.(handle));
+    const goesOnForMs = blocked && (await pass.goOn(handle));
     const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
-    const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, kind, used);
-    const plan = this.#options.money.priced(handle, kind, this.#located(key, decision.plan));
+    const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
+    const plan = this.#options.money.priced(handle, pass, this.#located(key, decision.plan));
     if (blocked) this.#exchanges.forget(key);
-    const wakes = blocked ? [] : this.#exchanges.saw(key, plan, kind, handle);
-    const result = { ...(await this.#conclude(planned, kind, { ...decision, plan }, handle)), wakes };
+    const wakes = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
+    const result = { ...(await this.#conclude(planned, pass, { ...decision, plan }, handle)), wakes };
     return goesOnForMs === undefined ? result : { ...result, wake: { kind: 'after', delayMs: goesOnForMs } };
   }
 
-  #kindOf(key: ObjectKey): KindPass {
-    return kindOf(key, { ...this.#options, driftWatch: this.#driftWatch }, this.#absences);
+  #passOf(key: ObjectKey): Pass {
+    const { kinds } = this.#options;
+    const passOptions = { ...this.#options, driftWatch: this.#driftWatch, absences: this.#absences };
+    return new Pass(key, kinds[parseObjectKey(key).kind], passOptions);
   }
 
   /** A person who has to change a field is told where it is written. */
@@ -141,7 +145,7 @@ export class Reconciler {
   }
 
   /** What keeps the object from being looked at any further. */
-  #blocked(record: ObjectRecord, kind: KindPass, account: ReturnType<KindPass['account']>): Plan | undefined {
+  #blocked(record: ObjectRecord, pass: Pass, account: ReturnType<Pass['account']>): Plan | undefined {
     const { fleet } = this.#options;
     if (fleet.behind === 'first') return behindSource(fleet);
     const problem = fleet.snapshot.unusable.get(record.key)?.[0];
@@ -159,40 +163,36 @@ export class Reconciler {
     const gate = fleet.lingering.get(record.key);
     if (gate) return fromGate(gate);
     const { handle } = account;
-    const kept = this.#creations.keeps(kind, handle);
-    if (account.problem) return kind.released() ? (kept ?? inSync()) : account.problem;
+    const kept = this.#creations.keeps(pass, handle);
+    if (account.problem) return pass.released() ? (kept ?? inSync()) : account.problem;
     const failure = handle?.informer.failure;
     // A lease asks nothing of the account read: it must not end with it.
-    if (!failure || kind.kind === 'ProtectedTask') return undefined;
-    if (kind.isGivenUp()) return kept ?? inSync();
+    if (!failure || pass.kind.needsNoAccountRead) return undefined;
+    if (pass.isGivenUp()) return kept ?? inSync();
     const { reason, message } = failure;
     const told = `${message}${giveUpAdvice(record)}`;
     if (isKeyHold(reason)) return holdFor(reason, told);
     return waitFor(reason, told, reason === 'CredentialMissing' ? { stalled: true } : {});
   }
 
-  async #planAndAct(
-    record: ObjectRecord,
-    kind: KindPass,
-    account: AccountHandle | undefined,
-  ): Promise<Decision> {
+  async #planAndAct(record: ObjectRecord, pass: Pass, account: AccountHandle | undefined): Promise<Decision> {
     const notBeforeMs = this.#lastMutations.notBeforeMs(record.key);
-    if (!account) return this.#decide(kind, account);
-    await kind.observe(account, notBeforeMs);
-    this.#creations.sawFirst(kind);
-    const distrusted = this.#trust.doubt(kind, account);
+    if (!account) return this.#decide(pass, account);
+    await pass.observe(account, notBeforeMs);
+    this.#creations.sawFirst(pass);
+    const distrusted = this.#trust.doubt(pass, account);
     if (distrusted) return undecided(distrusted);
     const { store } = this.#options;
     const open = store.openIntent(record.key);
-    const unsettled = open && (await this.#settlement.settle(open, kind, account));
-    this.#creations.sawFirst(kind);
-    const unclear = unsettled ?? (await this.#creations.review(kind, account));
+    const unsettled = open && (await this.#settlement.settle(open, pass, account));
+    this.#creations.sawFirst(pass);
+    const unclear = unsettled ?? (await this.#creations.review(pass, account));
     if (unclear) return undecided(unclear);
-    this.#options.money.observed(kind);
-    await this.#errorReasons.explain(kind, account);
-    const first = this.#decide(kind, account);
-    const cause = await causeOfNewDrift(kind, account, first.plan, store);
-    const { plan, settled } = first.plan.kind === 'act' ? await this.#act(kind, account, first.plan) : first;
+    this.#options.money.observed(pass);
+    await this.#errorReasons.explain(pass, account);
+    const first = this.#decide(pass, account);
+    const cause = await causeOfNewDrift(pass, account, first.plan, store);
+    const { plan, settled } = first.plan.kind === 'act' ? await this.#act(pass, account, first.plan) : first;
     const driftAcceptedUntil = this.#options.fleet.driftAcceptedUntil(record);
     const told = {
       ...withCauses(plan, record.status?.drift ?? [], cause),
@@ -202,49 +202,49 @@ export class Reconciler {
   }
 
   /** The snapshot says that there is something to do: looks again, and does it. */
-  async #act(kind: KindPass, account: AccountHandle, first: Act): Promise<Decision> {
+  async #act(pass: Pass, account: AccountHandle, first: Act): Promise<Decision> {
     const preview = this.#options.mode === 'preview';
-    const unread = preview ? undefined : await kind.refresh(account);
+    const unread = preview ? undefined : await pass.refresh(account);
     if (unread) return undecided(unread);
-    const distrusted = this.#trust.doubt(kind, account);
+    const distrusted = this.#trust.doubt(pass, account);
     if (distrusted) return undecided(distrusted);
-    const activitiesUnread = first.step.disruptive ? await kind.readActivities(account) : undefined;
+    const activitiesUnread = first.step.disruptive ? await pass.readActivities(account) : undefined;
     if (activitiesUnread) return undecided(activitiesUnread);
-    await this.#errorReasons.explain(kind, account);
-    await this.#options.money.readPrices(account, kind);
-    const second = this.#decide(kind, account);
+    await this.#errorReasons.explain(pass, account);
+    await this.#options.money.readPrices(account, pass);
+    const second = this.#decide(pass, account);
     const isDisruptive = second.plan.kind === 'act' && second.plan.step.disruptive;
-    if (first.step.disruptive || !isDisruptive) return this.#send(kind, account, second);
-    const unreadNow = await kind.readActivities(account);
-    return unreadNow ? undecided(unreadNow) : this.#send(kind, account, this.#decide(kind, account));
+    if (first.step.disruptive || !isDisruptive) return this.#send(pass, account, second);
+    const unreadNow = await pass.readActivities(account);
+    return unreadNow ? undecided(unreadNow) : this.#send(pass, account, this.#decide(pass, account));
   }
 
   /** From the decision to the intent nothing is awaited: what is counted across objects can't change in between. */
-  async #send(kind: KindPass, account: AccountHandle, second: Decision): Promise<Decision> {
+  async #send(pass: Pass, account: AccountHandle, second: Decision): Promise<Decision> {
     const preview = this.#options.mode === 'preview';
     const { plan } = second;
     if (plan.kind !== 'act') return second;
     const obstacle =
       behindSource(this.#options.fleet) ??
       unverified(account, plan) ??
-      this.#obstacles.find(kind.record(), plan.step, account) ??
-      this.#exchanges.obstacle(plan, kind, account);
+      this.#obstacles.find(pass.record(), plan.step, account) ??
+      this.#exchanges.obstacle(plan, pass, account);
     // Also in a preview: what the others plan may be too much together with it.
-    if (preview && !obstacle) this.#options.money.reserve(account, kind, plan.step);
+    if (preview && !obstacle) this.#options.money.reserve(account, pass, plan.step);
     if (obstacle || preview) return undecided(obstacle ?? plan);
     const old = outdated(account, plan, this.#options.clock.monotonicMs());
-    return undecided(old ?? (await this.#execute(kind, account, plan)));
+    return undecided(old ?? (await this.#execute(pass, account, plan)));
   }
 
-  async #execute(kind: KindPass, account: AccountHandle, plan: Act): Promise<Plan> {
+  async #execute(pass: Pass, account: AccountHandle, plan: Act): Promise<Plan> {
     const { clock, fleet, money, store } = this.#options;
-    const record = kind.record();
-    const estimate = money.reserve(account, kind, plan.step);
-    this.#exchanges.begin(plan.step, kind, account);
-    const wasThere = (id: string) => this.#creations.wasThere(record.key, kind, id);
-    const unmarked = () => kind.unmarked?.() ?? [];
+    const record = pass.record();
+    const estimate = money.reserve(account, pass, plan.step);
+    this.#exchanges.begin(plan.step, pass, account);
+    const wasThere = (id: string) => this.#creations.wasThere(record.key, pass, id);
+    const unmarked = () => pass.unmarked();
     const request = { estimate, account: account.name, keyDigest: account.keyDigest(), wasThere, unmarked };
-    const planned = { ...withDoubts(kind.target(), plan.differences), ...request };
+    const planned = { ...withDoubts(pass.target(), plan.differences), ...request };
     const target = this.#creations.targetOf(record, plan.step, planned);
     this.#driftWatch.corrected(record.key, account, plan.step.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
@@ -252,8 +252,8 @@ export class Reconciler {
     let sentAtMs: number | undefined;
     const isStillPlanned = () => {
       sentAtMs = clock.monotonicMs();
-      this.#creations.leaves(kind, account);
-      return this.#isStillPlanned(kind, plan.step, plannedAtMs);
+      this.#creations.leaves(pass, account);
+      return this.#isStillPlanned(pass, plan.step, plannedAtMs);
     };
     let outcome: Outcome<Receipt>;
     try {
@@ -292,17 +292,17 @@ export class Reconciler {
    * A request may wait for its turn as long as `Retry-After` says: tasks, brakes, annotations, windows and the Account may be others by then, and
    * activities of others may have been registered.
    */
-  #isStillPlanned(kind: KindPass, step: Step, plannedAtMs: number): boolean {
+  #isStillPlanned(pass: Pass, step: Step, plannedAtMs: number): boolean {
     const { clock, fleet, store } = this.#options;
-    const account = kind.account();
-    if (fleet.behind || this.#blocked(kind.record(), kind, account)) return false;
+    const account = pass.account();
+    if (fleet.behind || this.#blocked(pass.record(), pass, account)) return false;
     if (step.disruptive && clock.monotonicMs() - plannedAtMs > activitiesFreshMs) return false;
-    const now = this.#creations.instead(kind, account.handle, kind.plan());
+    const now = this.#creations.instead(pass, account.handle, pass.plan());
     if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
       return false;
-    if (now.kind === 'act' && this.#exchanges.obstacle(now, kind, account.handle)) return false;
+    if (now.kind === 'act' && this.#exchanges.obstacle(now, pass, account.handle)) return false;
     // That its own restart is written down is no reason to wait for it.
-    if (step.reason === remediationReason && kind.mayRemediate?.()) return true;
+    if (step.reason === remediationReason && pass.mayRemediate()) return true;
     const mark = (action: Step['action']) => fingerprint(action, store.digestKey);
     return now.kind === 'act' && mark(now.step.action) === mark(step.action);
   }
@@ -314,7 +314,7 @@ export class Reconciler {
       generation,
       deletionRequestedAt,
     }: Pick<ObjectRecord, 'key' | 'uid' | 'generation' | 'deletionRequestedAt'>,
-    kind: KindPass,
+    pass: Pass,
     { plan, settled: learned }: Decision,
     account: AccountHandle | undefined,
   ): Promise<PassResult> {
@@ -332,7 +332,7 @@ export class Reconciler {
       return { plan, wake: { kind: 'now' }, statusChanged: false, removed: false };
     }
     if (plan.kind === 'in-sync' && deletionRequestedAt !== undefined) {
-      const leaves = kind.isGivenUp() ? record.externalId : undefined;
+      const leaves = pass.isGivenUp() ? record.externalId : undefined;
       if (leaves !== undefined && account)
         this.#absences.left.leave(record, this.#creations.absenceRule(record, account));
       await store.remove(key);
@@ -343,16 +343,16 @@ export class Reconciler {
     }
     if (plan.kind === 'in-sync') this.#obstacles.cleared(key);
     this.#options.money.concluded(key, account?.name, plan);
-    const observation = kind.observation();
+    const observation = pass.observation();
     const settled = {
       ...record,
       ...learned,
       ...look(record, observation, plan, clock.wallMs()),
     };
     if (settled.seen?.id === record.seen?.id) {
-      this.#transitions.saw(kind.kind, record.seen?.state, settled.seen?.state);
+      this.#transitions.saw(pass.kind.name, record.seen?.state, settled.seen?.state);
     }
-    const duplicates = kind.duplicates?.() ?? [];
+    const duplicates = pass.duplicates();
     const status = buildStatus({
       record: { ...settled, generation },
       plan,
@@ -360,7 +360,7 @@ export class Reconciler {
       wallMs: clock.wallMs(),
       readSince: this.#waits.since(key, plan, clock.wallMs()),
       duplicates,
-      ...kind.told(plan),
+      ...pass.told(),
     });
     const next = { ...settled, status };
     // A pass that was cut short by our own stop has nothing true to tell.
@@ -368,7 +368,7 @@ export class Reconciler {
     const changed = !cut && !sameValue(next, record);
     if (changed) {
       await store.save(next);
-      metrics.statusWrites.inc({ kind: kind.kind });
+      metrics.statusWrites.inc({ kind: pass.kind.name });
     } else {
       await store.flush(key);
     }
@@ -378,9 +378,9 @@ export class Reconciler {
     return { plan, wake, statusChanged: changed, removed: false, duplicates };
   }
 
-  #decide(kind: KindPass, account: AccountHandle | undefined): Decision {
-    const plan = this.#creations.instead(kind, account, kind.plan());
-    return decide(kind, plan, this.#options.clock.wallMs());
+  #decide(pass: Pass, account: AccountHandle | undefined): Decision {
+    const plan = this.#creations.instead(pass, account, pass.plan());
+    return decide(pass, plan, this.#options.clock.wallMs());
   }
 
   #forget(key: ObjectKey): void {

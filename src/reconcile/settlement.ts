@@ -30,7 +30,7 @@ import type { Logger } from '../telemetry/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { named, resolveAdvice } from './advice.ts';
 import type { Creations } from './creations.ts';
-import type { KindPass } from './kind-pass.ts';
+import type { Pass } from './pass.ts';
 import type { Money } from './money.ts';
 
 export interface SettlementOptions {
@@ -74,7 +74,7 @@ export class Settlement {
   }
 
   /** Undefined once the outcome is known, else what to wait for. */
-  async settle(intent: Intent, kind: KindPass, account: AccountHandle): Promise<Plan | undefined> {
+  async settle(intent: Intent, pass: Pass, account: AccountHandle): Promise<Plan | undefined> {
     const { clock, settleMs, mode } = this.#options;
     const sinceMs = this.#sinceMs.get(intent.object) ?? this.#startedAtMs;
     const message = `${intent.action} may or may not have been applied (${intent.note ?? 'the process ended before its answer'})`;
@@ -86,36 +86,36 @@ export class Settlement {
     }
     const patienceMs = this.#creations.patienceMs(effectOf(intent.action), account);
     const isPatient = clock.monotonicMs() < sinceMs + patienceMs;
-    await kind.observe(account, sinceMs + (isPatient ? settleMs : patienceMs));
-    const observation = kind.observation();
+    await pass.observe(account, sinceMs + (isPatient ? settleMs : patienceMs));
+    const observation = pass.observation();
     const unusable = observation.kind === 'present' ? unusableReason(observation.value) : undefined;
     if (unusable !== undefined) return waitFor('OutcomeUnknown', `${message}; ${unusable}`);
-    const plan = kind.plan();
+    const plan = pass.plan();
     const verdict = settle(
       intent,
       observation,
       plan.differences,
-      this.#creations.candidates(kind).length > 0,
+      this.#creations.candidates(pass).length > 0,
     );
     const isSentAgain = verdict === 'outdated' || verdict === 'repeatable';
     if ((verdict === 'not-applied' || isSentAgain) && isPatient) {
       return waitFor('OutcomeUnknown', `${message}; nothing shows that it was, and it may still be`);
     }
     const isFutile = verdict === 'not-applied' && this.#creations.isAnsweredWithOther(intent);
-    if (isFutile) return this.#askPerson(intent, kind, verdict, message);
+    if (isFutile) return this.#askPerson(intent, pass, verdict, message);
     if (verdict === 'applied' || verdict === 'not-applied') {
-      await this.#close(intent, kind, verdict);
+      await this.#close(intent, pass, verdict);
       return undefined;
     }
     if (isSentAgain) {
-      const after = this.#unclear(intent, kind.record(), plan);
+      const after = this.#unclear(intent, pass.record(), plan);
       if (after.repeated === undefined || after.repeated.count < mostUnanswered) {
         await this.#save(intent, verdict, after);
         return undefined;
       }
     }
     if (observation.kind === 'pending') return waitFor('OutcomeUnknown', `${message}; looking for evidence`);
-    return this.#askPerson(intent, kind, verdict, message);
+    return this.#askPerson(intent, pass, verdict, message);
   }
 
   /** What is hidden may be as it was sent, or as it was before. */
@@ -132,26 +132,21 @@ export class Settlement {
     };
   }
 
-  async #askPerson(
-    intent: Intent,
-    kind: KindPass,
-    verdict: Verdict,
-    message: string,
-  ): Promise<Plan | undefined> {
+  async #askPerson(intent: Intent, pass: Pass, verdict: Verdict, message: string): Promise<Plan | undefined> {
     const word = this.#options.store.resolution(intent.object);
     if (word?.idempotencyKey !== intent.idempotencyKey) {
       return verdict === undefined
         ? waitFor('OutcomeUnknown', `${message}; looking for evidence`)
         : waitFor(
             'OutcomeUnknown',
-            `${message}, and what the API shows can't tell${candidatesText(this.#creations.candidates(kind), intent)}. ${resolveAdvice(effectOf(intent.action), intent.object, this.#options.commandFlags)}`,
+            `${message}, and what the API shows can't tell${candidatesText(this.#creations.candidates(pass), intent)}. ${resolveAdvice(effectOf(intent.action), intent.object, this.#options.commandFlags)}`,
             {
               recheckAfterMs: wordRecheckMs,
               stalled: true,
             },
           );
     }
-    const problem = word.applied && word.id !== undefined ? kind.claim?.(word.id) : undefined;
+    const problem = word.applied && word.id !== undefined ? pass.claim(word.id) : undefined;
     if (problem !== undefined) {
       return waitFor(
         'OutcomeUnknown',
@@ -162,26 +157,26 @@ export class Settlement {
         },
       );
     }
-    await this.#close(intent, kind, word.applied ? 'applied' : 'not-applied', { madeId: word.id });
+    await this.#close(intent, pass, word.applied ? 'applied' : 'not-applied', { madeId: word.id });
     // What was looked at before did not know of the word.
     return waitFor('AwaitingObservation', 'a person has said what came of it; looking again');
   }
 
   async #close(
     intent: Intent,
-    kind: KindPass,
+    pass: Pass,
     verdict: 'applied' | 'not-applied',
     /** Of a person, who knows. */
     resolved?: { readonly madeId: string | undefined },
   ): Promise<void> {
-    const record = kind.record();
+    const record = pass.record();
     const action = intent.action as ActionName;
     // What one read does not show is good enough to send the same request again, and for nothing else.
     const doubt = resolved ? { creationInDoubt: undefined } : inDoubt(intent);
     const after =
       verdict === 'applied'
         ? {
-            ...recordSettled(record, intent, kind.target()),
+            ...recordSettled(record, intent, pass.target()),
             creationInDoubt: undefined,
             beforeCreation: undefined,
             ...made(resolved?.madeId),

@@ -4,7 +4,7 @@ import type { ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, Seen } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
-import type { KindPass } from './kind-pass.ts';
+import type { Pass } from './pass.ts';
 
 export interface TrustOptions {
   readonly clock: Clock;
@@ -30,10 +30,10 @@ export class Trust {
   }
 
   /** What to do instead; undefined when it is believed. */
-  doubt(kind: KindPass, account: AccountHandle): Plan | undefined {
+  doubt(pass: Pass, account: AccountHandle): Plan | undefined {
     const { clock, fleet, mode } = this.#options;
-    const record = this.#withBelieved(kind.record());
-    const observation = kind.observation();
+    const record = this.#withBelieved(pass.record());
+    const observation = pass.observation();
     if (!isRegressed(record, observation) || fleet.acceptsRevisions(record, account)) {
       this.#regressedSinceMs.delete(record.key);
       const plan = distrust(record, observation, undefined);

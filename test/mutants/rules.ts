@@ -31,8 +31,8 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     item: 'A1',
     breaks: 'absence is concluded from a list in which something has no id',
-    file: 'reconcile/remote-pass.ts',
-    line: 'const hidden = this.#mayBeHidden(usable.snapshot);',
+    file: 'reconcile/observer.ts',
+    line: 'const hidden = recognition.mayBeHidden(things, this.view(), snapshot);',
     becomes: 'const hidden = undefined as string | undefined;',
     test: 'unit/manager/odd-answers',
     named: 'proves no absence: what was recorded is not made again',
@@ -58,9 +58,9 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     item: 'A2',
     breaks: 'an entry whose repository can not be read is never what a creation without an answer made',
-    file: 'reconcile/registry-pass.ts',
-    line: 'return shownRepository(repository) === undefined;',
-    becomes: 'return repository === undefined;',
+    file: 'kinds/image-registry/kind.ts',
+    line: 'hidesMarks: ({ repository }) => shownRepository(repository) === undefined,',
+    becomes: 'hidesMarks: ({ repository }) => repository === undefined,',
     test: 'unit/manager/registry-forms',
     named:
       'an object is not forgotten while an entry may be its own, since the repository is shown as what is none',
@@ -277,7 +277,7 @@ export const brokenRules: readonly BrokenRule[] = [
     item: 'C9',
     breaks:
       'the activity of a task follows what nobody has signed into another service, and is never released where it was',
-    file: 'reconcile/task-pass.ts',
+    file: 'kinds/protected-task/service.ts',
     line: "if (lease) return { kind: 'there', id: lease.serviceId };",
     becomes: "if (record.externalId !== undefined) return { kind: 'there', id: record.externalId };",
     test: 'unit/reconcile/distrusted',

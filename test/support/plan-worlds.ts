@@ -34,7 +34,8 @@ import {
   type VolumeInputs,
   type VolumeView,
 } from '../../src/plan/index.ts';
-import { identify, serviceMarks, volumeMarks } from '../../src/reconcile/observe.ts';
+import { serviceMarks, volumeMarks } from '../../src/kinds/index.ts';
+import { identify } from '../../src/reconcile/observe.ts';
 import {
   annotations,
   type ContainerServiceSpec,

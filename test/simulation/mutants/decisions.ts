@@ -5,8 +5,7 @@ import { Intake } from '../../../src/reconcile/intake.ts';
 import { Absences } from '../../../src/reconcile/observe.ts';
 import { Obstacles } from '../../../src/reconcile/obstacles.ts';
 import { Reconciler } from '../../../src/reconcile/reconciler.ts';
-import { ServicePass } from '../../../src/reconcile/service-pass.ts';
-import type { Json } from '../watch.ts';
+import { byMark, services, type Identify } from './identify.ts';
 import { onTheWire, replaced, withSpecs, type Mutant } from './tools.ts';
 
 export const decisions: readonly Mutant[] = [
@@ -61,18 +60,13 @@ export const decisions: readonly Mutant[] = [
     foundBy: ['S5', 'S1', 'S13'],
     seed: 7,
     patch: () => {
-      const target = ServicePass.prototype as unknown as { identify: (snapshot: Json) => unknown };
-      return replaced(
-        target,
-        'identify',
-        (identify) =>
-          function byName(this: ServicePass, snapshot: Json) {
-            const [, , name] = this.key.split('/');
-            const found = [...snapshot.services.values()].find((service: Json) => service.name === name);
-            if (!found) return identify.call(this, snapshot);
-            return { observation: { kind: 'present', value: found }, found: found.id, byMark: false };
-          },
-      );
+      const identify: Identify = (view, items, madeId) => {
+        const found = [...items.values()].find(({ name }) => name === view.object.name);
+        return found
+          ? { observation: { kind: 'present', value: found }, found: found.id, byMark: false }
+          : byMark(view, items, madeId);
+      };
+      return replaced(services, 'identify', () => identify);
     },
   },
   {

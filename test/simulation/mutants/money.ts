@@ -1,9 +1,9 @@
 /** Managers that count money wrongly. */
 import { AccountInformer } from '../../../src/observed/index.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 import { free } from '../../../src/plan/index.ts';
 import { Money } from '../../../src/reconcile/money.ts';
 import { Reservations } from '../../../src/reconcile/reservations.ts';
-import { ServicePass } from '../../../src/reconcile/service-pass.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { replaced, withStore, type Mutant } from './tools.ts';
 
@@ -64,12 +64,10 @@ export const money: readonly Mutant[] = [
     seed: 24,
     patch: () =>
       replaced(
-        ServicePass.prototype,
+        kinds.ContainerService,
         'pricing',
-        (pricing): ServicePass['pricing'] =>
-          function blind(this: ServicePass, step) {
-            return step.action.do === 'resize-service' ? undefined : pricing.call(this, step);
-          },
+        (pricing) => (look, step) =>
+          step.action.do === 'resize-service' ? undefined : pricing?.(look, step),
       ),
   },
   {

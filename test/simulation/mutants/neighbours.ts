@@ -2,27 +2,23 @@
 import { ControlApi, type wire } from '../../../src/api/index.ts';
 import { DriftWatch } from '../../../src/reconcile/drift-watch.ts';
 import { Exchanges } from '../../../src/reconcile/exchanges.ts';
-import { ServicePass } from '../../../src/reconcile/service-pass.ts';
+import { Observer } from '../../../src/reconcile/observer.ts';
+import { Pass } from '../../../src/reconcile/pass.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
-import type { Json } from '../watch.ts';
+import { byMark, services as ofServices, type Identify } from './identify.ts';
 import { replaced, type Mutant } from './tools.ts';
 
 /** Passes of services in which the record is another one. */
 function withRecords(change: (record: ObjectRecord) => ObjectRecord): () => void {
   return replaced(
-    ServicePass.prototype,
+    Observer.prototype,
     'record',
-    (record): ServicePass['record'] =>
-      function misread(this: ServicePass) {
-        return change(record.call(this));
+    (record): Observer['record'] =>
+      function misread(this: Observer) {
+        return this.kind.name === 'ContainerService' ? change(record.call(this)) : record.call(this);
       },
   );
 }
-
-const hiddenMethods = ServicePass.prototype as unknown as {
-  identify: (...of: unknown[]) => Json;
-  marked: () => unknown;
-};
 
 export const neighbours: readonly Mutant[] = [
   {
@@ -38,26 +34,21 @@ export const neighbours: readonly Mutant[] = [
     crowd: 'neighbours',
     seed: 11,
     patch: () =>
-      replaced(
-        hiddenMethods,
-        'identify',
-        (identify) =>
-          function byMark(this: unknown, ...of) {
-            const observed = identify.apply(this, of);
-            const [id] = observed.elsewhere ?? [];
-            const copy = (of[0] as Json).services.get(id);
-            return copy
-              ? { observation: { kind: 'present', value: copy }, found: id, byMark: true, isMarked: true }
-              : observed;
-          },
-      ),
+      replaced(ofServices, 'identify', (): Identify => (view, items, madeId) => {
+        const observed = byMark(view, items, madeId);
+        const [id] = observed.elsewhere ?? [];
+        const copy = items.get(id ?? '');
+        return copy
+          ? { observation: { kind: 'present', value: copy }, found: id, byMark: true, isMarked: true }
+          : observed;
+      }),
   },
   {
     breaks: 'a copy that carries a mark of ours is nothing to tell of',
     foundBy: ['S22'],
     crowd: 'neighbours',
     seed: 31,
-    patch: () => replaced(hiddenMethods, 'marked', () => () => []),
+    patch: () => replaced(Pass.prototype, 'duplicates', () => () => []),
   },
   {
     breaks: 'what somebody does to all is corrected in all',

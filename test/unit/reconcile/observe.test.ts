@@ -7,11 +7,10 @@ import {
   Absences,
   identify,
   neverMade,
-  serviceMarks,
   usableSnapshot,
-  volumeMarks,
   type Observed,
 } from '../../../src/reconcile/observe.ts';
+import { serviceMarks, volumeMarks } from '../../../src/kinds/index.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import {

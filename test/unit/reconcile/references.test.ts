@@ -1,18 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { wire } from '../../../src/api/index.ts';
+import { registryView } from '../../../src/kinds/image-registry/view.ts';
+import { templateView, usersOfTemplate } from '../../../src/kinds/service-template/view.ts';
 import type { AccountSnapshot } from '../../../src/observed/index.ts';
 import { isSuspiciousRead } from '../../../src/plan/index.ts';
 import type { AccountHandle, Accounts } from '../../../src/reconcile/accounts.ts';
 import { Fleet } from '../../../src/reconcile/fleet.ts';
-import { identifyRegistry, identify, templateMarks } from '../../../src/reconcile/observe.ts';
-import {
-  isBuiltIn,
-  listsOf,
-  registryView,
-  templateView,
-  usersOfTemplate,
-} from '../../../src/reconcile/references.ts';
+import { identifyRegistry } from '../../../src/kinds/image-registry/identify.ts';
+import { templateMarks } from '../../../src/kinds/index.ts';
+import { identify } from '../../../src/reconcile/observe.ts';
+import { isBuiltIn, listsOf } from '../../../src/reconcile/references.ts';
 import { apiVersion, type ObjectKey } from '../../../src/resources/index.ts';
 import { MemoryStore, type ObjectRecord } from '../../../src/state/index.ts';
 import { desiredOf } from '../../support/desired.ts';

@@ -3,11 +3,13 @@ import { stringify } from 'yaml';
 import { describe, expect, test } from 'vitest';
 import type { JobAnswer } from '../../../src/plan/index.ts';
 import { systemRandom } from '../../../src/base/index.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 import { noReadiness } from '../../../src/observed/index.ts';
 import type { AccountHandle } from '../../../src/reconcile/index.ts';
 import { Fleet } from '../../../src/reconcile/fleet.ts';
 import { Money } from '../../../src/reconcile/money.ts';
-import { TaskPass } from '../../../src/reconcile/task-pass.ts';
+import { Absences } from '../../../src/reconcile/observe.ts';
+import { Pass } from '../../../src/reconcile/pass.ts';
 import { declaredTasks, tasksOfJob } from '../../../src/reconcile/tasks.ts';
 import { apiVersion, type ObjectKey } from '../../../src/resources/index.ts';
 import { MemoryStore, type ObjectRecord } from '../../../src/state/index.ts';
@@ -80,7 +82,7 @@ test('an activity that moves to another service is released with another key: th
   await fleet.store.save(aRecord('ContainerService/default/trainer', { externalId: 'now' }));
   const clock = new ManualClock();
   const logger = pino({ level: 'silent' });
-  const pass = new TaskPass(task, {
+  const pass = new Pass(task, kinds.ProtectedTask, {
     store: fleet.store,
     fleet,
     money: new Money({ store: fleet.store, clock, logger, mode: 'manage' }),
@@ -97,8 +99,9 @@ test('an activity that moves to another service is released with another key: th
     },
     mode: 'manage',
     driftWatch: { brake: () => undefined },
+    absences: new Absences(clock, 0, { absenceRule: () => ({ notBeforeMs: 0, message: '' }) }),
   });
-  await pass.observe({ name: 'default/default', spec: { visibilitySeconds: 600 } } as AccountHandle);
+  await pass.observe({ name: 'default/default', spec: { visibilitySeconds: 600 } } as AccountHandle, 0);
   const kept = fleet.store.record(task)?.lease;
   expect(kept).toMatchObject({ serviceId: 'now', activityId: 'activity' });
   expect(kept?.releaseKey).not.toBe('used');

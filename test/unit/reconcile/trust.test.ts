@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { inSync, look, type Observation } from '../../../src/plan/index.ts';
 import type { wire } from '../../../src/api/index.ts';
 import { Fleet, type AccountHandle } from '../../../src/reconcile/index.ts';
-import type { KindPass } from '../../../src/reconcile/kind-pass.ts';
+import type { Pass } from '../../../src/reconcile/pass.ts';
 import { Trust } from '../../../src/reconcile/trust.ts';
 import { MemoryStore } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
@@ -35,7 +35,7 @@ function worldOf(clock: ManualClock, mode: 'manage' | 'preview', annotation = ''
   const trust = new Trust({ clock, fleet, mode });
   const account = { name: 'default/default' } as AccountHandle;
   const doubt = (revision: number) => {
-    const kind = { record: () => record, observation: () => present(revision) } as unknown as KindPass;
+    const kind = { record: () => record, observation: () => present(revision) } as unknown as Pass;
     const plan = trust.doubt(kind, account);
     return plan && said(plan);
   };

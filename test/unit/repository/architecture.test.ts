@@ -34,6 +34,7 @@ const table: Readonly<Record<string, Row>> = {
   execute: { rooms: ['actions', 'api', 'base', 'plan', 'reasons', 'state', 'telemetry'] },
   status: { rooms: ['actions', 'base', 'plan', 'reasons'], types: ['api', 'resources', 'state'] },
   reconcile: { rooms: 'all of the above' },
+  kinds: { rooms: 'all of the above' },
   activities: { rooms: ['api', 'base', 'telemetry'], packages: ['tinyqueue'] },
   jobs: { rooms: ['base', 'kubernetes', 'plan', 'reconcile', 'resources', 'telemetry'] },
   manager: { rooms: 'all of the above' },

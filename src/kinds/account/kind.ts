@@ -1,0 +1,112 @@
+/** Account: there is nothing of it to be changed at the provider; its pass only reports how it is. */
+import { holdFor, inSync, shut, waitFor, type Gates, type Plan } from '../../plan/index.ts';
+import { defineKind, quotasOf, type AccountOfObject, type View } from '../../reconcile/index.ts';
+import { parseObjectKey, type AccountSpec } from '../../resources/index.ts';
+import { pricesSignature, shownPrices, type ObjectRecord, type StateStore } from '../../state/index.ts';
+import { observedAccount, spendingStatement, type AccountFacts, type Health } from '../../status/index.ts';
+
+type AccountView = View<AccountSpec, never, undefined>;
+
+interface AccountLook {
+  readonly record: ObjectRecord;
+  /** There is an account to be read. */
+  readonly isUsable: boolean;
+  readonly facts: AccountFacts;
+  /** Once the account has been read. */
+  readonly gates: Gates | undefined;
+}
+
+function lookAtAccount(view: AccountView): AccountLook {
+  const { fleet, money, record, store } = view;
+  const { handle } = accountOf(view);
+  const read = handle?.informer.current;
+  const { url = '' } = record.manifest.spec as Partial<AccountSpec>;
+  const prices = shownPrices(handle ? money.books.prices(handle.name) : []);
+  const facts = {
+    url,
+    identity: handle?.identity.name,
+    emailVerified: handle?.identity.emailVerified,
+    read: read && { ...read, at: read.receivedAt },
+    quotas: read ? quotasOf(read) : [],
+    payment: handle?.catalog.current?.payment.status,
+    prices,
+    pricesSignature: handle ? pricesSignature(handle.name, prices, store.digestKey) : '',
+  };
+  const gates = handle && read && fleet.gates(handle, read);
+  return { record, isUsable: handle !== undefined, facts, gates };
+}
+
+function accountOf(view: AccountView): AccountOfObject {
+  if (view.record.deletionRequestedAt !== undefined) return { handle: undefined, problem: inUse(view) };
+  const { namespace, name } = parseObjectKey(view.key);
+  const resolved = view.accounts.resolve(namespace, name);
+  if (resolved.kind === 'usable') return { handle: resolved.handle, problem: undefined };
+  return { handle: undefined, problem: holdFor(resolved.reason, resolved.message, { path: ['spec'] }) };
+}
+
+/** In a cluster an Account stays until nothing in it needs its key any more; out of a folder it is simply gone. */
+function inUse({ key, fleet, store, accounts }: AccountView): Plan | undefined {
+  if (!fleet.snapshot.objects.has(key)) return undefined;
+  const { namespace, name } = parseObjectKey(key);
+  const resolved = accounts.resolve(namespace, name);
+  const current = resolved.kind === 'usable' ? resolved.handle.informer.current : undefined;
+  const services = (current?.unidentified?.services.length ?? 0) > 0 ? undefined : current?.services;
+  const users = store
+    .recordsOf(`${namespace}/${name}`)
+    .filter((record) => needsAccount(record, store, services));
+  const [first] = users;
+  if (!first) return undefined;
+  const shown = users.slice(0, 3).map((user) => user.key);
+  const message =
+    `${users.length} objects still stand for something in this account: ${shown.join(', ')}${users.length > 3 ? ', …' : ''}. ` +
+    'The Account goes when they are gone: delete them, or say `deletionPolicy: Retain` and delete them to leave what they stand for as it is';
+  return holdFor('InUse', message);
+}
+
+/** Something of it exists, or may exist, at the provider. With its service an activity is gone, too. */
+function needsAccount(
+  { key, externalId, lease, releasedAt, creationInDoubt }: ObjectRecord,
+  store: StateStore,
+  services: ReadonlyMap<string, unknown> | undefined,
+): boolean {
+  const isThere = lease !== undefined && (services?.has(lease.serviceId) ?? true);
+  const isLeased = isThere && releasedAt === undefined;
+  return (
+    externalId !== undefined ||
+    creationInDoubt !== undefined ||
+    isLeased ||
+    store.openIntent(key) !== undefined
+  );
+}
+
+function health({ read, identity }: AccountFacts): Health {
+  if (!read) {
+    return { ready: 'False', reason: 'AwaitingObservation', message: 'the account has not been read yet' };
+  }
+  const message =
+    identity === undefined
+      ? 'the API shows neither id nor e-mail address of the account: a key of another account would not be noticed'
+      : '';
+  return { ready: 'True', reason: 'Connected', message };
+}
+
+/** A brake that stops everything in the account is reported here, too: it is the first place where people look. */
+function plan({ isUsable, gates }: AccountLook): Plan {
+  if (!isUsable) return inSync();
+  if (!gates) return waitFor('AwaitingObservation', 'the account has not been read yet');
+  return gates.creation ? shut(gates.creation, [], []) : inSync();
+}
+
+export const account = defineKind<AccountSpec, never, AccountLook>({
+  name: 'Account',
+  account: accountOf,
+  released: (view) => view.record.deletionRequestedAt !== undefined && !inUse(view),
+  look: lookAtAccount,
+  plan,
+  status: ({ facts, record, gates }) => ({
+    health: health(facts),
+    observed: observedAccount(facts, record.status),
+    revision: undefined,
+    ...(gates ? { more: [['SpendingAllowed', spendingStatement(gates.spending)]] } : {}),
+  }),
+});

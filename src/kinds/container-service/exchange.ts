@@ -1,0 +1,43 @@
+/** Services that are to have each other's volumes (reconcile/exchanges.ts). */
+import type { AccountSnapshot } from '../../observed/index.ts';
+import type { Fleet } from '../../reconcile/index.ts';
+import { parseObjectKey } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+
+/**
+ * The other services that have to go before `record` can be created anew with the volume that it names: each is to have what the
+ * next one has, and the last one what `record` has. None where they go one after the other: who has a volume that
+ * somebody waits for goes first then.
+ */
+export function exchangeOf(
+  fleet: Fleet,
+  record: ObjectRecord,
+  { services, volumes }: AccountSnapshot,
+): readonly ObjectRecord[] {
+  const others: ObjectRecord[] = [];
+  let last = record;
+  // Each volume has one user, and each service names one volume: it is a round, or it ends.
+  while (others.length <= services.size) {
+    const wanted = volumeToMoveTo(fleet, last);
+    if (wanted === undefined) return [];
+    const user =
+      volumes.get(wanted)?.serviceId ??
+      [...services.values()].find(({ volumeId }) => volumeId === wanted)?.id;
+    const next = user ? fleet.store.recordOf(user) : undefined;
+    if (!next || parseObjectKey(next.key).kind !== 'ContainerService') return [];
+    if (next.key === record.key) return others;
+    others.push(next);
+    last = next;
+  }
+  return [];
+}
+
+/** Of a service whose document names another volume than it has, and which is to be created anew for that. */
+function volumeToMoveTo(fleet: Fleet, record: ObjectRecord): string | undefined {
+  const { spec, deleting } = fleet.planned<'ContainerService'>(record);
+  if (spec.replacement !== 'Recreate' || deleting) return undefined;
+  const volume = fleet.volumeOf(record, undefined);
+  const wanted = spec.storage?.volumeId ?? (typeof volume === 'object' ? volume.externalId : undefined);
+  const isThere = wanted === undefined || record.applied['volumeId'] === fleet.owner.digestKey.digest(wanted);
+  return isThere ? undefined : wanted;
+}

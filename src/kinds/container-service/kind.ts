@@ -1,0 +1,129 @@
+/** ContainerService: a service at the provider (§3). */
+import type { wire } from '../../api/index.ts';
+import {
+  doubtsKept,
+  ownForm,
+  planService,
+  probation,
+  rememberedDigests,
+  replacementPricing,
+  serviceDigests,
+  servicePricing,
+  shownService,
+} from '../../plan/index.ts';
+import { defineKind, type RemoteThings, type Subject } from '../../reconcile/index.ts';
+import { isLoopback, remoteName, type ContainerServiceSpec } from '../../resources/index.ts';
+import {
+  observedReferences,
+  observedService,
+  serviceAllocation,
+  serviceHealth,
+  templateOutdated,
+} from '../../status/index.ts';
+import { exchangeOf } from './exchange.ts';
+import { lookAtService, type ServiceLook } from './look.ts';
+import { serviceMarks } from './marks.ts';
+
+type Service = wire.Service;
+
+const remote: RemoteThings<ContainerServiceSpec, Service, ServiceLook> = {
+  listing: ({ services, unidentified }) => ({
+    kind: 'read',
+    items: services,
+    unidentified: unidentified?.services ?? [],
+  }),
+  read: (api, id) => api.service(id),
+  activities: (api, id) => api.activities(id),
+  events: (api, id) => api.events(id),
+  marks: serviceMarks,
+  /** Not by its marks, where they can be read, and else not by its name. */
+  couldBe(entry, subject) {
+    if (entry.environmentNames) {
+      const own = serviceMarks.own({ owner: subject.fleet.owner, record: subject.record });
+      return serviceMarks.of({ ...entry, id: '' }).includes(own);
+    }
+    const { unreadable = [] } = entry;
+    return (
+      mayHideMarks(entry, subject) ||
+      unreadable.some(({ field, decides }) => decides && field.startsWith('env'))
+    );
+  },
+  hidesMarks: mayHideMarks,
+  /** A service that is found again is taken as it is: its restart token has been seen to. */
+  found: ({ object }) => ({ restartToken: object.spec.restartToken }),
+  replaces: ({ replacement }) => replacement === 'Recreate',
+  needsCatalog: true,
+};
+
+/** Its variables are not shown, and its name does not tell that it is another one. */
+function mayHideMarks(
+  { environmentNames, name }: Service | wire.Unidentified<Service>,
+  { object }: Subject<ContainerServiceSpec>,
+): boolean {
+  const own = remoteName('ContainerService', object.name, object.spec);
+  return !environmentNames && (name === undefined || name.toLowerCase() === own.toLowerCase());
+}
+
+function present({ observation }: ServiceLook): Service | undefined {
+  return observation.kind === 'present' ? observation.value : undefined;
+}
+
+export const containerService = defineKind<ContainerServiceSpec, Service, ServiceLook>({
+  name: 'ContainerService',
+  remote,
+  look: lookAtService,
+  plan: planService,
+  pricing: (look, step) => servicePricing(step, look.object.spec, present(look)),
+  roomFor: (look, step) => replacementPricing(step, look.object.spec),
+  target: (look) => ({
+    digests: serviceDigests(look),
+    restartToken: look.object.spec.restartToken,
+    record: { madeVolumeId: look.madeVolumeId, template: look.taken },
+    shownIn: (service) => shownService(look, service),
+  }),
+  settled(look, { differences }) {
+    const { record, object } = look;
+    return {
+      applied: rememberedDigests(record, serviceDigests(look)),
+      shownAs: { ...record.shownAs, ...ownForm(look, present(look)) },
+      ...doubtsKept(record, differences),
+      restartToken: object.spec.restartToken ?? record.restartToken,
+      pausedFor: undefined,
+      madeVolumeId: look.madeVolumeId,
+      template: look.taken,
+      remediation: probation(record, look.nowMs).remediation,
+      repeated: undefined,
+      unconfirmed: [],
+      refusal: undefined,
+    };
+  },
+  mayRemediate(look) {
+    const record = { ...look.record, remediation: undefined };
+    return planService({ ...look, record, remediations: { services: 1, underWay: 0 } }).kind === 'act';
+  },
+  /** The endpoint of a running service is probed until the service runs no more. */
+  probe(look) {
+    const { readiness } = look.object.spec;
+    const service = present(look);
+    if (!readiness || service?.state !== 'running' || !service.endpoint || look.apiUrl === undefined)
+      return undefined;
+    return {
+      url: service.endpoint.replace(/\/+$/, '') + readiness.path,
+      periodMs: readiness.periodSeconds * 1000,
+      timeoutMs: readiness.timeoutSeconds * 1000,
+      loopback: isLoopback(look.apiUrl),
+    };
+  },
+  status: (look, { probed, secrets }) => ({
+    health: serviceHealth(look.object.spec, look.observation, probed, secrets),
+    observed: { ...observedService(look.observation), ...observedReferences(look.template, look.registry) },
+    revision: present(look)?.revision,
+    more: [...serviceAllocation(look.observation), ...templateOutdated(look.template)],
+  }),
+  exchanges: ({ fleet, record, seen: { snapshot } }) =>
+    snapshot ? exchangeOf(fleet, record, snapshot).map(({ key }) => key) : [],
+  secrets: ({ fleet, key }) => {
+    const environment = fleet.environment(key, undefined);
+    return environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
+  },
+});

@@ -1,0 +1,90 @@
+/** Everything that the planner of a service may see: the object, the service, and what it refers to. */
+import type { wire } from '../../api/index.ts';
+import {
+  ownsStorage,
+  resolveTemplate,
+  volumeMadeWith,
+  type ServiceInputs,
+  type TemplateView,
+} from '../../plan/index.ts';
+import { declaredTasks, type View } from '../../reconcile/index.ts';
+import type { ContainerServiceSpec } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+import { registryView } from '../image-registry/view.ts';
+import { templateView } from '../service-template/view.ts';
+import { volumeFor } from './volume.ts';
+
+export type ServiceView = View<ContainerServiceSpec, wire.Service, undefined>;
+
+export interface ServiceLook extends ServiceInputs {
+  /** What it has taken of its template, for the record. */
+  readonly taken: ObjectRecord['template'];
+  /** The volume that the provider made for it. */
+  readonly madeVolumeId: string | undefined;
+  /** Of the account, where there is one. */
+  readonly apiUrl: string | undefined;
+}
+
+export function lookAtService(view: ServiceView): ServiceLook {
+  const { fleet, key, record, store, clock } = view;
+  const { observation, account, snapshot, activities } = view.seen;
+  const service = observation.kind === 'present' ? observation.value : undefined;
+  const { deleting } = view.object;
+  const from: TemplateView = deleting ? { kind: 'none' } : templateView(fleet, record, account, snapshot);
+  const { spec, state: template, taken } = resolveTemplate(view.object.spec, record, from, service);
+  const object = { ...view.object, spec };
+  const { region, geography, resources } = spec;
+  const unidentified = snapshot?.unidentified?.volumes ?? [];
+  const environment = fleet.environment(key, account);
+  return {
+    object,
+    template,
+    taken,
+    registry: registryView(fleet, record, spec.image, snapshot),
+    record,
+    owner: fleet.owner,
+    observation,
+    environment,
+    volume: deleting ? { kind: 'none' } : volumeFor(view, service),
+    replacementVolume: deleting || !service ? { kind: 'none' } : volumeFor(view, undefined, service),
+    attachedVolume: service && attachedVolume(view, service),
+    madeVolumeId: service && snapshot ? madeVolumeId(view, service, snapshot.volumes) : record.madeVolumeId,
+    volumesInAccount: (snapshot?.volumes.size ?? 0) + unidentified.length,
+    ownsStorage: ownsStorage(
+      spec,
+      service,
+      [...(snapshot?.volumes.values() ?? []), ...unidentified],
+      (id) => store.recordOf(id) !== undefined,
+    ),
+    gates: view.gates({ region, geography, gpuCount: resources?.gpuCount ?? 0 }),
+    driftBrake: view.driftBrake(),
+    declaredTasks: declaredTasks(fleet, key, clock.wallMs()),
+    activities,
+    remediations: remediations(view, service),
+    nowMs: clock.wallMs(),
+    apiUrl: account?.spec.url,
+  };
+}
+
+function madeVolumeId(
+  { object: { spec }, record }: ServiceView,
+  service: wire.Service,
+  volumes: ReadonlyMap<string, wire.Volume>,
+): string | undefined {
+  return volumeMadeWith(spec, service, volumes) ?? record.madeVolumeId;
+}
+
+function attachedVolume({ seen, store }: ServiceView, service: wire.Service): wire.Volume | undefined {
+  return [...(seen.snapshot?.volumes.values() ?? [])].find(
+    ({ id, serviceId }) =>
+      (serviceId === service.id || id === service.volumeId) && store.recordOf(id) === undefined,
+  );
+}
+
+/** Counted only when it matters: all records of the account are read. */
+function remediations({ object, seen, fleet, clock }: ServiceView, service: wire.Service | undefined) {
+  const { account, snapshot } = seen;
+  return service?.state === 'error' && object.spec.onError && account && snapshot
+    ? fleet.remediations(account, snapshot, clock.wallMs())
+    : { services: 0, underWay: 0 };
+}

@@ -1,0 +1,16 @@
+/** A service carries its mark as the name of a variable (plan/ownership.ts). */
+import type { wire } from '../../api/index.ts';
+import { compactUid, parseBeacon, readMark } from '../../plan/index.ts';
+import type { Marks } from '../../reconcile/index.ts';
+
+export const serviceMarks: Marks<wire.Service> = {
+  of: ({ environmentNames }) =>
+    (environmentNames ?? []).flatMap((name) => {
+      const beacon = parseBeacon(name);
+      return beacon ? [`${beacon.ownerId}:${beacon.uid}`] : [];
+    }),
+  own: ({ owner, record }) => `${owner.id}:${compactUid(record.uid)}`,
+  ownerIn: (mark) => mark.split(':')[0] ?? '',
+  byKey: ({ environmentNames }, { owner, record }) =>
+    readMark(environmentNames, owner, record.uid).ours?.keyId === owner.digestKey.id,
+};

@@ -1,0 +1,89 @@
+/** The volume that a service is attached to, or would be when it is created. */
+import type { wire } from '../../api/index.ts';
+import { canonicalId } from '../../base/index.ts';
+import type { AccountSnapshot } from '../../observed/index.ts';
+import { attachable, keptVolume, namedVolume, viewVolume, type VolumeView } from '../../plan/index.ts';
+import type { AccountHandle } from '../../reconcile/index.ts';
+import { remoteName } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+import { volumeInputs } from '../storage-volume/look.ts';
+import { exchangeOf } from './exchange.ts';
+import type { ServiceView } from './look.ts';
+
+const path = ['spec', 'storage', 'volumeRef', 'name'];
+
+/** `service`: the one that is there. `leaving`: the one that has to go before one is created in its place. */
+export function volumeFor(
+  view: ServiceView,
+  service: wire.Service | undefined,
+  leaving?: wire.Service,
+): VolumeView {
+  const { fleet, object, record } = view;
+  const { storage } = object.spec;
+  const volume = fleet.volumeOf(record, service);
+  if (volume === 'dangling') {
+    const message = `there is no StorageVolume ${storage?.volumeRef?.name} in this namespace; add its document, or correct the name`;
+    return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
+  }
+  const goes = whoGoes(view, leaving);
+  const { account, snapshot } = view.seen;
+  if (storage?.volumeGb !== undefined && !service && snapshot) return keptVolumeOf(view, snapshot, goes);
+  if (!volume || !snapshot || !account) {
+    const { volumeId } = storage ?? {};
+    if (volumeId === undefined) return { kind: 'none' };
+    if (service || !snapshot) return { kind: 'usable', id: volumeId };
+    return namedVolume(canonicalId(volumeId), object.spec, snapshot.volumes, goes);
+  }
+  return volumeOfObject(view, volume, { account, snapshot }, service, goes);
+}
+
+type Goes = ((user: string) => boolean) | undefined;
+
+/** Who leaves its volume together with `leaving`. */
+function whoGoes({ fleet, record, seen }: ServiceView, leaving: wire.Service | undefined): Goes {
+  if (!leaving) return undefined;
+  const others = seen.snapshot ? exchangeOf(fleet, record, seen.snapshot) : [];
+  const going = new Set([leaving.id, ...others.map(({ externalId }) => externalId)]);
+  return (user) => going.has(user);
+}
+
+/** What the provider made together with an earlier service of the object. */
+function keptVolumeOf(
+  { object, record, fleet }: ServiceView,
+  { volumes, unidentified }: AccountSnapshot,
+  goes: Goes,
+): VolumeView {
+  const name = remoteName('ContainerService', object.name, object.spec);
+  const { madeVolumeId: id } = record;
+  if (id !== undefined && !volumes.has(id) && (unidentified?.volumes.length ?? 0) > 0) {
+    const message = `the account does not show the volume ${id}, and shows volumes that can't be identified`;
+    return { kind: 'not-ready', id, message };
+  }
+  return keptVolume(object, record, name, fleet.owner.digestKey, volumes, goes);
+}
+
+function volumeOfObject(
+  view: ServiceView,
+  volume: ObjectRecord,
+  { account, snapshot }: { readonly account: AccountHandle; readonly snapshot: AccountSnapshot },
+  service: wire.Service | undefined,
+  goes: Goes,
+): VolumeView {
+  const { spec } = view.object;
+  const name = spec.storage?.volumeRef?.name;
+  if (volume.account !== undefined && volume.account !== account.name) {
+    const message = `StorageVolume ${name} lives in another account (${volume.account}); use one of ${account.name}`;
+    return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
+  }
+  const isUnproven = volume.unproven && !view.store.ownerConfirmed;
+  if ((isUnproven || volume.distrusted !== undefined) && service === undefined) {
+    const message = `StorageVolume ${name} may be another fleet's (OwnershipUnproven); see its own condition first`;
+    return { kind: 'problem', reason: 'OwnershipUnproven', message, path };
+  }
+  const inputs = {
+    ...volumeInputs(view, volume, account, snapshot),
+    driftBrake: view.driftBrake(volume.key),
+  };
+  const shown = viewVolume(inputs);
+  return service ? shown : attachable(shown, inputs, spec, goes);
+}

@@ -1,0 +1,61 @@
+/** The activity of a task: where it is registered, and what the heartbeat loop is asked to do for it. */
+import type { LeaseView } from '../../plan/index.ts';
+import type { AccountHandle, KeptLease, View } from '../../reconcile/index.ts';
+import { remoteName, type ProtectedTaskSpec } from '../../resources/index.ts';
+import type { TaskLease } from '../../state/index.ts';
+import { protectedService } from './service.ts';
+
+export type TaskView = View<ProtectedTaskSpec, never, LeaseView>;
+
+/** Where the activity is to be registered is known from here on. Whether it gets its id, or another service, now. */
+export async function prepare(view: TaskView, account: AccountHandle): Promise<boolean> {
+  const service = protectedService(view);
+  if (service.kind !== 'there' || view.record.lease?.serviceId === service.id) return false;
+  // A release may have been sent to the service that it was registered in before: its key is used up.
+  await saveLease(view, account, { serviceId: service.id, releaseKey: view.random.uuid() });
+  return true;
+}
+
+export async function saveLease(
+  { latest, store, random }: TaskView,
+  account: AccountHandle,
+  changes: Partial<TaskLease>,
+): Promise<void> {
+  const record = latest();
+  const before = record.lease ?? { serviceId: '', activityId: record.uid, releaseKey: random.uuid() };
+  await store.save({ ...record, lease: { ...before, ...changes }, account: account.name });
+}
+
+/**
+ * Writes what an earlier pass could not write. Heartbeats need only the activity registration to be durable: an API server that
+ * refuses a status must not end protection.
+ */
+export async function writeDown({ key, store }: TaskView, ends = false): Promise<void> {
+  try {
+    await store.flush(key);
+  } catch (error) {
+    if (ends || !store.isLeaseDurable(key)) throw error;
+  }
+}
+
+/** Undefined while nothing is to be registered. `isNew`: the activity got its id, or its service, in this pass. */
+export function keepActivity(
+  { key, latest, leases, clock, object }: TaskView,
+  account: AccountHandle,
+  { ends, isNew }: { readonly ends: boolean; readonly isNew: boolean },
+): { readonly kept: KeptLease; readonly view: LeaseView } | undefined {
+  const { lease } = latest();
+  if (!lease) return undefined;
+  const kept = leases.keep(key, {
+    account: account.name,
+    api: account.api,
+    ...lease,
+    name: remoteName('ProtectedTask', object.name, object.spec),
+    wanted: ends ? 'released' : 'held',
+    isNew,
+    visibilityMs: account.spec.visibilitySeconds * 1000,
+  });
+  const { phase, failure, expiresAtMs } = kept;
+  const expiresInMs = expiresAtMs === undefined ? undefined : expiresAtMs - clock.monotonicMs();
+  return { kept, view: { phase, failure, expiresInMs } };
+}

@@ -1,0 +1,128 @@
+/**
+ * ProtectedTask: its pass says to the heartbeat loop what is wanted (activities/), and reports how it stands. Where an activity may be registered,
+ * and the key of its release, are saved before the first request is sent; so a crash at any moment leaves nothing that a restart does not know
+ * of.
+ */
+import {
+  holdFor,
+  inSync,
+  leftUntilDeadline,
+  planTask,
+  taskEnd,
+  type LeaseView,
+  type Plan,
+  type TaskInputs,
+} from '../../plan/index.ts';
+import {
+  defineKind,
+  jobOf,
+  type AccountHandle,
+  type AccountOfObject,
+  type KeptLease,
+} from '../../reconcile/index.ts';
+import type { ProtectedTaskSpec } from '../../resources/index.ts';
+import { observedTask, taskHealth } from '../../status/index.ts';
+import { keepActivity, prepare, saveLease, writeDown, type TaskView } from './activity.ts';
+import { protectedService } from './service.ts';
+
+interface TaskLook extends TaskInputs {
+  /** A manager sends its heartbeats: not this process, which only previews. */
+  readonly isKeptElsewhere: boolean;
+}
+
+/** What requests to a service that is gone may be refused with. */
+const goneStatuses: ReadonlySet<number> = new Set([400, 404, 409, 410]);
+
+function lookAtTask(view: TaskView): TaskLook {
+  const { fleet, object, record, mode, clock, seen } = view;
+  return {
+    object,
+    record,
+    service: protectedService(view),
+    lease: seen.local,
+    job: jobOf(fleet, record),
+    nowMs: clock.wallMs(),
+    isKeptElsewhere: mode === 'preview' && record.lease !== undefined,
+  };
+}
+
+function plan(look: TaskLook): Plan {
+  const planned = planTask(look);
+  return look.isKeptElsewhere && planned.kind === 'wait' && planned.reason === 'Registering'
+    ? inSync()
+    : planned;
+}
+
+/** That of the service; when its document is gone, the one in which the activity was registered. */
+function accountOf({ fleet, accounts, record }: TaskView): AccountOfObject {
+  const reference = fleet.accountOf(record);
+  if (!reference) return { handle: undefined, problem: undefined };
+  const resolved = accounts.resolve(reference.namespace, reference.name);
+  if (resolved.kind === 'usable') return { handle: resolved.handle, problem: undefined };
+  const path = ['spec', 'serviceRef', 'name'];
+  return { handle: undefined, problem: holdFor(resolved.reason, resolved.message, { path }) };
+}
+
+/** A document that can't be read, or has gone with many others, ends no protection; not even when the process starts anew meanwhile. */
+async function whileHeld(view: TaskView, account: AccountHandle | undefined) {
+  const { key, clock, fleet, mode, leases, object, record } = view;
+  if (record.releasedAt !== undefined || mode === 'preview') return undefined;
+  const end = taskEnd(object, jobOf(fleet, record), clock.wallMs());
+  const isDeleted = fleet.snapshot.cluster?.get(key)?.deletionRequestedAt !== undefined;
+  // Nothing is released by a document that may mean something else by now; a release that is under way is seen through.
+  if (end === 'DeadlinePassed' || (end !== undefined && !account)) leases.drop(key);
+  if (end !== undefined || isDeleted) return undefined;
+  await writeDown(view);
+  // Without its Account its heartbeats go on as before.
+  const local = account ? keepActivity(view, account, { ends: false, isNew: false })?.view : undefined;
+  return { local, forMs: leftUntilDeadline(object.spec, clock.wallMs()) };
+}
+
+async function observe(view: TaskView, account: AccountHandle): Promise<LeaseView | undefined> {
+  const { key, store, leases, mode, clock, random, fleet, object, record, latest } = view;
+  if (record.releasedAt !== undefined || mode === 'preview') return undefined;
+  const job = jobOf(fleet, record);
+  const ends = taskEnd(object, job, clock.wallMs()) !== undefined;
+  const isNew = !ends && job === 'running' && (await prepare(view, account));
+  // A task that is over gets no heartbeat, also while its end can't be written.
+  await writeDown(view, ends).catch((error: unknown) => {
+    if (ends) leases.drop(key);
+    throw error;
+  });
+  const activity = keepActivity(view, account, { ends, isNew });
+  if (activity?.kept.phase === 'released' || (ends && isServiceGone(view, account, activity?.kept))) {
+    await store.save({ ...latest(), releasedAt: clock.wallMs() });
+    leases.drop(key);
+  } else if (activity?.kept.phase === 'spent' && latest().lease) {
+    await saveLease(view, account, { activityId: random.uuid(), releaseKey: random.uuid() });
+    return keepActivity(view, account, { ends, isNew })?.view;
+  }
+  return activity?.view;
+}
+
+/** With its service an activity is gone, too: its requests are refused, and nothing answers its release any more. */
+function isServiceGone(
+  { store, latest }: TaskView,
+  { informer }: AccountHandle,
+  kept: KeptLease | undefined,
+): boolean {
+  const { lease } = latest();
+  const { current, failure } = informer;
+  if (!goneStatuses.has(kept?.refusedWith ?? 0)) return false;
+  if (!lease || !current || failure || (current.unidentified?.services.length ?? 0) > 0) return false;
+  return !current.services.has(lease.serviceId) && store.recordOf(lease.serviceId) === undefined;
+}
+
+export const protectedTask = defineKind<ProtectedTaskSpec, never, TaskLook, LeaseView>({
+  name: 'ProtectedTask',
+  needsNoAccountRead: true,
+  account: accountOf,
+  released({ record: { deletionRequestedAt, lease, releasedAt } }) {
+    return deletionRequestedAt !== undefined && (lease === undefined || releasedAt !== undefined);
+  },
+  observe,
+  whileHeld,
+  look: lookAtTask,
+  plan,
+  status: (look) => ({ health: taskHealth(look), observed: observedTask(look), revision: undefined }),
+});

@@ -1,0 +1,35 @@
+/** The service that a task protects. */
+import type { ProtectedService } from '../../plan/index.ts';
+import { serviceKeyOf, type View } from '../../reconcile/index.ts';
+import { parseObjectKey, type ProtectedTaskSpec } from '../../resources/index.ts';
+
+export function protectedService({
+  fleet,
+  store,
+  object,
+  record: task,
+}: View<ProtectedTaskSpec, unknown, unknown>): ProtectedService {
+  const key = serviceKeyOf(task, object.spec);
+  const { name, namespace } = parseObjectKey(key);
+  const record = store.record(key);
+  const { lease } = task;
+  const home = store.recordOf(lease?.serviceId ?? '');
+  if (home !== undefined && home.distrusted === undefined && home.key !== key) {
+    const { name: before } = parseObjectKey(home.key);
+    const message = `the activity is registered in ContainerService ${before}, and stays there until the task is over; for ${name} write a ProtectedTask with another name`;
+    return { kind: 'another', message };
+  }
+  if (!record && !fleet.snapshot.unusable.has(key)) {
+    const message = `there is no ContainerService ${name} in the namespace ${namespace}; add its document, correct serviceRef, or end the task`;
+    return { kind: 'dangling', message };
+  }
+  if (record?.distrusted !== undefined) {
+    // What nobody has signed moves no activity, and its release would be forgotten where it is.
+    if (lease) return { kind: 'there', id: lease.serviceId };
+    const message = `what ContainerService ${name} stands for is not proven yet; the activity is registered when it is`;
+    return { kind: 'missing', message };
+  }
+  return record?.externalId === undefined
+    ? { kind: 'missing', message: `ContainerService ${name} is not there yet` }
+    : { kind: 'there', id: record.externalId };
+}

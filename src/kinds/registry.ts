@@ -1,0 +1,17 @@
+/** The kinds. A new one is a folder beside these, and a line here. */
+import type { Kinds } from '../reconcile/index.ts';
+import { account } from './account/kind.ts';
+import { containerService } from './container-service/kind.ts';
+import { imageRegistry } from './image-registry/kind.ts';
+import { protectedTask } from './protected-task/kind.ts';
+import { serviceTemplate } from './service-template/kind.ts';
+import { storageVolume } from './storage-volume/kind.ts';
+
+export const kinds: Kinds = {
+  Account: account,
+  ContainerService: containerService,
+  StorageVolume: storageVolume,
+  ServiceTemplate: serviceTemplate,
+  ImageRegistry: imageRegistry,
+  ProtectedTask: protectedTask,
+};

@@ -1,0 +1,128 @@
+/** What a ServiceTemplate gives to the services that refer to it. */
+import type { wire } from '../../api/index.ts';
+import type { AccountSnapshot } from '../../observed/index.ts';
+import { templateValues, type TemplateView } from '../../plan/index.ts';
+import { isBuiltIn, itemsOf, type AccountHandle, type Fleet } from '../../reconcile/index.ts';
+import { objectKey, parseObjectKey, type ContainerServiceSpec } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+
+/** The ServiceTemplate of that name in the namespace or, when there is none, the built-in template. */
+export function templateView(
+  fleet: Fleet,
+  record: ObjectRecord,
+  handle: AccountHandle | undefined,
+  snapshot: AccountSnapshot | undefined,
+): TemplateView {
+  const { spec } = fleet.planned<'ContainerService'>(record);
+  const name = spec.templateRef?.name;
+  if (name === undefined) return { kind: 'none' };
+  const key = objectKey('ServiceTemplate', parseObjectKey(record.key).namespace, name);
+  const template = fleet.store.record(key);
+  const path = ['spec', 'templateRef', 'name'];
+  if (fleet.snapshot.unusable.has(key) && !template) {
+    const message = `the document of ServiceTemplate ${name} can't be used; put that right first`;
+    return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
+  }
+  if (template && template.deletionRequestedAt === undefined) {
+    return ownTemplateView(fleet, record, template, snapshot, path);
+  }
+  return builtInView(fleet, record, handle, snapshot, path);
+}
+
+function ownTemplateView(
+  fleet: Fleet,
+  record: ObjectRecord,
+  template: ObjectRecord,
+  snapshot: AccountSnapshot | undefined,
+  path: readonly (string | number)[],
+): TemplateView {
+  const service = fleet.planned<'ContainerService'>(record).spec;
+  const { name, spec } = fleet.planned<'ServiceTemplate'>(template);
+  if (spec.accountRef.name !== service.accountRef.name) {
+    const message = `ServiceTemplate ${name} belongs to another account (${spec.accountRef.name}), and templates are not shared (§2); use one of ${service.accountRef.name}`;
+    return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
+  }
+  const shown = itemsOf(snapshot?.templates).get(template.externalId ?? '');
+  const { image, command, resources, httpPort, sleepAfterMinutes } = spec;
+  const { requiredEnvironment, ...theirs } = shown
+    ? templateValues(shown, shown.requiredEnvironment ?? [])
+    : { requiredEnvironment: [] };
+  const values = {
+    ...theirs,
+    image,
+    ...(command ? { command } : {}),
+    ...(resources ? { resources } : {}),
+    ...(httpPort === undefined ? {} : { httpPort }),
+    ...(sleepAfterMinutes === undefined ? {} : { sleepAfterMinutes }),
+    requiredEnvironment: spec.requiredEnvironment ?? requiredEnvironment,
+  };
+  if (values.resources || service.resources || shown) return { kind: 'usable', values };
+  const message = `ServiceTemplate ${name} is not there yet, and the API's default for its resources not known`;
+  return { kind: 'not-ready', message };
+}
+
+function builtInView(
+  fleet: Fleet,
+  record: ObjectRecord,
+  handle: AccountHandle | undefined,
+  snapshot: AccountSnapshot | undefined,
+  path: readonly (string | number)[],
+): TemplateView {
+  const name = fleet.planned<'ContainerService'>(record).spec.templateRef?.name ?? '';
+  const listing = snapshot?.templates;
+  if (listing?.kind !== 'read') {
+    const message = listing?.kind === 'failed' ? listing.message : 'the templates have not been read yet';
+    return { kind: 'not-ready', message };
+  }
+  const catalog = handle?.catalog.current;
+  const builtIn = [...listing.items.values()].filter((item) => isBuiltIn(item, catalog));
+  const found = builtIn.find((item) => item.id === name || referenceName(item) === name);
+  if (found) return { kind: 'usable', values: templateValues(found, found.requiredEnvironment ?? []) };
+  const offered = [
+    ...ownTemplateNames(fleet, record).map((own) => `${own} (ServiceTemplate)`),
+    ...builtIn.map((item) => `${referenceName(item)} (built-in)`),
+  ];
+  const message = `there is no ServiceTemplate ${name} in this namespace, and no built-in template of that name; there ${
+    offered.length > 0 ? `are ${offered.join(', ')}` : 'are none at all'
+  }`;
+  return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
+}
+
+/** As a reference has to be written: `PyTorch 2.3` is `pytorch-2.3`. */
+function referenceName({ id, name = id }: wire.Template): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.]+/g, '-')
+    .replaceAll(/^[-.]+|[-.]+$/g, '');
+}
+
+function ownTemplateNames(fleet: Fleet, record: ObjectRecord): string[] {
+  const { namespace } = parseObjectKey(record.key);
+  return [...fleet.snapshot.objects.values()]
+    .filter((object) => object.kind === 'ServiceTemplate' && object.namespace === namespace)
+    .map(({ name }) => name);
+}
+
+export interface TemplateUser {
+  readonly name: string;
+  /** Variables that the template requires and the service does not have. */
+  readonly missing: readonly string[];
+}
+
+/** The services that refer to a template, and what they lack of the environment that it requires now. */
+export function usersOfTemplate(
+  fleet: Fleet,
+  template: ObjectRecord,
+  required: readonly string[],
+): TemplateUser[] {
+  const { namespace, name } = parseObjectKey(template.key);
+  const users: TemplateUser[] = [];
+  for (const object of fleet.snapshot.objects.values()) {
+    if (object.kind !== 'ContainerService' || object.namespace !== namespace) continue;
+    const { templateRef, env } = object.spec as ContainerServiceSpec;
+    if (templateRef?.name !== name) continue;
+    const given = env?.map((variable) => variable.name);
+    users.push({ name: object.name, missing: given ? required.filter((one) => !given.includes(one)) : [] });
+  }
+  return users;
+}

@@ -1,0 +1,59 @@
+/** StorageVolume: a volume at the provider (§3). */
+import type { wire } from '../../api/index.ts';
+import {
+  planVolume,
+  rememberedDigests,
+  shownVolume,
+  volumeDigests,
+  volumeForms,
+  volumePricing,
+} from '../../plan/index.ts';
+import { defineKind, type RemoteThings } from '../../reconcile/index.ts';
+import type { StorageVolumeSpec } from '../../resources/index.ts';
+import { observedVolume, volumeAllocation, volumeHealth } from '../../status/index.ts';
+import { lookAtVolume, type VolumeLook } from './look.ts';
+import { volumeMarks } from './marks.ts';
+
+const remote: RemoteThings<StorageVolumeSpec, wire.Volume, VolumeLook> = {
+  listing: ({ volumes, unidentified }) => ({
+    kind: 'read',
+    items: volumes,
+    unidentified: unidentified?.volumes ?? [],
+  }),
+  read: (api, id) => api.volume(id),
+  marks: volumeMarks,
+  couldBe: (entry, { fleet: { owner }, record }) =>
+    entry.name === undefined ||
+    volumeMarks.of({ ...entry, id: '' }).includes(volumeMarks.own({ owner, record })),
+  hidesMarks: ({ name }) => name === undefined,
+  needsCatalog: true,
+};
+
+function present({ observation }: VolumeLook): wire.Volume | undefined {
+  return observation.kind === 'present' ? observation.value : undefined;
+}
+
+export const storageVolume = defineKind<StorageVolumeSpec, wire.Volume, VolumeLook>({
+  name: 'StorageVolume',
+  remote,
+  look: lookAtVolume,
+  plan: planVolume,
+  pricing: (look, step) => volumePricing(step, look.object.spec, present(look)),
+  target: (look) => ({
+    digests: volumeDigests(look),
+    shownIn: (volume) => shownVolume(look, volume),
+    formsIn: (volume) => volumeForms(look, volume),
+  }),
+  settled: (look) => ({
+    applied: rememberedDigests(look.record, volumeDigests(look)),
+    repeated: undefined,
+    unconfirmed: [],
+    refusal: undefined,
+  }),
+  status: ({ observation }) => ({
+    health: volumeHealth(observation),
+    observed: observedVolume(observation),
+    revision: observation.kind === 'present' ? observation.value.revision : undefined,
+    more: volumeAllocation(observation),
+  }),
+});

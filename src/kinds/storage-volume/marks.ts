@@ -1,0 +1,14 @@
+/** A volume carries its mark in its name (plan/ownership.ts). */
+import type { wire } from '../../api/index.ts';
+import { readVolumeMark, volumeMark, volumeMarkId } from '../../plan/index.ts';
+import type { Marks } from '../../reconcile/index.ts';
+
+export const volumeMarks: Marks<wire.Volume> = {
+  of: ({ name }) => {
+    const mark = readVolumeMark(name);
+    return mark === undefined ? [] : [volumeMarkId(mark)];
+  },
+  own: ({ owner, record }) => volumeMarkId(volumeMark(owner, record.uid)),
+  ownerIn: (mark) => mark.slice(1),
+  byKey: ({ name }, { owner, record }) => readVolumeMark(name) === volumeMark(owner, record.uid),
+};
