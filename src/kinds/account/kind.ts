@@ -59,7 +59,7 @@ function inUse({ key, fleet, store, accounts }: AccountView): Plan | undefined {
   const shown = users.slice(0, 3).map((user) => user.key);
   const message =
     `${users.length} objects still stand for something in this account: ${shown.join(', ')}${users.length > 3 ? ', …' : ''}. ` +
-    'The Account goes when they are gone: delete them, or say `deletionPolicy: Retain` and delete them to leave what they stand for as it is';
+    'The Account is removed when they are gone: delete them, or say `deletionPolicy: Retain` and delete them to leave what they stand for as it is';
   return holdFor('InUse', message);
 }
 
