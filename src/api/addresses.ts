@@ -1,10 +1,11 @@
 /**
- * Which addresses are never connected to, because who names one wants what is in our place of the network, and not a control API
- * or a service: the metadata services of clouds, link-local, unspecified and multicast addresses, and forms of IPv6 that stand
- * for them. An Account may be written by whoever may write into one namespace, and the endpoint of a service is the API's word.
+ * Addresses that are never connected to, because whoever names one wants access from this process's place in the
+ * network, and not a control API or a service: the metadata services of clouds, link-local, unspecified and multicast
+ * addresses, and forms of IPv6 that stand for them. Anybody who may write into one namespace may write an Account,
+ * and the API names the endpoint of a service.
  *
- * An address in the text of a URL is checked as it is; a name when it is resolved for a connection, which then goes to an
- * address that was checked. IPv4 written as IPv6 (`::ffff:…`) is matched by the rules for IPv4.
+ * An address in the text of a URL is checked directly. A name is checked when it is resolved for a connection, which
+ * then uses the checked address. IPv4 written as IPv6 (`::ffff:…`) is matched by the rules for IPv4.
  */
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';

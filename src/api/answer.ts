@@ -1,4 +1,4 @@
-/** What one answer of the API tells; the table of outcomes is in outcome.ts. */
+/** What one answer of the API shows; the table of outcomes is in outcome.ts. */
 import { z } from 'zod';
 import { parseRetryAfter, type Sensitive } from '../base/index.ts';
 import * as form from './field-forms.ts';
@@ -23,7 +23,7 @@ export interface Notes extends Omit<Reading, 'secrets'> {
   readonly refusals?: readonly RefusalRule[] | undefined;
 }
 
-/** `notes`: told what of the answer could not be read. */
+/** `notes`: called for fields that could not be read. */
 export function readAnswer<Value>(
   reply: HttpReply,
   question: Question<Value>,
@@ -54,7 +54,7 @@ export function readAnswer<Value>(
     return ofTheRightOne(value, question, reply.status);
   }
   const error = readError(body);
-  // A 408 says only that the server stopped waiting, not how much it had read.
+  // A 408 shows only that the server stopped waiting, not how much it had read.
   const definite =
     (reply.status >= 400 && reply.status < 500 && reply.status !== 408) || reply.status === 503;
   if (!error || !definite) {
@@ -90,7 +90,7 @@ function readError(body: unknown): { readonly code: string; readonly message: st
   return { code: code ?? '', message: message ?? '' };
 }
 
-/** A record of another object, by mistake or on purpose, tells nothing of the one that was asked for. */
+/** A record of another object, by mistake or on purpose, shows nothing about the requested one. */
 function ofTheRightOne<Value>(
   value: Value,
   { id, body, answer }: Question<Value>,
@@ -139,20 +139,23 @@ export function hasTooMany(text: string): boolean {
   return members > mostMembers;
 }
 
-/** Far above what any answer needs. What reads, compares or writes a value goes down into it by calls, and the stack has an end. */
+/**
+ * Far above what any answer needs. Code that reads, compares or writes a value recurses into it, and the stack is
+ * finite.
+ */
 const deepest = 64;
 
-/** Goes down no further than that. */
+/** It recurses no further than that. */
 function isNestedDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   return Object.values(value).some((member) => isNestedDeeper(member, levels - 1));
 }
 
-/** A shorter key may be a word, or a number, of any answer. */
+/** A shorter key may occur in any answer by chance. */
 const shortestKey = 16;
 
-/** An API may repeat the key that it was asked with in any field, and many of them are told in status, plans and logs. */
+/** An API may repeat the request's key in any field, and many fields are shown in status, plans and logs. */
 function withoutKey(body: unknown, text: string, key: string | undefined): unknown {
   if (key === undefined || key.length < shortestKey || !text.includes(key)) return body;
   const without = (value: unknown): unknown => {

@@ -123,7 +123,7 @@ export class ControlApi {
     return this.#call({ method: 'GET', endpoint: '/api/services/{id}', id, answer: readers.service }, signal);
   }
 
-  /** `heartbeat`: it comes before a beat, and must not wait behind all else. */
+  /** `heartbeat`: it precedes a heartbeat, and must not wait behind all else. */
   activities(id: string, signal?: AbortSignal, lane?: Lane): Promise<Outcome<readonly wire.Activity[]>> {
     const endpoint = '/api/services/{id}/activity';
     return this.#call({ method: 'GET', endpoint, id, answer: readers.activities, lane }, signal);

@@ -1,7 +1,7 @@
 import type { Sensitive } from '../base/index.ts';
 import type { Lane } from './limiter.ts';
 
-/** Whose credential it is has to be known before anything but `GET /api/me` is asked, or told, with it. */
+/** The account of a credential has to be known before it is used for anything but `GET /api/me`. */
 export interface CredentialTrust {
   trusts(credential: Sensitive<string>, lane: Lane): boolean;
   /** What heartbeats go on with when the key is not there any more: the last one that was trusted, and has not been rejected since. */

@@ -1,7 +1,7 @@
 /**
- * One look at the endpoint of a service (`readiness` of a ContainerService): GET, no credentials, no redirects followed,
- * the body thrown away. The address comes from the API and the path from a document, so a host inside
- * of our own network that was never meant (cloud metadata, ourselves) is not asked (addresses.ts).
+ * One probe of the endpoint of a service (`readiness` of a ContainerService): GET, no credentials, no redirects
+ * followed, the body discarded. The address comes from the API and the path from a document. So an unintended host in
+ * the own network (cloud metadata, this process) is not contacted (addresses.ts).
  */
 import type { BlockList } from 'node:net';
 import PQueue from 'p-queue';

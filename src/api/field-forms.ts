@@ -22,7 +22,7 @@ export function plainText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= longestText ? value : undefined;
 }
 
-/** One of a set of words, in any case of letters. */
+/** One of a set of values, in any letter case. */
 export function word(value: unknown): string | undefined {
   return plainText(value)?.toLowerCase();
 }
@@ -184,7 +184,7 @@ export function endpoint(value: unknown): string | null | undefined {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}${at ? `:${at}` : ''}`;
 }
 
-/** Why something failed: a text, or what an object or a list of them says. */
+/** Why something failed: a text, or the texts in an object or a list of them. */
 export function reason(value: unknown): string | null | undefined {
   if (typeof value === 'string') return value === '' ? null : value.slice(0, longestText);
   if (value === false) return null;
@@ -201,7 +201,7 @@ export function reason(value: unknown): string | null | undefined {
   return told.length > 0 ? told.join(': ') : undefined;
 }
 
-/** What a member that is an object itself says. */
+/** The text of a member that is an object itself. */
 function withinOne(value: Readonly<Record<string, unknown>>, members: readonly string[]): string | undefined {
   const inner = members.map((name) => value[name]).find(isObject);
   return inner && firstText(inner, members);

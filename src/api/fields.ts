@@ -95,7 +95,7 @@ export const registryFields: FieldReaders = {
   repository: decides(form.plainText, 'a text'),
   revision,
   linkedServices: decides(readLinked, 'a list of services', {
-    // How many there are says nothing of any of them.
+    // Their number shows nothing about any of them.
     decides: (value) => typeof value !== 'number',
     ...mayBeNull,
   }),

@@ -1,17 +1,17 @@
 /**
- * The door to one account's API: how many requests may be under way, how many may start per second, and in
- * which order.
+ * The limiter of one account's API: how many requests may be under way, how many may start per second, and in which
+ * order.
  *
  * - A token bucket of `burst` tokens refills at the learned rate. The contract gives no numbers (§8), so the
  *   rate is learned: a 429 multiplies it by 0.7 (once for all requests that were under way then), every
  *   answer adds a little, up to the configured `perSecond`.
- * - `Retry-After` shuts the door: nothing but heartbeats starts before it has passed, and what starts then
- *   starts at the rate, not as one burst (the bucket is emptied).
+ * - `Retry-After` closes the limiter: nothing but heartbeats starts before it has passed. Then requests start
+ *   at the rate, not as one burst (the bucket is emptied).
  * - Heartbeats have a lane of their own with a reserve of tokens and of connections that nothing else may
  *   take: a fleet-wide roll-out must not let a protected task's record expire.
  * - Within the ordinary lane, higher priority starts first.
  *
- * p-queue keeps order and concurrency; this file only says when it may start the next task.
+ * p-queue keeps order and concurrency; this file only decides when it may start the next task.
  */
 import PQueue from 'p-queue';
 import type { Clock, Timer } from '../base/index.ts';
@@ -19,9 +19,9 @@ import type { Metrics } from '../telemetry/index.ts';
 
 export type Lane = 'heartbeat' | 'ordinary';
 /**
- * Account reads come first: every decision behind them would otherwise be made on an old view. What is ready to be sent goes before what is only
- * being read: behind the reads of others it would wait until it has to be looked at anew, again and again where requests are few.
- * `edit` is added for what a person waits for, `new` for what a person has just added.
+ * Account reads come first: every decision behind them would otherwise use an old snapshot. Mutations come before
+ * other reads. Behind these, a mutation would wait until it has to be planned anew, again and again where requests
+ * are few. `edit` is added for what a person waits for, `new` for what a person has just added.
  */
 export const priorities = { accountRead: 6, mutation: 2, read: 1, background: 0, edit: 2, new: 3 } as const;
 
@@ -36,7 +36,7 @@ const slowestPerSecond = 0.1;
 const decrease = 0.7;
 /** Share of the configured rate that one second of successful requests wins back. */
 const recoveryPerSecond = 0.1;
-/** Thousands of beats per period have to get through even when each answer takes its time. */
+/** Thousands of heartbeats per period have to be sent even when each answer takes its time. */
 const heartbeatConcurrency = 32;
 
 export class Limiter {
@@ -67,7 +67,7 @@ export class Limiter {
     this.configure(options);
   }
 
-  /** Other limits from now on; what was learned, and a shut door, stay. */
+  /** Other limits from now on; the learned rate and a `Retry-After` stay. */
   configure(options: LimiterOptions): void {
     // A rate that was never lowered follows the configured one.
     const unlowered = this.#rate === this.#options.perSecond;
@@ -83,7 +83,7 @@ export class Limiter {
     return this.#rate;
   }
 
-  /** Milliseconds until `Retry-After` has passed; 0 when the door is open. */
+  /** Milliseconds until `Retry-After` has passed; 0 when the limiter is open. */
   get shutForMs(): number {
     return Math.max(0, this.#shutUntilMs - this.#clock.monotonicMs());
   }
@@ -143,7 +143,7 @@ export class Limiter {
   }
 
   /**
-   * A 429 to a request that was started at `startedAtMs` (monotonic): the door is shut for `retryAfterMs`
+   * A 429 to a request that was started at `startedAtMs` (monotonic): the limiter is closed for `retryAfterMs`
    * (without one: 1 s), and the rate falls, once for all requests that were under way together.
    */
   rateLimited(startedAtMs: number, retryAfterMs: number | undefined): void {
@@ -167,7 +167,7 @@ export class Limiter {
 
   #refill(): void {
     const nowMs = this.#clock.monotonicMs();
-    // While the door is shut only what heartbeats need comes in, so that no burst is saved up behind it.
+    // While the limiter is closed, only tokens for heartbeats are added, so that no burst follows.
     this.#gain(Math.min(nowMs, this.#shutUntilMs), Math.max(1, this.#reserve));
     this.#gain(nowMs, this.#options.burst);
   }

@@ -1,5 +1,5 @@
 /**
- * What can be known after one HTTP exchange; the closed set that all decisions are made from.
+ * What can be known after one HTTP exchange: the closed set on which all decisions are based.
  *
  * | kind     | what happened                                                        | effect of a mutation |
  * |----------|----------------------------------------------------------------------|----------------------|
@@ -8,9 +8,8 @@
  * | not-sent | no connection, no such host, no credential: no byte of it was sent   | did not happen       |
  * | unknown  | anything else: time-out, reset, another 5xx, a body that can't be read | nobody knows       |
  *
- * A refusal that says that a request with the same idempotency key is under way is unknown, too: that one may take effect.
- * 500, 502 and 504 are unknown even in the error form: a server that says "internal error" does not say that
- * it did nothing.
+ * A refusal because a request with the same idempotency key is under way is unknown, too: that one may take effect.
+ * 500, 502 and 504 are unknown even in the error form: a server with an "internal error" may have done something.
  */
 import type { RefusalMeaning } from './refusal-meanings.ts';
 

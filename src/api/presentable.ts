@@ -1,7 +1,7 @@
-/** What the API says of a refusal goes into status and logs: without what the request carried in secret. */
+/** The message of a refusal for status and logs, without the secrets that the request carried. */
 import { foreignText } from '../base/index.ts';
 
-/** Shorter values would blot out ordinary words. */
+/** Shorter values would remove ordinary text. */
 const shortestSecret = 4;
 
 interface Carrier {

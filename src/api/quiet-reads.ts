@@ -1,11 +1,12 @@
 /**
- * Reads of an account in which nothing happened. The answer as a whole always differs, since the balance moves with each charge; the texts of
- * its two long lists do not. A list whose text is that of the read before is taken from there, and everything else is read as ever.
+ * Reads of an account in which nothing happened. The answer as a whole always differs, since the balance changes with
+ * each charge; the texts of its two long lists do not. A list with the same text as in the previous read is taken
+ * from there, and everything else is read as usual.
  *
- *     text ── top-level.ts ──> services, volumes ── same text, same key ──> the items of before ──┐
- *                                   └── other text ──> read with all the rest ────────────────────┴──> account
+ *     text ── top-level.ts ──> services, volumes ── same text, same key ──> the previous items ──────┐
+ *                                                └── other text ──> read with all the rest ──────────┴──> account
  *
- * | doubt | |
+ * | if | then |
  * |---|---|
  * | the text is not that of one object with each member once and both lists, or the rest of it is refused | all of it is read |
  * | something of the list could not be read, had no id, or wrote ids in its own way | that list is read each time, and counted each time |
@@ -109,7 +110,7 @@ function listsOf(
   return Object.fromEntries(kept);
 }
 
-/** What is noted of an answer, to be told in its order when it is known that it counts. */
+/** Notes of an answer, to be passed on in order when it is known that the answer counts. */
 class Heard implements Notes {
   readonly #notes: Notes;
   readonly #told: { readonly resource: string | undefined; readonly tell: () => void }[] = [];

@@ -1,8 +1,9 @@
 /**
- * What the client makes of each answer. What only informs never makes it unreadable (reading.ts).
+ * How the client reads each answer. Fields that only inform never make it unreadable (reading.ts).
  *
- * Wrappers: a read of one object is wrapped (`{service}`) and a mutation is answered bare (§4 rule 2); both are accepted
- * in both places, because the id says whose record it is. Lists are arrays, as documented; null is an empty one.
+ * Wrappers: a read of one object is wrapped (`{service}`) and a mutation is answered bare (§4 rule 2). Both are
+ * accepted in both places, because the id shows whose record it is. Lists are arrays, as documented; null is an empty
+ * one.
  */
 import * as form from './field-forms.ts';
 import {
@@ -31,7 +32,7 @@ export interface Reader<Value> {
   readonly read: (body: unknown, reading: Reading) => Value | Misread;
   /** Whose record an answer is, where it is one. */
   readonly subject?: (value: Value) => string;
-  /** It is needed as it came, also where it repeats the API key; nothing of it is told as it came. */
+  /** It is needed unchanged, also where it repeats the API key; it is never shown unchanged. */
   readonly mayHoldKey?: true;
 }
 

@@ -1,15 +1,12 @@
 /**
- * What a refusal means. The contract gives neither the codes of errors nor which condition has which status (§7 "Gaps"), so a
- * meaning is looked for in this order, and the first that is found counts:
+ * The meaning of a refusal. The contract gives neither the codes of errors nor which condition has which status (§7
+ * "Gaps"). So a meaning is sought in this order, and the first one counts:
  *
- * 1. the account's own rules (`Account.spec.refusals`);
- * 2. the status, where it leaves no doubt: 401, and 408 and 425;
- * 3. `error.code`, in any case of letters and with any separators;
- * 4. the words of `error.message`;
- * 5. the status.
+ * 1. the account's own rules (`Account.spec.refusals`); 2. the status, where it is unambiguous: 401, and 408 and 425;
+ * 3. `error.code`, in any letter case and with any separators; 4. the text of `error.message`; 5. the status.
  *
- * A 503 is an outage unless code or message speak of capacity, funds, room or the e-mail address. A meaning only decides
- * whether, when and with what reason the request is sent again; a refused request is never taken as applied.
+ * A 503 is an outage unless code or message mention capacity, funds, room or the e-mail address. A meaning only
+ * decides whether, when and with which reason the request is sent again; a refused request never counts as applied.
  */
 
 /** Those that a rule may name; `resources/refusals.ts` has them, too, and a test holds the two lists together. */
@@ -200,7 +197,7 @@ function mayMean({ meaning, statuses: given }: Pattern, status: number): boolean
 
 // ---- messages ------------------------------------------------------------------------------------------
 
-/** Of messages in lower case; phrases, because single words may come from what was sent. */
+/** Of messages in lower case. They are phrases, because a single term may come from the request. */
 const messagePatterns: readonly Pattern[] = [
   {
     meaning: 'KeyConflict',

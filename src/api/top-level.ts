@@ -1,8 +1,9 @@
 /**
- * Where the members of a JSON object stand in its text, without parsing it. It knows strings, brackets and blanks, and doubts everything
- * else: what is not the text of one object, a member that is there twice, an escape in a name. Undefined is that doubt.
+ * Where the members of a JSON object stand in its text, without parsing it. It knows strings, brackets and blanks,
+ * and gives up at everything else: a text that is not one object, a member that occurs twice, an escape in a name. It
+ * returns undefined then.
  *
- * It does not say that the text is JSON: whoever uses a part of it parses the rest.
+ * It does not check that the text is JSON: whoever uses a part of it parses the rest.
  */
 export interface Span {
   readonly start: number;

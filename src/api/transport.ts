@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange over keep-alive connections, with a bound on everything. It knows nothing of the
- * contract; it only tells "not one byte was sent" from "sent, and then nobody knows".
+ * One HTTP exchange over keep-alive connections, with a bound on everything. It knows nothing of the contract; it
+ * only distinguishes "not one byte was sent" from "sent, and then nobody knows".
  */
 import { Agent, errors, request, type Dispatcher } from 'undici';
 import { messageOf, type Clock } from '../base/index.ts';
@@ -128,7 +128,7 @@ function refusal(address: string): string {
   return `the API's address leads to ${address}, which is never connected to: it is no place for a control API`;
 }
 
-/** What to look at, by the code of what failed. */
+/** What to check, by the code of the failure. */
 const advice: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; check the address, and that the API runs',
   ENOTFOUND: 'there is no such host; check the address',

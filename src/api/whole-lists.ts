@@ -1,10 +1,11 @@
 /**
- * Lists are whole (§2, §4): there are no pages, and a 2xx is no failure. An answer that says otherwise proves the absence of nothing:
+ * Lists are whole (§2, §4): there are no pages, and a 2xx is no failure. An answer that contradicts this proves no
+ * absence:
  *
- * | it has                                                     | what is made of it                                        |
+ * | it has                                                     | what follows                                              |
  * |------------------------------------------------------------|-----------------------------------------------------------|
  * | an `error`                                                 | it can't be read                                          |
- * | a mark of more pages, beside the list or in `pagination` … | what it shows counts, and the list is incomplete          |
+ * | a mark of more pages, beside the list or in `pagination` … | its entries count, and the list is incomplete             |
  * | two entries with one id that differ                        | the object is unusable until they agree; equal ones are one |
  */
 import { sameValue } from '../base/index.ts';
@@ -16,7 +17,7 @@ const moreMembers = (
   'continuationToken continue hasMore has_more hasNext hasNextPage has_next_page truncated isTruncated partial incomplete'
 ).split(' ');
 
-/** The member that says that there is more than is shown. */
+/** The member that announces more entries. */
 export function moreIn(body: unknown): string | undefined {
   if (!isObject(body)) return undefined;
   const places = [body, ...pageMembers.map((name) => body[name]).filter(isObject)];
@@ -32,7 +33,7 @@ function saysMore(value: unknown): boolean {
   return value === true || isText || isFilled || (typeof value === 'number' && value > 0);
 }
 
-/** What a 2xx says of a failure; undefined: nothing. */
+/** The failure that a 2xx reports; undefined: none. */
 export function failureIn(body: unknown): unknown {
   const error = isObject(body) ? body['error'] : undefined;
   const isNone = typeof error === 'object' && error !== null && Object.keys(error).length === 0;

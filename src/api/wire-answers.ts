@@ -9,7 +9,7 @@ import { z } from 'zod';
 
 const uuid = z.guid();
 const micros = z.int();
-/** As answered: one that can't be is told of its own object, and keeps nobody from reading the others. */
+/** As answered: an impossible one is reported of its own object, and does not prevent others from being read. */
 const shownRevision = z.number();
 /** An unknown member reads as absent when the API answers null for "none". */
 const maybe = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();

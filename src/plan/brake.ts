@@ -1,7 +1,7 @@
 /**
- * The mass-change brake. A wrong folder, a bad mount or an account read that suddenly shows nothing
- * all look like many objects going at once, and acting on them destroys a fleet. At most `max(5, 10 %)` may go
- * within one window; beyond it, creations and deletions stop until a person says go.
+ * The mass-change brake. A wrong folder, a bad mount, and an account read that suddenly shows nothing all look as if
+ * many objects were removed at once. Acting on that destroys a fleet. At most `max(5, 10 %)` may be removed within
+ * one window. Beyond that, creations and deletions stop until an operator confirms.
  */
 export const brakeWindowMs = 60_000;
 
@@ -15,8 +15,8 @@ export function isMassChange(total: number, missing: number, recently: number): 
 }
 
 /**
- * Whether an account read shows so many fewer of our things than there should be that it is not to be
- * believed: more than the limit at once, or none of at least two.
+ * Whether an account read lacks so many managed things that it does not count: more than the limit at once, or all of
+ * at least two.
  */
 export function isSuspiciousRead(known: number, missing: number): boolean {
   return missing > massChangeLimit(known) || (missing >= 2 && missing === known);

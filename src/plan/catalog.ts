@@ -1,8 +1,8 @@
 /**
- * Whether what is to be created can exist at all, by the public catalog (§2 "Catalog object"). It says what is offered,
- * never that there is capacity for it (§1). Its regions' fields are not shown by the contract (§2 "Gaps"), so a
- * region is known if any of its texts is the name that was asked for, and groups are compared only if it shows any.
- * What the catalog does not tell does not hold anything back: the API has the last word.
+ * Whether the public catalog offers what is to be created (§2 "Catalog object"). It shows what is offered, never that
+ * there is capacity for it (§1). The contract does not show the fields of its regions (§2 "Gaps"). So a region is
+ * recognised if any of its texts is the requested name, and groups are compared only if it shows any. What the
+ * catalog does not show holds nothing back: the API decides.
  */
 import type { wire } from '../api/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';

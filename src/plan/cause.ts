@@ -41,7 +41,7 @@ export function describeCause(
   return `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-/** Of a plan's drift, what has not been told before. */
+/** Of a plan's drift, the part that was not reported before. */
 export function newDrift(plan: Plan, told: readonly DriftEntry[]): Difference[] {
   return plan.differences.filter(({ drift, path }) => drift && !told.some((entry) => entry.path === path));
 }

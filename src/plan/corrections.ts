@@ -65,7 +65,7 @@ export function correctionPause(record: ObjectRecord, mark: string, nowMs: numbe
   return { leftMs, isTold: before.count >= toldFrom, message };
 }
 
-/** It is as desired, and has been so again and again; undefined: that may be believed. */
+/** It is as desired, and has been so again and again. Undefined: that counts. */
 export function unsettled(record: ObjectRecord, nowMs: number): Pause | undefined {
   const told = remembered(record, nowMs).filter(({ count }) => count >= toldFrom);
   const lefts = told.map((each) => ({ each, leftMs: pauseMs(each) + quietMs - elapsedMs(each.at, nowMs) }));

@@ -1,20 +1,19 @@
 /**
- * The course that the planners of all kinds take alike:
+ * The decisions that the planners of all kinds have in common:
  *
  * | object    | observation               | plan                                                        |
  * |-----------|---------------------------|-------------------------------------------------------------|
  * | any       | pending                   | Wait                                                        |
- * | wanted    | conflict                  | Hold: it is not ours to touch                               |
+ * | wanted    | conflict                  | Hold: it must not be changed                                |
  * | wanted    | absent, not confirmed     | Wait, if there was something: one absence proves nothing    |
- * | wanted    | absent                    | the kind's way to create it                                 |
- * | wanted    | present                   | the kind's way to change it                                 |
- * | going     | conflict, or to be kept   | InSync: nothing of ours is there to be deleted              |
- * | going     | a conflict of `mayBeOurs` | Hold: what carries our mark, or is recorded, may be ours    |
- * | going     | absent                    | InSync once it is confirmed                                 |
- * | going     | present                   | the kind's way to delete it                                 |
+ * | wanted    | absent                    | the kind's creation                                         |
+ * | wanted    | present                   | the kind's change                                           |
+ * | removed   | conflict, or to be kept   | InSync: nothing managed is there to be deleted              |
+ * | removed   | a conflict of `mayBeOurs` | Hold: what carries the object's mark, or is recorded, may be managed |
+ * | removed   | absent                    | InSync once it is confirmed                                 |
+ * | removed   | present                   | the kind's deletion                                         |
  *
- * Whatever way it is, `proceed` is how it ends: the first step is taken unless a person paused the object or a gate
- * is shut.
+ * In any case `proceed` follows: the first step is taken unless a person paused the object or a gate is closed.
  */
 import { entryOf } from '../reasons/index.ts';
 import { annotations } from '../resources/index.ts';
@@ -48,7 +47,7 @@ interface Ways<Value> {
 
 export function planCourse<Value>(inputs: CourseInputs<Value>, ways: Ways<Value>): Plan {
   const { object, record, observation } = inputs;
-  // What may be ours would be left behind, and be billed, if the object were forgotten.
+  // If the object were forgotten, a thing that may be managed would stay, and be billed.
   const isForeign = observation.kind === 'conflict' && !entryOf(observation.reason).mayBeOurs;
   const isLeft = object.spec.deletionPolicy === 'Retain' || isForeign;
   if (object.deleting && isLeft) return inSync();
@@ -94,7 +93,7 @@ export function hasVanished({ record }: Pick<CourseInputs<unknown>, 'record'>): 
   return record.externalId !== undefined && !record.deletedByUs;
 }
 
-/** A person has written the thing's name as the word that its data may be lost. */
+/** A person has written the thing's name to confirm that its data may be lost. */
 export function dataLossConfirmed(
   { annotations: given }: Pick<PlannedObject<unknown>, 'annotations'>,
   name: string,

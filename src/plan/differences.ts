@@ -1,14 +1,14 @@
 /**
- * Field by field: what is desired against what is observed. Only fields that the spec gives are
- * compared. A field that the API does not return is compared with what was last applied; of the known fields of a service (§2) image,
- * command and port are none.
+ * Field by field: the desired against the observed value. Only fields that the spec gives are compared. A field that
+ * the API does not return is compared with what was last applied; of the known fields of a service (§2), image,
+ * command and port are not among them.
  *
  * Three things are no drift, however the observed value differs:
  *
- * - the spec has changed since it was applied: the difference is ours;
- * - the field was sent, and has not been seen in place since (`unconfirmed`): it is on its way, or is not taking effect;
- * - the API shows the value in another form than it was sent in, and did so in the answer to that very request
- *   (`shownAs`): then that form is what is looked for. Nobody else can have had a hand in an answer.
+ * - The spec has changed since it was applied: the difference comes from the document.
+ * - The field was sent, and has not been seen in place since (`unconfirmed`): it is on its way, or has no effect.
+ * - The API shows the value in another form than it was sent in, and did so in the answer to that very request (`shownAs`). Then
+ *   that form is expected. An answer results from its request alone.
  */
 import { sameValue, type DigestKey } from '../base/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
@@ -37,8 +37,8 @@ export interface Field {
 }
 
 /**
- * The API may answer with other words than it was asked in (`auto` is in `europe`), so what it shows is no proof of a
- * difference. It is one of the opposite: what is written as it is shown is in place.
+ * The API may answer in another form than it was asked (`auto` is in `europe`). So its value is no proof of a
+ * difference. It can prove the opposite: a value that is written as it is shown is in place.
  */
 export interface Resolved {
   /** Undefined when the API does not show it. */
@@ -115,7 +115,7 @@ export function fieldDigests(fields: readonly Field[], digestKey: DigestKey): Re
 /** The name under which is remembered what a creation asked for, whatever the field was given as since. */
 const askedFor = (name: string) => `asked:${name}`;
 
-/** With the digests of what is in place now. What the creation asked for stays: whoever goes back to it changes nothing. */
+/** With the digests of what is in place now. The values of the creation stay: a return to them changes nothing. */
 export function rememberedDigests(
   { applied }: Pick<ObjectRecord, 'applied'>,
   digests: Readonly<Record<string, string>>,

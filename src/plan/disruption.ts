@@ -1,15 +1,15 @@
 /**
- * May we interrupt what runs in a service? In this order:
+ * Whether a running service may be interrupted. In this order:
  *
- * | what stands in the way                | plan                                                             |
+ * | obstacle                              | plan                                                             |
  * |---------------------------------------|------------------------------------------------------------------|
  * | `disruption: Never`                   | Hold                                                             |
- * | no `disruptionWindows` is open        | Wait, until one opens; what is in `error` is not interrupted      |
- * | an unreleased activity, fresh or stale | Wait, until it is released; `disruption: Always` goes past it    |
+ * | no `disruptionWindows` is open        | Wait, until one opens; a service in `error` is not interrupted    |
+ * | an unreleased activity, fresh or stale | Wait, until it is released; `disruption: Always` overrides it   |
  * | a ProtectedTask, registered or not yet | the same                                                         |
  *
- * A stale record still protects and does not prove that the task finished (§4 rule 6). The fields of an activity record
- * are not shown by the contract, so everything that does not say "released" protects.
+ * A stale record still protects, and does not prove that the task finished (§4 rule 6). The contract does not show
+ * the fields of an activity record, so everything protects that does not show that it is released.
  */
 import type { wire } from '../api/index.ts';
 import { rfc3339 } from '../base/index.ts';

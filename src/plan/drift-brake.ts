@@ -1,13 +1,14 @@
 /**
- * The brake for corrections. When a provider begins to show something in another way, every object drifts at once, and to correct
- * that is to restart a fleet for nothing. So the same difference that appears on more than `max(5, 10 %)` of an account's
- * objects within ten minutes is told, and waits for a person.
+ * The brake for corrections. When a provider begins to show something in another way, every object drifts at once,
+ * and correcting that would restart a fleet for nothing. So the same difference on more than `max(5, 10 %)` of an
+ * account's objects within ten minutes is reported, and waits for an operator.
  *
- *     corrected ── it appears on too many ──> MassDrift ── they have it no more, or a person says go ──> corrected
+ *     corrected ── it appears on too many ──> MassDrift ── they no longer have it, or an operator confirms ──> corrected
  *
- * The same is: the same kind of object, the same field, and the same kind of drift, whatever the values. What differs because a document
- * was changed is no drift, and is not stopped, nor is any other drift of the same objects, unless the request that corrects it would correct
- * this one, too: the environment of a service and the whole of a template are sent at once.
+ * Two differences are the same if kind of object, field and kind of drift are, whatever the values. A difference from
+ * an edited document is no drift, and is not stopped. Nor is any other drift of the same objects, unless the request
+ * that corrects it would correct this one, too: the environment of a service and the whole of a template are sent at
+ * once.
  */
 import { holdFor, type Difference, type Hold, type Step } from './types.ts';
 
@@ -21,7 +22,7 @@ export interface MassDrift {
   readonly of: number;
   readonly limit: number;
   readonly account: string;
-  /** How a person says that it is to be corrected. */
+  /** How an operator allows the correction. */
   readonly advice: string;
 }
 

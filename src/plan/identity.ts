@@ -1,21 +1,21 @@
 /**
- * Whose key is it? The contract does not show the fields of an identity (§2 "Gaps"), so whatever of id and e-mail
- * address is shown is pinned at first sight, and compared ever after. Ids are compared if both sides have one (an
- * address may change), else addresses. What can't be compared is not the same: an account that nothing is known of
- * must not be taken for ours, because everything in it would look deleted.
+ * Which account a key belongs to. The contract does not show the fields of an identity (§2 "Gaps"). So the shown id
+ * and e-mail address are pinned at first sight, and compared from then on. Ids are compared if both sides have one
+ * (an address may change), else addresses. What can't be compared is not the same: an unidentified account must not
+ * count as the pinned one, because everything in it would look deleted.
  */
 import type { wire } from '../api/index.ts';
 import type { DigestKey } from '../base/index.ts';
 import type { IdentityPin } from '../state/index.ts';
 
 export type IdentityVerdict =
-  /** It is ours; `pin` is what is known of it by now. */
+  /** It is the pinned account; `pin` is what is known of it now. */
   | { readonly kind: 'ours'; readonly pin: IdentityPin }
   /** The API shows nothing that could be pinned, and nothing was. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'changed'; readonly pinned: string; readonly seen: string };
 
-/** `accepted`: names of identities that a person has said to be the right ones. */
+/** `accepted`: names of identities that a person has accepted. */
 export function judgeIdentity(
   identity: wire.Identity,
   pinned: IdentityPin | undefined,

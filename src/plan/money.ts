@@ -1,10 +1,11 @@
 /**
- * What an account costs and how long it lasts, in whole micro-USD: amounts go up to 2^53-1 each (§2), so they are
- * added up as BigInt, and clamped where they become JSON.
+ * What an account costs and how long its balance lasts, in whole micro-USD. Amounts go up to 2^53-1 each (§2), so
+ * they are added up as BigInt, and clamped where they become JSON.
  *
- * The rule of burn, for everything that shows a cost: what the API says things cost per hour (`hourlyMicros`), of everything that is not
- * known to be free of charge. Services that are `paused`, `sleeping` or `deleting` hold no compute, and cost nothing whatever price they
- * show; volumes cost until they are `deleting`. What somebody else made in the account counts, too.
+ * The rule of burn, for everything that shows a cost: the sum of the hourly costs that the API shows
+ * (`hourlyMicros`), except for things that are known to be free. Services that are `paused`, `sleeping` or `deleting`
+ * hold no compute, and cost nothing whatever price they show. Volumes cost until they are `deleting`. Unmanaged
+ * things in the account count, too.
  */
 import { actions, type ActionName } from '../actions/index.ts';
 import type { wire } from '../api/index.ts';
@@ -138,7 +139,7 @@ export function increaseGate(
       message: `its cost per hour is not known (${awaited}), and the account ${account} has a floor; another object requests the same, and this one continues when that shows its price. \`prices\` of the Account can state it before`,
     };
   }
-  // The gate of the account says so.
+  // The gate of the account reports that.
   if (balanceMicros === undefined) return undefined;
   const left = BigInt(Math.floor(balanceMicros)) - openMicros - micros;
   const isEnough = minimumBalanceMicros === undefined ? left > 0n : left >= BigInt(minimumBalanceMicros);
@@ -158,7 +159,7 @@ export function increaseGate(
       };
 }
 
-/** What a balance was this long ago says nothing of what may be spent now. */
+/** A balance this old does not show what may be spent now. */
 const balanceFreshMs = 60_000;
 
 /** What costs more waits until the balance was read a short while ago; `ageMs`: how long ago that was. */

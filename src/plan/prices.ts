@@ -1,16 +1,16 @@
 /**
- * What something will cost, told before it exists. The contract promises no price before a creation, so prices are learned. `estimate` is
- * pure; the first basis that applies wins:
+ * What something will cost, before it exists. The contract promises no price before a creation, so prices are
+ * learned. `estimate` is pure; the first basis that applies wins:
  *
  * | basis      | where the price comes from                                                                          |
  * |------------|-----------------------------------------------------------------------------------------------------|
- * | `observed` | what services and volumes of the same account cost that have the same size and are in the same place |
+ * | `observed` | the cost of services and volumes of the same account, size and place                                |
  * | `declared` | `Account.spec.prices`                                                                                |
  * | `catalog`  | a region of the catalog that shows the four prices of the reference control plane, by their names    |
- * | `unknown`  | none of these; the amount is 0, and nobody may take it for a price                                   |
+ * | `unknown`  | none of these; the amount is 0, which must not count as a price                                      |
  *
- * Where a demand leaves something open (the geography, the model of a GPU), the dearest of what was observed counts. Amounts are micro-USD per
- * hour, BigInt inside.
+ * If a demand leaves something open (the geography, the model of a GPU), the highest observed price counts. Amounts
+ * are micro-USD per hour, BigInt inside.
  */
 import type { DeclaredPrice } from '../resources/index.ts';
 import type { Asked, Demand, ObservedPrice, PriceBasis, Shape } from '../state/index.ts';
@@ -208,7 +208,7 @@ export function askedMicros({ region, geography, demands, beforeMicros }: Asked,
 
 export function costOf({ place, before, after }: Pricing, book: PriceBook): Cost {
   const [then, now] = [priceCharge(after, place, book), priceCharge(before, place, book)];
-  // What it costs today says nothing of a price that nobody knows.
+  // Its cost today is no basis for an unknown price.
   const basis = weakest([then.basis, now.basis]);
   const cost = { beforeMicros: now.micros, afterMicros: then.micros, basis, unknown: then.unknown };
   if ('shown' in after) return cost;
@@ -253,7 +253,7 @@ export function catalogPrices(
   return found;
 }
 
-/** Of any model; undefined where prices are told that may be of GPUs, and are not known. */
+/** Of any model; undefined if the region shows unknown prices that may be of GPUs. */
 function dearestGpu(shown: Readonly<Record<string, unknown>>): number | undefined {
   if (Object.keys(shown).some((key) => !knownPrices.has(key))) return undefined;
   const models = Object.values(shown['gpuModelHourMicros'] ?? {});

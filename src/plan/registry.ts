@@ -1,18 +1,18 @@
 /**
  * The planner of an ImageRegistry.
  *
- *     absent ── create ──> there ── rotate ──> there ── delete ──> gone
+ *     absent ── create ──> present ── rotate ──> present ── delete ──> gone
  *
- * One entry stands for one exact repository, and that is fixed. Credentials are never returned (§2 "Image registry"), so
- * they are compared through the keyed digest of what was last applied: a changed Secret is a rotation, and so is an
- * adoption, since nobody can say what was there before.
+ * One entry is for one exact repository, and that is fixed. Credentials are never returned (§2 "Image registry"), so
+ * they are compared through the keyed digest of what was last applied. A changed Secret is a rotation. So is an
+ * adoption, since nobody knows the previous credentials.
  *
  * A rotation affects future launches only (§4 rule 5). It waits for a rollout under way among the linked services, so
- * that one rollout has one set of credentials; but not for longer than `rolloutPatienceMs`, because a rollout that does
- * not end may be waiting for just these credentials.
+ * that one rollout has one set of credentials. It does not wait longer than `rolloutPatienceMs`, because a rollout
+ * that does not end may be waiting for just these credentials.
  *
- * Deletion requires every linked service to be sleeping with no allocation (§3 rule 6). Nothing can be told to sleep, so
- * it waits for that; `paused` is not taken for `sleeping`.
+ * Deletion requires every linked service to be sleeping with no allocation (§3 rule 6). No request makes a service
+ * sleep, so the deletion waits for that; `paused` does not count as `sleeping`.
  */
 import { createRegistry, deleteRegistry, rotateRegistry } from '../actions/index.ts';
 import { limits } from '../api/wire.ts';

@@ -1,16 +1,18 @@
 /**
- * Fields that were applied and that the document does not give any more. To leave a field out of a patch keeps it (§2 says so of the
- * environment, and nothing of the others), so the service still has it: its port stays public, its old command runs.
+ * Fields that were applied and that the document no longer gives. A patch that omits a field keeps it (§2 states that
+ * of the environment, and nothing of the others). So the service still has it: its port stays public, its old command
+ * runs.
  *
- * | the field                    | what is made of it                                                            |
+ * | the field                    | what follows                                                                  |
  * |------------------------------|-------------------------------------------------------------------------------|
- * | the service has it no more   | nothing: it is in place                                                       |
+ * | the service no longer has it | nothing: it is in place                                                       |
  * | a person leaves it           | nothing, and it is forgotten (`fleetkeeper.dev/leave-fields`)                 |
  * | httpPort, command            | `replacement: Recreate`: the service is created anew without it; else held    |
- * | sleepAfterMinutes, env       | held: 0 and an empty list say what is meant                                   |
+ * | sleepAfterMinutes, env       | held: 0 and an empty list clear it                                            |
  *
- * Everything else of the service is changed as ever; a hold is what is left when nothing is to be done. What a template gave and
- * gives no more is the same. A template itself is replaced as a whole (§2), so what its document does not give takes its default again.
+ * All else of the service is changed as usual; the hold remains when nothing else is to be done. The same applies to
+ * fields that a template no longer gives. A template itself is replaced as a whole (§2), so a field that its document
+ * omits takes its default again.
  */
 import type { wire } from '../api/index.ts';
 import { annotations } from '../resources/index.ts';

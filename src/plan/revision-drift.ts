@@ -1,20 +1,22 @@
 /**
- * Drift of what the API hides. Every accepted change advances a revision (§2), so a revision that moved without us says
- * that somebody changed something. If nothing visible differs, it may be a field that is not returned. The values of an
- * environment never are: whoever sends our beacon's name along with other values changes nothing that can be seen.
+ * Drift of hidden fields. Every accepted change advances a revision (§2). So a revision that moved without
+ * Fleetkeeper shows that somebody changed something. If nothing visible differs, it may be a field that is not
+ * returned. The values of an environment never are: whoever sends the beacon's name along with other values changes
+ * nothing visible.
  *
- * | the revision moved, and                                   | what is made of it                                  |
+ * | the revision moved, and                                   | what follows                                        |
  * |-----------------------------------------------------------|-----------------------------------------------------|
- * | something visible differs that a patch does not change    | drift of that field; the revision says no more      |
- * | a field differs that a patch changes                      | drift of it; the environment goes with the same patch |
+ * | something visible differs that a patch does not change    | drift of that field; the revision shows no more     |
+ * | a field differs that a patch changes                      | drift of it; the same patch carries the environment |
  * | all fields that the spec gives are visible                | nothing: none of them has changed                   |
- * | a mutation of ours was sent since                         | nothing: it was ours                                |
- * | the state is another one than then, or is no steady one   | nothing: steps of the lifecycle advance it, too     |
- * | it may have slept and woken by itself meanwhile           | doubt: told, and left alone                         |
- * | otherwise, for each hidden field                          | doubt: reported as drift, and sent again once       |
+ * | Fleetkeeper has sent a mutation since                     | nothing: that moved it                              |
+ * | the state differs from the one then, or is no steady one  | nothing: steps of the lifecycle advance it, too     |
+ * | it may have slept and woken by itself in between          | possible drift: reported, and left alone            |
+ * | otherwise, for each hidden field                          | possible drift: reported, and sent again once       |
  *
- * Once for each generation: a revision that goes on moving by itself would otherwise restart the service for ever. After
- * that, doubt is only reported. A service with a sleep policy of n minutes that has run for less than n has not slept.
+ * Once for each generation: a revision that moves on by itself would otherwise restart the service for ever. After
+ * that, possible drift is only reported. A service with a sleep policy of n minutes that has run for less than n has
+ * not slept.
  */
 import type { wire } from '../api/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
@@ -74,12 +76,18 @@ function movement({ record, object, nowMs }: ServiceInputs, service: wire.Servic
   return runsForMs !== undefined && runsForMs < sleepAfterMinutes * 60_000 ? 'by others' : 'perhaps';
 }
 
-/** Doubt has been met once for this generation, or the service may have moved by itself: it is only told. */
+/**
+ * The field was sent again for this generation, or the service may have moved the revision by itself: the drift is
+ * only reported.
+ */
 export function isOnlyTold({ doubt, onlyTold }: Difference, record: ObjectRecord): boolean {
   return doubt === true && (onlyTold === true || record.resentFor === record.generation);
 }
 
-/** Of a service of which nothing else is to be done: what is only told stays told until it is sent again. */
+/**
+ * Of a service for which nothing else is to be done: drift that is only reported stays so until the field is sent
+ * again.
+ */
 export function doubtsKept(
   record: ObjectRecord,
   differences: readonly Difference[],

@@ -1,13 +1,13 @@
 /**
- * The remote object as it was last seen, and whether to believe what is seen now. A field that decides and can't be read makes
- * the object unusable: Hold.
+ * The remote object as it was last seen, and whether the current read counts. A field that decides and can't be read
+ * makes the object unusable: Hold.
  *
- * | revision                                   | what is made of it                                                     |
+ * | revision                                   | what follows                                                           |
  * |--------------------------------------------|------------------------------------------------------------------------|
- * | not shown, or not lower than before        | believed                                                               |
+ * | not shown, or not lower than before        | the read counts                                                        |
  * | no integer from 1 to 2^53-1 (§2)           | Hold: nothing is concluded or sent                                     |
- * | lower than before, for up to a minute      | Wait: a read may come from somewhere that lags behind                  |
- * | lower than before, for longer              | Hold: the account may have been restored from a backup; a person says so |
+ * | lower than before, for up to a minute      | Wait: the read may be stale                                            |
+ * | lower than before, for longer              | Hold: the account may have been restored from a backup; an operator confirms it |
  */
 import type { wire } from '../api/index.ts';
 import { entryOf } from '../reasons/index.ts';
@@ -34,8 +34,8 @@ export function isRegressed({ seen }: ObjectRecord, observation: Observation<Rem
 }
 
 /**
- * `regressedForMs`: for how long its revision has been lower than before, without a break; undefined when it is not, or
- * when a person accepts it. The answer is undefined when what is seen is believed.
+ * `regressedForMs`: for how long its revision has been lower than before, without a break; undefined when it is not,
+ * or when a person accepts it. The answer is undefined when the read counts.
  */
 export function distrust(
   record: ObjectRecord,
@@ -68,7 +68,7 @@ export function unusableReason({ id, unreadable }: Pick<Remote, 'id' | 'unreadab
   return `the API shows ${field} of ${id} in a form that can't be read (expected ${expected}, found ${found}); nothing is done with it until it can`;
 }
 
-/** What is remembered of a look. The same look again leaves it as it was. */
+/** What is recorded of an observation. The same observation again changes nothing. */
 export function look(
   record: ObjectRecord,
   observation: Observation<Remote>,
@@ -90,7 +90,7 @@ export function look(
   };
 }
 
-/** An answer to a mutation of ours is as good as a look: a read that shows an older revision was overtaken by it. */
+/** The answer to a mutation counts as an observation: a read with an older revision was overtaken by it. */
 export function seenInAnswer(
   before: Seen | undefined,
   { id, revision }: Pick<Remote, 'id' | 'revision'>,

@@ -82,9 +82,9 @@ export function sleepField(spec: ContainerServiceSpec, service: wire.Service | u
 }
 
 /**
- * Region, name and storage are fixed at creation. The API resolves some of them, maybe to other words than were asked
- * for: geography and the storage that is made with the service are compared with what was applied, and are in place also when
- * they are written as the API shows them.
+ * Region, name and storage are fixed at creation. The API may resolve some of them to other values than were
+ * requested. Geography, and storage that is created with the service, are compared with what was applied. They are
+ * also in place when they are written as the API shows them.
  */
 export function immutableFields(inputs: ServiceInputs, service: wire.Service | undefined): Field[] {
   const { spec } = inputs.object;
@@ -142,7 +142,7 @@ export function createFields(spec: ContainerServiceSpec, inputs: ServiceInputs):
   return [...written, sleepField(spec, undefined), ...variables];
 }
 
-/** The digests to remember once the object is as desired, by which later drift is told from a change of the spec. */
+/** The digests to record once the object is as desired. They distinguish later drift from a change of the spec. */
 export function serviceDigests(inputs: ServiceInputs): Record<string, string> {
   const { object, owner, environment } = inputs;
   const { spec } = object;
@@ -159,7 +159,7 @@ export function serviceDigests(inputs: ServiceInputs): Record<string, string> {
   const values = environment.kind === 'given' ? environment.values : undefined;
   const all =
     environment.kind === 'problem' ? digests : { ...digests, env: environmentDigest(owner, values) };
-  // What was taken out of the document, and is still there, is remembered until somebody has said what is meant.
+  // A field that was removed from the document, and is still there, stays recorded until somebody decides about it.
   const kept = inputs.observation.kind === 'present' ? removedOf(inputs, inputs.observation.value) : [];
   return Object.fromEntries(Object.entries(all).filter(([name]) => !kept.some(({ path }) => path === name)));
 }

@@ -1,4 +1,4 @@
-/** How a service goes away: because its object did, or to be created anew; and what stands in the way. */
+/** How a service is removed, because its object was, or to be created anew; and the obstacles. */
 import { deleteService, resizeService, startService } from '../actions/index.ts';
 import { annotations, remoteName } from '../resources/index.ts';
 import { dataLossConfirmed, proceed } from './course.ts';
@@ -36,7 +36,8 @@ export function planReplacement(
       { path, differences },
     );
   }
-  // Not that somebody changed it is known, but only that it is otherwise: people write a place in other words than the API.
+  // It is only known that it differs, not that somebody changed it: people write a place in another form than the
+  // API.
   if (inputs.object.spec.adopt && Object.keys(inputs.record.applied).length === 0) {
     return holdFor(
       'ImmutableFieldChanged',
@@ -107,7 +108,7 @@ function holdForDataLoss(
   );
 }
 
-/** Storage would go with the service, and nobody has said that it may. */
+/** Storage would be deleted with the service, and nobody has confirmed that. */
 export function lacksConsent(inputs: ServiceInputs): boolean {
   return inputs.ownsStorage && !dataLossConfirmed(inputs.object, serviceName(inputs));
 }

@@ -1,6 +1,6 @@
 /**
- * What a service takes from its template: image, command, resources, httpPort and sleepAfterMinutes, as far as its own
- * spec does not give them, and the names of variables that it has to be given.
+ * What a service takes from its template: image, command, resources, httpPort and sleepAfterMinutes, as far as its
+ * own spec does not give them, and the names of variables that it has to be given.
  *
  * | the service                                  | takes                                                       |
  * |----------------------------------------------|-------------------------------------------------------------|
@@ -9,8 +9,8 @@
  * | exists, and was found or adopted             | what it has                                                 |
  * | exists, and its spec refers to another template than before | what that one gives now                      |
  *
- * So a changed template never reaches a running service by itself (§4 rule 4); the service is only told to be outdated. What
- * was taken is remembered with the mutation that brings it about.
+ * So a changed template never affects a running service by itself (§4 rule 4); the service is only reported as
+ * outdated. What it took is recorded with the mutation that applies it.
  */
 import type { wire } from '../api/index.ts';
 import { wholeResources } from '../api/wire.ts';

@@ -3,22 +3,20 @@
  *
  *     absent ── create ──> provisioning ──> running <── start ── paused
  *                                           │  ▲  └─── stop ────> ▲
- *                             idle sleep    ▼  │ (the provider's doing)
+ *                             idle sleep    ▼  │ (by the provider)
  *                                         sleeping          error: restart, or a person
  *
- * What is asked of a service that exists, in this order; the first that applies is the next step:
+ * The next step for a service that exists is the first one that applies:
  *
- * 1. an immutable field differs            → Hold, or delete to be created again (`replacement: Recreate`)
- * 2. it runs and should be paused          → stop      (desired Stopped, or its volume has to grow)
- * 3. image, command, env, httpPort differ  → patch     (one request; the environment whole or not at all, §2)
- * 4. resources differ                      → resize    (the whole object, §2)
- * 5. the sleep policy differs              → set it    (its own endpoint, §4)
- * 6. it is paused and should run           → start     (never restart, §3 rule 1)
- * 7. the restart token is new and it runs  → restart   (§3 rule 1: running or error only)
+ * 1. an immutable field differs → Hold, or delete to be created again (`replacement: Recreate`) 2. it runs and should
+ * be paused → stop (desired Stopped, or its volume has to grow) 3. image, command, env, httpPort differ → patch (one
+ * request; the environment whole or not at all, §2) 4. resources differ → resize (the whole object, §2) 5. the sleep
+ * policy differs → set it (its own endpoint, §4) 6. it is paused and should run → start (never restart, §3 rule 1) 7.
+ * the restart token is new and it runs → restart (§3 rule 1: running or error only)
  *
- * Stopping comes before patching and starting after it, so that a service that changes its power state
- * anyway is not restarted once more. `sleeping` is converged: it is not woken, unless the spec says that it
- * never sleeps. In an unknown state nothing is done but to report it.
+ * Stopping comes before patching and starting after it, so that a service that changes its power state anyway is not
+ * restarted once more. `sleeping` is converged: it is not woken, unless the spec never allows sleep. In an unknown
+ * state nothing is done; it is only reported.
  */
 import {
   createService,
@@ -171,7 +169,7 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
   const { environment, volume } = inputs;
   const immutable = compareImmutable(inputs, service);
   const mutable = compareMutable(inputs, service);
-  // Told in every case: open outcomes are settled from them.
+  // Reported in every case: they settle open outcomes.
   const removed = removedOf(inputs, service);
   const differences = [...immutable, ...mutable.all, ...removed];
   if (environment.kind === 'problem') {

@@ -1,27 +1,28 @@
 /**
- * What the evidence says of a mutation whose outcome is unknown. The observation must have begun after the settle
- * window; then what it shows is what came of the request. docs/safety-of-mutations.md has the table of all mutations:
+ * What the evidence shows about a mutation whose outcome is unknown. The observation must have begun after the settle
+ * window. docs/safety-of-mutations.md has a table of all verdicts; `npm run docs:actions` makes it by asking
+ * `settle`.
  *
- * | evidence | happened                              | did not happen                  | can't be told                       |
+ * | evidence | happened                              | did not happen                  | not decided                         |
  * |----------|---------------------------------------|---------------------------------|-------------------------------------|
- * | mark     | something carries our mark            | nothing does                    | there is something whose marks are hidden: for a registry see below |
- * | fields   | they are as sent                      | one differs; hidden ones: the revision is the one before | they are hidden, and the revision moved: see below |
- * | left     | it is not paused or sleeping any more | it still is                     | no state is shown                   |
+ * | mark     | something carries the object's mark   | nothing does                    | something hides its marks: for a registry see below |
+ * | fields   | they are as sent                      | one differs; hidden ones: the revision is unchanged | they are hidden, and the revision moved: see below |
+ * | left     | it is neither paused nor sleeping     | it still is                     | no state is shown                   |
  * | paused   | it is paused                          | it is in another steady state   | no state is shown                   |
  * | moved    | the revision or the state has moved   | neither has                     | no revision is shown, and the state is the same |
  * | gone     | gone, or deleting                     | there, and not deleting         | no state is shown                   |
  *
- * What one look does not show is not gone: an absence that is not confirmed proves nothing, but for what carries a mark.
+ * An absence that is not confirmed proves nothing, except for things that carry a mark.
  *
- * "Did not happen" is never taken as a licence for a second effect: the same request goes out again with the
- * same idempotency key. What can't be told waits for a person's word (`fleetkeeper resolve`).
+ * "Did not happen" never permits a second effect: the same request is sent again with the same idempotency key. If
+ * evidence can't decide, an operator has to (`fleetkeeper resolve`).
  *
- * Except for hidden fields whose revision moved, when the request carried the revision before (§4 rule 3): it is *outdated*. It has
- * taken effect already, or never will. What it sets is set whole (§2), so the change is planned again as another
- * request, with the new revision and another key: that has one end, whichever of the two it was.
+ * *Outdated*: hidden fields differ, their revision moved, and the request carried the revision before (§4 rule 3). It
+ * has taken effect already, or never will. Its fields are set whole (§2). So the change is planned again as another
+ * request, with the new revision and another key. Both have the same result.
  *
- * And except for what is *repeatable*: hidden fields of a request without a revision, and an entry for a repository, of which an account has
- * one. The same request is sent once more, with its key: that has one end, whether it is the first or the second one that has it.
+ * *Repeatable*: hidden fields of a request without a revision, and an entry for a repository, of which an account has
+ * one. The same request is sent once more, with its key. The result is the same, whichever of the two takes effect.
  */
 import { actions, type ActionName } from '../actions/index.ts';
 import type { Intent } from '../state/index.ts';

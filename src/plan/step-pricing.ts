@@ -1,6 +1,7 @@
 /**
- * What a step of a plan is paid for, before and after it. What holds no compute costs nothing (the rule of burn), but the size of what sleeps
- * or is paused counts as if it ran: it may wake before its new size is seen, and whether a resize wakes it is not told (§3).
+ * What a step of a plan costs, before and after it. A service without compute costs nothing (the rule of burn). But
+ * the size of one that sleeps or is paused counts as if it ran: it may wake before its new size is seen, and whether
+ * a resize wakes it is open (§3).
  */
 import {
   createService,
@@ -81,7 +82,7 @@ function placeOf(
   };
 }
 
-/** Of what holds none a price of nothing is told by the present, and says nothing of a start. */
+/** A service without compute shows a price of nothing for now, which is no price of a start. */
 function computeCharge(service: wire.Service, { resources }: ContainerServiceSpec): Charge {
   const shown = priceOf(service.hourlyMicros);
   if (shown !== undefined && (shown > 0n || holdsCompute(service))) return { shown };

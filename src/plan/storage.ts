@@ -1,12 +1,11 @@
 /**
- * What goes with a service and what stays (§3 rule 3: its deletion destroys service-owned storage; independent
- * volumes remain).
+ * Which storage is deleted with a service, and which stays (§3 rule 3: its deletion destroys service-owned storage;
+ * independent volumes remain).
  *
- * Independent storage that was made with a service (`volumeMode: independent`) has no object of its own, so the
- * service's record remembers its id. When the service is created anew, because it is replaced or was deleted by
- * somebody else, it is attached to that volume again: a second, empty one would cost twice and hide the files. New
- * storage is made only when the spec asks for other storage than it did, or when a person accepts that the files
- * are lost.
+ * Independent storage that was created with a service (`volumeMode: independent`) has no object of its own, so the
+ * service's record keeps its id. When the service is created anew, because it is replaced or was deleted by somebody
+ * else, it is attached to that volume again. A second, empty one would cost twice and hide the files. New storage is
+ * created only when the spec requests other storage than before, or when a person accepts that the files are lost.
  */
 import type { wire } from '../api/index.ts';
 import type { DigestKey } from '../base/index.ts';
@@ -59,14 +58,17 @@ export function storageField(spec: ContainerServiceSpec, attached: wire.Volume |
 
 const independent = 'independent';
 
-/** For a service that is not there, or is to be replaced (then who uses the volume may go, too: `goes`): the volume that an earlier one of this object left. */
+/**
+ * For a service that does not exist, or is to be replaced: the volume that an earlier one of this object left.
+ * `isDeleted`: of a service that uses the volume, whether it is deleted as well.
+ */
 export function keptVolume(
   { spec, annotations: given }: Pick<PlannedObject<ContainerServiceSpec>, 'spec' | 'annotations'>,
   { madeVolumeId: id, applied }: ObjectRecord,
   name: string,
   digestKey: DigestKey,
   volumes: ReadonlyMap<string, wire.Volume>,
-  goes?: (user: string) => boolean,
+  isDeleted?: (user: string) => boolean,
 ): VolumeView {
   if (id === undefined || applied['storage'] !== digestKey.digest(madeStorage(spec))) return { kind: 'none' };
   const volume = volumes.get(id);
@@ -77,7 +79,7 @@ export function keptVolume(
       `storage, annotate the object with ${annotations.confirmDataLoss}: "${name}"`;
     return { kind: 'problem', reason: 'DataLost', message, path: ['spec', 'storage'] };
   }
-  return elsewhere(volume, spec.region) ?? freeVolume(volume, goes);
+  return elsewhere(volume, spec.region) ?? freeVolume(volume, isDeleted);
 }
 
 /** The volume that the spec names by its id, for a service that is yet to be created. */
@@ -85,10 +87,10 @@ export function namedVolume(
   id: string,
   { region }: ContainerServiceSpec,
   volumes: ReadonlyMap<string, wire.Volume>,
-  goes?: (user: string) => boolean,
+  isDeleted?: (user: string) => boolean,
 ): VolumeView {
   const volume = volumes.get(id);
-  if (volume) return elsewhere(volume, region) ?? freeVolume(volume, goes);
+  if (volume) return elsewhere(volume, region) ?? freeVolume(volume, isDeleted);
   const message = `there is no volume ${id} in the account; correct the id, or let a StorageVolume make one`;
   return { kind: 'problem', reason: 'ReferenceNotFound', message, path: ['spec', 'storage', 'volumeId'] };
 }
@@ -99,12 +101,12 @@ function elsewhere(volume: wire.Volume, region: string): VolumeView | undefined 
   return { kind: 'problem', reason: 'InvalidReference', message, path: ['spec', 'region'] };
 }
 
-/** Who uses it and goes may make it show a status that is not known (§2 gives none). */
-function freeVolume(volume: wire.Volume, goes: (user: string) => boolean = () => false): VolumeView {
+/** A service that uses it and is being deleted may make it show an unknown status (§2 gives none). */
+function freeVolume(volume: wire.Volume, isDeleted: (user: string) => boolean = () => false): VolumeView {
   const { id, serviceId, status } = volume;
   const unusable = unusableReason(volume);
   if (unusable !== undefined) return { kind: 'not-ready', id, message: unusable };
-  if (serviceId && !goes(serviceId)) {
+  if (serviceId && !isDeleted(serviceId)) {
     return { kind: 'not-ready', id, message: `volume ${id} is still attached to service ${serviceId}` };
   }
   const isUsable = serviceId ? !unusableStatuses.has(status ?? '') : status === 'ready';
@@ -116,7 +118,7 @@ const unusableStatuses: ReadonlySet<string> = new Set(['provisioning', 'expandin
 
 /**
  * Whether deleting `service` destroys storage. The values of a volume's `mode` are not documented beyond
- * `independent`, so only a volume that says so, or is an object of ours, is known to stay.
+ * `independent`. So only a volume with that mode, or of a managed object, is known to stay.
  */
 export function ownsStorage(
   spec: ContainerServiceSpec,
@@ -162,14 +164,14 @@ function hidesAttachment({
 }
 
 /**
- * For a service that is yet to be created: `view` of a volume object, or why it can't be attached to it (§2: at its creation only). `goes`: whether
- * the service with this id goes before.
+ * For a service that is yet to be created: `view` of a volume object, or why it can't be attached to it (§2: at its
+ * creation only). `isDeleted`: whether the service with this id is deleted before.
  */
 export function attachable(
   view: VolumeView,
   { object, attachedTo }: VolumeInputs,
   { region }: ContainerServiceSpec,
-  goes: (user: string) => boolean = () => false,
+  isDeleted: (user: string) => boolean = () => false,
 ): VolumeView {
   const label = `StorageVolume ${object.name}`;
   if (object.spec.region !== region) {
@@ -177,7 +179,7 @@ export function attachable(
     return { kind: 'problem', reason: 'InvalidReference', message, path: ['spec', 'region'] };
   }
   const isThere = view.kind === 'usable' || view.kind === 'growing';
-  if (!isThere || attachedTo.kind === 'none' || goes(attachedTo.id)) return view;
+  if (!isThere || attachedTo.kind === 'none' || isDeleted(attachedTo.id)) return view;
   const user =
     attachedTo.kind === 'ours' ? `ContainerService ${attachedTo.name}` : `service ${attachedTo.id}`;
   return { kind: 'not-ready', id: view.id, message: `${label} is still attached to ${user}` };

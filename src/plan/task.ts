@@ -1,20 +1,20 @@
 /**
- * The planner of a ProtectedTask. It has nothing to send: the keeper of leases does (activities/), and is told by the
- * pass what is wanted. What is left to be said is how it stands.
+ * The planner of a ProtectedTask. It has nothing to send: activities/ does that, and the pass requests the
+ * registration that is wanted. The plan reports its state.
  *
- * | wanted                                    | lease        | plan                                             |
+ * | wanted                                    | registration | plan                                             |
  * |-------------------------------------------|--------------|--------------------------------------------------|
  * | held                                      | none         | Wait for the service, or Hold when nobody has written it |
  * | held                                      | registering  | Wait                                             |
  * | held                                      | held         | InSync, until the deadline; Hold when its heartbeats fail, and nobody has written its service |
- * | held in a service, and serviceRef names another one | any    | Hold: where it was registered it is beaten for, and released in the end |
- * | held, until a Job is over that nobody knows | none       | Wait: nothing is registered for it, and nothing disturbs the service meanwhile |
+ * | held in a service, and serviceRef names another one | any    | Hold: heartbeats and release stay with the service where it was registered |
+ * | held, until a Job is over that nobody knows | none       | Wait: nothing is registered for it, and nothing disturbs the service until then |
  * | held, after it was released               | any          | Hold: a released activity does not protect again |
  * | released: by `released`, a deadline, a Job, or the end of the object | none | InSync: nothing was registered |
  * |                                           | registered   | Wait until the release is acknowledged           |
  * |                                           | acknowledged | InSync                                           |
  *
- * Nothing else releases: not a stop of ours, not a crash, not an expired record (§4 rule 6).
+ * Nothing else releases: not a stop of the process, not a crash, not an expired record (§4 rule 6).
  */
 import type { ProtectedTaskSpec } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
@@ -34,7 +34,7 @@ export interface LeaseView {
   readonly expiresInMs: number | undefined;
 }
 
-/** What a cluster tells of a Job. `gone`: it was looked for, and is not there; `unknown`: nobody could look yet. */
+/** What a cluster reports of a Job. `gone`: a search found none; `unknown`: nobody could search yet. */
 export type JobAnswer = 'running' | 'finished' | 'gone' | 'unknown';
 
 /** What that means for a task. `missing`: the Job has not been there yet; `no-cluster`: a folder has no Jobs. */
@@ -68,12 +68,12 @@ export interface TaskInputs {
   readonly nowMs: number;
 }
 
-/** Why the task is over; undefined while it goes on. */
+/** Why the task is over; undefined while it runs. */
 export type TaskEnd = 'Released' | 'DeadlinePassed' | 'JobFinished' | 'Deleted';
 
 const longestRecheckMs = 3_600_000;
 const retryMs = 5000;
-/** Between two looks at a task whose heartbeats fail. */
+/** Between two rechecks of a task whose heartbeats fail. */
 const failingMs = 60_000;
 
 export function taskEnd(
@@ -137,7 +137,7 @@ function planHolding({ object, service, lease, nowMs }: TaskInputs): Plan {
     return waitFor('Registering', message, { recheckAfterMs: retryMs });
   }
   const left = leftUntilDeadline(object.spec, nowMs);
-  // Nothing else tells that its service has gone with its document.
+  // Nothing else reports that its service was removed with its document.
   return inSync([], lease.failure === undefined ? left : Math.min(left ?? failingMs, failingMs));
 }
 

@@ -1,7 +1,6 @@
 /**
- * The four answers of a planner. A planner is pure: it is given everything it may look at, and it says what
- * is to be done next for one object; at most one mutation. Sequences are not coded anywhere: each pass plans
- * anew from what is then observed.
+ * The four answers of a planner. A planner is pure: it gets everything that it may read, and returns the next step
+ * for one object, at most one mutation. Sequences are not coded: each pass plans anew from what is then observed.
  */
 import type { Action } from '../actions/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';
@@ -38,7 +37,7 @@ export interface Wait extends Outstanding {
   readonly reason: ReasonOf<'waiting'>;
   readonly message: string;
   readonly recheckAfterMs: number;
-  /** It also needs a person: told as stalled, while the looking goes on. */
+  /** It also needs a person: reported as stalled, while rechecks continue. */
   readonly stalled?: true;
   /** What would be done if it had not to wait. */
   readonly steps: readonly Step[];
@@ -59,7 +58,7 @@ export interface Step {
   readonly reason: ReasonOf<'doing'>;
   /** It may interrupt what runs in the service; activities are read just before. */
   readonly disruptive: boolean;
-  /** What it interrupts all the same, because `disruption: Always` says so. */
+  /** What it interrupts in spite of a protection, because of `disruption: Always`. */
   readonly overrides?: string;
   readonly differences: readonly Difference[];
   /** What an hour costs before it and after it; of a preview. */
@@ -86,10 +85,11 @@ export interface Difference {
 
 /**
  * What is known of the remote object:
+ *
  * - pending: nothing that is new enough to decide from;
- * - present: read after our last mutation of it;
- * - absent: not in an account read begun after our last mutation; `confirmed` when reading it by id says so too;
- * - conflict: there is something that must not be touched.
+ * - present: read after the last mutation of it;
+ * - absent: not in an account read that began after the last mutation; `confirmed` when a read by id agrees;
+ * - conflict: there is something that must not be changed.
  */
 export type Observation<Value> =
   | { readonly kind: 'pending'; readonly message: string }
@@ -122,7 +122,7 @@ export function spendingGateOf({ spending, increase }: Gates, step: Step): Gate 
   return spending ?? increase?.(step);
 }
 
-/** How long to wait before a look at something that nothing will tell us of. */
+/** How long to wait before a recheck of something that has no watch. */
 export const recheckMs = { progress: 1000, protection: 15_000, gate: 30_000 } as const;
 
 const nothing: readonly Difference[] = [];

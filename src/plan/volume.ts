@@ -351,7 +351,7 @@ function nameField(
     : { desired: spec.volumeName, observed };
 }
 
-/** A mark of ours that another state file made (before this one was lost) is as good as one that this one makes. */
+/** A mark of this owner that another state file made (before this one was lost) counts as one that this one makes. */
 function withOurMark({ owner, record }: VolumeInputs, name: string | undefined): string | undefined {
   const mark = readVolumeMark(name);
   const own = volumeMark(owner, record.uid);
