@@ -9,7 +9,7 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds since the Unix epoch; may jump. */
   wallMs(): number;
-  /** Milliseconds since an arbitrary origin; never goes back. */
+  /** Milliseconds since an arbitrary origin; never decreases. */
   monotonicMs(): number;
   /** Calls `run` once, `delayMs` from now (at least 0). A pending timer does not keep the process alive. */
   after(delayMs: number, run: () => void): Timer;
@@ -29,8 +29,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * Resolves after `delayMs`, or at once when `signal` is aborted (it never rejects: the caller looks at the
- * signal, because being stopped is not an error).
+ * Resolves after `delayMs`, or at once when `signal` is aborted. It never rejects: the caller checks the signal,
+ * because being stopped is not an error.
  */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

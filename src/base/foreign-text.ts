@@ -4,7 +4,7 @@
  */
 
 const longestText = 500;
-/** What is looked at of a text at all. */
+/** The part of a text that is processed at all. */
 const longestLook = 16_384;
 /** A piece of a secret of this length is taken out, too; a shorter one occurs in any text. */
 const pieceLength = 8;
@@ -21,7 +21,7 @@ export interface Confidence {
   readonly longest?: number;
 }
 
-/** As much of `text` as may be told. */
+/** The part of `text` that may be shown. */
 export function foreignText(text: string, confidence: Confidence = {}): string {
   const { secrets = [], shortestSecret = pieceLength, longest = longestText } = confidence;
   const forms = secrets.filter((secret) => secret.length >= shortestSecret).flatMap(formsOf);

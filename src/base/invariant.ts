@@ -1,4 +1,4 @@
-/** Something that the code itself guarantees did not hold: a defect of ours, never the user's. */
+/** Something that the code itself guarantees did not hold: a defect of Fleetkeeper, never the user's. */
 export class InvariantError extends Error {
   override readonly name = 'InvariantError';
 }

@@ -1,7 +1,7 @@
 /**
- * The JSON merge patch (RFC 7386) that makes `next` out of `previous`, or undefined when they are alike. A member that
- * `next` lacks (or has as undefined) becomes null, which removes it; arrays are replaced whole. Members of `next` that are
- * null can't be told from removed ones; that lies in the format.
+ * The JSON merge patch (RFC 7386) that turns `previous` into `next`, or undefined when they are equal. A member that
+ * `next` lacks (or has as undefined) becomes null, which removes it; arrays are replaced whole. The format can't
+ * distinguish members of `next` that are null from removed ones.
  */
 export function mergePatch(previous: unknown, next: unknown): unknown {
   if (!isMap(previous) || !isMap(next)) return isSame(previous, next) ? undefined : (next ?? null);

@@ -4,7 +4,7 @@ export function holdProcess(): () => void {
   return () => clearInterval(handle);
 }
 
-/** The event loop as a parameter, so that a simulation says when a turn ends. */
+/** The event loop as a parameter, so that a simulation decides when a turn ends. */
 export interface EventLoop {
   /** Calls `run` once, after everything that is ready to be handled now. */
   endOfTurn(run: () => void): void;

@@ -1,7 +1,7 @@
 /**
- * The signals that end a program, unless somebody takes them meanwhile.
+ * The signals that end a program, unless a command takes them for a while.
  *
- *     ours: the first one stops, the second one ends at once ── take ──> the taker's, with HUP, QUIT, USR1 and USR2 ── release ──> ours
+ *     default: the first one stops, the second one ends at once ── take ──> the taker's, with HUP, QUIT, USR1 and USR2 ── release ──> default
  */
 export type SignalTaker = (signal: NodeJS.Signals) => void;
 
@@ -15,7 +15,7 @@ export class ProcessSignals {
   #taker: SignalTaker | undefined;
 
   constructor() {
-    // Never taken off again: Node forgets a signal that has come, and was not told yet, with the listener of that time.
+    // Never removed: with its listener, Node forgets a signal that has arrived and was not delivered yet.
     for (const signal of stopSignals) process.on(signal, () => (this.#taker ?? this.#stop)(signal));
     // Without somebody who takes it, Node opens its debugger, through which anybody on this machine reads every secret.
     process.on('SIGUSR1', () => undefined);

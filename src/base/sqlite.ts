@@ -15,8 +15,8 @@ export class Sqlite {
   readonly #statements = new Map<string, StatementSync>();
 
   /**
-   * Opens `file` (or `:memory:`), creating it unless `readOnly`. Throws a `UserError` when it can't be opened
-   * or is not a database of ours.
+   * Opens `file` (or `:memory:`), creating it unless `readOnly`. Throws a `UserError` when it can't be opened or is
+   * not a database of Fleetkeeper.
    */
   constructor(file: string, options: { readOnly?: boolean; busyTimeoutMs?: number } = {}) {
     this.file = file;
@@ -122,8 +122,8 @@ export class Sqlite {
   }
 
   /**
-   * Runs `work` as a part of the open transaction: a throw rolls back this part only. Where that can't be done,
-   * the whole transaction is rolled back; `isInTransaction` tells.
+   * Runs `work` as a part of the open transaction: a throw rolls back this part only. If that is not possible, the
+   * whole transaction is rolled back; `isInTransaction` shows that.
    */
   part<T>(work: () => T): T {
     this.run('SAVEPOINT part');

@@ -41,8 +41,8 @@ export function digestOf(value: unknown): string {
 }
 
 /**
- * A keyed digest, for values that may hold secrets: without the key a guess can't be checked against it.
- * The key id says which key made a digest; a digest of another key proves nothing.
+ * A keyed digest, for values that may hold secrets: without the key a guess can't be checked against it. The key id
+ * shows which key made a digest; a digest of another key proves nothing.
  */
 export interface DigestKey {
   /** 8 hex digits, derived from the key. */

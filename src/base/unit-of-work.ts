@@ -1,25 +1,25 @@
 /**
- * How changes of a database become durable: the control plane's, and the state file's. Those of one turn of the event loop
- * form a group: one transaction over the database and the memory that mirrors it, and one wait for the disk.
+ * How changes of a database become durable: the control plane's, and the state file's. Those of one turn of the event
+ * loop form a group: one transaction over the database and the memory that mirrors it, and one wait for the disk.
  *
- *   idle ──(first member)──> open ──(end of the turn)──> COMMIT ──> durable ──> idle
- *                             │                            │
- *                             └──(SQLite rolled back)──────┴──────> lost ─────> idle
+ *     idle ──(first member)──> open ──(end of the turn)──> COMMIT ──> durable ──> idle
+ *                               │                            │
+ *                               └──(SQLite rolled back)──────┴──────> lost ─────> idle
  *
- * `open`: a member's work runs at once, in a savepoint. What it throws (a refusal) takes back its own changes
- * and nobody else's. Members see what earlier ones did: a second delivery of a request finds the answer to the
- * first. Nobody is told anything yet.
+ * `open`: a member's work runs at once, in a savepoint. If it throws (a refusal), its own changes are undone, and no
+ * others. Members see the changes of earlier ones: a second delivery of a request finds the answer to the first.
+ * Nothing is answered yet.
  *
- * `durable`: each member gets its result or its refusal, and what members announced (asking the runtime for
- * something) happens.
+ * `durable`: each member gets its result or its refusal. Then the announced effects of members follow (requests to
+ * the runtime).
  *
- * `lost` (the disk is full): every change of the group is taken back, the latest first, and every member fails
- * with the cause; the refused ones too, because a refusal may rest on what is no more.
+ * `lost` (the disk is full): every change of the group is undone, the latest first, and every member fails with the
+ * cause. Refused ones fail, too, because a refusal may be based on an undone change.
  *
- * Reads wait in `whenDurable` while a group is open. So nothing is answered that a kill -9 could take back.
- * A timer can't wait: `run` ends the open group, and commits its own work before it returns.
+ * Reads wait in `whenDurable` while a group is open. So no answer can be undone by a kill -9. A timer can't wait:
+ * `run` ends the open group, and commits its own work before it returns.
  *
- * After a sync that failed nobody knows whether the group is on the disk. Nobody is told; the process ends.
+ * After a failed sync nobody knows whether the group is on the disk. Nothing is answered; the process ends.
  */
 import { invariant } from './invariant.ts';
 import type { EventLoop } from './process.ts';
@@ -107,7 +107,7 @@ export class UnitOfWork {
   #begin(): Group {
     this.#database.begin();
     const group = { undo: [], after: [], end: Promise.withResolvers<void>(), members: 0 };
-    // A loss is told to whoever waits; there may be nobody.
+    // A loss rejects the promises of waiting callers; there may be none.
     group.end.promise.catch(() => undefined);
     this.#open = group;
     return group;

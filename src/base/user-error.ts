@@ -1,6 +1,6 @@
 /**
- * A failure that a person can mend: `message` says what was attempted and what was found, `remedy` what to
- * do. Printed without a stack.
+ * A failure that a person can correct: `message` states what was attempted and what was found, `remedy` what to do.
+ * Printed without a stack.
  */
 export class UserError extends Error {
   override readonly name = 'UserError';

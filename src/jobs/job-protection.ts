@@ -1,12 +1,12 @@
 /**
- * What Fleetkeeper has to do with Jobs and Pods of a cluster: it knows how those Jobs stand that ProtectedTasks last as long as, and it
- * makes ProtectedTasks for Jobs and Pods that are annotated `fleetkeeper.dev/protects: SERVICE` (`protection.ts`).
+ * Jobs and Pods of a cluster. This room provides the state of Jobs that ProtectedTasks last as long as, and creates
+ * ProtectedTasks for Jobs and Pods that are annotated `fleetkeeper.dev/protects: SERVICE` (`protection.ts`).
  *
  *     watches (metadata) ── keys ──> workqueue ──> get ──> decide (pure) ──> apply or remove
  *
- * The watches only say which to look at; what is decided rests on a `get` made for it. Nothing is looked at before the
- * lists that it takes were complete: what is not listed yet is not gone. What fails is tried again with backoff; what the API refuses as
- * invalid, when something about it changes.
+ * A watch only triggers; decisions use a `get`. Nothing is decided before the needed lists were complete: what is not
+ * listed yet is not gone. Failures are tried again with backoff; requests that the API refuses as invalid, when
+ * something about the Job or Pod changes.
  */
 import { backoffMs, messageOf } from '../base/index.ts';
 import { KubernetesError, type Change, type KubernetesObject, type Reflector } from '../kubernetes/index.ts';
@@ -67,7 +67,7 @@ export class JobProtection {
     });
   }
 
-  /** From now on, who asked for an answer is told when it is another one. */
+  /** From now on, a caller is notified when the answer changes. */
   listen(listener: JobListener): void {
     this.#listener = listener;
   }

@@ -1,7 +1,8 @@
 /**
- * How the Jobs stand that ProtectedTasks last as long as (`until.jobRef`). One is read when it is first asked for, and again whenever
- * the watch tells that it has changed; until then, and while nobody could read it, it is `unknown`. What was known stays when a
- * later read fails. A Job is `gone` only when the API server says so (404), and the list of Jobs does not show it, either.
+ * The state of the Jobs that ProtectedTasks last as long as (`until.jobRef`). A Job is read when a pass first asks
+ * for it, and again whenever the watch reports a change. Before that, and while it can't be read, it is `unknown`.
+ * After a failed read, the known state stays. A Job is `gone` only when the API server answers so (404), and the list
+ * of Jobs does not show it, either.
  */
 import type { Clock } from '../base/index.ts';
 import type { KubernetesApi } from '../kubernetes/index.ts';

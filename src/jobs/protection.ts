@@ -1,17 +1,17 @@
 /**
- * What becomes of the ProtectedTask of a Job or a Pod. Pure.
+ * What follows for the ProtectedTask of a Job or a Pod. Pure.
  *
  * | Job or Pod                                  | its task                              | step                              |
  * |---------------------------------------------|---------------------------------------|-----------------------------------|
- * | annotated, goes on                          | none, or not as it should be          | apply: a Job's until it is over, a Pod's until further notice |
+ * | annotated, running                          | none, or not as it should be          | apply: a Job's until it is over, a Pod's until further notice |
  * | annotated, finished                         | of a Pod                              | apply `released: true`            |
- * |                                             | none, or of a Job                     | none: the engine looks at the Job |
- * | not annotated any more, or gone             | ours                                  | remove, which releases it         |
- * | another one of that name, or another service | ours, of the one before              | remove, and apply when that is gone |
+ * |                                             | none, or of a Job                     | none: the engine reads the Job    |
+ * | no longer annotated, or gone                | created here                          | remove, which releases it         |
+ * | another one of that name, or another service | created here, of the one before      | remove, and apply when that is gone |
  * | any                                         | being deleted                         | none, until it is gone            |
- * | any                                         | one of that name that is not ours     | none; it is told                  |
+ * | any                                         | a foreign one of that name            | none; it is reported              |
  *
- * The annotation wins over a person who deletes a task by hand: as long as it is there, so is the task.
+ * The annotation has precedence over a person who deletes a task by hand: as long as it exists, so does the task.
  */
 import { createHash } from 'node:crypto';
 import type { KubernetesObject, OwnerReference } from '../kubernetes/index.ts';

@@ -22,8 +22,8 @@ export function protectedService({ metadata }: KubernetesObject): string | undef
 }
 
 /**
- * A Job is finished when it is `Complete` or `Failed`; before that its pods may still be going down. A Pod is, when all its
- * containers have ended and none is started again, whatever its restart policy says.
+ * A Job is finished when it is `Complete` or `Failed`; before that its pods may still be terminating. A Pod is, when
+ * all its containers have ended and none is started again, whatever its restart policy.
  */
 export function isFinished(kind: WorkloadKind, { status }: KubernetesObject): boolean {
   const { phase, conditions } = (status ?? {}) as { phase?: unknown; conditions?: unknown };

@@ -34,7 +34,7 @@ export interface ClientOptions extends Omit<ConnectionOptions, 'limits'> {
   readonly limits?: Partial<Limits>;
 }
 
-/** Under this name the API server notes which fields are ours. */
+/** Under this name the API server records which fields Fleetkeeper owns. */
 export const fieldManager = 'fleetkeeper';
 
 const plain = 'application/json';

@@ -13,7 +13,7 @@ import { inClusterAccess, isInCluster, serviceAccountFolder } from './in-cluster
 import type { KubernetesApi } from './types.ts';
 
 export interface ConnectOptions {
-  /** A file; it wins over everything that the environment says. */
+  /** A file; it has precedence over the environment. */
   readonly kubeconfig?: string | undefined;
   /** Of the kubeconfig; default: its current one. */
   readonly context?: string | undefined;
@@ -24,7 +24,7 @@ export interface ConnectOptions {
   readonly dispatcher?: Dispatcher | undefined;
 }
 
-/** Nothing is sent yet. Rejects with a `UserError`, which says where it has looked. */
+/** Nothing is sent yet. Rejects with a `UserError`, which names the searched places. */
 export async function connect(options: ConnectOptions): Promise<KubernetesApi> {
   const access = await findAccess(options);
   refuseOpenHttp(access);

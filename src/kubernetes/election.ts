@@ -4,17 +4,17 @@
  *     candidate ── takes the Lease ──> leading ── not renewed for 10 s ──> isolated
  *         │                             │   ^ └──── renewed, as nobody took it ────┘ │
  *         │                             └── taken by another, or gone ──> lost <─────┘
- *         └── stop, from everywhere ──> stopped (the Lease is given back by who leads)
+ *         └── stop, from everywhere ──> stopped (a leader gives the Lease back)
  *
- * - **candidate**: looks at the Lease every 2 s. It is free when there is none, when nobody holds it, or when it has not changed for
+ * - **candidate**: reads the Lease every 2 s. It is free when there is none, when nobody holds it, or when it has not changed for
  *   15 s *as seen from here*, on the monotonic clock: the times in it are another machine's. It is taken by a write
- *   that fails (409) when somebody was faster.
- * - **leading**: renews every 2 s. `mayAct()` compares the time of asking with the time at which the last successful renewal was
- *   *sent*: 10 s later it is false, whether or not any timer ran, so 5 s before another process can take the Lease. It is false as
- *   well when the wall clock ran that far ahead, as it does when a virtual machine was suspended and its monotonic clock with it.
- * - **isolated**: the API server does not answer, or not to this process; perhaps another one leads by now. Nothing may be changed. It goes on
- *   trying to renew: the write succeeds only when nobody has taken the Lease since.
- * - **lost** is the end: the process is to end, too, and to start anew as a candidate.
+ *   that fails (409) when another process was faster.
+ * - **leading**: renews every 2 s. `mayAct()` compares the current time with the time at which the last successful renewal was
+ *   *sent*. 10 s later it is false, whether or not any timer ran, so 5 s before another process can take the Lease. It is also
+ *   false when the wall clock ran that far ahead, as after the suspension of a virtual machine with its monotonic clock.
+ * - **isolated**: the API server does not answer, or not to this process; perhaps another one leads by now. Nothing may be changed.
+ *   Renewals continue: the write succeeds only when nobody has taken the Lease since.
+ * - **lost** is final: the process has to end, too, and to start anew as a candidate.
  */
 import { messageOf, sleep, type Clock, type Random, type Timer } from '../base/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';

@@ -1,4 +1,4 @@
-/** What went wrong with a request to the Kubernetes API, in words that help. */
+/** Why a request to the Kubernetes API failed, as a helpful message. */
 import { UserError, messageOf, oneLine, parseRetryAfter } from '../base/index.ts';
 import { KubernetesError } from './errors.ts';
 
@@ -52,7 +52,7 @@ export function refusal(
   );
 }
 
-/** No answer, half of one, or one that is too long (a `RangeError`). `because` says more than the error. */
+/** No answer, half of one, or one that is too long (a `RangeError`). `because` is more specific than the error. */
 export function brokenOff(
   attempt: Attempt,
   server: string,

@@ -16,7 +16,7 @@ export type Attempted =
   | { readonly outcome: 'held' }
   /** Somebody was faster, and it is not known yet who. */
   | { readonly outcome: 'conflict' }
-  /** It is not ours, and not free. */
+  /** Another process holds it. */
   | { readonly outcome: 'taken'; readonly reason: string };
 
 interface LeaseSpec {
@@ -133,7 +133,7 @@ export class LeaseRecord {
       return { outcome: 'held' };
     } catch (error) {
       if (!(error instanceof KubernetesError) || !(error.status === 409 || error.status === 404)) throw error;
-      // A namespace that is not there, or one that is terminating, is told as it is.
+      // A missing or terminating namespace is reported as such.
       if (this.#object === undefined && error.status === 404) throw error;
       return { outcome: 'conflict' };
     }

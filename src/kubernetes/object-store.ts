@@ -1,7 +1,7 @@
 /**
- * The objects of one resource, as lists and events have shown them. What it is told twice, late or in the wrong order has no
- * effect: a version counts only when it is newer than the known one, an object of another uid is another object,
- * and one that was deleted does not come back.
+ * The objects of one resource, as lists and events have shown them. Repeated, late or misordered input has no effect:
+ * a version counts only when it is newer than the known one, an object of another uid is another object, and a
+ * deleted one does not come back.
  */
 import { newerVersion } from './resource-version.ts';
 import type { KubernetesObject } from './types.ts';

@@ -1,4 +1,4 @@
-/** Addresses of the Kubernetes API, and the words for what is done there. */
+/** Addresses of the Kubernetes API, and its verbs. */
 import { invariant } from '../base/index.ts';
 import type { ResourceType, Scope, Target } from './types.ts';
 

@@ -1,10 +1,11 @@
 /**
- * Writes Kubernetes Events (core v1, which every `kubectl describe` shows) beside the work, and never in its way.
+ * Writes Kubernetes Events (core v1, which every `kubectl describe` shows) beside the work, without delaying it.
  *
- * A **series** is what has the same object, type, reason and message: its first occurrence creates an Event, later ones count it up.
- * A series waits in a queue at most once, so that what happens a thousand times while a request is under way costs one
- * more. What can't reach the API is tried again a few times; what is refused (no right, a namespace that is terminating) or is too
- * much is dropped and counted. The log tells of the first failure in a row.
+ * A **series** has the same object, type, reason and message: its first occurrence creates an Event, later ones
+ * increase its count. A series is in the queue at most once, so that a thousand occurrences during one request cost
+ * one more request. If the API can't be reached, an Event is tried again a few times. Refused Events (no right, a
+ * namespace that is terminating) and too many of them are dropped and counted. The log has the first failure in a
+ * row.
  */
 import { backoffMs, messageOf, oneLine, rfc3339, sleep, type Clock, type Random } from '../base/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
@@ -151,7 +152,7 @@ export class EventRecorder {
     try {
       await api.create(eventType, this.#eventOf(series));
     } catch (error) {
-      // Ours, from an attempt whose answer was lost.
+      // Written by this process, in an attempt whose answer was lost.
       if (!(hasStatus(error, 409) && (error as KubernetesError).reason === 'AlreadyExists')) throw error;
     }
   }

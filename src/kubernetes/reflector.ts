@@ -1,5 +1,5 @@
 /**
- * Keeps a copy of all objects of one resource, and tells what changes in it.
+ * Keeps a copy of all objects of one resource, and reports changes in it.
  *
  *     listing ── complete ──> watching ── ended, broken, silent, refused ──> resting ──┐
  *        ^                     │   ^                                                   │
@@ -7,16 +7,16 @@
  *        └─── every 10 min ────┘                                                       │
  *        ^─────── version expired, error in the stream, refused 3 times, long silence ─┘
  *
- * - **listing**: page by page, as of now. The pages replace the copy when they are complete, not before; until then
- *   the old copy stands. A page that fails is asked for again; when the list has expired meanwhile (410), it begins anew. A
- *   list that is older than what was seen before comes from a server that lags behind: it is asked for again, and believed
- *   the fifth time (somebody has restored a backup).
- * - **watching**: events change the copy. Bookmarks move the version from which a watch goes on, and are signs of life: a watch
- *   without one for 70 s is dead, although its connection may look well.
- * - **resting**: with backoff and jitter, as long as `Retry-After` says in any case. Whatever fails, it never ends but by `stop`.
+ * - **listing**: page by page, as of now. The pages replace the copy when they are complete; until then the old copy stays. A failed
+ *   page is requested again; if the list has expired by then (410), it starts anew. A list that is older than what was
+ *   seen before comes from a stale server: it is requested again, and accepted the fifth time (somebody has restored a
+ *   backup).
+ * - **watching**: events change the copy. Bookmarks advance the version from which a watch continues, and are signs of life: a watch
+ *   without one for 70 s is dead, although its connection may look healthy.
+ * - **resting**: with backoff and jitter, and at least for `Retry-After`. Whatever fails, only `stop` ends it.
  * - Every ten minutes the list is read anew, in case an event was lost on the way.
  *
- * Who listens is told changes only, and can't disturb: what it throws is logged.
+ * Listeners get changes only. They can't disturb: what they throw is logged.
  */
 import { backoffMs, messageOf, sleep, type Clock, type Random } from '../base/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
@@ -68,7 +68,7 @@ export class Reflector {
   #running: Promise<void> | undefined;
   #state: 'listing' | 'watching' = 'listing';
   #hasSynced = false;
-  /** The newest one seen; a watch goes on from here. */
+  /** The newest one seen; a watch continues from here. */
   #version: string | undefined;
   #listing: Listing | undefined;
   #pageSize = pageSize;
@@ -95,7 +95,7 @@ export class Reflector {
     return this.#hasSynced;
   }
 
-  /** Resolves with the first complete list, after its changes were told; or when stopped (see `hasSynced`). */
+  /** Resolves with the first complete list, after its changes were reported; or when stopped (see `hasSynced`). */
   whenSynced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -120,7 +120,7 @@ export class Reflector {
     this.#running ??= this.#run();
   }
 
-  /** Resolves when a list that began after the call is complete, and its changes were told; or when stopped. */
+  /** Resolves when a list that began after the call is complete, and its changes were reported; or when stopped. */
   relist(): Promise<void> {
     this.#state = 'listing';
     this.#listing = undefined;
@@ -131,7 +131,7 @@ export class Reflector {
     return promise;
   }
 
-  /** No change is told any more. */
+  /** No change is reported any more. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -271,7 +271,7 @@ export class Reflector {
     );
   }
 
-  /** Says where to go on, and after how long. */
+  /** Returns where to continue, and after how long. */
   #failed(error: unknown): number {
     const { logger, metrics, random, type } = this.#options;
     const {

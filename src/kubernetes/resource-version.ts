@@ -1,6 +1,7 @@
 /**
- * Whether `candidate` is a later version of an object than `current`. Kubernetes' versions are numbers that grow, comparable
- * since 1.35 by contract and before that in fact; of a server that gives other words, the candidate is taken as later when it differs.
+ * Whether `candidate` is a later version of an object than `current`. Kubernetes' versions are growing numbers,
+ * comparable since 1.35 by contract and before that in fact. If a server has other values, the candidate counts as
+ * later when it differs.
  */
 export function newerVersion(candidate: string, current: string): boolean {
   if (isNumber(candidate) && isNumber(current)) {

@@ -1,12 +1,12 @@
 /**
- * One read of the account serves the whole fleet (§4 rule 1). The informer reads it every `pollMs`, sooner
- * while somebody waits for progress, and keeps the newest snapshot; a failed read leaves the old one in
- * place and says so, so that nothing is ever concluded from a failure. Lists that the account read does not show are
- * read beside it, in the same poll, for fleets that use them.
+ * One read of the account serves the whole fleet (§4 rule 1). The informer reads it every `pollMs`, sooner while
+ * somebody waits for progress, and keeps the newest snapshot. A failed read leaves the old one in place and is
+ * reported, so that nothing is ever concluded from a failure. Lists that the account read does not show are read
+ * beside it, in the same poll, for fleets that use them.
  *
- * Before the first read, after a change of the credential, after a 401, and before a read is believed in which something
- * has vanished, it is made sure whose account it is: a key that suddenly belongs to another account makes everything
- * look deleted.
+ * The account's identity is checked before the first read, after a change of the credential, after a 401, and before
+ * a read counts in which something has vanished: a key that suddenly belongs to another account makes everything look
+ * deleted.
  *
  *     reading ── ok ──> resting (pollMs, or progressMs while wanted) ──> reading
  *        └── failed ──> backing off (up to 60 s; 5 min for a rejected credential) ──> reading
@@ -52,7 +52,7 @@ export interface Lists {
 }
 
 /** What only a person ends: the key is of another account, or may not be sent where it is to be sent. */
-/** No key of the account is used until a person says so. */
+/** No key of the account is used until a person accepts it. */
 export type KeyHold = ReasonWith<'accountUnread'> & ReasonOf<'held'>;
 
 export interface ReadProblem {
@@ -62,7 +62,7 @@ export interface ReadProblem {
   readonly message: string;
 }
 
-/** The newest read failed; `outcome` says how. */
+/** The newest read failed; `outcome` has the cause. */
 export interface ReadFailure extends ReadProblem {
   /** Monotonic milliseconds of the first failure in a row. */
   readonly sinceMs: number;
@@ -79,7 +79,7 @@ export interface IdentityCheck {
   /** That of the credential in use is known. */
   readonly current: boolean;
   doubt(): void;
-  /** Asks the API; what comes out other than "ours" is a failure to read the account. */
+  /** Asks the API. Any identity but the pinned one is a failure to read the account. */
   check(signal: AbortSignal): Promise<ReadProblem | undefined>;
 }
 
@@ -187,7 +187,7 @@ export class AccountInformer {
     this.#readNext();
   }
 
-  /** Somebody else was told that the key is not valid: whose it is, is asked soon, when heartbeats wait for that. */
+  /** Another request found that the key is not valid. Its account is checked soon, when heartbeats wait for that. */
   rejected(): void {
     this.#rejected = this.#options.beatsWait();
     if (this.#rejected && !this.#reading && !this.#failure) this.#schedule(credentialBackoff.firstMs);

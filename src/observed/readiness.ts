@@ -1,12 +1,12 @@
 /**
- * Readiness of services that ask for it (`readiness: {path}`): their endpoints are looked at in turn, and what the
- * last look gave is kept.
+ * Readiness of services that request it (`readiness: {path}`): their endpoints are probed in turn, and the last
+ * result is kept.
  *
- *     (not watched) ── watch ──> unknown ── look ──> ready | not ready ── period ──> look …
+ *     (not watched) ── watch ──> unknown ── probe ──> ready | not ready ── period ──> probe …
  *          ^──── unwatch ──────────┴──── another target: unknown again
  *
- * The first looks of many services are spread over their period, so that a start is no burst. A change is told
- * once; whoever hears of it looks the object up again.
+ * The first probes of many services are spread over their period, so that a start is no burst. A change is reported
+ * once; the listener then reads the result.
  */
 import type { EndpointProbe, ProbeResult, ProbeTarget } from '../api/index.ts';
 import { sameValue, type Clock, type Random, type Timer } from '../base/index.ts';
@@ -17,7 +17,7 @@ export interface ReadinessTarget extends ProbeTarget {
 
 /** What a pass needs of it. */
 export interface Readiness<Key extends string> {
-  /** What is known of `target`, which is looked at from now on; undefined: nothing yet. */
+  /** The result for `target`, which is probed from now on; undefined: none yet. */
   watch(key: Key, target: ReadinessTarget): ProbeResult | undefined;
   unwatch(key: Key): void;
 }
@@ -39,7 +39,7 @@ export interface ReadinessWatchOptions<Key> {
 /** The first look comes within this time, however long the period is. */
 const longestFirstMs = 2000;
 
-/** For a look at the fleet in which nothing is probed. */
+/** For a preview of the fleet, in which nothing is probed. */
 export const noReadiness: Readiness<string> = { watch: () => undefined, unwatch: () => undefined };
 
 export class ReadinessWatch<Key extends string> implements Readiness<Key> {

@@ -98,21 +98,28 @@ export function forbiddenForms(glossary: string): string[] {
 
 const anyOf = (forbidden: string[]) => new RegExp(`(?<![\\w-])(?:${forbidden.join('|')})(?![\\w-])`, 'giu');
 
+const tokens =
+  /\/\*[\s\S]*?\*\/|(?<![:\w])\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g;
+const tokensOf = (source: string) => Array.from(source.matchAll(tokens), ([token]) => token);
+
 /** Texts of several words in a source file: messages, descriptions, helps. Values that are put into them are left out. */
 export function messagesIn(source: string): string[] {
-  const tokens =
-    /\/\*[\s\S]*?\*\/|(?<![:\w])\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g;
-  return Array.from(source.matchAll(tokens), ([token]) => token)
+  return tokensOf(source)
     .filter((token) => !token.startsWith('/'))
     .map((token) => token.slice(1, -1).replaceAll(/\$\{[^}]*\}/g, ''))
     .filter((text) => /\S\s+\S/.test(text));
 }
 
-export function forbiddenInMessages(source: string, forbidden: string[]): string[] {
+/** Each as one line, without its inline code. */
+export function commentsIn(source: string): string[] {
+  return tokensOf(source)
+    .filter((token) => token.startsWith('/'))
+    .map((token) => withoutCode(token.replaceAll(/\s*\n\s*\*?\s*/g, ' ')));
+}
+
+export function forbiddenInTexts(texts: string[], forbidden: string[]): string[] {
   const forms = anyOf(forbidden);
-  return messagesIn(source).flatMap((text) =>
-    Array.from(text.matchAll(forms), ([form]) => `"${form}" stands in the message: ${text}`),
-  );
+  return texts.flatMap((text) => Array.from(text.matchAll(forms), ([form]) => `"${form}": ${text}`));
 }
 
 export function findingsIn(document: string, forbidden: string[]): string[] {
