@@ -12,7 +12,14 @@
  * key and the bytes it had; a request with another body gets another key. New keys are random; those of creations of a state
  * that shares its digest key are derived (creation-keys.ts).
  */
-import { actions, effectOf, isCreation, startService, stopService } from '../actions/index.ts';
+import {
+  actionOf,
+  effectOf,
+  isCreation,
+  startService,
+  stopService,
+  type ActionEntry,
+} from '../actions/index.ts';
 import type { ControlApi, Outcome, RefusalMeaning } from '../api/index.ts';
 import { describeOutcome } from '../api/index.ts';
 import { invariant, type Clock, type Random } from '../base/index.ts';
@@ -343,14 +350,13 @@ function afterRefusal(idempotencyKey: string, meaning: RefusalMeaning): Partial<
   return { refusedKey: idempotencyKey, ...(isSeen ? { creationInDoubt: { idempotencyKey } } : {}) };
 }
 
-/** The record after `action` was applied, according to the API or to evidence. */
-export function recordApplied(
-  record: ObjectRecord,
-  action: Step['action']['do'],
-  target: Target,
-): ObjectRecord {
+/** Recorded by a later version: which fields it brings about is not known here. */
+const unknownAction: Pick<ActionEntry, 'fields' | 'answersRestart'> = { fields: [] };
+
+/** The record after `action` was applied, according to the API, to evidence or to an operator. */
+export function recordApplied(record: ObjectRecord, action: string, target: Target): ObjectRecord {
   const names = appliedNames(action, target);
-  const { fields, answersRestart } = actions[action];
+  const { fields, answersRestart } = actionOf(action) ?? unknownAction;
   const doubted = record.doubted.filter((name) => !names.includes(name));
   const isDoubtMet = record.doubted.length > 0 && doubted.length === 0;
   const applied: Record<string, string> = fields === 'all' ? {} : { ...record.applied };
@@ -370,7 +376,7 @@ export function recordApplied(
 }
 
 /** What is created runs; it is as desired only once it has been seen so. */
-function appliedNames(action: Step['action']['do'], { digests }: Target): readonly string[] {
-  const { fields } = actions[action];
+function appliedNames(action: string, { digests }: Target): readonly string[] {
+  const { fields } = actionOf(action) ?? unknownAction;
   return fields === 'all' ? Object.keys(digests).filter((name) => name !== 'desiredState') : fields;
 }

@@ -24,7 +24,7 @@
  * *Repeatable*: hidden fields of a request without a revision, and an entry for a repository, of which an account has
  * one. The same request is sent once more, with its key. The result is the same, whichever of the two takes effect.
  */
-import { actions, type ActionName } from '../actions/index.ts';
+import { actionOf } from '../actions/index.ts';
 import type { Intent } from '../state/index.ts';
 import { settledStates } from './service-states.ts';
 import type { Difference, Observation } from './types.ts';
@@ -40,7 +40,7 @@ interface Observed {
 
 const verdict = (happened: boolean) => (happened ? 'applied' : 'not-applied');
 
-/** `marksHidden`: among what nobody is known to own there is something that may carry our mark without showing it. */
+/** `marksHidden`: a new unmanaged thing may carry the object's mark without showing it. */
 export function settle(
   intent: Intent,
   observation: Observation<Observed>,
@@ -49,7 +49,9 @@ export function settle(
 ): Verdict {
   if (observation.kind === 'pending') return undefined;
   if (observation.kind === 'conflict') return 'undecided';
-  const { evidence } = actions[intent.action as ActionName];
+  const evidence = actionOf(intent.action)?.evidence;
+  // Recorded by a later version.
+  if (!evidence) return 'undecided';
   if (evidence.by === 'mark') {
     if (observation.kind === 'present') return 'applied';
     if (!marksHidden) return 'not-applied';
@@ -78,8 +80,8 @@ export function settle(
 
 /** What the intent would have removed of the differences, and is there. */
 export function left({ action }: Intent, differences: readonly Difference[]): readonly Difference[] {
-  const { evidence } = actions[action as ActionName];
-  if (evidence.by !== 'fields') return [];
+  const evidence = actionOf(action)?.evidence;
+  if (evidence?.by !== 'fields') return [];
   return differences.filter(({ path, removed }) => !removed && evidence.paths.test(path));
 }
 

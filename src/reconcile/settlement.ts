@@ -18,7 +18,6 @@ import {
   settle,
   unusableReason,
   waitFor,
-  type ActionName,
   type Difference,
   type Plan,
   type Step,
@@ -170,7 +169,6 @@ export class Settlement {
     resolved?: { readonly madeId: string | undefined },
   ): Promise<void> {
     const record = pass.record();
-    const action = intent.action as ActionName;
     // What one read does not show is good enough to send the same request again, and for nothing else.
     const doubt = resolved ? { creationInDoubt: undefined } : inDoubt(intent);
     const after =
@@ -181,7 +179,7 @@ export class Settlement {
             beforeCreation: undefined,
             ...made(resolved?.madeId),
           }
-        : { ...withoutIntent(record, intent), ...(isCreation(action) ? doubt : {}) };
+        : { ...withoutIntent(record, intent), ...(isCreation(intent.action) ? doubt : {}) };
     await this.#save(intent, verdict, after);
   }
 
@@ -232,5 +230,5 @@ function recordSettled(record: ObjectRecord, intent: Intent, target: Target): Ob
   const ofEarlierVersion = intent.generation === record.generation ? target.digests : {};
   const digests = intent.digests ?? ofEarlierVersion;
   const { restartToken } = intent;
-  return recordApplied(record, intent.action as ActionName, { ...target, digests, restartToken });
+  return recordApplied(record, intent.action, { ...target, digests, restartToken });
 }

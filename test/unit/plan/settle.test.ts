@@ -162,6 +162,11 @@ test.each(repeatable)(
   },
 );
 
+test('a mutation that this version does not know is left to the operator', () => {
+  const later = { ...anIntent('patch-service'), action: 'move-service' };
+  expect(settle(later, running, differs('image'), false)).toBe('undecided');
+});
+
 test('a revision below the one that was sent says nothing', () => {
   const before = present({ state: 'running', revision: 4 });
   expect(settle(anIntent('patch-service'), before, [hidden('image')], false)).toBe('undecided');
