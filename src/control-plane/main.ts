@@ -1,7 +1,7 @@
 /**
- * The reference control plane: a server for the Container Compute Control API. Requests go routes -> domain
- * (services, volumes, lifecycle, ledger) -> store; a runtime carries out what the domain decides, and reports
- * back. All state is in one SQLite database; after a kill -9 everything goes on from the last answer.
+ * The reference control plane: a server for the Container Compute Control API. Requests pass routes -> domain
+ * (services, volumes, lifecycle, ledger) -> store; a runtime carries out what the domain decides, and reports back.
+ * All state is in one SQLite database; after a kill -9 everything continues from the last answer.
  */
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
@@ -76,7 +76,7 @@ export interface ControlPlaneOptions {
   readonly fetch?: Fetch;
   readonly clock: Clock;
   readonly random: Random;
-  /** Says when a group of requests is committed; absent: the one of this process. */
+  /** Reports when a group of requests is committed; absent: the one of this process. */
   readonly eventLoop?: EventLoop;
   readonly logger: Logger;
 }

@@ -1,6 +1,6 @@
 import type { Timer } from '../base/clock.ts';
 
-/** Runs `work` after each wait until stopped; a failure is told, and does not end the repetition. */
+/** Runs `work` after each wait until stopped; a failure is logged, and does not end the repetition. */
 export function repeat(
   wait: (run: () => void) => Timer,
   work: () => void,

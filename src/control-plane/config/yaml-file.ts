@@ -1,6 +1,6 @@
 /**
- * A YAML file of the operator, checked by a schema and by what a schema can't say. What is wrong is told with
- * file, line and path, and never with a value: the file may hold keys.
+ * A YAML file of the operator, checked by a schema and by rules beyond it. An error has file, line and path, and
+ * never a value: the file may hold keys.
  */
 import { LineCounter, isMap, isNode, isScalar, isSeq, parseDocument, type Document } from 'yaml';
 import type { z } from 'zod';
@@ -32,7 +32,7 @@ export function parseYamlFile<Schema extends z.ZodType>(
   const [syntax] = document.errors;
   if (syntax) {
     const { line, col } = lines.linePos(syntax.pos[0]);
-    // The library's own words quote the text.
+    // The library's own messages quote the text.
     const what = syntax.code.toLowerCase().replaceAll('_', ' ');
     throw new UserError(`${file}:${line}:${col}: not valid YAML: ${what}`, remedy);
   }

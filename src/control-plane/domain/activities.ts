@@ -1,6 +1,6 @@
 /**
  * Tasks that protect a service (§4 rule 6, §6 rule 2). A record is registered by its first request, kept
- * fresh by each further one, and goes stale when none comes for 300 s of real time. Stale records still
+ * fresh by each further one, and becomes stale when none comes for 300 s of real time. Stale records still
  * protect and are still listed: only a release ends the protection. A released id stays released, so that a
  * late heartbeat can't protect the service again for ever.
  */
@@ -31,7 +31,7 @@ export class Activities {
     this.#clock = clock;
   }
 
-  /** Says what changed: a heartbeat, and a repeated release, change nothing that others can see. */
+  /** Returns what changed: a heartbeat, and a repeated release, change nothing visible. */
   record(serviceId: string, task: Task): 'registered' | 'released' | 'unchanged' {
     const id = task.id.toLowerCase();
     const { database } = this.#store;

@@ -1,9 +1,8 @@
 /**
- * What falls due when: one moment per key, one timer for all. What is due is handed over in batches, so that a hundred
- * services that were created together cost one transaction; a batch is followed by the next one not before a short pause,
- * in which more can fall due. A batch has as many as the handler can do in a few milliseconds, as far as the one before
- * tells: requests pass between two batches. When the handler throws (the disk is full), the batch falls due again a
- * little later.
+ * Due times: one moment per key, one timer for all. Due keys are handed over in batches, so that a hundred services
+ * that were created together cost one transaction. Between two batches is a short pause, in which more can fall due.
+ * The size of a batch is what the handler can do in a few milliseconds, judged by the previous one, so that requests
+ * pass between two batches. When the handler throws (the disk is full), the batch falls due again a little later.
  */
 import type { Timer } from '../../base/clock.ts';
 import type { PlatformClock } from './platform-clock.ts';

@@ -58,7 +58,7 @@ export interface IdentityConfig {
   readonly issuer: string;
   /** One of them must be in the tokens' `aud`. */
   readonly audience: readonly string[];
-  /** Where the provider's keys are; null: where its discovery document says. */
+  /** Where the provider's keys are; null: as in its discovery document. */
   readonly jwksUri: string | null;
   /** Which header carries the token, in lower case; `authorization`: as `Bearer TOKEN`. */
   readonly header: string;
@@ -74,7 +74,7 @@ export interface MachineCapacity {
 
 /** Of `--runtime docker`. */
 export interface ContainersConfig {
-  /** What is not stated is what the machine of the container engine has, as far as it says so. */
+  /** Unstated amounts are those of the container engine's machine, as far as it shows them. */
   readonly capacity: MachineCapacity;
   /** `HOST` or `HOST:PORT`: registries that images may come from although they are not public. */
   readonly registries: readonly string[];
@@ -110,7 +110,7 @@ interface BuiltInTemplate extends TemplateFields {
   readonly id: string;
 }
 
-/** Charges become a ledger entry this often (platform time); funds are looked at then, too. */
+/** Charges become a ledger entry this often (platform time); funds are checked then, too. */
 export const chargeIntervalMs = 60_000;
 /** The platform's clock counts at most this much of the time that the server was down. */
 export const longestCatchUpMs = 24 * 60 * 60 * 1000;

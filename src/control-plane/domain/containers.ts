@@ -81,7 +81,7 @@ export function bounded(result: ExecutionResult): ExecutionResult {
 
 function cut(text: string): string {
   if (Buffer.byteLength(text) <= execOutputBytes) return text;
-  // A character that the cut goes through is dropped.
+  // A character that is cut in two is dropped.
   return Buffer.from(text)
     .subarray(0, execOutputBytes)
     .toString()

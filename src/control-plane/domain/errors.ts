@@ -1,7 +1,7 @@
 /**
- * What the API refuses, in the contract's error form (§7): `{error: {code, message}}`. The code decides, and
- * is part of the interface; the message says what was attempted and what to do, and never holds a value that
- * a client sent as an environment value.
+ * Refusals of the API, in the contract's error form (§7): `{error: {code, message}}`. The code decides, and is part
+ * of the interface. The message states what was attempted and what to do, and never holds a value that a client sent
+ * as an environment value.
  */
 type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 429 | 503;
 
@@ -31,7 +31,7 @@ export function invalidRequest(message: string): ApiError {
   return new ApiError(400, 'invalid_request', message);
 }
 
-/** Also for an id that exists in another account: a stranger can't tell the two apart. */
+/** Also for an id that exists in another account: other tenants can't distinguish the two. */
 export function notFound(noun: string, id: string): ApiError {
   return new ApiError(404, 'not_found', `no ${noun} ${id} in this account`);
 }

@@ -1,11 +1,11 @@
 /**
- * Money. Every account has a running meter: what all its charged things cost per hour, and what has accrued
- * since the last entry, exact to the 3,600,000th of a micro-USD. Whenever a price comes or goes, the meter is
- * brought up to date first, in the same transaction. Once per charge interval the accrued whole micro-USD
- * become a ledger entry and leave the balance; entries are never changed.
+ * Money. Every account has a running meter: the hourly cost of all its charged things, and what has accrued since the
+ * last entry, exact to the 3,600,000th of a micro-USD. Whenever a price is added or removed, the meter is updated
+ * first, in the same transaction. Once per charge interval the accrued whole micro-USD become a ledger entry and
+ * leave the balance; entries are never changed.
  *
- * A reader sees the exact balance: what has accrued meanwhile is shown as one more entry at the top, the one
- * that is about to be written, so that the entries always sum to the balance. A charge names the dearest of what cost.
+ * A reader sees the exact balance: what has accrued since is shown as one more entry at the top, the next one to be
+ * written, so that the entries always sum to the balance. A charge names the most expensive thing in it.
  */
 import type { Clock } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';

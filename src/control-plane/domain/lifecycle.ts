@@ -24,7 +24,7 @@
  * A running service with a sleep policy falls asleep when it has been idle that long: since it became running, was
  * last used, had its policy set, or had its last activity released, whichever is latest. Unreleased activities
  * keep it awake. Falling asleep is like a pending stop (the operation is `sleep`), but `stop` is accepted; it ends
- * in `sleeping`. If the service turns out to be in use, it goes on running; if an activity was registered
+ * in `sleeping`. If the service turns out to be in use, it continues to run; if an activity was registered
  * meanwhile, it is launched again. Sleeping and paused services hold no compute.
  *
  * `delete` is accepted everywhere but in `deleting`. When the removal is done the record is gone, together with
@@ -97,7 +97,7 @@ export class Lifecycle {
     return problem === undefined ? launched : this.#fail(launched, problem);
   }
 
-  /** Its volume is settled: a launch that waits for it goes on, or fails with it. */
+  /** Its volume is settled: a launch that waits for it continues, or fails with it. */
   volumeSettled(serviceId: string | null): void {
     const service = serviceId === null ? undefined : this.#platform.store.services.get(serviceId);
     if (service?.operation?.kind !== 'provision') return;

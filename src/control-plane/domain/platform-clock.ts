@@ -1,9 +1,8 @@
 /**
- * The platform's time: what lifecycle, idle sleep and charging are measured on. It runs `timeScale` times as
- * fast as the real clock and never goes back, also not over a restart: it resumes at the latest moment that
- * the database mentions, or at the real wall clock if that is further on. So the time that the server was
- * down counts (up to `longestCatchUpMs`, in case the wall clock is wrong), and what fell due meanwhile happens
- * at the start.
+ * The platform's time, on which lifecycle, idle sleep and charging are measured. It runs `timeScale` times as fast as
+ * the real clock and never decreases, also not across a restart: it resumes at the latest moment in the database, or
+ * at the real wall clock if that is later. So the time that the server was down counts (up to `longestCatchUpMs`, in
+ * case the wall clock is wrong), and everything that fell due in it happens at the start.
  */
 import { scaledClock, type Clock, type Timer } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';

@@ -13,7 +13,7 @@ export const bounds = {
   /** Of the name of a region, a geography, a mode. */
   wordLength: 64,
   commandWords: 1024,
-  /** Of all words together. */
+  /** Of all elements together. */
   commandBytes: 64 * 1024,
   environmentEntries: 1024,
   environmentNameLength: 256,

@@ -28,14 +28,14 @@ export interface Launch {
   readonly httpPort: number | null;
   /** It is ready. */
   readonly volumeId: string | null;
-  /** For pulling the image from a private repository; never logged, kept or told to anybody. */
+  /** For pulling the image from a private repository; never logged, kept or passed on. */
   readonly credentials: Sensitive<PullCredentials> | null;
 }
 
 type Work =
   | { readonly kind: 'provision'; readonly launch: Launch }
   | { readonly kind: 'stop' | 'sleep' }
-  /** With the volume that goes with the service, if there is one. */
+  /** With the volume that belongs to the service, if there is one. */
   | { readonly kind: 'remove'; readonly ownedVolumeId: string | null }
   /** With the size that the volume is to have. */
   | { readonly kind: VolumeOperationKind; readonly sizeGb: number };
@@ -52,9 +52,9 @@ export type RuntimeRequest = Work & {
 export interface Report {
   readonly subjectId: string;
   readonly operationId: string;
-  /** Where a service answers, when it was provisioned or goes on after all. */
+  /** Where a service answers, when it was provisioned or continues after all. */
   readonly endpoint?: string;
-  /** Of a `sleep`: the service was in use until now, and goes on running. */
+  /** Of a `sleep`: the service was in use until now, and continues to run. */
   readonly goesOn?: true;
   /** Why the operation failed; absent when it succeeded. */
   readonly error?: string;
@@ -75,8 +75,8 @@ export interface ExecutionResult {
 
 export interface Runtime {
   /**
-   * Once, before the first `begin`: what the records say. What the services left behind that are not among them
-   * is removed, and what should run and doesn't is told by `onEnded`.
+   * Once, before the first `begin`: the content of the records. What other services left behind is removed. `onEnded`
+   * reports containers that should run and do not.
    */
   resume(services: Iterable<ServiceRecord>, volumes: Iterable<VolumeRecord>): void;
   /** Why a service with this image or these variables is not accepted, as `FIELD: sentence`; absent: all are. */
@@ -95,7 +95,10 @@ export interface Runtime {
   close(): void;
 }
 
-/** What a runtime works with, and whom it tells. A throw of `on...` means: not taken, to be told again. */
+/**
+ * The environment of a runtime, and its listener. If `on...` throws, the report was not accepted, and has to be
+ * repeated.
+ */
 export interface RuntimeHost {
   readonly time: PlatformClock;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-/** What the runtime tells, written into the records. Each call is one transaction; a throw takes all of it back. */
+/** Reports of the runtime, written into the records. Each call is one transaction; a throw undoes all of it. */
 import type { Lifecycle } from './lifecycle.ts';
 import type { Report } from './runtime.ts';
 import type { Store } from '../store/store.ts';

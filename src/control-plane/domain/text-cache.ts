@@ -1,6 +1,6 @@
 /**
  * Texts of accounts that are read far more often than they change, as UTF-8: one per account, kept until its version
- * moves on. Beyond the bound the one that was made first goes first.
+ * changes. Beyond the bound the oldest one is dropped first.
  */
 const defaultBoundBytes = 64 * 1024 * 1024;
 

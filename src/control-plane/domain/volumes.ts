@@ -1,13 +1,13 @@
 /**
  * The life of a volume.
  *
- * `provisioning` ──> `ready` <──> `expanding`, and from each of these `deleting` ──> gone. A volume that the
- * runtime can't make or change is in `error`, and can only be deleted. `provisioned` turns true when the storage exists, and is charged from then
- * until a deletion is accepted. During an expansion `requestedSizeGb` is ahead of `sizeGb`; they agree again
- * when it is done. A volume is never shrunk.
+ * `provisioning` ──> `ready` <──> `expanding`, and from each of these `deleting` ──> gone. A volume that the runtime
+ * can't create or change is in `error`, and can only be deleted. `provisioned` becomes true when the storage exists,
+ * and is charged from then until a deletion is accepted. During an expansion `requestedSizeGb` is larger than
+ * `sizeGb`; they agree again when it is done. A volume is never shrunk.
  *
- * `mode` is `independent` (it outlives services, and can be deleted while nothing is attached) or `service` (it
- * was made by one service and goes with it). An attached volume grows only while its service is paused (§3
+ * `mode` is `independent` (it outlives services, and can be deleted while nothing is attached) or `service` (one
+ * service created it, and it is deleted with that). An attached volume grows only while its service is paused (§3
  * rule 5), and a service starts only while its volume is ready.
  */
 import type { VolumeCreate, VolumeUpdate } from '../../api/wire.ts';
@@ -184,7 +184,7 @@ export class Volumes {
     return volume?.status === 'error' ? `volume ${volume.id} failed: ${volume.error}` : undefined;
   }
 
-  /** The volume that goes with the service, if it has one. */
+  /** The volume that belongs to the service, if it has one. */
   ownedBy(service: ServiceRecord): string | null {
     const volume = this.#volumeOf(service);
     return volume?.mode === 'service' ? volume.id : null;

@@ -149,9 +149,9 @@ export class Connections {
 }
 
 /**
- * Also what has been received and not been looked at yet: thousands of requests fit into one read. Node's own parser goes
- * on after the end of its connection, unless it is told that a request can't be taken; where it can't be told, each of
- * the rest only costs some time.
+ * Drops also received requests that were not read yet: thousands fit into one read. Node's own parser continues after
+ * the end of its connection, unless `onIncoming` refuses a request. Without that, each of the rest only costs some
+ * time.
  */
 function cutAtOnce(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser?: { onIncoming: () => number } | null };

@@ -1,4 +1,4 @@
-/** What the API document says of each endpoint of §4 beyond what its route validates. */
+/** Content of the API document for each endpoint of §4, beyond what its route validates. */
 import { z } from 'zod';
 import * as answers from './answers.ts';
 
@@ -16,7 +16,7 @@ export interface Endpoint {
   readonly id: string;
   readonly tag: keyof typeof tags;
   readonly summary: string;
-  /** Where the contract tells about it. */
+  /** The section of the contract. */
   readonly contract: string;
   readonly status: 200 | 201;
   readonly answer: z.ZodType;

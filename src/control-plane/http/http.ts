@@ -69,7 +69,7 @@ export const defaultHttpLimits: HttpLimits = {
   shutdownMs: 10_000,
 };
 
-/** Of what is wrong with one request, so much is said. */
+/** At most so many faults of one request are reported. */
 const mostIssues = 10;
 const longestMessage = 2_000;
 /** Copying so much is cheaper than a stream. */
@@ -81,7 +81,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Says when work for a request is done: at once, or later. */
+/** Called when work for a request is done: at once, or later. */
 export type InTurn = (request: FastifyRequest, work: () => void) => void;
 
 export function createListener(

@@ -1,7 +1,7 @@
 /**
- * What a body must be beside JSON, so that everything behind it may keep it as it is and recurse over it: UTF-8
+ * Rules for a body beyond JSON, so that all code behind it may keep it unchanged and recurse over it: UTF-8
  * throughout, texts without half a surrogate pair (which no database keeps), no deeper than `deepest`, and of no more
- * than `mostValues`: a schema looks at each element of a list before it finds the list too long.
+ * than `mostValues`: a schema reads each element of a list before it finds the list too long.
  */
 import { ApiError, invalidRequest } from '../domain/errors.ts';
 

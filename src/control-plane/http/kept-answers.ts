@@ -50,7 +50,7 @@ export class KeptAnswers {
     }
   }
 
-  /** Call it in the transaction: one that has expired goes. */
+  /** Call it in the transaction: an expired one is deleted. */
   find(accountId: string, key: string): (Answer & { readonly fingerprint: string }) | undefined {
     const row = this.#store.database.get(
       `SELECT fingerprint, status, body, expires_at_ms, octet_length(body) AS bytes FROM answers
@@ -141,7 +141,7 @@ export class KeptAnswers {
       );
       this.#change(accountId, 0, Number(shrunk?.['bytes']) - Number(row['bytes']));
     }
-    // In case that more expire in the same millisecond than are looked at, the next ones are taken the next time.
+    // If more expire in the same millisecond than are read, the next ones follow the next time.
     const lastMs = Number(rows.at(-1)?.['expires_at_ms'] ?? shrunkUntilMs);
     kept.shrunkUntilMs = lastMs === shrunkUntilMs ? lastMs + 1 : lastMs;
     unit.onRollback(() => {

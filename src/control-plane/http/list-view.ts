@@ -1,10 +1,9 @@
 /**
- * The records of one kind and account as a JSON array, in pieces. A piece is made anew only when one of its records has
- * changed, and answers refer to pieces and do not copy them: what one read of a large account costs does not depend on
- * how large the account is, but on what has changed.
+ * The records of one kind and account as a JSON array, in pieces. A piece is made anew only when one of its records
+ * has changed, and answers refer to pieces without copying them. So the cost of one read does not depend on the size
+ * of the account, but on what has changed.
  *
- * Where a piece ends is decided by the id of its last record, or by its size. So a record that goes changes its own piece
- * and no other one.
+ * The id of its last record, or its size, decides where a piece ends. So a removed record changes its own piece only.
  */
 import type { Collection } from '../store/collection.ts';
 
@@ -39,7 +38,7 @@ export class ListView<Item extends { id: string; accountId: string }> {
   readonly #collection: Pick<Collection<Item>, 'of' | 'version'>;
   readonly #json: (record: Item) => string;
   readonly #boundBytes: number;
-  /** By account; the one that was made first comes first, and goes first when all together are too large. */
+  /** By account, the oldest first. It is also dropped first when all together are too large. */
   readonly #lists = new Map<string, List<Item>>();
   #bytes = 0;
 

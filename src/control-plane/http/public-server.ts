@@ -131,7 +131,7 @@ export function createPublicServer(parts: PublicServerParts): Listener {
     else inTurn(request, go);
   });
   app.addHook('onSend', (request, reply, payload, done) => {
-    // What was decided is committed; the answer goes nowhere.
+    // The decision is committed; the answer is dropped.
     if (request.fault?.fault === 'drop-response') request.raw.socket.destroy();
     const refusal = problemOf(() => countAnswer(request.account, payload, reply, traffic));
     if (refusal) done(refusal);

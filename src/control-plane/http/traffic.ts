@@ -107,8 +107,8 @@ export class Traffic {
   }
 
   /**
-   * A request of `id`, an account or a network, is refused: calls `answer` when that may be said, at once or later.
-   * Returns false when it must not wait any more: its connection is to be cut.
+   * A request of `id`, an account or a network, is refused: calls `answer` when that may be answered, at once or
+   * later. Returns false when it must not wait any more: its connection has to be cut.
    */
   refuse(id: string, answer: () => void): boolean {
     if (this.#refusals.tryTake(id)) {

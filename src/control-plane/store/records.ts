@@ -141,7 +141,7 @@ export function isStopping(service: ServiceRecord): boolean {
   return service.operation?.kind === 'stop' || service.operation?.kind === 'sleep';
 }
 
-/** The state in words, with what is under way. */
+/** The state as text, with what is under way. */
 export function stateText(service: ServiceRecord): string {
   if (service.operation?.kind === 'stop') return `${service.state} and stopping`;
   if (service.operation?.kind === 'sleep') return `${service.state} and falling asleep`;

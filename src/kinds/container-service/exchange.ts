@@ -5,9 +5,9 @@ import { parseObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
 /**
- * The other services that have to go before `record` can be created anew with the volume that it names: each is to have what the
- * next one has, and the last one what `record` has. None where they go one after the other: who has a volume that
- * somebody waits for goes first then.
+ * The other services that have to be deleted before `record` can be created anew with the volume that it names. Each
+ * gets the volume of the next one, and the last one that of `record`. There are none if they can be replaced one
+ * after the other: the service whose volume another one waits for is deleted first.
  */
 export function exchangeOf(
   fleet: Fleet,

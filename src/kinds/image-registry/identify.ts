@@ -13,9 +13,10 @@ export const registryMarks: Marks<wire.Registry> = {
 };
 
 /**
- * A registry is known by its id and, since an account has one entry for a repository, by that: an entry for it that is
- * not ours is in the way. `isAwaited`: a creation of ours is under way or lost its answer, and what is there is what it made.
- * `isLost`: its status was wiped, and it is not known what there was. `stateLost`: the account shows that this owner was here with a state that is no more; then the entry was its.
+ * A registry is recognised by its id and, since an account has one entry for a repository, by its repository. An
+ * unmanaged entry for it blocks the object. `isAwaited`: a creation is under way or lost its answer, and the entry
+ * counts as its result. `isLost`: the status was wiped, and it is not known what existed. `stateLost`: the account
+ * shows things of this owner from a lost state; then the entry counts as the owner's.
  */
 export function identifyRegistry(
   identity: Identity,

@@ -1,7 +1,7 @@
 /**
- * ProtectedTask: its pass says to the heartbeat loop what is wanted (activities/), and reports how it stands. Where an activity may be registered,
- * and the key of its release, are saved before the first request is sent; so a crash at any moment leaves nothing that a restart does not know
- * of.
+ * ProtectedTask: its pass requests the wanted registration from the heartbeat loop (activities/), and reports its
+ * state. The service where an activity may be registered, and the key of its release, are saved before the first
+ * request is sent. So a restart knows everything that a crash at any moment leaves.
  */
 import {
   holdFor,

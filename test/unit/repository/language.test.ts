@@ -47,7 +47,7 @@ describe.each([
   {
     texts: 'comments',
     textsIn: commentsIn,
-    later: ['control-plane', 'desired', 'kinds', 'manager', 'reconcile', 'state'],
+    later: ['desired', 'manager', 'reconcile', 'state'],
   },
 ])('$texts', ({ textsIn, later }) => {
   test.each(rooms.filter((room) => !later.includes(room)))(

@@ -28,7 +28,7 @@ export function accountRoutes(app: App, platform: Platform, views: AccountViews,
       ...services.buffers,
       Buffer.from(',"volumes":'),
       ...volumes.buffers,
-      // Released when the ledger goes on.
+      // Released when the ledger continues.
       Buffer.concat([Buffer.from(',"ledger":['), ...entries, Buffer.from(']}')]),
     ]);
   });

@@ -63,7 +63,7 @@ export function endpointOf({ NetworkSettings }: Inspection, publication: Publica
   return `http://${host}:${published.HostPort}`;
 }
 
-/** Which limits the engine has dropped without a word, as one that lacks a feature of the kernel does. */
+/** Which limits the engine has dropped silently, as one without a feature of the kernel does. */
 export function droppedLimits({ HostConfig: applied }: Inspection, resources: ServiceResources): string[] {
   const asked = limitsOf(resources, []);
   return [
@@ -95,7 +95,7 @@ const leastBytes = bounds.leastMemoryGb * gigabyte;
 const leastNanoCpus = bounds.leastCpu * 1e9;
 const killed = 137;
 
-/** Reserved: by them the container toolkit of NVIDIA is told which GPUs of the machine a container gets. */
+/** Reserved: they pass to the container toolkit of NVIDIA which GPUs of the machine a container gets. */
 export const isReservedVariable = (name: string) => /^NVIDIA_/i.test(name);
 /** It is always set: an image may bring a value of its own, such as `all`. */
 const gpuVariable = 'NVIDIA_VISIBLE_DEVICES';

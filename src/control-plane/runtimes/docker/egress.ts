@@ -1,11 +1,11 @@
 /**
- * Sees to it that the egress rules (egress-rules.ts) are in force on this machine, which has to be the engine's.
+ * Ensures that the egress rules (egress-rules.ts) are in force on this machine, which has to be the engine's.
  *
- *   checked ──(at the start: may and can this process set rules?)──> no: the command does not start, and says why
- *      │
- *      └──> ensured, before each launch and every 30 s ──(it fails)──> nothing is launched until it succeeds again
+ *     checked ──(at the start: may and can this process set rules?)──> no: the command does not start, and reports why
+ *        │
+ *        └──> ensured, before each launch and every 30 s ──(it fails)──> nothing is launched until it succeeds again
  *
- * A restart of a firewall may take the rules away; they are put back within 30 s, which is logged. They stay when the
+ * A restart of a firewall may remove the rules; they are restored within 30 s, which is logged. They stay when the
  * control plane ends, because the containers do.
  */
 import { execFile } from 'node:child_process';
@@ -14,7 +14,7 @@ import { isIP } from 'node:net';
 import { UserError, messageOf } from '../../../base/user-error.ts';
 import { bridgeName, egressRules, type EgressPolicy, type EgressRules } from './egress-rules.ts';
 
-/** Runs a program of this machine; rejects with what it says. */
+/** Runs a program of this machine; rejects with its output. */
 type Run = (program: string, args: readonly string[], input?: string) => Promise<void>;
 
 const programMs = 10_000;

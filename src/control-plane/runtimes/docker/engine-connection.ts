@@ -22,7 +22,7 @@ export class EngineError extends Error {
     this.status = status;
   }
 
-  /** The same failure in other words. */
+  /** The same failure with another message. */
   saying(message: string): EngineError {
     return new EngineError(this.kind, message, this.status);
   }
@@ -138,7 +138,7 @@ function registryAuth(credentials: object): string {
   return text.replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/** What the engine says of its refusal: `{message}`, or a text of any kind. */
+/** The engine's reason for a refusal: `{message}`, or a text of any kind. */
 async function messageIn({ body, statusCode }: Dispatcher.ResponseData): Promise<string> {
   const text = (await body.text()).slice(0, longestMessage);
   try {

@@ -60,7 +60,7 @@ export interface Statistics {
   readonly networks?: Readonly<Record<string, { readonly rx_bytes: number }>>;
 }
 
-/** What a container is created from, in the engine's own words. */
+/** From what a container is created, in the engine's own terms. */
 export interface ContainerSpec {
   readonly Image: string;
   readonly Cmd?: readonly string[];
@@ -194,7 +194,7 @@ export class Engine {
     await this.#connection.json({ method: 'DELETE', path: ['containers', id], query, accept: [isGone] });
   }
 
-  /** Throws `refused`, too, when the engine began and then said in its stream that it can't be done. */
+  /** Throws `refused`, too, when the engine began and then reported in its stream that it can't be done. */
   async pull(image: ImageName, credentials: PullCredentials | undefined, signal: AbortSignal): Promise<void> {
     const registry = image.repository.split('/')[0] ?? '';
     const stream = await this.#connection.stream({
@@ -214,7 +214,7 @@ export class Engine {
    * network that it shows. So what the engine `failed` at is missed only by the container that needs the network.
    */
   async ensureNetwork(name: string, bridge: string, labels: Labels): Promise<void> {
-    // podman lets its networks reach one another unless told so; Docker never does, and ignores the option.
+    // By default, podman lets its networks reach one another; Docker never does, and ignores the option.
     const Options = { isolate: 'true', 'com.docker.network.bridge.name': bridge };
     const body = { Name: name, Driver: 'bridge', CheckDuplicate: true, Options, Labels: labels };
     try {

@@ -1,14 +1,14 @@
 /**
  * A command in a container, bounded in time and output.
  *
- *   running ──(its output ends)──> ending ──(the engine has its exit code)──> done
- *      │                             │
- *      └──(its time is up, or it writes without end)──┴──> killed
+ *     running ──(its output ends)──> ending ──(the engine has its exit code)──> done
+ *        │                             │
+ *        └──(its time is up, or it writes without end)──┴──> killed
  *
- * What is beyond the 64 KiB of each output that are answered is read and dropped, so that the command can go on and
- * its exit code is known; from 64 MiB on it counts as endless. A command that is killed has the exit code 124, as
- * with timeout(1). Where this server can't kill it (the engine is on another machine), the answer says that it
- * may still be running.
+ * Output beyond the 64 KiB that are answered of each stream is read and dropped, so that the command can continue and
+ * its exit code is known. From 64 MiB on it counts as endless. A killed command has the exit code 124, as with
+ * timeout(1). If this server can't kill it (the engine is on another machine), the answer shows that it may still be
+ * running.
  */
 import type { Readable } from 'node:stream';
 import { sleep, type Clock } from '../../../base/clock.ts';
@@ -98,7 +98,7 @@ class BoundedOutput {
     }
   }
 
-  /** A word of ours, for whoever reads the errors of the command. */
+  /** A message of this server, for readers of the command's errors. */
   tell(text: string): void {
     this.#isTruncated = true;
     this.#kept.stderr.push(Buffer.from(text));

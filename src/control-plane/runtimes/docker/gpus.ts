@@ -43,7 +43,7 @@ export class Gpus {
     });
   }
 
-  /** The container exists, and its label says what it has; or there will be none. */
+  /** The container exists, and its label shows its GPUs; or there will be none. */
   settle(serviceId: string): void {
     this.#reserved.delete(serviceId);
   }

@@ -1,7 +1,7 @@
 /**
- * The one thing that the Engine API can't do: end a command in a container. It only tells the process id on the
- * engine's machine. When that is this machine, and the process is in that container's control group, its
- * process group is killed.
+ * The one thing that the Engine API can't do: end a command in a container. It only shows the process id on the
+ * engine's machine. When that is this machine, and the process is in that container's control group, its process
+ * group is killed.
  */
 import { readFileSync } from 'node:fs';
 

@@ -1,7 +1,7 @@
 /**
- * What the machine of the container engine has, as the bound of all that is sold of it where the configuration states
- * none. The engine tells CPUs and memory; the disk is looked at where the engine is on this machine. What can't be
- * known stays unbounded, and the log says so.
+ * The resources of the container engine's machine, as the bound of all that is sold of it where the configuration
+ * states none. The engine shows CPUs and memory. The disk is read if the engine is on this machine. Unknown resources
+ * stay unbounded, which is logged.
  */
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';

@@ -1,6 +1,6 @@
 /**
- * Measures what should run, over and over: for metrics, and to tell the control plane which services were in use.
- * What should run and can't be measured is told, too.
+ * Measures everything that should run, again and again: for metrics, and to report to the control plane which
+ * services were in use. What should run and can't be measured is reported, too.
  */
 import { messageOf } from '../../../base/user-error.ts';
 import type { Timer } from '../../../base/clock.ts';

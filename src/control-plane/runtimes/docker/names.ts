@@ -1,7 +1,7 @@
 /**
- * How things are called at the engine. Names hold the id of the service, volume or account; labels say whose they
- * are, and only what carries this installation's label is ever looked at. There is one name per service, so the
- * engine itself refuses a second container for it, whoever asks.
+ * Names and labels at the engine. Names hold the id of the service, volume or account; labels show the owner. Only
+ * things with this installation's label are ever read. There is one name per service, so the engine itself refuses a
+ * second container for it, whoever asks.
  */
 import type { RuntimeRequest } from '../../domain/runtime.ts';
 

@@ -1,16 +1,16 @@
 /**
- * What each operation does at the engine. All of them look first, and may be begun again from the start, whatever
- * part was done before. A container carries the id of the operation that made it: one with the id of this
- * operation is the launch already made, and no second one is made.
+ * The steps of each operation at the engine. All of them read first, and may be begun again from the start, whatever
+ * part was done before. A container carries the id of the operation that made it: one with the id of this operation
+ * is the launch already made, and no second one is made.
  *
- * provision: pull, stop and remove what the service had before, create in the account's network, start.
- * stop, sleep: SIGTERM, SIGKILL 10 s later. The container stays for its logs, until the next launch or removal.
- * remove: as stop; then containers, the volume that goes with them, and the network if nobody else uses it.
- * volumes: a named volume of the engine. Its size is only in our records: engines don't limit volumes.
+ *     provision: pull, stop and remove what the service had before, create in the account's network, start.
+ *     stop, sleep: SIGTERM, SIGKILL 10 s later. The container stays for its logs, until the next launch or removal.
+ *     remove: as stop; then containers, the volume that belongs to them, and the network if nobody else uses it.
+ *     volumes: a named volume of the engine. Its size is only in the records: engines don't limit volumes.
  *
- * What is wrong with the request itself (no such image, no such command) is reported as an error. Engines tell that
- * apart from their own trouble only partly, so what an engine `failed` at three times while it launched counts as
- * wrong, too. Everything else throws, and is tried again.
+ * A fault of the request itself (no such image, no such command) is reported as an error. Engines distinguish that
+ * from their own trouble only partly. So if an engine `failed` three times during a launch, that counts as a fault of
+ * the request, too. Everything else throws, and is tried again.
  */
 import type { Logger } from 'pino';
 import { EngineError, type Engine, type Inspection, type ListedContainer } from './engine.ts';
@@ -38,7 +38,10 @@ const launchAttempts = 3;
 
 type Provision = RuntimeRequest & { readonly kind: 'provision'; readonly launch: Launch };
 
-/** What the owner of the service or volume has to mend. `words`: the engine's, which only the operator sees. */
+/**
+ * What the owner of the service or volume has to correct. `words`: the engine's message, which only the operator
+ * sees.
+ */
 class LaunchError extends Error {
   override readonly name = 'LaunchError';
   readonly words: string | undefined;
@@ -147,7 +150,7 @@ export class Operations {
     }
   }
 
-  /** What the tenant learns; the engine's words go to the log, by the id that both have. */
+  /** What the tenant learns. The engine's message is logged with the id that both have. */
   #toldOf({ message, words }: LaunchError, request: RuntimeRequest): string {
     if (words === undefined) return message;
     const { id: operation, subjectId: subject } = request;
@@ -268,7 +271,7 @@ export class Operations {
   }
 }
 
-/** Makes a `LaunchError` of what the engine says is wrong with the request. */
+/** Makes a `LaunchError` of a fault that the engine reports about the request. */
 async function requested<Result>(
   step: LaunchStep,
   isLast: boolean,

@@ -1,7 +1,7 @@
 /**
- * What a tenant learns of a launch that failed: a sentence of this table, and the id of the operation, by which the
- * operator finds the engine's own words in the log. An engine repeats what it met while it worked: addresses of its
- * network, paths of its machine, the answers of servers that only it reaches.
+ * What a tenant learns of a failed launch: a sentence of this table, and the id of the operation. The operator finds
+ * the engine's own message in the log by that id. An engine repeats what it encountered: addresses of its network,
+ * paths of its machine, the answers of servers that only it reaches.
  */
 const reasons = {
   ImageNameInvalid: 'the image is not the name of an image',
@@ -55,7 +55,7 @@ const otherwise: Readonly<Record<LaunchStep, LaunchReason>> = {
   volume: 'VolumeNotCreated',
 };
 
-/** `words`: the engine's, of any kind. */
+/** `words`: the engine's message, of any kind. */
 export function reasonOf(step: LaunchStep, words: string): LaunchReason {
   return forms[step].find(([form]) => form.test(words))?.[1] ?? otherwise[step];
 }

@@ -1,6 +1,6 @@
 /**
- * What an engine says of a launch may repeat what it was given. Credentials are taken out whatever they are;
- * environment values from 4 characters on, because shorter ones ("1", "on") are found in any text.
+ * An engine's message about a launch may repeat its input. Credentials are always removed. Environment values are
+ * removed from 4 characters on, because shorter ones ("1", "on") occur in any text.
  */
 import type { Launch } from '../../domain/runtime.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Whose images may be pulled. The engine pulls with the network of its machine, so the name of an image must not lead
+ * Which images may be pulled. The engine pulls with the network of its machine, so the name of an image must not lead
  * to what only that machine reaches: its own ports, its network, metadata services.
  *
  * | the host in an image's name                                          | is                              |
@@ -9,7 +9,7 @@
  * | any other name                                                       | refused when it leads to a private address, once it is resolved before the pull |
  *
  * The engine resolves the name once more. A name server that answers differently then can still lead it elsewhere;
- * what comes back is told to nobody (reasons.ts). Where that matters, give the engine's machine a proxy.
+ * nobody sees the answer (reasons.ts). Where that matters, give the engine's machine a proxy.
  */
 import { lookup } from 'node:dns/promises';
 import { isPrivateAddress } from './private-networks.ts';

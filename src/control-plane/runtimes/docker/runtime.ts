@@ -1,11 +1,11 @@
 /**
- * Real containers, through the Docker Engine API. What is asked for is carried out by operations.ts, for each
- * service and volume one thing at a time (subject.ts), and tried again with growing pauses for as long as the engine is
- * away. A request that is replaced while it is carried out is given up between two steps.
+ * Real containers, through the Docker Engine API. operations.ts carries out requests, one at a time for each service
+ * and volume (subject.ts), with growing pauses for as long as the engine is away. A request that is replaced is given
+ * up between two steps.
  *
- * Beside it the engine is watched. Whenever the stream of its events begins (at the start, and after the engine was
- * away) everything is looked at once: containers that nobody wants are removed, and those that should run and don't
- * are told. From then on an event is only a reason to look at a service again. So is the absence of statistics.
+ * The engine is watched at the same time. Whenever the stream of its events begins (at the start, and after the
+ * engine was away), everything is checked at once: unwanted containers are removed, and those that should run and
+ * don't are reported. After that an event only triggers a check of its service. So does the absence of statistics.
  *
  * Closing leaves all containers running. The next start finds them by their labels.
  */
@@ -129,7 +129,9 @@ class DockerRuntime implements Runtime {
     subject.work = undefined;
   }
 
-  /** Tries again for as long as `signal` allows. `work` is told how many times the engine has `failed` at it. */
+  /**
+   * Tries again for as long as `signal` allows. `work` gets the number of times that the engine has `failed` at it.
+   */
   async #untilDone(
     details: object,
     signal: AbortSignal,
@@ -175,7 +177,7 @@ class DockerRuntime implements Runtime {
     if (request.kind === 'remove' || request.kind === 'volume-delete') this.#subjects.delete(subject.id);
   }
 
-  /** The volume goes with its service: what is still being done about it ends first. */
+  /** The volume is deleted with its service: its open work ends first. */
   async #abandon(volumeId: string): Promise<void> {
     const volume = this.#subject(volumeId);
     volume.replace(undefined);
@@ -202,7 +204,7 @@ class DockerRuntime implements Runtime {
     return endpoint === undefined ? report : { ...report, endpoint };
   }
 
-  /** Tells it when the container of a service that is up has ended. */
+  /** Reports when the container of a service that is up has ended. */
   async #look(subject: Subject): Promise<void> {
     subject.isDoubtful = false;
     const { up } = subject;

@@ -1,11 +1,9 @@
 /**
- * What containers use, measured every few seconds and kept for 6 hours in memory. One measurement says how much CPU
- * time the container has had, and how many bytes it has received, since it was started; the use is told by two of
- * them.
+ * The use of containers, measured every few seconds and kept for 6 hours in memory. One measurement has the CPU time
+ * and the received bytes of the container since its start; two of them give the use.
  *
- * A service counts as used when it has received more between two measurements than a network sends by itself.
- * What can't be told (there is no earlier measurement) counts as used, too: better awake for too long than
- * asleep too soon.
+ * A service counts as used when it has received more between two measurements than a network sends by itself. Without
+ * an earlier measurement it counts as used, too: better awake for too long than asleep too soon.
  */
 import type { Statistics } from './engine.ts';
 

@@ -1,14 +1,14 @@
 /**
- * What the runtime knows of one service or volume.
+ * The runtime's state of one service or volume.
  *
- *            begin(provision)            it has succeeded
- *   down ───────────────────> working ───────────────────> up ──(its container has ended)──> down
- *    ^                          │  ^                        │
- *    └──(anything else is done)─┘  └───────(begin)──────────┘
+ *              begin(provision)            it has succeeded
+ *     down ───────────────────> working ───────────────────> up ──(its container has ended)──> down
+ *      ^                          │  ^                        │
+ *      └──(anything else is done)─┘  └───────(begin)──────────┘
  *
  * `up`: its container should be running, at that endpoint. `working`: the latest request is being carried out; a
- * later one replaces it. Work on one subject is never done twice at a time, so a look at the container never
- * sees half a launch.
+ * later one replaces it. Work on one subject is never done twice at a time, so a check of the container never sees
+ * half a launch.
  */
 import type { RuntimeRequest } from '../../domain/runtime.ts';
 

@@ -1,10 +1,10 @@
 /**
- * A runtime that only takes time: each operation succeeds after its duration on the platform's clock, counted
- * from when it was first begun. An image on a registry host under `.invalid`, a name that never resolves
- * (RFC 2606), can't be pulled: its service ends in `error`.
+ * A runtime that only takes time: each operation succeeds after its duration on the platform's clock, counted from
+ * when it was first begun. An image on a registry host under `.invalid`, a name that never resolves (RFC 2606), can't
+ * be pulled: its service ends in `error`.
  *
- * What it is asked about containers it answers with the words that it is a simulation. It reads no environment
- * value, and repeats nothing of a command.
+ * To questions about containers it answers that it is a simulation. It reads no environment value, and repeats
+ * nothing of a command.
  */
 import { invariant } from '../../../base/invariant.ts';
 import { Agenda } from '../../domain/agenda.ts';
