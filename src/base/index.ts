@@ -14,4 +14,5 @@ export * from './sqlite.ts';
 export * from './stable.ts';
 export * from './unit-of-work.ts';
 export * from './user-error.ts';
+export * from './versioned-map.ts';
 export * from './process.ts';

@@ -15,7 +15,7 @@
  *   could not be deleted without them.
  * - A value that did not change keeps its identity. What nobody refers to any more is forgotten.
  */
-import { backoffMs, messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
+import { VersionedMap, backoffMs, messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
 import type { KubernetesApi, KubernetesObject } from '../kubernetes/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { DataId, DataKind, Referred } from './cluster-references.ts';
@@ -68,6 +68,15 @@ export class ClusterData {
   readonly #options: ClusterDataOptions;
   readonly #items = new Map<DataId, Item>();
   readonly #asked = new Set<DataId>();
+  /** What is shown of them, by `namespace/name`. */
+  readonly #values: Record<DataKind, VersionedMap<string, SecretData>> = {
+    Secret: VersionedMap.of(),
+    ConfigMap: VersionedMap.of(),
+  };
+  /** What is wrong, of those with which something is. */
+  readonly #wrong = new Map<DataId, readonly Problem[]>();
+  /** All of these; undefined: to be put together anew. */
+  #problems: readonly Problem[] | undefined;
   readonly #stopping = new AbortController();
   readonly #waiting = new Set<() => void>();
   #reading = 0;
@@ -77,17 +86,16 @@ export class ClusterData {
     this.#options = options;
   }
 
-  /** From now on these are kept, and no others. */
-  refer(referred: ReadonlyMap<DataId, Referred>): void {
-    for (const id of this.#items.keys()) {
-      if (!referred.has(id)) this.#forget(id);
-    }
+  /** How these are referred to from now on; undefined: nobody does any more. */
+  refer(referred: ReadonlyMap<DataId, Referred | undefined>): void {
+    if (referred.size === 0) return;
     for (const [id, now] of referred) {
       const known = this.#items.get(id);
-      if (known) known.referred = now;
+      if (!now) this.#forget(id);
+      else if (known) known.referred = now;
       else this.#items.set(id, unread(now));
-      if (!known || now.edited) this.#ask(id);
-      this.#tellKept(id);
+      if (now && (!known || now.edited)) this.#ask(id);
+      this.#show(id);
     }
     this.#pump();
     this.#schedule();
@@ -112,30 +120,34 @@ export class ClusterData {
     });
   }
 
-  /** By `namespace/name`. */
-  values(kind: DataKind): ReadonlyMap<string, SecretData> {
-    const values = new Map<string, SecretData>();
-    for (const { referred, data, state } of this.#items.values()) {
-      const isShown = state !== 'absent' || referred.deleting;
-      if (referred.kind === kind && data && isShown)
-        values.set(`${referred.namespace}/${referred.name}`, data);
-    }
-    return values;
+  /** By `namespace/name`; the same version while nothing of them has changed. */
+  values(kind: DataKind): VersionedMap<string, SecretData> {
+    return this.#values[kind];
   }
 
-  problems(): Problem[] {
-    return [...this.#items.values()].flatMap(({ state, findings, failure, referred }) => {
-      if (failure) return [failure];
-      if (state === 'unread')
-        return [problemOf(referred, 'has not been read yet', 'wait for the API server')];
-      return state === 'there' ? findings : [];
-    });
+  /** The same list while nothing of it has changed. */
+  problems(): readonly Problem[] {
+    return (this.#problems ??= [...this.#wrong.values()].flat());
   }
 
   stop(): void {
     this.#pacer?.cancel();
     this.#stopping.abort();
     this.#tellAnswered();
+  }
+
+  /** After each change of an item. */
+  #show(id: DataId): void {
+    const item = this.#items.get(id);
+    this.#tellKept(id);
+    const [kind, ...name] = id.split('/') as [DataKind, string, string];
+    const isShown = item && (item.state !== 'absent' || item.referred.deleting);
+    this.#values[kind] = this.#values[kind].with([[name.join('/'), isShown ? item.data : undefined]]);
+    const wrong = item ? problemsOf(item) : [];
+    if (wrong.length === 0 && !this.#wrong.has(id)) return;
+    if (wrong.length === 0) this.#wrong.delete(id);
+    else this.#wrong.set(id, wrong);
+    this.#problems = undefined;
   }
 
   #forget(id: DataId): void {
@@ -197,7 +209,7 @@ export class ClusterData {
     if (this.#items.get(id) === item) {
       // Asked for again meanwhile: the answer may be older than the edit.
       if (!item.asked) this.#asked.delete(id);
-      this.#tellKept(id);
+      this.#show(id);
       if (changed) this.#options.onChange();
     }
     this.#pump();
@@ -264,6 +276,12 @@ export class ClusterData {
     }
     item.toldKept = isKept;
   }
+}
+
+function problemsOf({ state, findings, failure, referred }: Item): readonly Problem[] {
+  if (failure) return [failure];
+  if (state === 'unread') return [problemOf(referred, 'has not been read yet', 'wait for the API server')];
+  return state === 'there' ? findings : [];
 }
 
 function unread(referred: Referred): Item {

@@ -35,27 +35,91 @@ export interface Referring {
   readonly isDeleting: boolean;
 }
 
-export function referredData(
-  objects: Iterable<Referring>,
-  edited: ReadonlySet<ObjectKey>,
-): Map<DataId, Referred> {
-  const referred = new Map<DataId, Growing>();
-  for (const { key, references, isDeleting } of objects) {
-    for (const { id, kind, namespace, name, keys } of references) {
-      let known = referred.get(id);
-      if (!known) {
-        known = { kind, namespace, name, keys: new Set(), deleting: false, edited: false };
-        referred.set(id, known);
+/** Who uses what, counted: of each change only what the changed object refers to is looked at. */
+export class DataUsers {
+  readonly #users = new Map<DataId, Users>();
+  /** With what each object is counted that refers to something. */
+  readonly #counted = new Map<ObjectKey, Referring>();
+
+  /**
+   * Takes each of these objects as it is now; undefined: it is no more. Returns what of it is to be looked up or is another than before;
+   * undefined: nobody refers to it any more.
+   */
+  move(
+    changes: Iterable<readonly [ObjectKey, Referring | undefined]>,
+    edited: ReadonlySet<ObjectKey>,
+  ): ReadonlyMap<DataId, Referred | undefined> {
+    const before = new Map<DataId, Referred | undefined>();
+    const asked = new Set<DataId>();
+    for (const [key, now] of changes) {
+      for (const object of [this.#counted.get(key), now])
+        for (const { id } of object?.references ?? [])
+          if (!before.has(id)) before.set(id, this.#referred(id));
+      this.#count(this.#counted.get(key), -1);
+      this.#count(now, 1);
+      if (now && now.references.length > 0) this.#counted.set(key, now);
+      else this.#counted.delete(key);
+      if (edited.has(key)) for (const { id } of now?.references ?? []) asked.add(id);
+    }
+    const moved = new Map<DataId, Referred | undefined>();
+    for (const [id, known] of before) {
+      const now = this.#referred(id);
+      if (asked.has(id) && now) moved.set(id, { ...now, edited: true });
+      else if (!sameUse(known, now)) moved.set(id, now);
+    }
+    return moved;
+  }
+
+  #count(object: Referring | undefined, by: 1 | -1): void {
+    for (const reference of object?.references ?? []) {
+      const users = this.#users.get(reference.id) ?? {
+        reference,
+        keys: new Map(),
+        references: 0,
+        deleting: 0,
+      };
+      this.#users.set(reference.id, users);
+      users.references += by;
+      if (object?.isDeleting) users.deleting += by;
+      for (const key of reference.keys) {
+        const count = (users.keys.get(key) ?? 0) + by;
+        if (count === 0) users.keys.delete(key);
+        else users.keys.set(key, count);
       }
-      for (const each of keys) known.keys.add(each);
-      known.deleting ||= isDeleting;
-      known.edited ||= edited.has(key);
+      if (users.references === 0) this.#users.delete(reference.id);
     }
   }
-  return referred;
+
+  #referred(id: DataId): Referred | undefined {
+    const users = this.#users.get(id);
+    if (!users) return undefined;
+    const { kind, namespace, name } = users.reference;
+    return {
+      kind,
+      namespace,
+      name,
+      keys: new Set(users.keys.keys()),
+      deleting: users.deleting > 0,
+      edited: false,
+    };
+  }
 }
 
-type Growing = Referred & { readonly keys: Set<string>; deleting: boolean; edited: boolean };
+interface Users {
+  /** Any of them. */
+  readonly reference: Reference;
+  /** How many references name each key. */
+  readonly keys: Map<string, number>;
+  references: number;
+  /** How many of these are of objects that are being deleted. */
+  deleting: number;
+}
+
+function sameUse(left: Referred | undefined, right: Referred | undefined): boolean {
+  if (!left || !right) return left === right;
+  const sameKeys = left.keys.size === right.keys.size && [...left.keys].every((key) => right.keys.has(key));
+  return sameKeys && left.deleting === right.deleting;
+}
 
 export function referencesOf({ kind, namespace, spec }: DesiredObject): Reference[] {
   const to = (dataKind: DataKind, name: string, keys: readonly string[]): Reference => ({

@@ -11,7 +11,16 @@
  * An object that did not change is the same one in the next snapshot, and only what changed is parsed (`cluster-object.ts`).
  * Objects that are being deleted stay in the snapshot until they are gone.
  */
-import { UserError, invariant, sleep, type Clock, type Random, type Timer } from '../base/index.ts';
+import {
+  UserError,
+  VersionedMap,
+  invariant,
+  sameValue,
+  sleep,
+  type Clock,
+  type Random,
+  type Timer,
+} from '../base/index.ts';
 import { Reflector, type Change, type KubernetesApi } from '../kubernetes/index.ts';
 import {
   managedKinds,
@@ -22,13 +31,14 @@ import {
 } from '../resources/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { ClusterData } from './cluster-data.ts';
-import { isEdit, readClusterObject, type ClusterEntry } from './cluster-object.ts';
-import { referredData } from './cluster-references.ts';
-import { entriesOfShard, type Shard } from './cluster-shard.ts';
-import { sameContent } from './folder.ts';
+import { isEdit, readClusterObject } from './cluster-object.ts';
+import { DataUsers } from './cluster-references.ts';
+import { ShardedEntries, type Shard } from './cluster-shard.ts';
 import { limits } from './limits.ts';
+import { desiredObjects } from './objects.ts';
 import { compareProblems } from './problem.ts';
-import type { ClusterFacts, DesiredObject, DesiredSnapshot, DesiredSource, Problem } from './source.ts';
+import { sameContent } from './snapshots.ts';
+import type { ClusterFacts, DesiredSnapshot, DesiredSource, Problem } from './source.ts';
 
 export interface ClusterSourceOptions {
   readonly api: KubernetesApi;
@@ -36,7 +46,7 @@ export interface ClusterSourceOptions {
   readonly namespaces: readonly string[];
   readonly shard: Shard | undefined;
   /** Only the status of an object has moved: there is no snapshot for that. Its facts show it already. */
-  readonly onStatus?: (key: ObjectKey) => void;
+  readonly onStatus?: (key: ObjectKey, facts: ClusterFacts) => void;
   /** After so long without a first list of every kind, `start` rejects with a `UserError`; undefined: never. */
   readonly giveUpAfterMs?: number;
   readonly clock: Clock;
@@ -72,12 +82,20 @@ class ClusterSource implements ClusterDesiredSource {
   readonly #watched: readonly Watched[];
   readonly #data: ClusterData;
   readonly #stopping = new AbortController();
-  readonly #entries = new Map<ObjectKey, ClusterEntry>();
-  /** Since what they refer to was looked up last: whether anything changed at all, and what a person changed. */
-  #moved = true;
+  readonly #entries: ShardedEntries;
+  readonly #users = new DataUsers();
+  /** Of which another entry may be shown than in the last snapshot. */
+  #changed = new Set<ObjectKey>();
+  /** Since what they refer to was looked up last: those that moved, and those that a person changed. */
+  #moved = new Set<ObjectKey>();
   #edited = new Set<ObjectKey>();
   #state: 'new' | 'syncing' | 'watching' | 'stopped' = 'new';
   #snapshot: DesiredSnapshot | undefined;
+  /** What was wrong beside the objects when it was made. */
+  #told: { readonly ofData: readonly Problem[]; readonly blind: readonly Problem[] } = {
+    ofData: [],
+    blind: [],
+  };
   #onChange: (snapshot: DesiredSnapshot) => void = () => {};
   /** A snapshot that is on its way. */
   #making: Promise<void> | undefined;
@@ -88,6 +106,7 @@ class ClusterSource implements ClusterDesiredSource {
     const where = namespaces.length === 0 ? 'all namespaces' : `the namespaces ${namespaces.join(', ')}`;
     this.description = `${where} of ${api.description}`;
     this.#options = options;
+    this.#entries = new ShardedEntries(options.shard);
     this.#data = new ClusterData({ api, clock, random, logger, onChange: () => this.#touch() });
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;
     this.#watched = managedKinds.flatMap((kind) => scopes.map((scope) => this.#watch(kind, scope)));
@@ -154,18 +173,17 @@ class ClusterSource implements ClusterDesiredSource {
   #take(kind: ManagedKind, { kind: what, object }: Change): void {
     const { namespace = 'default', name } = object.metadata;
     const key = objectKey(kind, namespace, name);
-    if (what === 'deleted') this.#entries.delete(key);
-    else {
-      const previous = this.#entries.get(key);
-      const entry = readClusterObject(kind, object, previous);
-      if (entry === previous) {
-        this.#options.onStatus?.(key);
-        return;
-      }
-      this.#entries.set(key, entry);
-      if (isEdit(entry, previous)) this.#edited.add(key);
+    const previous = this.#entries.get(key);
+    const entry = what === 'deleted' ? undefined : readClusterObject(kind, object, previous);
+    if (entry && entry === previous) {
+      this.#options.onStatus?.(key, entry.facts);
+      return;
     }
-    this.#moved = true;
+    if (entry && isEdit(entry, previous)) this.#edited.add(key);
+    for (const moved of this.#entries.put(key, entry)) {
+      this.#moved.add(moved);
+      this.#changed.add(moved);
+    }
     this.#touch();
   }
 
@@ -198,34 +216,50 @@ class ClusterSource implements ClusterDesiredSource {
   }
 
   #refer(): void {
-    if (!this.#moved) return;
-    this.#data.refer(referredData(entriesOfShard(this.#entries, this.#options.shard), this.#edited));
+    if (this.#moved.size === 0) return;
+    const moved = [...this.#moved].map((key) => [key, this.#entries.shown(key)] as const);
+    this.#data.refer(this.#users.move(moved, this.#edited));
     this.#edited = new Set();
-    this.#moved = false;
+    this.#moved = new Set();
   }
 
+  /** The snapshot before, with what has changed since. */
   #assemble(): DesiredSnapshot {
-    const objects = new Map<ObjectKey, DesiredObject>();
-    const unusable = new Map<ObjectKey, readonly Problem[]>();
-    const cluster = new Map<ObjectKey, ClusterFacts>();
-    for (const { key, read, facts } of entriesOfShard(this.#entries, this.#options.shard)) {
-      cluster.set(key, facts);
-      if (read.is === 'object') objects.set(key, read.object);
-      else unusable.set(key, read.problems);
-    }
-    const blind = this.#watched.flatMap((watched) => blindProblem(watched) ?? []);
-    const problems = [...[...unusable.values()].flat(), ...this.#data.problems(), ...blind];
-    return {
-      sequence: (this.#snapshot?.sequence ?? 0) + 1,
-      objects,
-      unusable,
+    const before = this.#snapshot;
+    const changed = [...this.#changed].map((key) => [key, this.#entries.shown(key)] as const);
+    this.#changed = new Set();
+    const objects = changed.map(
+      ([key, entry]) => [key, entry?.read.is === 'object' ? entry.read.object : undefined] as const,
+    );
+    const unusable = changed.map(
+      ([key, entry]) => [key, entry?.read.is === 'unusable' ? entry.read.problems : undefined] as const,
+    );
+    const facts = changed.map(([key, entry]) => [key, entry?.facts] as const);
+    const cluster = (before?.cluster ?? VersionedMap.of<ObjectKey, ClusterFacts>()).with(facts);
+    const next = {
+      sequence: (before?.sequence ?? 0) + 1,
+      objects: (before?.objects ?? desiredObjects()).with(objects),
+      unusable: (before?.unusable ?? VersionedMap.of<ObjectKey, readonly Problem[]>()).with(unusable),
       cluster,
       secrets: this.#data.values('Secret'),
       configMaps: this.#data.values('ConfigMap'),
-      problems: bounded(problems.sort(compareProblems), this.description),
-      complete: blind.length === 0,
       empty: cluster.size === 0,
     };
+    return { ...next, ...this.#problems(next) };
+  }
+
+  /** Those of before while nothing of them has changed. */
+  #problems({ unusable }: Pick<DesiredSnapshot, 'unusable'>): Pick<DesiredSnapshot, 'problems' | 'complete'> {
+    const before = this.#snapshot;
+    const ofData = this.#data.problems();
+    const blind = this.#watched.flatMap((watched) => blindProblem(watched) ?? []);
+    const complete = blind.length === 0;
+    const isAsBefore =
+      before?.unusable === unusable && ofData === this.#told.ofData && sameValue(blind, this.#told.blind);
+    this.#told = { ofData, blind };
+    if (isAsBefore) return { problems: before.problems, complete };
+    const problems = [...[...unusable.values()].flat(), ...ofData, ...blind];
+    return { problems: bounded(problems.sort(compareProblems), this.description), complete };
   }
 
   /** Silence makes no event. */

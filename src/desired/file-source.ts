@@ -9,10 +9,10 @@
  */
 import { relative, sep } from 'node:path';
 import { invariant, type Clock, type Timer } from '../base/index.ts';
-import { sameContent } from './folder.ts';
 import { FolderReader, settleMs } from './folder-reader.ts';
 import { watchFolder, type FolderWatcher, type WatchFolder } from './folder-watch.ts';
 import { isDocumentFile, isSkipped } from './listing.ts';
+import { following, sameContent } from './snapshots.ts';
 import type { DesiredSnapshot, DesiredSource } from './source.ts';
 
 export interface FileSourceOptions {
@@ -137,9 +137,14 @@ class FileSource implements DesiredSource {
       const touched = this.#touched;
       this.#touched = new Set();
       const sequence = (this.#snapshot?.sequence ?? 0) + 1;
-      const { snapshot, unsettled } = await this.#reader.read(sequence, this.#clock.monotonicMs(), touched);
+      const { snapshot: read, unsettled } = await this.#reader.read(
+        sequence,
+        this.#clock.monotonicMs(),
+        touched,
+      );
       if (!this.#isWatching()) return;
       if (unsettled) this.#readSoon(settleMs);
+      const snapshot = this.#snapshot ? following(this.#snapshot, read) : read;
       if (this.#snapshot && sameContent(this.#snapshot, snapshot)) {
         this.#snapshot = { ...this.#snapshot, readAtMs: snapshot.readAtMs };
       } else {

@@ -1,11 +1,12 @@
 /** All files of a source to one snapshot. Pure; the order of the files makes no difference. */
 import type { ObjectKey } from '../resources/index.ts';
-import { sameValue } from '../base/index.ts';
+import { VersionedMap } from '../base/index.ts';
 import { limits } from './limits.ts';
 import type { SecretData } from './data-documents.ts';
+import { desiredObjects } from './objects.ts';
 import type { DataDocument, ParsedDocument, ParsedFile } from './parse.ts';
 import { compareProblems, compareText, placeText } from './problem.ts';
-import type { ClusterFacts, DesiredObject, DesiredSnapshot, Problem } from './source.ts';
+import type { DesiredObject, DesiredSnapshot, Problem } from './source.ts';
 
 export interface SourceFile extends ParsedFile {
   /**
@@ -60,43 +61,17 @@ export function assemble(
   const contents = there.map(
     ({ file, digest = '', documentCount }) => [file, { digest, documentCount }] as const,
   );
-  const texts = { secrets, configMaps, files: new Map(contents) };
-  return { sequence, objects, unusable, ...texts, problems, complete, empty };
-}
-
-/** Do both say the same? Objects and data are compared by identity: a file that did not change keeps them. */
-export function sameContent(left: DesiredSnapshot, right: DesiredSnapshot): boolean {
-  return (
-    left.complete === right.complete &&
-    left.empty === right.empty &&
-    sameMembers(left.objects, right.objects) &&
-    sameMembers(left.secrets, right.secrets) &&
-    sameMembers(left.configMaps, right.configMaps) &&
-    sameMembers(left.cluster ?? noFacts, right.cluster ?? noFacts) &&
-    sameFiles(left, right) &&
-    sameValue([...left.unusable.keys()].sort(compareText), [...right.unusable.keys()].sort(compareText)) &&
-    sameValue(left.problems, right.problems)
-  );
-}
-
-/** A comment that changes is news, too: whoever waits for a file to be finished has to know that it is not. */
-function sameFiles({ files: left }: DesiredSnapshot, { files: right }: DesiredSnapshot): boolean {
-  if (!left || !right || left.size !== right.size) return left === right;
-  for (const [file, { digest, documentCount }] of left) {
-    const other = right.get(file);
-    if (other?.digest !== digest || other.documentCount !== documentCount) return false;
-  }
-  return true;
-}
-
-const noFacts: ReadonlyMap<ObjectKey, ClusterFacts> = new Map();
-
-function sameMembers<Key, Value>(left: ReadonlyMap<Key, Value>, right: ReadonlyMap<Key, Value>): boolean {
-  if (left.size !== right.size) return false;
-  for (const [key, value] of left) {
-    if (right.get(key) !== value) return false;
-  }
-  return true;
+  return {
+    sequence,
+    objects: desiredObjects(objects),
+    unusable: VersionedMap.of(unusable),
+    secrets: VersionedMap.of(secrets),
+    configMaps: VersionedMap.of(configMaps),
+    files: new Map(contents),
+    problems,
+    complete,
+    empty,
+  };
 }
 
 function mapFor<Value>({ kind }: DataDocument, secrets: Value, configMaps: Value): Value {

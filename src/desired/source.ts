@@ -2,6 +2,7 @@
  * Where desired state comes from. A source keeps one immutable snapshot and tells when there is a new one;
  * it never decides anything. There are two: a folder (`file-source.ts`) and a Kubernetes API (`cluster-source.ts`).
  */
+import type { VersionedMap } from '../base/index.ts';
 import type { SecretData } from './data-documents.ts';
 import type { ManagedKind, ObjectKey, Specs } from '../resources/index.ts';
 
@@ -64,18 +65,22 @@ export interface FileContent {
   readonly documentCount: number;
 }
 
+/** Asked by kind, namespace, account and reference with the functions of `objects.ts`. */
+export type DesiredObjects = VersionedMap<ObjectKey, DesiredObject>;
+
+/** Its maps are versions: what differs from an earlier snapshot of the same source is known without a walk over them (`changedKeys`). */
 export interface DesiredSnapshot {
   /** Grows by one with every snapshot of this process. */
   readonly sequence: number;
   /** In a folder: when the reading began that shows it so, in monotonic milliseconds. What came later may not be in it. */
   readonly readAtMs?: number | undefined;
   /** The valid documents of our kinds. */
-  readonly objects: ReadonlyMap<ObjectKey, DesiredObject>;
+  readonly objects: DesiredObjects;
   /** Documents whose identity could be read and nothing more: they exist, and must be left alone. */
-  readonly unusable: ReadonlyMap<ObjectKey, readonly Problem[]>;
+  readonly unusable: VersionedMap<ObjectKey, readonly Problem[]>;
   /** By `namespace/name`, then by key. */
-  readonly secrets: ReadonlyMap<string, SecretData>;
-  readonly configMaps: ReadonlyMap<string, SecretData>;
+  readonly secrets: VersionedMap<string, SecretData>;
+  readonly configMaps: VersionedMap<string, SecretData>;
   readonly problems: readonly Problem[];
   /**
    * Every file was read and every document identified; in a cluster: every kind was listed, and no watch of one has been
@@ -90,7 +95,7 @@ export interface DesiredSnapshot {
   /** In a folder only: the files that are there, whether or not they could be read. */
   readonly files?: ReadonlyMap<string, FileContent>;
   /** In a cluster only: of all objects, unusable ones, too. */
-  readonly cluster?: ReadonlyMap<ObjectKey, ClusterFacts>;
+  readonly cluster?: VersionedMap<ObjectKey, ClusterFacts>;
 }
 
 export interface DesiredSource {

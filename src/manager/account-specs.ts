@@ -1,6 +1,12 @@
 /** Which accounts there are: from the documents and, for the account `default`, the environment. */
-import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
-import type { AccountSpec } from '../resources/index.ts';
+import {
+  byKind,
+  changedKeys,
+  referringTo,
+  type DesiredObject,
+  type DesiredSnapshot,
+} from '../desired/index.ts';
+import { objectKey, parseObjectKey, type AccountSpec } from '../resources/index.ts';
 import type { AccountOrigin, EnvironmentAccount } from './account-keys.ts';
 
 export interface WantedAccount {
@@ -11,18 +17,39 @@ export interface WantedAccount {
 export const defaultAccount = 'default';
 export const environmentKey = `default/${defaultAccount}`;
 
-/** By `namespace/name`. */
+/** The accounts that may be others than in the snapshot before, or may have another key. */
+export function movedAccounts(
+  now: DesiredSnapshot,
+  before: DesiredSnapshot | undefined,
+): ReadonlySet<string> | 'all' {
+  const changed = changedKeys(now, before);
+  // In a folder, an Account may have the key of the environment, and nobody tells when that is another one.
+  if (!before || !now.cluster || changed === 'all' || now.complete !== before.complete) return 'all';
+  const secrets = now.secrets.changedSince(before.secrets);
+  if (secrets === 'all') return 'all';
+  const moved = new Set([environmentKey]);
+  for (const secret of secrets) {
+    const users = referringTo(now.objects, `Secret/${secret as `${string}/${string}`}`);
+    for (const { kind, namespace, name } of users) if (kind === 'Account') moved.add(`${namespace}/${name}`);
+  }
+  for (const key of changed) {
+    const { kind, namespace, name } = parseObjectKey(key);
+    if (kind === 'Account') moved.add(`${namespace}/${name}`);
+  }
+  return moved;
+}
+
+/** By `namespace/name`; only these, if given. */
 export function accountSpecs(
   snapshot: DesiredSnapshot | undefined,
   environment: EnvironmentAccount,
+  names: ReadonlySet<string> | 'all' = 'all',
 ): Map<string, WantedAccount> {
   const wanted = new Map<string, WantedAccount>();
-  for (const object of snapshot?.objects.values() ?? []) {
-    if (object.kind !== 'Account') continue;
-    const { spec, cluster } = object as DesiredObject<'Account'>;
+  for (const { namespace, name, spec, cluster } of snapshot ? documentsOf(snapshot, names) : []) {
     const place = cluster ? 'cluster' : 'folder';
     const origin = { kind: 'document', place, uid: cluster?.uid } as const;
-    wanted.set(`${object.namespace}/${object.name}`, { spec, origin });
+    wanted.set(`${namespace}/${name}`, { spec, origin });
   }
   if (environment.url !== undefined && !wanted.has(environmentKey)) {
     wanted.set(environmentKey, {
@@ -31,6 +58,14 @@ export function accountSpecs(
     });
   }
   return wanted;
+}
+
+function documentsOf({ objects }: DesiredSnapshot, names: ReadonlySet<string> | 'all') {
+  if (names === 'all') return byKind(objects, 'Account');
+  return [...names].flatMap((account) => {
+    const [namespace = '', name = ''] = account.split('/');
+    return (objects.get(objectKey('Account', namespace, name)) ?? []) as DesiredObject<'Account'> | [];
+  });
 }
 
 function environmentSpec(url: string, credentialsHeader: string | undefined): AccountSpec {

@@ -22,7 +22,8 @@ import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { AccountKeys, type AccountOrigin, type EnvironmentAccount } from './account-keys.ts';
 import { SharedTransports } from './transports.ts';
-import { accountSpecs, defaultAccount, environmentKey, type WantedAccount } from './account-specs.ts';
+import { accountSpecs, defaultAccount, environmentKey, movedAccounts } from './account-specs.ts';
+import type { WantedAccount } from './account-specs.ts';
 import { IdentityWatch } from './identity-watch.ts';
 
 export interface AccountRegistryOptions {
@@ -44,6 +45,8 @@ export interface AccountRegistryOptions {
   readonly onSnapshot: (handle: AccountHandle, change: SnapshotChange) => void;
   readonly onFailure: (handle: AccountHandle, failure: ReadFailure) => void;
   readonly onReplaced: (handle: AccountHandle) => void;
+  /** Nothing resolves to it any more. */
+  readonly onLost: (handle: AccountHandle) => void;
 }
 
 type Readable = WantedAccount & { readonly retired?: boolean };
@@ -124,9 +127,12 @@ export class AccountRegistry implements Accounts {
   update(snapshot: DesiredSnapshot): void {
     // A folder without one document is far more often a wrong one: activities in the accounts are kept fresh meanwhile.
     if (snapshot.empty && !snapshot.cluster && this.#snapshot) return;
+    const moved = movedAccounts(snapshot, this.#snapshot);
     this.#snapshot = snapshot;
-    const wanted = accountSpecs(snapshot, this.#options.environment);
-    for (const [name, entry] of this.#entries) {
+    const wanted = accountSpecs(snapshot, this.#options.environment, moved);
+    for (const name of moved === 'all' ? [...this.#entries.keys()] : moved) {
+      const entry = this.#entries.get(name);
+      if (!entry) continue;
       const next = wanted.get(name)?.origin.kind;
       if (next === entry.origin.kind) continue;
       // Nothing is concluded from an unusable document, or from what could be read in part only: the environment does not take its place.
@@ -139,6 +145,7 @@ export class AccountRegistry implements Accounts {
       this.#retire(name, entry);
       this.#entries.delete(name);
       this.#forgetIdentity(name);
+      this.#options.onLost(entry.handle);
     }
     for (const [name, account] of wanted) if (!this.#isKept(name, account)) this.#put(name, account);
     this.#lookAtKeys();
@@ -148,9 +155,9 @@ export class AccountRegistry implements Accounts {
   #lookAtKeys(): void {
     this.#keyTimer?.cancel();
     this.#keyTimer = undefined;
-    const ofEnvironment = [...this.#entries].filter(([, { origin }]) => origin.kind === 'environment');
-    if (ofEnvironment.length === 0) return;
-    for (const [name, { declared }] of ofEnvironment) this.#put(name, declared.account);
+    const ofEnvironment = this.#entries.get(environmentKey);
+    if (ofEnvironment?.origin.kind !== 'environment') return;
+    this.#put(environmentKey, ofEnvironment.declared.account);
     this.#keyTimer = this.#options.clock.after(keyLookMs, () => this.#lookAtKeys());
   }
 

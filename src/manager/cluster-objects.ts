@@ -2,13 +2,18 @@
  * The source of a cluster, with the store looking on: the objects themselves hold the state, so the store takes in each
  * snapshot before anybody decides anything on it. Snapshots are passed on in their order.
  */
-import type { ClusterFacts, DesiredSnapshot, DesiredSource } from '../desired/index.ts';
+import {
+  changedKeys,
+  type ClusterFacts,
+  type DesiredSnapshot,
+  type DesiredSource,
+} from '../desired/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { ClusterStore, Noticed, StoredObject } from '../state/index.ts';
 
 export interface WatchedByStore {
   readonly source: DesiredSource;
-  readonly store: Pick<ClusterStore, 'observe'>;
+  readonly store: Pick<ClusterStore, 'observe' | 'observeChanges'>;
   readonly onNoticed: (noticed: Noticed) => void;
 }
 
@@ -19,8 +24,15 @@ export interface WatchedSource extends DesiredSource {
 
 export function watchedByStore({ source, store, onNoticed }: WatchedByStore): WatchedSource {
   let passing: Promise<void> = Promise.resolve();
+  let taken: DesiredSnapshot | undefined;
   const take = async (snapshot: DesiredSnapshot) => {
-    onNoticed(await store.observe(storedObjects(snapshot), new Set(snapshot.unusable.keys())));
+    const changed = changedKeys(snapshot, taken);
+    const noticed =
+      changed === 'all'
+        ? store.observe(storedObjects(snapshot), new Set(snapshot.unusable.keys()))
+        : store.observeChanges(changed, (key) => shownIn(snapshot, key));
+    onNoticed(await noticed);
+    taken = snapshot;
   };
   return {
     description: source.description,
@@ -47,8 +59,16 @@ export function watchedByStore({ source, store, onNoticed }: WatchedByStore): Wa
   };
 }
 
-function* storedObjects({ objects }: DesiredSnapshot): Iterable<StoredObject> {
-  for (const { key, cluster } of objects.values()) if (cluster) yield storedObject(key, cluster);
+function* storedObjects(snapshot: DesiredSnapshot): Iterable<StoredObject> {
+  for (const { key, cluster } of snapshot.objects.values()) if (cluster) yield storedObject(key, cluster);
+}
+
+function shownIn(
+  { objects, unusable }: DesiredSnapshot,
+  key: ObjectKey,
+): StoredObject | 'unusable' | undefined {
+  const facts = objects.get(key)?.cluster;
+  return facts ? storedObject(key, facts) : unusable.has(key) ? 'unusable' : undefined;
 }
 
 /** As it is now: the facts of a cluster are live. */

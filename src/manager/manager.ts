@@ -8,7 +8,7 @@
 import { Keeper } from '../activities/index.ts';
 import { createEndpointProbe, createTransport, type EndpointProbe, type Transport } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
-import type { DesiredObject, DesiredSnapshot, DesiredSource } from '../desired/index.ts';
+import { byKind, byNamespace, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { kinds } from '../kinds/index.ts';
 import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
 import { clampedMicros, ownerId } from '../plan/index.ts';
@@ -25,7 +25,7 @@ import {
   type Jobs,
   type PassResult,
 } from '../reconcile/index.ts';
-import { annotations, type ObjectKey } from '../resources/index.ts';
+import { annotations, objectKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
@@ -76,7 +76,6 @@ export class Manager {
   readonly #readiness: ReadinessWatch<ObjectKey>;
   readonly #keeper: Keeper<ObjectKey>;
   readonly #passed = new Set<ObjectKey>();
-  readonly #accountsOf = new WeakMap<DesiredSnapshot, readonly DesiredObject[]>();
   #fleet: Fleet | undefined;
   #money: Money | undefined;
   #stopping = false;
@@ -109,6 +108,7 @@ export class Manager {
       onSnapshot: (handle, change) => this.#controller?.onSnapshot(handle, change),
       onFailure: (handle, failure) => this.#controller?.onFailure(handle, failure),
       onReplaced: (handle) => this.#controller?.onAccountChanged(handle),
+      onLost: (handle) => this.#controller?.onAccountLost(handle),
     });
   }
 
@@ -202,7 +202,7 @@ export class Manager {
       store,
       owner,
       snapshot,
-      (account) => this.#massChangeAllowed((name) => name === account),
+      (account) => this.#massChangeAllowed({ account }),
       () => clock.wallMs(),
     );
     this.#fleet = fleet;
@@ -228,7 +228,7 @@ export class Manager {
       store,
       clock,
       grace,
-      massChangeAllowed: (next, namespace) => this.#massChangeAllowed(ofNamespace(namespace), next),
+      massChangeAllowed: (next, namespace) => this.#massChangeAllowed({ namespace }, next),
     });
     return new Controller({
       ...shared,
@@ -258,28 +258,21 @@ export class Manager {
       : { templates: false, registries: false };
   }
 
-  /** By a flag, or by the annotation on one of the Accounts that are meant. */
-  #massChangeAllowed(isMeant: (account: string) => boolean, snapshot = this.#fleet?.snapshot): boolean {
+  /** By a flag, or by the annotation on one of the Accounts that are meant: one, those of a namespace, or all. */
+  #massChangeAllowed(
+    { account, namespace }: { readonly account?: string; readonly namespace?: string | undefined },
+    snapshot = this.#fleet?.snapshot,
+  ): boolean {
     if (this.#options.allowMassChange) return true;
+    if (!snapshot) return false;
     const nowMs = this.#options.clock.wallMs();
-    return this.#accountObjects(snapshot).some(({ namespace, name, annotations: given }) => {
-      if (!isMeant(`${namespace}/${name}`)) return false;
-      return Date.parse(given[annotations.allowMassChangeUntil] ?? '') > nowMs;
-    });
+    const [home = '', name = ''] = account?.split('/') ?? [];
+    const { objects } = snapshot;
+    const one = account === undefined ? undefined : [objects.get(objectKey('Account', home, name))];
+    const several = () =>
+      namespace === undefined ? byKind(objects, 'Account') : byNamespace(objects, 'Account', namespace);
+    return (one ?? several()).some(
+      (object) => Date.parse(object?.annotations[annotations.allowMassChangeUntil] ?? '') > nowMs,
+    );
   }
-
-  /** Asked in every pass: the few Accounts among the many objects are looked for once. */
-  #accountObjects(snapshot: DesiredSnapshot | undefined): readonly DesiredObject[] {
-    if (!snapshot) return [];
-    const known =
-      this.#accountsOf.get(snapshot) ??
-      [...snapshot.objects.values()].filter(({ kind }) => kind === 'Account');
-    this.#accountsOf.set(snapshot, known);
-    return known;
-  }
-}
-
-/** Undefined: the source as a whole, for which any Account speaks. */
-function ofNamespace(namespace: string | undefined): (account: string) => boolean {
-  return (account) => namespace === undefined || account.startsWith(`${namespace}/`);
 }

@@ -117,6 +117,11 @@ export class Operator {
     return this.#manager?.store;
   }
 
+  /** What the leader has taken in of the cluster; undefined while another one leads. */
+  get snapshot(): DesiredSnapshot | undefined {
+    return this.#manager?.snapshot;
+  }
+
   metricsText(): Promise<string> {
     const { metrics, clock } = this.#options;
     if (this.#manager) collectFleetMetrics(metrics, this.#manager, clock);
@@ -191,7 +196,7 @@ export class Operator {
     const options = this.#options;
     return new Manager({
       ...options,
-      source: this.#createSource(store),
+      source: this.#createSource(store, unusable),
       store,
       grace: { goneMs: goneAfterMs, ...defaultShortenedGrace },
       allowMassChange: false,
@@ -209,12 +214,12 @@ export class Operator {
     });
   }
 
-  #createSource(store: ClusterStore): DesiredSource {
+  #createSource(store: ClusterStore, unusable: UnusableObjects): DesiredSource {
     const source = createClusterSource({
       ...this.#options,
-      onStatus: (key) => {
-        const facts = this.#manager?.snapshot?.objects.get(key)?.cluster;
-        if (facts && store.notice(storedObject(key, facts))) this.#manager?.lookAt(key);
+      onStatus: (key, facts) => {
+        unusable.statusMoved(key);
+        if (store.notice(storedObject(key, facts))) this.#manager?.lookAt(key);
       },
     });
     const watched = watchedByStore({

@@ -4,7 +4,13 @@
  * status is touched, and nothing is done at the provider. One that was in use before is held by the engine itself.
  */
 import { mergePatch, messageOf, rfc3339, type Clock } from '../base/index.ts';
-import { formatProblem, type ClusterFacts, type DesiredSnapshot, type Problem } from '../desired/index.ts';
+import {
+  changedKeys,
+  formatProblem,
+  type ClusterFacts,
+  type DesiredSnapshot,
+  type Problem,
+} from '../desired/index.ts';
 import type { EventRecorder, KubernetesApi } from '../kubernetes/index.ts';
 import { holdFor } from '../plan/index.ts';
 import {
@@ -30,6 +36,9 @@ export interface UnusableObjectsOptions {
 export class UnusableObjects {
   readonly #options: UnusableObjectsOptions;
   #telling: Promise<void> = Promise.resolve();
+  #told: DesiredSnapshot | undefined;
+  /** What may have to be told with the next snapshot, although nothing changes until then. */
+  readonly #untold = new Set<ObjectKey>();
 
   constructor(options: UnusableObjectsOptions) {
     this.#options = options;
@@ -40,18 +49,33 @@ export class UnusableObjects {
     this.#telling = this.#telling.then(() => this.#tellAll(snapshot));
   }
 
+  /** Somebody may have wiped what it says. */
+  statusMoved(key: ObjectKey): void {
+    if (this.#told?.unusable.has(key)) this.#untold.add(key);
+  }
+
   async stop(): Promise<void> {
     await this.#telling;
   }
 
-  async #tellAll({ unusable, cluster }: DesiredSnapshot): Promise<void> {
+  async #tellAll(snapshot: DesiredSnapshot): Promise<void> {
     const { store, logger, mayAct } = this.#options;
-    for (const [key, [problem]] of unusable) {
-      const facts = cluster?.get(key);
-      if (!facts || !problem || store.record(key) || !mayAct()) continue;
+    const changed = changedKeys(snapshot, this.#told);
+    const keys = new Set(changed === 'all' ? snapshot.unusable.keys() : [...changed, ...this.#untold]);
+    this.#told = snapshot;
+    this.#untold.clear();
+    for (const key of keys) {
+      const facts = snapshot.cluster?.get(key);
+      const [problem] = snapshot.unusable.get(key) ?? [];
+      if (!facts || !problem) continue;
+      if (store.record(key) || !mayAct()) {
+        this.#untold.add(key);
+        continue;
+      }
       try {
         await this.#tellOne(key, facts, problem);
       } catch (error) {
+        this.#untold.add(key);
         logger.warn({ object: key, note: messageOf(error) }, 'its status could not be written');
       }
     }

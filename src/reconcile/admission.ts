@@ -2,13 +2,22 @@
  * Takes a snapshot of the source into the records: new objects get a record, changed ones a new generation, and
  * those that are gone are marked for deletion; unless too many are gone at once, or the source can't vouch for what
  * it does not show (departures.ts).
+ *
+ * Only those objects are examined of which something may have changed since the last admission: their documents (`changedKeys`), or their records
+ * and intents, as the store tells. All others are counted as before (standings.ts). Everything is examined
+ *
+ * - for the first snapshot of this process, or of another source;
+ * - after an admission that could not be saved: what was counted for it is not so.
+ *
+ * Beside these, the parts of the source are judged of which objects are missing: few are, or a brake is on.
  */
 import type { Clock } from '../base/index.ts';
-import type { DesiredObject, DesiredSnapshot } from '../desired/index.ts';
-import { derivedUid, isMassChange, type Gate } from '../plan/index.ts';
+import { changedKeys, type DesiredObject, type DesiredSnapshot } from '../desired/index.ts';
+import { derivedUid, type Gate } from '../plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../state/index.ts';
 import { Departures, type Grace, type Judged } from './departures.ts';
+import { Standings, type Standing } from './standings.ts';
 
 export interface Admitted {
   /** New, changed, coming or going: to be looked at first. */
@@ -31,12 +40,20 @@ export interface AdmissionOptions {
 
 export class Admission {
   readonly #options: AdmissionOptions;
+  /** Of the parts of which something is missing, or was a minute ago. */
   readonly #departures = new Map<string, Departures>();
   readonly #digested = new WeakMap<DesiredObject, { specDigest: string; metadataDigest: string }>();
   readonly #metadataDigests = new WeakMap<object, string>();
+  #standings = new Standings();
+  /** The snapshot that was admitted and saved last; undefined: what was counted is not to be relied on. */
+  #admitted: DesiredSnapshot | undefined;
+  /** Objects whose record or intent has moved since the last admission. */
+  #moved = new Set<ObjectKey>();
+  #failures = 0;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
+    options.store.listen((key) => this.#moved.add(key));
   }
 
   /** A snapshot that is there, and may never be admitted, since a newer one comes while it waits: what it shows was not gone all along. */
@@ -48,18 +65,21 @@ export class Admission {
 
   /** What it says is in memory when it returns, and on the disk when `durable` resolves; when that rejects, it is in neither. */
   admit(snapshot: DesiredSnapshot): { readonly admitted: Admitted; readonly durable: Promise<void> } {
-    const { clock } = this.#options;
+    const { store, clock } = this.#options;
     const updates: ObjectRecord[] = [];
-    for (const object of snapshot.objects.values()) {
-      const update = this.#updatedRecord(object);
+    for (const key of this.#toExamine(snapshot)) {
+      const object = snapshot.objects.get(key);
+      const update = object && this.#updatedRecord(object);
       if (update) updates.push(update);
+      this.#standings.move(key, this.#standing(key, snapshot));
     }
-    const { judged, harmless } = this.#admitDepartures(snapshot);
+    const judged = this.#judge(snapshot);
+    const harmless = [...this.#standings.harmless].flatMap((key) => store.record(key) ?? []);
     for (const record of [...harmless, ...[...judged.values()].flatMap(({ gone }) => gone)]) {
       const askedAt = snapshot.objects.get(record.key)?.cluster?.deletionRequestedAt;
       updates.push({ ...record, deletionRequestedAt: askedAt ?? clock.wallMs() });
     }
-    const durable = this.#writeDown(updates, judged);
+    const durable = this.#writeDown(snapshot, updates, judged);
     const parts = [...judged.values()];
     const admitted = {
       changed: updates.map((record) => record.key),
@@ -70,44 +90,65 @@ export class Admission {
     return { admitted, durable };
   }
 
+  #toExamine(snapshot: DesiredSnapshot): ReadonlySet<ObjectKey> {
+    const { store } = this.#options;
+    const moved = this.#moved;
+    this.#moved = new Set();
+    const changed = changedKeys(snapshot, this.#admitted);
+    if (changed !== 'all') return new Set([...changed, ...moved]);
+    this.#standings = new Standings();
+    return new Set([...snapshot.objects.keys(), ...store.everyKey()]);
+  }
+
   /** Only what is written down has left: who could not be written down will be judged anew. */
-  async #writeDown(updates: readonly ObjectRecord[], judged: ReadonlyMap<string, Judged>): Promise<void> {
+  async #writeDown(
+    snapshot: DesiredSnapshot,
+    updates: readonly ObjectRecord[],
+    judged: ReadonlyMap<string, Judged>,
+  ): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
-    if (updates.length > 0) await this.#options.store.saveAll(updates);
+    const failures = this.#failures;
+    try {
+      if (updates.length > 0) await this.#options.store.saveAll(updates);
+    } catch (error) {
+      this.#failures += 1;
+      this.#admitted = undefined;
+      throw error;
+    }
+    // What rests on something that was not saved may not have been saved either.
+    if (failures === this.#failures) this.#admitted = snapshot;
     for (const [name, { gone }] of judged) this.#departures.get(name)?.taken(gone, nowMs);
   }
 
-  #admitDepartures(snapshot: DesiredSnapshot): { judged: Map<string, Judged>; harmless: ObjectRecord[] } {
+  #judge(snapshot: DesiredSnapshot): Map<string, Judged> {
     const { store, clock, grace, massChangeAllowed } = this.#options;
-    const harmless: ObjectRecord[] = [];
-    const parts = new Map<string, { live: ObjectRecord[]; missing: ObjectRecord[] }>();
-    for (const record of store.records()) {
-      if (record.deletionRequestedAt !== undefined) continue;
-      if (snapshot.cluster && this.#isHarmless(record, snapshot)) {
-        if (isLeaving(record.key, snapshot)) harmless.push(record);
-        continue;
-      }
-      const name = partOf(record.key, snapshot);
-      const part = parts.get(name) ?? { live: [], missing: [] };
-      parts.set(name, part);
-      part.live.push(record);
-      if (isLeaving(record.key, snapshot)) part.missing.push(record);
-    }
     const judged = new Map<string, Judged>();
-    const wholeKinds = snapshot.cluster ? kindsThatGoAsAWhole([...parts.values()]) : new Set<string>();
+    const wholeKinds = snapshot.cluster ? this.#standings.kindsThatGoAsAWhole() : new Set<string>();
     // What has been cleaned up in a cluster was deleted by somebody who has seen that: it counts no more.
     const isUnderWay = (key: ObjectKey) => !snapshot.cluster || store.record(key) !== undefined;
-    for (const [name, part] of parts) {
-      const goesAsAWhole = part.missing.some(({ key }) => wholeKinds.has(parseObjectKey(key).kind));
+    const busy = [...this.#departures].filter(([, departures]) => !departures.isIdle).map(([name]) => name);
+    for (const name of new Set([...this.#standings.shortParts(), ...busy])) {
+      const { live, missing: keys } = this.#standings.part(name);
+      const missing = [...keys].sort().flatMap((key) => store.record(key) ?? []);
+      const goesAsAWhole = missing.some(({ key }) => wholeKinds.has(parseObjectKey(key).kind));
       const departures = this.#departures.get(name) ?? new Departures(grace);
       this.#departures.set(name, departures);
       const isAllowed = () => massChangeAllowed(snapshot, name === wholeSource ? undefined : name);
-      judged.set(
-        name,
-        departures.judge({ ...part, goesAsAWhole, isUnderWay }, snapshot, clock.monotonicMs(), isAllowed),
-      );
+      const part = { live, missing, goesAsAWhole, isUnderWay };
+      judged.set(name, departures.judge(part, snapshot, clock.monotonicMs(), isAllowed));
     }
-    return { judged, harmless };
+    return judged;
+  }
+
+  /** By its record, its newest intent and its document, and by nothing else. */
+  #standing(key: ObjectKey, snapshot: DesiredSnapshot): Standing | undefined {
+    const record = this.#options.store.record(key);
+    if (!record || record.deletionRequestedAt !== undefined) return undefined;
+    const part = partOf(key, snapshot);
+    const isMissing = isLeaving(key, snapshot);
+    if (!snapshot.cluster || !this.#isHarmless(record, snapshot))
+      return { part, is: isMissing ? 'missing' : 'there' };
+    return isMissing ? { part, is: 'harmless' } : undefined;
   }
 
   /**
@@ -172,34 +213,12 @@ export class Admission {
   }
 }
 
-function kindOf({ key }: ObjectRecord): string {
-  return parseObjectKey(key).kind;
-}
-
 /** The part of a source that a folder is. */
 export const wholeSource = '';
 
 /** What can be lost by itself: one team's namespace says nothing of another's. */
 function partOf(key: ObjectKey, { cluster }: DesiredSnapshot): string {
   return cluster ? parseObjectKey(key).namespace : wholeSource;
-}
-
-/** Of which more than a few are there, and all are being deleted, in whichever namespace: their definition goes, it seems. */
-function kindsThatGoAsAWhole(
-  parts: readonly { readonly live: readonly ObjectRecord[]; readonly missing: readonly ObjectRecord[] }[],
-): ReadonlySet<string> {
-  const live = Map.groupBy(
-    parts.flatMap((part) => part.live),
-    kindOf,
-  );
-  const missing = Map.groupBy(
-    parts.flatMap((part) => part.missing),
-    kindOf,
-  );
-  const whole = [...live].filter(
-    ([kind, { length }]) => missing.get(kind)?.length === length && isMassChange(length, length, 0),
-  );
-  return new Set(whole.map(([kind]) => kind));
 }
 
 function longest(delaysMs: readonly (number | undefined)[]): number | undefined {

@@ -1,5 +1,5 @@
 import type { Effect } from '../actions/index.ts';
-import type { DesiredSnapshot } from '../desired/index.ts';
+import { byKind, type DesiredSnapshot } from '../desired/index.ts';
 import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 
@@ -37,7 +37,7 @@ export function massChangeAdvice({ objects, cluster }: DesiredSnapshot, account?
   const [namespace = '', name = ''] = account?.split('/') ?? [];
   const isWritten =
     account === undefined
-      ? [...objects.values()].some(({ kind }) => kind === 'Account')
+      ? byKind(objects, 'Account').length > 0
       : objects.has(objectKey('Account', namespace, name));
   const which = account === undefined ? '' : ` ${name}`;
   const written = cluster && account !== undefined ? ` (namespace ${namespace})` : '';

@@ -3,7 +3,7 @@
  * could not be), time has passed. None of them carries a decision; each only says which objects to look at.
  */
 import { backoffMs, messageOf, sameValue, type Clock, type Random } from '../base/index.ts';
-import type { DesiredSnapshot } from '../desired/index.ts';
+import { changedKeys, referringTo, type DataId, type DesiredSnapshot } from '../desired/index.ts';
 import { isKeyHold, type ReadFailure, type SnapshotChange } from '../observed/index.ts';
 import { annotations, managedKinds, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
@@ -19,7 +19,6 @@ import { Members } from './members.ts';
 import type { Money } from './money.ts';
 import { passResults, reasonOf } from './pass-labels.ts';
 import type { PassResult, Reconciler } from './reconciler.ts';
-import { referredKeys } from './references.ts';
 import { tasksOfJob } from './tasks.ts';
 import { ValuesWatch } from './values-watch.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
@@ -61,7 +60,8 @@ export class Controller {
   /** Accounts that can't be read, and why, as everything in them has been told. */
   readonly #blind = new Map<string, ReadFailure['reason']>();
   readonly #spendingStops = new SpendingStops();
-  #dependents = new Map<ObjectKey, ObjectKey[]>();
+  /** Accounts that can't be used any more since the last admission. */
+  readonly #lost = new Set<AccountHandle>();
   readonly #members: Members;
   readonly #values: ValuesWatch;
   readonly #intake: Intake;
@@ -126,9 +126,10 @@ export class Controller {
     for (const id of change.changedIds) {
       const key = store.recordOf(id)?.key;
       const marked = key ? [] : markedFor(this.#options.kinds, fleet, handle, change.snapshot, id);
-      for (const each of key ? [key, ...this.#dependentsOf(key)] : marked) this.#queue.add(each, 'resync');
+      for (const each of key ? [key, ...this.#members.dependentsOf(key)] : marked)
+        this.#queue.add(each, 'resync');
     }
-    this.#lookAtBuiltIns(change);
+    this.#lookAtBuiltIns(handle, change);
     if (this.#spendingMoved(handle, change.snapshot)) this.#lookAtAll(handle);
     for (const key of isLooser ? money.waiting(handle.name) : []) this.#queue.add(key, 'resync');
     this.#wake(this.#awaiting, handle.name);
@@ -176,6 +177,11 @@ export class Controller {
     this.#synced.delete(handle.name);
   }
 
+  /** An account can't be used any more: what is in it hears of no account read. */
+  onAccountLost(handle: AccountHandle): void {
+    this.#lost.add(handle);
+  }
+
   async #tryToAdmit(snapshot: DesiredSnapshot): Promise<number | undefined> {
     const { fleet } = this.#options;
     try {
@@ -204,30 +210,34 @@ export class Controller {
       fleet.take(before);
       throw error;
     }
-    this.#indexDependents(snapshot);
     metrics.brakeEngaged.set({ cause: 'source' }, admitted.brakes.size > 0 ? 1 : 0);
     for (const [part, { message }] of brakeMoved ? admitted.brakes : []) {
       logger.error({ part: part || 'all', note: message }, 'mass-change brake engaged');
     }
     for (const key of admitted.changed) this.#edited(key);
-    for (const key of [...lingeringMoved, ...snapshot.unusable.keys(), ...before.snapshot.unusable.keys()]) {
+    const changed = changedKeys(snapshot, this.#hasAdmitted ? before.snapshot : undefined);
+    const unusable = [snapshot, before.snapshot].map((each) => each.unusable);
+    const examined = changed === 'all' ? unusable.flatMap((each) => [...each.keys()]) : changed;
+    const isOrWasUnusable = (key: ObjectKey) => unusable.some((each) => each.has(key));
+    for (const key of [...lingeringMoved, ...[...examined].filter(isOrWasUnusable)])
       this.#enqueue(key, 'edit');
-    }
-    if (brakeMoved || this.#values.moved(snapshot)) this.#lookAtAll(undefined);
-    this.#lookAtHomeless();
+    const moved = this.#values.moved(snapshot);
+    if (brakeMoved) this.#lookAtAll(undefined);
+    else for (const id of moved) this.#lookAtUsersOf(id);
+    this.#lookAtHomeless(changed);
     return admitted.againAfterMs;
   }
 
   #edited(key: ObjectKey): void {
-    const { store, fleet, accounts } = this.#options;
+    const { store, fleet } = this.#options;
     const isMade = store.record(key)?.externalId !== undefined || store.openIntent(key) !== undefined;
     this.#enqueue(key, isMade || key.startsWith('Account/') ? 'edit' : 'new');
-    for (const dependent of this.#dependentsOf(key)) this.#enqueue(dependent, 'edit');
+    for (const dependent of this.#members.dependentsOf(key)) this.#enqueue(dependent, 'edit');
     const account = key.startsWith('Account/') ? this.#members.accountOf(key) : undefined;
     if (account) this.#lookAtAll(account);
     const asked = fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt];
     if (asked !== undefined && asked !== store.record(key)?.status?.lastHandledReconcileAt) {
-      for (const handle of accounts.handles()) handle.informer.want();
+      this.#members.accountOf(key)?.informer.want();
     }
   }
 
@@ -251,9 +261,21 @@ export class Controller {
     for (const key of keys) this.#enqueue(key, 'resync');
   }
 
-  /** Objects whose account can't be found hear of no account read. */
-  #lookAtHomeless(): void {
-    for (const key of this.#members.homeless()) this.#enqueue(key, 'resync');
+  /** A Secret or ConfigMap says something else. */
+  #lookAtUsersOf(id: DataId): void {
+    for (const { key, kind } of referringTo(this.#options.fleet.snapshot.objects, id)) {
+      this.#enqueue(key, 'resync');
+      const account = kind === 'Account' ? this.#members.accountOf(key) : undefined;
+      if (account) this.#lookAtAll(account);
+    }
+  }
+
+  /** Objects whose account can't be found hear of no account read. Which these are changes with an Account only. */
+  #lookAtHomeless(changed: ReadonlySet<ObjectKey> | 'all'): void {
+    const named = changed === 'all' ? [] : [...changed].flatMap((key) => accountNamed(key) ?? []);
+    const accounts = changed === 'all' ? 'all' : [...this.#lost, ...named.map((name) => ({ name }))];
+    this.#lost.clear();
+    for (const key of this.#members.homeless(accounts)) this.#enqueue(key, 'resync');
   }
 
   #lookAtAccount(handle: AccountHandle): void {
@@ -268,41 +290,13 @@ export class Controller {
     for (const key of keys) this.#queue.add(key, 'resync');
   }
 
-  #indexDependents(snapshot: DesiredSnapshot): void {
-    this.#dependents = new Map();
-    for (const object of snapshot.objects.values()) {
-      for (const referred of referredKeys(object)) {
-        const dependents = this.#dependents.get(referred);
-        if (dependents) dependents.push(object.key);
-        else this.#dependents.set(referred, [object.key]);
-      }
-    }
-  }
-
-  /** Services that refer to a volume or template, those of a service, the service of a volume or task, its tasks. */
-  #dependentsOf(key: ObjectKey): ObjectKey[] {
-    const { store, fleet } = this.#options;
-    const record = store.record(key);
-    const status: Readonly<Record<string, unknown>> = record?.status ?? {};
-    const attached = [status['serviceId'], status['volumeId']]
-      .filter((id) => typeof id === 'string')
-      .flatMap((id) => store.recordOf(id)?.key ?? []);
-    const { kind, namespace } = parseObjectKey(key);
-    const referred =
-      record && kind !== 'Account' ? referredKeys({ kind, namespace, spec: fleet.planned(record).spec }) : [];
-    return [...new Set([...(this.#dependents.get(key) ?? []), ...attached, ...referred])];
-  }
-
   /** Services of built-in templates: these are no objects of ours. */
-  #lookAtBuiltIns({ snapshot, changedIds }: SnapshotChange): void {
+  #lookAtBuiltIns(handle: AccountHandle, { snapshot, changedIds }: SnapshotChange): void {
     const { store } = this.#options;
     const { templates } = snapshot;
     if (templates.kind !== 'read') return;
     if (![...changedIds].some((id) => templates.items.has(id) && !store.recordOf(id))) return;
-    for (const [key, services] of this.#dependents) {
-      if (!key.startsWith('ServiceTemplate/') || store.record(key)) continue;
-      for (const service of services) this.#enqueue(service, 'resync');
-    }
+    for (const key of this.#members.usersOfBuiltIns(handle)) this.#enqueue(key, 'resync');
   }
 
   async #work(): Promise<void> {
@@ -329,7 +323,7 @@ export class Controller {
     if (kind !== 'ProtectedTask' && this.#options.isSuspended()) return;
     const startedAtMs = clock.monotonicMs();
     metrics.activeWorkers.inc({ controller: kind });
-    const dependents = this.#dependentsOf(key);
+    const dependents = this.#members.dependentsOf(key);
     const sequence = this.#members.accountOf(key)?.informer.current?.sequence;
     try {
       const result = await reconciler.pass(key, this.#queue.laneOf(key));
@@ -364,7 +358,7 @@ export class Controller {
     if (plan.kind !== 'wait' || plan.reason !== 'AwaitingObservation') this.#queue.settled(key);
     for (const other of wakes) this.#enqueue(other, 'resync');
     if (result.statusChanged || result.removed) {
-      for (const dependent of new Set([...before, ...this.#dependentsOf(key)])) {
+      for (const dependent of new Set([...before, ...this.#members.dependentsOf(key)])) {
         if (this.#options.store.record(dependent)) this.#enqueue(dependent, 'resync');
       }
     }
@@ -387,6 +381,11 @@ export class Controller {
         wake.account.informer.want(plan.kind === 'act' ? 'mutation' : 'progress');
     }
   }
+}
+
+function accountNamed(key: ObjectKey): string | undefined {
+  const { kind, namespace, name } = parseObjectKey(key);
+  return kind === 'Account' ? `${namespace}/${name}` : undefined;
 }
 
 function lay(sleepers: Map<string, Set<ObjectKey>>, account: string, key: ObjectKey): void {

@@ -26,9 +26,9 @@ import type { ObjectRecord } from '../state/index.ts';
 import { massChangeAdvice } from './advice.ts';
 
 export interface Leaving {
-  /** Those that are not marked as gone. */
-  readonly live: readonly ObjectRecord[];
-  /** Of these, those that the source does not want any more. */
+  /** How many are not marked as gone. */
+  readonly live: number;
+  /** Of these, those that the source does not want any more, by key. */
   readonly missing: readonly ObjectRecord[];
   /** They are too many, wherever else the others were. */
   readonly goesAsAWhole: boolean;
@@ -90,6 +90,11 @@ export class Departures {
     return { brake: undefined, ...this.#afterGrace(missing, snapshot, nowMs, massChangeAllowed) };
   }
 
+  /** Nothing is missing, and nothing would be different if it were judged so. */
+  get isIdle(): boolean {
+    return !this.#braked && this.#missing.size === 0;
+  }
+
   /** What another snapshot shows, or the file of what it does not show says otherwise, is waited for anew. Not each one is judged. */
   notice(snapshot: DesiredSnapshot, isShown: (key: ObjectKey) => boolean, nowMs: number): void {
     for (const [key, { file, digest }] of this.#missing) {
@@ -112,7 +117,7 @@ export class Departures {
       ({ key, atMs }) => atMs > nowMs - brakeWindowMs && isUnderWay(key),
     );
     const recently = this.#deletions.length;
-    const total = live.length + recently;
+    const total = live + recently;
     const isMany = goesAsAWhole || isMassChange(total, missingCount, recently);
     const tooMany = this.#braked || snapshot.empty || isMany;
     if (!tooMany || massChangeAllowed()) {

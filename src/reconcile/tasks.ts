@@ -1,5 +1,5 @@
 /** What the fleet knows of protected tasks: which services they protect, and which of them go on. */
-import type { DesiredSnapshot } from '../desired/index.ts';
+import { byNamespace, referringTo, type DesiredSnapshot } from '../desired/index.ts';
 import { jobState, taskEnd, type JobAnswer, type JobState } from '../plan/index.ts';
 import { isReason, reasons } from '../reasons/index.ts';
 import {
@@ -29,9 +29,9 @@ export function serviceKeyOf(record: ObjectRecord, { serviceRef }: ProtectedTask
  * not: what is declared together with a change must not be overtaken by it.
  */
 export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): string[] {
-  return (tasksIn(fleet.snapshot).get(service) ?? []).flatMap((key) => {
+  return referringTo(fleet.snapshot.objects, service).flatMap(({ key, kind }) => {
     const record = fleet.store.record(key);
-    if (!record || record.releasedAt !== undefined) return [];
+    if (!record || kind !== 'ProtectedTask' || record.releasedAt !== undefined) return [];
     const object = fleet.planned<'ProtectedTask'>(record);
     const isOver = taskEnd(object, jobOf(fleet, record), nowMs) !== undefined;
     if (isOver && !record.lease) return [];
@@ -47,11 +47,10 @@ export function jobOf(fleet: Fleet, record: ObjectRecord): JobState {
 }
 
 /** The tasks that last as long as a Job. */
-export function tasksOfJob(snapshot: DesiredSnapshot, namespace: string, job: string): ObjectKey[] {
-  return [...tasksIn(snapshot).values()].flat().filter((key) => {
-    const spec = snapshot.objects.get(key)?.spec as ProtectedTaskSpec | undefined;
-    return parseObjectKey(key).namespace === namespace && spec?.until?.jobRef?.name === job;
-  });
+export function tasksOfJob({ objects }: DesiredSnapshot, namespace: string, job: string): ObjectKey[] {
+  return byNamespace(objects, 'ProtectedTask', namespace)
+    .filter(({ spec }) => spec.until?.jobRef?.name === job)
+    .map(({ key }) => key);
 }
 
 function describeTask(name: string, { lease, status }: ObjectRecord): string {
@@ -60,20 +59,4 @@ function describeTask(name: string, { lease, status }: ObjectRecord): string {
   const freshness = ready && isReason(ready.reason) ? reasons[ready.reason].freshness : undefined;
   const details = ready && freshness !== undefined ? `, ${freshness} ${ready.lastTransitionTime}` : '';
   return `${name} (${lease.activityId}${details})`;
-}
-
-const indexes = new WeakMap<DesiredSnapshot, ReadonlyMap<ObjectKey, readonly ObjectKey[]>>();
-
-/** Asked for every service: the tasks among the many objects are looked for once. */
-function tasksIn(snapshot: DesiredSnapshot): ReadonlyMap<ObjectKey, readonly ObjectKey[]> {
-  const known = indexes.get(snapshot);
-  if (known) return known;
-  const index = new Map<ObjectKey, ObjectKey[]>();
-  for (const { kind, key, namespace, spec } of snapshot.objects.values()) {
-    if (kind !== 'ProtectedTask') continue;
-    const service = objectKey('ContainerService', namespace, (spec as ProtectedTaskSpec).serviceRef.name);
-    index.set(service, [...(index.get(service) ?? []), key]);
-  }
-  indexes.set(snapshot, index);
-  return index;
 }

@@ -37,6 +37,7 @@ import {
 } from '../kubernetes/index.ts';
 import { cleanupFinalizer, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { bookkeepingOf, isPinIn, isWritten, readBookkeeping, type Bookkeeping } from './bookkeeping.ts';
+import { ObjectGone, mayHaveHappened, needsCleanup } from './cluster-writes.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { MemoryStore } from './memory-store.ts';
 import { factsOf, targetOf, type StoredObject } from './stored-object.ts';
@@ -79,6 +80,8 @@ export class ClusterStore extends MemoryStore {
   readonly #writing = new Map<ObjectKey, Promise<void>>();
   readonly #unwritten = new Set<ObjectKey>();
   readonly #vanished: ObjectRecord[] = [];
+  /** Shown with bookkeeping of which it was not known that it is ours; looked at again, since our own answer may have come later. */
+  readonly #ahead = new Set<ObjectKey>();
   /** What may have been there before this process: all at first, then what could not be taken in with the rest. */
   #older: ReadonlySet<ObjectKey> | 'all' = 'all';
 
@@ -89,25 +92,25 @@ export class ClusterStore extends MemoryStore {
 
   /** Takes in what the source shows: all objects that there are, `unusable` ones (of which no more is known) beside them. */
   async observe(objects: Iterable<StoredObject>, unusable: ReadonlySet<ObjectKey>): Promise<Noticed> {
-    const seen = new Set<ObjectKey>();
-    const tampered: ObjectKey[] = [];
-    for (const object of objects) {
-      // It goes, and needs nothing of us: it never did, or has been cleaned up after, or somebody took our finalizer off.
-      if (object.deletionRequestedAt !== undefined && !object.finalizers.includes(cleanupFinalizer)) continue;
-      seen.add(object.key);
-      const known = this.#known.get(object.key);
-      if (known?.uid === object.uid) {
-        if (!newerVersion(object.resourceVersion, known.resourceVersion)) continue;
-        if (this.#follow(known, object)) tampered.push(object.key);
-        continue;
-      }
-      if (known) await this.#forget(object.key);
-      await this.#load(object);
-    }
-    for (const key of this.#known.keys()) {
-      if (!seen.has(key) && !unusable.has(key)) await this.#forget(key);
-    }
+    const shown = new Map(Array.from(objects, (object) => [object.key, object]));
+    const shownOf = (key: ObjectKey) => shown.get(key) ?? (unusable.has(key) ? 'unusable' : undefined);
+    const noticed = await this.observeChanges([...shown.keys(), ...this.#known.keys()], shownOf);
     if (this.#older === 'all') this.#older = new Set(unusable);
+    return noticed;
+  }
+
+  /** The same, when nothing has changed but these. */
+  async observeChanges(
+    changed: Iterable<ObjectKey>,
+    shownOf: (key: ObjectKey) => StoredObject | 'unusable' | undefined,
+  ): Promise<Noticed> {
+    const tampered: ObjectKey[] = [];
+    const ahead = [...this.#ahead];
+    this.#ahead.clear();
+    for (const key of new Set([...changed, ...ahead])) {
+      const shown = shownOf(key);
+      if (shown !== 'unusable' && (await this.#see(key, shown))) tampered.push(key);
+    }
     return { tampered, vanished: this.#vanished.splice(0) };
   }
 
@@ -178,6 +181,18 @@ export class ClusterStore extends MemoryStore {
     return !known || !this.#options.api || isPinIn(known.status, this.identityPin(account));
   }
 
+  /** True when its status is not as we wrote it. */
+  async #see(key: ObjectKey, object: StoredObject | undefined): Promise<boolean> {
+    const known = this.#known.get(key);
+    // It goes, and needs nothing of us: it never did, or has been cleaned up after, or somebody took our finalizer off.
+    const goes = object?.deletionRequestedAt !== undefined && !object.finalizers.includes(cleanupFinalizer);
+    if (known && (goes || known.uid !== object?.uid)) await this.#forget(key);
+    if (!object || goes) return false;
+    if (known?.uid !== object.uid) await this.#load(object);
+    else if (newerVersion(object.resourceVersion, known.resourceVersion)) return this.#follow(known, object);
+    return false;
+  }
+
   async #load(object: StoredObject): Promise<void> {
     const { key, uid, status, finalizers } = object;
     // What is new is nobody's yet: somebody has copied it, with our finalizer.
@@ -198,7 +213,10 @@ export class ClusterStore extends MemoryStore {
     const { key, uid, status } = object;
     const { sequence: found, standing } = readBookkeeping(key, uid, status, this.digestKey);
     // Whose it is, a write finds out: it is in conflict with what was known before.
-    if (found > sequence && standing === 'signed') return false;
+    if (found > sequence && standing === 'signed') {
+      this.#ahead.add(key);
+      return false;
+    }
     this.#known.set(key, { ...object, sequence, attempted });
     const isTampered = found !== sequence || standing === 'forged' || !sameValue(before, status);
     if (isTampered) this.#unwritten.add(key);
@@ -378,23 +396,4 @@ export class ClusterStore extends MemoryStore {
       if (this.#writing.get(key) === turn) this.#writing.delete(key);
     });
   }
-}
-
-function mayHaveHappened(error: unknown): boolean {
-  const { status } = error instanceof KubernetesError ? error : { status: undefined };
-  return status === undefined || status >= 500;
-}
-
-/** The object is no more, or another one has its name. */
-class ObjectGone extends Error {
-  constructor(key: ObjectKey) {
-    super(`${key} is not in the cluster any more`);
-  }
-}
-
-/** There is, or may be, something at the provider that has to be seen to before the object may go. */
-function needsCleanup(record: ObjectRecord, intent: Intent | undefined): boolean {
-  const isOpen = intent?.outcome === 'pending' || intent?.outcome === 'unknown';
-  const isLeased = record.lease !== undefined && record.releasedAt === undefined;
-  return isOpen || isLeased || record.externalId !== undefined || record.key.startsWith('Account/');
 }

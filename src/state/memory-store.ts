@@ -28,6 +28,7 @@ export class MemoryStore implements StateStore {
   readonly #indexes = new RecordIndexes();
   readonly #pins: Map<string, IdentityPin>;
   readonly #prices: Map<string, readonly ObservedPrice[]>;
+  readonly #listeners: ((key: ObjectKey) => void)[] = [];
 
   /** `intents`: the newest one of each object. */
   constructor(
@@ -131,6 +132,10 @@ export class MemoryStore implements StateStore {
     return true;
   }
 
+  listen(onMoved: (key: ObjectKey) => void): void {
+    this.#listeners.push(onMoved);
+  }
+
   async remove(key: ObjectKey): Promise<void> {
     if (this.isKeyShared) this.keepEpoch(this.epochWithout(key));
     this.drop(key);
@@ -163,9 +168,11 @@ export class MemoryStore implements StateStore {
     this.#records.set(record.key, record);
     this.#index(record);
     this.#indexes.move(before, record);
-    if (!intent) return;
-    this.#intents.set(intent.object, intent);
-    this.#indexes.moveIntent(intent.object, intent);
+    if (intent) {
+      this.#intents.set(intent.object, intent);
+      this.#indexes.moveIntent(intent.object, intent);
+    }
+    this.#moved(record.key);
   }
 
   protected drop(key: ObjectKey): void {
@@ -175,6 +182,7 @@ export class MemoryStore implements StateStore {
     this.#intents.delete(key);
     this.#indexes.move(before, undefined);
     this.#indexes.moveIntent(key, undefined);
+    this.#moved(key);
   }
 
   /** The epoch that begins when the object is forgotten. */
@@ -197,6 +205,10 @@ export class MemoryStore implements StateStore {
 
   protected keepPrices(account: string, prices: readonly ObservedPrice[]): void {
     this.#prices.set(account, prices);
+  }
+
+  #moved(key: ObjectKey): void {
+    for (const onMoved of this.#listeners) onMoved(key);
   }
 
   #recordsAt(keys: ReadonlySet<ObjectKey>): ObjectRecord[] {

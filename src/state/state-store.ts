@@ -49,6 +49,11 @@ export interface StateStore {
   flush(key: ObjectKey): Promise<void>;
   /** Whether the activity registration of the object is where the next process finds it, also when a flush of all else fails. */
   isLeaseDurable(key: ObjectKey): boolean;
+  /**
+   * From now on, `onMoved` hears of each record and each newest intent that is saved, removed, or put back because it could not be saved. It hears
+   * of it when memory says so, which may be before it is durable.
+   */
+  listen(onMoved: (key: ObjectKey) => void): void;
   /** Forgets the object and its intents. */
   remove(key: ObjectKey): Promise<void>;
   /** Another process may have left it since the start. */

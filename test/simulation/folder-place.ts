@@ -9,7 +9,8 @@ import { Sensitive, digestKey } from '../../src/base/index.ts';
 import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
 import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
-import type { Intent, Resolution, StateStore } from '../../src/state/index.ts';
+import type { Intent, Resolution } from '../../src/state/index.ts';
+import type { Memory } from '../support/full-count.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { Disk, SimulatedStore } from './disk.ts';
 import { settleMs } from './faults.ts';
@@ -175,8 +176,8 @@ export class FolderPlace implements Place {
     await scheduler.run(scheduler.nowMs + 1, () => false);
   }
 
-  stores(): readonly StateStore[] {
-    return this.#running ? [this.#running.store] : [];
+  memories(): readonly Memory[] {
+    return this.#running ? [this.#running.manager] : [];
   }
 
   metrics(): Promise<string> {

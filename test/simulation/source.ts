@@ -4,7 +4,7 @@
  * disk, a copy that stands still).
  */
 import { stringify } from 'yaml';
-import type { DesiredSnapshot, DesiredSource } from '../../src/desired/index.ts';
+import { following, type DesiredSnapshot, type DesiredSource } from '../../src/desired/index.ts';
 import { desiredOf } from '../support/desired.ts';
 import type { Shelf } from './place.ts';
 import type { Json } from './watch.ts';
@@ -56,7 +56,7 @@ export class SimulatedFolder implements Shelf {
 
   /** Who reads it is told. */
   publish(): void {
-    const read = desiredOf(this.#visible());
+    const read = following(this.#shown, desiredOf(this.#visible()));
     this.#shown = this.#loss === 'half' ? { ...read, complete: false } : read;
     for (const listener of this.#listeners) listener(this.#shown);
   }

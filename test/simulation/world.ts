@@ -11,7 +11,7 @@ import { rfc3339 } from '../../src/base/index.ts';
 import { annotations, type ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Intent } from '../../src/state/index.ts';
-import { indexMistake } from '../support/full-count.ts';
+import { admissionMistake, indexMistake } from '../support/full-count.ts';
 import { Checker } from './checker.ts';
 import { ClusterPlace, type ReplicaSabotage } from './cluster/place.ts';
 import { settleMs, type FaultKind } from './faults.ts';
@@ -234,11 +234,13 @@ class World {
     await this.#watchRecovery(failed);
   }
 
-  /** EI1, of what has come about in memory: the next process begins with a count. */
+  /** EI1 and EI2, of what has come about in memory: the next process begins with a count. */
   #countIndexes(): void {
-    for (const store of this.#place.stores()) {
-      const mistake = indexMistake(store);
+    for (const memory of this.#place.memories()) {
+      const mistake = indexMistake(memory.store);
       if (mistake !== undefined) this.#violated('EI1', mistake);
+      const missed = admissionMistake(memory);
+      if (missed !== undefined) this.#violated('EI2', missed);
     }
   }
 

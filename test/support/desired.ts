@@ -1,4 +1,12 @@
-import { assemble, parseFile, type DesiredSnapshot, type SourceFile } from '../../src/desired/index.ts';
+import { VersionedMap } from '../../src/base/index.ts';
+import {
+  assemble,
+  desiredObjects,
+  parseFile,
+  type ClusterFacts,
+  type DesiredSnapshot,
+  type SourceFile,
+} from '../../src/desired/index.ts';
 
 const parsed = new Map<string, SourceFile>();
 
@@ -38,7 +46,7 @@ export function inCluster(
   folder: DesiredSnapshot,
   uids: Readonly<Partial<Record<string, string>>> = {},
 ): DesiredSnapshot {
-  const factsOf = (key: string) => ({
+  const factsOf = (key: string): ClusterFacts => ({
     uid: uids[key] ?? 'uid',
     generation: 1,
     resourceVersion: '1',
@@ -51,7 +59,7 @@ export function inCluster(
   );
   return {
     ...folder,
-    objects: new Map(objects),
-    cluster: new Map(objects.map(([key, { cluster }]) => [key, cluster])),
+    objects: desiredObjects(objects),
+    cluster: VersionedMap.of(objects.map(([key, { cluster }]) => [key, cluster])),
   };
 }

@@ -1,7 +1,45 @@
-/** EI1: what the indexes of a store say, held against a count of all its records. */
+/** EI1 and EI2: what is kept up to date with each change, held against a count of everything. */
 import { isDeepStrictEqual } from 'node:util';
+import { desiredObjects, type DesiredObjects, type DesiredSnapshot } from '../../src/desired/index.ts';
+import { Admission } from '../../src/reconcile/index.ts';
 import { managedKinds, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
-import type { GaugeValue, ObjectRecord, StateStore } from '../../src/state/index.ts';
+import { MemoryStore, type GaugeValue, type ObjectRecord, type StateStore } from '../../src/state/index.ts';
+import { ManualClock } from './manual-clock.ts';
+
+/** What a process has in memory. */
+export interface Memory {
+  readonly store: StateStore;
+  /** The one that was admitted last. */
+  readonly snapshot: DesiredSnapshot | undefined;
+}
+
+/** What admission of everything would still change after admission of changes, once all is quiet; undefined when nothing. */
+export function admissionMistake({ store, snapshot }: Memory): string | undefined {
+  if (!snapshot) return undefined;
+  const records = [...store.records()];
+  const intents = records.flatMap(({ key }) => store.lastIntent(key) ?? []);
+  const admission = new Admission({
+    store: new MemoryStore(store, records, intents),
+    clock: new ManualClock(),
+    grace: { goneMs: Infinity, partlyMs: Infinity, whollyMs: Infinity },
+    massChangeAllowed: () => false,
+  });
+  const [missed] = admission.admit(snapshot).admitted.changed;
+  if (missed !== undefined) return `${missed} is not as admission of everything would have it`;
+  return objectsMistake(snapshot.objects);
+}
+
+/** The first index of a snapshot's objects that is not as one made anew; undefined when all are. */
+export function objectsMistake(objects: DesiredObjects): string | undefined {
+  const groups = (of: DesiredObjects) =>
+    Object.fromEntries([...of.terms()].map(([term, keys]) => [term, [...keys.keys()].toSorted()]));
+  const [full, told] = [groups(desiredObjects(objects)), groups(objects)];
+  for (const term of new Set([...Object.keys(full), ...Object.keys(told)])) {
+    if (isDeepStrictEqual(full[term], told[term])) continue;
+    return `"${term}" is ${JSON.stringify(told[term])}, and ${JSON.stringify(full[term])} by a full count`;
+  }
+  return undefined;
+}
 
 /** The first index that is not as a full count; undefined when all are. */
 export function indexMistake(store: StateStore): string | undefined {

@@ -1,5 +1,6 @@
 /** What a ServiceTemplate gives to the services that refer to it. */
 import type { wire } from '../../api/index.ts';
+import { byNamespace, referringTo } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { templateValues, type TemplateView } from '../../plan/index.ts';
 import { isBuiltIn, itemsOf, type AccountHandle, type Fleet } from '../../reconcile/index.ts';
@@ -98,9 +99,7 @@ function referenceName({ id, name = id }: wire.Template): string {
 
 function ownTemplateNames(fleet: Fleet, record: ObjectRecord): string[] {
   const { namespace } = parseObjectKey(record.key);
-  return [...fleet.snapshot.objects.values()]
-    .filter((object) => object.kind === 'ServiceTemplate' && object.namespace === namespace)
-    .map(({ name }) => name);
+  return byNamespace(fleet.snapshot.objects, 'ServiceTemplate', namespace).map(({ name }) => name);
 }
 
 export interface TemplateUser {
@@ -115,14 +114,8 @@ export function usersOfTemplate(
   template: ObjectRecord,
   required: readonly string[],
 ): TemplateUser[] {
-  const { namespace, name } = parseObjectKey(template.key);
-  const users: TemplateUser[] = [];
-  for (const object of fleet.snapshot.objects.values()) {
-    if (object.kind !== 'ContainerService' || object.namespace !== namespace) continue;
-    const { templateRef, env } = object.spec as ContainerServiceSpec;
-    if (templateRef?.name !== name) continue;
-    const given = env?.map((variable) => variable.name);
-    users.push({ name: object.name, missing: given ? required.filter((one) => !given.includes(one)) : [] });
-  }
-  return users;
+  return referringTo(fleet.snapshot.objects, template.key).map(({ name, spec }) => {
+    const given = (spec as ContainerServiceSpec).env?.map((variable) => variable.name);
+    return { name, missing: given ? required.filter((one) => !given.includes(one)) : [] };
+  });
 }

@@ -13,9 +13,9 @@ import {
   writeResolution,
   type Intent,
   type Resolution,
-  type StateStore,
 } from '../../../src/state/index.ts';
 import { createMetrics, type Metrics } from '../../../src/telemetry/index.ts';
+import type { Memory } from '../../support/full-count.ts';
 import { settleMs } from '../faults.ts';
 import { crashWithinMs, epochMs, searchedLog, type Place, type PlaceParts } from '../place.ts';
 import { operatorsAddress, operatorsKey } from '../plane.ts';
@@ -221,8 +221,8 @@ export class ClusterPlace implements Place {
     if (!isOver()) violated('L9', `nobody leads ${leaseMs + longestRetryMs} ms after the leader has died`);
   }
 
-  stores(): readonly StateStore[] {
-    return [...this.#operators.values()].flatMap(({ store }) => store ?? []);
+  memories(): readonly Memory[] {
+    return [...this.#operators.values()].flatMap(({ store, snapshot }) => (store ? { store, snapshot } : []));
   }
 
   async metrics(): Promise<string> {

@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { beforeEach, expect, test } from 'vitest';
+import { VersionedMap } from '../../../src/base/index.ts';
 import type { ClusterFacts, DesiredSnapshot, Problem } from '../../../src/desired/index.ts';
 import type { EventNote, Patch } from '../../../src/kubernetes/index.ts';
 import { UnusableObjects } from '../../../src/manager/index.ts';
@@ -53,7 +54,11 @@ function snapshotWith(status: unknown): DesiredSnapshot {
     finalizers: [],
     status,
   };
-  return { ...desiredOf({}), unusable: new Map([[key, [problem]]]), cluster: new Map([[key, facts]]) };
+  return {
+    ...desiredOf({}),
+    unusable: VersionedMap.of<ObjectKey, readonly Problem[]>([[key, [problem]]]),
+    cluster: VersionedMap.of<ObjectKey, ClusterFacts>([[key, facts]]),
+  };
 }
 
 function statusOf(patch: Patch | undefined): Record<string, unknown> {

@@ -1,7 +1,7 @@
 /** Admission of what a cluster shows: objects have their own uid and generation, and stay while they are being deleted. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { digestKey, systemRandom } from '../../../src/base/index.ts';
-import type { DesiredObject, DesiredSnapshot } from '../../../src/desired/index.ts';
+import { VersionedMap, digestKey, systemRandom } from '../../../src/base/index.ts';
+import { desiredObjects, type DesiredObject, type DesiredSnapshot } from '../../../src/desired/index.ts';
 import { Admission, oneShotGrace } from '../../../src/reconcile/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { ClusterStore } from '../../../src/state/index.ts';
@@ -58,7 +58,7 @@ function snapshotOf(services: Readonly<Record<string, Shown>>): DesiredSnapshot 
     };
     objects.set(key, { ...object, spec, cluster });
   }
-  return { ...folder, objects, cluster: new Map() };
+  return { ...folder, objects: desiredObjects(objects), cluster: VersionedMap.of() };
 }
 
 async function admit(services: Readonly<Record<string, Shown>>) {

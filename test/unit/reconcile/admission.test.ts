@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { digestKey } from '../../../src/base/index.ts';
+import { following, type DesiredSnapshot } from '../../../src/desired/index.ts';
 import { isMassChange, isSuspiciousRead, massChangeLimit } from '../../../src/plan/index.ts';
 import { Admission, wholeSource, type Admitted } from '../../../src/reconcile/admission.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
@@ -15,6 +16,7 @@ let clock: ManualClock;
 let store: MemoryStore;
 let admission: Admission;
 let allowed: boolean;
+let last: DesiredSnapshot | undefined;
 
 function restart(): void {
   admission = new Admission({ store, clock, grace, massChangeAllowed: () => allowed });
@@ -24,6 +26,7 @@ beforeEach(() => {
   clock = new ManualClock();
   store = new MemoryStore({ digestKey: digestKey(Buffer.alloc(32, 7)), ownerName: 'laptop' }, [], []);
   allowed = false;
+  last = undefined;
   restart();
 });
 
@@ -38,7 +41,9 @@ function named(count: number, from = 0): string[] {
 /** Admits a folder that holds these services, a file each. */
 async function admit(names: readonly string[], more: Record<string, string> = {}): Promise<Admitted> {
   const files = Object.fromEntries(names.map((name) => [`${name}.yaml`, serviceDocument(name)]));
-  const { admitted, durable } = admission.admit(desiredOf({ ...files, ...more }));
+  const read = desiredOf({ ...files, ...more });
+  last = last ? following(last, read) : read;
+  const { admitted, durable } = admission.admit(last);
   await durable;
   return admitted;
 }
@@ -337,6 +342,9 @@ describe('the mass-change brake', () => {
     await admit(named(5));
     expect(await admit(named(20))).toMatchObject({ brakes: new Map(), changed: [], lingering: new Map() });
     expect(marked()).toEqual([]);
+    // A few that go later are no part of that.
+    expect(await admitForGood(named(19))).toMatchObject({ brakes: new Map() });
+    expect(marked()).toEqual(['s19']);
   });
 
   test('is on for an empty source, however few the objects were', async () => {

@@ -1,0 +1,82 @@
+/** The objects of a snapshot, and what is asked of many of them at once: by kind, by namespace, by account, by what they refer to. */
+import { VersionedMap } from '../base/index.ts';
+import {
+  objectKey,
+  type ContainerServiceSpec,
+  type ManagedKind,
+  type ObjectKey,
+  type ProtectedTaskSpec,
+} from '../resources/index.ts';
+import { referencesOf, type DataId } from './cluster-references.ts';
+import type { DesiredObject, DesiredObjects } from './source.ts';
+
+/** Those of another snapshot that says nothing of this one; `with` and `become` make the next ones. */
+export function desiredObjects(entries: Iterable<readonly [ObjectKey, DesiredObject]> = []): DesiredObjects {
+  return VersionedMap.of(entries, termsOf);
+}
+
+export function byKind<Kind extends ManagedKind>(objects: DesiredObjects, kind: Kind): DesiredObject<Kind>[] {
+  return withTerm(objects, kind) as DesiredObject<Kind>[];
+}
+
+export function byNamespace<Kind extends ManagedKind>(
+  objects: DesiredObjects,
+  kind: Kind,
+  namespace: string,
+): DesiredObject<Kind>[] {
+  return withTerm(objects, inNamespace(kind, namespace)) as DesiredObject<Kind>[];
+}
+
+/** `name`: of the Account, as it is written in `accountRef`. */
+export function byAccountRef<Kind extends ManagedKind>(
+  objects: DesiredObjects,
+  kind: Kind,
+  namespace: string,
+  name: string,
+): DesiredObject<Kind>[] {
+  return withTerm(objects, ofAccount(kind, namespace, name)) as DesiredObject<Kind>[];
+}
+
+/** Services that refer to a volume or template, tasks that refer to a service, and whatever refers to a Secret or ConfigMap. */
+export function referringTo(objects: DesiredObjects, referred: ObjectKey | DataId): DesiredObject[] {
+  return withTerm(objects, referred);
+}
+
+export interface Referring {
+  readonly kind: ManagedKind;
+  readonly namespace: string;
+  readonly spec: object;
+}
+
+/** What an object refers to by name: a service its volume and its template, a task its service. */
+export function referredKeys({ kind, namespace, spec }: Referring): ObjectKey[] {
+  if (kind === 'ProtectedTask') {
+    return [objectKey('ContainerService', namespace, (spec as ProtectedTaskSpec).serviceRef.name)];
+  }
+  if (kind !== 'ContainerService') return [];
+  const { storage, templateRef } = spec as ContainerServiceSpec;
+  return [
+    ...(storage?.volumeRef ? [objectKey('StorageVolume', namespace, storage.volumeRef.name)] : []),
+    ...(templateRef ? [objectKey('ServiceTemplate', namespace, templateRef.name)] : []),
+  ];
+}
+
+function withTerm(objects: DesiredObjects, term: string): DesiredObject[] {
+  return [...objects.withTerm(term)].flatMap((key) => objects.get(key) ?? []);
+}
+
+/** Keys of objects and of data have no space in them. */
+function termsOf(object: DesiredObject): string[] {
+  const { kind, namespace, spec } = object;
+  const account = 'accountRef' in spec ? [ofAccount(kind, namespace, spec.accountRef.name)] : [];
+  const data = referencesOf(object).map(({ id }) => id);
+  return [kind, inNamespace(kind, namespace), ...account, ...referredKeys(object), ...data];
+}
+
+function inNamespace(kind: ManagedKind, namespace: string): string {
+  return `${kind} in ${namespace}`;
+}
+
+function ofAccount(kind: ManagedKind, namespace: string, name: string): string {
+  return `${kind} of ${namespace}/${name}`;
+}
