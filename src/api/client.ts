@@ -341,14 +341,14 @@ export class ControlApi {
       return { kind: 'not-sent', reason: 'this process is not the leader any more' };
     }
     if (call.method !== 'GET' && isMeant?.() === false) {
-      return { kind: 'not-sent', reason: 'what is wanted has changed, or something came in its way' };
+      return { kind: 'not-sent', reason: 'the plan has changed, or something prevents it' };
     }
     const kept = lane === 'heartbeat' ? trust?.lastTrusted : undefined;
     const credential = call.credential ?? this.#options.credential() ?? kept;
     if (!call.public && !credential) return { kind: 'not-sent', reason: 'there is no API key' };
     const checks = trust && credential && !call.public && !call.credential;
     if (checks && !trust.trusts(credential, lane)) {
-      return { kind: 'not-sent', reason: 'whose API key it is has to be checked first' };
+      return { kind: 'not-sent', reason: 'the account of the API key has to be checked first' };
     }
     const reply = await this.#options.transport.exchange(
       {

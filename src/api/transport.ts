@@ -103,7 +103,7 @@ export function createTransport(clock: Clock, limits: TransportLimits = defaultT
 
 class HeldBack extends Error {
   constructor() {
-    super('it was not to be sent any more when it could be');
+    super('it was no longer wanted when its turn came');
   }
 }
 

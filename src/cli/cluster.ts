@@ -75,18 +75,18 @@ export function refuseForeignFlags(
     if (flags.digestKeyFile !== undefined) {
       throw new UserError(
         '--digest-key-file is for folders',
-        'in a cluster the key lies in the Secret fleetkeeper-state: leave it out',
+        'in a cluster the key is in the Secret fleetkeeper-state: omit it',
       );
     }
     if (flags.state === undefined) return;
-    throw new UserError('--state is for folders', 'in a cluster the state lies in the objects: leave it out');
+    throw new UserError('--state is for folders', 'in a cluster the state is in the objects: omit it');
   }
   const given = (['kubeconfig', 'context', 'watchNamespaces', 'shard'] as const).find(
     (name) => flags[name] !== undefined,
   );
   if (given === undefined) return;
   const name = given === 'watchNamespaces' ? 'watch-namespaces' : given;
-  throw new UserError(`--${name} is for clusters`, 'leave it out, or say --source kubernetes');
+  throw new UserError(`--${name} is for clusters`, 'omit it, or pass --source kubernetes');
 }
 
 function parseNamespaces(text: string): string[] {

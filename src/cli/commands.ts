@@ -25,7 +25,7 @@ const ofAFleet: readonly CommandEntry[] = [
   },
   {
     name: 'run',
-    description: 'keep the fleet as the documents say, until stopped',
+    description: 'keep the fleet as declared, until stopped',
     load: async () => (await import('./commands/run.ts')).defineRun,
   },
   {
@@ -35,12 +35,12 @@ const ofAFleet: readonly CommandEntry[] = [
   },
   {
     name: 'resolve',
-    description: 'say what became of a request whose outcome nobody can tell (OutcomeUnknown)',
+    description: 'confirm the outcome of a request that evidence does not show (OutcomeUnknown)',
     load: async () => (await import('./commands/resolve.ts')).defineResolve,
   },
   {
     name: 'explain',
-    description: 'show what a reason means, whose turn it is, and what to do',
+    description: 'show what a reason means, who has to act, and what to do',
     load: async () => (await import('./commands/explain.ts')).defineExplain,
   },
 ];
@@ -58,7 +58,7 @@ const ofOneService: readonly CommandEntry[] = [
   },
   {
     name: 'protect',
-    description: 'run a command here, and let nobody disturb the service meanwhile; exits with its exit code',
+    description: 'run a command here, and protect the service until it ends; exits with its exit code',
     load: async () => (await import('./commands/protect.ts')).defineProtect,
   },
   {
@@ -81,12 +81,12 @@ const ofOneService: readonly CommandEntry[] = [
 const ofAnAccount: readonly CommandEntry[] = [
   {
     name: 'inventory',
-    description: 'list what nobody manages, with its cost per hour',
+    description: 'list unmanaged things, with their cost per hour',
     load: async () => (await import('./commands/inventory.ts')).defineInventory,
   },
   {
     name: 'import',
-    description: 'write documents that adopt what is in an account, and that nobody manages',
+    description: 'write documents that adopt the unmanaged things of an account',
     load: async () => (await import('./commands/import.ts')).defineImport,
   },
 ];
@@ -112,7 +112,7 @@ const ofThisMachine: readonly CommandEntry[] = [
 const ofACluster: readonly CommandEntry[] = [
   {
     name: 'crds',
-    description: 'print the CustomResourceDefinitions of our kinds, for `kubectl apply -f -`',
+    description: 'print the CustomResourceDefinitions of the kinds, for `kubectl apply -f -`',
     load: async () => (await import('./commands/crds.ts')).defineCrds,
   },
 ];

@@ -127,7 +127,7 @@ function chooseAccounts(
   if (broken?.[1][0]) {
     throw new UserError(
       `the document of ${broken[0]} can't be used: ${formatProblem(broken[1][0])}`,
-      'mend it; `fleetkeeper plan` shows all problems of the folder',
+      'correct it; `fleetkeeper plan` shows all problems of the folder',
     );
   }
   if (account !== undefined && known.size > 0) {

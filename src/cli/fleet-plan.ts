@@ -63,7 +63,7 @@ export async function lookAtFleet(
   try {
     await manager.start();
     if (outstanding.isEmpty) finish();
-    const describe = () => `looking at the fleet: ${results.size} of ${count()} objects`;
+    const describe = () => `observing the fleet: ${results.size} of ${count()} objects`;
     await withProgress(context, describe, () =>
       Promise.race([untilStopped({ stopped: finished.signal }), untilStopped(context)]),
     );

@@ -70,7 +70,7 @@ export function settleOption(): Option {
 export function acceptIdentityOption(): Option {
   return new Option(
     '--accept-identity <id>',
-    'the account that an API key belongs to now is meant, although it was another one (IdentityChanged)',
+    'accept that an API key now belongs to another account than before (IdentityChanged)',
   );
 }
 

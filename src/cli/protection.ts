@@ -144,7 +144,7 @@ export class Protection {
       if (this.#ending.signal.aborted) return over.resolve();
       const lost = this.label;
       this.#activity = { ...this.#activity, id: random.uuid() };
-      complain(this.#context, `${lost} was released by somebody else; going on with ${this.#activity.id}`);
+      complain(this.#context, `${lost} was released by somebody else; continuing with ${this.#activity.id}`);
       look();
     };
     const look = (): void => {
@@ -182,7 +182,7 @@ function refusalOf(state: LeaseState, { id }: Activity): UserError | undefined {
   if (state.phase === 'spent') {
     return new UserError(
       `the activity ${id} was released, and a released one does not protect again`,
-      'leave --task-id out, or give another UUID',
+      'omit --task-id, or give another UUID',
     );
   }
   const status = state.refusedWith;

@@ -81,7 +81,7 @@ function only(accounts: readonly AccountConnection[], flags: ServiceFlags): Acco
   if (account && others.length === 0) return account;
   throw new UserError(
     `${flags.source} has ${accounts.length} Accounts`,
-    `say which one with --account: ${accounts.map(({ name }) => name).join(', ')}`,
+    `name one with --account: ${accounts.map(({ name }) => name).join(', ')}`,
   );
 }
 
@@ -109,7 +109,7 @@ async function findObject(
     accounts.find((candidate) => candidate.name === spec.accountRef.name);
   if (!account) {
     throw new UserError(
-      `ContainerService ${name} lives in the account ${wanted}, which is not at hand`,
+      `ContainerService ${name} is in the account ${wanted}, which is not available`,
       'correct --account, or add the document of that Account',
     );
   }
@@ -160,7 +160,7 @@ async function findRemote(
   if (found) {
     throw new UserError(
       `${others.length + 1} services of the account are called ${name}`,
-      `say which one: ${[found, ...others].map(({ id }) => `--id ${id}`).join(', ')}`,
+      `name one: ${[found, ...others].map(({ id }) => `--id ${id}`).join(', ')}`,
     );
   }
   throw new UserError(

@@ -204,7 +204,7 @@ function ofThisOne(
     return { kind: 'unknown', reason: `a ${outcome.status} that is about ${id}, which is ${owner}` };
   }
   if (wasThere?.(id) === true) {
-    const reason = `a ${outcome.status} that is about ${id}, which the account showed before the request; say \`adopt: {id: ${id}}\` to take that over`;
+    const reason = `a ${outcome.status} that is about ${id}, which the account showed before the request; use \`adopt: {id: ${id}}\` to take it over`;
     return { kind: 'unknown', reason };
   }
   const sent = beaconIn(Object.keys(environmentOf(action)?.reveal() ?? {}));

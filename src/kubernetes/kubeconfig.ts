@@ -93,7 +93,7 @@ function clusterOf(config: KubeConfig, files: readonly string[]): { server: stri
   if (!cluster?.server) {
     throw new UserError(
       `the context ${config.getCurrentContext()} of ${files.join(', ')} names no cluster with a server`,
-      'mend it: kubectl config view',
+      'correct it; `kubectl config view` shows it',
     );
   }
   return cluster;

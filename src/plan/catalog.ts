@@ -33,7 +33,7 @@ export function catalogGate(placement: Placement, catalog: wire.Catalog | undefi
     return {
       kind: 'hold',
       reason: 'NoGpuOffered',
-      message: `${gpuCount} GPU(s) are asked for, and the catalog offers none; set gpuCount to 0`,
+      message: `${gpuCount} GPU(s) are requested, and the catalog offers none; set gpuCount to 0`,
       path: ['spec', 'resources', 'gpuCount'],
     };
   }

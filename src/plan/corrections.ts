@@ -84,7 +84,7 @@ function whatHappened({ action, count, isStill, revision }: Correction): string 
   const what = `${action} was sent ${count} times within a short while, and something undid it each time`;
   return isStill
     ? `${what}. The revision (${revision}) has not moved meanwhile, so nobody has changed it: the API shows other values from one read to the next; ask the provider`
-    : `${what}: somebody else changes it, or the provider does. Find out who (\`fleetkeeper events\`), take the field out of the document, or say \`driftPolicy: Report\``;
+    : `${what}: somebody else changes it, or the provider does. Find out who (\`fleetkeeper events\`), remove the field from the document, or set \`driftPolicy: Report\``;
 }
 
 function remembered({ corrections, generation }: ObjectRecord, nowMs: number): readonly Correction[] {

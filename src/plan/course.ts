@@ -61,7 +61,7 @@ export function planCourse<Value>(inputs: CourseInputs<Value>, ways: Ways<Value>
         return waitFor(
           'ConfirmingAbsence',
           observation.message ??
-            `${ways.noun} ${record.externalId} is not in the account; making sure that it is gone`,
+            `${ways.noun} ${record.externalId} is not in the account; verifying that it is gone`,
         );
       }
       return object.deleting ? inSync() : ways.create();
@@ -77,11 +77,15 @@ export function proceed(
   gate: Gate | undefined,
 ): Plan {
   if (given[annotations.paused] === 'true') {
-    return holdFor('Paused', `the annotation ${annotations.paused} stops all mutations; remove it to go on`, {
-      path: ['metadata', 'annotations', annotations.paused],
-      steps,
-      differences,
-    });
+    return holdFor(
+      'Paused',
+      `the annotation ${annotations.paused} stops all mutations; remove it to continue`,
+      {
+        path: ['metadata', 'annotations', annotations.paused],
+        steps,
+        differences,
+      },
+    );
   }
   if (gate) return shut(gate, steps, differences);
   const [step, ...later] = steps;

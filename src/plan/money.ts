@@ -80,7 +80,7 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
     return {
       kind: 'hold',
       reason: 'ContractDrift',
-      message: `the account ${account} reckons in ${JSON.stringify(currency)}, and the contract knows USD only (§2): ${stopped}, because no amount can be compared`,
+      message: `the account ${account} uses ${JSON.stringify(currency)}, and the contract knows USD only (§2): ${stopped}, because no amount can be compared`,
     };
   }
   if (balanceMicros === undefined) {
@@ -101,14 +101,14 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
     return {
       kind: 'wait',
       reason: 'InsufficientFunds',
-      message: `account ${account} has no balance left; ${stopped} until it is topped up (an account that may be overdrawn: say how far with minimumBalanceMicros)`,
+      message: `account ${account} has no balance left; ${stopped} until it is topped up (if the account may be overdrawn, set the limit with minimumBalanceMicros)`,
     };
   }
   if (refusedAtMicros !== undefined && balanceMicros <= refusedAtMicros) {
     return {
       kind: 'wait',
       reason: 'InsufficientFunds',
-      message: `the API refused for want of funds at a balance of ${refusedAtMicros} micro-USD; ${stopped} until account ${account} is topped up or ten minutes have passed`,
+      message: `the API refused for lack of funds at a balance of ${refusedAtMicros} micro-USD; ${stopped} until account ${account} is topped up or ten minutes have passed`,
     };
   }
   return undefined;

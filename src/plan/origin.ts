@@ -44,6 +44,6 @@ export function originHold(facts: OriginFacts): OriginHold | undefined {
   if (!isChanged || isAllowed || accepted === origin) return undefined;
   const message =
     `the key of account ${account} was used with ${pinned}, and its \`url\` is now ${origin}: nothing is sent there. Put the url back. ` +
-    `If ${origin} is meant, annotate the Account with ${annotations.acceptOrigin}: "${origin}", or let its Secret name it in ${annotations.allowedOrigins}`;
+    `If ${origin} is intended, annotate the Account with ${annotations.acceptOrigin}: "${origin}", or let its Secret name it in ${annotations.allowedOrigins}`;
   return { reason: 'OriginChanged', message, heartbeats: true };
 }

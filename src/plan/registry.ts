@@ -82,7 +82,7 @@ function planPresent(inputs: RegistryInputs, registry: wire.Registry): Plan {
   if (moved) {
     return holdFor(
       'ImmutableFieldChanged',
-      `the repository of a registry can't be changed (${shown ?? 'the API does not show what it is'}); take the change back, or write another document for ${repository}`,
+      `the repository of a registry can't be changed (${shown ?? 'the API does not show what it is'}); undo the change, or write another document for ${repository}`,
       {
         path: ['spec', 'repository'],
         differences: [{ ...moved, drift: false }],

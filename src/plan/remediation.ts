@@ -34,7 +34,7 @@ export function planError(
   const { environment } = inputs;
   const secrets = environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
   const detail = service.error ? `: ${toldText(service.error, secrets)}` : '';
-  const remedy = 'mend what it runs, or give a new restartToken';
+  const remedy = 'fix what it runs, or set a new restartToken';
   if (allowed === 0) {
     const message = `the service is in error${detail}; ${remedy}`;
     return holdFor('ServiceError', message, { path: ['spec'], differences });

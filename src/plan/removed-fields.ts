@@ -22,11 +22,11 @@ import { environmentDigest, parseBeacon } from './ownership.ts';
 import { holdFor, type Difference, type Hold } from './types.ts';
 
 const remedies: Readonly<Record<string, string>> = {
-  httpPort: 'put it back, or say `replacement: Recreate` to have the service created anew without it',
+  httpPort: 'restore it, or set `replacement: Recreate` to have the service created anew without it',
   command:
-    'put it back, write `command: []`, or say `replacement: Recreate` to have the service created anew without it',
-  sleepAfterMinutes: 'put it back, or write 0 for a service that never sleeps',
-  env: 'put it back, or write `env: []` for an empty environment',
+    'restore it, write `command: []`, or set `replacement: Recreate` to have the service created anew without it',
+  sleepAfterMinutes: 'restore it, or write 0 for a service that never sleeps',
+  env: 'restore it, or write `env: []` for an empty environment',
 };
 
 export const leavableFields: readonly string[] = Object.keys(remedies);
@@ -72,7 +72,7 @@ export function holdForRemoved(
       : '';
   return holdFor(
     'FieldRemoved',
-    `${path} was taken out${more}, and the service keeps it: ${JSON.stringify(observed)}. A patch can't unset it (§2): ${remedies[path]}; ` +
+    `${path} was removed${more}, and the service keeps it: ${JSON.stringify(observed)}. A patch can't unset it (§2): ${remedies[path]}; ` +
       `or leave it to the service with the annotation ${annotations.leaveFields}: "${names}"`,
     { path: ['spec', path], differences },
   );

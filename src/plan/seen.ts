@@ -47,7 +47,7 @@ export function distrust(
   if (unusable !== undefined) return holdFor('AnswerUnreadable', unusable);
   const { id, revision } = observation.value;
   if (revision !== undefined && !isRevision(revision)) {
-    const message = `the API shows the revision ${revision} of ${id}, which can't be one (§2: an integer from 1 to 2^53-1); nothing is done on such ground`;
+    const message = `the API shows the revision ${revision} of ${id}, which can't be one (§2: an integer from 1 to 2^53-1); nothing is concluded from that`;
     return holdFor('RevisionInvalid', message);
   }
   if (regressedForMs === undefined) return undefined;
@@ -55,7 +55,7 @@ export function distrust(
   if (regressedForMs < lagMs) return waitFor('StaleRead', `${numbers}; waiting for a newer read`);
   return holdFor(
     'RevisionRegressed',
-    `${numbers}; nothing is done on such ground. If the account was restored from a backup, say so with ` +
+    `${numbers}; nothing is concluded from that. If the account was restored from a backup, confirm that with ` +
       `${annotations.acceptRevisionsUntil}: "<time, RFC 3339>" on this object, or on the Account for all of them`,
   );
 }

@@ -48,7 +48,7 @@ export function planReplacement(
   if (inputs.object.spec.replacement === 'Never') {
     return holdFor(
       'ImmutableFieldChanged',
-      `${names} can't be changed on a service that exists; take the change back, or say \`replacement: Recreate\` to have it deleted and created again`,
+      `${names} can't be changed on a service that exists; undo the change, or set \`replacement: Recreate\` to have it deleted and created again`,
       { path, differences },
     );
   }
@@ -103,7 +103,7 @@ function holdForDataLoss(
   return holdFor(
     'DataLossUnconfirmed',
     `${doing} the service would destroy the storage that it owns; to allow it, annotate the object with ` +
-      `${annotations.confirmDataLoss}: "${name}" (put it back first if it was removed), or keep the service with deletionPolicy: Retain`,
+      `${annotations.confirmDataLoss}: "${name}" (restore it first if it was removed), or keep the service with deletionPolicy: Retain`,
     { path: ['metadata', 'annotations'], steps, differences },
   );
 }

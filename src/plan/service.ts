@@ -126,12 +126,12 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
   if (action.body.volumeGb !== undefined && inputs.volumesInAccount >= limits.volumesPerAccount) {
     return holdFor(
       'LimitReached',
-      `the service brings a volume, the account already has ${inputs.volumesInAccount}, and the API allows ${limits.volumesPerAccount} (§8); delete one that is not needed`,
+      `the service needs a new volume, the account already has ${inputs.volumesInAccount}, and the API allows ${limits.volumesPerAccount} (§8); delete one that is not needed`,
       { path: ['spec', 'storage'], steps, differences },
     );
   }
   if (registry.kind === 'not-ready') {
-    const message = `the image is to be pulled with the access that ImageRegistry ${registry.name} gives, and that is not there yet`;
+    const message = `the image is pulled with the access of ImageRegistry ${registry.name}, which does not exist yet`;
     return waitFor('RegistryNotReady', message, { steps, differences });
   }
   return act(inputs, steps, differences, gates.creation ?? spendingGateOf(gates, steps[0]));

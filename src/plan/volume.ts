@@ -126,7 +126,7 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
   }
   if (status !== 'ready') return waitInUnknownStatus(status, differences);
   if (!isSettled(volume)) {
-    return waitFor(expanding, `the volume is not all there yet: ${describeSize(volume)}`, { differences });
+    return waitFor(expanding, `the volume is not complete yet: ${describeSize(volume)}`, { differences });
   }
   const kept = differences.filter(({ drift }) => drift && spec.driftPolicy === 'Correct');
   const correctable = differences.filter(
@@ -134,14 +134,10 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
   );
   const region = correctable.find((item) => item.path === 'region' || item.path === 'geography');
   if (region) {
-    return holdFor(
-      'ImmutableFieldChanged',
-      `${region.path} of a volume can't be changed; take the change back`,
-      {
-        path: ['spec', region.path],
-        differences,
-      },
-    );
+    return holdFor('ImmutableFieldChanged', `${region.path} of a volume can't be changed; undo the change`, {
+      path: ['spec', region.path],
+      differences,
+    });
   }
   if (correctable.length > 0) return planUpdate(inputs, volume, correctable, differences);
   return holdForMassDrift(kept, inputs.driftBrake, { steps: [], differences }) ?? inSync(differences);

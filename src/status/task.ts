@@ -13,7 +13,7 @@ export function taskHealth({ object, record, lease, job, nowMs }: TaskInputs): H
   if (lease?.failure === undefined) return { ready: 'True', reason: 'Held', message: '' };
   const { expiresInMs } = lease;
   if (expiresInMs !== undefined && expiresInMs <= 0) {
-    const message = `the record has expired, and protects all the same: ${lease.failure}`;
+    const message = `the record has expired, and still protects: ${lease.failure}`;
     return { ready: 'False', reason: 'Expired', message };
   }
   return { ready: 'False', reason: 'HeartbeatsFail', message: lease.failure };

@@ -201,7 +201,7 @@ testInFolder('a folder that vanishes and comes back changes nothing', async () =
   expect([code, stderr]).toEqual([1, expect.stringContaining(folderOf(fleet).folder)]);
   await rename(`${folderOf(fleet).folder}-away`, folderOf(fleet).folder);
   await eventually('a mended source', async () =>
-    manager.stderr.includes('all problems in the source are mended'),
+    manager.stderr.includes('all problems in the source are solved'),
   );
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
 });

@@ -38,7 +38,7 @@ test('a creation that nobody can find waits for a person, who says what it made'
   const { id } = await plane.service('web');
   const answer = await resolve(fleet, 'ContainerService/web', '--applied', '--id', id);
   expect(answer).toMatchObject({ code: 0, stderr: '' });
-  expect(answer.stdout).toMatch(/^Noted: create-service of ContainerService\/web was applied and made /);
+  expect(answer.stdout).toMatch(/^Recorded: create-service of ContainerService\/web was applied and made /);
   await fleet.untilReady(1);
   expect((await fleet.records()).get('ContainerService/web')?.externalId).toBe(id);
   expect((await plane.requests()).filter(isMutation)).toHaveLength(1);

@@ -44,13 +44,13 @@ export function defineApply(command: Command, context: Context, exit: (code: num
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the fleet', '10m'))
     .addOption(settleOption())
     .addOption(acceptIdentityOption())
-    .option('--allow-mass-change', 'the many creations, deletions and corrections in the plan are meant')
+    .option('--allow-mass-change', 'allow the many creations, deletions and corrections in the plan')
     .action(async (flags: ApplyFlags) => {
       refuseForeignFlags(flags.source, flags);
       if (isCluster(flags.source)) {
         throw new UserError(
-          'what is in a cluster is applied by the manager that runs there',
-          'write documents with `kubectl apply`, look with `fleetkeeper plan`, and wait with `kubectl wait --for=condition=Ready`',
+          'the manager that runs in a cluster applies its objects',
+          'write documents with `kubectl apply`, check with `fleetkeeper plan`, and wait with `kubectl wait --for=condition=Ready`',
         );
       }
       const file = stateFile(flags);
@@ -107,7 +107,7 @@ async function consented(context: Context, flags: ApplyFlags, { plan }: FleetLoo
   const asksForNothing = plan.changes.length === 0 && plan.held.every(({ actions }) => actions.length === 0);
   if (flags.yes || asksForNothing) return true;
   if (!context.stdin.isTTY || !context.stdout.isTTY) {
-    complain(context, 'there are changes, and nobody to ask: say --yes to apply them');
+    complain(context, 'there are changes, and no terminal to ask: pass --yes to apply them');
     return false;
   }
   const questions = createInterface({ input: context.stdin, output: context.stdout });
@@ -163,7 +163,7 @@ async function converge(
       `not all objects are Ready after ${flags.timeout / 1000} s; requests under way continue at the provider, and the next apply continues from there`,
     ),
   );
-  context.stopped.addEventListener('abort', () => finish('stopped; the next apply takes up what is left'), {
+  context.stopped.addEventListener('abort', () => finish('stopped; the next apply continues with the rest'), {
     once: true,
   });
   try {
@@ -188,7 +188,7 @@ function stillReady(store: StateStore): string {
   const unsettled = [...store.records()].filter((record) => !isSettled(record));
   if (unsettled.length === 0) return verdict(store);
   const names = unsettled.map(({ key }) => identity(key)).join(', ');
-  return `${unsettled.length} object(s) are not Ready any more: ${names}; the next apply takes them up`;
+  return `${unsettled.length} object(s) are not Ready any more: ${names}; the next apply continues with them`;
 }
 
 /** It is not there, and with `driftPolicy: Report` nothing is done about that. */

@@ -55,7 +55,7 @@ async function execute(
   if (outcome.kind === 'unknown') {
     throw new UserError(
       `nobody knows whether the command ran in ${label}: ${outcome.reason}`,
-      `look there before you run it again; it was sent once, with the Idempotency-Key ${idempotencyKey}`,
+      `check there before you run it again; it was sent once, with the Idempotency-Key ${idempotencyKey}`,
     );
   }
   const answer = answerTo(`run the command in ${label}`, outcome);
@@ -67,7 +67,7 @@ async function execute(
     if (result.truncated) complain(context, 'the API has cut the output');
   }
   if (result?.exitCode !== undefined) return asExitCode(result.exitCode);
-  complain(context, 'the command was accepted, and the answer does not tell its exit code');
+  complain(context, 'the command was accepted, and the answer does not show its exit code');
   return exitCodes.notRun;
 }
 

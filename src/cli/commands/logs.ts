@@ -19,7 +19,7 @@ const followMs = 2000;
 export function defineLogs(command: Command, context: Context): void {
   withServiceFlags(command.arguments('[name]'))
     .option('--tail <lines>', 'only the last so many lines', parseCount)
-    .option('--follow', 'go on with what is new, until stopped')
+    .option('--follow', 'continue with new lines, until stopped')
     .action((name: string | undefined, flags: LogsFlags) =>
       withService(context, name, flags, async (service) => {
         const read = async () =>

@@ -68,6 +68,6 @@ async function openBrowser(context: Context, { account, id, label }: FoundServic
   const outcome = await account.api.openBrowserSession(id, context.random.uuid());
   const url = answerTo(`open a browser session in ${label}`, outcome);
   if (!isWebAddress(url.reveal(), 'whole')) throw notWeb('the address of the session', undefined);
-  complain(context, 'whoever has this address is in your session: do not share it, and do not save it');
+  complain(context, 'anybody with this address is in your session: do not share it, and do not save it');
   print(context, oneLine(url.reveal()));
 }

@@ -25,7 +25,7 @@ export function defineProtect(definition: Command, context: Context, exit: (code
   withServiceFlags(definition.arguments('[name] [command...]'))
     .usage('[options] NAME -- COMMAND [ARGUMENT...]')
     .option('--name <text>', 'of the activity; default the command', parseName)
-    .option('--task-id <uuid>', 'take up the activity of a `protect` that was killed', parseTaskId)
+    .option('--task-id <uuid>', 'continue the activity of a `protect` that was killed', parseTaskId)
     .option('--require', 'do not start the command unless the service is protected')
     .addOption(
       durationOption(
@@ -89,10 +89,7 @@ async function awaitProtection(
   if (isHeld) return complain(context, `protected by ${protection.label}`);
   const why = protection.failure ?? 'the API did not answer in time';
   if (insists) throw new UserError(`the service is not protected: ${why}`, 'the command was not started');
-  complain(
-    context,
-    `not protected yet (${why}); the command starts all the same, and protection is tried for on`,
-  );
+  complain(context, `not protected yet (${why}); the command starts anyway, and protection is still tried`);
 }
 
 /** Its exit code; as shells have it, 128 and the number of the signal that killed it. */

@@ -70,7 +70,7 @@ export function defineResolve(command: Command, context: Context): void {
       const word = applied ? `was applied${id === undefined ? '' : ` and made ${id}`}` : 'was not applied';
       print(
         context,
-        `Noted: ${intent.action} of ${object} ${word}. The manager takes it with its next look, or when it is started.`,
+        `Recorded: ${intent.action} of ${object} ${word}. The manager uses it with its next read, or when it starts.`,
       );
     });
 }
@@ -171,7 +171,7 @@ function madeId(
     if (!creates || flags.applied !== true) return undefined;
     throw new UserError(
       'what did it make?',
-      `name it with --id; \`fleetkeeper inventory\` shows what nobody manages`,
+      `name it with --id; \`fleetkeeper inventory\` shows unmanaged things`,
     );
   }
   if (!creates) throw new UserError(`${intent.action} makes nothing`, 'leave --id out');
@@ -181,7 +181,7 @@ function madeId(
   if (holder && holder.key !== key) {
     throw new UserError(
       `${id} is managed as ${holder.key}`,
-      'name what the lost request made, or say --not-applied',
+      'name what the lost request made, or pass --not-applied',
     );
   }
   return id;

@@ -37,7 +37,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     stopped,
     onSource: watchProblems(
       (problem) => logger.error({ problem }, 'problem in the source'),
-      () => logger.info('all problems in the source are mended'),
+      () => logger.info('all problems in the source are solved'),
     ),
     clock,
     random,

@@ -95,7 +95,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     commandFlags: sameFleetFlags(flags),
     onSource: watchProblems(
       (problem) => logger.error({ problem }, 'problem in the source'),
-      () => logger.info('all problems in the source are mended'),
+      () => logger.info('all problems in the source are solved'),
     ),
   });
   const health = createHealthServer(

@@ -34,7 +34,7 @@ function folderState(context: Context, flags: StatusFlags): StateStore {
   if (!existsSync(file)) {
     throw new UserError(
       `there is no state file ${file}`,
-      'it is made by `fleetkeeper run` or `fleetkeeper apply`; if it is kept elsewhere, name it with --state',
+      '`fleetkeeper run` or `fleetkeeper apply` creates it; if it is kept elsewhere, name it with --state',
     );
   }
   return readState(file, context.random, ownerChoice(flags));

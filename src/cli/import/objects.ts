@@ -162,8 +162,8 @@ function common(
     markedBy === undefined
       ? []
       : [
-          `It carries the mark of the owner ${markedBy}, whose documents may say something else: two owners undo each`,
-          `other's changes. Take it out there before you change it here. ${annotations.adoptFrom} overrides the mark.`,
+          `It carries the mark of the owner ${markedBy}, whose documents may differ: two owners undo each`,
+          `other's changes. Remove it there before you change it here. ${annotations.adoptFrom} overrides the mark.`,
         ];
   return {
     namespace: place.namespace,

@@ -24,7 +24,7 @@ export function answerTo<Value>(attempt: string, outcome: Outcome<Value>, stoppe
 
 function remedyFor(outcome: Exclude<Outcome<unknown>, { kind: 'applied' }>): string {
   if (outcome.kind === 'not-sent') return 'check the address of the API, and that it can be reached';
-  if (outcome.kind === 'unknown') return 'try again; if it stays so, check the address and what lies between';
+  if (outcome.kind === 'unknown') return 'try again; if it stays so, check the address and the network';
   switch (outcome.status) {
     case 401:
       return 'the API does not accept the key: check FLEETKEEPER_API_KEY, or the Secret that the Account names';

@@ -43,7 +43,10 @@ test('a key of which nobody knows whose it is reads nothing, and changes nothing
     client.api.deleteVolume(id, 'l'),
   ]);
   for (const outcome of outcomes) {
-    expect(outcome).toEqual({ kind: 'not-sent', reason: 'whose API key it is has to be checked first' });
+    expect(outcome).toEqual({
+      kind: 'not-sent',
+      reason: 'the account of the API key has to be checked first',
+    });
   }
   expect(server.requests).toHaveLength(1);
 });

@@ -261,7 +261,7 @@ describe('exec', () => {
     const { code, stdout, stderr } = await ask(exec({ jobId: 'x' }), ['exec', '--id', id, '--', 'ls']);
     expect(code).toBe(125);
     expect(JSON.parse(stdout)).toEqual({ answer: { jobId: 'x' } });
-    expect(stderr).toContain('does not tell its exit code');
+    expect(stderr).toContain('does not show its exit code');
   });
 
   test.each([['0s'], ['61s'], ['1500ms'], ['ten']])('takes no time-out of %s', async (timeout) => {

@@ -155,7 +155,7 @@ export class SimulatedNetwork {
       return { kind: 'not-sent', reason: `connect ECONNREFUSED ${name}: ${advice}` };
     }
     if (mayLeave?.() === false) {
-      return { kind: 'not-sent', reason: 'it was not to be sent any more when it could be' };
+      return { kind: 'not-sent', reason: 'it was no longer wanted when its turn came' };
     }
     const lower = Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]);
     const asked = { method, path: `${pathname}${search}`, body: body ?? '' };
