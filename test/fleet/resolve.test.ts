@@ -89,7 +89,7 @@ test('a word that can not be right is refused, with the reason', async () => {
   expect((await resolve(fleet, 'ContainerService/web', '--applied')).stderr).toMatch(
     /ContainerService\/web has no request whose outcome is unknown \(its last one, create-service, is known to be applied\)/,
   );
-  expect((await resolve(fleet, 'ContainerService/web')).stderr).toContain('say --applied or --not-applied');
+  expect((await resolve(fleet, 'ContainerService/web')).stderr).toContain('pass --applied or --not-applied');
   expect((await resolve(fleet, 'Pod/web', '--applied')).stderr).toContain('write KIND/NAME');
   await plane.faults([lostAnswer]);
   await fleet.write('third.yaml', [service('third', { env })]);
