@@ -1,4 +1,4 @@
-/** A service in error whose answer does not say why: the documented events are read once (§6). */
+/** A service in error whose answer shows no reason: the documented events are read once (§6). */
 import { expect, test } from 'vitest';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
@@ -67,7 +67,7 @@ test.each<[string, Answer]>([
   ['that say nothing', { status: 200, body: { events: [] } }],
 ])('events %s are not asked for again, and the service is in error all the same', async (_what, answer) => {
   const fleet = await fleetInError({}, () => answer);
-  expect(readyMessage(fleet)).toContain('the service is in error; mend');
+  expect(readyMessage(fleet)).toContain('the service is in error; fix');
   expect(reads(fleet)).toBe(1);
   await fleet.manager.stop();
 });
