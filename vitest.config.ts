@@ -23,6 +23,12 @@ class ContainersFirst extends BaseSequencer {
   }
 }
 
+/**
+ * Node loads tests and what they test by itself, types taken out, as it runs the product. The module runner of Vite asks the main process for
+ * each import: a simulated fleet would wait for that as long as the machine likes, and a file that it loads here and there is there twice.
+ */
+const native = { viteModuleRunner: false, nodeLoader: false } as const;
+
 const filesOf = (folder: string) => [`test/${folder}/**/*.test.ts`];
 
 /** Only what hangs takes so long, also on a machine that does much else. */
@@ -50,10 +56,6 @@ const simulated = {
   testTimeout: hangsMs,
   isolate: false,
   maxWorkers: 2,
-  // Node loads what is tested by itself. Vitest asks its main process for each import, and the answer
-  // takes as long as the machine likes.
-  server: { deps: { external: [/\/src\//] } },
-  // Not beside a project that has `src/` loaded by Vitest: workers are shared, and would have each class twice.
   sequence: { groupOrder: 2 },
 };
 
@@ -65,6 +67,7 @@ const computing = {
 
 export default defineConfig({
   test: {
+    experimental: native,
     reporters: ['default'],
     sequence: { sequencer: ContainersFirst },
     projects: [

@@ -42,7 +42,8 @@ export const storage: readonly Mutant[] = [
   {
     breaks: 'where an activity is registered is not written down first',
     foundBy: ['S2', 'S16'],
-    seed: 104,
+    crowd: 'small',
+    seed: 3,
     sabotage: withStore((store) => ({
       save: async (record: ObjectRecord) => {
         const isNews = record.lease && store.record(record.key)?.lease !== record.lease;
@@ -54,7 +55,8 @@ export const storage: readonly Mutant[] = [
   {
     breaks: 'a task takes a new activity after a restart',
     foundBy: ['S16'],
-    seed: 163,
+    crowd: 'small',
+    seed: 4,
     sabotage: (options: ManagerOptions, disk: Disk) => {
       // A list of its own: what the loop saves must not change what it walks.
       const records = [...options.store.records()];

@@ -44,7 +44,8 @@ export const wire: readonly Mutant[] = [
   {
     breaks: 'a repetition has its key and another body',
     foundBy: ['S3'],
-    seed: 107,
+    crowd: 'small',
+    seed: 2,
     sabotage: (options, disk) => {
       const sent = new Set<string>();
       return onTheWire((request, next, send) => {
@@ -137,7 +138,8 @@ export const wire: readonly Mutant[] = [
   {
     breaks: 'a task that goes on is released',
     foundBy: ['S16', 'S2'],
-    seed: 104,
+    crowd: 'small',
+    seed: 3,
     sabotage: onTheWire((request, next, send) =>
       request.url.endsWith('/activity') && request.method === 'POST'
         ? send(rewritten(request, (body) => (body.release = true)))
