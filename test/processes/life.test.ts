@@ -42,8 +42,15 @@ describe.each(places)('in %s', (_place, create) => {
     await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' })]);
     await eventually('the new image', imageIs('ghcr.io/acme/app:2'));
     await fleet.untilReady(3);
-    const { id, revision } = await plane.service('web');
-    await plane.call('PATCH', `/api/services/${id}`, { revision, patch: { image: 'theirs:1' } });
+    // A step of the lifecycle may move the revision between the read and the change.
+    await eventually('a change by somebody else', async () => {
+      const { id, revision } = await plane.service('web');
+      const change = { revision, patch: { image: 'theirs:1' } };
+      return plane.call('PATCH', `/api/services/${id}`, change).then(
+        () => true,
+        () => false,
+      );
+    });
     await eventually('our image again', imageIs('ghcr.io/acme/app:2'));
     await fleet.remove('web.yaml');
     await eventually('the deletion', async () => (await plane.service('web')) === undefined);
