@@ -41,6 +41,7 @@ import { mayHaveMade, type ObjectRecord, type StateStore } from '../state/index.
 import type { AccountHandle } from './accounts.ts';
 import { massChangeAdvice } from './advice.ts';
 import { wholeSource } from './admission.ts';
+import { ManagedIds } from './managed-ids.ts';
 import { serviceKeyOf } from './tasks.ts';
 import type { wire } from '../api/index.ts';
 
@@ -69,6 +70,7 @@ export class Fleet {
    * this process, so records and documents do not belong together, and nothing is concluded from them either.
    */
   behind: 'first' | 'newer' | undefined;
+  readonly #managedIds: ManagedIds;
   readonly #readBrakes = new WeakMap<AccountSnapshot, Gate | 'none'>();
 
   constructor(
@@ -80,6 +82,7 @@ export class Fleet {
   ) {
     this.#wallMs = wallMs;
     this.store = store;
+    this.#managedIds = new ManagedIds(store);
     this.owner = owner;
     this.#source = { snapshot, brakes: new Map(), lingering: new Map() };
     this.#massChangeAllowed = massChangeAllowed;
@@ -275,39 +278,12 @@ export class Fleet {
     if (this.#massChangeAllowed(handle.name)) return undefined;
     const known = this.#readBrakes.get(snapshot);
     if (known) return known === 'none' ? undefined : known;
-    const ours = this.store.recordsOf(handle.name).filter(
-      (record) =>
-        record.externalId !== undefined &&
-        // What was made and never shown can't be missing.
-        record.seen?.id === record.externalId &&
-        !record.deletedByUs &&
-        record.deletionRequestedAt === undefined &&
-        shownOf(record.key, snapshot) !== undefined,
-    );
-    const missing = ours.filter(({ key, externalId = '' }) => !shownOf(key, snapshot)?.has(externalId));
-    const gate = isSuspiciousRead(ours.length, missing.length)
-      ? readBrakeGate(handle.name, ours.length, missing.length, massChangeAdvice(this.snapshot, handle.name))
+    const { known: ours, missing } = this.#managedIds.count(handle.name, snapshot);
+    const gate = isSuspiciousRead(ours, missing)
+      ? readBrakeGate(handle.name, ours, missing, massChangeAdvice(this.snapshot, handle.name))
       : undefined;
     this.#readBrakes.set(snapshot, gate ?? 'none');
     return gate;
-  }
-}
-
-/** Everything of the object's kind; undefined when that has not been read. */
-function shownOf(key: ObjectKey, snapshot: AccountSnapshot): ReadonlyMap<string, unknown> | undefined {
-  const { services, volumes, templates, registries } = snapshot;
-  switch (parseObjectKey(key).kind) {
-    case 'ServiceTemplate':
-      return templates.kind === 'read' ? templates.items : undefined;
-    case 'ImageRegistry':
-      return registries.kind === 'read' ? registries.items : undefined;
-    case 'StorageVolume':
-      return volumes;
-    case 'ContainerService':
-      return services;
-    case 'Account':
-    case 'ProtectedTask':
-      return undefined;
   }
 }
 

@@ -271,6 +271,7 @@ const walksAll =
 const mayWalk = new Set([
   'reconcile/admission.ts',
   'reconcile/controller.ts',
+  'reconcile/managed-ids.ts',
   'reconcile/members.ts',
   'reconcile/reservations.ts',
   'manager/cluster-objects.ts',
