@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Outcome } from './broken-run.ts';
-import { brokenRules } from './rules.ts';
+import type { Outcome } from '../mutants/broken-run.ts';
+import { brokenRules } from '../mutants/rules.ts';
 
 const longestMs = 300_000;
 let run: Promise<readonly Outcome[]> | undefined;
@@ -13,7 +13,7 @@ let run: Promise<readonly Outcome[]> | undefined;
 async function brokenRun(): Promise<readonly Outcome[]> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [path.join(import.meta.dirname, 'broken-run.ts')],
+    [path.join(import.meta.dirname, '../mutants/broken-run.ts')],
     // Not those of the Vitest that runs this.
     { env: { PATH: process.env['PATH'], HOME: process.env['HOME'] }, maxBuffer: 64 * 1024 * 1024 },
   );
