@@ -127,6 +127,21 @@ test('the annotations paused and reconcile-at do what they say', async () => {
   });
 });
 
+test('an Account echoes reconcile-at, as every object does', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('account.yaml', account(plane.url));
+  await fleet.write('web.yaml', [service('web', {})]);
+  fleet.run();
+  await fleet.untilReady(1);
+  const [document, ...others] = account(plane.url);
+  const metadata = { name: 'default', annotations: { 'fleetkeeper.dev/reconcile-at': 'now' } };
+  await fleet.write('account.yaml', [{ ...document, metadata }, ...others]);
+  await eventually('the token in the status of the Account', async () => {
+    const { status } = (await fleet.records()).get('Account/default') ?? {};
+    return status?.lastHandledReconcileAt === 'now';
+  });
+});
+
 test('an immutable change is held; Recreate replaces the service and keeps its volume', async () => {
   const { plane, fleet } = await world();
   await fleet.write('account.yaml', account(plane.url));

@@ -157,6 +157,13 @@ export const regressions: readonly Regression[] = [
     plain.name,
   ),
   inDialect(
+    'Ready was held against an image that the API hides, and that somebody had changed',
+    1355187,
+    'folder',
+    'image-hidden',
+    'small',
+  ),
+  inDialect(
     'a correction of values that the API hides, whose answer was lost, waited for an operator',
     1012,
     'cluster',

@@ -547,6 +547,7 @@ class World {
       requests,
       minimumBalanceMicros,
       isPlain: dialectNamed(this.#script.dialect).forms === undefined,
+      showsFields: !this.#hides('fields'),
       showsMarks: dialectNamed(this.#script.dialect).hidesMarks !== true,
       wanted: users.wanted,
       get nowMs() {

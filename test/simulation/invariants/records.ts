@@ -17,7 +17,10 @@ function condition({ status }: ObjectRecord, type: string): Condition | undefine
   return status?.conditions.find((each) => each.type === type);
 }
 
-/** Ready is said of what a read has shown to be so; the time of a condition moves only with its status. */
+/**
+ * Ready is reported of what a read has shown to be so; the time of a condition moves only with its status. Of an image that the API hides no
+ * read says anything: `Synced` has the doubt.
+ */
 const s12HonestStatus: Invariant = (view) => {
   const shown = new Map<string, Json>();
   return {
@@ -64,7 +67,8 @@ const s12HonestStatus: Invariant = (view) => {
     const spec: Json = record.manifest.spec;
     const states = spec.desiredState === 'Stopped' ? ['paused'] : ['running', 'sleeping'];
     const reads: Json[] = shown.get(externalId) ?? [];
-    const isTrue = reads.some(({ state, image }) => states.includes(state) && image === spec.image);
+    const isOwn = ({ image }: Json) => !view.showsFields || image === spec.image;
+    const isTrue = reads.some((read) => states.includes(read.state) && isOwn(read));
     if (!isTrue) {
       const seen = reads.map(({ state, image }) => `${state} with ${image}`).join(', ') || 'nothing';
       view.violated(
