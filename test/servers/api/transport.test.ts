@@ -57,7 +57,7 @@ describe('a request that may leave only while something holds', () => {
   test('is not sent when that has ended by the time at which it could be, and others are', async () => {
     await using server = await serve(reply(200, {}));
     const answer = await transport.exchange({ ...unled, url: server.url });
-    expect(answer).toMatchObject({ kind: 'not-sent', reason: expect.stringContaining('any more') });
+    expect(answer).toMatchObject({ kind: 'not-sent', reason: expect.stringContaining('no longer wanted') });
     expect((await transport.exchange(post(server.url, '{"a":1}'))).kind).toBe('reply');
     expect(server.only.body).toBe('{"a":1}');
   });

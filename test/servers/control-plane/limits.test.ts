@@ -76,18 +76,18 @@ async function volumesIn(world: World): Promise<number> {
 
 describe('what is too slow is answered 400 in the error form, and cut', () => {
   test.each([
-    ['headers', { headersMs: 100 }, `POST /api/volumes HTTP/1.1\r\n${credentials}`],
+    ['headers', { headersMs: 400 }, `POST /api/volumes HTTP/1.1\r\n${credentials}`],
     [
       'a body',
-      { headersMs: 100, requestMs: 100 },
+      { headersMs: 400, requestMs: 400 },
       post('/api/volumes', 'Content-Length: 100\r\n', '{"name"'),
     ],
     [
       'a chunked body',
-      { headersMs: 100, requestMs: 100 },
+      { headersMs: 400, requestMs: 400 },
       post('/api/volumes', 'Transfer-Encoding: chunked\r\n', '5\r\n{"nam'),
     ],
-    ['everything', { headersMs: 100 }, ''],
+    ['everything', { headersMs: 400 }, ''],
   ])('%s', async (_, limits, text) => {
     await using world = await worldWith(limits);
     const client = await RawClient.open(world.url);
