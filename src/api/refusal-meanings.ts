@@ -2,8 +2,11 @@
  * The meaning of a refusal. The contract gives neither the codes of errors nor which condition has which status (§7
  * "Gaps"). So a meaning is sought in this order, and the first one counts:
  *
- * 1. the account's own rules (`Account.spec.refusals`); 2. the status, where it is unambiguous: 401, and 408 and 425;
- * 3. `error.code`, in any letter case and with any separators; 4. the text of `error.message`; 5. the status.
+ * - the account's own rules (`Account.spec.refusals`)
+ * - the status, where it is unambiguous: 401, and 408 and 425
+ * - `error.code`, in any letter case and with any separators
+ * - the text of `error.message`
+ * - the status
  *
  * A 503 is an outage unless code or message mention capacity, funds, room or the e-mail address. A meaning only
  * decides whether, when and with which reason the request is sent again; a refused request never counts as applied.

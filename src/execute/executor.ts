@@ -20,14 +20,13 @@ import {
   stopService,
   type ActionEntry,
 } from '../actions/index.ts';
-import type { ControlApi, Outcome, RefusalMeaning } from '../api/index.ts';
-import { describeOutcome } from '../api/index.ts';
+import { describeOutcome, type ControlApi, type Outcome, type RefusalMeaning } from '../api/index.ts';
 import { invariant, type Clock, type Random } from '../base/index.ts';
 import {
+  baselineNow,
   nextRemediation,
   parseBeacon,
   remediationReason,
-  baselineNow,
   seenInAnswer,
   withCorrection,
   withoutCorrection,

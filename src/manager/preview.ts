@@ -5,13 +5,13 @@ import type { DesiredSnapshot } from '../desired/index.ts';
 import {
   clampedMicros,
   type Cost,
-  type Difference,
   type DescribedDuplicate,
+  type Difference,
   type Plan,
   type Step,
 } from '../plan/index.ts';
-import type { PassResult } from '../reconcile/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
+import type { PassResult } from '../reconcile/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /** The words of the plan output. `replace` is a deletion that is followed by a creation; what is left stays at the provider, and nobody manages it any more. */

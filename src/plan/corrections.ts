@@ -6,7 +6,7 @@
  *                                 └── from the fourth time on: `KeepsChanging`, Stalled, until it has stayed as desired for the pause and two minutes
  *
  * Counted for each object, action and content, and each generation of its spec: an edit is carried out at once. What has not been sent for
- * ten minutes after its pause is forgotten. Restarts by `onError` have a count of their own (remediation.ts), and what never shows has
+ * ten minutes after its pause is forgotten. Restarts by `onError` have a count of their own (restarts.ts), and what never shows has
  * another (`NotTakingEffect`).
  */
 import { elapsedMs, rfc3339 } from '../base/index.ts';

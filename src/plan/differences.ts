@@ -12,6 +12,7 @@
  */
 import { sameValue, type DigestKey } from '../base/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
+import type { Owner } from './ownership.ts';
 import type { Difference } from './types.ts';
 
 export interface Field {
@@ -170,4 +171,25 @@ export function possibleForms(fields: readonly Field[]): string[] {
 
 function shownDigest({ desired, observed, isAsGood }: Field, digestKey: DigestKey): string {
   return digestKey.digest(isAsGood?.(desired, observed) ? desired : (observed ?? emptyLike(desired)));
+}
+
+/**
+ * The field was sent again for this generation, or the service may have moved the revision by itself: the drift is
+ * only reported.
+ */
+export function isOnlyTold({ doubt, onlyTold }: Difference, record: ObjectRecord): boolean {
+  return doubt === true && (onlyTold === true || record.resentFor === record.generation);
+}
+
+/** It was applied, is not asked for, and is, or may be, still there. */
+export function isRemoved(
+  { record, owner }: { readonly record: ObjectRecord; readonly owner: Owner },
+  { name, desired, observed }: Field,
+): boolean {
+  const applied = record.applied[name];
+  if (desired !== undefined || applied === undefined) return false;
+  if (applied === owner.digestKey.digest(undefined)) return false;
+  const isNone =
+    observed === null || observed === 'never' || (Array.isArray(observed) && observed.length === 0);
+  return !isNone;
 }

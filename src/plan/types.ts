@@ -73,11 +73,11 @@ export interface Difference {
   readonly drift: boolean;
   /** The API does not return the field: this rests on what was last applied, not on what is observed. */
   readonly hidden?: true;
-  /** Nothing visible differs: the revision moved, and the field may have been changed (revision-drift.ts). */
+  /** Nothing visible differs: the revision moved, and the field may have been changed (kinds/container-service/revision-drift.ts). */
   readonly doubt?: true;
   /** It may as well have moved by itself: it is not sent again for that. */
   readonly onlyTold?: true;
-  /** The document does not give the field any more, and the API has no way to unset it (removed-fields.ts). */
+  /** The document does not give the field any more, and the API has no way to unset it (kinds/container-service/removed-fields.ts). */
   readonly removed?: true;
   /** What the provider's events say of a drift. */
   readonly cause?: string;

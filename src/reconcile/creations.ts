@@ -54,10 +54,10 @@ import {
 } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { named, resolveAdvice } from './advice.ts';
-import type { Pass } from './pass.ts';
 import { leadsTo } from './leads-to.ts';
 import type { Money } from './money.ts';
 import { ProviderPace } from './pace.ts';
+import type { Pass } from './pass.ts';
 
 export interface CreationOptions {
   readonly store: StateStore;

@@ -10,7 +10,7 @@
  * Who goes first reserves for the creations of all: nobody else may spend what those who are away wait for.
  *
  * What a pass finds is everything that it looks at before it deletes: activities and tasks, windows, annotations, brakes, refusals, and
- * all that a creation needs (plan/service-removal.ts). What happens after that look is not foreseen: an activity that is registered in
+ * all that a creation needs (kinds/container-service/removal.ts). What happens after that look is not foreseen: an activity that is registered in
  * one service while the request to delete another one is under way keeps that other one away for as long as it lasts.
  */
 import type { Clock } from '../base/index.ts';
@@ -27,8 +27,8 @@ import {
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
-import type { Pass } from './pass.ts';
 import type { Money } from './money.ts';
+import type { Pass } from './pass.ts';
 
 const waitReason = 'VolumeExchange';
 /** For so long it is believed that a service is still free to go. */

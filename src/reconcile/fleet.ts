@@ -2,6 +2,7 @@
  * What is wanted, as it was last admitted, and the brakes that follow from it. The controller writes it, passes
  * read it.
  */
+import type { wire } from '../api/index.ts';
 import { canonicalId, parseRfc3339 } from '../base/index.ts';
 import {
   placeText,
@@ -10,6 +11,7 @@ import {
   type DesiredObject,
   type DesiredSnapshot,
 } from '../desired/index.ts';
+import type { AccountSnapshot } from '../observed/index.ts';
 import {
   isSuspiciousRead,
   justRemediated,
@@ -24,7 +26,6 @@ import {
   type Owner,
   type PlannedObject,
 } from '../plan/index.ts';
-import type { AccountSnapshot } from '../observed/index.ts';
 import {
   annotations,
   group,
@@ -39,14 +40,13 @@ import {
 } from '../resources/index.ts';
 import { mayHaveMade, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { AccountHandle } from './accounts.ts';
-import { massChangeAdvice } from './advice.ts';
 import { wholeSource } from './admission.ts';
+import { massChangeAdvice } from './advice.ts';
 import { ManagedIds } from './managed-ids.ts';
+import { isTakenIn } from './taken-in.ts';
 import { serviceKeyOf } from './tasks.ts';
-import type { wire } from '../api/index.ts';
 
 /** What the source says, and what is made of what it does not say. */
-import { isTakenIn } from './taken-in.ts';
 
 export interface SourceView {
   readonly snapshot: DesiredSnapshot;

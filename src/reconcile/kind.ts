@@ -36,8 +36,8 @@ import type { StatusInputs } from '../status/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet.ts';
 import type { Leases } from './leases.ts';
-import type { Money } from './money.ts';
 import type { Marks } from './marks.ts';
+import type { Money } from './money.ts';
 import type { Observed } from './observe.ts';
 
 export type AnyRemote = wire.Service | wire.Volume | wire.Template | wire.Registry;

@@ -12,8 +12,8 @@ import type { AccountHandle } from './accounts.ts';
 import { giveUpAdvice } from './advice.ts';
 import { nothingSeen, type AnyKind, type AnyRemote, type KindOptions, type Seen } from './kind.ts';
 import { markedElsewhere, neverMade, usableSnapshot, type Absences } from './observe.ts';
-import * as recognition from './recognition.ts';
 import type { AnyThings, AnyView } from './recognition.ts';
+import * as recognition from './recognition.ts';
 
 export interface ObserverOptions extends KindOptions {
   readonly absences: Absences;

@@ -30,12 +30,12 @@ import {
 import type { ObjectRecord } from '../state/index.ts';
 import type { StatusInputs } from '../status/index.ts';
 import type { AccountHandle } from './accounts.ts';
-import type { DriftWatch } from './drift-watch.ts';
 import { giveUpAdvice } from './advice.ts';
+import type { DriftWatch } from './drift-watch.ts';
 import type { AccountOfObject, AnyKind, AnyRemote } from './kind.ts';
 import { Observer, type AnySeen, type ObserverOptions } from './observer.ts';
-import * as recognition from './recognition.ts';
 import type { AnyView } from './recognition.ts';
+import * as recognition from './recognition.ts';
 
 export interface PassOptions extends ObserverOptions {
   readonly driftWatch: Pick<DriftWatch, 'brake'>;

@@ -8,21 +8,11 @@
  * - A price that can be none (negative, beyond 2^53-1) is ignored, with one line in the log.
  */
 import { wire } from '../api/index.ts';
-import type { Clock } from '../base/index.ts';
-import { messageOf } from '../base/index.ts';
+import { messageOf, type Clock } from '../base/index.ts';
 import type { SnapshotChange } from '../observed/index.ts';
-import {
-  catalogPrices,
-  priceKey,
-  priceOf,
-  type Demand,
-  type ObservedPrice,
-  type PriceBook,
-  type UnitPrices,
-} from '../plan/index.ts';
-import type { RemoteKind, Specs } from '../resources/index.ts';
-import { parseObjectKey } from '../resources/index.ts';
-import type { ObjectRecord, StateStore } from '../state/index.ts';
+import { catalogPrices, priceKey, priceOf, type PriceBook, type UnitPrices } from '../plan/index.ts';
+import { parseObjectKey, type RemoteKind, type Specs } from '../resources/index.ts';
+import type { Demand, ObjectRecord, ObservedPrice, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { AccountHandle } from './accounts.ts';
 

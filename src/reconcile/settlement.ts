@@ -29,8 +29,8 @@ import type { Logger } from '../telemetry/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { named, resolveAdvice } from './advice.ts';
 import type { Creations } from './creations.ts';
-import type { Pass } from './pass.ts';
 import type { Money } from './money.ts';
+import type { Pass } from './pass.ts';
 
 export interface SettlementOptions {
   readonly store: StateStore;

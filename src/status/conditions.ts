@@ -22,8 +22,8 @@ import { nothingVisible, protectedReason, type Plan } from '../plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
 import type { Condition, ConditionStatus, ConditionType } from '../resources/index.ts';
 import type { DriftEntry } from '../state/index.ts';
-import type { Overdue } from './progress.ts';
 import { blindness } from './blindness.ts';
+import type { Overdue } from './progress.ts';
 
 export interface Health {
   /** What the observed object is good for, were it as desired. */

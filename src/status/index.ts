@@ -1,7 +1,5 @@
-export * from './allocation.ts';
-export * from './account.ts';
-export * from './build.ts';
-export * from './conditions.ts';
-export * from './happenings.ts';
-export * from './shared.ts';
-export * from './task.ts';
+export { allocation, no, yes, type Told } from './allocation.ts';
+export { buildStatus, type StatusInputs } from './build.ts';
+export { buildConditions, type ConditionInputs, type Health, type Statement } from './conditions.ts';
+export { happenings, nothingTold, type PassView, type ToldNews } from './happenings.ts';
+export { absent, available, notReady, present, shownMicros } from './health.ts';

@@ -114,7 +114,7 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     item: 'A5',
     breaks: 'an adopted service is created anew for what its first document says',
-    file: 'plan/service-removal.ts',
+    file: 'kinds/container-service/removal.ts',
     line: 'if (inputs.object.spec.adopt && Object.keys(inputs.record.applied).length === 0) {',
     becomes: 'if (false as boolean) {',
     test: 'unit/plan/pinned',
@@ -123,7 +123,7 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     item: 'A7',
     breaks: 'a field that is taken out is of no concern any more',
-    file: 'plan/removed-fields.ts',
+    file: 'plan/differences.ts',
     line: 'return !isNone;',
     becomes: 'return false;',
     test: 'unit/plan/removed-fields',
@@ -132,7 +132,7 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     item: 'A8',
     breaks: 'a revision that others have moved says nothing',
-    file: 'plan/revision-drift.ts',
+    file: 'kinds/container-service/revision-drift.ts',
     line: "if (state === 'paused' || !sleepAfterMinutes) return 'by others';",
     becomes: "if (state === 'paused' || !sleepAfterMinutes) return 'not';",
     test: 'unit/plan/foreign-revision',
@@ -168,7 +168,7 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     item: 'A12',
     breaks: 'a sleep policy excuses every revision that moved',
-    file: 'plan/revision-drift.ts',
+    file: 'kinds/container-service/revision-drift.ts',
     line: "return runsForMs !== undefined && runsForMs < sleepAfterMinutes * 60_000 ? 'by others' : 'perhaps';",
     becomes: "return 'not';",
     test: 'unit/plan/foreign-revision',
@@ -322,7 +322,7 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     item: 'D5',
     breaks: 'a service is deleted although what takes its place can not be created',
-    file: 'plan/service-removal.ts',
+    file: 'kinds/container-service/removal.ts',
     line: "if (next.kind === 'hold') {",
     becomes: 'if (false as boolean) {',
     test: 'unit/plan/service',

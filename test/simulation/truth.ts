@@ -5,9 +5,9 @@ import {
   ownerId,
   parseBeacon,
   readTemplateMark,
+  readVolumeMark,
   volumeMark,
   volumeMarkId,
-  readVolumeMark,
 } from '../../src/plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import type { View } from './watch.ts';

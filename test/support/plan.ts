@@ -5,24 +5,23 @@
 import { wire } from '../../src/api/index.ts';
 import { Sensitive, digestKey } from '../../src/base/index.ts';
 import {
-  beaconName,
-  compactUid,
-  derivedUid,
-  ownerId,
-  planService,
-  planVolume,
-  serviceDigests,
-  volumeDigests,
-  volumeMark,
   type Action,
   type DesiredEnvironment,
   type Gates,
   type Observation,
   type Owner,
   type Plan,
-  type ServiceInputs,
-  type VolumeInputs,
+  beaconName,
+  compactUid,
+  derivedUid,
+  ownerId,
+  volumeMark,
 } from '../../src/plan/index.ts';
+import { planService } from '../../src/kinds/container-service/plan.ts';
+import { planVolume, volumeDigests } from '../../src/kinds/storage-volume/plan.ts';
+import { serviceDigests } from '../../src/kinds/container-service/fields.ts';
+import type { ServiceInputs } from '../../src/kinds/container-service/inputs.ts';
+import type { VolumeInputs } from '../../src/kinds/storage-volume/inputs.ts';
 import {
   apiVersion,
   documents,

@@ -5,20 +5,11 @@
 import { aRecord, noGates, now, owner, serviceId } from './plan.ts';
 import { wire } from '../../src/api/index.ts';
 import { Sensitive } from '../../src/base/index.ts';
-import {
-  derivedUid,
-  planRegistry,
-  planTemplate,
-  registryDigests,
-  templateDigests,
-  templateMark,
-  type Gates,
-  type LinkedService,
-  type Observation,
-  type Plan,
-  type RegistryInputs,
-  type TemplateInputs,
-} from '../../src/plan/index.ts';
+import { type Gates, type Observation, type Plan, derivedUid, templateMark } from '../../src/plan/index.ts';
+import { planRegistry, registryDigests } from '../../src/kinds/image-registry/plan.ts';
+import { planTemplate, templateDigests } from '../../src/kinds/service-template/plan.ts';
+import type { LinkedService, RegistryInputs } from '../../src/kinds/image-registry/inputs.ts';
+import type { TemplateInputs } from '../../src/kinds/service-template/inputs.ts';
 import {
   apiVersion,
   documents,

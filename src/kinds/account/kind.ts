@@ -3,7 +3,8 @@ import { holdFor, inSync, shut, waitFor, type Gates, type Plan } from '../../pla
 import { defineKind, quotasOf, type AccountOfObject, type View } from '../../reconcile/index.ts';
 import { parseObjectKey, type AccountSpec } from '../../resources/index.ts';
 import { pricesSignature, shownPrices, type ObjectRecord, type StateStore } from '../../state/index.ts';
-import { observedAccount, spendingStatement, type AccountFacts, type Health } from '../../status/index.ts';
+import type { Health } from '../../status/index.ts';
+import { observedAccount, spendingStatement, type AccountFacts } from './status.ts';
 
 type AccountView = View<AccountSpec, never, undefined>;
 

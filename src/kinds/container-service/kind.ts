@@ -1,28 +1,24 @@
 /** ContainerService: a service at the provider (§3). */
 import type { wire } from '../../api/index.ts';
-import {
-  doubtsKept,
-  ownForm,
-  planService,
-  probation,
-  rememberedDigests,
-  replacementPricing,
-  serviceDigests,
-  servicePricing,
-  shownService,
-} from '../../plan/index.ts';
+import { rememberedDigests } from '../../plan/index.ts';
 import { defineKind, type RemoteThings, type Subject } from '../../reconcile/index.ts';
 import { isLoopback, remoteName, type ContainerServiceSpec } from '../../resources/index.ts';
+import { replacementPricing, servicePricing } from '../pricing.ts';
+import { ownForm } from './environment.ts';
+import { exchangeOf } from './exchange.ts';
+import { serviceDigests, shownService } from './fields.ts';
+import { lookAtService, type ServiceLook } from './look.ts';
+import { serviceMarks } from './marks.ts';
+import { planService } from './plan.ts';
+import { probation } from './remediation.ts';
+import { doubtsKept } from './revision-drift.ts';
 import {
   observedReferences,
   observedService,
   serviceAllocation,
   serviceHealth,
   templateOutdated,
-} from '../../status/index.ts';
-import { exchangeOf } from './exchange.ts';
-import { lookAtService, type ServiceLook } from './look.ts';
-import { serviceMarks } from './marks.ts';
+} from './status.ts';
 
 type Service = wire.Service;
 

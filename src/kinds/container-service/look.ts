@@ -1,17 +1,13 @@
 /** Everything that the planner of a service may see: the object, the service, and what it refers to. */
 import type { wire } from '../../api/index.ts';
-import {
-  ownsStorage,
-  resolveTemplate,
-  volumeMadeWith,
-  type ServiceInputs,
-  type TemplateView,
-} from '../../plan/index.ts';
 import { declaredTasks, type View } from '../../reconcile/index.ts';
 import type { ContainerServiceSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { registryView } from '../image-registry/view.ts';
 import { templateView } from '../service-template/view.ts';
+import type { ServiceInputs, TemplateView } from './inputs.ts';
+import { ownsStorage, volumeMadeWith } from './storage.ts';
+import { resolveTemplate } from './template.ts';
 import { volumeFor } from './volume.ts';
 
 export type ServiceView = View<ContainerServiceSpec, wire.Service, undefined>;

@@ -2,13 +2,15 @@
 import type { wire } from '../../api/index.ts';
 import { canonicalId } from '../../base/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import { attachable, keptVolume, namedVolume, viewVolume, type VolumeView } from '../../plan/index.ts';
 import type { AccountHandle } from '../../reconcile/index.ts';
 import { remoteName } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { volumeInputs } from '../storage-volume/look.ts';
+import { viewVolume } from '../storage-volume/plan.ts';
 import { exchangeOf } from './exchange.ts';
+import type { VolumeView } from './inputs.ts';
 import type { ServiceView } from './look.ts';
+import { attachable, keptVolume, namedVolume } from './storage.ts';
 
 const path = ['spec', 'storage', 'volumeRef', 'name'];
 

@@ -4,19 +4,14 @@
  */
 import { isCreation } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
-import {
-  linkedServices,
-  planRegistry,
-  registryDigests,
-  type LinkedService,
-  type RegistryInputs,
-} from '../../plan/index.ts';
 import { defineKind, itemsOf, type RemoteThings, type Subject, type View } from '../../reconcile/index.ts';
 import { normalRepository, shownRepository, type ImageRegistrySpec } from '../../resources/index.ts';
 import { isCreationLost } from '../../state/index.ts';
-import { observedRegistry, registryHealth } from '../../status/index.ts';
 import { readFromList } from '../listed.ts';
 import { identifyRegistry, registryMarks, showsLostState } from './identify.ts';
+import type { LinkedService, RegistryInputs } from './inputs.ts';
+import { linkedServices, planRegistry, registryDigests } from './plan.ts';
+import { observedRegistry, registryHealth } from './status.ts';
 
 type Registry = wire.Registry;
 type RegistryView = View<ImageRegistrySpec, Registry, unknown>;

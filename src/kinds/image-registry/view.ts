@@ -1,10 +1,10 @@
 /** What an ImageRegistry gives to the services whose images it opens. */
 import { byAccountRef } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import type { RegistryView } from '../../plan/index.ts';
 import { itemsOf, type Fleet } from '../../reconcile/index.ts';
 import { normalRepository, parseObjectKey, repositoryOf, shownRepository } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
+import type { RegistryView } from '../container-service/inputs.ts';
 
 /** The ImageRegistry that gives access to `image`, in the same namespace and account. */
 export function registryView(

@@ -1,8 +1,8 @@
 /** The activity of a task: where it is registered, and what the heartbeat loop is asked to do for it. */
-import type { LeaseView } from '../../plan/index.ts';
 import type { AccountHandle, KeptLease, View } from '../../reconcile/index.ts';
 import { remoteName, type ProtectedTaskSpec } from '../../resources/index.ts';
 import type { TaskLease } from '../../state/index.ts';
+import type { LeaseView } from './plan.ts';
 import { protectedService } from './service.ts';
 
 export type TaskView = View<ProtectedTaskSpec, never, LeaseView>;

@@ -3,16 +3,7 @@
  * state. The service where an activity may be registered, and the key of its release, are saved before the first
  * request is sent. So a restart knows everything that a crash at any moment leaves.
  */
-import {
-  holdFor,
-  inSync,
-  leftUntilDeadline,
-  planTask,
-  taskEnd,
-  type LeaseView,
-  type Plan,
-  type TaskInputs,
-} from '../../plan/index.ts';
+import { holdFor, inSync, taskEnd, type Plan } from '../../plan/index.ts';
 import {
   defineKind,
   jobOf,
@@ -21,9 +12,10 @@ import {
   type KeptLease,
 } from '../../reconcile/index.ts';
 import type { ProtectedTaskSpec } from '../../resources/index.ts';
-import { observedTask, taskHealth } from '../../status/index.ts';
 import { keepActivity, prepare, saveLease, writeDown, type TaskView } from './activity.ts';
+import { leftUntilDeadline, planTask, type LeaseView, type TaskInputs } from './plan.ts';
 import { protectedService } from './service.ts';
+import { observedTask, taskHealth } from './status.ts';
 
 interface TaskLook extends TaskInputs {
   /** A manager sends its heartbeats: not this process, which only previews. */

@@ -1,7 +1,7 @@
 /** The service that a task protects. */
-import type { ProtectedService } from '../../plan/index.ts';
 import { serviceKeyOf, type View } from '../../reconcile/index.ts';
 import { parseObjectKey, type ProtectedTaskSpec } from '../../resources/index.ts';
+import type { ProtectedService } from './plan.ts';
 
 export function protectedService({
   fleet,

@@ -1,11 +1,12 @@
 /** ServiceTemplate: a template of the account (§2 "Template"). */
 import type { wire } from '../../api/index.ts';
-import { planTemplate, shownTemplate, templateDigests, type TemplateInputs } from '../../plan/index.ts';
 import { defineKind, isBuiltIn, itemsOf, type RemoteThings, type View } from '../../reconcile/index.ts';
 import { remoteName, type ServiceTemplateSpec } from '../../resources/index.ts';
-import { observedTemplate, templateHealth } from '../../status/index.ts';
 import { readFromList } from '../listed.ts';
+import type { TemplateInputs } from './inputs.ts';
 import { templateMarks } from './marks.ts';
+import { planTemplate, shownTemplate, templateDigests } from './plan.ts';
+import { observedTemplate, templateHealth } from './status.ts';
 import { usersOfTemplate, type TemplateUser } from './view.ts';
 
 type Template = wire.Template;

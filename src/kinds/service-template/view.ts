@@ -2,10 +2,11 @@
 import type { wire } from '../../api/index.ts';
 import { byNamespace, referringTo } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import { templateValues, type TemplateView } from '../../plan/index.ts';
 import { isBuiltIn, itemsOf, type AccountHandle, type Fleet } from '../../reconcile/index.ts';
 import { objectKey, parseObjectKey, type ContainerServiceSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
+import type { TemplateView } from '../container-service/inputs.ts';
+import { templateValues } from '../container-service/template.ts';
 
 /** The ServiceTemplate of that name in the namespace or, when there is none, the built-in template. */
 export function templateView(

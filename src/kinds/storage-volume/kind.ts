@@ -1,18 +1,13 @@
 /** StorageVolume: a volume at the provider (§3). */
 import type { wire } from '../../api/index.ts';
-import {
-  planVolume,
-  rememberedDigests,
-  shownVolume,
-  volumeDigests,
-  volumeForms,
-  volumePricing,
-} from '../../plan/index.ts';
+import { rememberedDigests } from '../../plan/index.ts';
 import { defineKind, type RemoteThings } from '../../reconcile/index.ts';
 import type { StorageVolumeSpec } from '../../resources/index.ts';
-import { observedVolume, volumeAllocation, volumeHealth } from '../../status/index.ts';
+import { volumePricing } from '../pricing.ts';
 import { lookAtVolume, type VolumeLook } from './look.ts';
 import { volumeMarks } from './marks.ts';
+import { planVolume, shownVolume, volumeDigests, volumeForms } from './plan.ts';
+import { observedVolume, volumeAllocation, volumeHealth } from './status.ts';
 
 const remote: RemoteThings<StorageVolumeSpec, wire.Volume, VolumeLook> = {
   listing: ({ volumes, unidentified }) => ({

@@ -1,7 +1,6 @@
 /** Everything that the planner of a volume may see. */
 import type { wire } from '../../api/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import { volumePricing, type AttachedService, type VolumeInputs } from '../../plan/index.ts';
 import {
   identify,
   type AccountHandle,
@@ -11,6 +10,8 @@ import {
 } from '../../reconcile/index.ts';
 import { parseObjectKey, type StorageVolumeSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
+import { volumePricing } from '../pricing.ts';
+import type { AttachedService, VolumeInputs } from './inputs.ts';
 import { volumeMarks } from './marks.ts';
 
 export type VolumeLook = VolumeInputs;

@@ -1,6 +1,6 @@
 /** Managers that conclude something else than they should. */
 import { ControlApi, Limiter } from '../../../src/api/index.ts';
-import { settledStates } from '../../../src/plan/service-states.ts';
+import { settledStates } from '../../../src/plan/index.ts';
 import { Intake } from '../../../src/reconcile/intake.ts';
 import { Absences } from '../../../src/reconcile/observe.ts';
 import { Obstacles } from '../../../src/reconcile/obstacles.ts';

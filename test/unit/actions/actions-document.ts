@@ -9,7 +9,7 @@
 import { actions, entryOfAction, type ActionEntry } from '../../../src/actions/index.ts';
 import { ControlApi, Limiter, type HttpRequest } from '../../../src/api/index.ts';
 import { Sensitive, systemClock } from '../../../src/base/index.ts';
-import { settle, type Verdict } from '../../../src/plan/index.ts';
+import { type Verdict, settle } from '../../../src/plan/index.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 import { writeGenerated, type GeneratedPart } from '../../support/generated-part.ts';
 import { samples } from './samples.ts';

@@ -1,27 +1,22 @@
 /** The API server drops what a schema does not know, and refuses what it does not fit: the statuses that are really written must pass whole. */
 import { describe, expect, test } from 'vitest';
-import { holdFor, inSync, waitFor, type Plan, type TaskInputs } from '../../../src/plan/index.ts';
-import { objectKey, type ManagedKind } from '../../../src/resources/index.ts';
-import type { ObjectRecord, ObjectStatus } from '../../../src/state/index.ts';
+import { type Plan, holdFor, inSync, waitFor } from '../../../src/plan/index.ts';
+import type { TaskInputs } from '../../../src/kinds/protected-task/plan.ts';
+import { type StatusInputs, buildStatus } from '../../../src/status/index.ts';
+import { observedAccount, spendingStatement } from '../../../src/kinds/account/status.ts';
 import {
-  buildStatus,
-  observedAccount,
   observedReferences,
-  observedRegistry,
   observedService,
-  observedTask,
-  observedTemplate,
-  observedVolume,
-  registryHealth,
   serviceAllocation,
   serviceHealth,
-  spendingStatement,
-  taskHealth,
   templateOutdated,
-  volumeAllocation,
-  volumeHealth,
-  type StatusInputs,
-} from '../../../src/status/index.ts';
+} from '../../../src/kinds/container-service/status.ts';
+import { observedRegistry, registryHealth } from '../../../src/kinds/image-registry/status.ts';
+import { observedTask, taskHealth } from '../../../src/kinds/protected-task/status.ts';
+import { observedTemplate } from '../../../src/kinds/service-template/status.ts';
+import { observedVolume, volumeAllocation, volumeHealth } from '../../../src/kinds/storage-volume/status.ts';
+import { objectKey, type ManagedKind } from '../../../src/resources/index.ts';
+import type { ObjectRecord, ObjectStatus } from '../../../src/state/index.ts';
 import { shownPrices } from '../../../src/state/index.ts';
 import { intentOf } from '../state/support.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { wire } from '../../../src/api/index.ts';
-import { catalogGate, concernsCatalog, type Placement } from '../../../src/plan/index.ts';
+import { type Placement, catalogGate, concernsCatalog } from '../../../src/plan/index.ts';
 import { said, servicePlan, volumePlan, aSpec } from '../../support/plan.ts';
 
 const gpu = { model: 'l4', name: 'NVIDIA L4', memoryGb: [24], fullMemoryGb: 24 };

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import {
+  type Difference,
   describeCause,
   inSync,
   newDrift,
   nothingVisible,
   withCauses,
-  type Difference,
 } from '../../../src/plan/index.ts';
 import { aService, aSpec, servicePlan, serviceId } from '../../support/plan.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSameImage } from '../../../src/plan/image-form.ts';
+import { isSameImage } from '../../../src/plan/index.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
 

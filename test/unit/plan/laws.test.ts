@@ -3,21 +3,14 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { wire } from '../../../src/api/index.ts';
 import { sameValue } from '../../../src/base/index.ts';
-import {
-  beaconName,
-  parseBeacon,
-  planRegistry,
-  planService,
-  planTemplate,
-  planVolume,
-  registryDigests,
-  templateDigests,
-  type Gate,
-  type Plan,
-  type RegistryInputs,
-  type ServiceInputs,
-  type TemplateInputs,
-} from '../../../src/plan/index.ts';
+import { type Gate, type Plan, beaconName, parseBeacon } from '../../../src/plan/index.ts';
+import { planRegistry, registryDigests } from '../../../src/kinds/image-registry/plan.ts';
+import { planService } from '../../../src/kinds/container-service/plan.ts';
+import { planTemplate, templateDigests } from '../../../src/kinds/service-template/plan.ts';
+import { planVolume } from '../../../src/kinds/storage-volume/plan.ts';
+import type { RegistryInputs } from '../../../src/kinds/image-registry/inputs.ts';
+import type { ServiceInputs } from '../../../src/kinds/container-service/inputs.ts';
+import type { TemplateInputs } from '../../../src/kinds/service-template/inputs.ts';
 import { annotations, type ContainerServiceSpec } from '../../../src/resources/index.ts';
 import {
   aService,

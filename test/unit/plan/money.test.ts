@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  type Funds,
   burnMicrosPerHour,
   clampedMicros,
   quotas,
   runwaySeconds,
   spendingGate,
   verificationGate,
-  type Funds,
 } from '../../../src/plan/index.ts';
 import { aService, aVolume, aSpec, servicePlan, said } from '../../support/plan.ts';
 

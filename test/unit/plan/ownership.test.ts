@@ -2,10 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Sensitive, digestKey } from '../../../src/base/index.ts';
 import {
+  type Owner,
   beaconName,
   compactUid,
-  describedWithMark,
   derivedUid,
+  describedWithMark,
   environmentDigest,
   ownerId,
   parseBeacon,
@@ -16,7 +17,6 @@ import {
   volumeMark,
   withVolumeMark,
   withoutTemplateMark,
-  type Owner,
 } from '../../../src/plan/index.ts';
 import { documents, apiVersion } from '../../../src/resources/index.ts';
 import { anOwner, owner, serviceUid, volumeUid } from '../../support/plan.ts';

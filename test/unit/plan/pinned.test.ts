@@ -15,7 +15,8 @@ import {
   volumeKey,
   volumePlan,
 } from '../../support/plan.ts';
-import { rememberedDigests, serviceDigests } from '../../../src/plan/index.ts';
+import { rememberedDigests } from '../../../src/plan/index.ts';
+import { serviceDigests } from '../../../src/kinds/container-service/fields.ts';
 
 const recreate = { replacement: 'Recreate' };
 const resolved = aService({ geography: 'europe' });

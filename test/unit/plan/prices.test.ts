@@ -1,16 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  type PriceBook,
   catalogPrices,
   costOf,
   demandText,
   estimate,
   free,
   increaseMicros,
-  type Demand,
-  type ObservedPrice,
-  type PriceBook,
 } from '../../../src/plan/index.ts';
+import type { Demand, ObservedPrice } from '../../../src/state/index.ts';
 
 const gpu: Demand = { compute: { gpuCount: 1, cpu: 8, memoryGb: 64 } };
 const europe = { region: 'standard', geography: 'europe' };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { linkedServices, type Gate } from '../../../src/plan/index.ts';
+import { linkedServices } from '../../../src/kinds/image-registry/plan.ts';
+import type { Gate } from '../../../src/plan/index.ts';
 import { aService, actionOf, differing, now, said, serviceId, stepsOf } from '../../support/plan.ts';
 import {
   aLink,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { mostAtOnce, nextRemediation, probation } from '../../../src/plan/index.ts';
+import { mostAtOnce, probation } from '../../../src/kinds/container-service/remediation.ts';
+import { nextRemediation } from '../../../src/plan/index.ts';
 import {
   aRecord,
   aService,

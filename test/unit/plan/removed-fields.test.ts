@@ -1,6 +1,6 @@
 /** A field that was sent by us and is taken out of the document is not unset by that: the API knows no way (§2), so a person is asked. */
 import { describe, expect, test } from 'vitest';
-import { serviceDigests } from '../../../src/plan/index.ts';
+import { serviceDigests } from '../../../src/kinds/container-service/fields.ts';
 import { annotations } from '../../../src/resources/index.ts';
 import {
   aService,

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type Observation,
   distrust,
   inSync,
   isRegressed,
   lagMs,
   look,
   waitFor,
-  type Observation,
 } from '../../../src/plan/index.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import { aRecord, aService, now, said, serviceId, serviceKey } from '../../support/plan.ts';

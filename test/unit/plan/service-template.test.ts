@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { resolveTemplate, type ServiceInputs, type TemplateView } from '../../../src/plan/index.ts';
+import { resolveTemplate } from '../../../src/kinds/container-service/template.ts';
+import type { ServiceInputs, TemplateView } from '../../../src/kinds/container-service/inputs.ts';
 import type { ContainerServiceSpec, TemplateValues } from '../../../src/resources/index.ts';
 import {
   aRecord,

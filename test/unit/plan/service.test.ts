@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { planService, viewVolume, type Gate, type ServiceInputs } from '../../../src/plan/index.ts';
+import { planService } from '../../../src/kinds/container-service/plan.ts';
+import { viewVolume } from '../../../src/kinds/storage-volume/plan.ts';
+import type { Gate } from '../../../src/plan/index.ts';
+import type { ServiceInputs } from '../../../src/kinds/container-service/inputs.ts';
 import { annotations } from '../../../src/resources/index.ts';
 import {
   aService,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { actions as declared } from '../../../src/actions/index.ts';
-import { settle, type ActionName, type Difference, type Observation } from '../../../src/plan/index.ts';
+import { type ActionName, type Difference, type Observation, settle } from '../../../src/plan/index.ts';
 import type { Intent } from '../../../src/state/index.ts';
 import { serviceKey } from '../../support/plan.ts';
 

@@ -5,10 +5,10 @@ import {
   keptVolume,
   namedVolume,
   ownsStorage,
-  serviceDigests,
-  viewVolume,
   volumeMadeWith,
-} from '../../../src/plan/index.ts';
+} from '../../../src/kinds/container-service/storage.ts';
+import { serviceDigests } from '../../../src/kinds/container-service/fields.ts';
+import { viewVolume } from '../../../src/kinds/storage-volume/plan.ts';
 import { annotations } from '../../../src/resources/index.ts';
 import {
   aRecord,

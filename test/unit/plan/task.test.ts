@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { jobState, planTask, taskEnd, type TaskInputs } from '../../../src/plan/index.ts';
+import { jobState, taskEnd } from '../../../src/plan/index.ts';
+import { type TaskInputs, planTask } from '../../../src/kinds/protected-task/plan.ts';
+import { taskHealth } from '../../../src/kinds/protected-task/status.ts';
 import { apiVersion, documents, objectKey, type ProtectedTaskSpec } from '../../../src/resources/index.ts';
-import { taskHealth } from '../../../src/status/index.ts';
 import {
   aRecord,
   anActivity,

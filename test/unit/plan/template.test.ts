@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type Gate,
   describedWithMark,
   readTemplateMark,
   withoutTemplateMark,
-  type Gate,
 } from '../../../src/plan/index.ts';
 import { annotations, templateMarkLength } from '../../../src/resources/index.ts';
 import { actionOf, differing, said, stepsOf } from '../../support/plan.ts';

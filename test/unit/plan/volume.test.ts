@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readVolumeMark, type Gate } from '../../../src/plan/index.ts';
+import { type Gate, readVolumeMark } from '../../../src/plan/index.ts';
 import { annotations } from '../../../src/resources/index.ts';
 import {
   aVolume,

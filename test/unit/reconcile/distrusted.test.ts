@@ -1,6 +1,6 @@
 /** What stands in the status of an object only, and was not signed, is no ground to touch anything. */
 import { describe, expect, test } from 'vitest';
-import { beaconName, derivedUid, type Owner, ownerId } from '../../../src/plan/index.ts';
+import { type Owner, beaconName, derivedUid, ownerId } from '../../../src/plan/index.ts';
 import { newRecord, type ObjectRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome, wire } from '../../../src/api/index.ts';
 import type { AccountSnapshot } from '../../../src/observed/index.ts';
-import { beaconName, ownerId, volumeMark, type Observation } from '../../../src/plan/index.ts';
+import { type Observation, beaconName, ownerId, volumeMark } from '../../../src/plan/index.ts';
 import type { AccountHandle } from '../../../src/reconcile/accounts.ts';
 import {
   Absences,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inSync, look, type Observation } from '../../../src/plan/index.ts';
+import { type Observation, inSync, look } from '../../../src/plan/index.ts';
 import type { wire } from '../../../src/api/index.ts';
 import { Fleet, type AccountHandle } from '../../../src/reconcile/index.ts';
 import type { Pass } from '../../../src/reconcile/pass.ts';

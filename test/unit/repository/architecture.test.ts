@@ -34,7 +34,7 @@ const table: Readonly<Record<string, Row>> = {
   execute: { rooms: ['actions', 'api', 'base', 'plan', 'reasons', 'state', 'telemetry'] },
   status: { rooms: ['actions', 'base', 'plan', 'reasons'], types: ['api', 'resources', 'state'] },
   reconcile: { rooms: 'all of the above' },
-  kinds: { rooms: 'all of the above' },
+  kinds: { rooms: 'all of the above', files: ['api/wire.ts'] },
   activities: { rooms: ['api', 'base', 'telemetry'], packages: ['tinyqueue'] },
   jobs: { rooms: ['base', 'kubernetes', 'plan', 'reconcile', 'resources', 'telemetry'] },
   manager: { rooms: 'all of the above' },
@@ -79,6 +79,21 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
     top: ['output', 'commands'],
   },
 };
+
+/** Files of kinds/ that put together what a planner may see, or act. All others there are pure. */
+const assembling = new Set([
+  'kind',
+  'look',
+  'view',
+  'volume',
+  'exchange',
+  'identify',
+  'activity',
+  'service',
+  'listed',
+  'registry',
+  'index',
+]);
 
 interface Import {
   readonly file: string;
@@ -194,6 +209,22 @@ describe('the imports of src/', () => {
         from !== 'base',
     );
     expect(beside.map(told)).toEqual([]);
+  });
+
+  test('keep what a kind decides and reports pure', () => {
+    const pureRooms = new Set(['actions', 'base', 'plan', 'reasons', 'resources', 'status']);
+    const isAssembly = (file: string) => assembling.has(path.basename(file, '.ts'));
+    const decides = imports.filter(
+      ({ file, typesOnly }) => roomOf(file) === 'kinds' && !isAssembly(file) && !typesOnly,
+    );
+    const impure = decides.filter(
+      ({ from, target }) =>
+        !pureRooms.has(from) &&
+        target !== 'api/wire.ts' &&
+        (from !== 'kinds' || target === undefined || isAssembly(target)),
+    );
+    expect(impure.map(told)).toEqual([]);
+    expect(decides.length).toBeGreaterThan(40);
   });
 
   test('make no circle of rooms', () => {

@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Observation } from '../../../src/plan/index.ts';
+import { type AccountFacts, observedAccount } from '../../../src/kinds/account/status.ts';
+import { serviceAllocation } from '../../../src/kinds/container-service/status.ts';
+import { volumeAllocation } from '../../../src/kinds/storage-volume/status.ts';
+import type { Told } from '../../../src/status/index.ts';
 import type { ObjectStatus } from '../../../src/state/index.ts';
-import {
-  observedAccount,
-  serviceAllocation,
-  volumeAllocation,
-  type AccountFacts,
-  type Told,
-} from '../../../src/status/index.ts';
 import { aService, aVolume } from '../../support/plan.ts';
 
 const noon = Date.UTC(2026, 0, 1, 12);

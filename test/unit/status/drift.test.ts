@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { holdFor, inSync, waitFor, type Plan } from '../../../src/plan/index.ts';
+import { type Plan, holdFor, inSync, waitFor } from '../../../src/plan/index.ts';
+import { buildStatus } from '../../../src/status/index.ts';
+import { observedService, serviceHealth } from '../../../src/kinds/container-service/status.ts';
 import type { ConditionType } from '../../../src/resources/index.ts';
 import type { Intent, ObjectRecord, ObjectStatus } from '../../../src/state/index.ts';
-import { buildStatus, observedService, serviceHealth } from '../../../src/status/index.ts';
 import { intentOf } from '../state/support.ts';
 import { aRecord, aService, aSpec, now, serviceId, serviceKey, servicePlan } from '../../support/plan.ts';
 

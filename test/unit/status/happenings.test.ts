@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { holdFor, inSync, waitFor, type Plan } from '../../../src/plan/index.ts';
-import { happenings, nothingTold, type PassView } from '../../../src/status/index.ts';
+import { type Plan, holdFor, inSync, waitFor } from '../../../src/plan/index.ts';
+import { type PassView, happenings, nothingTold } from '../../../src/status/index.ts';
 import { intentOf, trainer } from '../state/support.ts';
 
 const quiet: PassView = { plan: inSync(), lastIntent: undefined, id: undefined, drift: [] };

@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  observedReferences,
-  observedRegistry,
-  observedTemplate,
-  registryHealth,
-  templateHealth,
-  templateOutdated,
-} from '../../../src/status/index.ts';
+import { observedReferences, templateOutdated } from '../../../src/kinds/container-service/status.ts';
+import { observedRegistry, registryHealth } from '../../../src/kinds/image-registry/status.ts';
+import { observedTemplate, templateHealth } from '../../../src/kinds/service-template/status.ts';
 import { aLink, aRegistry, aTemplate } from '../../support/shared-kinds.ts';
 
 const present = <Value>(value: Value) => ({ kind: 'present' as const, value });

@@ -1,16 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { holdFor, inSync, waitFor, type Plan } from '../../../src/plan/index.ts';
+import { type Plan, holdFor, inSync, waitFor } from '../../../src/plan/index.ts';
+import { type StatusInputs, buildStatus } from '../../../src/status/index.ts';
+import { observedService, serviceHealth } from '../../../src/kinds/container-service/status.ts';
+import { observedVolume, volumeHealth } from '../../../src/kinds/storage-volume/status.ts';
 import type { Condition, ConditionType } from '../../../src/resources/index.ts';
 import type { Intent, ObjectStatus } from '../../../src/state/index.ts';
-import {
-  buildStatus,
-  observedService,
-  observedVolume,
-  serviceHealth,
-  volumeHealth,
-  type StatusInputs,
-} from '../../../src/status/index.ts';
 import {
   aRecord,
   aService,

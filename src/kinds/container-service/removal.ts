@@ -1,22 +1,25 @@
 /** How a service is removed, because its object was, or to be created anew; and the obstacles. */
-import { deleteService, resizeService, startService } from '../actions/index.ts';
-import { annotations, remoteName } from '../resources/index.ts';
-import { dataLossConfirmed, proceed } from './course.ts';
-import { disruptionObstacle, protectorOf } from './disruption.ts';
-import type { ServiceInputs } from './inputs.ts';
-import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
+import { deleteService, resizeService, startService } from '../../actions/index.ts';
+import type { wire } from '../../api/index.ts';
+import { wholeResources } from '../../api/wire.ts';
 import {
+  dataLossConfirmed,
   holdFor,
+  passingStates,
+  proceed,
+  settledStates,
   spendingGateOf,
   waitFor,
+  waitInUnknownState,
   type Action,
   type Difference,
   type Gate,
   type Plan,
   type Step,
-} from './types.ts';
-import type { wire } from '../api/index.ts';
-import { wholeResources } from '../api/wire.ts';
+} from '../../plan/index.ts';
+import { annotations, remoteName } from '../../resources/index.ts';
+import { disruptionObstacle, protectorOf } from './disruption.ts';
+import type { ServiceInputs } from './inputs.ts';
 
 /** `creation`: how what takes its place would be planned, were it gone. */
 export function planReplacement(

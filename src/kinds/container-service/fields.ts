@@ -1,22 +1,22 @@
 /** The fields of a service as the planner compares them: what the spec asks for beside what is observed. */
-import type { wire } from '../api/index.ts';
-import { canonicalId } from '../base/index.ts';
-import { remoteName, type ContainerServiceSpec } from '../resources/index.ts';
+import type { wire } from '../../api/index.ts';
+import { canonicalId } from '../../base/index.ts';
 import {
+  environmentDigest,
   fieldDigests,
   geographyField,
   isFormOfName,
+  isSameImage,
   regionField,
   shownDigests,
+  type Difference,
   type Field,
-} from './differences.ts';
+} from '../../plan/index.ts';
+import { remoteName, type ContainerServiceSpec } from '../../resources/index.ts';
 import { shownEnvironment } from './environment.ts';
-import { isSameImage } from './image-form.ts';
 import type { ServiceInputs } from './inputs.ts';
-import { environmentDigest } from './ownership.ts';
 import { removedFields } from './removed-fields.ts';
 import { storageField } from './storage.ts';
-import type { Difference } from './types.ts';
 
 export function patchFields(spec: ContainerServiceSpec, service: wire.Service | undefined): Field[] {
   return [

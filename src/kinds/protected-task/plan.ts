@@ -16,10 +16,18 @@
  *
  * Nothing else releases: not a stop of the process, not a crash, not an expired record (§4 rule 6).
  */
-import type { ProtectedTaskSpec } from '../resources/index.ts';
-import type { ObjectRecord } from '../state/index.ts';
-import type { PlannedObject } from './inputs.ts';
-import { holdFor, inSync, waitFor, type Plan } from './types.ts';
+import {
+  holdFor,
+  inSync,
+  taskEnd,
+  waitFor,
+  type JobState,
+  type Plan,
+  type PlannedObject,
+  type TaskEnd,
+} from '../../plan/index.ts';
+import type { ProtectedTaskSpec } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
 
 /** Of the service that the task protects. */
 export type ProtectedService =
@@ -34,30 +42,6 @@ export interface LeaseView {
   readonly expiresInMs: number | undefined;
 }
 
-/** What a cluster reports of a Job. `gone`: a search found none; `unknown`: nobody could search yet. */
-export type JobAnswer = 'running' | 'finished' | 'gone' | 'unknown';
-
-/** What that means for a task. `missing`: the Job has not been there yet; `no-cluster`: a folder has no Jobs. */
-export type JobState = 'running' | 'over' | 'missing' | 'unknown' | 'no-cluster';
-
-/**
- * A Job that is not there is over only if it was there: an activity is registered for one that was seen, never before. A task
- * may be written down before its Job.
- */
-export function jobState(answer: JobAnswer | undefined, { lease }: Pick<ObjectRecord, 'lease'>): JobState {
-  switch (answer) {
-    case undefined:
-      return 'no-cluster';
-    case 'finished':
-      return 'over';
-    case 'gone':
-      return lease ? 'over' : 'missing';
-    case 'running':
-    case 'unknown':
-      return answer;
-  }
-}
-
 export interface TaskInputs {
   readonly object: PlannedObject<ProtectedTaskSpec>;
   readonly record: ObjectRecord;
@@ -68,25 +52,10 @@ export interface TaskInputs {
   readonly nowMs: number;
 }
 
-/** Why the task is over; undefined while it runs. */
-export type TaskEnd = 'Released' | 'DeadlinePassed' | 'JobFinished' | 'Deleted';
-
 const longestRecheckMs = 3_600_000;
 const retryMs = 5000;
 /** Between two rechecks of a task whose heartbeats fail. */
 const failingMs = 60_000;
-
-export function taskEnd(
-  { spec, deleting }: Pick<PlannedObject<ProtectedTaskSpec>, 'spec' | 'deleting'>,
-  job: JobState,
-  nowMs: number,
-): TaskEnd | undefined {
-  if (deleting) return 'Deleted';
-  if (spec.released) return 'Released';
-  const { deadline, jobRef } = spec.until ?? {};
-  if (deadline !== undefined && Date.parse(deadline) <= nowMs) return 'DeadlinePassed';
-  return jobRef !== undefined && job === 'over' ? 'JobFinished' : undefined;
-}
 
 export function planTask(inputs: TaskInputs): Plan {
   const { object, record, job, nowMs } = inputs;

@@ -13,38 +13,43 @@
  * It is deleted only when it is independent and attached to nothing (§4 rule 9), and gone only when the
  * account no longer shows it: the answer `deleting` proves nothing (§3 rule 4).
  */
-import { createVolume, deleteVolume, updateVolume } from '../actions/index.ts';
-import { limits } from '../api/wire.ts';
-import type { RefusalMeaning, wire } from '../api/index.ts';
-import { annotations, remoteName } from '../resources/index.ts';
-import type { Refusal } from '../state/index.ts';
-import { dataLossConfirmed, hasVanished, planCourse, proceed } from './course.ts';
+import { createVolume, deleteVolume, updateVolume } from '../../actions/index.ts';
+import type { RefusalMeaning, wire } from '../../api/index.ts';
+import { limits } from '../../api/wire.ts';
 import {
   compareFields,
+  dataLossConfirmed,
   fieldDigests,
   geographyField,
-  shownDigests,
-  type Field,
-  regionField,
-  isFormOfName,
-  possibleForms,
-} from './differences.ts';
-import { holdForMassDrift } from './drift-brake.ts';
-import type { VolumeInputs, VolumeView } from './inputs.ts';
-import { readVolumeMark, volumeMark, volumeMarkId, withVolumeMark } from './ownership.ts';
-import { unusableReason } from './seen.ts';
-import { toldText } from './told-text.ts';
-import {
+  hasVanished,
   holdFor,
+  holdForMassDrift,
   inSync,
+  isFormOfName,
+  planCourse,
+  possibleForms,
+  proceed,
+  readVolumeMark,
   recheckMs,
+  regionField,
+  shownDigests,
   spendingGateOf,
+  toldText,
+  unusableReason,
+  volumeMark,
+  volumeMarkId,
   waitFor,
+  withVolumeMark,
   type Difference,
+  type Field,
   type Plan,
   type Step,
   type Wait,
-} from './types.ts';
+} from '../../plan/index.ts';
+import { annotations, remoteName } from '../../resources/index.ts';
+import type { Refusal } from '../../state/index.ts';
+import type { VolumeView } from '../container-service/inputs.ts';
+import type { VolumeInputs } from './inputs.ts';
 
 const pausingService = 'PausingService';
 const expanding = 'Expanding';

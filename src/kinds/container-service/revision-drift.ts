@@ -18,12 +18,10 @@
  * that, possible drift is only reported. A service with a sleep policy of n minutes that has run for less than n has
  * not slept.
  */
-import type { wire } from '../api/index.ts';
-import type { ObjectRecord } from '../state/index.ts';
-import { hidden, isDrift, type Field } from './differences.ts';
+import type { wire } from '../../api/index.ts';
+import { environmentDigest, hidden, isDrift, type Difference, type Field } from '../../plan/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
 import type { ServiceInputs } from './inputs.ts';
-import { environmentDigest } from './ownership.ts';
-import type { Difference } from './types.ts';
 
 const steadyStates = new Set(['running', 'paused', 'sleeping']);
 
@@ -74,14 +72,6 @@ function movement({ record, object, nowMs }: ServiceInputs, service: wire.Servic
   const runsForMs =
     state === 'running' && seen?.id === id && seen.state === state ? nowMs - seen.since : undefined;
   return runsForMs !== undefined && runsForMs < sleepAfterMinutes * 60_000 ? 'by others' : 'perhaps';
-}
-
-/**
- * The field was sent again for this generation, or the service may have moved the revision by itself: the drift is
- * only reported.
- */
-export function isOnlyTold({ doubt, onlyTold }: Difference, record: ObjectRecord): boolean {
-  return doubt === true && (onlyTold === true || record.resentFor === record.generation);
 }
 
 /**

@@ -12,13 +12,13 @@
  * So a changed template never affects a running service by itself (§4 rule 4); the service is only reported as
  * outdated. What it took is recorded with the mutation that applies it.
  */
-import type { wire } from '../api/index.ts';
-import { wholeResources } from '../api/wire.ts';
-import { sameValue } from '../base/index.ts';
-import type { ContainerServiceSpec, TemplateValues } from '../resources/index.ts';
-import type { ObjectRecord } from '../state/index.ts';
+import type { wire } from '../../api/index.ts';
+import { wholeResources } from '../../api/wire.ts';
+import { sameValue } from '../../base/index.ts';
+import { holdFor, waitFor, type Difference, type Plan } from '../../plan/index.ts';
+import type { ContainerServiceSpec, TemplateValues } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
 import type { ServiceInputs, TemplateState, TemplateView } from './inputs.ts';
-import { holdFor, waitFor, type Difference, type Plan } from './types.ts';
 
 export interface TemplateResolution {
   /** The spec of the service with what it takes filled in. */

@@ -8,11 +8,15 @@
  *
  * The next step for a service that exists is the first one that applies:
  *
- * 1. an immutable field differs → Hold, or delete to be created again (`replacement: Recreate`) 2. it runs and should
- * be paused → stop (desired Stopped, or its volume has to grow) 3. image, command, env, httpPort differ → patch (one
- * request; the environment whole or not at all, §2) 4. resources differ → resize (the whole object, §2) 5. the sleep
- * policy differs → set it (its own endpoint, §4) 6. it is paused and should run → start (never restart, §3 rule 1) 7.
- * the restart token is new and it runs → restart (§3 rule 1: running or error only)
+ * | what is observed                        | step                                                              |
+ * |-----------------------------------------|-------------------------------------------------------------------|
+ * | an immutable field differs              | Hold, or delete to be created again (`replacement: Recreate`)     |
+ * | it runs and should be paused            | stop: desired Stopped, or its volume has to grow                  |
+ * | image, command, env or httpPort differ  | patch: one request; the environment whole or not at all (§2)      |
+ * | resources differ                        | resize: the whole object (§2)                                     |
+ * | the sleep policy differs                | set it: it has an endpoint of its own (§4)                        |
+ * | it is paused and should run             | start: never restart (§3 rule 1)                                  |
+ * | the restart token is new, and it runs   | restart: running or error only (§3 rule 1)                        |
  *
  * Stopping comes before patching and starting after it, so that a service that changes its power state anyway is not
  * restarted once more. `sleeping` is converged: it is not woken, unless the spec never allows sleep. In an unknown
@@ -26,19 +30,32 @@ import {
   setSleepPolicy,
   startService,
   stopService,
-} from '../actions/index.ts';
-import { limits } from '../api/wire.ts';
-import type { wire } from '../api/index.ts';
-import { invariant } from '../base/index.ts';
-import { annotations, type ContainerServiceSpec } from '../resources/index.ts';
-import { hasVanished, planCourse } from './course.ts';
-import { compareFields, isDrift, type Field } from './differences.ts';
-import { holdForMassDrift } from './drift-brake.ts';
+} from '../../actions/index.ts';
+import type { wire } from '../../api/index.ts';
+import { limits } from '../../api/wire.ts';
+import { invariant } from '../../base/index.ts';
+import {
+  compareFields,
+  hasVanished,
+  holdFor,
+  holdForMassDrift,
+  inSync,
+  isDrift,
+  isOnlyTold,
+  passingStates,
+  planCourse,
+  settledStates,
+  spendingGateOf,
+  waitFor,
+  waitInUnknownState,
+  type Action,
+  type Difference,
+  type Field,
+  type Plan,
+  type Step,
+} from '../../plan/index.ts';
+import { annotations, type ContainerServiceSpec } from '../../resources/index.ts';
 import { environmentDifferences, wireEnvironment } from './environment.ts';
-import type { ServiceInputs } from './inputs.ts';
-import { planError, probation } from './remediation.ts';
-import { doubts, environmentDoubts, isOnlyTold } from './revision-drift.ts';
-import { holdForRemoved, isUnsetByReplacement } from './removed-fields.ts';
 import {
   createFields,
   immutableFields,
@@ -46,20 +63,13 @@ import {
   removedOf,
   resourcesField,
   sleepField,
-} from './service-fields.ts';
-import { templateObstacle } from './service-template.ts';
-import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } from './service-removal.ts';
-import { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
-import {
-  holdFor,
-  inSync,
-  spendingGateOf,
-  waitFor,
-  type Action,
-  type Difference,
-  type Plan,
-  type Step,
-} from './types.ts';
+} from './fields.ts';
+import type { ServiceInputs } from './inputs.ts';
+import { planError, probation } from './remediation.ts';
+import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } from './removal.ts';
+import { holdForRemoved, isUnsetByReplacement } from './removed-fields.ts';
+import { doubts, environmentDoubts } from './revision-drift.ts';
+import { templateObstacle } from './template.ts';
 
 export function planService(inputs: ServiceInputs): Plan {
   return planCourse(inputs, {

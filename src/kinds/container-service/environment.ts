@@ -3,13 +3,20 @@
  * they are, and values through the digest in the beacon's name; a digest that was made with another key
  * proves nothing and is never drift.
  */
-import type { wire } from '../api/index.ts';
-import { Sensitive, sameValue } from '../base/index.ts';
-import { hidden, isDrift } from './differences.ts';
+import type { wire } from '../../api/index.ts';
+import { sameValue, Sensitive } from '../../base/index.ts';
+import {
+  beaconName,
+  environmentDigest,
+  hidden,
+  isDrift,
+  parseBeacon,
+  readMark,
+  type Difference,
+  type Owner,
+} from '../../plan/index.ts';
+import type { ShownAs } from '../../state/index.ts';
 import type { ServiceInputs } from './inputs.ts';
-import { beaconName, environmentDigest, parseBeacon, readMark, type Owner } from './ownership.ts';
-import type { ShownAs } from '../state/index.ts';
-import type { Difference } from './types.ts';
 
 /** The map to send: a present one replaces everything (§2), so it is whole and carries the beacon. */
 export function wireEnvironment({

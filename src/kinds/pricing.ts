@@ -15,10 +15,18 @@ import {
 } from '../actions/index.ts';
 import type { wire } from '../api/index.ts';
 import { wholeResources } from '../api/wire.ts';
+import {
+  free,
+  holdsCompute,
+  priceOf,
+  volumeBurn,
+  type Charge,
+  type Place,
+  type Pricing,
+  type Step,
+} from '../plan/index.ts';
 import type { ContainerServiceSpec, StorageVolumeSpec } from '../resources/index.ts';
-import { holdsCompute, priceOf, volumeBurn } from './money.ts';
-import { free, type Charge, type Demand, type Place, type Pricing } from './prices.ts';
-import type { Step } from './types.ts';
+import type { Demand } from '../state/index.ts';
 
 type Resources = wire.ServiceResources;
 

@@ -14,27 +14,32 @@
  * Deletion requires every linked service to be sleeping with no allocation (§3 rule 6). No request makes a service
  * sleep, so the deletion waits for that; `paused` does not count as `sleeping`.
  */
-import { createRegistry, deleteRegistry, rotateRegistry } from '../actions/index.ts';
-import { limits } from '../api/wire.ts';
-import type { wire } from '../api/index.ts';
-import { normalRepository, shownRepository, shownRepositoryOf } from '../resources/index.ts';
-import type { Baseline, ObjectRecord } from '../state/index.ts';
-import { hasVanished, planCourse, proceed } from './course.ts';
-import { compareFields, fieldDigests, hidden, type Field } from './differences.ts';
-import { holdForMassDrift } from './drift-brake.ts';
-import type { LinkedService, RegistryInputs } from './inputs.ts';
-import { isOnlyTold } from './revision-drift.ts';
-import { toldText } from './told-text.ts';
+import { createRegistry, deleteRegistry, rotateRegistry } from '../../actions/index.ts';
+import type { wire } from '../../api/index.ts';
+import { limits } from '../../api/wire.ts';
 import {
+  compareFields,
+  fieldDigests,
+  hasVanished,
+  hidden,
   holdFor,
+  holdForMassDrift,
   inSync,
+  isOnlyTold,
+  planCourse,
+  proceed,
   recheckMs,
+  toldText,
   waitFor,
   type Difference,
+  type Field,
   type Plan,
   type RegistryCredentials,
   type Step,
-} from './types.ts';
+} from '../../plan/index.ts';
+import { normalRepository, shownRepository, shownRepositoryOf } from '../../resources/index.ts';
+import type { Baseline, ObjectRecord } from '../../state/index.ts';
+import type { LinkedService, RegistryInputs } from './inputs.ts';
 
 const rolloutUnderWay = 'RolloutUnderWay';
 const rolloutPatienceMs = 600_000;

@@ -2,11 +2,11 @@
  * The status of an Account. Amounts change with every charge. So the status has them once a minute, or when the burn
  * changes; metrics have those of every read.
  */
-import { rfc3339 } from '../base/index.ts';
-import { burnMicrosPerHour, clampedMicros, runwaySeconds, type Gate, type Quota } from '../plan/index.ts';
-import type { wire } from '../api/index.ts';
-import type { ObjectStatus, ShownPrice } from '../state/index.ts';
-import type { Statement } from './conditions.ts';
+import type { wire } from '../../api/index.ts';
+import { rfc3339 } from '../../base/index.ts';
+import { burnMicrosPerHour, clampedMicros, runwaySeconds, type Gate, type Quota } from '../../plan/index.ts';
+import type { ObjectStatus, ShownPrice } from '../../state/index.ts';
+import type { Statement } from '../../status/index.ts';
 
 export interface AccountFacts {
   readonly url: string;

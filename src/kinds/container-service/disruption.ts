@@ -11,14 +11,22 @@
  * A stale record still protects, and does not prove that the task finished (§4 rule 6). The contract does not show
  * the fields of an activity record, so everything protects that does not show that it is released.
  */
-import type { wire } from '../api/index.ts';
-import { rfc3339 } from '../base/index.ts';
-import { windowState } from '../resources/index.ts';
+import type { wire } from '../../api/index.ts';
+import { rfc3339 } from '../../base/index.ts';
+import {
+  holdFor,
+  protectedReason,
+  recheckMs,
+  toldText,
+  waitFor,
+  type Difference,
+  type Hold,
+  type Step,
+  type Wait,
+} from '../../plan/index.ts';
+import { windowState } from '../../resources/index.ts';
 import type { ServiceInputs } from './inputs.ts';
-import { toldText } from './told-text.ts';
-import { holdFor, recheckMs, waitFor, type Difference, type Hold, type Step, type Wait } from './types.ts';
 
-export const protectedReason = 'Protected';
 const hourMs = 3_600_000;
 /** The last millisecond that a `Date` can be. */
 const latestTimeMs = 8.64e15;

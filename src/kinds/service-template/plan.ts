@@ -10,18 +10,34 @@
  *
  * Changing or deleting a template does not touch services (§4 rule 4).
  */
-import { createTemplate, deleteTemplate, replaceTemplate } from '../actions/index.ts';
-import { limits } from '../api/wire.ts';
-import type { wire } from '../api/index.ts';
-import { remoteName } from '../resources/index.ts';
-import { hasVanished, planCourse, proceed } from './course.ts';
-import { compareFields, hidden, fieldDigests, shownDigests, type Field } from './differences.ts';
-import { holdForMassDrift } from './drift-brake.ts';
-import { isRemoved } from './removed-fields.ts';
-import { isSameImage } from './image-form.ts';
+import { createTemplate, deleteTemplate, replaceTemplate } from '../../actions/index.ts';
+import type { wire } from '../../api/index.ts';
+import { limits } from '../../api/wire.ts';
+import {
+  compareFields,
+  describedWithMark,
+  fieldDigests,
+  hasVanished,
+  hidden,
+  holdFor,
+  holdForMassDrift,
+  inSync,
+  isRemoved,
+  isSameImage,
+  planCourse,
+  proceed,
+  readTemplateMark,
+  shownDigests,
+  templateMark,
+  waitFor,
+  withoutTemplateMark,
+  type Difference,
+  type Field,
+  type Plan,
+  type Step,
+} from '../../plan/index.ts';
+import { remoteName } from '../../resources/index.ts';
 import type { TemplateInputs } from './inputs.ts';
-import { describedWithMark, readTemplateMark, templateMark, withoutTemplateMark } from './ownership.ts';
-import { holdFor, inSync, waitFor, type Difference, type Plan, type Step } from './types.ts';
 
 export function planTemplate(inputs: TemplateInputs): Plan {
   return planCourse(inputs, {

@@ -14,22 +14,20 @@
  * fields that a template no longer gives. A template itself is replaced as a whole (§2), so a field that its document
  * omits takes its default again.
  */
-import type { wire } from '../api/index.ts';
-import { annotations } from '../resources/index.ts';
-import { hidden, type Field } from './differences.ts';
+import type { wire } from '../../api/index.ts';
+import {
+  environmentDigest,
+  hidden,
+  holdFor,
+  isRemoved,
+  parseBeacon,
+  remedies,
+  type Difference,
+  type Field,
+  type Hold,
+} from '../../plan/index.ts';
+import { annotations } from '../../resources/index.ts';
 import type { ServiceInputs } from './inputs.ts';
-import { environmentDigest, parseBeacon } from './ownership.ts';
-import { holdFor, type Difference, type Hold } from './types.ts';
-
-const remedies: Readonly<Record<string, string>> = {
-  httpPort: 'restore it, or set `replacement: Recreate` to have the service created anew without it',
-  command:
-    'restore it, write `command: []`, or set `replacement: Recreate` to have the service created anew without it',
-  sleepAfterMinutes: 'restore it, or write 0 for a service that never sleeps',
-  env: 'restore it, or write `env: []` for an empty environment',
-};
-
-export const leavableFields: readonly string[] = Object.keys(remedies);
 
 /** `fields`: of the service, beside its environment. */
 export function removedFields(
@@ -76,19 +74,6 @@ export function holdForRemoved(
       `or leave it to the service with the annotation ${annotations.leaveFields}: "${names}"`,
     { path: ['spec', path], differences },
   );
-}
-
-/** It was applied, is not asked for, and is, or may be, still there. */
-export function isRemoved(
-  { record, owner }: Pick<ServiceInputs, 'record' | 'owner'>,
-  { name, desired, observed }: Field,
-): boolean {
-  const applied = record.applied[name];
-  if (desired !== undefined || applied === undefined) return false;
-  if (applied === owner.digestKey.digest(undefined)) return false;
-  const isNone =
-    observed === null || observed === 'never' || (Array.isArray(observed) && observed.length === 0);
-  return !isNone;
 }
 
 function removedEnvironment(

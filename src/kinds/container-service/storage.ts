@@ -7,14 +7,19 @@
  * else, it is attached to that volume again. A second, empty one would cost twice and hide the files. New storage is
  * created only when the spec requests other storage than before, or when a person accepts that the files are lost.
  */
-import type { wire } from '../api/index.ts';
-import type { DigestKey } from '../base/index.ts';
-import { annotations, type ContainerServiceSpec } from '../resources/index.ts';
-import type { ObjectRecord } from '../state/index.ts';
-import { dataLossConfirmed } from './course.ts';
-import { isSameRegion, type Field } from './differences.ts';
-import type { PlannedObject, VolumeInputs, VolumeView } from './inputs.ts';
-import { unusableReason } from './seen.ts';
+import type { wire } from '../../api/index.ts';
+import type { DigestKey } from '../../base/index.ts';
+import {
+  dataLossConfirmed,
+  isSameRegion,
+  unusableReason,
+  type Field,
+  type PlannedObject,
+} from '../../plan/index.ts';
+import { annotations, type ContainerServiceSpec } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+import type { VolumeInputs } from '../storage-volume/inputs.ts';
+import type { VolumeView } from './inputs.ts';
 
 /** The independent volume that came with the creation of `service`. */
 export function volumeMadeWith(

@@ -8,19 +8,26 @@
  * it worse: at most a fifth of the services of an account is under restart at once. Like every restart, this one
  * waits for activities (§4 rule 6). Without `onError`, or with 0 restarts, the error is only reported.
  */
-import { restartService } from '../actions/index.ts';
-import type { wire } from '../api/index.ts';
-import { elapsedMs } from '../base/index.ts';
-import type { ObjectRecord } from '../state/index.ts';
+import { restartService } from '../../actions/index.ts';
+import type { wire } from '../../api/index.ts';
+import { elapsedMs } from '../../base/index.ts';
+import {
+  firstPauseMs,
+  holdFor,
+  remediationReason,
+  restartsSoFar,
+  toldText,
+  waitFor,
+  type Difference,
+  type Plan,
+  type Step,
+} from '../../plan/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
 import type { ServiceInputs } from './inputs.ts';
-import { act } from './service-removal.ts';
-import { toldText } from './told-text.ts';
-import { holdFor, waitFor, type Difference, type Plan, type Step } from './types.ts';
+import { act } from './removal.ts';
 
-export const remediationReason = 'Remediation';
 /** As long as it has to be as desired until its earlier errors are forgotten. */
 const probationMs = 600_000;
-const firstPauseMs = 10_000;
 const longestPauseMs = 300_000;
 
 export function planError(
@@ -67,11 +74,6 @@ export function mostAtOnce(services: number): number {
   return Math.max(1, Math.floor(services / 5));
 }
 
-/** To be written down with the intent of a restart by remediation. `nowMs`: Unix milliseconds. */
-export function nextRemediation(record: ObjectRecord, nowMs: number): ObjectRecord['remediation'] {
-  return { restarts: restartsSoFar(record) + 1, at: nowMs, generation: record.generation };
-}
-
 /** Of an object that is as desired: what is left to be remembered of its errors, and for how long. */
 export function probation(
   { remediation }: ObjectRecord,
@@ -79,15 +81,6 @@ export function probation(
 ): { remediation: ObjectRecord['remediation']; leftMs: number | undefined } {
   const leftMs = remediation ? probationMs - elapsedMs(remediation.at, nowMs) : 0;
   return leftMs > 0 ? { remediation, leftMs } : { remediation: undefined, leftMs: undefined };
-}
-
-/** Whether its restart has just been asked for, and can't be seen in the account yet. */
-export function justRemediated({ remediation }: ObjectRecord, nowMs: number): boolean {
-  return remediation !== undefined && elapsedMs(remediation.at, nowMs) < firstPauseMs;
-}
-
-function restartsSoFar({ remediation, generation }: ObjectRecord): number {
-  return remediation?.generation === generation ? remediation.restarts : 0;
 }
 
 function pauseLeftMs(record: ObjectRecord, nowMs: number): number {

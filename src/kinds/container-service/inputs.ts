@@ -1,0 +1,94 @@
+/** What the planner of a service is given. */
+import type { wire } from '../../api/index.ts';
+import type {
+  DesiredEnvironment,
+  DriftBrake,
+  Gates,
+  Observation,
+  Owner,
+  PlannedObject,
+} from '../../plan/index.ts';
+import type { ReasonOf } from '../../reasons/index.ts';
+import type { ContainerServiceSpec, TemplateValues } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+
+/** What a service has to know of the volume that it is to be attached to, or is attached to. */
+export type VolumeView =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'usable'; readonly id: string }
+  /** It is to grow, or is growing, and may pause its service for that. */
+  | {
+      readonly kind: 'growing';
+      readonly id: string;
+      readonly message: string;
+      /** It waits for its service to be paused; otherwise it is growing already. */
+      readonly needsPause: boolean;
+      readonly failed: boolean;
+    }
+  | { readonly kind: 'not-ready'; readonly id: string | undefined; readonly message: string }
+  | {
+      readonly kind: 'problem';
+      readonly reason: ReasonOf<'held'>;
+      readonly message: string;
+      readonly path: readonly (string | number)[];
+    };
+
+/** What a service is given by the template that it refers to. */
+export type TemplateView =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'usable'; readonly values: TemplateValues }
+  | { readonly kind: 'not-ready'; readonly message: string }
+  | {
+      readonly kind: 'problem';
+      readonly reason: ReasonOf<'held'>;
+      readonly message: string;
+      readonly path: readonly (string | number)[];
+    };
+
+/** What it took of it: see service-template.ts. */
+export type TemplateState =
+  | Exclude<TemplateView, { readonly kind: 'usable' }>
+  | {
+      readonly kind: 'resolved';
+      readonly name: string;
+      readonly requiredEnvironment: readonly string[];
+      /** Fields for which the template gives other values now. */
+      readonly outdated: readonly string[];
+      /** The template is not there any more: why. */
+      readonly missing: string | undefined;
+    };
+
+/** The access to the repository of a service's image, as far as an ImageRegistry of the fleet gives it. */
+export type RegistryView =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'usable'; readonly name: string }
+  | { readonly kind: 'not-ready'; readonly name: string };
+
+export interface ServiceInputs {
+  readonly object: PlannedObject<ContainerServiceSpec>;
+  readonly record: ObjectRecord;
+  readonly owner: Owner;
+  readonly observation: Observation<wire.Service>;
+  readonly environment: DesiredEnvironment;
+  readonly volume: VolumeView;
+  /** What a service created in the place of the one that is there would be attached to. */
+  readonly replacementVolume: VolumeView;
+  /** What it gives is in the spec of `object` already. */
+  readonly template: TemplateState;
+  readonly registry: RegistryView;
+  /** The volume that is attached to the service, when it is no object of its own. */
+  readonly attachedVolume: wire.Volume | undefined;
+  readonly volumesInAccount: number;
+  /** Deleting the service destroys storage (§3 rule 3). */
+  readonly ownsStorage: boolean;
+  readonly gates: Gates;
+  readonly driftBrake: DriftBrake;
+  /** The ProtectedTasks that protect it and are not over, for people; registered or not. */
+  readonly declaredTasks: readonly string[];
+  /** Undefined until they have been read for this pass. */
+  readonly activities: readonly wire.Activity[] | undefined;
+  /** Of the account: how many services it has in this fleet, and how many are being restarted by remediation. */
+  readonly remediations: { readonly services: number; readonly underWay: number };
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}

@@ -1,0 +1,2 @@
+/** A disruption waits for the activities of others. */
+export const protectedReason = 'Protected';
