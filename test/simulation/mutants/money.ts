@@ -88,8 +88,8 @@ export const money: readonly Mutant[] = [
   {
     breaks: 'a balance waits for the lists that are read beside the account',
     foundBy: ['S15'],
-    seed: 197,
-    crowd: 'forged',
+    crowd: 'small',
+    seed: 198,
     patch: () => {
       const { prototype } = AccountInformer;
       const original = Object.getOwnPropertyDescriptor(prototype, 'balanceMicros');
