@@ -10,4 +10,11 @@ interface OpenViolation {
   readonly found: string;
 }
 
-export const openViolations: readonly OpenViolation[] = [];
+export const openViolations: readonly OpenViolation[] = [
+  {
+    seed: 1007,
+    place: 'cluster',
+    found:
+      'S15: after a change of leader, a creation without an answer is repeated while another one, of the same unknown price, has none either',
+  },
+];
