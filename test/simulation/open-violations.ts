@@ -15,6 +15,6 @@ export const openViolations: readonly OpenViolation[] = [
     seed: 1007,
     place: 'cluster',
     found:
-      'S15: after a change of leader, a creation without an answer is repeated while another one, of the same unknown price, has none either',
+      'S15: a creation is sent while it is not saved yet, only concluded, that another one of the same unknown price did not happen',
   },
 ];
