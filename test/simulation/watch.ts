@@ -97,6 +97,8 @@ export interface View {
   wasRemoved(key: ObjectKey): boolean;
   /** What becomes of it may not be known to anybody. */
   isOpen(intent: Intent): boolean;
+  /** A process knows that the newest request of the object, which has this key, did not happen; that may not be saved yet. */
+  knowsUndone(object: ObjectKey, idempotencyKey: string): boolean;
   /** Each status is written, and not the last one of several that follow each other. */
   readonly keepsEveryStatus: boolean;
   /** Documents are objects that stay until they are cleaned up after. */

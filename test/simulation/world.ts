@@ -65,6 +65,8 @@ const minimumBalanceMicros = 5_000_000;
 /** Until all is as wanted: the longest pauses are ten minutes. */
 const longestHealingMs = 45 * 60_000;
 const quietMs = 60_000;
+/** Of a request that did not happen. */
+const undone: ReadonlySet<string> = new Set(['refused', 'not-sent', 'not-applied']);
 /** Between an edit and the end of the first pass that knows of it (L7). */
 const longestUnnoticedMs = 70_000;
 
@@ -561,6 +563,11 @@ class World {
       history: (key: ObjectKey) => users.history(key),
       wasRemoved: (key: ObjectKey) => users.wasRemoved(key) || place.shelf.isLeaving(key),
       isOpen: (intent: Intent) => place.isOpen(intent),
+      knowsUndone: (object: ObjectKey, idempotencyKey: string) =>
+        place.memories().some(({ store }) => {
+          const intent = store.lastIntent(object);
+          return intent?.idempotencyKey === idempotencyKey && undone.has(intent.outcome);
+        }),
       keepsEveryStatus: place.keepsEveryStatus,
       isCluster: this.#script.place === 'cluster',
       leads: (life: number) => place.leads(life),

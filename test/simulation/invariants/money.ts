@@ -9,6 +9,7 @@
  * manager was never shown, and no life before it has left to it, it can't count: one request for it may be under way, which then counts nothing. In a dialect that puts things in
  * another way nothing is said of what the manager reads there, and only the balance itself is held against the floor.
  */
+import type { ObjectKey } from '../../../src/resources/index.ts';
 import { providerPrices } from '../plane.ts';
 import { idIn, isMutation, type Exchange, type Invariant, type Json, type View } from '../watch.ts';
 
@@ -24,7 +25,7 @@ interface Increase {
 }
 
 interface InFlight extends Increase {
-  readonly object: string | undefined;
+  readonly object: ObjectKey | undefined;
   readonly isProbe: boolean;
   id: string | undefined;
   isDelivered: boolean;
@@ -114,8 +115,12 @@ export const s15Money: Invariant = (view) => {
     const isCounted = estimate !== undefined && estimate.unknown.length === 0;
     const unknown = isCounted ? [] : increase.shapes.filter((shape) => !known.has(shape));
     const isProbe = unknown.length > 0;
+    // In a cluster it is saved with the next status that it did not happen; a successor counts it until then.
+    const isUndone = (other: string, { object: of }: InFlight) =>
+      of !== undefined && view.knowsUndone(of, other);
     const rival = others.find(
-      ([, each]) => each.isProbe && unknown.some((shape) => each.shapes.includes(shape)),
+      ([other, each]) =>
+        each.isProbe && unknown.some((shape) => each.shapes.includes(shape)) && !isUndone(other, each),
     );
     if (rival && view.isPlain)
       view.violated(
