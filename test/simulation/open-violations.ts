@@ -10,4 +10,11 @@ interface OpenViolation {
   readonly found: string;
 }
 
-export const openViolations: readonly OpenViolation[] = [];
+export const openViolations: readonly OpenViolation[] = [
+  {
+    seed: 2700049,
+    place: 'cluster',
+    found:
+      'L5, in the dialect activity-id-key: after a heartbeat without an answer, an activity that the list does not show gets no other one for five minutes',
+  },
+];
