@@ -289,7 +289,9 @@ export const activities: Reader<readonly wire.Activity[]> = {
     // The fields of an entry are not shown (§4 "Gaps"): any entry protects, whatever it looks like.
     return raw.map((entry: unknown) => {
       const fields = isObject(entry) ? entry : typeof entry === 'string' ? { id: entry } : {};
-      return readFields('activity', fields, activityFields, reading);
+      // Beside `activityId`, `id` may be the record's own.
+      const id = form.text(fields['activityId'] ?? fields['activity_id']) ?? fields['id'];
+      return readFields('activity', { ...fields, id }, activityFields, reading);
     });
   },
 };

@@ -361,4 +361,10 @@ export const regressions: readonly Regression[] = [
     'cluster',
     'registry-repository-hidden',
   ),
+  inDialect(
+    'a process that lost the API server before it had renewed an activity of the process before it let that go stale',
+    2700049,
+    'cluster',
+    'activity-id-key',
+  ),
 ];

@@ -130,6 +130,18 @@ describe('a field that only informs', () => {
     ]);
   });
 
+  test.each([
+    [{ activityId: id }],
+    [{ activity_id: id.toUpperCase() }],
+    [{ id: 17, activityId: id }],
+    [{ id: other, activityId: id }],
+    [{ id, activityId: null }],
+    [{ id, activityId: {} }],
+  ])('an entry of the activities is recognised by the id that we gave it: %j', (entry) => {
+    const [read0] = read(readers.activities, { activities: [entry] });
+    expect(read0?.id?.toLowerCase()).toBe(id);
+  });
+
   test('a catalog that shows its models in another form says nothing of them', () => {
     const catalog = read(readers.catalog, { regions: ['standard'], gpuCatalog: {}, payment: 'enabled' });
     expect(catalog.regions).toEqual([{ name: 'standard' }]);
