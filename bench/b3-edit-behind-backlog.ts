@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Limiter, priorities } from '../src/api/limiter.ts';
 import { holdProcess, systemClock } from '../src/base/index.ts';
-import { Workqueue, type QueueLane } from '../src/reconcile/workqueue.ts';
+import { Workqueue, type QueueLane } from '../src/engine/workqueue.ts';
 import { createMetrics } from '../src/telemetry/index.ts';
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
 import { quantile, shown, type Row } from './support/report.ts';

@@ -31,11 +31,8 @@ const quickSize: Size = { tasks: 60, services: 10, seconds: 45 };
 /** Less than the shortest time between two beats of a task. */
 const lookMs = 10_000;
 
-async function keep(
-  keeper: HeartbeatWorldOptions['keeper'],
-  { tasks, services, seconds }: Size,
-): Promise<Kept> {
-  const world = await HeartbeatWorld.start(tasks, { requestsPerSecond, keeper });
+async function keep(loop: HeartbeatWorldOptions['loop'], { tasks, services, seconds }: Size): Promise<Kept> {
+  const world = await HeartbeatWorld.start(tasks, { requestsPerSecond, loop });
   try {
     await delay(periodSeconds * 1000);
     await world.setFaults([{ fault: 'status', status: 503, code: 'unavailable', every: 20, method: 'POST' }]);

@@ -39,15 +39,15 @@ export interface HeartbeatWorldOptions {
   /** Of the account, by the manager's own limiter. */
   readonly requestsPerSecond: number;
   /** Who keeps the tasks: the manager, or a program for comparison. */
-  readonly keeper: 'manager' | 'naive timers';
+  readonly loop: 'manager' | 'naive timers';
 }
 
-const manyRequests: HeartbeatWorldOptions = { requestsPerSecond: 1000, keeper: 'manager' };
+const manyRequests: HeartbeatWorldOptions = { requestsPerSecond: 1000, loop: 'manager' };
 
 export class HeartbeatWorld {
   readonly #folder: string;
   readonly #plane: ChildProcess;
-  readonly #keeper: ChildProcess;
+  readonly #heartbeats: ChildProcess;
   readonly #burst: (services: number) => Promise<void>;
   readonly #url: string;
   readonly #adminUrl: string;
@@ -55,7 +55,7 @@ export class HeartbeatWorld {
   /** Resolves when every task is registered. */
   static async start(
     tasks: number,
-    { requestsPerSecond, keeper: kind }: HeartbeatWorldOptions = manyRequests,
+    { requestsPerSecond, loop: kind }: HeartbeatWorldOptions = manyRequests,
   ): Promise<HeartbeatWorld> {
     const folder = await mkdtemp(path.join(tmpdir(), 'fleetkeeper-heartbeats-'));
     const accounts = path.join(folder, 'accounts.yaml');
@@ -67,8 +67,8 @@ export class HeartbeatWorld {
     const url = await addressIn(lines, /^listening on (.*)$/);
     const adminUrl = await addressIn(lines, /^admin on (.*)$/);
     const startKeeper = kind === 'manager' ? startManager : startNaiveTimers;
-    const { keeper, burst } = await startKeeper({ folder, url, tasks, requestsPerSecond });
-    const world = new HeartbeatWorld({ folder, plane, keeper, burst, url, adminUrl });
+    const { loop, burst } = await startKeeper({ folder, url, tasks, requestsPerSecond });
+    const world = new HeartbeatWorld({ folder, plane, loop, burst, url, adminUrl });
     while ((await world.activities()).length < tasks) await delay(500);
     return world;
   }
@@ -76,27 +76,27 @@ export class HeartbeatWorld {
   private constructor(parts: {
     readonly folder: string;
     readonly plane: ChildProcess;
-    readonly keeper: ChildProcess;
+    readonly loop: ChildProcess;
     readonly burst: (services: number) => Promise<void>;
     readonly url: string;
     readonly adminUrl: string;
   }) {
     this.#folder = parts.folder;
     this.#plane = parts.plane;
-    this.#keeper = parts.keeper;
+    this.#heartbeats = parts.loop;
     this.#burst = parts.burst;
     this.#url = parts.url;
     this.#adminUrl = parts.adminUrl;
   }
 
-  /** Has the keeper of the tasks create so many services, as fast as it can; resolves when it knows of them. */
+  /** Has the loop of the tasks create so many services, as fast as it can; resolves when it knows of them. */
   burst(services: number): Promise<void> {
     return this.#burst(services);
   }
 
   /** Of who keeps the tasks, so far, user and system. */
   cpuSeconds(): Promise<number> {
-    return cpuSecondsOf(this.#keeper);
+    return cpuSecondsOf(this.#heartbeats);
   }
 
   beats(fromMs: number, untilMs: number): Promise<Beat[]> {
@@ -133,7 +133,7 @@ export class HeartbeatWorld {
   }
 
   async end(): Promise<void> {
-    this.#keeper.kill('SIGTERM');
+    this.#heartbeats.kill('SIGTERM');
     this.#plane.kill('SIGKILL');
     await rm(this.#folder, { recursive: true });
   }
@@ -151,33 +151,38 @@ interface KeeperSettings {
   readonly requestsPerSecond: number;
 }
 
-interface Keeper {
-  readonly keeper: ChildProcess;
+interface HeartbeatLoop {
+  readonly loop: ChildProcess;
   readonly burst: (services: number) => Promise<void>;
 }
 
-async function startManager({ folder, url, tasks, requestsPerSecond }: KeeperSettings): Promise<Keeper> {
+async function startManager({
+  folder,
+  url,
+  tasks,
+  requestsPerSecond,
+}: KeeperSettings): Promise<HeartbeatLoop> {
   const fleet = path.join(folder, 'fleet');
   await mkdir(fleet);
   const write = (file: string, documents: readonly object[]) =>
     writeFile(path.join(fleet, file), documents.map((document) => stringify(document)).join('---\n'));
   await write('fleet.yaml', documentsOf(tasks, url, requestsPerSecond));
-  const keeper = start(['run', '--source', fleet, '--log-level', 'error', '--listen', '127.0.0.1:0']);
-  await addressIn(linesOf(keeper), /^listening on (.*)$/);
+  const loop = start(['run', '--source', fleet, '--log-level', 'error', '--listen', '127.0.0.1:0']);
+  await addressIn(linesOf(loop), /^listening on (.*)$/);
   const burst = (services: number) => write('burst.yaml', servicesOf('burst', services));
-  return { keeper, burst };
+  return { loop, burst };
 }
 
-async function startNaiveTimers({ url, tasks, requestsPerSecond }: KeeperSettings): Promise<Keeper> {
+async function startNaiveTimers({ url, tasks, requestsPerSecond }: KeeperSettings): Promise<HeartbeatLoop> {
   const settings: NaiveTimers = { url, apiKey, tasks, tasksPerService, requestsPerSecond };
   const file = path.join(import.meta.dirname, '../peers/naive-timers.ts');
-  const keeper = fork(file, [JSON.stringify(settings)]);
-  process.once('exit', () => keeper.kill('SIGKILL'));
-  await answerOf(keeper);
+  const loop = fork(file, [JSON.stringify(settings)]);
+  process.once('exit', () => loop.kill('SIGKILL'));
+  await answerOf(loop);
   const burst = async (services: number) => {
-    keeper.send(services);
+    loop.send(services);
   };
-  return { keeper, burst };
+  return { loop, burst };
 }
 
 function servicesOf(name: string, count: number): object[] {

@@ -8,7 +8,7 @@ import type { HttpReply, HttpRequest, Transport } from '../../src/api/index.ts';
 import { digestKey, systemClock, systemRandom } from '../../src/base/index.ts';
 import { createClusterSource, type DesiredSnapshot } from '../../src/desired/index.ts';
 import { Manager, collectFleetMetrics, watchedByStore } from '../../src/manager/index.ts';
-import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
+import { defaultShortenedGrace } from '../../src/engine/index.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
 import { ClusterStore } from '../../src/state/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';

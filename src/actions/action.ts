@@ -12,10 +12,10 @@
  * | `fields`             | the record: which digests were applied with it                                  |
  * | `isSent`             | the same, where a request may carry only some of its fields                     |
  * | `answersRestart`     | the record: `restartToken` needs no other restart                               |
- * | `evidence`           | settlement of an unknown outcome (plan/settle.ts)                               |
- * | `demand`             | pauses after refusals for capacity, funds and room (execute/scarcity.ts)        |
- * | `spends`             | the balance is read again before it is sent (plan/money.ts)                     |
- * | `needsVerifiedEmail` | one gate for the account (plan/money.ts)                                        |
+ * | `evidence`           | settlement of an unknown outcome (engine/plan/settle.ts)                               |
+ * | `demand`             | pauses after refusals for capacity, funds and room (engine/mutation/scarcity.ts)        |
+ * | `spends`             | the balance is read again before it is sent (engine/plan/money.ts)                     |
+ * | `needsVerifiedEmail` | one gate for the account (engine/plan/money.ts)                                        |
  * | `verb`               | the output of `plan`                                                            |
  * | `progressive`        | the table of the demo                                                           |
  * | `event`              | the Event of a success                                                          |
@@ -93,7 +93,7 @@ export interface Receipt {
   readonly environmentNames?: readonly string[] | null | undefined;
 }
 
-/** What shows whether a request with an unknown outcome took effect; plan/settle.ts has the table. */
+/** What shows whether a request with an unknown outcome took effect; engine/plan/settle.ts has the table. */
 export type Evidence =
   | { readonly by: 'left' | 'paused' | 'moved' }
   /** `isSingle`: an account can have only one such thing, so a repetition makes no second one. */

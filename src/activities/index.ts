@@ -1,2 +1,2 @@
-export * from './keeper.ts';
-export type { LeaseRequest, LeaseState } from './lease.ts';
+export * from './heartbeat-loop.ts';
+export type { RegistrationRequest, RegistrationState } from './registration.ts';

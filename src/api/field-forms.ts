@@ -57,7 +57,7 @@ export function micros(value: unknown): number | undefined {
   return whole !== undefined && Number.isSafeInteger(whole) ? whole : undefined;
 }
 
-/** A number as answered (plan/seen.ts judges whether it can be one), or the text of a whole one. */
+/** A number as answered (engine/plan/seen.ts judges whether it can be one), or the text of a whole one. */
 export function revision(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   return typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : undefined;

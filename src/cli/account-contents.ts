@@ -1,6 +1,6 @@
 /** Reads everything that accounts hold. */
 import type { Outcome, wire } from '../api/index.ts';
-import { isBuiltIn } from '../reconcile/index.ts';
+import { isBuiltIn } from '../engine/index.ts';
 import { answerTo } from './output/answers.ts';
 import type { AccountConnection } from './connection.ts';
 import type { Context } from './context.ts';

@@ -2,7 +2,7 @@
 import { digestKey } from '../base/index.ts';
 import { createClusterSource, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { watchedByStore } from '../manager/index.ts';
-import { Admission, oneShotGrace } from '../reconcile/index.ts';
+import { Admission, oneShotGrace } from '../engine/index.ts';
 import { ClusterStore, readClusterIdentity, readState, type StateStore } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { connectCluster, isCluster, refuseForeignFlags, type ClusterFlags } from './cluster.ts';

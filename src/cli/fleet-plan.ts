@@ -2,8 +2,8 @@
 import { UserError } from '../base/index.ts';
 import { formatProblem, placeText, type DesiredObject, type DesiredSnapshot } from '../desired/index.ts';
 import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
-import { burnMicrosPerHour } from '../plan/index.ts';
-import { oneShotGrace, type PassResult } from '../reconcile/index.ts';
+import { burnMicrosPerHour } from '../engine/plan/index.ts';
+import { oneShotGrace, type PassResult } from '../engine/index.ts';
 import { entryOf, isBlocking } from '../reasons/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';

@@ -1,5 +1,5 @@
 /** What accounts hold, with its cost. Pure. */
-import { clampedMicros, serviceBurn, volumeBurn } from '../plan/index.ts';
+import { clampedMicros, serviceBurn, volumeBurn } from '../engine/plan/index.ts';
 import { renderTable } from './output/render.ts';
 import type { Holding, ManagedBy } from './survey.ts';
 import { oneLine } from './output/terminal-text.ts';
@@ -11,7 +11,7 @@ export interface InventoryItem {
   readonly id: string;
   readonly name: string | null;
   readonly state: string | null;
-  /** What it costs now, by the rule of burn (plan/money.ts). Null where the API shows no price; templates and registries cost nothing. */
+  /** What it costs now, by the rule of burn (engine/plan/money.ts). Null where the API shows no price; templates and registries cost nothing. */
   readonly hourlyMicros: number | null;
   /** `object`: `Kind/namespace/name` of the folder that was given. */
   readonly managedBy: { readonly object: string } | { readonly owner: string } | null;

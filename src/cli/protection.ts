@@ -8,7 +8,7 @@
  * can have registered anything. If there can be no protection (no such service, a key that is not accepted), `held`
  * reports that once.
  */
-import { Keeper, type LeaseRequest, type LeaseState } from '../activities/index.ts';
+import { HeartbeatLoop, type RegistrationRequest, type RegistrationState } from '../activities/index.ts';
 import { UserError, sleep } from '../base/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { RequestFailed } from './output/answers.ts';
@@ -20,7 +20,7 @@ export interface Activity {
   readonly name: string;
 }
 
-type ActivityApi = LeaseRequest['api'];
+type ActivityApi = RegistrationRequest['api'];
 
 /** How long the release is tried after the command has ended. */
 const releaseMs = 30_000;
@@ -36,7 +36,7 @@ export class Protection {
   readonly #givingUp = new AbortController();
   readonly #held = Promise.withResolvers<void>();
   readonly #done: Promise<void>;
-  #state: LeaseState | undefined;
+  #state: RegistrationState | undefined;
   /** There may be a record of it, which is to be released. */
   #mayExist: boolean;
   readonly #takesUp: boolean;
@@ -132,7 +132,7 @@ export class Protection {
     const over = Promise.withResolvers<void>();
     const releaseKey = random.uuid();
     const api = this.#watched(account.api);
-    const keeper = new Keeper<'task'>({
+    const loop = new HeartbeatLoop<'task'>({
       clock,
       random,
       logger: createLogger('silent'),
@@ -149,7 +149,7 @@ export class Protection {
     };
     const look = (): void => {
       if (this.#ending.signal.aborted && !this.#mayExist) return over.resolve();
-      const state = keeper.keep('task', {
+      const state = loop.keep('task', {
         account: account.key,
         api,
         serviceId,
@@ -163,8 +163,8 @@ export class Protection {
       this.#state = state;
       if (state.phase === 'held') this.#held.resolve();
       if (state.phase === 'released') return over.resolve();
-      if (state.phase === 'spent' && state.beatAtMs !== undefined) return retake();
-      const refusal = state.beatAtMs === undefined ? refusalOf(state, this.#activity) : undefined;
+      if (state.phase === 'spent' && state.heartbeatAtMs !== undefined) return retake();
+      const refusal = state.heartbeatAtMs === undefined ? refusalOf(state, this.#activity) : undefined;
       if (!refusal) return;
       this.#refused = true;
       this.#held.reject(refusal);
@@ -174,11 +174,11 @@ export class Protection {
     this.#givingUp.signal.addEventListener('abort', () => over.resolve(), { once: true });
     look();
     await over.promise;
-    await keeper.stop();
+    await loop.stop();
   }
 }
 
-function refusalOf(state: LeaseState, { id }: Activity): UserError | undefined {
+function refusalOf(state: RegistrationState, { id }: Activity): UserError | undefined {
   if (state.phase === 'spent') {
     return new UserError(
       `the activity ${id} was released, and a released one does not protect again`,

@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import type { wire } from '../api/index.ts';
 import { UserError } from '../base/index.ts';
 import type { DesiredObject } from '../desired/index.ts';
-import { derivedUid, ownerId, readMark } from '../plan/index.ts';
+import { derivedUid, ownerId, readMark } from '../engine/plan/index.ts';
 import { objectKey, parseObjectKey, type ContainerServiceSpec, type ObjectKey } from '../resources/index.ts';
 import { answerTo } from './output/answers.ts';
 import {

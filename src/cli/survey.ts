@@ -5,9 +5,9 @@
  */
 import type { wire } from '../api/index.ts';
 import { canonicalId } from '../base/index.ts';
-import { derivedUid, ownerId } from '../plan/index.ts';
+import { derivedUid, ownerId } from '../engine/plan/index.ts';
 import { serviceMarks, templateMarks, volumeMarks } from '../kinds/index.ts';
-import type { Marks } from '../reconcile/index.ts';
+import type { Marks } from '../engine/index.ts';
 import { parseObjectKey, type ManagedKind, type ObjectKey } from '../resources/index.ts';
 import { newRecord } from '../state/index.ts';
 import type { FleetView } from './connection.ts';

@@ -10,8 +10,8 @@
  */
 import { backoffMs, messageOf } from '../base/index.ts';
 import { KubernetesError, type Change, type KubernetesObject, type Reflector } from '../kubernetes/index.ts';
-import type { JobAnswer } from '../plan/index.ts';
-import { Workqueue } from '../reconcile/index.ts';
+import type { JobAnswer } from '../engine/plan/index.ts';
+import { Workqueue } from '../engine/index.ts';
 import { resourceTypes } from '../resources/index.ts';
 import { JobStates } from './job-states.ts';
 import { stepFor, taskNameOf, workloadOf, type Step } from './protection.ts';

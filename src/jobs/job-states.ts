@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../base/index.ts';
 import type { KubernetesApi } from '../kubernetes/index.ts';
-import type { JobAnswer } from '../plan/index.ts';
+import type { JobAnswer } from '../engine/plan/index.ts';
 import { isFinished, workloadTypes } from './workload.ts';
 
 export interface JobStatesOptions {

@@ -24,7 +24,7 @@ import {
   type Place,
   type Pricing,
   type Step,
-} from '../plan/index.ts';
+} from '../engine/plan/index.ts';
 import type { ContainerServiceSpec, StorageVolumeSpec } from '../resources/index.ts';
 import type { Demand } from '../state/index.ts';
 

@@ -1,5 +1,5 @@
 /** The kinds. A new one is a folder beside these, and a line here. */
-import type { Kinds } from '../reconcile/index.ts';
+import type { Kinds } from '../engine/index.ts';
 import { account } from './account/kind.ts';
 import { containerService } from './container-service/kind.ts';
 import { imageRegistry } from './image-registry/kind.ts';

@@ -13,7 +13,7 @@
  */
 import { Sensitive } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
-import { originHold, type OriginHold } from '../plan/index.ts';
+import { originHold, type OriginHold } from '../engine/plan/index.ts';
 import { annotations, objectKey, originOf, type AccountSpec } from '../resources/index.ts';
 
 /** What the environment says: used where no document does. */

@@ -15,9 +15,9 @@ import {
   type ReadFailure,
   type SnapshotChange,
 } from '../observed/index.ts';
-import { FundsMemory, type AccountHandle, type Accounts, type ResolvedAccount } from '../reconcile/index.ts';
+import { FundsMemory, type AccountHandle, type Accounts, type ResolvedAccount } from '../engine/index.ts';
 import { annotations, objectKey, originOf, type AccountSpec } from '../resources/index.ts';
-import type { OriginHold } from '../plan/index.ts';
+import type { OriginHold } from '../engine/plan/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { AccountKeys, type AccountOrigin, type EnvironmentAccount } from './account-keys.ts';
@@ -244,7 +244,7 @@ export class AccountRegistry implements Accounts {
       hold,
       keyRemedy: () => this.#keyRemedy(name, account()),
       me: (...asked) => api.me(...asked),
-      beatsWait: () => this.#options.beats(name),
+      heartbeatsWait: () => this.#options.beats(name),
       lastKnown: isSameApi ? before.identity.lastKnown : undefined,
       onRejected: () => this.#rejected(name, identity),
       accepted: () =>
@@ -283,7 +283,7 @@ export class AccountRegistry implements Accounts {
         logger: told,
         pollMs: spec.pollSeconds * 1000,
         lists: () => this.#options.lists(handle),
-        beatsWait: () => this.#options.beats(name),
+        heartbeatsWait: () => this.#options.beats(name),
         onSnapshot: (change) => {
           if (ledgerHasGap(ledger, change.snapshot.ledger)) metrics.ledgerGaps.inc({ account: name });
           ledger = change.snapshot.ledger;

@@ -1,10 +1,10 @@
 /** Tells what passes do as Events of their objects. */
 import type { Clock } from '../base/index.ts';
 import type { EventRecorder } from '../kubernetes/index.ts';
-import type { AccountNews, PassResult } from '../reconcile/index.ts';
+import type { AccountNews, PassResult } from '../engine/index.ts';
 import { apiVersion, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectStatus, StateStore } from '../state/index.ts';
-import { happenings, nothingTold, type ToldNews } from '../status/index.ts';
+import { happenings, nothingTold, type ToldNews } from '../engine/status/index.ts';
 
 export interface ClusterEventsOptions {
   readonly recorder: Pick<EventRecorder, 'record'>;

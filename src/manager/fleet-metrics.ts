@@ -1,7 +1,7 @@
 /** Gauges that are computed when they are asked for. */
 import type { Clock } from '../base/index.ts';
-import { burnMicrosPerHour, clampedMicros, runwaySeconds } from '../plan/index.ts';
-import { quotasOf, type AccountHandle } from '../reconcile/index.ts';
+import { burnMicrosPerHour, clampedMicros, runwaySeconds } from '../engine/plan/index.ts';
+import { quotasOf, type AccountHandle } from '../engine/index.ts';
 import { managedKinds } from '../resources/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import type { Manager } from './manager.ts';

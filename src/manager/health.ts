@@ -1,6 +1,6 @@
 /** Whether the manager works, and whether it is of use. */
 import { entryOf } from '../reasons/index.ts';
-import type { AccountHandle, Controller } from '../reconcile/index.ts';
+import type { AccountHandle, Controller } from '../engine/index.ts';
 
 export interface HealthCheck {
   readonly name: string;

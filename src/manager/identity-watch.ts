@@ -8,7 +8,7 @@
  * A doubt stops no heartbeats: a key that was trusted protects with them until it is rejected, or is found to be another account's; also when
  * the document or the Secret that it was in has gone (with a mount, perhaps).
  *
- * A key that may not be sent to the account's origin (plan/origin.ts) is not even asked about: it is held, and only heartbeats may go on, to the
+ * A key that may not be sent to the account's origin (engine/plan/origin.ts) is not even asked about: it is held, and only heartbeats may go on, to the
  * origin and with the key that were trusted before.
  *
  * A key whose identity has not been checked is used for nothing else (api/client.ts asks), so neither can a mutation
@@ -25,8 +25,8 @@ import {
   tellsWho,
   type IdentityVerdict,
   type OriginHold,
-} from '../plan/index.ts';
-import type { AccountIdentity } from '../reconcile/index.ts';
+} from '../engine/plan/index.ts';
+import type { AccountIdentity } from '../engine/index.ts';
 import { annotations } from '../resources/index.ts';
 import type { IdentityPin, StateStore } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -49,7 +49,7 @@ export interface IdentityWatchOptions {
     lane: Lane,
   ) => Promise<Outcome<wire.Identity>>;
   /** Whether there are tasks that are beaten for in the account. */
-  readonly beatsWait: () => boolean;
+  readonly heartbeatsWait: () => boolean;
   /** The key that was trusted last, of an earlier document of the same account; it is not trusted here yet. */
   readonly lastKnown: Sensitive<string> | undefined;
   /** The API has said that the key is not valid. */
@@ -127,13 +127,13 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     const own = hold ? undefined : this.#options.credential();
     const credential = own ?? (hold?.heartbeats === false ? undefined : this.#lastKnown);
     const absent = this.#absent(hold);
-    const beatsWait = !this.letsBeat && this.#options.beatsWait();
-    if (!credential || (!own && !beatsWait)) return absent;
+    const heartbeatsWait = !this.letsBeat && this.#options.heartbeatsWait();
+    if (!credential || (!own && !heartbeatsWait)) return absent;
     const before = store.identityPin(account);
     const unwritten = own && (await this.#pinOrigin(own, before));
     if (unwritten) return unwritten;
     if (own && this.#options.hold()) return this.#absent(this.#options.hold());
-    const outcome = await me(credential, signal, beatsWait ? 'heartbeat' : 'ordinary');
+    const outcome = await me(credential, signal, heartbeatsWait ? 'heartbeat' : 'ordinary');
     const identity =
       outcome.kind === 'applied' ? this.#withoutKey(outcome.value, credential) : hidden(outcome);
     if (own && outcome.kind === 'not-sent') await this.#takeBack(before);

@@ -5,13 +5,13 @@
  * before its first read. Stop: no new passes → the mutations under way finish and are recorded → reads end →
  * connections close. Nothing is deleted or released by stopping.
  */
-import { Keeper } from '../activities/index.ts';
+import { HeartbeatLoop } from '../activities/index.ts';
 import { createEndpointProbe, createTransport, type EndpointProbe, type Transport } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import { byKind, byNamespace, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { kinds } from '../kinds/index.ts';
 import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
-import { clampedMicros, ownerId } from '../plan/index.ts';
+import { clampedMicros, ownerId } from '../engine/plan/index.ts';
 import {
   Admission,
   Controller,
@@ -24,7 +24,7 @@ import {
   type AccountNews,
   type Jobs,
   type PassResult,
-} from '../reconcile/index.ts';
+} from '../engine/index.ts';
 import { annotations, objectKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
@@ -54,7 +54,7 @@ export interface ManagerOptions {
   /** Whether this process may change anything at the provider now; without it, always. */
   readonly mayAct?: () => boolean;
   /** Whether it may keep activities fresh although it may change nothing. */
-  readonly mayBeat?: () => boolean;
+  readonly maySendHeartbeats?: () => boolean;
   /** Whether objects are left as they are until `resume`; tasks are looked at all the same. */
   readonly isSuspended?: () => boolean;
   /** How Jobs of the cluster stand; none in a folder. */
@@ -74,7 +74,7 @@ export class Manager {
   readonly #options: ManagerOptions;
   readonly #accounts: AccountRegistry;
   readonly #readiness: ReadinessWatch<ObjectKey>;
-  readonly #keeper: Keeper<ObjectKey>;
+  readonly #heartbeats: HeartbeatLoop<ObjectKey>;
   readonly #passed = new Set<ObjectKey>();
   #fleet: Fleet | undefined;
   #money: Money | undefined;
@@ -85,8 +85,16 @@ export class Manager {
     this.#options = options;
     const { environment, clock, random, logger, metrics } = options;
     const onChange = (key: ObjectKey) => this.#controller?.lookAt(key);
-    const { mayAct, mayBeat } = options;
-    this.#keeper = new Keeper({ clock, random, logger, metrics, mayAct, mayBeat, onChange });
+    const { mayAct, maySendHeartbeats } = options;
+    this.#heartbeats = new HeartbeatLoop({
+      clock,
+      random,
+      logger,
+      metrics,
+      mayAct,
+      maySendHeartbeats,
+      onChange,
+    });
     this.#readiness = new ReadinessWatch({
       probe: (options.createEndpointProbe ?? createEndpointProbe)(clock),
       clock,
@@ -104,7 +112,7 @@ export class Manager {
       logger,
       metrics,
       lists: (account) => this.#lists(account),
-      beats: (account) => this.#keeper.holds(account),
+      beats: (account) => this.#heartbeats.holds(account),
       onSnapshot: (handle, change) => this.#controller?.onSnapshot(handle, change),
       onFailure: (handle, failure) => this.#controller?.onFailure(handle, failure),
       onReplaced: (handle) => this.#controller?.onAccountChanged(handle),
@@ -163,7 +171,7 @@ export class Manager {
   /** Sets the metrics of the work that is under way. */
   tellWork(): void {
     this.#controller?.tellWork();
-    this.#keeper.tell();
+    this.#heartbeats.tell();
   }
 
   /** Rejects with a `UserError` when the source can't be read at all. */
@@ -187,7 +195,7 @@ export class Manager {
     await this.#options.source.stop();
     this.#accounts.closeDoors();
     await this.#controller?.stop();
-    await Promise.all([this.#accounts.stop(), this.#readiness.stop(), this.#keeper.stop()]);
+    await Promise.all([this.#accounts.stop(), this.#readiness.stop(), this.#heartbeats.stop()]);
   }
 
   #accept(snapshot: DesiredSnapshot): Promise<void> | undefined {
@@ -210,7 +218,7 @@ export class Manager {
     fleet.jobs = jobs && ((namespace, name) => jobs.answer(namespace, name));
     jobs?.listen((namespace, name) => this.#controller?.onJobChanged(namespace, name));
     const readiness = mode === 'preview' ? noReadiness : this.#readiness;
-    const parts = { accounts: this.#accounts, readiness, leases: this.#keeper, mode };
+    const parts = { accounts: this.#accounts, readiness, registrations: this.#heartbeats, mode };
     const money = new Money({ store, clock, logger, mode, onNews: this.#options.onAccountNews });
     this.#money = money;
     const shared = {

@@ -21,7 +21,7 @@ import {
 } from '../desired/index.ts';
 import { JobProtection } from '../jobs/index.ts';
 import { Election, EventRecorder, type KubernetesApi } from '../kubernetes/index.ts';
-import { defaultShortenedGrace } from '../reconcile/index.ts';
+import { defaultShortenedGrace } from '../engine/index.ts';
 import { ClusterStore, openClusterIdentity, type ObjectRecord, type StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
@@ -201,7 +201,7 @@ export class Operator {
       grace: { goneMs: goneAfterMs, ...defaultShortenedGrace },
       allowMassChange: false,
       mayAct: () => this.#mayAct(),
-      mayBeat: () => this.#election.isInOffice,
+      maySendHeartbeats: () => this.#election.isInOffice,
       isSuspended: () => this.#isolation !== undefined,
       jobs,
       mode: 'manage',

@@ -9,9 +9,9 @@ import {
   type Difference,
   type Plan,
   type Step,
-} from '../plan/index.ts';
+} from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
-import type { PassResult } from '../reconcile/index.ts';
+import type { PassResult } from '../engine/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /** The words of the plan output. `replace` is a deletion that is followed by a creation; what is left stays at the provider, and nobody manages it any more. */

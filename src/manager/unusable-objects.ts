@@ -12,7 +12,7 @@ import {
   type Problem,
 } from '../desired/index.ts';
 import type { EventRecorder, KubernetesApi } from '../kubernetes/index.ts';
-import { holdFor } from '../plan/index.ts';
+import { holdFor } from '../engine/plan/index.ts';
 import {
   apiVersion,
   parseObjectKey,
@@ -21,7 +21,7 @@ import {
   type ObjectKey,
 } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
-import { buildConditions } from '../status/index.ts';
+import { buildConditions } from '../engine/status/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
 export interface UnusableObjectsOptions {

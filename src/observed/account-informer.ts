@@ -93,7 +93,7 @@ export interface AccountInformerOptions {
   /** Asked before every read. */
   readonly lists: () => Lists;
   /** Tasks are held in the account: their heartbeats wait until it is known again whose key it is. */
-  readonly beatsWait: () => boolean;
+  readonly heartbeatsWait: () => boolean;
   readonly onSnapshot: (change: SnapshotChange) => void;
   readonly onFailure: (failure: ReadFailure) => void;
 }
@@ -189,7 +189,7 @@ export class AccountInformer {
 
   /** Another request found that the key is not valid. Its account is checked soon, when heartbeats wait for that. */
   rejected(): void {
-    this.#rejected = this.#options.beatsWait();
+    this.#rejected = this.#options.heartbeatsWait();
     if (this.#rejected && !this.#reading && !this.#failure) this.#schedule(credentialBackoff.firstMs);
   }
 
@@ -237,8 +237,8 @@ export class AccountInformer {
       const forbidden = outcome.kind === 'refused' && outcome.status === 403;
       const isRefused = reason === 'CredentialRejected' || isKeyHold(reason);
       const limits = forbidden || isRefused ? credentialBackoff : failureBackoff;
-      const { identity, beatsWait } = this.#options;
-      const isUrgent = beatsWait() && !identity.current;
+      const { identity, heartbeatsWait } = this.#options;
+      const isUrgent = heartbeatsWait() && !identity.current;
       const longestMs = isUrgent ? longestWithBeatsMs : limits.longestMs;
       this.#schedule(backoffMs(this.#failures - 1, { ...limits, longestMs }, random));
       return;

@@ -1,7 +1,7 @@
 /** What things were seen to cost, and what a request was expected to. */
 import { parseRfc3339, rfc3339, type DigestKey } from '../base/index.ts';
 
-/** Where a price comes from; plan/prices.ts has the table. */
+/** Where a price comes from; engine/plan/prices.ts has the table. */
 export type PriceBasis = 'observed' | 'declared' | 'catalog' | 'unknown';
 
 export interface Shape {

@@ -70,7 +70,7 @@ export interface ObjectRecord {
   readonly creationInDoubt: { readonly idempotencyKey: string } | undefined;
   /** Undefined when no creation is under way or in doubt, and when it was first sent by an earlier version. */
   readonly beforeCreation: BeforeCreation | undefined;
-  /** The Idempotency-Key of the last creation that was refused: its answer may be kept, so the next key has to be another one (execute/creation-keys.ts). */
+  /** The Idempotency-Key of the last creation that was refused: its answer may be kept, so the next key has to be another one (engine/mutation/creation-keys.ts). */
   readonly refusedKey: string | undefined;
   /** Why we paused it ourselves; whoever sees it paused then must not take it for somebody else's doing. */
   readonly pausedFor: 'VolumeExpansion' | undefined;
@@ -90,7 +90,7 @@ export interface ObjectRecord {
   readonly refusal: Refusal | undefined;
   /** How often the same correction was applied without the observation following. */
   readonly repeated: { readonly fingerprint: string; readonly count: number } | undefined;
-  /** What was sent lately, and how often: it may have to be sent again and again (plan/corrections.ts). */
+  /** What was sent lately, and how often: it may have to be sent again and again (engine/plan/corrections.ts). */
   readonly corrections: readonly Correction[];
   readonly status: ObjectStatus | undefined;
 }

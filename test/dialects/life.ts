@@ -10,7 +10,7 @@ import pino from 'pino';
 import type { HttpRequest, Transport } from '../../src/api/index.ts';
 import type { DesiredSnapshot } from '../../src/desired/index.ts';
 import { Manager } from '../../src/manager/index.ts';
-import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
+import { defaultShortenedGrace } from '../../src/engine/index.ts';
 import { MemoryStore } from '../../src/state/index.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { randomPort } from '../simulation/random-port.ts';

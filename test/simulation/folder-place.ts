@@ -7,7 +7,7 @@
 import type { Logger } from 'pino';
 import { Sensitive, digestKey } from '../../src/base/index.ts';
 import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
-import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
+import { defaultShortenedGrace } from '../../src/engine/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import type { Intent, Resolution } from '../../src/state/index.ts';
 import type { Memory } from '../support/full-count.ts';

@@ -1,6 +1,6 @@
 /** What is left to be done once the faults have stopped: nothing may be, within a bounded time. */
 import { sameValue } from '../../src/base/index.ts';
-import { parseBeacon } from '../../src/plan/index.ts';
+import { parseBeacon } from '../../src/engine/plan/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { environmentOf, withoutBeacon, type Document } from './documents.ts';
 import type { Users } from './users.ts';

@@ -8,7 +8,7 @@ import {
   readVolumeMark,
   volumeMark,
   volumeMarkId,
-} from '../../src/plan/index.ts';
+} from '../../src/engine/plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import type { View } from './watch.ts';
 

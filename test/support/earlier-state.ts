@@ -10,7 +10,7 @@ import type { HttpRequest, Transport } from '../../src/api/index.ts';
 import { Sqlite, digestKey, type DigestKey, type Random } from '../../src/base/index.ts';
 import { openControlPlane } from '../../src/control-plane/main.ts';
 import { Manager, Operator } from '../../src/manager/index.ts';
-import { defaultShortenedGrace } from '../../src/reconcile/index.ts';
+import { defaultShortenedGrace } from '../../src/engine/index.ts';
 import { managedKinds, resourceTypes, type ObjectKey } from '../../src/resources/index.ts';
 import { readBookkeeping } from '../../src/state/bookkeeping.ts';
 import {

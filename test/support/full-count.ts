@@ -1,7 +1,7 @@
 /** EI1 and EI2: what is kept up to date with each change, held against a count of everything. */
 import { isDeepStrictEqual } from 'node:util';
 import { desiredObjects, type DesiredObjects, type DesiredSnapshot } from '../../src/desired/index.ts';
-import { Admission } from '../../src/reconcile/index.ts';
+import { Admission } from '../../src/engine/index.ts';
 import { managedKinds, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { MemoryStore, type GaugeValue, type ObjectRecord, type StateStore } from '../../src/state/index.ts';
 import { ManualClock } from './manual-clock.ts';

@@ -18,15 +18,15 @@ import {
 } from './plan.ts';
 import { systemRandom } from '../../src/base/index.ts';
 import type { wire } from '../../src/api/index.ts';
-import { execute, type ExecutorOptions, type Target } from '../../src/execute/index.ts';
+import { execute, type ExecutorOptions, type Target } from '../../src/engine/mutation/index.ts';
 import { planService } from '../../src/kinds/container-service/plan.ts';
-import { type Observation, type Plan, look, rememberedDigests } from '../../src/plan/index.ts';
+import { type Observation, type Plan, look, rememberedDigests } from '../../src/engine/plan/index.ts';
 import { planVolume, viewVolume, volumeDigests } from '../../src/kinds/storage-volume/plan.ts';
 import { serviceDigests, shownService } from '../../src/kinds/container-service/fields.ts';
 import type { ServiceInputs, VolumeView } from '../../src/kinds/container-service/inputs.ts';
 import type { VolumeInputs } from '../../src/kinds/storage-volume/inputs.ts';
 import { serviceMarks, volumeMarks } from '../../src/kinds/index.ts';
-import { identify } from '../../src/reconcile/observe.ts';
+import { identify } from '../../src/engine/observation/observe.ts';
 import {
   annotations,
   type ContainerServiceSpec,

@@ -16,7 +16,7 @@ import {
   derivedUid,
   ownerId,
   volumeMark,
-} from '../../src/plan/index.ts';
+} from '../../src/engine/plan/index.ts';
 import { planService } from '../../src/kinds/container-service/plan.ts';
 import { planVolume, volumeDigests } from '../../src/kinds/storage-volume/plan.ts';
 import { serviceDigests } from '../../src/kinds/container-service/fields.ts';

@@ -5,7 +5,13 @@
 import { aRecord, noGates, now, owner, serviceId } from './plan.ts';
 import { wire } from '../../src/api/index.ts';
 import { Sensitive } from '../../src/base/index.ts';
-import { type Gates, type Observation, type Plan, derivedUid, templateMark } from '../../src/plan/index.ts';
+import {
+  type Gates,
+  type Observation,
+  type Plan,
+  derivedUid,
+  templateMark,
+} from '../../src/engine/plan/index.ts';
 import { planRegistry, registryDigests } from '../../src/kinds/image-registry/plan.ts';
 import { planTemplate, templateDigests } from '../../src/kinds/service-template/plan.ts';
 import type { LinkedService, RegistryInputs } from '../../src/kinds/image-registry/inputs.ts';

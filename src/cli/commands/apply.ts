@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import type { DesiredSource } from '../../desired/index.ts';
 import { Manager } from '../../manager/index.ts';
-import { oneShotGrace, type PassResult } from '../../reconcile/index.ts';
+import { oneShotGrace, type PassResult } from '../../engine/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import { lockState, openState, readState, type ObjectRecord, type StateStore } from '../../state/index.ts';
 import { createLogger, createMetrics } from '../../telemetry/index.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createHealthServer } from '../../http/index.ts';
 import { Manager, collectFleetMetrics } from '../../manager/index.ts';
-import { defaultShortenedGrace } from '../../reconcile/index.ts';
+import { defaultShortenedGrace } from '../../engine/index.ts';
 import { lockState, openState } from '../../state/index.ts';
 import { collectProcessMetrics, createLogger, createMetrics } from '../../telemetry/index.ts';
 import { clusterHeading, isCluster, refuseForeignFlags } from '../cluster.ts';

@@ -1,7 +1,7 @@
 /** The fleet as the demo shows it: one row per object, kept up to date from the passes over it. */
 import { UserError, type Clock } from '../../base/index.ts';
-import type { Plan } from '../../plan/index.ts';
-import type { PassResult } from '../../reconcile/index.ts';
+import type { Plan } from '../../engine/plan/index.ts';
+import type { PassResult } from '../../engine/index.ts';
 import { parseObjectKey, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
 import type { DriftEntry, ObjectRecord } from '../../state/index.ts';
 import { wordsOf } from './words.ts';

@@ -17,7 +17,7 @@ import { invariant } from '../../base/index.ts';
 import { parseAccounts, startControlPlane } from '../../control-plane/main.ts';
 import type { DesiredSnapshot } from '../../desired/index.ts';
 import { Manager } from '../../manager/index.ts';
-import { defaultShortenedGrace, type PassResult } from '../../reconcile/index.ts';
+import { defaultShortenedGrace, type PassResult } from '../../engine/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { lockState, openState } from '../../state/index.ts';
 import { createLogger, createMetrics, type Metrics } from '../../telemetry/index.ts';

@@ -1,6 +1,6 @@
 /** A short description of a plan for the table of the demo. */
 import { actions } from '../../actions/index.ts';
-import type { Plan } from '../../plan/index.ts';
+import type { Plan } from '../../engine/plan/index.ts';
 import { entryOf } from '../../reasons/index.ts';
 
 /** Undefined when the plan only waits for the next read, which is nothing new. */

@@ -4,7 +4,7 @@
  */
 import type { wire } from '../../api/index.ts';
 import { wholeResources } from '../../api/wire.ts';
-import { parseBeacon, readVolumeMark, withoutTemplateMark } from '../../plan/index.ts';
+import { parseBeacon, readVolumeMark, withoutTemplateMark } from '../../engine/plan/index.ts';
 import { annotations, shownRepository } from '../../resources/index.ts';
 import { brief, type Draft, type Gap } from './draft.ts';
 import type { Holding, Of } from '../survey.ts';

@@ -9,7 +9,7 @@ import {
   type ManagedKind,
   type ObjectKey,
 } from '../../resources/index.ts';
-import { readVolumeMark } from '../../plan/index.ts';
+import { readVolumeMark } from '../../engine/plan/index.ts';
 import { writeDocument, type Draft, type WrittenDocument } from './draft.ts';
 import { Names } from './names.ts';
 import { isAbandoned } from '../inventory.ts';

@@ -1,9 +1,9 @@
 /** Account: there is nothing of it to be changed at the provider; its pass only reports how it is. */
-import { holdFor, inSync, shut, waitFor, type Gates, type Plan } from '../../plan/index.ts';
-import { defineKind, quotasOf, type AccountOfObject, type View } from '../../reconcile/index.ts';
+import { holdFor, inSync, shut, waitFor, type Gates, type Plan } from '../../engine/plan/index.ts';
+import { defineKind, quotasOf, type AccountOfObject, type View } from '../../engine/index.ts';
 import { parseObjectKey, type AccountSpec } from '../../resources/index.ts';
 import { pricesSignature, shownPrices, type ObjectRecord, type StateStore } from '../../state/index.ts';
-import type { Health } from '../../status/index.ts';
+import type { Health } from '../../engine/status/index.ts';
 import { observedAccount, spendingStatement, type AccountFacts } from './status.ts';
 
 type AccountView = View<AccountSpec, never, undefined>;

@@ -4,9 +4,15 @@
  */
 import type { wire } from '../../api/index.ts';
 import { rfc3339 } from '../../base/index.ts';
-import { burnMicrosPerHour, clampedMicros, runwaySeconds, type Gate, type Quota } from '../../plan/index.ts';
+import {
+  burnMicrosPerHour,
+  clampedMicros,
+  runwaySeconds,
+  type Gate,
+  type Quota,
+} from '../../engine/plan/index.ts';
 import type { ObjectStatus, ShownPrice } from '../../state/index.ts';
-import type { Statement } from '../../status/index.ts';
+import type { Statement } from '../../engine/status/index.ts';
 
 export interface AccountFacts {
   readonly url: string;

@@ -23,7 +23,7 @@ import {
   type Hold,
   type Step,
   type Wait,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import { windowState } from '../../resources/index.ts';
 import type { ServiceInputs } from './inputs.ts';
 

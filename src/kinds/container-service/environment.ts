@@ -14,7 +14,7 @@ import {
   readMark,
   type Difference,
   type Owner,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import type { ShownAs } from '../../state/index.ts';
 import type { ServiceInputs } from './inputs.ts';
 

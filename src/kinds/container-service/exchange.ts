@@ -1,6 +1,6 @@
-/** Services that are to have each other's volumes (reconcile/exchanges.ts). */
+/** Services that are to have each other's volumes (engine/admission/exchanges.ts). */
 import type { AccountSnapshot } from '../../observed/index.ts';
-import type { Fleet } from '../../reconcile/index.ts';
+import type { Fleet } from '../../engine/index.ts';
 import { parseObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 

@@ -11,7 +11,7 @@ import {
   shownDigests,
   type Difference,
   type Field,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import { remoteName, type ContainerServiceSpec } from '../../resources/index.ts';
 import { shownEnvironment } from './environment.ts';
 import type { ServiceInputs } from './inputs.ts';

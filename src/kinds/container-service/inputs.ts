@@ -7,7 +7,7 @@ import type {
   Observation,
   Owner,
   PlannedObject,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import type { ReasonOf } from '../../reasons/index.ts';
 import type { ContainerServiceSpec, TemplateValues } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';

@@ -1,7 +1,7 @@
 /** ContainerService: a service at the provider (§3). */
 import type { wire } from '../../api/index.ts';
-import { rememberedDigests } from '../../plan/index.ts';
-import { defineKind, type RemoteThings, type Subject } from '../../reconcile/index.ts';
+import { rememberedDigests } from '../../engine/plan/index.ts';
+import { defineKind, type RemoteThings, type Subject } from '../../engine/index.ts';
 import { isLoopback, remoteName, type ContainerServiceSpec } from '../../resources/index.ts';
 import { replacementPricing, servicePricing } from '../pricing.ts';
 import { ownForm } from './environment.ts';

@@ -1,6 +1,6 @@
 /** Everything that the planner of a service may see: the object, the service, and what it refers to. */
 import type { wire } from '../../api/index.ts';
-import { declaredTasks, type View } from '../../reconcile/index.ts';
+import { declaredTasks, type View } from '../../engine/index.ts';
 import type { ContainerServiceSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { registryView } from '../image-registry/view.ts';

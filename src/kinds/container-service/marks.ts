@@ -1,7 +1,7 @@
-/** A service carries its mark as the name of a variable (plan/ownership.ts). */
+/** A service carries its mark as the name of a variable (engine/plan/ownership.ts). */
 import type { wire } from '../../api/index.ts';
-import { compactUid, parseBeacon, readMark } from '../../plan/index.ts';
-import type { Marks } from '../../reconcile/index.ts';
+import { compactUid, parseBeacon, readMark } from '../../engine/plan/index.ts';
+import type { Marks } from '../../engine/index.ts';
 
 export const serviceMarks: Marks<wire.Service> = {
   of: ({ environmentNames }) =>

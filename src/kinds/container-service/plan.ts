@@ -43,7 +43,7 @@ import {
   isDrift,
   isOnlyTold,
   passingStates,
-  planCourse,
+  planLifecycle,
   settledStates,
   spendingGateOf,
   waitFor,
@@ -53,7 +53,7 @@ import {
   type Field,
   type Plan,
   type Step,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import { annotations, type ContainerServiceSpec } from '../../resources/index.ts';
 import { environmentDifferences, wireEnvironment } from './environment.ts';
 import {
@@ -72,7 +72,7 @@ import { doubts, environmentDoubts } from './revision-drift.ts';
 import { templateObstacle } from './template.ts';
 
 export function planService(inputs: ServiceInputs): Plan {
-  return planCourse(inputs, {
+  return planLifecycle(inputs, {
     noun: 'service',
     create: () => planAbsent(inputs),
     change: (service) => planPresent(inputs, service),

@@ -21,7 +21,7 @@ import {
   type Difference,
   type Plan,
   type Step,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { act } from './removal.ts';

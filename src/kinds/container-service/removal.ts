@@ -16,7 +16,7 @@ import {
   type Gate,
   type Plan,
   type Step,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import { annotations, remoteName } from '../../resources/index.ts';
 import { disruptionObstacle, protectorOf } from './disruption.ts';
 import type { ServiceInputs } from './inputs.ts';

@@ -25,7 +25,7 @@ import {
   type Difference,
   type Field,
   type Hold,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';
 import type { ServiceInputs } from './inputs.ts';
 

@@ -19,7 +19,7 @@
  * not slept.
  */
 import type { wire } from '../../api/index.ts';
-import { environmentDigest, hidden, isDrift, type Difference, type Field } from '../../plan/index.ts';
+import { environmentDigest, hidden, isDrift, type Difference, type Field } from '../../engine/plan/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { ServiceInputs } from './inputs.ts';
 

@@ -1,6 +1,6 @@
 /** What the status of a service shows. */
 import type { ProbeResult, wire } from '../../api/index.ts';
-import { serviceBurn, toldText, type Observation } from '../../plan/index.ts';
+import { serviceBurn, toldText, type Observation } from '../../engine/plan/index.ts';
 import type { ContainerServiceSpec } from '../../resources/index.ts';
 import {
   allocation,
@@ -12,7 +12,7 @@ import {
   type ConditionInputs,
   type Health,
   type Told,
-} from '../../status/index.ts';
+} from '../../engine/status/index.ts';
 import type { RegistryView, TemplateState } from './inputs.ts';
 
 /**

@@ -15,7 +15,7 @@ import {
   unusableReason,
   type Field,
   type PlannedObject,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import { annotations, type ContainerServiceSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { VolumeInputs } from '../storage-volume/inputs.ts';

@@ -15,7 +15,7 @@
 import type { wire } from '../../api/index.ts';
 import { wholeResources } from '../../api/wire.ts';
 import { sameValue } from '../../base/index.ts';
-import { holdFor, waitFor, type Difference, type Plan } from '../../plan/index.ts';
+import { holdFor, waitFor, type Difference, type Plan } from '../../engine/plan/index.ts';
 import type { ContainerServiceSpec, TemplateValues } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { ServiceInputs, TemplateState, TemplateView } from './inputs.ts';

@@ -2,7 +2,7 @@
 import type { wire } from '../../api/index.ts';
 import { canonicalId } from '../../base/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import type { AccountHandle } from '../../reconcile/index.ts';
+import type { AccountHandle } from '../../engine/index.ts';
 import { remoteName } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { volumeInputs } from '../storage-volume/look.ts';

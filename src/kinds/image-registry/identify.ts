@@ -1,8 +1,8 @@
 /** Which entry is an object's: there is no room for a mark in it. */
 import type { wire } from '../../api/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import { parseBeacon, readTemplateMark, type Owner } from '../../plan/index.ts';
-import { conflict, identify, type Identity, type Marks, type Observed } from '../../reconcile/index.ts';
+import { parseBeacon, readTemplateMark, type Owner } from '../../engine/plan/index.ts';
+import { conflict, identify, type Identity, type Marks, type Observed } from '../../engine/index.ts';
 import { shownRepository, type ObjectKey } from '../../resources/index.ts';
 
 export const registryMarks: Marks<wire.Registry> = {

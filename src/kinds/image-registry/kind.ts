@@ -4,7 +4,7 @@
  */
 import { isCreation } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
-import { defineKind, itemsOf, type RemoteThings, type Subject, type View } from '../../reconcile/index.ts';
+import { defineKind, itemsOf, type RemoteThings, type Subject, type View } from '../../engine/index.ts';
 import { normalRepository, shownRepository, type ImageRegistrySpec } from '../../resources/index.ts';
 import { isCreationLost } from '../../state/index.ts';
 import { readFromList } from '../listed.ts';

@@ -26,7 +26,7 @@ import {
   holdForMassDrift,
   inSync,
   isOnlyTold,
-  planCourse,
+  planLifecycle,
   proceed,
   recheckMs,
   toldText,
@@ -36,7 +36,7 @@ import {
   type Plan,
   type RegistryCredentials,
   type Step,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import { normalRepository, shownRepository, shownRepositoryOf } from '../../resources/index.ts';
 import type { Baseline, ObjectRecord } from '../../state/index.ts';
 import type { LinkedService, RegistryInputs } from './inputs.ts';
@@ -45,7 +45,7 @@ const rolloutUnderWay = 'RolloutUnderWay';
 const rolloutPatienceMs = 600_000;
 
 export function planRegistry(inputs: RegistryInputs): Plan {
-  return planCourse(inputs, {
+  return planLifecycle(inputs, {
     noun: 'registry',
     create: () => planAbsent(inputs),
     change: (registry) => planPresent(inputs, registry),

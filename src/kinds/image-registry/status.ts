@@ -1,8 +1,8 @@
 /** What the status of a registry shows. */
 import type { wire } from '../../api/index.ts';
 import { rfc3339 } from '../../base/index.ts';
-import type { Observation } from '../../plan/index.ts';
-import { absent, available, type Health } from '../../status/index.ts';
+import type { Observation } from '../../engine/plan/index.ts';
+import { absent, available, type Health } from '../../engine/status/index.ts';
 import type { LinkedService } from './inputs.ts';
 
 export function registryHealth(

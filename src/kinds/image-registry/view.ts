@@ -1,7 +1,7 @@
 /** What an ImageRegistry gives to the services whose images it opens. */
 import { byAccountRef } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import { itemsOf, type Fleet } from '../../reconcile/index.ts';
+import { itemsOf, type Fleet } from '../../engine/index.ts';
 import { normalRepository, parseObjectKey, repositoryOf, shownRepository } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { RegistryView } from '../container-service/inputs.ts';

@@ -1,5 +1,5 @@
 /** The activity of a task: where it is registered, and what the heartbeat loop is asked to do for it. */
-import type { AccountHandle, KeptLease, View } from '../../reconcile/index.ts';
+import type { AccountHandle, KeptRegistration, View } from '../../engine/index.ts';
 import { remoteName, type ProtectedTaskSpec } from '../../resources/index.ts';
 import type { TaskLease } from '../../state/index.ts';
 import type { LeaseView } from './plan.ts';
@@ -40,13 +40,13 @@ export async function writeDown({ key, store }: TaskView, ends = false): Promise
 
 /** Undefined while nothing is to be registered. `isNew`: the activity got its id, or its service, in this pass. */
 export function keepActivity(
-  { key, latest, leases, clock, object }: TaskView,
+  { key, latest, registrations, clock, object }: TaskView,
   account: AccountHandle,
   { ends, isNew }: { readonly ends: boolean; readonly isNew: boolean },
-): { readonly kept: KeptLease; readonly view: LeaseView } | undefined {
+): { readonly kept: KeptRegistration; readonly view: LeaseView } | undefined {
   const { lease } = latest();
   if (!lease) return undefined;
-  const kept = leases.keep(key, {
+  const kept = registrations.keep(key, {
     account: account.name,
     api: account.api,
     ...lease,

@@ -3,14 +3,14 @@
  * state. The service where an activity may be registered, and the key of its release, are saved before the first
  * request is sent. So a restart knows everything that a crash at any moment leaves.
  */
-import { holdFor, inSync, taskEnd, type Plan } from '../../plan/index.ts';
+import { holdFor, inSync, taskEnd, type Plan } from '../../engine/plan/index.ts';
 import {
   defineKind,
   jobOf,
   type AccountHandle,
   type AccountOfObject,
-  type KeptLease,
-} from '../../reconcile/index.ts';
+  type KeptRegistration,
+} from '../../engine/index.ts';
 import type { ProtectedTaskSpec } from '../../resources/index.ts';
 import { keepActivity, prepare, saveLease, writeDown, type TaskView } from './activity.ts';
 import { leftUntilDeadline, planTask, type LeaseView, type TaskInputs } from './plan.ts';
@@ -57,12 +57,12 @@ function accountOf({ fleet, accounts, record }: TaskView): AccountOfObject {
 
 /** A document that can't be read, or has gone with many others, ends no protection; not even when the process starts anew meanwhile. */
 async function whileHeld(view: TaskView, account: AccountHandle | undefined) {
-  const { key, clock, fleet, mode, leases, object, record } = view;
+  const { key, clock, fleet, mode, registrations, object, record } = view;
   if (record.releasedAt !== undefined || mode === 'preview') return undefined;
   const end = taskEnd(object, jobOf(fleet, record), clock.wallMs());
   const isDeleted = fleet.snapshot.cluster?.get(key)?.deletionRequestedAt !== undefined;
   // Nothing is released by a document that may mean something else by now; a release that is under way is seen through.
-  if (end === 'DeadlinePassed' || (end !== undefined && !account)) leases.drop(key);
+  if (end === 'DeadlinePassed' || (end !== undefined && !account)) registrations.drop(key);
   if (end !== undefined || isDeleted) return undefined;
   await writeDown(view);
   // Without its Account its heartbeats go on as before.
@@ -71,20 +71,20 @@ async function whileHeld(view: TaskView, account: AccountHandle | undefined) {
 }
 
 async function observe(view: TaskView, account: AccountHandle): Promise<LeaseView | undefined> {
-  const { key, store, leases, mode, clock, random, fleet, object, record, latest } = view;
+  const { key, store, registrations, mode, clock, random, fleet, object, record, latest } = view;
   if (record.releasedAt !== undefined || mode === 'preview') return undefined;
   const job = jobOf(fleet, record);
   const ends = taskEnd(object, job, clock.wallMs()) !== undefined;
   const isNew = !ends && job === 'running' && (await prepare(view, account));
   // A task that is over gets no heartbeat, also while its end can't be written.
   await writeDown(view, ends).catch((error: unknown) => {
-    if (ends) leases.drop(key);
+    if (ends) registrations.drop(key);
     throw error;
   });
   const activity = keepActivity(view, account, { ends, isNew });
   if (activity?.kept.phase === 'released' || (ends && isServiceGone(view, account, activity?.kept))) {
     await store.save({ ...latest(), releasedAt: clock.wallMs() });
-    leases.drop(key);
+    registrations.drop(key);
   } else if (activity?.kept.phase === 'spent' && latest().lease) {
     await saveLease(view, account, { activityId: random.uuid(), releaseKey: random.uuid() });
     return keepActivity(view, account, { ends, isNew })?.view;
@@ -96,7 +96,7 @@ async function observe(view: TaskView, account: AccountHandle): Promise<LeaseVie
 function isServiceGone(
   { store, latest }: TaskView,
   { informer }: AccountHandle,
-  kept: KeptLease | undefined,
+  kept: KeptRegistration | undefined,
 ): boolean {
   const { lease } = latest();
   const { current, failure } = informer;

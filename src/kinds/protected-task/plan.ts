@@ -25,7 +25,7 @@ import {
   type Plan,
   type PlannedObject,
   type TaskEnd,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import type { ProtectedTaskSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 

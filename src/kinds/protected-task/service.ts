@@ -1,5 +1,5 @@
 /** The service that a task protects. */
-import { serviceKeyOf, type View } from '../../reconcile/index.ts';
+import { serviceKeyOf, type View } from '../../engine/index.ts';
 import { parseObjectKey, type ProtectedTaskSpec } from '../../resources/index.ts';
 import type { ProtectedService } from './plan.ts';
 

@@ -1,7 +1,7 @@
 /** A protected task: whether its service is protected, and how fresh the record is. */
 import { rfc3339 } from '../../base/index.ts';
-import { taskEnd } from '../../plan/index.ts';
-import type { Health } from '../../status/index.ts';
+import { taskEnd } from '../../engine/plan/index.ts';
+import type { Health } from '../../engine/status/index.ts';
 import type { TaskInputs } from './plan.ts';
 
 /** Ready means that the task is as it should be: held, or over. */

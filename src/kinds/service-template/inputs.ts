@@ -1,6 +1,6 @@
 /** What the planner of a template is given. */
 import type { wire } from '../../api/index.ts';
-import type { DriftBrake, Gates, Observation, Owner, PlannedObject } from '../../plan/index.ts';
+import type { DriftBrake, Gates, Observation, Owner, PlannedObject } from '../../engine/plan/index.ts';
 import type { ServiceTemplateSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 

@@ -1,6 +1,6 @@
 /** ServiceTemplate: a template of the account (§2 "Template"). */
 import type { wire } from '../../api/index.ts';
-import { defineKind, isBuiltIn, itemsOf, type RemoteThings, type View } from '../../reconcile/index.ts';
+import { defineKind, isBuiltIn, itemsOf, type RemoteThings, type View } from '../../engine/index.ts';
 import { remoteName, type ServiceTemplateSpec } from '../../resources/index.ts';
 import { readFromList } from '../listed.ts';
 import type { TemplateInputs } from './inputs.ts';

@@ -1,7 +1,7 @@
-/** A template carries its mark in its description (plan/ownership.ts). */
+/** A template carries its mark in its description (engine/plan/ownership.ts). */
 import type { wire } from '../../api/index.ts';
-import { compactUid, readTemplateMark } from '../../plan/index.ts';
-import type { Marks } from '../../reconcile/index.ts';
+import { compactUid, readTemplateMark } from '../../engine/plan/index.ts';
+import type { Marks } from '../../engine/index.ts';
 
 export const templateMarks: Marks<wire.Template> = {
   of: ({ description }) => {

@@ -24,7 +24,7 @@ import {
   inSync,
   isRemoved,
   isSameImage,
-  planCourse,
+  planLifecycle,
   proceed,
   readTemplateMark,
   shownDigests,
@@ -35,12 +35,12 @@ import {
   type Field,
   type Plan,
   type Step,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import { remoteName } from '../../resources/index.ts';
 import type { TemplateInputs } from './inputs.ts';
 
 export function planTemplate(inputs: TemplateInputs): Plan {
-  return planCourse(inputs, {
+  return planLifecycle(inputs, {
     noun: 'template',
     create: () => planAbsent(inputs),
     change: (template) => planPresent(inputs, template),

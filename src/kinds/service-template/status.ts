@@ -1,7 +1,7 @@
 /** What the status of a template shows. */
 import type { wire } from '../../api/index.ts';
-import type { Observation } from '../../plan/index.ts';
-import { absent, available, type Health } from '../../status/index.ts';
+import type { Observation } from '../../engine/plan/index.ts';
+import { absent, available, type Health } from '../../engine/status/index.ts';
 import type { TemplateUser } from './view.ts';
 
 export function templateHealth(observation: Observation<wire.Template>): Health {

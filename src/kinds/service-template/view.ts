@@ -2,7 +2,7 @@
 import type { wire } from '../../api/index.ts';
 import { byNamespace, referringTo } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import { isBuiltIn, itemsOf, type AccountHandle, type Fleet } from '../../reconcile/index.ts';
+import { isBuiltIn, itemsOf, type AccountHandle, type Fleet } from '../../engine/index.ts';
 import { objectKey, parseObjectKey, type ContainerServiceSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { TemplateView } from '../container-service/inputs.ts';

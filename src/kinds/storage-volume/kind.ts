@@ -1,7 +1,7 @@
 /** StorageVolume: a volume at the provider (§3). */
 import type { wire } from '../../api/index.ts';
-import { rememberedDigests } from '../../plan/index.ts';
-import { defineKind, type RemoteThings } from '../../reconcile/index.ts';
+import { rememberedDigests } from '../../engine/plan/index.ts';
+import { defineKind, type RemoteThings } from '../../engine/index.ts';
 import type { StorageVolumeSpec } from '../../resources/index.ts';
 import { volumePricing } from '../pricing.ts';
 import { lookAtVolume, type VolumeLook } from './look.ts';

@@ -1,13 +1,7 @@
 /** Everything that the planner of a volume may see. */
 import type { wire } from '../../api/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import {
-  identify,
-  type AccountHandle,
-  type Fleet,
-  type KindOptions,
-  type View,
-} from '../../reconcile/index.ts';
+import { identify, type AccountHandle, type Fleet, type KindOptions, type View } from '../../engine/index.ts';
 import { parseObjectKey, type StorageVolumeSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { volumePricing } from '../pricing.ts';

@@ -1,7 +1,7 @@
-/** A volume carries its mark in its name (plan/ownership.ts). */
+/** A volume carries its mark in its name (engine/plan/ownership.ts). */
 import type { wire } from '../../api/index.ts';
-import { readVolumeMark, volumeMark, volumeMarkId } from '../../plan/index.ts';
-import type { Marks } from '../../reconcile/index.ts';
+import { readVolumeMark, volumeMark, volumeMarkId } from '../../engine/plan/index.ts';
+import type { Marks } from '../../engine/index.ts';
 
 export const volumeMarks: Marks<wire.Volume> = {
   of: ({ name }) => {

@@ -26,7 +26,7 @@ import {
   holdForMassDrift,
   inSync,
   isFormOfName,
-  planCourse,
+  planLifecycle,
   possibleForms,
   proceed,
   readVolumeMark,
@@ -45,7 +45,7 @@ import {
   type Plan,
   type Step,
   type Wait,
-} from '../../plan/index.ts';
+} from '../../engine/plan/index.ts';
 import { annotations, remoteName } from '../../resources/index.ts';
 import type { Refusal } from '../../state/index.ts';
 import type { VolumeView } from '../container-service/inputs.ts';
@@ -65,7 +65,7 @@ const finalRefusals: ReadonlySet<string> = new Set<RefusalMeaning>([
 const retriedStatuses = new Set([401, 404, 408, 409, 425, 429, 503]);
 
 export function planVolume(inputs: VolumeInputs): Plan {
-  return planCourse(inputs, {
+  return planLifecycle(inputs, {
     noun: 'volume',
     create: () => planAbsent(inputs),
     change: (volume) => planPresent(inputs, volume),

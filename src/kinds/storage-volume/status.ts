@@ -1,6 +1,6 @@
 /** What the status of a volume shows. */
 import type { wire } from '../../api/index.ts';
-import { toldText, volumeBurn, type Observation } from '../../plan/index.ts';
+import { toldText, volumeBurn, type Observation } from '../../engine/plan/index.ts';
 import {
   allocation,
   no,
@@ -10,7 +10,7 @@ import {
   yes,
   type Health,
   type Told,
-} from '../../status/index.ts';
+} from '../../engine/status/index.ts';
 
 export function volumeHealth(observation: Observation<wire.Volume>): Health {
   if (observation.kind === 'pending') return notReady('AwaitingObservation', observation.message);

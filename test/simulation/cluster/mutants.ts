@@ -4,7 +4,7 @@
  */
 import { ControlApi } from '../../../src/api/index.ts';
 import { Election, type KubernetesApi } from '../../../src/kubernetes/index.ts';
-import { Settlement } from '../../../src/reconcile/settlement.ts';
+import { Settlement } from '../../../src/engine/outcomes/settlement.ts';
 import { ClusterStore, MemoryStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
 import { keys } from '../mutants/keys.ts';
 import { overlaid, replaced, type Mutant } from '../mutants/tools.ts';

@@ -52,7 +52,7 @@ const s8Rate: Invariant = (view) => {
 
 /**
  * The key of each account goes to its address, and with what is anybody's no key goes at all. Where a key goes is written down before anything is
- * sent with it (plan/origin.ts): whoever leads next has to know. What the Account says then is believed, whoever has edited it; once that
+ * sent with it (engine/plan/origin.ts): whoever leads next has to know. What the Account says then is believed, whoever has edited it; once that
  * was the account's own address, the key goes nowhere else. In a cluster that is known from the Account itself, and goes with it: of one that is made
  * anew it is known to the process only that has used the key before.
  */

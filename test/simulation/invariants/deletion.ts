@@ -1,5 +1,5 @@
 /** S5, S13, S20: what may be destroyed, and when something may be forgotten. */
-import { massChangeLimit } from '../../../src/plan/index.ts';
+import { massChangeLimit } from '../../../src/engine/plan/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import type { Intent, ObjectRecord } from '../../../src/state/index.ts';
 import { marked } from '../truth.ts';

@@ -2,7 +2,7 @@
  * S22 to S26: what is told of trouble from outside, and what is not done about it (neighbours.ts). They are judged in a world that has such
  * trouble.
  */
-import { massChangeLimit } from '../../../src/plan/index.ts';
+import { massChangeLimit } from '../../../src/engine/plan/index.ts';
 import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import { addedVariable, longAtWorkMs } from '../neighbours.ts';

@@ -1,6 +1,6 @@
 /** Managers that make a second thing, when the first takes effect late or is shown late. */
-import { Creations } from '../../../src/reconcile/creations.ts';
-import { LeftBehind } from '../../../src/reconcile/left-behind.ts';
+import { Creations } from '../../../src/engine/outcomes/creations.ts';
+import { LeftBehind } from '../../../src/engine/observation/left-behind.ts';
 import { replaced, withStore, type Mutant } from './tools.ts';
 
 /** What a derived key is made of, as far as it is told. */

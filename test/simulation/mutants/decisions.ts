@@ -1,10 +1,10 @@
 /** Managers that conclude something else than they should. */
 import { ControlApi, Limiter } from '../../../src/api/index.ts';
-import { settledStates } from '../../../src/plan/index.ts';
-import { Intake } from '../../../src/reconcile/intake.ts';
-import { Absences } from '../../../src/reconcile/observe.ts';
-import { Obstacles } from '../../../src/reconcile/obstacles.ts';
-import { Reconciler } from '../../../src/reconcile/reconciler.ts';
+import { settledStates } from '../../../src/engine/plan/index.ts';
+import { Intake } from '../../../src/engine/admission/intake.ts';
+import { AbsenceProofs } from '../../../src/engine/observation/observe.ts';
+import { Backoffs } from '../../../src/engine/outcomes/backoffs.ts';
+import { Reconciler } from '../../../src/engine/reconciler.ts';
 import { byMark, services, type Identify } from './identify.ts';
 import { onTheWire, replaced, withSpecs, type Mutant } from './tools.ts';
 
@@ -53,7 +53,8 @@ export const decisions: readonly Mutant[] = [
     breaks: 'what one read does not show is taken as gone',
     foundBy: ['S1', 'S13', 'S16'],
     seed: 21,
-    patch: () => replaced(Absences.prototype, 'confirm', () => () => ({ kind: 'absent', confirmed: true })),
+    patch: () =>
+      replaced(AbsenceProofs.prototype, 'confirm', () => () => ({ kind: 'absent', confirmed: true })),
   },
   {
     breaks: 'things are taken as ours by their name',
@@ -111,10 +112,10 @@ export const decisions: readonly Mutant[] = [
     }),
     patch: () =>
       replaced(
-        Obstacles.prototype,
+        Backoffs.prototype,
         'find',
-        (find): Obstacles['find'] =>
-          function forgetful(this: Obstacles, record, step) {
+        (find): Backoffs['find'] =>
+          function forgetful(this: Backoffs, record, step) {
             return find.call(this, { ...record, repeated: undefined }, step);
           },
       ),

@@ -1,7 +1,7 @@
 /** How services are identified, for mutants that do it in another way. */
 import type { wire } from '../../../src/api/index.ts';
 import { kinds, serviceMarks } from '../../../src/kinds/index.ts';
-import { identify, type RemoteThings } from '../../../src/reconcile/index.ts';
+import { identify, type RemoteThings } from '../../../src/engine/index.ts';
 import type { ContainerServiceSpec } from '../../../src/resources/index.ts';
 
 type Services = RemoteThings<ContainerServiceSpec, wire.Service, unknown>;

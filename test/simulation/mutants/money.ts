@@ -1,9 +1,9 @@
 /** Managers that count money wrongly. */
 import { AccountInformer } from '../../../src/observed/index.ts';
 import { kinds } from '../../../src/kinds/index.ts';
-import { free } from '../../../src/plan/index.ts';
-import { Money } from '../../../src/reconcile/money.ts';
-import { Reservations } from '../../../src/reconcile/reservations.ts';
+import { free } from '../../../src/engine/plan/index.ts';
+import { Money } from '../../../src/engine/money/money.ts';
+import { Reservations } from '../../../src/engine/money/reservations.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { replaced, withStore, type Mutant } from './tools.ts';
 

@@ -1,9 +1,9 @@
 /** Managers that do the wrong thing about trouble from outside (simulation/neighbours.ts). */
 import { ControlApi, type wire } from '../../../src/api/index.ts';
-import { DriftWatch } from '../../../src/reconcile/drift-watch.ts';
-import { Exchanges } from '../../../src/reconcile/exchanges.ts';
-import { Observer } from '../../../src/reconcile/observer.ts';
-import { Pass } from '../../../src/reconcile/pass.ts';
+import { DriftWatch } from '../../../src/engine/observation/drift-watch.ts';
+import { Exchanges } from '../../../src/engine/admission/exchanges.ts';
+import { Observer } from '../../../src/engine/observation/observer.ts';
+import { Pass } from '../../../src/engine/pass.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
 import { byMark, services as ofServices, type Identify } from './identify.ts';
 import { replaced, type Mutant } from './tools.ts';

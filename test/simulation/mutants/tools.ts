@@ -1,7 +1,7 @@
 /** With what a rule is broken from outside; the product has no switch for it. */
 import type { HttpReply, HttpRequest, Transport } from '../../../src/api/index.ts';
 import type { Clock } from '../../../src/base/index.ts';
-import { Fleet } from '../../../src/reconcile/fleet.ts';
+import { Fleet } from '../../../src/engine/fleet/fleet.ts';
 import type { ObjectRecord, StateStore } from '../../../src/state/index.ts';
 import type { Sabotage } from '../folder-place.ts';
 import type { CrowdName } from '../script.ts';

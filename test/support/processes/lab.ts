@@ -10,7 +10,7 @@ import { digestKey, systemClock, systemRandom } from '../../../src/base/index.ts
 import { startControlPlane, type ControlPlane } from '../../../src/control-plane/main.ts';
 import type { DesiredSnapshot, DesiredSource } from '../../../src/desired/index.ts';
 import { Manager } from '../../../src/manager/index.ts';
-import { oneShotGrace } from '../../../src/reconcile/index.ts';
+import { oneShotGrace } from '../../../src/engine/index.ts';
 import { objectKey, type ManagedKind, type ObjectKey } from '../../../src/resources/index.ts';
 import { MemoryStore, type ObjectRecord } from '../../../src/state/index.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';

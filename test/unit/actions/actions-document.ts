@@ -9,7 +9,7 @@
 import { actions, entryOfAction, type ActionEntry } from '../../../src/actions/index.ts';
 import { ControlApi, Limiter, type HttpRequest } from '../../../src/api/index.ts';
 import { Sensitive, systemClock } from '../../../src/base/index.ts';
-import { type Verdict, settle } from '../../../src/plan/index.ts';
+import { type Verdict, settle } from '../../../src/engine/plan/index.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 import { writeGenerated, type GeneratedPart } from '../../support/generated-part.ts';
 import { samples } from './samples.ts';
@@ -28,7 +28,7 @@ const part = (from: string): GeneratedPart => ({
   script: 'docs:actions',
 });
 export const requestsPart = part('src/actions/');
-export const evidencePart = part('src/actions/ and src/plan/settle.ts');
+export const evidencePart = part('src/actions/ and src/engine/plan/settle.ts');
 
 const entries = Object.values(actions) as readonly ActionEntry[];
 

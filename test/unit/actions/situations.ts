@@ -1,6 +1,6 @@
 /** What an account read can show after a request without an answer, for each kind of evidence. */
 import type { ActionEntry } from '../../../src/actions/index.ts';
-import type { Difference, Observation } from '../../../src/plan/index.ts';
+import type { Difference, Observation } from '../../../src/engine/plan/index.ts';
 import type { Intent } from '../../../src/state/index.ts';
 
 type Shown = { readonly state?: string; readonly revision?: number };

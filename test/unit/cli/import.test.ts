@@ -5,7 +5,7 @@ import { planImport, type ImportScope } from '../../../src/cli/import/plan.ts';
 import { survey, type AccountContents } from '../../../src/cli/survey.ts';
 import { digestKey } from '../../../src/base/index.ts';
 import { parseFile, type DesiredObject } from '../../../src/desired/index.ts';
-import { beaconName, ownerId, templateMark, volumeMark } from '../../../src/plan/index.ts';
+import { beaconName, ownerId, templateMark, volumeMark } from '../../../src/engine/plan/index.ts';
 import {
   documents,
   objectKey,

@@ -3,7 +3,7 @@ import type { wire } from '../../../src/api/index.ts';
 import { inventoryOf, inventoryText } from '../../../src/cli/inventory.ts';
 import { survey, type AccountContents } from '../../../src/cli/survey.ts';
 import { digestKey } from '../../../src/base/index.ts';
-import { beaconName, derivedUid, ownerId, templateMark, volumeMark } from '../../../src/plan/index.ts';
+import { beaconName, derivedUid, ownerId, templateMark, volumeMark } from '../../../src/engine/plan/index.ts';
 import { objectKey } from '../../../src/resources/index.ts';
 import { MemoryStore, newRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';

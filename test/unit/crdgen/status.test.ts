@@ -1,8 +1,8 @@
 /** The API server drops what a schema does not know, and refuses what it does not fit: the statuses that are really written must pass whole. */
 import { describe, expect, test } from 'vitest';
-import { type Plan, holdFor, inSync, waitFor } from '../../../src/plan/index.ts';
+import { type Plan, holdFor, inSync, waitFor } from '../../../src/engine/plan/index.ts';
 import type { TaskInputs } from '../../../src/kinds/protected-task/plan.ts';
-import { type StatusInputs, buildStatus } from '../../../src/status/index.ts';
+import { type StatusInputs, buildStatus } from '../../../src/engine/status/index.ts';
 import { observedAccount, spendingStatement } from '../../../src/kinds/account/status.ts';
 import {
   observedReferences,

@@ -1,8 +1,8 @@
 /** What carries our mark and is not what is recorded: only known ids are deleted (S5), and nothing is made beside it. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { hasNews, summarise } from '../../../src/manager/index.ts';
-import { beaconName, ownerId } from '../../../src/plan/index.ts';
-import type { PassResult } from '../../../src/reconcile/index.ts';
+import { beaconName, ownerId } from '../../../src/engine/plan/index.ts';
+import type { PassResult } from '../../../src/engine/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {

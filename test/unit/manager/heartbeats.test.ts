@@ -1,6 +1,6 @@
 /** What must not stop the heartbeats of a task, whatever happens to the account, its key and its documents. */
 import { describe, expect, test } from 'vitest';
-import { derivedUid } from '../../../src/plan/index.ts';
+import { derivedUid } from '../../../src/engine/plan/index.ts';
 import { objectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { MemoryStore, newRecord, type ObjectRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { Outcome, wire } from '../../../src/api/index.ts';
 import { Sensitive } from '../../../src/base/index.ts';
 import { IdentityWatch } from '../../../src/manager/identity-watch.ts';
-import type { OriginHold } from '../../../src/plan/index.ts';
+import type { OriginHold } from '../../../src/engine/plan/index.ts';
 import { MemoryStore, type IdentityPin } from '../../../src/state/index.ts';
 import { createLogger } from '../../../src/telemetry/index.ts';
 import { owner } from '../../support/plan.ts';
@@ -16,7 +16,7 @@ let accepted: string[];
 /** What the API says of each key. */
 let identities: Map<string, Outcome<wire.Identity>>;
 let asked: string[];
-let beatsWait: boolean;
+let heartbeatsWait: boolean;
 /** Runs while the API is being asked. */
 let meanwhile: () => void;
 let watch: IdentityWatch;
@@ -37,7 +37,7 @@ beforeEach(() => {
   key = 'first';
   accepted = [];
   asked = [];
-  beatsWait = false;
+  heartbeatsWait = false;
   hold = undefined;
   meanwhile = () => undefined;
   identities = new Map([
@@ -58,7 +58,7 @@ function watchOf(of: MemoryStore): IdentityWatch {
       meanwhile();
       return identities.get(credential.reveal()) ?? refused(401);
     },
-    beatsWait: () => beatsWait,
+    heartbeatsWait: () => heartbeatsWait,
     lastKnown: undefined,
     onRejected: () => undefined,
     accepted: () => accepted,
@@ -189,7 +189,7 @@ test('heartbeats go on with a key whose pin is known, also while that can not be
   await watch.check(signal);
   store.identityPinIsDurable = () => false;
   store.saveIdentityPin = () => Promise.reject(new Error('the API server is not there'));
-  beatsWait = true;
+  heartbeatsWait = true;
   watch.rejected();
   expect(await watch.check(signal)).toBeDefined();
   expect([watch.current, watch.letsBeat]).toEqual([false, true]);

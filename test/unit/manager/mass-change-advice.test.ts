@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Sensitive } from '../../../src/base/index.ts';
 import { objectKey } from '../../../src/resources/index.ts';
-import { massChangeAdvice } from '../../../src/reconcile/advice.ts';
+import { massChangeAdvice } from '../../../src/engine/fleet/advice.ts';
 import { desiredOf, inCluster, serviceDocument } from '../../support/desired.ts';
 import {
   access,

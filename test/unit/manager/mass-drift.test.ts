@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { objectKey } from '../../../src/resources/index.ts';
 import { Sensitive } from '../../../src/base/index.ts';
-import { beaconName, derivedUid, ownerId } from '../../../src/plan/index.ts';
+import { beaconName, derivedUid, ownerId } from '../../../src/engine/plan/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,

@@ -1,6 +1,6 @@
 /** The store of a cluster knows an object a moment before the rest of the process does: its document is not there yet. */
 import { expect, test } from 'vitest';
-import { derivedUid } from '../../../src/plan/index.ts';
+import { derivedUid } from '../../../src/engine/plan/index.ts';
 import { newRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {

@@ -1,6 +1,6 @@
 /** An API whose answers have other types than ours: what can't be read stops its own object, and no other. */
 import { describe, expect, test } from 'vitest';
-import { type Owner, beaconName } from '../../../src/plan/index.ts';
+import { type Owner, beaconName } from '../../../src/engine/plan/index.ts';
 import { objectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {

@@ -1,7 +1,7 @@
 /** The operator's own key goes to the operator's own account, whatever is done to the Accounts of a cluster. */
 import { expect, test } from 'vitest';
 import { Sensitive } from '../../../src/base/index.ts';
-import { derivedUid } from '../../../src/plan/index.ts';
+import { derivedUid } from '../../../src/engine/plan/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { newRecord } from '../../../src/state/index.ts';
 import { desiredOf, inCluster, serviceDocument } from '../../support/desired.ts';

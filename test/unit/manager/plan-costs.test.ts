@@ -4,8 +4,8 @@ import { stringify } from 'yaml';
 import { palette, renderPlan } from '../../../src/cli/output/render.ts';
 import type { DesiredSnapshot } from '../../../src/desired/index.ts';
 import { summarise, type FleetPlan } from '../../../src/manager/index.ts';
-import { burnMicrosPerHour } from '../../../src/plan/index.ts';
-import type { PassResult } from '../../../src/reconcile/index.ts';
+import { burnMicrosPerHour } from '../../../src/engine/plan/index.ts';
+import type { PassResult } from '../../../src/engine/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {

@@ -1,6 +1,6 @@
 /** Objects whose status was wiped while no process ran (test/unit/state/cluster-store.test.ts has how that is noticed): nothing is made twice, or left behind. */
 import { afterEach, expect, test } from 'vitest';
-import { beaconName, ownerId } from '../../../src/plan/index.ts';
+import { beaconName, ownerId } from '../../../src/engine/plan/index.ts';
 import { lostCreation, type ObjectRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {

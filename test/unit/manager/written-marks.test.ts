@@ -1,7 +1,7 @@
 /** Authors who write the mark of another object where they may write: into the name of a volume, or the description of a template. */
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type Owner, derivedUid, ownerId, templateMark, volumeMark } from '../../../src/plan/index.ts';
+import { type Owner, derivedUid, ownerId, templateMark, volumeMark } from '../../../src/engine/plan/index.ts';
 import { apiVersion, objectKey } from '../../../src/resources/index.ts';
 import { desiredOf } from '../../support/desired.ts';
 import {

@@ -73,7 +73,7 @@ class Reading {
   /** The answer to the next reads; they take `answerMs`. */
   answer = ok();
   answerMs = 0;
-  beatsWait = false;
+  heartbeatsWait = false;
   /** Templates are read beside the account, and take so long. */
   templatesMs: number | undefined;
   aborted = 0;
@@ -113,7 +113,7 @@ class Reading {
       logger,
       pollMs,
       lists: () => ({ templates: this.templatesMs !== undefined, registries: false }),
-      beatsWait: () => this.beatsWait,
+      heartbeatsWait: () => this.heartbeatsWait,
       onSnapshot: (change) => this.changes.push(change),
       onFailure: (failure) => this.failures.push(failure),
     });
@@ -377,7 +377,7 @@ describe('a failed read', () => {
 
   test('because it is not known whose key it is, is repeated each 30 s at least while heartbeats wait for that', async () => {
     reading = new Reading(0.999_999);
-    reading.beatsWait = true;
+    reading.heartbeatsWait = true;
     reading.identity.stranger = stranger;
     reading.identity.doubt();
     await reading.begin();
@@ -388,7 +388,7 @@ describe('a failed read', () => {
 
   test('is repeated no sooner for heartbeats that need not wait for it', async () => {
     reading = new Reading(0.999_999);
-    reading.beatsWait = true;
+    reading.heartbeatsWait = true;
     reading.answer = refusal(403);
     await reading.begin();
     await reading.clock.advance(3_600_000);
@@ -582,16 +582,19 @@ describe('whose account it is', () => {
   test.each([
     [true, 5000],
     [false, pollMs],
-  ])('is asked soon when a request was answered 401 and heartbeats wait (%s)', async (beatsWait, afterMs) => {
-    reading.beatsWait = beatsWait;
-    reading.identity.doubt();
-    const [checks, count] = [reading.identity.checks, reading.readsMs.length];
-    reading.informer.rejected();
-    await reading.clock.advance(afterMs - 1);
-    expect(reading.identity.checks).toBe(checks);
-    await reading.clock.advance(1);
-    expect([reading.identity.checks, reading.readsMs.length]).toEqual([checks + 1, count + 1]);
-  });
+  ])(
+    'is asked soon when a request was answered 401 and heartbeats wait (%s)',
+    async (heartbeatsWait, afterMs) => {
+      reading.heartbeatsWait = heartbeatsWait;
+      reading.identity.doubt();
+      const [checks, count] = [reading.identity.checks, reading.readsMs.length];
+      reading.informer.rejected();
+      await reading.clock.advance(afterMs - 1);
+      expect(reading.identity.checks).toBe(checks);
+      await reading.clock.advance(1);
+      expect([reading.identity.checks, reading.readsMs.length]).toEqual([checks + 1, count + 1]);
+    },
+  );
 
   test('is asked when the credential has changed, and for a stranger it is asked ever more seldom', async () => {
     reading.identity.stranger = stranger;
@@ -617,7 +620,7 @@ test('against the reference control plane, a new service is a change, and its st
     logger,
     pollMs,
     lists: () => ({ templates: false, registries: false }),
-    beatsWait: () => false,
+    heartbeatsWait: () => false,
     onSnapshot: (change) => told.resolve(change),
     onFailure: (failure) => told.reject(new Error(failure.message)),
   });

@@ -139,7 +139,7 @@ describe('an account informer', () => {
         asked.push([]);
         return lists(asked.length);
       },
-      beatsWait: () => false,
+      heartbeatsWait: () => false,
       onSnapshot: (change) => told.push(change),
       onFailure: () => undefined,
     });

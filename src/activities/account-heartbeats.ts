@@ -1,0 +1,358 @@
+/**
+ * Sends the heartbeats of all registrations of one account, at a pace without bursts. The longest overdue come first.
+ * They are sent at most 1.8 times as fast as an even spread over the period. So after a start or an outage, thousands
+ * of registrations catch up in little more than half a period, and no second has more than twice the mean, or than
+ * four.
+ *
+ * Heartbeats that fall due within `togetherMs` are sent together, a few requests at a time. A wake-up costs the
+ * process more than a request does, and a tenth of a second of delay does not matter.
+ */
+import TinyQueue from 'tinyqueue';
+import { describeOutcome, type Outcome, type wire } from '../api/index.ts';
+import { messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
+import {
+  nextSlotMs,
+  periodOf,
+  phaseOf,
+  retryMs,
+  type RegistrationPhase,
+  type RegistrationRequest,
+  type RegistrationState,
+} from './registration.ts';
+import { entryOf, Standing } from './standing.ts';
+
+export interface Registration {
+  request: RegistrationRequest;
+  readonly onChange: () => void;
+  readonly index: number;
+  readonly standing: Standing;
+  phase: RegistrationPhase;
+  /** When the next request is due; infinity when there is none. */
+  dueAtMs: number;
+  sending: boolean;
+  failures: number;
+  failure: string | undefined;
+  refusedWith: number | undefined;
+  heartbeatAtMs: number | undefined;
+  expiresAtMs: number | undefined;
+  /** Of the heartbeat that is being tried. */
+  key: { readonly value: string; readonly sinceMs: number } | undefined;
+}
+
+interface Turn {
+  readonly registration: Registration;
+  readonly atMs: number;
+}
+
+type Permit =
+  | { readonly kind: 'given'; readonly mayLeave: (() => boolean) | undefined }
+  | { readonly kind: 'denied'; readonly reason: string };
+
+export interface BeatsOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** As in `HeartbeatLoopOptions`. */
+  readonly mayAct?: (() => boolean) | undefined;
+  readonly maySendHeartbeats?: (() => boolean) | undefined;
+}
+
+/** Until the API has answered its own. */
+const assumedPeriodMs = 30_000;
+/** Of the even spread: how much faster registrations may be made up for. */
+const haste = 1.8;
+const longestSpacingMs = 250;
+/** A hundredth of the period, where that is less. */
+const togetherMs = 100;
+const mostTogether = 16;
+const mostAtOnce = 32;
+/**
+ * A heartbeat without an answer has failed by then: the next one must have its turn long before the record expires.
+ */
+const answerMs = 10_000;
+/** A heartbeat is repeated with its key for so long; then it is a new one. */
+const longestKeyMs = 10_000;
+const goneStatuses: ReadonlySet<number> = new Set([404, 410]);
+
+export class AccountHeartbeats {
+  readonly #account: string;
+  readonly #options: BeatsOptions;
+  readonly #registrations = new Set<Registration>();
+  /** By time. A turn counts only while it is what its registration is due at: others have been put off, or taken. */
+  readonly #turns = new TinyQueue<Turn>([], (left, right) => left.atMs - right.atMs);
+  readonly #sending = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #periodMs = assumedPeriodMs;
+  #count = 0;
+  #nextTurnAtMs = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+
+  constructor(account: string, options: BeatsOptions) {
+    this.#account = account;
+    this.#options = options;
+  }
+
+  add(request: RegistrationRequest, onChange: () => void): Registration {
+    const releases = request.wanted === 'released';
+    const nowMs = this.#options.clock.monotonicMs();
+    const registration: Registration = {
+      request,
+      onChange,
+      index: this.#count,
+      standing: new Standing(!request.isNew, nowMs),
+      phase: releases ? 'releasing' : 'registering',
+      dueAtMs: Number.POSITIVE_INFINITY,
+      sending: false,
+      failures: 0,
+      failure: undefined,
+      refusedWith: undefined,
+      heartbeatAtMs: undefined,
+      expiresAtMs: undefined,
+      key: undefined,
+    };
+    this.#count += 1;
+    this.#registrations.add(registration);
+    this.#due(registration, nowMs);
+    this.#arm();
+    return registration;
+  }
+
+  change(registration: Registration, request: RegistrationRequest): void {
+    const turns = registration.request.wanted !== request.wanted;
+    registration.request = request;
+    if (!turns || registration.phase === 'released' || registration.phase === 'spent') return;
+    if (request.wanted === 'held')
+      registration.phase = registration.heartbeatAtMs === undefined ? 'registering' : 'held';
+    else registration.phase = 'releasing';
+    registration.key = undefined;
+    registration.failures = 0;
+    this.#due(registration, this.#options.clock.monotonicMs());
+    this.#arm();
+  }
+
+  remove(registration: Registration): void {
+    this.#registrations.delete(registration);
+    this.#arm();
+  }
+
+  stateOf({ phase, heartbeatAtMs, expiresAtMs, failure, refusedWith }: Registration): RegistrationState {
+    return { phase, heartbeatAtMs, expiresAtMs, failure, refusedWith };
+  }
+
+  /** Sets the gauges of this account's registrations. */
+  tell(): void {
+    const { metrics, clock } = this.#options;
+    const account = this.#account;
+    const nowMs = clock.monotonicMs();
+    let soonestMs = Number.POSITIVE_INFINITY;
+    for (const { phase, expiresAtMs } of this.#registrations) {
+      if (phase !== 'released' && phase !== 'spent') metrics.leases.inc({ account, phase });
+      if (phase === 'held') soonestMs = Math.min(soonestMs, expiresAtMs ?? soonestMs);
+    }
+    if (Number.isFinite(soonestMs)) metrics.leaseExpirySeconds.set({ account }, (soonestMs - nowMs) / 1000);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#timer?.cancel();
+    await Promise.all(this.#sending);
+  }
+
+  /** Sets the timer for what is due first. */
+  #arm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const registration = this.#first();
+    if (!registration || this.#sending.size >= mostAtOnce || this.#stopping.signal.aborted) return;
+    const { clock } = this.#options;
+    const atMs = Math.max(registration.dueAtMs, this.#nextTurnAtMs);
+    const delayMs = Math.max(0, Math.ceil(atMs - clock.monotonicMs()));
+    this.#timer = clock.after(delayMs, () => this.#sendDue());
+  }
+
+  /** How many may be sent together, and how far apart they would be one by one. */
+  #pace(): { readonly heartbeats: number; readonly spacingMs: number } {
+    const evenMs = this.#periodMs / Math.max(1, this.#registrations.size);
+    const spacingMs = Math.min(evenMs / haste, longestSpacingMs);
+    const fitting = Math.round(Math.min(togetherMs, this.#periodMs / 100) / spacingMs);
+    const heartbeats = Math.min(Math.max(1, fitting), mostTogether);
+    return { heartbeats, spacingMs };
+  }
+
+  #sendDue(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const { heartbeats, spacingMs } = this.#pace();
+    for (let sent = 0; sent < heartbeats && this.#sending.size < mostAtOnce; sent += 1) {
+      const registration = this.#first();
+      if (!registration || registration.dueAtMs > nowMs) break;
+      this.#nextTurnAtMs = nowMs + heartbeats * spacingMs;
+      // What gathers at the limiter would leave it as one burst. The turn ends early, and so the next one begins early.
+      if (registration.request.api.heartbeatWaits()) {
+        this.#nextTurnAtMs = nowMs + Math.max(1, sent) * spacingMs;
+        break;
+      }
+      this.#send(registration, nowMs);
+    }
+    this.#arm();
+  }
+
+  #due(registration: Registration, atMs: number): void {
+    registration.dueAtMs = atMs;
+    if (!registration.sending) this.#turns.push({ registration, atMs });
+  }
+
+  #first(): Registration | undefined {
+    for (let turn = this.#turns.peek(); turn; turn = this.#turns.peek()) {
+      const { registration, atMs } = turn;
+      if (this.#registrations.has(registration) && !registration.sending && registration.dueAtMs === atMs)
+        return registration;
+      this.#turns.pop();
+    }
+    return undefined;
+  }
+
+  #send(registration: Registration, nowMs: number): void {
+    if (registration.phase === 'held') {
+      this.#options.metrics.beatLateSeconds.observe((nowMs - registration.dueAtMs) / 1000);
+    }
+    registration.sending = true;
+    const sending = this.#exchange(registration).finally(() => {
+      registration.sending = false;
+      // What became due during the exchange has its turn from now on.
+      if (Number.isFinite(registration.dueAtMs)) this.#due(registration, registration.dueAtMs);
+      this.#sending.delete(sending);
+      this.#arm();
+    });
+    this.#sending.add(sending);
+  }
+
+  async #exchange(registration: Registration): Promise<void> {
+    const { clock, logger } = this.#options;
+    const { request } = registration;
+    const releases = request.wanted === 'released';
+    const sentAtMs = clock.monotonicMs();
+    const deadline = new AbortController();
+    const timer = clock.after(answerMs, () => deadline.abort());
+    try {
+      const body = { id: request.activityId, name: request.name, release: releases };
+      const key = releases ? request.releaseKey : this.#keyOf(registration, sentAtMs);
+      const permit = await this.#permit(registration, deadline.signal);
+      if (permit.kind === 'denied')
+        return this.#failed(registration, { kind: 'not-sent', reason: permit.reason });
+      const sent = [request.serviceId, body, key, deadline.signal, permit.mayLeave] as const;
+      const outcome = await request.api.recordActivity(...sent);
+      if (!releases && (outcome.kind === 'applied' || outcome.kind === 'unknown'))
+        registration.standing.mayBeRegistered(clock.monotonicMs(), registration.expiresAtMs);
+      if (!this.#registrations.has(registration)) return;
+      // Wanted again meanwhile: what was released does not protect any more.
+      if (releases && registration.request.wanted === 'held' && outcome.kind === 'applied')
+        this.#end(registration, 'spent');
+      if (registration.request.wanted !== request.wanted) return;
+      this.#options.metrics.beats.inc({ account: this.#account, outcome: outcome.kind });
+      if (outcome.kind === 'applied') this.#acknowledged(registration, outcome.value, sentAtMs);
+      else if (await this.#isOver(registration, outcome, deadline.signal))
+        this.#end(registration, releases ? 'released' : 'spent');
+      else this.#failed(registration, outcome);
+    } catch (error) {
+      logger.error({ err: error, activity: request.activityId }, 'a heartbeat failed in an unexpected way');
+      this.#failed(registration, { kind: 'not-sent', reason: messageOf(error) });
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /**
+   * A process that can't renew its Kubernetes Lease may change nothing. But it keeps its registrations fresh, and
+   * those of the process before it: two processes that send heartbeats do no harm. Another process may lead by now,
+   * though, and may have released the activity. What a heartbeat after that would do is open (§4 rule 6). So the list
+   * of activities is read before each such heartbeat. While the list lacks the activity, stale or not, none is sent.
+   * A stale record still protects; one that is registered after its release would never be released.
+   */
+  async #permit({ request }: Registration, signal: AbortSignal): Promise<Permit> {
+    const { clock, mayAct, maySendHeartbeats } = this.#options;
+    if (mayAct?.() !== false) return { kind: 'given', mayLeave: mayAct };
+    if (request.wanted === 'released' || maySendHeartbeats?.() !== true)
+      return { kind: 'denied', reason: 'this process is not the leader now' };
+    const readAtMs = clock.monotonicMs();
+    const listed = await request.api.activities(request.serviceId, signal, 'heartbeat');
+    if (listed.kind !== 'applied') return { kind: 'denied', reason: describeOutcome(listed) };
+    const own = entryOf(listed.value, request.activityId);
+    if (own === undefined || own.released === true)
+      return {
+        kind: 'denied',
+        reason: 'the activity is not there any more, and this process is not the leader now',
+      };
+    return {
+      kind: 'given',
+      mayLeave: () => maySendHeartbeats() && clock.monotonicMs() - readAtMs < answerMs,
+    };
+  }
+
+  #keyOf(registration: Registration, nowMs: number): string {
+    if (!registration.key || nowMs - registration.key.sinceMs > longestKeyMs) {
+      registration.key = { value: this.#options.random.uuid(), sinceMs: nowMs };
+    }
+    return registration.key.value;
+  }
+
+  #acknowledged(registration: Registration, answer: wire.ActivityAnswer, sentAtMs: number): void {
+    if (registration.request.wanted === 'released') return this.#end(registration, 'released');
+    const isNews = registration.phase !== 'held' || registration.failure !== undefined;
+    this.#periodMs = periodOf(answer);
+    registration.phase = 'held';
+    registration.failures = 0;
+    registration.failure = undefined;
+    registration.refusedWith = undefined;
+    registration.key = undefined;
+    registration.heartbeatAtMs = sentAtMs;
+    registration.expiresAtMs = sentAtMs + answer.expiresInSeconds * 1000;
+    const slotMs = nextSlotMs(phaseOf(registration.index, this.#periodMs), this.#periodMs, sentAtMs);
+    this.#due(registration, slotMs);
+    if (isNews) registration.onChange();
+  }
+
+  #end(registration: Registration, phase: 'released' | 'spent'): void {
+    registration.phase = phase;
+    registration.failure = undefined;
+    registration.refusedWith = undefined;
+    registration.dueAtMs = Number.POSITIVE_INFINITY;
+    registration.onChange();
+  }
+
+  /** A refusal is no proof that the record is gone, or was released; the list of activities may be (`standing.ts`). */
+  async #isOver(
+    registration: Registration,
+    outcome: Outcome<unknown>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { request, standing, heartbeatAtMs } = registration;
+    const statuses = request.wanted === 'released' ? [400, 404, 409, 410] : [409];
+    if (outcome.kind !== 'refused' || !statuses.includes(outcome.status)) return false;
+    const readAtMs = this.#options.clock.monotonicMs();
+    const listed = await request.api.activities(request.serviceId, signal);
+    if (listed.kind === 'applied') return standing.isOver(listed.value, request, readAtMs);
+    // With its service an activity is gone, too. A service that has answered us has been seen.
+    const isServiceGone = [listed, outcome].every(
+      (answer) => answer.kind === 'refused' && goneStatuses.has(answer.status),
+    );
+    return (
+      isServiceGone && standing.isMissing(readAtMs, heartbeatAtMs === undefined ? request.visibilityMs : 0)
+    );
+  }
+
+  #failed(registration: Registration, outcome: Exclude<Outcome<unknown>, { kind: 'applied' }>): void {
+    const { clock, random } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const failure = describeOutcome(outcome);
+    const isNews = registration.failure !== failure;
+    registration.failures += 1;
+    registration.failure = failure;
+    registration.refusedWith = outcome.kind === 'refused' ? outcome.status : undefined;
+    const askedMs = outcome.kind === 'refused' ? outcome.retryAfterMs : undefined;
+    const leftMs = (registration.expiresAtMs ?? nowMs) - nowMs;
+    this.#due(registration, nowMs + retryMs(registration.failures, random.fraction(), askedMs, leftMs));
+    if (isNews) registration.onChange();
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Keeps all activity registrations. A pass of an object requests its registration again and again, and is notified
+ * when something about it changes. Stopping releases nothing: records become stale, still protect, and the next
+ * process takes them over with the same ids.
+ */
+import type { Clock, Random } from '../base/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
+import { AccountHeartbeats, type Registration } from './account-heartbeats.ts';
+import type { RegistrationRequest, RegistrationState } from './registration.ts';
+
+export interface HeartbeatLoopOptions<Key> {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Whether this process may change anything; without it, always. */
+  readonly mayAct?: (() => boolean) | undefined;
+  /** Whether it may keep fresh what it has registered, although it may change nothing; without it, never. */
+  readonly maySendHeartbeats?: (() => boolean) | undefined;
+  /** The phase of a registration, or whether it fails, has changed. */
+  readonly onChange: (key: Key) => void;
+}
+
+export class HeartbeatLoop<Key extends string> {
+  readonly #options: HeartbeatLoopOptions<Key>;
+  readonly #registrations = new Map<Key, { registration: Registration; heartbeats: AccountHeartbeats }>();
+  readonly #accounts = new Map<string, AccountHeartbeats>();
+
+  constructor(options: HeartbeatLoopOptions<Key>) {
+    this.#options = options;
+  }
+
+  /** Maintains the registration from now on, and returns its state. */
+  keep(key: Key, request: RegistrationRequest): RegistrationState {
+    const known = this.#registrations.get(key);
+    const same =
+      known?.registration.request.account === request.account &&
+      known.registration.request.serviceId === request.serviceId &&
+      known.registration.request.activityId === request.activityId;
+    if (!known || !same) {
+      this.drop(key);
+      const heartbeats = this.#heartbeatsOf(request.account);
+      const registration = heartbeats.add(request, () => this.#options.onChange(key));
+      this.#registrations.set(key, { registration, heartbeats });
+      return heartbeats.stateOf(registration);
+    }
+    known.heartbeats.change(known.registration, request);
+    return known.heartbeats.stateOf(known.registration);
+  }
+
+  /** Nothing is sent for it any more; what was registered stays registered. */
+  drop(key: Key): void {
+    const known = this.#registrations.get(key);
+    if (!known) return;
+    this.#registrations.delete(key);
+    known.heartbeats.remove(known.registration);
+  }
+
+  /** Whether there is a registration in that account. */
+  holds(account: string): boolean {
+    return [...this.#registrations.values()].some(
+      ({ registration }) => registration.request.account === account,
+    );
+  }
+
+  /** Sets the gauges of registrations. */
+  tell(): void {
+    const { metrics } = this.#options;
+    metrics.leases.reset();
+    metrics.leaseExpirySeconds.reset();
+    for (const heartbeats of this.#accounts.values()) heartbeats.tell();
+  }
+
+  /** Sends nothing any more; resolves when what was sent has been answered. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#accounts.values()].map((heartbeats) => heartbeats.stop()));
+    this.#registrations.clear();
+  }
+
+  #heartbeatsOf(account: string): AccountHeartbeats {
+    let heartbeats = this.#accounts.get(account);
+    if (!heartbeats) {
+      heartbeats = new AccountHeartbeats(account, this.#options);
+      this.#accounts.set(account, heartbeats);
+    }
+    return heartbeats;
+  }
+}

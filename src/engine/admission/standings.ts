@@ -1,0 +1,94 @@
+/**
+ * What the source still has of what is on record, counted: which objects are wanted no more, and among how many others of their part of the
+ * source. How an object stands follows from its record, its newest intent and its document alone. Admission calls `move` for each of which one of
+ * these may have changed, so nothing here walks over all objects.
+ *
+ * | standing | the object | counts as |
+ * |---|---|---|
+ * | `there` | is in the source | live |
+ * | `missing` | is not, or is being deleted in a cluster | live and missing, until it is marked as gone |
+ * | `harmless` | is being deleted in a cluster, and nothing is destroyed by that | nothing: it is marked at once |
+ * | undefined | is marked as gone, has no record, or nothing would be destroyed by its deletion | nothing |
+ */
+import { isMassChange } from '../plan/index.ts';
+import { parseObjectKey, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
+
+export interface Standing {
+  /** Of the source: what can be lost by itself. */
+  readonly part: string;
+  readonly is: 'there' | 'missing' | 'harmless';
+}
+
+export interface Part {
+  readonly live: number;
+  readonly missing: ReadonlySet<ObjectKey>;
+}
+
+interface Counted {
+  live: number;
+  readonly missing: Set<ObjectKey>;
+}
+
+export class Standings {
+  readonly #standings = new Map<ObjectKey, Standing>();
+  readonly #parts = new Map<string, Counted>();
+  /** Over all parts. */
+  readonly #kinds = new Map<ManagedKind, Counted>();
+  readonly #harmless = new Set<ObjectKey>();
+
+  /** Those that are marked at once. */
+  get harmless(): ReadonlySet<ObjectKey> {
+    return this.#harmless;
+  }
+
+  part(name: string): Part {
+    return this.#parts.get(name) ?? { live: 0, missing: new Set() };
+  }
+
+  /** Of which objects are missing. */
+  *shortParts(): Iterable<string> {
+    for (const [name, { missing }] of this.#parts) if (missing.size > 0) yield name;
+  }
+
+  /** Of which more than a few are there, and all are being deleted, in whichever part: their definition goes, it seems. */
+  kindsThatGoAsAWhole(): ReadonlySet<ManagedKind> {
+    const whole = [...this.#kinds].filter(
+      ([, { live, missing }]) => missing.size === live && isMassChange(live, live, 0),
+    );
+    return new Set(whole.map(([kind]) => kind));
+  }
+
+  /** How the object stands now; undefined: it does not count. */
+  move(key: ObjectKey, now: Standing | undefined): void {
+    const before = this.#standings.get(key);
+    if (before?.is === now?.is && before?.part === now?.part) return;
+    this.#count(key, before, -1);
+    this.#count(key, now, 1);
+    if (now) this.#standings.set(key, now);
+    else this.#standings.delete(key);
+  }
+
+  #count(key: ObjectKey, standing: Standing | undefined, by: 1 | -1): void {
+    if (!standing) return;
+    if (standing.is === 'harmless') {
+      if (by === 1) this.#harmless.add(key);
+      else this.#harmless.delete(key);
+      return;
+    }
+    for (const counted of [
+      countedIn(this.#parts, standing.part),
+      countedIn(this.#kinds, parseObjectKey(key).kind),
+    ]) {
+      counted.live += by;
+      if (by === -1) counted.missing.delete(key);
+      else if (standing.is === 'missing') counted.missing.add(key);
+    }
+    if (this.#parts.get(standing.part)?.live === 0) this.#parts.delete(standing.part);
+  }
+}
+
+function countedIn<Name>(groups: Map<Name, Counted>, name: Name): Counted {
+  const counted = groups.get(name) ?? { live: 0, missing: new Set() };
+  groups.set(name, counted);
+  return counted;
+}

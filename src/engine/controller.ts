@@ -1,0 +1,393 @@
+/**
+ * Turns events into keys, and keys into passes. Events are: the source has changed, an account has been read (or
+ * could not be), time has passed. None of them carries a decision; each only says which objects to look at.
+ */
+import { backoffMs, messageOf, sameValue, type Clock, type Random } from '../base/index.ts';
+import { changedKeys, referringTo, type DataId, type DesiredSnapshot } from '../desired/index.ts';
+import { isKeyHold, type ReadFailure, type SnapshotChange } from '../observed/index.ts';
+import { annotations, managedKinds, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { StateStore } from '../state/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
+import { markedFor } from './observation/marked-for.ts';
+import type { AccountHandle, Accounts } from './accounts.ts';
+import type { Admission } from './admission/admission.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import { SpendingStops } from './money/funds.ts';
+import { Intake } from './admission/intake.ts';
+import type { Kinds } from './kind.ts';
+import { Members } from './fleet/members.ts';
+import type { Money } from './money/money.ts';
+import { passResults, reasonOf } from './pass-labels.ts';
+import type { PassResult, Reconciler } from './reconciler.ts';
+import { tasksOfJob } from './fleet/tasks.ts';
+import { ValuesWatch } from './admission/values-watch.ts';
+import { Workqueue, type QueueLane } from './workqueue.ts';
+import { isTakenIn } from './fleet/taken-in.ts';
+
+export interface ControllerOptions {
+  readonly store: StateStore;
+  readonly fleet: Fleet;
+  readonly kinds: Kinds;
+  readonly admission: Admission;
+  /** The source as a reading shows it that begins now, or later; undefined: nobody reads it any more. */
+  readonly readSource?: (() => Promise<DesiredSnapshot | undefined>) | undefined;
+  readonly reconciler: Reconciler;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly money: Money;
+  readonly workers: number;
+  /** Nothing could be written down, or sent: objects are looked at when that is over (`resume`). */
+  readonly isSuspended: () => boolean;
+  /** Told after every pass, for whoever shows progress. */
+  readonly onPass: (key: ObjectKey, result: PassResult) => void;
+}
+
+const crashBackoff = { firstMs: 1000, longestMs: 300_000 };
+/** An account that could not be read for this many polls makes everything in it Unknown. */
+const blindAfterPolls = 3;
+
+export class Controller {
+  readonly #options: ControllerOptions;
+  readonly #queue: Workqueue<ObjectKey>;
+  readonly #awaiting = new Map<string, Set<ObjectKey>>();
+  /** Held until something changes in the account: a limit, somebody else's mark, a read that is not believed. */
+  readonly #held = new Map<string, Set<ObjectKey>>();
+  readonly #crashes = new Map<ObjectKey, number>();
+  readonly #synced = new Set<string>();
+  /** Accounts that can't be read, and why, as everything in them has been told. */
+  readonly #blind = new Map<string, ReadFailure['reason']>();
+  readonly #spendingStops = new SpendingStops();
+  /** Accounts that can't be used any more since the last admission. */
+  readonly #lost = new Set<AccountHandle>();
+  readonly #members: Members;
+  readonly #values: ValuesWatch;
+  readonly #intake: Intake;
+  #hasAdmitted = false;
+  #workers: Promise<void>[] = [];
+  #lostWorkers = 0;
+
+  constructor(options: ControllerOptions) {
+    this.#options = options;
+    this.#members = new Members(options);
+    this.#values = new ValuesWatch(options.store.digestKey);
+    this.#queue = new Workqueue(options.clock, options.metrics);
+    this.#intake = new Intake({
+      ...options,
+      notice: (snapshot) => options.admission.notice(snapshot),
+      admit: (snapshot) => this.#tryToAdmit(snapshot),
+    });
+  }
+
+  start(): void {
+    const { workers, metrics } = this.#options;
+    for (const controller of managedKinds) metrics.workerLimit.set({ controller }, workers);
+    this.#workers = Array.from({ length: workers }, () => this.#work());
+  }
+
+  /** No worker has been lost. */
+  get alive(): boolean {
+    return this.#lostWorkers === 0;
+  }
+
+  /** Sets the metrics of the work that is under way. */
+  tellWork(): void {
+    this.#queue.tellWork();
+  }
+
+  /** Lets the passes under way finish, requests included, and starts no other. */
+  async stop(): Promise<void> {
+    await this.#intake.stop();
+    await this.#queue.stop();
+    await Promise.all(this.#workers);
+  }
+
+  /** Resolves when nothing is ready or being worked on. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  /** Takes in a snapshot of the source, or a newer one that came meanwhile. */
+  acceptDesired(snapshot: DesiredSnapshot): Promise<void> {
+    return this.#intake.accept(snapshot);
+  }
+
+  /** An account was read: look at what changed, at what uses it (a read before may have left it out), and at what waited for it. */
+  onSnapshot(handle: AccountHandle, change: SnapshotChange): void {
+    const { store, money, fleet } = this.#options;
+    const isLooser = money.observe(handle, change);
+    this.#blind.delete(handle.name);
+    if (!this.#synced.has(handle.name)) {
+      this.#synced.add(handle.name);
+      this.#lookAtAll(handle);
+    }
+    for (const id of change.changedIds) {
+      const key = store.recordOf(id)?.key;
+      const marked = key ? [] : markedFor(this.#options.kinds, fleet, handle, change.snapshot, id);
+      for (const each of key ? [key, ...this.#members.dependentsOf(key)] : marked)
+        this.#queue.add(each, 'resync');
+    }
+    this.#lookAtBuiltIns(handle, change);
+    if (this.#spendingMoved(handle, change.snapshot)) this.#lookAtAll(handle);
+    for (const key of isLooser ? money.waiting(handle.name) : []) this.#queue.add(key, 'resync');
+    this.#wake(this.#awaiting, handle.name);
+    if (change.changedIds.size > 0) this.#wake(this.#held, handle.name);
+    this.#lookAtAccount(handle);
+  }
+
+  /** A balance or a verified address is noticed by everything that waited for it. */
+  #spendingMoved(handle: AccountHandle, snapshot: SnapshotChange['snapshot']): boolean {
+    return this.#spendingStops.moved(handle.name, this.#options.fleet.gates(handle, snapshot).spending);
+  }
+
+  onFailure(handle: AccountHandle, failure: ReadFailure): void {
+    const first = !this.#synced.has(handle.name);
+    const blindMs = blindAfterPolls * handle.spec.pollSeconds * 1000;
+    const blind = isKeyHold(failure.reason) || this.#options.clock.monotonicMs() - failure.sinceMs >= blindMs;
+    this.#synced.add(handle.name);
+    if (first || (blind && this.#blind.get(handle.name) !== failure.reason)) {
+      this.#blind.set(handle.name, failure.reason);
+      this.#lookAtAll(handle);
+    }
+    this.#lookAtAccount(handle);
+  }
+
+  /** Everything is looked at again, also what has failed meanwhile. */
+  resume(): void {
+    this.#crashes.clear();
+    void this.#intake.settled().then(() => this.#lookAtAll(undefined));
+  }
+
+  /** Something outside of accounts and source has changed for it. */
+  lookAt(key: ObjectKey): void {
+    this.#enqueue(key, 'resync');
+  }
+
+  /** A Job of the cluster has begun, ended or gone. */
+  onJobChanged(namespace: string, name: string): void {
+    for (const key of tasksOfJob(this.#options.fleet.snapshot, namespace, name)) {
+      if (this.#options.store.record(key)) this.#enqueue(key, 'edit');
+    }
+  }
+
+  /** Looks at everything in an account again: its address, credential or limits have changed. */
+  onAccountChanged(handle: AccountHandle): void {
+    this.#synced.delete(handle.name);
+  }
+
+  /** An account can't be used any more: what is in it hears of no account read. */
+  onAccountLost(handle: AccountHandle): void {
+    this.#lost.add(handle);
+  }
+
+  async #tryToAdmit(snapshot: DesiredSnapshot): Promise<number | undefined> {
+    const { fleet } = this.#options;
+    try {
+      const againAfterMs = await this.#admit(snapshot);
+      this.#hasAdmitted = true;
+      fleet.behind = undefined;
+      return againAfterMs;
+    } catch (error) {
+      fleet.behind = this.#hasAdmitted ? 'newer' : 'first';
+      throw error;
+    }
+  }
+
+  /** Resolves with the milliseconds after which to admit the same snapshot again. */
+  async #admit(snapshot: DesiredSnapshot): Promise<number | undefined> {
+    const { admission, fleet, metrics, logger } = this.#options;
+    const before = fleet.source;
+    const { admitted, durable } = admission.admit(snapshot);
+    const brakeMoved = !sameValue([...admitted.brakes], [...before.brakes]);
+    const lingeringMoved = new Set([...admitted.lingering.keys(), ...before.lingering.keys()]);
+    // Records and documents change together: a pass between the two would act on one for the sake of the other.
+    fleet.take({ snapshot, ...admitted });
+    try {
+      await durable;
+    } catch (error) {
+      fleet.take(before);
+      throw error;
+    }
+    metrics.brakeEngaged.set({ cause: 'source' }, admitted.brakes.size > 0 ? 1 : 0);
+    for (const [part, { message }] of brakeMoved ? admitted.brakes : []) {
+      logger.error({ part: part || 'all', note: message }, 'mass-change brake engaged');
+    }
+    for (const key of admitted.changed) this.#edited(key);
+    const changed = changedKeys(snapshot, this.#hasAdmitted ? before.snapshot : undefined);
+    const unusable = [snapshot, before.snapshot].map((each) => each.unusable);
+    const examined = changed === 'all' ? unusable.flatMap((each) => [...each.keys()]) : changed;
+    const isOrWasUnusable = (key: ObjectKey) => unusable.some((each) => each.has(key));
+    for (const key of [...lingeringMoved, ...[...examined].filter(isOrWasUnusable)])
+      this.#enqueue(key, 'edit');
+    const moved = this.#values.moved(snapshot);
+    if (brakeMoved) this.#lookAtAll(undefined);
+    else for (const id of moved) this.#lookAtUsersOf(id);
+    this.#lookAtHomeless(changed);
+    return admitted.againAfterMs;
+  }
+
+  #edited(key: ObjectKey): void {
+    const { store, fleet } = this.#options;
+    const isMade = store.record(key)?.externalId !== undefined || store.openIntent(key) !== undefined;
+    this.#enqueue(key, isMade || key.startsWith('Account/') ? 'edit' : 'new');
+    for (const dependent of this.#members.dependentsOf(key)) this.#enqueue(dependent, 'edit');
+    const account = key.startsWith('Account/') ? this.#members.accountOf(key) : undefined;
+    if (account) this.#lookAtAll(account);
+    const asked = fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt];
+    if (asked !== undefined && asked !== store.record(key)?.status?.lastHandledReconcileAt) {
+      this.#members.accountOf(key)?.informer.want();
+    }
+  }
+
+  /**
+   * Only keys whose account has been read once (or can't be): nothing is planned before the first full sync. What is new in a cluster is looked
+   * at when its document is taken in.
+   */
+  #enqueue(key: ObjectKey, lane: QueueLane): void {
+    const { store, fleet } = this.#options;
+    const record = store.record(key);
+    if (record && !isTakenIn(record, fleet.snapshot)) return;
+    const handle = this.#members.accountOf(key);
+    // Heartbeats can't wait for the first read of an account that is slow to answer.
+    const isTask = parseObjectKey(key).kind === 'ProtectedTask';
+    if (handle && !isTask && !this.#synced.has(handle.name)) return;
+    this.#queue.add(key, lane);
+  }
+
+  #lookAtAll(handle: AccountHandle | undefined): void {
+    const keys = handle ? this.#members.of(handle) : this.#options.store.everyKey();
+    for (const key of keys) this.#enqueue(key, 'resync');
+  }
+
+  /** A Secret or ConfigMap says something else. */
+  #lookAtUsersOf(id: DataId): void {
+    for (const { key, kind } of referringTo(this.#options.fleet.snapshot.objects, id)) {
+      this.#enqueue(key, 'resync');
+      const account = kind === 'Account' ? this.#members.accountOf(key) : undefined;
+      if (account) this.#lookAtAll(account);
+    }
+  }
+
+  /** Objects whose account can't be found hear of no account read. Which these are changes with an Account only. */
+  #lookAtHomeless(changed: ReadonlySet<ObjectKey> | 'all'): void {
+    const named = changed === 'all' ? [] : [...changed].flatMap((key) => accountNamed(key) ?? []);
+    const accounts = changed === 'all' ? 'all' : [...this.#lost, ...named.map((name) => ({ name }))];
+    this.#lost.clear();
+    for (const key of this.#members.homeless(accounts)) this.#enqueue(key, 'resync');
+  }
+
+  #lookAtAccount(handle: AccountHandle): void {
+    const [namespace = '', name = ''] = handle.name.split('/');
+    const key = objectKey('Account', namespace, name);
+    if (this.#options.store.record(key)) this.#queue.add(key, 'resync');
+  }
+
+  #wake(sleepers: Map<string, Set<ObjectKey>>, account: string): void {
+    const keys = sleepers.get(account) ?? new Set();
+    sleepers.delete(account);
+    for (const key of keys) this.#queue.add(key, 'resync');
+  }
+
+  /** Services of built-in templates: these are no objects of ours. */
+  #lookAtBuiltIns(handle: AccountHandle, { snapshot, changedIds }: SnapshotChange): void {
+    const { store } = this.#options;
+    const { templates } = snapshot;
+    if (templates.kind !== 'read') return;
+    if (![...changedIds].some((id) => templates.items.has(id) && !store.recordOf(id))) return;
+    for (const key of this.#members.usersOfBuiltIns(handle)) this.#enqueue(key, 'resync');
+  }
+
+  async #work(): Promise<void> {
+    try {
+      for (;;) {
+        const key = await this.#queue.take();
+        if (key === undefined) return;
+        try {
+          await this.#passOnce(key);
+        } finally {
+          this.#queue.done(key);
+        }
+      }
+    } catch (error) {
+      this.#lostWorkers += 1;
+      this.#options.logger.fatal({ note: messageOf(error), stack: (error as Error).stack }, 'worker lost');
+    }
+  }
+
+  async #passOnce(key: ObjectKey): Promise<void> {
+    const { reconciler, metrics, clock, logger, random, onPass } = this.#options;
+    const { kind } = parseObjectKey(key);
+    // A task may end meanwhile; all else waits.
+    if (kind !== 'ProtectedTask' && this.#options.isSuspended()) return;
+    const startedAtMs = clock.monotonicMs();
+    metrics.activeWorkers.inc({ controller: kind });
+    const dependents = this.#members.dependentsOf(key);
+    const sequence = this.#members.accountOf(key)?.informer.current?.sequence;
+    try {
+      const result = await reconciler.pass(key, this.#queue.laneOf(key));
+      this.#crashes.delete(key);
+      metrics.reconcileTotal.inc({ controller: kind, result: passResults[result.plan.kind] });
+      metrics.plans.inc({ kind, answer: result.plan.kind, reason: reasonOf(result.plan) });
+      this.#follow(key, result, dependents, sequence);
+      onPass(key, result);
+    } catch (error) {
+      const failures = this.#crashes.get(key) ?? 0;
+      this.#crashes.set(key, failures + 1);
+      metrics.reconcileTotal.inc({ controller: kind, result: 'error' });
+      metrics.reconcileErrors.inc({ controller: kind });
+      logger.error(
+        { object: key, failures, note: messageOf(error), stack: (error as Error).stack },
+        'pass failed',
+      );
+      this.#queue.addAfter(key, backoffMs(failures, crashBackoff, random));
+    }
+    metrics.activeWorkers.dec({ controller: kind });
+    metrics.reconcileSeconds.observe({ controller: kind }, (clock.monotonicMs() - startedAtMs) / 1000);
+  }
+
+  #follow(
+    key: ObjectKey,
+    result: PassResult,
+    before: readonly ObjectKey[],
+    sequence: number | undefined,
+  ): void {
+    const { wake, wakes = [], plan } = result;
+    // Something that is new needs more than one look before it is sent.
+    if (plan.kind !== 'wait' || plan.reason !== 'AwaitingObservation') this.#queue.settled(key);
+    for (const other of wakes) this.#enqueue(other, 'resync');
+    if (result.statusChanged || result.removed) {
+      for (const dependent of new Set([...before, ...this.#members.dependentsOf(key)])) {
+        if (this.#options.store.record(dependent)) this.#enqueue(dependent, 'resync');
+      }
+    }
+    switch (wake.kind) {
+      case 'never':
+        return;
+      case 'now':
+        this.#queue.add(key, 'resync');
+        return;
+      case 'after':
+        this.#queue.addAfter(key, wake.delayMs);
+        return;
+      case 'change':
+        // A read that came in during the pass will not come again.
+        if (wake.account.informer.current?.sequence === sequence) lay(this.#held, wake.account.name, key);
+        else this.#queue.add(key, 'resync');
+        return;
+      case 'observation':
+        lay(this.#awaiting, wake.account.name, key);
+        wake.account.informer.want(plan.kind === 'act' ? 'mutation' : 'progress');
+    }
+  }
+}
+
+function accountNamed(key: ObjectKey): string | undefined {
+  const { kind, namespace, name } = parseObjectKey(key);
+  return kind === 'Account' ? `${namespace}/${name}` : undefined;
+}
+
+function lay(sleepers: Map<string, Set<ObjectKey>>, account: string, key: ObjectKey): void {
+  sleepers.set(account, (sleepers.get(account) ?? new Set()).add(key));
+}

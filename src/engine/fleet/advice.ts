@@ -1,0 +1,60 @@
+import type { Effect } from '../../actions/index.ts';
+import { byKind, type DesiredSnapshot } from '../../desired/index.ts';
+import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+
+/** What a person is to type, after a look at the provider. */
+export function resolveAdvice(
+  effect: Effect | undefined,
+  object: ObjectKey,
+  commandFlags: string | undefined,
+): string {
+  const { kind, namespace, name } = parseObjectKey(object);
+  const where = [
+    ...(namespace === 'default' ? [] : [`--namespace ${namespace}`]),
+    ...(commandFlags === undefined ? [] : [commandFlags]),
+  ];
+  const command = (outcome: string) =>
+    ['fleetkeeper resolve', `${kind}/${name}`, outcome, ...where].join(' ');
+  const applied = effect === 'create' ? '--applied --id ID' : '--applied';
+  return `Look at the provider, and then say: ${command(applied)}, or: ${command('--not-applied')}`;
+}
+
+const mostNamed = 5;
+
+/** Ids for a person to look at. */
+export function named(ids: readonly string[]): string {
+  const more = ids.length - mostNamed;
+  return `${ids.slice(0, mostNamed).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/**
+ * How a person says that a change of many things at once is meant, as the end of "if it is meant, ". An account of the environment has no document
+ * to annotate, and what is in a cluster is not applied with the command. `account`: `namespace/name`; without one, any in the source.
+ */
+export function massChangeAdvice({ objects, cluster }: DesiredSnapshot, account?: string): string {
+  const annotation = `${annotations.allowMassChangeUntil}: "<time, RFC 3339>"`;
+  const [namespace = '', name = ''] = account?.split('/') ?? [];
+  const isWritten =
+    account === undefined
+      ? byKind(objects, 'Account').length > 0
+      : objects.has(objectKey('Account', namespace, name));
+  const which = account === undefined ? '' : ` ${name}`;
+  const written = cluster && account !== undefined ? ` (namespace ${namespace})` : '';
+  if (isWritten && cluster) return `annotate the Account${which}${written} with ${annotation}`;
+  if (isWritten)
+    return `annotate the Account${which} with ${annotation}, or run \`fleetkeeper apply --allow-mass-change\``;
+  if (cluster)
+    return `write an Account${which}${written} with the annotation ${annotation}: there is none to annotate`;
+  return (
+    'stop what runs on this source, run `fleetkeeper apply --allow-mass-change` once with the same environment and flags, and start it again: the account comes ' +
+    `from the environment. Or write an Account document${which} with its \`url\` and the annotation ${annotation}; without \`credentialsSecretRef\` it keeps the key of the environment`
+  );
+}
+
+/** For messages about what stands in the way of an object that is to go. */
+export function giveUpAdvice({ deletionRequestedAt }: ObjectRecord): string {
+  return deletionRequestedAt === undefined
+    ? ''
+    : '; to let the object go without it, say `deletionPolicy: Retain`';
+}

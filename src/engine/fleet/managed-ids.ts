@@ -1,0 +1,99 @@
+/**
+ * Of each account: the objects that are known to stand for something there, and those of them that the newest read lacks. What the mass-change brake
+ * for reads counts (engine/plan/brake.ts).
+ *
+ * A record is looked at when it moves, as the store reports. A list of an account is looked at when a read shows another one: a list that did not
+ * change is the same one (observed/listing.ts). So a read in which nothing has changed costs nothing here.
+ */
+import type { AccountSnapshot } from '../../observed/index.ts';
+import { parseObjectKey, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
+
+type Shown = ReadonlyMap<string, unknown>;
+
+/** The objects of one kind in one account, by their id, and which of them the list lacks that was looked at last. */
+interface Managed {
+  readonly ids: Map<ObjectKey, string>;
+  readonly missing: Set<ObjectKey>;
+  shown: Shown | undefined;
+}
+
+export class ManagedIds {
+  readonly #store: StateStore;
+  /** By account, then by kind. */
+  readonly #accounts = new Map<string, Map<ManagedKind, Managed>>();
+  readonly #accountOf = new Map<ObjectKey, string>();
+  readonly #moved = new Set<ObjectKey>();
+
+  constructor(store: StateStore) {
+    this.#store = store;
+    store.listen((key) => this.#moved.add(key));
+    for (const key of store.everyKey()) this.#moved.add(key);
+  }
+
+  /** `account`: `namespace/name`. What is of a list that was not read counts for nothing. */
+  count(account: string, snapshot: AccountSnapshot): { readonly known: number; readonly missing: number } {
+    for (const key of this.#moved) this.#move(key);
+    this.#moved.clear();
+    let [known, missing] = [0, 0];
+    for (const [kind, managed] of this.#accounts.get(account) ?? []) {
+      const shown = shownOf(kind, snapshot);
+      if (!shown) continue;
+      if (managed.shown !== shown) look(managed, shown);
+      known += managed.ids.size;
+      missing += managed.missing.size;
+    }
+    return { known, missing };
+  }
+
+  #move(key: ObjectKey): void {
+    const { kind } = parseObjectKey(key);
+    const before = this.#accountOf.get(key);
+    const managedBefore = before === undefined ? undefined : this.#accounts.get(before)?.get(kind);
+    managedBefore?.ids.delete(key);
+    managedBefore?.missing.delete(key);
+    this.#accountOf.delete(key);
+    const record = this.#store.record(key);
+    const id = record && managedId(record);
+    if (id === undefined || record?.account === undefined) return;
+    this.#accountOf.set(key, record.account);
+    const kinds = this.#accounts.get(record.account) ?? new Map<ManagedKind, Managed>();
+    this.#accounts.set(record.account, kinds);
+    const managed = kinds.get(kind) ?? { ids: new Map(), missing: new Set(), shown: undefined };
+    kinds.set(kind, managed);
+    managed.ids.set(key, id);
+    if (managed.shown && !managed.shown.has(id)) managed.missing.add(key);
+  }
+}
+
+/** What was made and never shown can't be missing. */
+function managedId(record: ObjectRecord): string | undefined {
+  const { externalId, seen, deletedByUs, deletionRequestedAt } = record;
+  return seen?.id === externalId && !deletedByUs && deletionRequestedAt === undefined
+    ? externalId
+    : undefined;
+}
+
+function look(managed: Managed, shown: Shown): void {
+  managed.shown = shown;
+  managed.missing.clear();
+  for (const [key, id] of managed.ids) if (!shown.has(id)) managed.missing.add(key);
+}
+
+/** Everything of the kind; undefined when that has not been read. */
+function shownOf(kind: ManagedKind, snapshot: AccountSnapshot): Shown | undefined {
+  const { services, volumes, templates, registries } = snapshot;
+  switch (kind) {
+    case 'ServiceTemplate':
+      return templates.kind === 'read' ? templates.items : undefined;
+    case 'ImageRegistry':
+      return registries.kind === 'read' ? registries.items : undefined;
+    case 'StorageVolume':
+      return volumes;
+    case 'ContainerService':
+      return services;
+    case 'Account':
+    case 'ProtectedTask':
+      return undefined;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Which objects belong to which account, without a walk over all of them. An account of a document serves its namespace only; that of the
+ * environment serves all. What stands for something in an account belongs to it wherever it is: a task stays where its activity was registered.
+ */
+import type { AccountHandle, Accounts } from '../accounts.ts';
+import type { Fleet } from './fleet.ts';
+import { byKind, byNamespace, referredKeys, referringTo } from '../../desired/index.ts';
+import { objectKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
+
+export interface MembersOptions {
+  readonly store: StateStore;
+  readonly fleet: Fleet;
+  readonly accounts: Accounts;
+}
+
+type Near = Pick<AccountHandle, 'name' | 'isShared'>;
+
+/** Of the records that may belong to the account, all that do are among these. */
+export function recordsNear(store: StateStore, { name, isShared = false }: Near): ObjectRecord[] {
+  if (isShared) return [...store.everyKey()].flatMap((key) => store.record(key) ?? []);
+  const [namespace = ''] = name.split('/');
+  const elsewhere = store
+    .recordsOf(name)
+    .filter((record) => parseObjectKey(record.key).namespace !== namespace);
+  return [...store.recordsIn(namespace), ...elsewhere];
+}
+
+export class Members {
+  readonly #options: MembersOptions;
+
+  constructor(options: MembersOptions) {
+    this.#options = options;
+  }
+
+  accountOf(key: ObjectKey): AccountHandle | undefined {
+    const { store, accounts, fleet } = this.#options;
+    const record = store.record(key);
+    const reference = record && fleet.accountOf(record);
+    const resolved = reference && accounts.resolve(reference.namespace, reference.name);
+    return resolved?.kind === 'usable' ? resolved.handle : undefined;
+  }
+
+  of(account: AccountHandle): ObjectKey[] {
+    return recordsNear(this.#options.store, account)
+      .map(({ key }) => key)
+      .filter((key) => this.accountOf(key)?.name === account.name);
+  }
+
+  /** Those whose account can't be found, among what these accounts had, or among all. */
+  homeless(accounts: Iterable<Near> | 'all'): ObjectKey[] {
+    const { store } = this.#options;
+    const among =
+      accounts === 'all'
+        ? store.everyKey()
+        : [...accounts].flatMap((account) => recordsNear(store, account).map(({ key }) => key));
+    return [...new Set(among)].filter((key) => !this.accountOf(key));
+  }
+
+  /** Services that refer to a volume or template, those of a service, the service of a volume or task, its tasks. */
+  dependentsOf(key: ObjectKey): ObjectKey[] {
+    const { store, fleet } = this.#options;
+    const record = store.record(key);
+    const status: Readonly<Record<string, unknown>> = record?.status ?? {};
+    const attached = [status['serviceId'], status['volumeId']]
+      .filter((id) => typeof id === 'string')
+      .flatMap((id) => store.recordOf(id)?.key ?? []);
+    const { kind, namespace } = parseObjectKey(key);
+    const referred =
+      record && kind !== 'Account' ? referredKeys({ kind, namespace, spec: fleet.planned(record).spec }) : [];
+    const dependents = referringTo(fleet.snapshot.objects, key).map((dependent) => dependent.key);
+    return [...new Set([...dependents, ...attached, ...referred])];
+  }
+
+  /** Services near the account that refer to templates which are no objects of ours. */
+  usersOfBuiltIns({ name, isShared }: AccountHandle): ObjectKey[] {
+    const { store, fleet } = this.#options;
+    const { objects } = fleet.snapshot;
+    const [home = ''] = name.split('/');
+    const near = isShared
+      ? byKind(objects, 'ContainerService')
+      : byNamespace(objects, 'ContainerService', home);
+    return near.flatMap(({ key, namespace, spec }) => {
+      const template = spec.templateRef && objectKey('ServiceTemplate', namespace, spec.templateRef.name);
+      return template && !store.record(template) ? [key] : [];
+    });
+  }
+}

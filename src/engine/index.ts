@@ -1,0 +1,24 @@
+export * from './accounts.ts';
+export * from './admission/admission.ts';
+export * from './controller.ts';
+export { defaultShortenedGrace, oneShotGrace, type Grace } from './admission/deletion-gate.ts';
+export * from './fleet/fleet.ts';
+export {
+  defineKind,
+  type AccountOfObject,
+  type KindOptions,
+  type Kinds,
+  type RemoteThings,
+  type Subject,
+  type View,
+} from './kind.ts';
+export type { KeptRegistration } from './activity-registrations.ts';
+export type { Marks } from './fleet/marks.ts';
+export { conflict, identify, type Identity, type Observed } from './observation/observe.ts';
+export { quotasOf } from './money/quotas.ts';
+export * from './money/funds.ts';
+export * from './money/money.ts';
+export * from './reconciler.ts';
+export { isBuiltIn, itemsOf, listsOf } from './fleet/references.ts';
+export { declaredTasks, jobOf, serviceKeyOf, type Jobs } from './fleet/tasks.ts';
+export * from './workqueue.ts';

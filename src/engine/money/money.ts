@@ -1,0 +1,242 @@
+/** The money of all accounts: what things cost (price-books.ts), and what is asked for and not seen yet (reservations.ts). */
+import type { Clock } from '../../base/index.ts';
+import type { SnapshotChange } from '../../observed/index.ts';
+import {
+  askedMicros,
+  costOf,
+  demandText,
+  increaseGate,
+  increaseMicros,
+  type Cost,
+  type Gate,
+  type Plan,
+  type Pricing,
+  type Step,
+} from '../plan/index.ts';
+import { entryOf, type ReasonOf } from '../../reasons/index.ts';
+import type { ObjectKey } from '../../resources/index.ts';
+import type { IntentEstimate, StateStore } from '../../state/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { AccountHandle } from '../accounts.ts';
+import type { Pass } from '../pass.ts';
+import { PriceBooks, type PriceMove } from './price-books.ts';
+import { Reservations } from './reservations.ts';
+import { SharedBalances } from './shared-balances.ts';
+import { withCosts } from './step-costs.ts';
+
+export interface MoneyOptions {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly mode: 'manage' | 'preview';
+  /** Something that a person should know of an account. */
+  readonly onNews?: ((account: string, news: AccountNews) => void) | undefined;
+}
+
+export interface AccountNews {
+  readonly reason: ReasonOf<'event'>;
+  readonly message: string;
+}
+
+export class Money {
+  readonly #options: MoneyOptions;
+  readonly books: PriceBooks;
+  readonly reservations: Reservations;
+  readonly #balances: SharedBalances;
+  /** By account: who waits for money, or for a price. */
+  readonly #waiting = new Map<string, Set<ObjectKey>>();
+  /** Demands by account of which it was told that nothing shows their price. */
+  readonly #unpriced = new Set<string>();
+  /** Of the prices with which the reservations of an account have been priced last, by the account that knew them, and theirs. */
+  readonly #editions = new Map<string, readonly unknown[]>();
+  /** What was left to spend after the read before. */
+  readonly #left = new Map<string, bigint>();
+
+  constructor(options: MoneyOptions) {
+    this.#options = options;
+    this.books = new PriceBooks(options);
+    this.reservations = new Reservations(options.store, options.clock.monotonicMs());
+    this.#balances = new SharedBalances(options.store);
+  }
+
+  /** Why the object has to wait with what costs so much, by the newest balance. */
+  gate(handle: AccountHandle, key: ObjectKey, pricing: Pricing | undefined): Gate | undefined {
+    const { balanceMicros } = handle.informer;
+    if (!pricing || balanceMicros === undefined) return undefined;
+    const { name, spec } = handle;
+    const cost = this.cost(handle, pricing);
+    if (!isIncrease(cost)) return undefined;
+    this.#balances.saw(handle);
+    const names = [name, ...this.#sharing(name)];
+    this.#reprice(handle);
+    const awaited = cost.unknown.find((demand) =>
+      names.some((each) => this.reservations.asks(each, demand, key)),
+    );
+    const openMicros = this.#openMicros(name, key);
+    const { minimumBalanceMicros } = spec;
+    return increaseGate(
+      name,
+      { balanceMicros, minimumBalanceMicros },
+      {
+        micros: increaseMicros(cost),
+        openMicros,
+        awaited,
+      },
+    );
+  }
+
+  /**
+   * Why the balance does not bear the creations of a whole exchange, of which nobody has gone yet who waits for room; undefined: it does.
+   * `others`: what the creations of the others cost.
+   */
+  exchangeGate(
+    handle: AccountHandle,
+    key: ObjectKey,
+    own: Cost,
+    others: ReadonlyMap<ObjectKey, Cost>,
+  ): Gate | undefined {
+    const { reservations } = this;
+    const { name, spec, informer } = handle;
+    if (informer.balanceMicros === undefined || reservations.hasRoom(key)) return undefined;
+    const unreserved = [...others].filter(([other]) => !reservations.hasRoom(other)).map(([, cost]) => cost);
+    const micros = [own, ...unreserved].reduce((sum, cost) => sum + increaseMicros(cost), 0n);
+    const { balanceMicros } = informer;
+    const { minimumBalanceMicros } = spec;
+    this.#reprice(handle);
+    const openMicros = this.#openMicros(name, key);
+    const increase = { micros, openMicros, awaited: undefined };
+    return increaseGate(name, { balanceMicros, minimumBalanceMicros }, increase);
+  }
+
+  /** What takes the place of the object once a step of its plan has deleted it; undefined for other steps. */
+  replacementCost(handle: AccountHandle, pass: Pass, step: Step): Cost | undefined {
+    const pricing = pass.roomFor(step);
+    return pricing && this.cost(handle, pricing);
+  }
+
+  /** Other Accounts that have something open, and draw on the same balance. */
+  #sharing(name: string): string[] {
+    return this.#balances.others(name, this.reservations.accounts());
+  }
+
+  /** What is open counts with the highest of what is known now; of all that draw on the balance. */
+  #reprice(handle: AccountHandle): void {
+    const { books, reservations } = this;
+    const edition = books.edition(handle);
+    for (const name of [handle.name, ...this.#sharing(handle.name)]) {
+      const known = this.#editions.get(`${handle.name} ${name}`);
+      if (known && edition.every((each, index) => each === known[index])) continue;
+      this.#editions.set(`${handle.name} ${name}`, edition);
+      const book = books.book(handle);
+      reservations.reprice(name, (asked) => askedMicros(asked, book));
+    }
+  }
+
+  #openMicros(name: string, except?: ObjectKey): bigint {
+    return this.#sharing(name).reduce(
+      (sum, other) => sum + this.reservations.openMicros(other),
+      this.reservations.openMicros(name, except),
+    );
+  }
+
+  cost(handle: AccountHandle, pricing: Pricing): Cost {
+    return costOf(pricing, this.books.book(handle));
+  }
+
+  /** The catalog may tell what nothing in the account shows. */
+  async readPrices(handle: AccountHandle, pass: Pass): Promise<void> {
+    const plan = pass.plan();
+    const pricing = plan.kind === 'act' ? pass.pricing(plan.step) : undefined;
+    if (pricing && this.cost(handle, pricing).unknown.length > 0) await handle.catalog.get();
+  }
+
+  /** For people who read a preview: with what the steps cost. */
+  priced(handle: AccountHandle | undefined, pass: Pass, plan: Plan): Plan {
+    if (!handle || this.#options.mode !== 'preview') return plan;
+    return withCosts(plan, pass, (pricing) => this.cost(handle, pricing));
+  }
+
+  /** For the request that is sent next; undefined when it costs nothing more, and nothing of before is open. */
+  reserve(handle: AccountHandle, pass: Pass, step: Step): IntentEstimate | undefined {
+    const { key } = pass.record();
+    const room = pass.roomFor(step);
+    const pricing = room ?? pass.pricing(step);
+    const cost = pricing && this.cost(handle, pricing);
+    return cost && isIncrease(cost)
+      ? this.reservations.take(key, handle.name, cost, room && 'creation-to-follow')
+      : this.reservations.carried(key);
+  }
+
+  /** The outcome of the request for which was reserved. */
+  answered(key: ObjectKey, outcome: 'applied' | 'not-applied' | 'refused' | 'not-sent' | 'unknown'): void {
+    if (outcome === 'applied') this.reservations.heard(key, this.#options.clock.monotonicMs());
+    else if (outcome !== 'unknown') this.reservations.endUnheard(key);
+  }
+
+  /** What is not there, for certain, costs nothing. */
+  observed(pass: Pass): void {
+    const observation = pass.observation();
+    const { key } = pass.record();
+    const isAbsent = observation.kind === 'absent' && observation.confirmed;
+    if (isAbsent && !this.#options.store.openIntent(key)) this.reservations.absent(key);
+  }
+
+  /** Remembers who waits for money. */
+  concluded(key: ObjectKey, account: string | undefined, plan: Plan): void {
+    for (const waiting of this.#waiting.values()) waiting.delete(key);
+    if (plan.kind === 'in-sync' || plan.kind === 'hold') this.reservations.endRoom(key);
+    if (account === undefined || plan.kind !== 'wait' || !entryOf(plan.reason).forMoney) return;
+    this.#waiting.set(account, (this.#waiting.get(account) ?? new Set()).add(key));
+  }
+
+  /** The object is gone. */
+  forget(key: ObjectKey): void {
+    for (const waiting of this.#waiting.values()) waiting.delete(key);
+    this.reservations.end(key);
+  }
+
+  waiting(account: string): Iterable<ObjectKey> {
+    return [...(this.#waiting.get(account) ?? [])];
+  }
+
+  /** Whether there is more to spend than before, or a price is known that was waited for. */
+  observe(handle: AccountHandle, change: SnapshotChange): boolean {
+    const { name } = handle;
+    this.#balances.saw(handle);
+    const moved = this.books.observe(handle, change);
+    this.#reprice(handle);
+    const ended = this.reservations.observe(name, change.snapshot, this.#options.clock.monotonicMs());
+    const balance = change.snapshot.balanceMicros ?? 0;
+    const left = BigInt(Math.floor(balance)) - this.#openMicros(name);
+    const before = this.#left.get(name);
+    this.#left.set(name, left);
+    for (const move of moved) this.#tell(name, { reason: 'PriceMoved', message: moveText(move) });
+    for (const { isUnpriced, unknown } of ended) if (isUnpriced) this.#tellUnpriced(name, unknown);
+    return (before !== undefined && left > before) || ended.length > 0;
+  }
+
+  #tellUnpriced(account: string, demands: readonly string[]): void {
+    for (const demand of demands) {
+      if (this.#unpriced.has(`${account} ${demand}`)) continue;
+      this.#unpriced.add(`${account} ${demand}`);
+      const message = `${demand} is there, and shows no price: it counts as 0 where the balance is held against the floor; \`prices\` of the Account can tell it`;
+      this.#tell(account, { reason: 'PriceNotShown', message });
+    }
+  }
+
+  #tell(account: string, news: AccountNews): void {
+    const { logger, onNews } = this.#options;
+    logger.warn({ account, reason: news.reason, note: news.message }, 'prices');
+    onNews?.(account, news);
+  }
+}
+
+function moveText({ price: { demand, region, geography, hourlyMicros }, beforeMicros }: PriceMove): string {
+  const what = 'storageGb' in demand ? `${demand.storageGb} GB of ` : '';
+  return `${what}${demandText(demand, { region, geography })} costs ${hourlyMicros} micro-USD an hour, and cost ${beforeMicros} before`;
+}
+
+/** An unknown price may be any. */
+function isIncrease({ beforeMicros, afterMicros, unknown }: Cost): boolean {
+  return afterMicros > beforeMicros || unknown.length > 0;
+}

@@ -1,0 +1,35 @@
+/**
+ * Which Accounts draw on one balance: several of them, one in each namespace, say, may hold keys of one account at the provider. They are
+ * known by origin and pinned identity; where the API shows no identity, by origin and key.
+ */
+import { identityName, tellsWho } from '../plan/index.ts';
+import { originOf } from '../../resources/index.ts';
+import type { StateStore } from '../../state/index.ts';
+import type { AccountHandle } from '../accounts.ts';
+
+export class SharedBalances {
+  readonly #store: Pick<StateStore, 'identityPin'>;
+  /** By account: origin, and digest of the key. */
+  readonly #keys = new Map<string, string>();
+
+  constructor(store: Pick<StateStore, 'identityPin'>) {
+    this.#store = store;
+  }
+
+  saw({ name, spec, keyDigest }: Pick<AccountHandle, 'name' | 'spec' | 'keyDigest'>): void {
+    const digest = keyDigest();
+    if (digest !== undefined) this.#keys.set(name, `${originOf(spec.url)} key ${digest}`);
+  }
+
+  /** Those among `accounts` that draw on the balance of `name`, without itself. */
+  others(name: string, accounts: Iterable<string>): string[] {
+    const balance = this.#balanceOf(name);
+    return [...accounts].filter((other) => other !== name && this.#balanceOf(other) === balance);
+  }
+
+  #balanceOf(name: string): string {
+    const pin = this.#store.identityPin(name);
+    if (pin && tellsWho(pin)) return `${pin.origin} identity ${identityName(pin)}`;
+    return this.#keys.get(name) ?? `account ${name}`;
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * What follows from a refusal, by its meaning (api/refusal-meanings.ts).
+ *
+ * | meaning                                               | what follows                                         |
+ * |-------------------------------------------------------|------------------------------------------------------|
+ * | Validation                                            | held until the request would be another one          |
+ * | Forbidden, EmailUnverified                            | held; tried again after ten minutes                  |
+ * | KeyConflict, new random key                           | held: a defect of Fleetkeeper, or of a proxy         |
+ * | KeyConflict, key sent before or derived               | another key is next; for a creation, when the outcome of the first is known |
+ * | CapacityUnavailable, InsufficientFunds, LimitReached  | requested again with growing pauses, 10 s to 10 min  |
+ * | CredentialRejected                                    | the whole account waits                              |
+ * | RevisionConflict, StateConflict, Conflict, NotFound   | observed again, with growing pauses                  |
+ * | RateLimited, Unavailable                              | later; a 429 closes the account's limiter            |
+ */
+import type { RefusalMeaning, Refused } from '../../api/index.ts';
+import type { BackoffLimits } from '../../base/index.ts';
+import type { ReasonOf } from '../../reasons/index.ts';
+
+export type RefusalClass =
+  | { readonly kind: 'hold'; readonly reason: ReasonOf<'held'>; readonly retryAfterMs: number | undefined }
+  | {
+      readonly kind: 'wait';
+      readonly reason: ReasonOf<'waiting'>;
+      readonly backoff: BackoffLimits;
+      /** The provider has too little of something. */
+      readonly isScarce?: boolean;
+    };
+
+const forbiddenRetryMs = 600_000;
+export const scarceBackoff = { firstMs: 10_000, longestMs: 600_000 };
+const brief = { firstMs: 500, longestMs: 60_000 };
+
+const hold = (reason: ReasonOf<'held'>, retryAfterMs?: number): RefusalClass => ({
+  kind: 'hold',
+  reason,
+  retryAfterMs,
+});
+const wait = (reason: ReasonOf<'waiting'>, backoff: BackoffLimits): RefusalClass => ({
+  kind: 'wait',
+  reason,
+  backoff,
+});
+const scarce = (reason: ReasonOf<'waiting'>): RefusalClass => ({
+  kind: 'wait',
+  reason,
+  backoff: scarceBackoff,
+  isScarce: true,
+});
+
+const classes: Readonly<Record<RefusalMeaning, RefusalClass>> = {
+  CapacityUnavailable: scarce('CapacityUnavailable'),
+  InsufficientFunds: scarce('InsufficientFunds'),
+  LimitReached: scarce('LimitReached'),
+  EmailUnverified: hold('EmailUnverified', forbiddenRetryMs),
+  RevisionConflict: wait('Conflict', brief),
+  StateConflict: wait('Conflict', brief),
+  Conflict: wait('Conflict', brief),
+  KeyConflict: hold('IdempotencyKeyReused'),
+  // The client makes an unknown outcome of it; it is not asked here.
+  KeyInUse: wait('Conflict', brief),
+  Validation: hold('Refused'),
+  NotFound: wait('NotFound', brief),
+  Forbidden: hold('Forbidden', forbiddenRetryMs),
+  CredentialRejected: wait('CredentialRejected', scarceBackoff),
+  RateLimited: wait('RateLimited', brief),
+  Unavailable: wait('Unavailable', brief),
+};
+
+/** `isKeyKnown`: the same request may have been sent under the same key before, by this process or by another one. */
+export function classifyRefusal({ meaning }: Pick<Refused, 'meaning'>, isKeyKnown = false): RefusalClass {
+  return classes[isKeyKnown && meaning === 'KeyConflict' ? 'Conflict' : meaning];
+}

@@ -1,0 +1,245 @@
+/**
+ * What a pass sees of its object: in an account read, in a read of the thing itself, in what the provider reports of its life. It is replaced, never
+ * changed. What is found for the object is written down at once (observe.ts says how it is found).
+ */
+import { describeOutcome, type Outcome, type wire } from '../../api/index.ts';
+import { canonicalId, invariant } from '../../base/index.ts';
+import type { AccountSnapshot } from '../../observed/index.ts';
+import { recheckMs, waitFor, type Observation, type Plan } from '../plan/index.ts';
+import type { ObjectKey, RemoteKind, Specs } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+import type { AccountHandle } from '../accounts.ts';
+import { giveUpAdvice } from '../fleet/advice.ts';
+import type { AnyKind, AnyRemote, KindOptions, Seen } from '../kind.ts';
+import { markedElsewhere, neverMade, usableSnapshot, type AbsenceProofs } from './observe.ts';
+import type { AnyThings, AnyView } from './recognition.ts';
+import * as recognition from './recognition.ts';
+
+export interface ObserverOptions extends KindOptions {
+  readonly absenceProofs: AbsenceProofs;
+}
+
+export type AnySeen = Seen<AnyRemote, unknown>;
+
+/** What keeps an object from being changed, for whoever plans. */
+export type Brakes = Pick<AnyView, 'gates' | 'driftBrake'>;
+
+/** Before anything has been seen. */
+const nothingSeen: Seen<never, never> = {
+  observation: { kind: 'pending', message: 'not observed yet' },
+  account: undefined,
+  snapshot: undefined,
+  catalog: undefined,
+  activities: undefined,
+  local: undefined,
+};
+
+export class Observer {
+  readonly key: ObjectKey;
+  readonly kind: AnyKind;
+  readonly #options: ObserverOptions;
+  readonly #brakes: Brakes;
+  seen: AnySeen = nothingSeen;
+
+  constructor(key: ObjectKey, kind: AnyKind, options: ObserverOptions, brakes: Brakes) {
+    this.key = key;
+    this.kind = kind;
+    this.#options = options;
+    this.#brakes = brakes;
+  }
+
+  record(): ObjectRecord {
+    const record = this.#options.store.record(this.key);
+    invariant(record, `no record of ${this.key} in its pass`);
+    return record;
+  }
+
+  see(more: Partial<AnySeen>): void {
+    this.seen = { ...this.seen, ...more };
+  }
+
+  view(): AnyView {
+    const { fleet } = this.#options;
+    const record = this.record();
+    return {
+      ...this.#options,
+      key: this.key,
+      record,
+      object: fleet.planned(record),
+      seen: this.seen,
+      latest: () => this.record(),
+      ...this.#brakes,
+    };
+  }
+
+  /** Observes the object in a snapshot that began after `notBeforeMs`. */
+  async observe(account: AccountHandle, notBeforeMs: number): Promise<void> {
+    const { remote } = this.kind;
+    this.see({ account });
+    if (!remote) {
+      this.see({ local: await this.kind.observe?.(this.view(), account) });
+      return;
+    }
+    await this.#find(remote, account, notBeforeMs);
+    const { record, object } = this.view();
+    const creates = this.seen.observation.kind === 'absent' || remote.replaces?.(object.spec) === true;
+    const leaves = record.deletionRequestedAt !== undefined;
+    // What exists is not questioned by the catalog.
+    if (creates && !leaves && remote.needsCatalog) this.see({ catalog: await account.catalog.get() });
+  }
+
+  async #find(things: AnyThings, account: AccountHandle, notBeforeMs: number): Promise<void> {
+    const { absenceProofs, store } = this.#options;
+    const usable = usableSnapshot(account, notBeforeMs);
+    if ('pending' in usable) {
+      this.see({ observation: { kind: 'pending', message: usable.pending } });
+      return;
+    }
+    const { snapshot } = usable;
+    this.see({ snapshot });
+    const observed = recognition.recognize(things, this.view(), snapshot);
+    const { observation, found, byMark, elsewhere = [] } = observed;
+    this.see({ observation });
+    if (found !== undefined && observation.kind === 'present') {
+      await this.#bind(things, account, found, byMark, observation.value);
+    }
+    if (observation.kind === 'present') absenceProofs.forget(this.key);
+    if (this.record().distrusted && recognition.isProven(this.view(), observed)) {
+      // What it was made with is seen in it again.
+      await store.save({ ...this.record(), distrusted: undefined, madeVolumeId: undefined });
+    }
+    const record = this.record();
+    const isLeaving = record.deletionRequestedAt !== undefined;
+    if (observation.kind !== 'absent') return;
+    const hidden = recognition.mayBeHidden(things, this.view(), snapshot);
+    if (hidden !== undefined) {
+      this.see({ observation: { kind: 'pending', message: hidden } });
+      return;
+    }
+    if (record.externalId !== undefined) {
+      const read = await things.read(account.api, record.externalId);
+      const confirmed = absenceProofs.confirm(record, account, snapshot, read);
+      this.see({ observation: confirmed });
+      const isConfirmed = 'confirmed' in confirmed && confirmed.confirmed;
+      // What is to take the place of what we deleted may have been made already, as may what has no id yet.
+      if (isConfirmed && elsewhere.length > 0 && !isLeaving) {
+        return this.#takeAdopted(things, account, snapshot, elsewhere);
+      }
+      if (!isConfirmed || !record.deletedByUs) return;
+    }
+    if (absenceProofs.takesOneLook) return;
+    const look = (before: AccountSnapshot) => recognition.recognize(things, this.view(), before).observation;
+    const fromMs = Math.max(notBeforeMs, absenceProofs.left.shownByMs(record));
+    this.see({ observation: neverMade(account.informer.previous, fromMs, look) });
+    account.informer.wantSecond();
+  }
+
+  async #bind(
+    things: AnyThings,
+    account: AccountHandle,
+    id: string,
+    byMark: boolean,
+    value: AnyRemote,
+  ): Promise<void> {
+    const view = this.view();
+    await this.#options.store.save({
+      ...view.record,
+      externalId: id,
+      deletedByUs: false,
+      ...things.found?.(this.kind.look(view), byMark),
+      unproven: byMark && !recognition.isMadeHere(things, view, value),
+      account: account.name,
+    });
+  }
+
+  /** What is recorded is gone, and others carry our mark: the one that the document adopts is taken, and else none. */
+  async #takeAdopted(
+    things: AnyThings,
+    account: AccountHandle,
+    snapshot: AccountSnapshot,
+    elsewhere: readonly string[],
+  ): Promise<void> {
+    const view = this.view();
+    const { adopt } = view.object.spec as Specs[RemoteKind];
+    const isAdopted = adopt !== undefined && elsewhere.includes(canonicalId(adopt.id));
+    const { observation, found, byMark } = isAdopted
+      ? recognition.recognize(things, view, snapshot, adopt.id)
+      : markedElsewhere(view.record, elsewhere);
+    this.see({ observation });
+    if (found === undefined || observation.kind !== 'present') return;
+    await this.#bind(things, account, found, byMark, observation.value);
+  }
+
+  /** Reads the object itself, just before it is acted upon; a plan when it could not be read. */
+  async refresh(account: AccountHandle): Promise<Plan | undefined> {
+    const { remote } = this.kind;
+    const { observation } = this.seen;
+    if (!remote || observation.kind !== 'present') return undefined;
+    const { id } = observation.value;
+    const outcome = await remote.read(account.api, id);
+    if (outcome.kind === 'applied') {
+      this.see({ observation: { kind: 'present', value: outcome.value } });
+      return undefined;
+    }
+    const advice = giveUpAdvice(this.record());
+    if (outcome.kind === 'refused' && outcome.status === 404) {
+      const message = `the account shows ${id}, and reading it by its id: ${describeOutcome(outcome)}${advice}`;
+      return waitFor('ReadsDisagree', message);
+    }
+    const message = `reading ${id} before changing it: ${describeOutcome(outcome)}${advice}`;
+    return waitFor('Unreadable', message, { recheckAfterMs: recheckMs.progress * 2 });
+  }
+
+  async readActivities(account: AccountHandle): Promise<Plan | undefined> {
+    const id = this.#idOfPresent();
+    const outcome = id === undefined ? undefined : await this.kind.remote?.activities?.(account.api, id);
+    if (!outcome) return undefined;
+    if (outcome.kind === 'applied') {
+      this.see({ activities: outcome.value });
+      return undefined;
+    }
+    const message = `before a disruptive change, activities: ${describeOutcome(outcome)}`;
+    return waitFor('ActivitiesUnreadable', message, { recheckAfterMs: recheckMs.protection });
+  }
+
+  /** What the provider reports of the object's life; undefined for a kind of which it reports nothing. */
+  async events(account: AccountHandle): Promise<Outcome<readonly wire.ServiceEvent[]> | undefined> {
+    const id = this.#idOfPresent();
+    return id === undefined ? undefined : this.kind.remote?.events?.(account.api, id);
+  }
+
+  #idOfPresent(): string | undefined {
+    const { observation } = this.seen;
+    return observation.kind === 'present' ? observation.value.id : undefined;
+  }
+
+  /** There are events for things of its kind. */
+  get reportsEvents(): boolean {
+    return this.kind.remote?.events !== undefined;
+  }
+
+  /** The object is in error for this reason, which the API does not show with it. */
+  explain(error: string): void {
+    const { observation } = this.seen;
+    if (observation.kind !== 'present') return;
+    this.see({ observation: { kind: 'present', value: { ...observation.value, error } } });
+  }
+
+  /** For the status: what was last seen counts also while a newer observation is waited for. */
+  lastSeen(): Observation<AnyRemote> {
+    const { observation, account } = this.seen;
+    const { externalId } = this.record();
+    const snapshot = account?.informer.current;
+    const { remote } = this.kind;
+    if (observation.kind !== 'pending' || externalId === undefined || !snapshot || !remote)
+      return observation;
+    const value = recognition.shown(remote, snapshot).get(externalId);
+    return value ? { kind: 'present', value } : observation;
+  }
+
+  /** What an account read shows, without a request. */
+  peek(things: AnyThings, account: AccountHandle, snapshot: AccountSnapshot): void {
+    this.see({ account, snapshot });
+    this.see({ observation: recognition.recognize(things, this.view(), snapshot).observation });
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * What stands in the way of a step that is otherwise to be taken: it was refused, it was accepted and does not show, or
+ * it is not ours to take.
+ */
+import { describeOutcome, meaningOf, type Outcome, type Refused } from '../../api/index.ts';
+import { backoffMs, type Clock, type Random } from '../../base/index.ts';
+import {
+  classifyRefusal,
+  correctionMark,
+  fingerprint,
+  hasDerivedKey,
+  stillScarce,
+  type Receipt,
+  type RefusalClass,
+} from '../mutation/index.ts';
+import {
+  concernsCatalog,
+  correctionPause,
+  freshnessGate,
+  holdFor,
+  keepsChangingReason,
+  recheckMs,
+  remediationReason,
+  shut,
+  verificationGate,
+  waitFor,
+  type Act,
+  type Action,
+  type Plan,
+  type Step,
+} from '../plan/index.ts';
+import { entryOf, type BlockingReason, type ReasonOf } from '../../reasons/index.ts';
+import { annotations, type ObjectKey } from '../../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
+import type { AccountHandle } from '../accounts.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+
+export interface ObstacleOptions {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface Obstacle {
+  readonly fingerprint: string;
+  readonly reason: ReasonOf<'waiting'>;
+  readonly message: string;
+  readonly untilMs: number;
+  readonly failures: number;
+  readonly keyDigest: string | undefined;
+}
+
+/** The same correction is applied at most this often without the observation following it. */
+const longestRepetition = 3;
+/** How long an accepted request may take to show in what is read. */
+const effectMs = 15_000;
+
+export class Backoffs {
+  readonly #options: ObstacleOptions;
+  readonly #met = new Map<ObjectKey, Obstacle>();
+  /** What was applied last, until it is seen in place: acceptance does not mean that it has happened (§1). */
+  readonly #applied = new Map<ObjectKey, { fingerprint: string; atMs: number }>();
+
+  constructor(options: ObstacleOptions) {
+    this.#options = options;
+  }
+
+  applied({ key }: ObjectRecord, action: Action): void {
+    const { store, clock } = this.#options;
+    this.#met.delete(key);
+    this.#applied.set(key, { fingerprint: fingerprint(action, store.digestKey), atMs: clock.monotonicMs() });
+  }
+
+  /** It is as desired: nothing is waited for. */
+  cleared(key: ObjectKey): void {
+    this.#applied.delete(key);
+  }
+
+  forget(key: ObjectKey): void {
+    this.#met.delete(key);
+    this.#applied.delete(key);
+  }
+
+  /** `account`: its rules may have been edited since, and its key may be another one. A step that was refused for good, is backing off, or does not take effect. */
+  find(
+    record: ObjectRecord,
+    step: Step,
+    account?: Pick<AccountHandle, 'spec' | 'keyDigest'>,
+  ): Plan | undefined {
+    const { store, clock } = this.#options;
+    const rules = account?.spec.refusals ?? [];
+    const keyDigest = account?.keyDigest();
+    const mark = fingerprint(step.action, store.digestKey);
+    const rest = { steps: [step], differences: step.differences };
+    const { refusal, repeated } = record;
+    if (record.unproven && !store.ownerConfirmed && 'id' in step.action) {
+      return holdFor(
+        'OwnershipUnproven',
+        `${step.action.id} carries the mark of the owner "${store.ownerName}", but it was not made with this state file. ` +
+          `If it is this fleet's, and its state was lost, say so once with --owner ${store.ownerName}. ` +
+          'If another fleet goes by that name, give this one a name of its own with --owner, and a new state file',
+        rest,
+      );
+    }
+    const distrusted = distrust(record, step);
+    if (distrusted) return holdFor('OwnershipUnproven', distrusted, rest);
+    const scarce = this.#scarce(record, step);
+    if (scarce) return scarce;
+    if (refusal?.fingerprint === mark) {
+      const verdict = classifyRefusal(
+        { meaning: meaningOf(refusal, rules) },
+        refusal.isRepetition ?? hasDerivedKey(store, step.action.do),
+      );
+      const over =
+        verdict.kind === 'wait' ||
+        isOfAnotherKey(verdict.reason, refusal, keyDigest) ||
+        (verdict.retryAfterMs !== undefined && clock.wallMs() < refusal.at) ||
+        clock.wallMs() >= refusal.at + (verdict.retryAfterMs ?? Number.POSITIVE_INFINITY);
+      if (!over) {
+        return holdFor(
+          verdict.reason,
+          `${refusal.action} was refused with ${refusal.status} ${refusal.code}: ${refusal.message}; it is not sent again until the spec changes`,
+          rest,
+        );
+      }
+    }
+    const isCounted = step.reason === remediationReason;
+    if (!isCounted && repeated?.fingerprint === mark && repeated.count >= longestRepetition) {
+      return holdFor(
+        'NotTakingEffect',
+        `${step.action.do} was applied ${repeated.count} times, and the API still shows another value; write the value as the API shows it, or leave the field out`,
+        rest,
+      );
+    }
+    const pause = isCounted ? undefined : this.#pause(record, step);
+    if (pause) return pause;
+    const applied = this.#applied.get(record.key);
+    if (applied?.fingerprint === mark && clock.monotonicMs() < applied.atMs + effectMs) {
+      return waitFor('AwaitingEffect', `${step.action.do} was accepted and has not taken effect yet`, rest);
+    }
+    const obstacle = this.#met.get(record.key);
+    if (obstacle && isOfAnotherKey(obstacle.reason, obstacle, keyDigest)) return undefined;
+    const leftMs = obstacle?.fingerprint === mark ? obstacle.untilMs - clock.monotonicMs() : 0;
+    return obstacle && leftMs > 0
+      ? waitFor(obstacle.reason, obstacle.message, { ...rest, recheckAfterMs: leftMs + 1 })
+      : undefined;
+  }
+
+  /** It was sent again and again, and something undoes it. */
+  #pause(record: ObjectRecord, step: Step): Plan | undefined {
+    const { store, clock } = this.#options;
+    const mark = correctionMark(step.action, store.digestKey);
+    const pause = correctionPause(record, mark, clock.wallMs());
+    if (!pause) return undefined;
+    const rest = { steps: [step], differences: step.differences, recheckAfterMs: pause.leftMs + 1 };
+    return waitFor(keepsChangingReason, pause.message, { ...rest, ...(pause.isTold && { stalled: true }) });
+  }
+
+  /** The provider had too little of what the step needs. */
+  #scarce(record: ObjectRecord, step: Step): Plan | undefined {
+    const { store, clock } = this.#options;
+    const scarcity = stillScarce(record, step.action, store.digestKey, clock.wallMs());
+    if (!scarcity) return undefined;
+    const { reason, message, leftMs } = scarcity;
+    const rest = { steps: [step], differences: step.differences };
+    return waitFor(reason, message, { ...rest, recheckAfterMs: leftMs + 1 });
+  }
+
+  /** What comes of a step that was refused, or could not be sent. */
+  meet(
+    record: ObjectRecord,
+    plan: Act,
+    outcome: Exclude<Outcome<Receipt>, { kind: 'applied' | 'unknown' }>,
+  ): Plan {
+    const { store, clock, random } = this.#options;
+    const { key } = record;
+    const scarce = this.#scarce(record, plan.step);
+    if (scarce) return scarce;
+    const mark = fingerprint(plan.step.action, store.digestKey);
+    const rest = { steps: [plan.step], differences: plan.differences };
+    const message = `${plan.step.action.do} ${describeOutcome(outcome)}`;
+    const verdict: RefusalClass =
+      outcome.kind === 'refused'
+        ? classifyRefusal(outcome, record.refusal?.isRepetition ?? hasDerivedKey(store, plan.step.action.do))
+        : { kind: 'wait', reason: 'NotSent', backoff: { firstMs: 500, longestMs: 60_000 } };
+    if (verdict.kind === 'hold') return holdFor(verdict.reason, message, rest);
+    const before = this.#met.get(key);
+    const failures = before?.fingerprint === mark ? before.failures + 1 : 0;
+    const askedMs = outcome.kind === 'refused' ? (outcome.retryAfterMs ?? 0) : 0;
+    const delayMs = Math.max(askedMs, backoffMs(failures, verdict.backoff, random));
+    this.#met.set(key, {
+      fingerprint: mark,
+      reason: verdict.reason,
+      message,
+      failures,
+      keyDigest: record.refusal?.keyDigest,
+      untilMs: clock.monotonicMs() + delayMs,
+    });
+    return waitFor(verdict.reason, message, { ...rest, recheckAfterMs: delayMs + 1 });
+  }
+}
+
+/** It was refused for the rights of a key that is not in use any more. */
+function isOfAnotherKey(
+  reason: BlockingReason,
+  refused: { readonly keyDigest?: string | undefined },
+  keyDigest: string | undefined,
+): boolean {
+  if (!entryOf(reason).ofKey || refused.keyDigest === undefined || keyDigest === undefined) return false;
+  return refused.keyDigest !== keyDigest;
+}
+
+/** So often is looked whether the source has been taken in. */
+const behindRecheckMs = 2000;
+
+export function behindSource({ behind }: Pick<Fleet, 'behind'>): Plan | undefined {
+  if (!behind) return undefined;
+  const message = 'what the source says now could not be written down yet; nothing is changed until it is';
+  return waitFor('SourceIncomplete', message, { recheckAfterMs: behindRecheckMs });
+}
+
+/** One gate for the whole account: no object has to be refused to find out. */
+export function unverified(
+  { name, identity }: AccountHandle,
+  { step, later, differences }: Act,
+): Plan | undefined {
+  const gate = verificationGate(name, step.action.do, identity.emailVerified);
+  return gate && shut(gate, [step, ...later], differences);
+}
+
+/** What costs more rests on what the account had a short while ago. */
+export function outdated(
+  { informer }: AccountHandle,
+  { step, later, differences }: Act,
+  nowMs: number,
+): Plan | undefined {
+  const gate = freshnessGate(
+    step.action.do,
+    nowMs - (informer.current?.startedAtMs ?? Number.NEGATIVE_INFINITY),
+  );
+  return (
+    gate &&
+    waitFor(gate.reason, gate.message, {
+      recheckAfterMs: recheckMs.progress,
+      steps: [step, ...later],
+      differences,
+    })
+  );
+}
+
+/** What a refusal of one object's request tells of its account. */
+export function learnFromRefusal({ informer, funds, catalog }: AccountHandle, refused: Refused): void {
+  if (refused.status === 401) informer.retryNow();
+  if (classifyRefusal(refused).reason === 'InsufficientFunds') funds.refused(informer.balanceMicros);
+  if (concernsCatalog(refused.code, refused.message)) catalog.expire();
+}
+
+/** Why the step is not taken on the ground of bookkeeping that nobody has signed; undefined: it is. */
+function distrust({ distrusted, madeVolumeId }: ObjectRecord, { action }: Step): string | undefined {
+  if (distrusted === undefined) return undefined;
+  const accept = `annotate it, or its Account, with ${annotations.acceptBookkeepingUntil}: "<time, RFC 3339>"`;
+  if ('id' in action) {
+    return (
+      `that this object stands for ${action.id} is in its status only, which this operator has not signed: version 0.1.0 wrote it, or somebody else. ` +
+      `${action.id} carries no mark of the object, so it is not changed. If it is the object's, say \`adopt: {id: ${action.id}}\` in its spec, or ${accept}`
+    );
+  }
+  if (distrusted === 'unsigned' && madeVolumeId === undefined) return undefined;
+  return (
+    'somebody else has written to `status.bookkeeping` of this object, so it is not known what it stood for, and nothing in the account carries its mark: ' +
+    `nothing is created, since it may be there. Say \`adopt: {id: …}\` in its spec if it is; if it is not, ${accept}`
+  );
+}

@@ -1,0 +1,397 @@
+/**
+ * Creations that no read has shown yet. A provider may apply a request long after the client gave up on it, and may show what it has
+ * made long after it answered; either must not lead to a second thing.
+ *
+ *     answered ── a read shows it ──> seen
+ *         └── not shown for `visibilitySeconds` ──> lost: it is created anew
+ *
+ *     unknown ── something carries our mark ──> applied
+ *        └── patience over, nothing is shown ──> in doubt
+ *     in doubt ── the same request is wanted ──> it is sent again, with the key and the bytes it had; if the balance bears it
+ *              ├── another one is wanted ──> the first is sent again as it was, and then patched; if its bytes are
+ *              │                             still in memory, and a patch can lead from it to what is wanted
+ *              ├── something carries our mark ──> applied
+ *              ├── `visibilitySeconds` over, or an operator resolves it ──> it did not happen
+ *              └── they are over, and something may carry our mark without showing it ──> an operator has to resolve it
+ *     status wiped, in a cluster ──> in doubt: whether there was a creation is not known, and there is none to send again
+ *
+ * In doubt is a creation, too, whose derived key the API has refused as one that it had seen (engine/mutation/creation-keys.ts).
+ *
+ * While a creation is in doubt no other key is used for its object, and the object is not forgotten; with `deletionPolicy: Retain` it is
+ * forgotten when `visibilitySeconds` are over. The refusal of a repetition says nothing of the first request.
+ *
+ * | not shown                                       | believed after                                       |
+ * |-------------------------------------------------|------------------------------------------------------|
+ * | what was seen and is older than the patience    | the settle window                                    |
+ * | what was seen and is younger                    | when it is as old as that: replicas may lag behind   |
+ * | what was answered and never seen                | `visibilitySeconds` from the answer                  |
+ * | what was deleted, and its deletion was answered | at once                                              |
+ * | what was deleted, without an answer             | as if it had not been                                |
+ * | what an object left (`Retain`), for the next of its name | as of the one that left it (left-behind.ts)  |
+ * | a creation without an answer: to send it again  | the patience                                         |
+ * | a creation without an answer: to use another key | `visibilitySeconds` from when its outcome became unknown, the latest time |
+ *
+ * What the account showed, without the object's mark, before a creation was first sent is never what it made, whatever the answer says. Of a
+ * creation that an earlier process sent, that is what the account shows before it is repeated; but for what shows no marks, of which
+ * it is written down what there was (engine/mutation/before-creation.ts).
+ *
+ * The patience is twelve settle windows (a minute), or what the provider was seen to need, if that is longer (pace.ts). All times are
+ * of this process and monotonic: a restart begins them anew. How old the thing is a restart takes from the intent of its creation, or, when that was
+ * followed by another one, from the time at which it was first seen in its present state.
+ */
+import { effectOf, isCreation, type Effect } from '../../actions/index.ts';
+import { canonicalId, type Clock } from '../../base/index.ts';
+import { bodyDigest, knownBefore, type Target } from '../mutation/index.ts';
+import type { AccountSnapshot } from '../../observed/index.ts';
+import { shut, waitFor, type Act, type Action, type Plan, type Step } from '../plan/index.ts';
+import type { ObjectKey } from '../../resources/index.ts';
+import {
+  isCreationLost,
+  type Intent,
+  type IntentOutcome,
+  type ObjectRecord,
+  type StateStore,
+} from '../../state/index.ts';
+import type { AccountHandle } from '../accounts.ts';
+import { named, resolveAdvice } from '../fleet/advice.ts';
+import { leadsTo } from './leads-to.ts';
+import type { Money } from '../money/money.ts';
+import { ProviderPace } from './pace.ts';
+import type { Pass } from '../pass.ts';
+
+export interface CreationOptions {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly money: Money;
+  readonly settleMs: number;
+  readonly mode: 'manage' | 'preview';
+  readonly commandFlags?: string | undefined;
+}
+
+/** What was sent. Its environment may hold secrets, so it is in memory only. */
+interface SentCreation {
+  readonly idempotencyKey: string;
+  readonly action: Action;
+  readonly target: Pick<Target, 'digests' | 'restartToken'>;
+}
+
+/** What the account showed when a creation was first sent. */
+interface Before {
+  readonly idempotencyKey: string;
+  readonly snapshots: readonly AccountSnapshot[];
+  /** An earlier process had sent it: what was written down is older. */
+  readonly isRepetition: boolean;
+}
+
+/** From when on a read that does not show a thing says that it is gone, in monotonic milliseconds. */
+export interface AbsenceRule {
+  readonly notBeforeMs: number;
+  readonly message: string;
+  /** Its deletion was accepted: one look is enough. */
+  readonly isDeleted?: true;
+}
+
+const windowsOfPatience = 12;
+
+export class Creations {
+  readonly #options: CreationOptions;
+  readonly #pace: ProviderPace;
+  readonly #startedAtMs: number;
+  readonly #answered = new Map<ObjectKey, { readonly id: string; readonly atMs: number }>();
+  readonly #unknownSinceMs = new Map<ObjectKey, number>();
+  readonly #sent = new Map<ObjectKey, SentCreation>();
+  readonly #before = new Map<ObjectKey, Before>();
+  /** By their idempotency keys. */
+  readonly #answeredWithOther = new Map<ObjectKey, string>();
+
+  constructor(options: CreationOptions) {
+    this.#options = options;
+    this.#pace = new ProviderPace(options.clock);
+    this.#startedAtMs = options.clock.monotonicMs();
+  }
+
+  /** A change was answered, or given up, after so long. */
+  took(account: string, ms: number): void {
+    this.#pace.learn(account, ms);
+  }
+
+  forget(key: ObjectKey): void {
+    const memories = [
+      this.#answered,
+      this.#unknownSinceMs,
+      this.#sent,
+      this.#before,
+      this.#answeredWithOther,
+    ];
+    for (const memory of memories) memory.delete(key);
+  }
+
+  /** After an unknown outcome: for how long evidence that it did not happen is not believed. */
+  patienceMs(effect: Effect | undefined, account: AccountHandle): number {
+    const { settleMs } = this.#options;
+    const leastMs = effect === 'create' ? settleMs * windowsOfPatience : settleMs;
+    return Math.min(Math.max(leastMs, this.#pace.needsMs(account.name)), longestMs(account, settleMs));
+  }
+
+  /** The newest intent of the object is about to be sent. */
+  leaves(pass: Pass, { informer: { current, previous } }: AccountHandle): void {
+    const { key, creationInDoubt } = pass.record();
+    const intent = this.#options.store.lastIntent(key);
+    if (!intent || !isCreation(intent.action)) return;
+    const { idempotencyKey } = intent;
+    if (this.#before.get(key)?.idempotencyKey === idempotencyKey) return;
+    const snapshots = [current, previous].filter((snapshot) => snapshot !== undefined);
+    const isRepetition = creationInDoubt?.idempotencyKey === idempotencyKey;
+    this.#before.set(key, { idempotencyKey, snapshots, isRepetition });
+  }
+
+  /** Whether it was there, without our mark, before the creation was first sent. */
+  wasThere(key: ObjectKey, pass: Pass, id: string): boolean {
+    // In a cluster the object may have gone by itself meanwhile.
+    const record = this.#options.store.record(key);
+    if (!record) return false;
+    const { snapshots = [], isRepetition = false, idempotencyKey } = this.#before.get(key) ?? {};
+    const before = isRepetition ? knownBefore(record, idempotencyKey) : undefined;
+    const isIn = (ids: readonly string[] = []) => ids.includes(canonicalId(id));
+    const isLater = (snapshot: AccountSnapshot) =>
+      before !== undefined && !isIn(before.unmarked) && isIn(pass.unmarked(snapshot));
+    const isOther = snapshots.some((snapshot) => !isLater(snapshot) && pass.showsOther(id, snapshot));
+    if (isOther && idempotencyKey !== undefined) this.#answeredWithOther.set(key, idempotencyKey);
+    return isOther;
+  }
+
+  /** The creation was answered with what had been there before: to send it again would be answered in the same way. */
+  isAnsweredWithOther({ object, idempotencyKey }: Intent): boolean {
+    return this.#answeredWithOther.get(object) === idempotencyKey;
+  }
+
+  /** Ids of what an open creation, or one in doubt, may have made: they show no mark, and were not there before it. */
+  candidates(pass: Pass): readonly string[] {
+    const record = pass.record();
+    const asked = this.#options.store.openIntent(record.key) ?? record.creationInDoubt;
+    const { unmarked = [] } = knownBefore(record, asked?.idempotencyKey) ?? {};
+    return pass.unmarked().filter((id) => !unmarked.includes(id));
+  }
+
+  /** The outcome of a creation has been written down. */
+  ended({ key }: ObjectRecord, action: Action, target: Target): void {
+    const { store, clock } = this.#options;
+    const record = store.record(key);
+    const intent = store.lastIntent(key);
+    if (intent?.outcome !== 'unknown') this.#before.delete(key);
+    if (!isCreation(action.do) || !record || !intent) return;
+    const nowMs = clock.monotonicMs();
+    if (intent.outcome === 'applied' && record.externalId !== undefined) {
+      this.forget(key);
+      this.#answered.set(key, { id: record.externalId, atMs: nowMs });
+    } else if (intent.outcome === 'unknown') {
+      const { digests, restartToken } = target;
+      // A repetition may be late, too.
+      this.#unknownSinceMs.set(key, nowMs);
+      this.#sent.set(key, {
+        idempotencyKey: intent.idempotencyKey,
+        action,
+        target: { digests, restartToken },
+      });
+    } else if (intent.outcome === 'refused') {
+      this.#sent.delete(key);
+      // Its key had been seen before, so somebody has used it until now.
+      if (record.creationInDoubt && record.refusedKey === intent.idempotencyKey)
+        this.#unknownSinceMs.set(key, nowMs);
+    }
+  }
+
+  /** What became of the object's creation by the latest look: seen, or not there for good. Writes down what is certain now. */
+  async review(pass: Pass, account: AccountHandle): Promise<Plan | undefined> {
+    const { store, mode } = this.#options;
+    const observation = pass.observation();
+    const record = pass.record();
+    const { key, creationInDoubt: doubt } = record;
+    const answered = this.#answered.get(key);
+    if (
+      observation.kind === 'present' &&
+      answered?.id === observation.value.id &&
+      record.seen?.id !== answered.id
+    ) {
+      const shownAtMs = account.informer.current?.startedAtMs ?? answered.atMs;
+      this.#pace.learn(account.name, Math.max(0, shownAtMs - answered.atMs));
+    }
+    if (!doubt || mode === 'preview') return undefined;
+    const word = store.resolution(key);
+    const isResolved = word?.idempotencyKey === doubt.idempotencyKey;
+    if (isResolved && word.applied && word.id !== undefined) {
+      if (pass.claim(word.id) !== undefined) return undefined;
+      await this.#close(record, { externalId: word.id, unproven: false, deletedByUs: false });
+      // What was looked at before did not know of it: it would be made again, or forgotten.
+      return waitFor('AwaitingObservation', 'a person has said what came of it; looking again');
+    }
+    const showsMarks = this.candidates(pass).length === 0;
+    const isOver = observation.kind === 'absent' && showsMarks && this.#isOver(key, account);
+    if (observation.kind === 'present' || isOver || isResolved) await this.#close(record, {});
+    return undefined;
+  }
+
+  /**
+   * The object has been looked at. What is found by its mark after a creation without an answer is as young as one with an answer, also
+   * while that creation is not settled: asked after every look, before the look is remembered.
+   */
+  sawFirst(pass: Pass): void {
+    const { clock, store } = this.#options;
+    const observation = pass.observation();
+    const { key, seen } = pass.record();
+    if (observation.kind !== 'present') return;
+    const { id } = observation.value;
+    if (this.#answered.get(key)?.id === id) return;
+    const isOfCreation = isCreation(store.lastIntent(key)?.action ?? '');
+    if (isOfCreation && seen?.id !== id) this.#answered.set(key, { id, atMs: clock.monotonicMs() });
+  }
+
+  async #close(record: ObjectRecord, more: Partial<ObjectRecord>): Promise<void> {
+    this.#unknownSinceMs.delete(record.key);
+    this.#sent.delete(record.key);
+    await this.#options.store.save({
+      ...record,
+      ...more,
+      creationInDoubt: undefined,
+      beforeCreation: undefined,
+    });
+  }
+
+  #isOver(key: ObjectKey, account: AccountHandle): boolean {
+    const overAtMs = this.#doubtEndsMs(key, account);
+    const { clock } = this.#options;
+    return clock.monotonicMs() >= overAtMs && (account.informer.current?.startedAtMs ?? 0) >= overAtMs;
+  }
+
+  #doubtEndsMs(key: ObjectKey, account: AccountHandle | undefined): number {
+    return (this.#unknownSinceMs.get(key) ?? this.#startedAtMs) + visibilityMs(account);
+  }
+
+  /** What to do in place of `plan` while a creation of the object is in doubt. */
+  instead(pass: Pass, account: AccountHandle | undefined, plan: Plan): Plan {
+    const record = pass.record();
+    const doubt = record.creationInDoubt;
+    const observed = pass.observation().kind;
+    if (!doubt || observed === 'present') return plan;
+    if (observed !== 'absent')
+      return plan.kind === 'in-sync' ? (this.#whileInDoubt(pass, account) ?? plan) : plan;
+    const isLeaving = record.deletionRequestedAt !== undefined;
+    if (plan.kind === 'in-sync') {
+      return (
+        (isLeaving && !pass.isGivenUp() ? this.#wait(pass, account, []) : this.keeps(pass, account)) ?? plan
+      );
+    }
+    if (plan.kind !== 'act' || !isCreation(plan.step.action.do)) return plan;
+    const { action } = plan.step;
+    const { store } = this.#options;
+    const last = store.lastIntent(record.key);
+    // `pending`: its repetition waits for its turn.
+    const isUnspent = last !== undefined && unspentOutcomes.has(last.outcome);
+    if (isUnspent && last.idempotencyKey === doubt.idempotencyKey) {
+      if (last.bodyDigest === bodyDigest(action, store.digestKey)) return plan;
+      const sent = this.#sent.get(record.key);
+      const isKnown = sent?.idempotencyKey === doubt.idempotencyKey;
+      if (isKnown && leadsTo(sent.action, action)) {
+        return this.#asItWas(pass, account, { ...plan, step: { ...plan.step, action: sent.action } });
+      }
+    }
+    return this.#wait(pass, account, [plan.step]);
+  }
+
+  /** What to wait for before an object that is given up may be forgotten: another one of its name would be created beside a late one. */
+  keeps(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
+    return pass.isGivenUp() ? this.#whileInDoubt(pass, account) : undefined;
+  }
+
+  #whileInDoubt(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
+    const { key, creationInDoubt } = pass.record();
+    if (!creationInDoubt) return undefined;
+    const isOver = this.#options.clock.monotonicMs() >= this.#doubtEndsMs(key, account);
+    return isOver ? undefined : this.#wait(pass, account, []);
+  }
+
+  /** If the first one did not happen, what is repeated costs what it cost, not what the document asks for now (S15). */
+  #asItWas(pass: Pass, account: AccountHandle | undefined, plan: Act): Plan {
+    const { step, differences } = plan;
+    const gate = account && this.#options.money.gate(account, pass.record().key, pass.pricing(step));
+    return gate ? shut(gate, [step], differences) : plan;
+  }
+
+  /** What is to be remembered of a creation that is sent again as it was. */
+  targetOf(record: ObjectRecord, step: Step, target: Target): Target {
+    const sent = this.#sent.get(record.key);
+    return sent?.action === step.action ? { ...target, ...sent.target } : target;
+  }
+
+  #wait(pass: Pass, account: AccountHandle | undefined, steps: readonly Step[]): Plan {
+    const { clock, commandFlags, mode } = this.#options;
+    const { key } = pass.record();
+    const leftMs = this.#doubtEndsMs(key, account) - clock.monotonicMs();
+    const seconds = Math.max(0, Math.ceil(leftMs / 1000));
+    const candidates = this.candidates(pass);
+    const needsPerson = leftMs <= 0 && candidates.length > 0;
+    const rest = mode === 'preview' ? '' : `, for up to ${seconds} s more (visibilitySeconds of the Account)`;
+    const wiped = isCreationLost(pass.record()) ? 'the status of the object was wiped: ' : '';
+    const cause = needsPerson
+      ? `an earlier creation may have made one of the things in the account that do not show whose they are (${named(candidates)}); nothing else is created or forgotten`
+      : `an earlier creation may still take effect, and nothing else is created or forgotten until that is ruled out${rest}`;
+    return waitFor('OutcomeUnknown', `${wiped}${cause}. ${resolveAdvice('create', key, commandFlags)}`, {
+      steps,
+      recheckAfterMs: leftMs > 0 ? Math.min(Math.max(leftMs, shortestWaitMs), waitRecheckMs) : waitRecheckMs,
+      ...(needsPerson ? { stalled: true } : {}),
+    });
+  }
+
+  /** When the thing that `record` stands for may be believed to be gone. */
+  absenceRule(record: ObjectRecord, account: AccountHandle): AbsenceRule {
+    const { clock, store, mode, settleMs } = this.#options;
+    const { key, externalId = '', seen, deletedByUs } = record;
+    const certain = { notBeforeMs: Number.NEGATIVE_INFINITY, message: '' };
+    // A deletion without an answer proves nothing.
+    const isAsked = effectOf(store.openIntent(key)?.action ?? '') === 'delete';
+    if (deletedByUs && !isAsked) return { ...certain, isDeleted: true };
+    const isSeen = seen?.id === externalId;
+    const answered = this.#answered.get(key);
+    const madeAtMs = answered?.id === externalId ? answered.atMs : undefined;
+    const last = store.lastIntent(key);
+    const isCreated = last && isCreation(last.action) && last.outcome === 'applied';
+    // Another request followed the creation: it is taken for as old as what was last seen to change.
+    const madeAtWallMs = isCreated ? last.finishedAt : isSeen ? seen.since : undefined;
+    const seconds = account.spec.visibilitySeconds;
+    const message = isSeen
+      ? `${externalId} was created a short while ago and is not shown now; reads may lag behind`
+      : `${externalId} was created and has not been shown yet; it is not created again before ${seconds} s are over (visibilitySeconds of the Account)`;
+    const windowMs = isSeen ? this.patienceMs('create', account) : visibilityMs(account);
+    if (mode === 'preview') {
+      // One look: the answer is only as old as the wall clock says.
+      const ageMs = madeAtWallMs === undefined ? undefined : clock.wallMs() - madeAtWallMs;
+      const isYoung = ageMs !== undefined && ageMs < (isSeen ? settleMs : visibilityMs(account));
+      return isYoung ? { notBeforeMs: Number.POSITIVE_INFINITY, message } : certain;
+    }
+    if (madeAtMs !== undefined) return { notBeforeMs: madeAtMs + windowMs, message };
+    if (!isSeen) return { notBeforeMs: this.#startedAtMs + windowMs, message };
+    const isYoung = madeAtWallMs !== undefined && clock.wallMs() - madeAtWallMs < windowMs;
+    return isYoung ? { notBeforeMs: this.#startedAtMs + windowMs, message } : certain;
+  }
+}
+
+/** How often a look is taken that nothing else would cause. */
+const waitRecheckMs = 5000;
+/** A shorter wait is one for an account read (wake.ts), and while the API is away there is none. */
+const shortestWaitMs = 1001;
+
+const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set([
+  'pending',
+  'not-sent',
+  'not-applied',
+  'repeatable',
+]);
+
+/** Without an Account: of one that says nothing. */
+function visibilityMs(account: AccountHandle | undefined): number {
+  return (account?.spec.visibilitySeconds ?? 600) * 1000;
+}
+
+function longestMs(account: AccountHandle, settleMs: number): number {
+  return Math.max(visibilityMs(account), settleMs);
+}

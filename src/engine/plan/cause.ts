@@ -1,0 +1,69 @@
+/**
+ * What the provider's events say of a drift, for people only: the set of messages is not documented (§6), so nothing is
+ * ever decided from them.
+ *
+ * They are the events since the object was last as desired. Events have the provider's time, so where none is that
+ * young the two clocks may disagree, and the newest ones are taken: as many as the revision has moved by.
+ */
+import type { wire } from '../../api/index.ts';
+import type { Baseline, DriftEntry } from '../../state/index.ts';
+import { toldText } from './told-text.ts';
+import type { Difference, Plan, Step } from './types.ts';
+
+export const nothingVisible = 'somebody changed it, nothing visible';
+
+const limits = { events: 3, messageLength: 120 } as const;
+
+export interface Window {
+  readonly baseline: Baseline | undefined;
+  readonly revision: number | undefined;
+  /** Unix milliseconds, where there is no baseline. */
+  readonly sinceMs: number | undefined;
+}
+
+/** `secrets`: values that must not be repeated. Undefined when the events say nothing. */
+export function describeCause(
+  events: readonly wire.ServiceEvent[],
+  { baseline, revision, sinceMs }: Window,
+  secrets: readonly string[],
+): string | undefined {
+  const fromMs = baseline?.at ?? sinceMs ?? Number.POSITIVE_INFINITY;
+  const recent = events.filter((event) => event.created_at >= fromMs);
+  const steps = baseline && revision !== undefined ? revision - baseline.revision : 1;
+  const window = recent.length > 0 ? recent : events.slice(0, Math.max(1, steps));
+  const told = window
+    .toReversed()
+    .slice(0, limits.events)
+    .map(({ message }) => toldText(message, secrets, limits.messageLength))
+    .filter((text) => text !== '');
+  if (told.length === 0) return undefined;
+  const more = window.length - limits.events;
+  return `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+/** Of a plan's drift, the part that was not reported before. */
+export function newDrift(plan: Plan, told: readonly DriftEntry[]): Difference[] {
+  return plan.differences.filter(({ drift, path }) => drift && !told.some((entry) => entry.path === path));
+}
+
+/** The plan with what is known of each drift: from before, or `cause` for what is new. */
+export function withCauses(plan: Plan, told: readonly DriftEntry[], cause: string | undefined): Plan {
+  if (!plan.differences.some(({ drift }) => drift)) return plan;
+  const add = (difference: Difference): Difference => {
+    if (!difference.drift) return difference;
+    const before = told.find((entry) => entry.path === difference.path);
+    const known = before ? before.cause : (cause ?? (difference.doubt ? nothingVisible : undefined));
+    return known === undefined ? difference : { ...difference, cause: known };
+  };
+  const addTo = (step: Step): Step => ({ ...step, differences: step.differences.map(add) });
+  const differences = plan.differences.map(add);
+  switch (plan.kind) {
+    case 'in-sync':
+      return { ...plan, differences };
+    case 'act':
+      return { ...plan, differences, step: addTo(plan.step), later: plan.later.map(addTo) };
+    case 'wait':
+    case 'hold':
+      return { ...plan, differences, steps: plan.steps.map(addTo) };
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * A request that has to be sent again although it took effect: something undoes it. The provider may show other values from one read to the
+ * next, or somebody else may change them back. Each time may cost money, or restart what runs, so the pauses grow.
+ *
+ *     sent, sent again ── differs again ──> pause of 10 s, 20 s, 40 s … 10 min ──> sent again
+ *                                 └── from the fourth time on: `KeepsChanging`, Stalled, until it has stayed as desired for the pause and two minutes
+ *
+ * Counted for each object, action and content, and each generation of its spec: an edit is carried out at once. What has not been sent for
+ * ten minutes after its pause is forgotten. Restarts by `onError` have a count of their own (restarts.ts), and what never shows has
+ * another (`NotTakingEffect`).
+ */
+import { elapsedMs, rfc3339 } from '../../base/index.ts';
+import type { Correction, ObjectRecord } from '../../state/index.ts';
+
+export const keepsChangingReason = 'KeepsChanging';
+/** So often it is sent without a pause. */
+const freeOfPause = 2;
+const toldFrom = 4;
+const firstPauseMs = 10_000;
+const longestPauseMs = 600_000;
+const quietMs = 120_000;
+const forgottenMs = 600_000;
+/** Of one object, the newest ones. */
+const mostKept = 8;
+
+/** What is sent now. `mark`: digest of the action without id and revision. */
+export interface Sent {
+  readonly mark: string;
+  readonly action: string;
+  readonly revision: number | undefined;
+  readonly idempotencyKey: string;
+}
+
+/** To be written down with the intent. `nowMs`: Unix milliseconds. */
+export function withCorrection(record: ObjectRecord, sent: Sent, nowMs: number): readonly Correction[] {
+  const { generation } = record;
+  const known = remembered(record, nowMs);
+  const before = known.find(({ mark }) => mark === sent.mark);
+  const others = known.filter((each) => each !== before);
+  const isStill = before !== undefined && sent.revision !== undefined && before.revision === sent.revision;
+  const now = { ...sent, generation, isStill, count: (before?.count ?? 0) + 1, at: nowMs };
+  return [...others, now].slice(-mostKept);
+}
+
+/** It is known not to have happened. */
+export function withoutCorrection({ corrections }: ObjectRecord, key: string): readonly Correction[] {
+  return corrections
+    .map((each) => (each.idempotencyKey === key ? { ...each, count: each.count - 1 } : each))
+    .filter(({ count }) => count > 0);
+}
+
+export interface Pause {
+  readonly leftMs: number;
+  readonly message: string;
+  readonly isTold: boolean;
+}
+
+/** Why it is not sent now; undefined: it may be. */
+export function correctionPause(record: ObjectRecord, mark: string, nowMs: number): Pause | undefined {
+  const before = remembered(record, nowMs).find((each) => each.mark === mark);
+  if (!before) return undefined;
+  const leftMs = pauseMs(before) - elapsedMs(before.at, nowMs);
+  if (leftMs <= 0) return undefined;
+  const message = `${whatHappened(before)}; it is sent again after ${rfc3339(before.at + pauseMs(before))}`;
+  return { leftMs, isTold: before.count >= toldFrom, message };
+}
+
+/** It is as desired, and has been so again and again. Undefined: that counts. */
+export function unsettled(record: ObjectRecord, nowMs: number): Pause | undefined {
+  const told = remembered(record, nowMs).filter(({ count }) => count >= toldFrom);
+  const lefts = told.map((each) => ({ each, leftMs: pauseMs(each) + quietMs - elapsedMs(each.at, nowMs) }));
+  const [longest] = lefts.sort((one, other) => other.leftMs - one.leftMs);
+  if (!longest || longest.leftMs <= 0) return undefined;
+  const { each, leftMs } = longest;
+  const until = rfc3339(each.at + pauseMs(each) + quietMs);
+  return {
+    leftMs,
+    isTold: true,
+    message: `${whatHappened(each)}; it is as desired if it stays so until ${until}`,
+  };
+}
+
+function whatHappened({ action, count, isStill, revision }: Correction): string {
+  const what = `${action} was sent ${count} times within a short while, and something undid it each time`;
+  return isStill
+    ? `${what}. The revision (${revision}) has not moved meanwhile, so nobody has changed it: the API shows other values from one read to the next; ask the provider`
+    : `${what}: somebody else changes it, or the provider does. Find out who (\`fleetkeeper events\`), remove the field from the document, or set \`driftPolicy: Report\``;
+}
+
+function remembered({ corrections, generation }: ObjectRecord, nowMs: number): readonly Correction[] {
+  return corrections.filter(
+    (each) => each.generation === generation && elapsedMs(each.at, nowMs) < pauseMs(each) + forgottenMs,
+  );
+}
+
+function pauseMs({ count }: Correction): number {
+  if (count < freeOfPause) return 0;
+  return Math.min(firstPauseMs * 2 ** Math.min(count - freeOfPause, 30), longestPauseMs);
+}

@@ -1,0 +1,52 @@
+/**
+ * What carries an object's mark and is not what is recorded for it: somebody copied it with its environment, or a creation took effect after
+ * all. A mark on another id is never enough to change or delete it (S5); it is reported, and an operator decides.
+ */
+import { annotations } from '../../resources/index.ts';
+import { toldText } from './told-text.ts';
+
+export interface Duplicate {
+  readonly id: string;
+  /** As the provider shows it, mark included. */
+  readonly name?: string;
+  readonly state?: string;
+  readonly hourlyMicros?: number;
+}
+
+interface Shown {
+  readonly id: string;
+  readonly name?: string | undefined;
+  readonly state?: string | null | undefined;
+  readonly status?: string | null | undefined;
+  readonly hourlyMicros?: number | null | undefined;
+}
+
+function duplicateOf({ id, name, state, status, hourlyMicros }: Shown): Duplicate {
+  const shownState = state ?? status ?? undefined;
+  return {
+    id,
+    ...(name === undefined ? {} : { name: toldText(name, [], 100) }),
+    ...(shownState === undefined ? {} : { state: toldText(shownState, [], 100) }),
+    ...(typeof hourlyMicros === 'number' ? { hourlyMicros } : {}),
+  };
+}
+
+export interface DescribedDuplicate extends Duplicate {
+  /** For people. */
+  readonly message: string;
+}
+
+/** One sentence: which it is, and what an operator does about it. `ownerId`: as it stands in the mark. */
+function describeDuplicate({ id, name, state, hourlyMicros }: Duplicate, ownerId: string): string {
+  const price = hourlyMicros === undefined ? '' : `, ${(hourlyMicros / 1_000_000).toFixed(4)} USD an hour`;
+  const shown = [name, state].filter((part) => part !== undefined).join(', ');
+  return (
+    `${id} (${shown}${price}) carries this object's mark and is not what is recorded for it; it is not touched. ` +
+    `Delete it at the provider, or manage it with another document: \`adopt: {id: ${id}}\` and the annotation ${annotations.adoptFrom}: "${ownerId}"`
+  );
+}
+
+export function describedDuplicate(shown: Shown, ownerId: string): DescribedDuplicate {
+  const duplicate = duplicateOf(shown);
+  return { ...duplicate, message: describeDuplicate(duplicate, ownerId) };
+}

@@ -1,0 +1,67 @@
+/**
+ * Which account a key belongs to. The contract does not show the fields of an identity (§2 "Gaps"). So the shown id
+ * and e-mail address are pinned at first sight, and compared from then on. Ids are compared if both sides have one
+ * (an address may change), else addresses. What can't be compared is not the same: an unidentified account must not
+ * count as the pinned one, because everything in it would look deleted.
+ */
+import type { wire } from '../../api/index.ts';
+import type { DigestKey } from '../../base/index.ts';
+import type { IdentityPin } from '../../state/index.ts';
+
+export type IdentityVerdict =
+  /** It is the pinned account; `pin` is what is known of it now. */
+  | { readonly kind: 'ours'; readonly pin: IdentityPin }
+  /** The API shows nothing that could be pinned, and nothing was. */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'changed'; readonly pinned: string; readonly seen: string };
+
+/** `accepted`: names of identities that a person has accepted. */
+export function judgeIdentity(
+  identity: wire.Identity,
+  pinned: IdentityPin | undefined,
+  accepted: readonly string[],
+  digestKey: DigestKey,
+): IdentityVerdict {
+  const seen = pinOf(identity, digestKey);
+  if (!pinned || !tellsWho(pinned)) return tellsWho(seen) ? { kind: 'ours', pin: seen } : { kind: 'unknown' };
+  if (isSame(pinned, seen)) {
+    // What is not shown this time is kept, for a time when nothing else is.
+    return {
+      kind: 'ours',
+      pin: { id: seen.id ?? pinned.id, emailDigest: seen.emailDigest ?? pinned.emailDigest },
+    };
+  }
+  if (accepted.includes(identityName(seen))) return { kind: 'ours', pin: seen };
+  return { kind: 'changed', pinned: identityName(pinned), seen: identityName(seen) };
+}
+
+/** Not only where its key was used. */
+export function tellsWho({ id, emailDigest }: IdentityPin): boolean {
+  return id !== undefined || emailDigest !== undefined;
+}
+
+/** What people call it, and write to accept it. */
+export function identityName({ id, emailDigest }: IdentityPin): string {
+  if (id !== undefined) return id;
+  return emailDigest === undefined ? 'unknown' : `email-${emailDigest.slice(0, 16)}`;
+}
+
+function pinOf({ id, email }: wire.Identity, digestKey: DigestKey): IdentityPin {
+  return {
+    id: id ? presentableId(id, digestKey) : undefined,
+    emailDigest: email ? digestKey.digest(email.trim().toLowerCase()) : undefined,
+  };
+}
+
+const longestId = 128;
+
+/** It is written down, logged and shown: what is long, or would steer a terminal, is known by a digest. */
+function presentableId(id: string, digestKey: DigestKey): string {
+  const isPlain = id.length <= longestId && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(id);
+  return isPlain ? id : `digest-${digestKey.digest(id)}`;
+}
+
+function isSame(pinned: IdentityPin, seen: IdentityPin): boolean {
+  if (pinned.id !== undefined && seen.id !== undefined) return pinned.id === seen.id;
+  return pinned.emailDigest !== undefined && pinned.emailDigest === seen.emailDigest;
+}

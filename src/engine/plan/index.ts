@@ -1,0 +1,125 @@
+export { brakeWindowMs, isMassChange, isSuspiciousRead, massChangeLimit } from './brake.ts';
+export { catalogGate, concernsCatalog, type Placement } from './catalog.ts';
+export { describeCause, newDrift, nothingVisible, withCauses } from './cause.ts';
+export {
+  correctionPause,
+  keepsChangingReason,
+  unsettled,
+  withCorrection,
+  withoutCorrection,
+} from './corrections.ts';
+export { dataLossConfirmed, hasVanished, planLifecycle, proceed } from './lifecycle.ts';
+export {
+  compareFields,
+  fieldDigests,
+  geographyField,
+  hidden,
+  isDrift,
+  isFormOfName,
+  isOnlyTold,
+  isRemoved,
+  isSameRegion,
+  possibleForms,
+  regionField,
+  rememberedDigests,
+  shownDigests,
+  type Field,
+} from './differences.ts';
+export {
+  driftSignature,
+  holdForMassDrift,
+  massDriftReason,
+  massDriftWindowMs,
+  type DriftBrake,
+  type MassDrift,
+} from './drift-brake.ts';
+export { describedDuplicate, type DescribedDuplicate } from './duplicates.ts';
+export { identityName, judgeIdentity, tellsWho, type IdentityVerdict } from './identity.ts';
+export { isSameImage } from './image-form.ts';
+export type { DesiredCredentials, DesiredEnvironment, PlannedObject } from './inputs.ts';
+export { leavableFields, remedies } from './leavable-fields.ts';
+export {
+  burnMicrosPerHour,
+  clampedMicros,
+  freshnessGate,
+  holdsCompute,
+  increaseGate,
+  priceOf,
+  runwaySeconds,
+  serviceBurn,
+  spendingGate,
+  verificationGate,
+  volumeBurn,
+  type Funds,
+} from './money.ts';
+export { originHold, type OriginHold } from './origin.ts';
+export {
+  beaconName,
+  compactUid,
+  derivedUid,
+  describedWithMark,
+  environmentDigest,
+  ownerId,
+  parseBeacon,
+  readMark,
+  readTemplateMark,
+  readVolumeMark,
+  templateMark,
+  volumeMark,
+  volumeMarkId,
+  withoutTemplateMark,
+  withVolumeMark,
+  type Owner,
+} from './ownership.ts';
+export {
+  askedMicros,
+  catalogPrices,
+  costOf,
+  demandText,
+  estimate,
+  free,
+  increaseMicros,
+  mayShowSamePrice,
+  priceKey,
+  type Charge,
+  type Cost,
+  type Place,
+  type PriceBook,
+  type Pricing,
+  type UnitPrices,
+} from './prices.ts';
+export { protectedReason } from './protected.ts';
+export { quotas, type Quota } from './quotas.ts';
+export {
+  firstPauseMs,
+  justRemediated,
+  nextRemediation,
+  remediationReason,
+  restartsSoFar,
+} from './restarts.ts';
+export { baselineNow, distrust, isRegressed, lagMs, look, seenInAnswer, unusableReason } from './seen.ts';
+export { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
+export { left, settle, type Verdict } from './settle.ts';
+export { jobState, taskEnd, type JobAnswer, type JobState, type TaskEnd } from './task-end.ts';
+export { toldText } from './told-text.ts';
+export {
+  holdFor,
+  inSync,
+  recheckMs,
+  shut,
+  spendingGateOf,
+  waitFor,
+  type Act,
+  type Action,
+  type ActionName,
+  type Difference,
+  type Gate,
+  type Gates,
+  type Hold,
+  type InSync,
+  type Observation,
+  type Plan,
+  type RegistryCredentials,
+  type Step,
+  type Wait,
+} from './types.ts';

@@ -1,0 +1,22 @@
+/** What planners of all kinds are given. */
+import type { Sensitive } from '../../base/index.ts';
+import type { RegistryCredentials } from './types.ts';
+
+export interface PlannedObject<Spec> {
+  readonly name: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly spec: Spec;
+  readonly deleting: boolean;
+}
+
+/** The desired environment, or why it can't be put together. */
+export type DesiredEnvironment =
+  | { readonly kind: 'unmanaged' }
+  | { readonly kind: 'given'; readonly values: Sensitive<Readonly<Record<string, string>>> }
+  | { readonly kind: 'problem'; readonly path: readonly (string | number)[]; readonly message: string };
+
+/** The credentials of a registry, or why they can't be put together. */
+export type DesiredCredentials =
+  | { readonly kind: 'unmanaged' }
+  | { readonly kind: 'given'; readonly values: RegistryCredentials }
+  | { readonly kind: 'problem'; readonly path: readonly (string | number)[]; readonly message: string };

@@ -1,0 +1,190 @@
+/**
+ * What an account costs and how long its balance lasts, in whole micro-USD. Amounts go up to 2^53-1 each (§2), so
+ * they are added up as BigInt, and clamped where they become JSON.
+ *
+ * The rule of burn, for everything that shows a cost: the sum of the hourly costs that the API shows
+ * (`hourlyMicros`), except for things that are known to be free. Services that are `paused`, `sleeping` or `deleting`
+ * hold no compute, and cost nothing whatever price they show. Volumes cost until they are `deleting`. Unmanaged
+ * things in the account count, too.
+ */
+import { actions, type ActionName } from '../../actions/index.ts';
+import type { wire } from '../../api/index.ts';
+import type { Gate } from './types.ts';
+
+const withoutCompute = new Set(['paused', 'sleeping', 'deleting']);
+const largestMicros = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** A price as the API shows it: rounded up to whole micro-USD. Undefined when none is shown, or what is shown can't be one. */
+export function priceOf(shown: unknown): bigint | undefined {
+  if (typeof shown !== 'number' || !(shown >= 0) || shown > Number.MAX_SAFE_INTEGER) return undefined;
+  return BigInt(Math.ceil(shown));
+}
+
+/** Whether it holds compute, as far as is known. */
+export function holdsCompute({ state }: Pick<wire.Service, 'state'>): boolean {
+  return !withoutCompute.has(state ?? '');
+}
+
+/** Micro-USD per hour that a service costs now; undefined when it costs something, and shows no price. */
+export function serviceBurn(service: Pick<wire.Service, 'state' | 'hourlyMicros'>): bigint | undefined {
+  return holdsCompute(service) ? priceOf(service.hourlyMicros) : 0n;
+}
+
+/** The same of a volume. */
+export function volumeBurn({
+  status,
+  hourlyMicros,
+}: Pick<wire.Volume, 'status' | 'hourlyMicros'>): bigint | undefined {
+  return status === 'deleting' ? 0n : priceOf(hourlyMicros);
+}
+
+/** Micro-USD per hour. What shows no price costs nothing that is known. */
+export function burnMicrosPerHour(services: Iterable<wire.Service>, volumes: Iterable<wire.Volume>): bigint {
+  let sum = 0n;
+  for (const service of services) sum += serviceBurn(service) ?? 0n;
+  for (const volume of volumes) sum += volumeBurn(volume) ?? 0n;
+  return sum;
+}
+
+/** Seconds until the balance is used up at this burn; undefined when nothing burns. */
+export function runwaySeconds(balanceMicros: number, burn: bigint): number | undefined {
+  if (burn <= 0n) return undefined;
+  if (balanceMicros <= 0) return 0;
+  return Number((BigInt(balanceMicros) * 3600n) / burn);
+}
+
+/** For JSON, which has no BigInt: amounts beyond what a number holds exactly are cut to that. */
+export function clampedMicros(micros: bigint): number {
+  if (micros < -largestMicros) return Number(-largestMicros);
+  return Number(micros > largestMicros ? largestMicros : micros);
+}
+
+export interface Funds {
+  /** Undefined when it can't be read. */
+  readonly balanceMicros: number | undefined;
+  readonly currency: string;
+  /** Below it, nothing is spent; without one, nothing is spent unless there is something. */
+  readonly minimumBalanceMicros: number | undefined;
+  /** Undefined when the identity does not show it. */
+  readonly emailVerified: boolean | undefined;
+  /** The API refused for want of funds when the balance was this, and that was a short while ago. */
+  readonly refusedAtMicros: number | undefined;
+}
+
+/** Why nothing that costs more is created, started or grown in the account; the first reason that applies. */
+export function spendingGate(account: string, funds: Funds): Gate | undefined {
+  const { balanceMicros, currency, minimumBalanceMicros, emailVerified, refusedAtMicros } = funds;
+  const stopped = 'nothing that costs more is created, started or grown';
+  if (emailVerified === false) return emailGate(account);
+  if (currency !== 'USD') {
+    return {
+      kind: 'hold',
+      reason: 'ContractDrift',
+      message: `the account ${account} uses ${JSON.stringify(currency)}, and the contract knows USD only (§2): ${stopped}, because no amount can be compared`,
+    };
+  }
+  if (balanceMicros === undefined) {
+    return {
+      kind: 'wait',
+      reason: 'BalanceUnknown',
+      message: `the balance of account ${account} can't be read (§2: balanceMicros, an integer); ${stopped}`,
+    };
+  }
+  if (minimumBalanceMicros !== undefined && balanceMicros < minimumBalanceMicros) {
+    return {
+      kind: 'wait',
+      reason: 'BalanceTooLow',
+      message: `the balance of account ${account} is below minimumBalanceMicros ${minimumBalanceMicros}; ${stopped}`,
+    };
+  }
+  if (minimumBalanceMicros === undefined && balanceMicros <= 0) {
+    return {
+      kind: 'wait',
+      reason: 'InsufficientFunds',
+      message: `account ${account} has no balance left; ${stopped} until it is topped up (if the account may be overdrawn, set the limit with minimumBalanceMicros)`,
+    };
+  }
+  if (refusedAtMicros !== undefined && balanceMicros <= refusedAtMicros) {
+    return {
+      kind: 'wait',
+      reason: 'InsufficientFunds',
+      message: `the API refused for lack of funds at a balance of ${refusedAtMicros} micro-USD; ${stopped} until account ${account} is topped up or ten minutes have passed`,
+    };
+  }
+  return undefined;
+}
+
+/** What a step adds to the cost of an hour, beside what is open: asked for, and not shown with its price yet (S15). */
+export interface Increase {
+  readonly micros: bigint;
+  /** Of the other requests of the account that are open. */
+  readonly openMicros: bigint;
+  /** What it costs is unknown, and will be known when something else that is open has been seen. */
+  readonly awaited: string | undefined;
+}
+
+/**
+ * Whether the balance bears a step. Of each increase one hour is counted, because that is the unit of price; a price that is unknown is not
+ * 0: with a floor, one request finds it out, and the others wait for that.
+ */
+export function increaseGate(
+  account: string,
+  { balanceMicros, minimumBalanceMicros }: Pick<Funds, 'balanceMicros' | 'minimumBalanceMicros'>,
+  { micros, openMicros, awaited }: Increase,
+): Gate | undefined {
+  if (awaited !== undefined && minimumBalanceMicros !== undefined) {
+    return {
+      kind: 'wait',
+      reason: 'PriceUnknown',
+      message: `its cost per hour is not known (${awaited}), and the account ${account} has a floor; another object requests the same, and this one continues when that shows its price. \`prices\` of the Account can state it before`,
+    };
+  }
+  // The gate of the account reports that.
+  if (balanceMicros === undefined) return undefined;
+  const left = BigInt(Math.floor(balanceMicros)) - openMicros - micros;
+  const isEnough = minimumBalanceMicros === undefined ? left > 0n : left >= BigInt(minimumBalanceMicros);
+  if (isEnough) return undefined;
+  const open = openMicros === 0n ? '' : `, and what else is under way ${openMicros}`;
+  const sum = `it adds ${micros} micro-USD an hour${open}; the balance of account ${account} is ${balanceMicros}`;
+  return minimumBalanceMicros === undefined
+    ? {
+        kind: 'wait',
+        reason: 'InsufficientFunds',
+        message: `${sum}, which does not last for an hour of that`,
+      }
+    : {
+        kind: 'wait',
+        reason: 'BalanceTooLow',
+        message: `${sum}, and minimumBalanceMicros ${minimumBalanceMicros} would not be left after an hour`,
+      };
+}
+
+/** A balance this old does not show what may be spent now. */
+const balanceFreshMs = 60_000;
+
+/** What costs more waits until the balance was read a short while ago; `ageMs`: how long ago that was. */
+export function freshnessGate(action: ActionName, ageMs: number): (Gate & { kind: 'wait' }) | undefined {
+  if (!actions[action].spends || ageMs <= balanceFreshMs) return undefined;
+  return {
+    kind: 'wait',
+    reason: 'AwaitingObservation',
+    message: `the balance was read ${Math.round(ageMs / 1000)} s ago, and is read again before more is spent`,
+  };
+}
+
+/** One gate for the whole account, so that no object has to be refused to find out. */
+export function verificationGate(
+  account: string,
+  action: ActionName,
+  emailVerified: boolean | undefined,
+): Gate | undefined {
+  return emailVerified === false && actions[action].needsVerifiedEmail ? emailGate(account) : undefined;
+}
+
+function emailGate(account: string): Gate {
+  return {
+    kind: 'hold',
+    reason: 'EmailUnverified',
+    message: `the e-mail address of account ${account} is not verified, and the API creates, starts and changes nothing without that (§5.4); verify it with the provider`,
+  };
+}

@@ -1,0 +1,268 @@
+/**
+ * What something will cost, before it exists. The contract promises no price before a creation, so prices are
+ * learned. `estimate` is pure; the first basis that applies wins:
+ *
+ * | basis      | where the price comes from                                                                          |
+ * |------------|-----------------------------------------------------------------------------------------------------|
+ * | `observed` | the cost of services and volumes of the same account, size and place                                |
+ * | `declared` | `Account.spec.prices`                                                                                |
+ * | `catalog`  | a region of the catalog that shows the four prices of the reference control plane, by their names    |
+ * | `unknown`  | none of these; the amount is 0, which must not count as a price                                      |
+ *
+ * If a demand leaves something open (the geography, the model of a GPU), the highest observed price counts. Amounts
+ * are micro-USD per hour, BigInt inside.
+ */
+import type { DeclaredPrice } from '../../resources/index.ts';
+import type { Asked, Demand, ObservedPrice, PriceBasis, Shape } from '../../state/index.ts';
+import { clampedMicros } from './money.ts';
+
+export type { Demand, ObservedPrice } from '../../state/index.ts';
+
+export interface Place {
+  readonly region: string;
+  /** Undefined, or `auto`: any. */
+  readonly geography: string | undefined;
+}
+
+/** Prices of units, as a region of the catalog may show them. */
+export interface UnitPrices {
+  readonly gpuHourMicros?: number | undefined;
+  readonly cpuHourMicros?: number | undefined;
+  readonly memoryGbHourMicros?: number | undefined;
+  readonly storageGbHourMicros?: number | undefined;
+}
+
+export interface PriceBook {
+  readonly observed: readonly ObservedPrice[];
+  readonly declared: readonly DeclaredPrice[];
+  /** By region. */
+  readonly catalog: ReadonlyMap<string, UnitPrices>;
+}
+
+export interface Estimate {
+  readonly micros: bigint;
+  readonly basis: PriceBasis;
+  /** It is unknown for good: what has this size, in this place, runs and shows no price. */
+  readonly notShown: boolean;
+}
+
+export function estimate(demand: Demand, place: Place, book: PriceBook): Estimate {
+  const seen = book.observed.filter((price) => isAt(price, place) && isLike(price.demand, demand));
+  const bases: readonly (readonly [PriceBasis, bigint | undefined])[] = [
+    ['observed', observedMicros(demand, seen)],
+    ['declared', declaredMicros(demand, place, book.declared)],
+    ['catalog', unitMicros(demand, book.catalog.get(place.region) ?? {})],
+  ];
+  for (const [basis, micros] of bases) {
+    if (micros !== undefined) return { micros, basis, notShown: false };
+  }
+  return { micros: 0n, basis: 'unknown', notShown: seen.length > 0 };
+}
+
+/** For people, and to tell one demand from another. Storage is priced by the GB, so its size makes no difference. */
+export function demandText(demand: Demand, { region, geography }: Place): string {
+  const where = `in ${region}/${geography ?? 'auto'}`;
+  if ('storageGb' in demand) return `storage ${where}`;
+  const { gpuCount, cpu, memoryGb } = demand.compute;
+  return `${gpuCount} GPU, ${cpu} CPU, ${memoryGb} GB ${where}`;
+}
+
+/** Whether what shows the price of the one may show that of the other (texts of `demandText`): `auto` may become any geography. */
+export function mayShowSamePrice(one: string, other: string): boolean {
+  const [left, right] = [splitGeography(one), splitGeography(other)];
+  const isAnywhere = left.geography === 'auto' || right.geography === 'auto';
+  return left.rest === right.rest && (isAnywhere || left.geography === right.geography);
+}
+
+function splitGeography(demand: string): { rest: string; geography: string } {
+  const at = demand.lastIndexOf('/');
+  return { rest: demand.slice(0, at), geography: demand.slice(at + 1) };
+}
+
+/** One price is kept for each. */
+export function priceKey({ region, geography, demand, gpuModel }: ObservedPrice): string {
+  const size =
+    'compute' in demand
+      ? [demand.compute.gpuCount, demand.compute.cpu, demand.compute.memoryGb]
+      : [demand.storageGb];
+  return JSON.stringify([region, geography, size, gpuModel ?? null]);
+}
+
+function isAt(price: Pick<ObservedPrice, 'region' | 'geography'>, { region, geography }: Place): boolean {
+  return price.region === region && (isOpen(geography) || price.geography === geography);
+}
+
+function isOpen(geography: string | undefined): boolean {
+  return geography === undefined || geography === 'auto';
+}
+
+function isLike(known: Demand, wanted: Demand): boolean {
+  if ('compute' in known && 'compute' in wanted) return isSameShape(known.compute, wanted.compute);
+  return 'storageGb' in known && 'storageGb' in wanted && known.storageGb > 0;
+}
+
+function isSameShape(one: Shape, other: Shape): boolean {
+  return one.gpuCount === other.gpuCount && one.cpu === other.cpu && one.memoryGb === other.memoryGb;
+}
+
+/** Storage of another size is priced in proportion, unless that very size was seen. */
+function observedMicros(demand: Demand, seen: readonly ObservedPrice[]): bigint | undefined {
+  const priced = seen.flatMap(({ demand: known, hourlyMicros }) =>
+    hourlyMicros === undefined ? [] : [{ sizeGb: 'storageGb' in known ? known.storageGb : 0, hourlyMicros }],
+  );
+  if ('compute' in demand) return dearest(priced.map(({ hourlyMicros }) => BigInt(hourlyMicros)));
+  const exact = priced.filter(({ sizeGb }) => sizeGb === demand.storageGb);
+  return dearest(
+    (exact.length > 0 ? exact : priced).map(({ sizeGb, hourlyMicros }) =>
+      sum([[hourlyMicros, demand.storageGb / sizeGb]]),
+    ),
+  );
+}
+
+function dearest(amounts: readonly bigint[]): bigint | undefined {
+  return amounts.reduce<bigint | undefined>(
+    (most, micros) => (most === undefined || micros > most ? micros : most),
+    undefined,
+  );
+}
+
+/** The most specific entry wins: resources, then geography, then region. */
+function declaredMicros(
+  demand: Demand,
+  place: Place,
+  declared: readonly DeclaredPrice[],
+): bigint | undefined {
+  const applying = declared.flatMap((entry) => {
+    if (entry.region !== place.region) return [];
+    if (entry.geography !== undefined && entry.geography !== place.geography) return [];
+    const { resources } = entry;
+    if (resources && !('compute' in demand && isSameShape(resources, demand.compute))) return [];
+    const micros =
+      resources && entry.hourlyMicros !== undefined ? BigInt(entry.hourlyMicros) : unitMicros(demand, entry);
+    const rank = (resources ? 2 : 0) + (entry.geography === undefined ? 0 : 1);
+    return micros === undefined ? [] : [{ micros, rank }];
+  });
+  return applying.toSorted((left, right) => right.rank - left.rank)[0]?.micros;
+}
+
+/** Undefined when a price is missing of which something is wanted. */
+function unitMicros(demand: Demand, prices: UnitPrices): bigint | undefined {
+  const parts: readonly (readonly [number, number | undefined])[] =
+    'compute' in demand
+      ? [
+          [demand.compute.gpuCount, prices.gpuHourMicros],
+          [demand.compute.cpu, prices.cpuHourMicros],
+          [demand.compute.memoryGb, prices.memoryGbHourMicros],
+        ]
+      : [[demand.storageGb, prices.storageGbHourMicros]];
+  const wanted = parts.filter(([amount]) => amount > 0);
+  const priced = wanted.flatMap(([amount, micros]) =>
+    micros === undefined ? [] : [[micros, amount] as const],
+  );
+  return priced.length < wanted.length ? undefined : sum(priced);
+}
+
+/** Millionths: as exact as anybody writes a number of CPUs. */
+const scale = 1_000_000;
+/** No document asks for more that could be paid; there is no bound on what one may ask for. */
+const most = Number.MAX_VALUE;
+
+/** Of micro-USD, each so many times; rounded up. */
+function sum(parts: readonly (readonly [number, number])[]): bigint {
+  const total = parts.reduce(
+    (before, [micros, times]) => before + BigInt(micros) * BigInt(Math.ceil(Math.min(times * scale, most))),
+    0n,
+  );
+  return (total + BigInt(scale - 1)) / BigInt(scale);
+}
+
+// ---- steps -------------------------------------------------------------------------------------------
+
+/** What is paid for: at a price that is shown, or for a demand that has to be priced; nothing at all is free. */
+export type Charge = { readonly shown: bigint } | { readonly demands: readonly Demand[] };
+
+/** What an hour costs before a step of a plan and after it. */
+export interface Pricing {
+  readonly place: Place;
+  readonly before: Charge;
+  readonly after: Charge;
+}
+
+export const free: Charge = { shown: 0n };
+
+export interface Cost {
+  readonly beforeMicros: bigint;
+  readonly afterMicros: bigint;
+  readonly basis: PriceBasis;
+  /** Demands whose price is unknown, and may yet be shown. */
+  readonly unknown: readonly string[];
+  /** Undefined: nothing but what shows its price. */
+  readonly asked?: Asked | undefined;
+}
+
+/** What was asked for costs so much more in an hour, by a book of later. */
+export function askedMicros({ region, geography, demands, beforeMicros }: Asked, book: PriceBook): bigint {
+  const place = { region, geography };
+  return increaseMicros(costOf({ place, before: { shown: BigInt(beforeMicros) }, after: { demands } }, book));
+}
+
+export function costOf({ place, before, after }: Pricing, book: PriceBook): Cost {
+  const [then, now] = [priceCharge(after, place, book), priceCharge(before, place, book)];
+  // Its cost today is no basis for an unknown price.
+  const basis = weakest([then.basis, now.basis]);
+  const cost = { beforeMicros: now.micros, afterMicros: then.micros, basis, unknown: then.unknown };
+  if ('shown' in after) return cost;
+  return { ...cost, asked: { ...place, demands: after.demands, beforeMicros: clampedMicros(now.micros) } };
+}
+
+/** What a step adds to the cost of an hour; 0 where that is unknown. */
+export function increaseMicros({ beforeMicros, afterMicros }: Cost): bigint {
+  return afterMicros > beforeMicros ? afterMicros - beforeMicros : 0n;
+}
+
+function priceCharge(charge: Charge, place: Place, book: PriceBook) {
+  if ('shown' in charge) return { micros: charge.shown, basis: 'observed' as const, unknown: [] };
+  const estimates = charge.demands.map((demand) => ({ demand, ...estimate(demand, place, book) }));
+  return {
+    micros: estimates.reduce((total, { micros }) => total + micros, 0n),
+    basis: weakest(estimates.map(({ basis }) => basis)),
+    unknown: estimates
+      .filter(({ basis, notShown }) => basis === 'unknown' && !notShown)
+      .map(({ demand }) => demandText(demand, place)),
+  };
+}
+
+const byDoubt = ['observed', 'declared', 'catalog', 'unknown'] as const satisfies readonly PriceBasis[];
+
+/** An amount is as good as its weakest part. */
+function weakest(bases: readonly PriceBasis[]): PriceBasis {
+  return byDoubt[Math.max(0, ...bases.map((basis) => byDoubt.indexOf(basis)))] ?? 'unknown';
+}
+
+/** Regions of a catalog that show all four prices by the names of the reference control plane; never guessed. */
+export function catalogPrices(
+  regions: readonly Readonly<Record<string, unknown>>[],
+): ReadonlyMap<string, UnitPrices> {
+  const found = new Map<string, UnitPrices>();
+  for (const { name, prices } of regions) {
+    if (typeof name !== 'string' || typeof prices !== 'object' || prices === null) continue;
+    const shown = prices as Readonly<Record<string, unknown>>;
+    if (!unitNames.every((unit) => isPrice(shown[unit]))) continue;
+    found.set(name, { ...shown, gpuHourMicros: dearestGpu(shown) });
+  }
+  return found;
+}
+
+/** Of any model; undefined if the region shows unknown prices that may be of GPUs. */
+function dearestGpu(shown: Readonly<Record<string, unknown>>): number | undefined {
+  if (Object.keys(shown).some((key) => !knownPrices.has(key))) return undefined;
+  const models = Object.values(shown['gpuModelHourMicros'] ?? {});
+  return models.every(isPrice) ? Math.max(Number(shown['gpuHourMicros']), ...models.map(Number)) : undefined;
+}
+
+function isPrice(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+const unitNames = ['gpuHourMicros', 'cpuHourMicros', 'memoryGbHourMicros', 'storageGbHourMicros'] as const;
+const knownPrices: ReadonlySet<string> = new Set([...unitNames, 'gpuModelHourMicros']);

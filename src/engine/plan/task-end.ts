@@ -1,0 +1,43 @@
+/** When a task is over: by its document, its deadline or its Job. */
+import type { ProtectedTaskSpec } from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+import type { PlannedObject } from './inputs.ts';
+
+/** What a cluster reports of a Job. `gone`: a search found none; `unknown`: nobody could search yet. */
+export type JobAnswer = 'running' | 'finished' | 'gone' | 'unknown';
+
+/** What that means for a task. `missing`: the Job has not been there yet; `no-cluster`: a folder has no Jobs. */
+export type JobState = 'running' | 'over' | 'missing' | 'unknown' | 'no-cluster';
+
+/**
+ * A Job that is not there is over only if it was there: an activity is registered for one that was seen, never before. A task
+ * may be written down before its Job.
+ */
+export function jobState(answer: JobAnswer | undefined, { lease }: Pick<ObjectRecord, 'lease'>): JobState {
+  switch (answer) {
+    case undefined:
+      return 'no-cluster';
+    case 'finished':
+      return 'over';
+    case 'gone':
+      return lease ? 'over' : 'missing';
+    case 'running':
+    case 'unknown':
+      return answer;
+  }
+}
+
+/** Why the task is over; undefined while it runs. */
+export type TaskEnd = 'Released' | 'DeadlinePassed' | 'JobFinished' | 'Deleted';
+
+export function taskEnd(
+  { spec, deleting }: Pick<PlannedObject<ProtectedTaskSpec>, 'spec' | 'deleting'>,
+  job: JobState,
+  nowMs: number,
+): TaskEnd | undefined {
+  if (deleting) return 'Deleted';
+  if (spec.released) return 'Released';
+  const { deadline, jobRef } = spec.until ?? {};
+  if (deadline !== undefined && Date.parse(deadline) <= nowMs) return 'DeadlinePassed';
+  return jobRef !== undefined && job === 'over' ? 'JobFinished' : undefined;
+}

@@ -1,0 +1,399 @@
+/**
+ * One pass over one object: desired and observed in, at most one mutation out, status told.
+ *
+ *     gather ─> (settle an open outcome) ─> plan ─> fresh reads ─> plan again ─> execute ─> status
+ *
+ * The first plan is made from the account snapshot and costs no request. Only when it says "act" is the object
+ * itself read (and, before anything disruptive, its activities), and the planner asked once more with that; a
+ * mutation therefore always rests on a read made for it.
+ */
+import type { Outcome } from '../api/index.ts';
+import { sameValue, type Clock, type Random } from '../base/index.ts';
+import { placeText } from '../desired/index.ts';
+import { execute, fingerprint, type Receipt } from './mutation/index.ts';
+import { isKeyHold, type Readiness } from '../observed/index.ts';
+import {
+  holdFor,
+  inSync,
+  look,
+  remediationReason,
+  waitFor,
+  withCauses,
+  type Act,
+  type Owner,
+  type Plan,
+  type Step,
+} from './plan/index.ts';
+import { entryOf } from '../reasons/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../state/index.ts';
+import { buildStatus } from './status/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
+import type { AccountHandle, Accounts } from './accounts.ts';
+import { giveUpAdvice } from './fleet/advice.ts';
+import { Creations } from './outcomes/creations.ts';
+import { decide, fromGate, undecided, withDoubts, type Decision, type PassResult } from './decision.ts';
+import { causeOfNewDrift } from './observation/drift-cause.ts';
+import { DriftWatch, type DriftWatchOptions } from './observation/drift-watch.ts';
+import { ErrorReasons } from './outcomes/error-reasons.ts';
+import { Exchanges } from './admission/exchanges.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import type { Kinds } from './kind.ts';
+import { LastMutations, startOfOldestRead } from './outcomes/last-mutations.ts';
+import type { ActivityRegistrations } from './activity-registrations.ts';
+import type { Money } from './money/money.ts';
+import { AbsenceProofs } from './observation/observe.ts';
+import { behindSource, learnFromRefusal, Backoffs, outdated, unverified } from './outcomes/backoffs.ts';
+import { Pass } from './pass.ts';
+import { Settlement } from './outcomes/settlement.ts';
+import { Transitions } from './observation/transitions.ts';
+import { ReadConsistency } from './observation/read-consistency.ts';
+import { Waits } from './observation/waits.ts';
+import { wakeAfter, type Wake } from './wake.ts';
+import type { QueueLane } from './workqueue.ts';
+
+export interface ReconcilerOptions {
+  readonly store: StateStore;
+  readonly owner: Owner;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly accounts: Accounts;
+  readonly fleet: Fleet;
+  readonly money: Money;
+  readonly kinds: Kinds;
+  readonly readiness: Readiness<ObjectKey>;
+  readonly registrations: ActivityRegistrations;
+  /** After an unknown outcome: how long the request may still take effect. */
+  readonly settleMs: number;
+  /** No request is let through any more. */
+  readonly stopping: () => boolean;
+  /** `preview`: plan only; nothing is sent that changes anything. */
+  readonly mode: 'manage' | 'preview';
+  /** How this state is named on the command line, for messages that advise a command. */
+  readonly commandFlags?: string | undefined;
+}
+
+export type { PassResult } from './decision.ts';
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #absenceProofs: AbsenceProofs;
+  readonly #driftWatch: DriftWatch;
+  readonly #exchanges: Exchanges;
+  readonly #creations: Creations;
+  readonly #errorReasons = new ErrorReasons();
+  readonly #lastMutations = new LastMutations();
+  readonly #backoffs: Backoffs;
+  readonly #settlement: Settlement;
+  readonly #transitions: Transitions;
+  readonly #readConsistency: ReadConsistency;
+  readonly #waits = new Waits();
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    const peek: DriftWatchOptions['peek'] = (key, ...at) => this.#passOf(key).peek(...at);
+    this.#driftWatch = new DriftWatch({ ...options, peek });
+    this.#exchanges = new Exchanges(options);
+    this.#creations = new Creations(options);
+    const settleMs = options.mode === 'preview' ? 0 : options.settleMs;
+    this.#absenceProofs = new AbsenceProofs(options.clock, settleMs, this.#creations);
+    this.#backoffs = new Backoffs(options);
+    this.#readConsistency = new ReadConsistency(options);
+    this.#settlement = new Settlement(options, this.#creations);
+    this.#transitions = new Transitions(options.logger);
+  }
+
+  /**
+   * Must not be called twice at the same time for one key; the workqueue sees to that. `lane`: what a person waits for, or has
+   * just added, has requests that don't wait behind those of other passes.
+   */
+  async pass(key: ObjectKey, lane: QueueLane = 'resync'): Promise<PassResult> {
+    const record = this.#options.store.record(key);
+    if (!record) {
+      this.#forget(key);
+      return { plan: inSync(), wake: { kind: 'never' }, statusChanged: false, removed: true };
+    }
+    // The document may be edited during the pass.
+    const { uid, deletionRequestedAt, generation } = record;
+    const planned = { key, uid, deletionRequestedAt, generation };
+    const pass = this.#passOf(key);
+    const account = pass.account();
+    const blocked = this.#blocked(record, pass, account);
+    const { handle } = account;
+    const goesOnForMs = blocked && (await pass.goOn(handle));
+    const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
+    const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
+    const plan = this.#options.money.priced(handle, pass, this.#located(key, decision.plan));
+    if (blocked) this.#exchanges.forget(key);
+    const wakes = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
+    const result = { ...(await this.#conclude(planned, pass, { ...decision, plan }, handle)), wakes };
+    return goesOnForMs === undefined ? result : { ...result, wake: { kind: 'after', delayMs: goesOnForMs } };
+  }
+
+  #passOf(key: ObjectKey): Pass {
+    const { kinds } = this.#options;
+    const [driftWatch, absenceProofs] = [this.#driftWatch, this.#absenceProofs];
+    const passOptions = { ...this.#options, driftWatch, absenceProofs };
+    return new Pass(key, kinds[parseObjectKey(key).kind], passOptions);
+  }
+
+  /** A person who has to change a field is told where it is written. */
+  #located(key: ObjectKey, plan: Plan): Plan {
+    if (plan.kind !== 'hold' || plan.path === undefined) return plan;
+    return { ...plan, message: `${this.#options.fleet.whereIs(key, plan.path)}${plan.message}` };
+  }
+
+  /** What keeps the object from being looked at any further. */
+  #blocked(record: ObjectRecord, pass: Pass, account: ReturnType<Pass['account']>): Plan | undefined {
+    const { fleet } = this.#options;
+    if (fleet.behind === 'first') return behindSource(fleet);
+    const problem = fleet.snapshot.unusable.get(record.key)?.[0];
+    if (problem) {
+      return holdFor(
+        'InvalidSpec',
+        `${placeText(problem)}: ${problem.path ? `${problem.path}: ` : ''}${problem.message}; ${problem.remedy}`,
+      );
+    }
+    const annotation = fleet.annotationProblem(record.key);
+    if (annotation) {
+      const { name, message } = annotation;
+      return holdFor('InvalidAnnotation', message, { path: ['metadata', 'annotations', name] });
+    }
+    const gate = fleet.lingering.get(record.key);
+    if (gate) return fromGate(gate);
+    const { handle } = account;
+    const kept = this.#creations.keeps(pass, handle);
+    if (account.problem) return pass.released() ? (kept ?? inSync()) : account.problem;
+    const failure = handle?.informer.failure;
+    // A lease asks nothing of the account read: it must not end with it.
+    if (!failure || pass.kind.needsNoAccountRead) return undefined;
+    if (pass.isGivenUp()) return kept ?? inSync();
+    const { reason, message } = failure;
+    const told = `${message}${giveUpAdvice(record)}`;
+    if (isKeyHold(reason)) return holdFor(reason, told);
+    return waitFor(reason, told, reason === 'CredentialMissing' ? { stalled: true } : {});
+  }
+
+  async #planAndAct(record: ObjectRecord, pass: Pass, account: AccountHandle | undefined): Promise<Decision> {
+    const notBeforeMs = this.#lastMutations.notBeforeMs(record.key);
+    if (!account) return this.#decide(pass, account);
+    await pass.observe(account, notBeforeMs);
+    this.#creations.sawFirst(pass);
+    const distrusted = this.#readConsistency.check(pass, account);
+    if (distrusted) return undecided(distrusted);
+    const { store } = this.#options;
+    const open = store.openIntent(record.key);
+    const unsettled = open && (await this.#settlement.settle(open, pass, account));
+    this.#creations.sawFirst(pass);
+    const unclear = unsettled ?? (await this.#creations.review(pass, account));
+    if (unclear) return undecided(unclear);
+    this.#options.money.observed(pass);
+    await this.#errorReasons.explain(pass, account);
+    const first = this.#decide(pass, account);
+    const cause = await causeOfNewDrift(pass, account, first.plan, store);
+    const { plan, settled } = first.plan.kind === 'act' ? await this.#act(pass, account, first.plan) : first;
+    const driftAcceptedUntil = this.#options.fleet.driftAcceptedUntil(record);
+    const told = {
+      ...withCauses(plan, record.status?.drift ?? [], cause),
+      ...(driftAcceptedUntil === undefined ? {} : { driftAcceptedUntil }),
+    };
+    return { plan: told, settled };
+  }
+
+  /** The snapshot says that there is something to do: looks again, and does it. */
+  async #act(pass: Pass, account: AccountHandle, first: Act): Promise<Decision> {
+    const preview = this.#options.mode === 'preview';
+    const unread = preview ? undefined : await pass.refresh(account);
+    if (unread) return undecided(unread);
+    const distrusted = this.#readConsistency.check(pass, account);
+    if (distrusted) return undecided(distrusted);
+    const activitiesUnread = first.step.disruptive ? await pass.readActivities(account) : undefined;
+    if (activitiesUnread) return undecided(activitiesUnread);
+    await this.#errorReasons.explain(pass, account);
+    await this.#options.money.readPrices(account, pass);
+    const second = this.#decide(pass, account);
+    const isDisruptive = second.plan.kind === 'act' && second.plan.step.disruptive;
+    if (first.step.disruptive || !isDisruptive) return this.#send(pass, account, second);
+    const unreadNow = await pass.readActivities(account);
+    return unreadNow ? undecided(unreadNow) : this.#send(pass, account, this.#decide(pass, account));
+  }
+
+  /** From the decision to the intent nothing is awaited: what is counted across objects can't change in between. */
+  async #send(pass: Pass, account: AccountHandle, second: Decision): Promise<Decision> {
+    const preview = this.#options.mode === 'preview';
+    const { plan } = second;
+    if (plan.kind !== 'act') return second;
+    const obstacle =
+      behindSource(this.#options.fleet) ??
+      unverified(account, plan) ??
+      this.#backoffs.find(pass.record(), plan.step, account) ??
+      this.#exchanges.obstacle(plan, pass, account);
+    // Also in a preview: what the others plan may be too much together with it.
+    if (preview && !obstacle) this.#options.money.reserve(account, pass, plan.step);
+    if (obstacle || preview) return undecided(obstacle ?? plan);
+    const old = outdated(account, plan, this.#options.clock.monotonicMs());
+    return undecided(old ?? (await this.#execute(pass, account, plan)));
+  }
+
+  async #execute(pass: Pass, account: AccountHandle, plan: Act): Promise<Plan> {
+    const { clock, fleet, money, store } = this.#options;
+    const record = pass.record();
+    const estimate = money.reserve(account, pass, plan.step);
+    this.#exchanges.begin(plan.step, pass, account);
+    const wasThere = (id: string) => this.#creations.wasThere(record.key, pass, id);
+    const unmarked = () => pass.unmarked();
+    const request = { estimate, account: account.name, keyDigest: account.keyDigest(), wasThere, unmarked };
+    const planned = { ...withDoubts(pass.target(), plan.differences), ...request };
+    const target = this.#creations.targetOf(record, plan.step, planned);
+    this.#driftWatch.corrected(record.key, account, plan.step.differences);
+    if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
+    const plannedAtMs = clock.monotonicMs();
+    let sentAtMs: number | undefined;
+    const isStillPlanned = () => {
+      sentAtMs = clock.monotonicMs();
+      this.#creations.leaves(pass, account);
+      return this.#isStillPlanned(pass, plan.step, plannedAtMs);
+    };
+    let outcome: Outcome<Receipt>;
+    try {
+      outcome = await execute(this.#options, account.api, plan.step, target, isStillPlanned);
+    } catch (error) {
+      // What could not be written down was not sent; an outcome that could not be is not known.
+      if (!store.openIntent(record.key)) money.answered(record.key, 'not-sent');
+      throw error;
+    } finally {
+      // Also when the outcome could not be written down: what was read before says nothing any more.
+      this.#lastMutations.ended(record.key, clock.monotonicMs());
+      this.#settlement.begin(record.key);
+      fleet.remediating.delete(record.key);
+    }
+    money.answered(record.key, outcome.kind);
+    if (outcome.kind !== 'unknown') this.#settlement.end(record.key);
+    if (sentAtMs !== undefined) this.#creations.took(account.name, clock.monotonicMs() - sentAtMs);
+    this.#creations.ended(record, plan.step.action, target);
+    this.#absenceProofs.forget(record.key);
+    if (outcome.kind === 'applied') {
+      this.#backoffs.applied(record, plan.step.action);
+      return plan;
+    }
+    if (outcome.kind === 'unknown') {
+      return waitFor('OutcomeUnknown', `${plan.step.action.do}: ${outcome.reason}`, {
+        recheckAfterMs: this.#options.settleMs + 1,
+        differences: plan.differences,
+        steps: [plan.step],
+      });
+    }
+    if (outcome.kind === 'refused') learnFromRefusal(account, outcome);
+    return this.#backoffs.meet(store.record(record.key) ?? record, plan, outcome);
+  }
+
+  /**
+   * A request may wait for its turn as long as `Retry-After` says: tasks, brakes, annotations, windows and the Account may be others by then, and
+   * activities of others may have been registered.
+   */
+  #isStillPlanned(pass: Pass, step: Step, plannedAtMs: number): boolean {
+    const { clock, fleet, store } = this.#options;
+    const account = pass.account();
+    if (fleet.behind || this.#blocked(pass.record(), pass, account)) return false;
+    if (step.disruptive && clock.monotonicMs() - plannedAtMs > activitiesFreshMs) return false;
+    const now = this.#creations.instead(pass, account.handle, pass.plan());
+    if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
+      return false;
+    if (now.kind === 'act' && this.#exchanges.obstacle(now, pass, account.handle)) return false;
+    // That its own restart is written down is no reason to wait for it.
+    if (step.reason === remediationReason && pass.mayRemediate()) return true;
+    const mark = (action: Step['action']) => fingerprint(action, store.digestKey);
+    return now.kind === 'act' && mark(now.step.action) === mark(step.action);
+  }
+
+  async #conclude(
+    {
+      key,
+      uid,
+      generation,
+      deletionRequestedAt,
+    }: Pick<ObjectRecord, 'key' | 'uid' | 'generation' | 'deletionRequestedAt'>,
+    pass: Pass,
+    { plan, settled: learned }: Decision,
+    account: AccountHandle | undefined,
+  ): Promise<PassResult> {
+    const { store, clock, logger, metrics, stopping } = this.#options;
+    const record = store.record(key);
+    if (record?.uid !== uid) {
+      // In a cluster an object may go by itself during its pass; another one of its name has a pass of its own.
+      if (!record) this.#forget(key);
+      const wake: Wake = { kind: record ? 'now' : 'never' };
+      return { plan, wake, statusChanged: false, removed: !record };
+    }
+    if (record.deletionRequestedAt !== deletionRequestedAt) {
+      // Taken out, or put back, while the pass went on: what is in sync as the one is not so as the other.
+      await store.flush(key);
+      return { plan, wake: { kind: 'now' }, statusChanged: false, removed: false };
+    }
+    if (plan.kind === 'in-sync' && deletionRequestedAt !== undefined) {
+      const leaves = pass.isGivenUp() ? record.externalId : undefined;
+      if (leaves !== undefined && account)
+        this.#absenceProofs.left.leave(record, this.#creations.absenceRule(record, account));
+      await store.remove(key);
+      this.#forget(key);
+      logger.info({ object: key, id: record.externalId }, 'object removed');
+      const result = { plan, wake: { kind: 'never' }, statusChanged: true, removed: true } as const;
+      return leaves === undefined ? result : { ...result, leaves };
+    }
+    if (plan.kind === 'in-sync') this.#backoffs.cleared(key);
+    this.#options.money.concluded(key, account?.name, plan);
+    const observation = pass.observation();
+    const settled = {
+      ...record,
+      ...learned,
+      ...look(record, observation, plan, clock.wallMs()),
+    };
+    if (settled.seen?.id === record.seen?.id) {
+      this.#transitions.saw(pass.kind.name, record.seen?.state, settled.seen?.state);
+    }
+    const duplicates = pass.duplicates();
+    const status = buildStatus({
+      record: { ...settled, generation },
+      plan,
+      lastIntent: store.lastIntent(key),
+      wallMs: clock.wallMs(),
+      readSince: this.#waits.since(key, plan, clock.wallMs()),
+      duplicates,
+      ...pass.told(),
+    });
+    const next = { ...settled, status };
+    // A pass that was cut short by our own stop has nothing true to tell.
+    const cut = stopping() && plan.kind === 'wait' && entryOf(plan.reason).cutByStop;
+    const changed = !cut && !sameValue(next, record);
+    if (changed) {
+      await store.save(next);
+      metrics.statusWrites.inc({ kind: pass.kind.name });
+    } else {
+      await store.flush(key);
+    }
+    // One look is all that a preview takes: nothing comes of what was planned.
+    const isPreview = this.#options.mode === 'preview';
+    const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
+    return { plan, wake, statusChanged: changed, removed: false, duplicates };
+  }
+
+  #decide(pass: Pass, account: AccountHandle | undefined): Decision {
+    const plan = this.#creations.instead(pass, account, pass.plan());
+    return decide(pass, plan, this.#options.clock.wallMs());
+  }
+
+  #forget(key: ObjectKey): void {
+    this.#lastMutations.forget(key, startOfOldestRead(this.#options.accounts.handles()));
+    const memories = [this.#backoffs, this.#readConsistency, this.#waits, this.#exchanges, this.#creations];
+    for (const memory of [...memories, this.#absenceProofs, this.#errorReasons, this.#options.money])
+      memory.forget(key);
+    this.#settlement.end(key);
+    this.#options.readiness.unwatch(key);
+    this.#options.registrations.drop(key);
+  }
+}
+
+/** For so long it is believed that nobody has registered an activity since they were read. */
+const activitiesFreshMs = 60_000;

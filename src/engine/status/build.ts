@@ -1,0 +1,72 @@
+/** `status` of each kind: conditions, drift, the last mutation, and what the API shows. Never a secret value. */
+import { rfc3339 } from '../../base/index.ts';
+import type { DescribedDuplicate, Plan } from '../plan/index.ts';
+import type { Intent, ObjectRecord, ObjectStatus } from '../../state/index.ts';
+import { buildConditions, type ConditionInputs, type Health } from './conditions.ts';
+import { driftEntries } from './drift.ts';
+import { overdue } from './progress.ts';
+
+export interface StatusInputs {
+  readonly record: ObjectRecord;
+  readonly plan: Plan;
+  readonly health: Health;
+  readonly lastIntent: Intent | undefined;
+  /** What the API shows of the object. */
+  readonly observed: Readonly<Record<string, unknown>>;
+  readonly revision: number | undefined;
+  readonly reconcileAt: string | undefined;
+  /** Conditions that only some kinds have. */
+  readonly more?: ConditionInputs['more'];
+  /** What carries the object's mark beside what is recorded. */
+  readonly duplicates?: readonly DescribedDuplicate[];
+  /** Unix milliseconds since which it has waited for a read without a break. */
+  readonly readSince?: number | undefined;
+  readonly wallMs: number;
+}
+
+export function buildStatus(inputs: StatusInputs): ObjectStatus {
+  const { record, plan, lastIntent, revision, reconcileAt, wallMs } = inputs;
+  const now = rfc3339(wallMs);
+  const { duplicates = [] } = inputs;
+  const outcomeUnknown =
+    lastIntent?.outcome === 'unknown' || lastIntent?.outcome === 'pending'
+      ? `${lastIntent.action} (${lastIntent.idempotencyKey}): ${lastIntent.note ?? 'no answer yet'}`
+      : record.creationInDoubt
+        ? `${lastIntent ? `${lastIntent.action} (${record.creationInDoubt.idempotencyKey})` : 'a creation from before the status was wiped'}: it may still take effect`
+        : undefined;
+  const drift = driftEntries(plan, record.status?.drift ?? [], now);
+  const unknownSince = outcomeUnknown === undefined ? undefined : lastIntent?.createdAt;
+  return {
+    observedGeneration: record.generation,
+    ...(record.externalId === undefined ? {} : { id: record.externalId }),
+    ...(revision === undefined ? {} : { revision }),
+    ...inputs.observed,
+    conditions: buildConditions({
+      plan,
+      health: inputs.health,
+      outcomeUnknown,
+      overdue: overdue(plan, record, { unknownSince, readSince: inputs.readSince }, wallMs),
+      drift,
+      generation: record.generation,
+      previous: record.status?.conditions ?? [],
+      ...(inputs.more ? { more: inputs.more } : {}),
+      duplicates: duplicates.map(({ message }) => message),
+      now,
+    }),
+    ...(drift.length > 0 ? { drift } : {}),
+    ...(duplicates.length > 0
+      ? { duplicates: duplicates.map(({ message: _message, ...each }) => each) }
+      : {}),
+    ...(lastIntent
+      ? {
+          lastMutation: {
+            action: lastIntent.action,
+            idempotencyKey: lastIntent.idempotencyKey,
+            at: rfc3339(lastIntent.createdAt),
+            outcome: lastIntent.outcome,
+          },
+        }
+      : {}),
+    ...(reconcileAt === undefined ? {} : { lastHandledReconcileAt: reconcileAt }),
+  };
+}

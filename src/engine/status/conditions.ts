@@ -1,0 +1,183 @@
+/**
+ * Conditions as a pure function of what was planned and observed.
+ *
+ * | condition      | True when                                                                       |
+ * |----------------|---------------------------------------------------------------------------------|
+ * | Ready          | a read after the last mutation shows the object usable and as this generation requires |
+ * | Reconciling    | something is under way, or awaited, that continues by itself                     |
+ * | Stalled        | a person has to change something, or a wait takes too long (progress.ts)         |
+ * | Synced         | no field differs, apart from drift that is only to be reported                   |
+ * | Drifted        | somebody else changed an applied field                                           |
+ * | Protected      | an activity in the service keeps a disruptive change waiting                     |
+ * | OutcomeUnknown | the outcome of a mutation is not known, and evidence is being sought             |
+ * | Duplicated     | something else carries the object's mark: a copy, or a second one                |
+ * | Accepted, Allocated | the API has accepted it; compute or storage is held for it (allocation.ts)  |
+ * | TemplateOutdated | of a service with a template: its values differ from those that the service took |
+ * | SpendingAllowed | of an Account: what costs more may be created, started and grown                |
+ *
+ * `Protected`, `OutcomeUnknown` and `Duplicated` appear once they have been True; the others are always present.
+ */
+import { rfc3339, unreachable } from '../../base/index.ts';
+import { nothingVisible, protectedReason, type Plan } from '../plan/index.ts';
+import { entryOf, type Reason } from '../../reasons/index.ts';
+import type { Condition, ConditionStatus, ConditionType } from '../../resources/index.ts';
+import type { DriftEntry } from '../../state/index.ts';
+import { blindness } from './blindness.ts';
+import type { Overdue } from './progress.ts';
+
+export interface Health {
+  /** What the observed object is good for, were it as desired. */
+  readonly ready: 'True' | 'False';
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+export interface ConditionInputs {
+  readonly plan: Plan;
+  readonly health: Health;
+  readonly outcomeUnknown: string | undefined;
+  /** What is waited for takes too long, or needs a person. */
+  readonly overdue: Overdue | undefined;
+  readonly drift: readonly DriftEntry[];
+  readonly generation: number;
+  readonly previous: readonly Condition[];
+  /** Conditions that only some kinds have. */
+  readonly more?: readonly (readonly [ConditionType, Statement])[];
+  /** What else carries the object's mark, a sentence for each. */
+  readonly duplicates?: readonly string[];
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+export interface Statement {
+  readonly status: ConditionStatus;
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+const no = (reason: Reason): Statement => ({ status: 'False', reason, message: '' });
+
+export function buildConditions(inputs: ConditionInputs): Condition[] {
+  const { plan, previous, outcomeUnknown, overdue } = inputs;
+  const statements: (readonly [ConditionType, Statement | undefined])[] = [
+    ['Ready', readiness(inputs)],
+    ['Reconciling', overdue ? no(overdue.reason) : reconciling(plan)],
+    ['Stalled', stalled(plan, overdue)],
+    ['Synced', synced(plan)],
+    ['Drifted', drifted(inputs)],
+    [
+      'Protected',
+      plan.kind === 'wait' && plan.reason === protectedReason
+        ? { status: 'True', reason: 'ActivityUnreleased', message: plan.message }
+        : undefined,
+    ],
+    [
+      'OutcomeUnknown',
+      outcomeUnknown === undefined
+        ? undefined
+        : { status: 'True', reason: 'AwaitingEvidence', message: outcomeUnknown },
+    ],
+    ['Duplicated', duplicated(inputs.duplicates ?? [])],
+    ...(inputs.more ?? []),
+  ];
+  return statements.flatMap(([type, statement]) => {
+    const before = previous.find((condition) => condition.type === type);
+    if (!statement && !before) return [];
+    return [withTransition(type, statement ?? no('NotApplicable'), before, inputs)];
+  });
+}
+
+function withTransition(
+  type: ConditionType,
+  statement: Statement,
+  before: Condition | undefined,
+  { now, generation }: ConditionInputs,
+): Condition {
+  const unmoved = before?.status === statement.status;
+  return {
+    type,
+    ...statement,
+    message: shortened(statement.message),
+    lastTransitionTime: unmoved ? before.lastTransitionTime : now,
+    observedGeneration: generation,
+  };
+}
+
+/** Of a `metav1.Condition`, in characters. */
+const longestMessage = 32_768;
+
+function shortened(message: string): string {
+  return message.length <= longestMessage ? message : `${message.slice(0, longestMessage - 1)}…`;
+}
+
+function readiness({ plan, health }: ConditionInputs): Statement {
+  if ((plan.kind === 'wait' || plan.kind === 'hold') && entryOf(plan.reason).accountUnread) {
+    return { status: 'Unknown', reason: plan.reason, message: plan.message };
+  }
+  switch (plan.kind) {
+    case 'in-sync':
+      return { status: health.ready, reason: health.reason, message: health.message };
+    case 'act':
+      return { status: 'False', reason: plan.step.reason, message: `next: ${plan.step.action.do}` };
+    case 'wait':
+    case 'hold':
+      return { status: 'False', reason: plan.reason, message: plan.message };
+    default:
+      return unreachable(plan);
+  }
+}
+
+function reconciling(plan: Plan): Statement {
+  if (plan.kind === 'act') {
+    return { status: 'True', reason: plan.step.reason, message: `next: ${plan.step.action.do}` };
+  }
+  if (plan.kind === 'wait') return { status: 'True', reason: plan.reason, message: plan.message };
+  return no(plan.kind === 'in-sync' ? 'Done' : 'Stalled');
+}
+
+function stalled(plan: Plan, overdue: Overdue | undefined): Statement {
+  const cause = overdue ?? (plan.kind === 'hold' ? plan : undefined);
+  return cause ? { status: 'True', reason: cause.reason, message: cause.message } : no('NotStalled');
+}
+
+function drifted({ drift, plan }: ConditionInputs): Statement {
+  const { driftAcceptedUntil } = plan;
+  const paths = drift.map(({ path }) => path).join(', ');
+  if (blindness(plan) === 'no' && 'reason' in plan) {
+    const message = drift.length === 0 ? 'not observed' : `not observed; it was changed before: ${paths}`;
+    return { status: 'Unknown', reason: plan.reason, message };
+  }
+  if (drift.length === 0) return no('NoDrift');
+  if (driftAcceptedUntil !== undefined) {
+    const message = `accepted until ${rfc3339(driftAcceptedUntil)}: ${paths}`;
+    return { status: 'True', reason: 'Accepted', message };
+  }
+  const isMoved = drift.every(({ kind }) => kind === 'RevisionMoved');
+  return isMoved
+    ? { status: 'True', reason: 'RevisionMoved', message: `${nothingVisible}; it may be: ${paths}` }
+    : { status: 'True', reason: 'ChangedElsewhere', message: `changed by somebody else: ${paths}` };
+}
+
+function duplicated(found: readonly string[]): Statement | undefined {
+  if (found.length === 0) return undefined;
+  return { status: 'True', reason: 'MarkFoundElsewhere', message: found.join('. ') };
+}
+
+function synced(plan: Plan): Statement {
+  if (plan.kind === 'in-sync') {
+    const reported = plan.differences.length > 0;
+    return {
+      status: reported ? 'False' : 'True',
+      reason: !reported
+        ? 'AsDesired'
+        : plan.driftAcceptedUntil === undefined
+          ? 'DriftReported'
+          : 'DriftAccepted',
+      message: '',
+    };
+  }
+  const paths = plan.differences.map((difference) => difference.path);
+  return paths.length > 0
+    ? { status: 'False', reason: 'Differs', message: `differs: ${paths.join(', ')}` }
+    : { status: 'Unknown', reason: 'NotCompared', message: '' };
+}

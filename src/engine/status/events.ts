@@ -1,0 +1,125 @@
+/**
+ * What of a pass is worth an Event in a cluster: each mutation with its outcome, each hold, each drift; once, when it is
+ * new. Pure. What is being waited for is in the conditions, except for a wait that a person may want to end: somebody's task.
+ */
+import { actionOf } from '../../actions/index.ts';
+import type { Plan } from '../plan/index.ts';
+import { entryOf, type Reason } from '../../reasons/index.ts';
+import type { DriftEntry, Intent } from '../../state/index.ts';
+
+export interface Happening {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+export interface PassView {
+  readonly plan: Plan;
+  readonly lastIntent: Intent | undefined;
+  /** What the object stands for at the provider; what a creation made. */
+  readonly id: string | undefined;
+  readonly drift: readonly DriftEntry[];
+  /** What else carries its mark. */
+  readonly duplicates?: { readonly ids: readonly string[]; readonly message: string };
+}
+
+/** What has been reported of an object so far. */
+export interface ToldNews {
+  readonly intent: string;
+  readonly obstacle: string;
+  readonly drift: readonly string[];
+  readonly duplicates: readonly string[];
+}
+
+export const nothingTold: ToldNews = { intent: '', obstacle: '', drift: [], duplicates: [] };
+
+/** What is new in `view`. `sinceMs`: intents that ended before (Unix milliseconds) are an earlier process's to tell. */
+export function happenings(
+  view: PassView,
+  before: ToldNews,
+  sinceMs: number,
+): { readonly told: ToldNews; readonly news: readonly Happening[] } {
+  const told: ToldNews = {
+    intent: intentMark(view.lastIntent),
+    obstacle: obstacleOf(view.plan)?.reason ?? '',
+    drift: view.drift.map(driftMark),
+    duplicates: view.duplicates?.ids ?? [],
+  };
+  const news = [
+    ...(told.intent === before.intent ? [] : intentNews(view, sinceMs)),
+    ...(told.obstacle === before.obstacle ? [] : obstacleNews(view.plan)),
+    ...(told.duplicates.every((id) => before.duplicates.includes(id)) ? [] : duplicateNews(view)),
+    ...driftNews(view.drift.filter((entry) => !before.drift.includes(driftMark(entry)))),
+  ];
+  return { told, news };
+}
+
+function intentMark(intent: Intent | undefined): string {
+  return intent ? `${intent.idempotencyKey} ${intent.createdAt} ${intent.outcome}` : '';
+}
+
+function intentNews({ lastIntent: intent, id }: PassView, sinceMs: number): Happening[] {
+  if (!intent || (intent.finishedAt ?? intent.createdAt) < sinceMs) return [];
+  const { action, outcome, note, targetId = outcome === 'applied' ? id : undefined } = intent;
+  const what = `${action}${targetId === undefined ? '' : ` ${targetId}`}`;
+  switch (outcome) {
+    case 'applied':
+      return [{ type: 'Normal', reason: actionOf(action)?.event ?? 'Changed', message: what }];
+    case 'refused':
+      return [{ type: 'Warning', reason: 'Refused', message: `${what}: ${note ?? 'refused'}` }];
+    case 'unknown':
+      return [
+        { type: 'Warning', reason: 'OutcomeUnknown', message: `${what}: ${note ?? 'there was no answer'}` },
+      ];
+    case 'not-applied':
+      return [{ type: 'Normal', reason: 'NotApplied', message: `${what} is shown not to have happened` }];
+    case 'outdated':
+      return [
+        {
+          type: 'Normal',
+          reason: 'Outdated',
+          message: `${what} may have happened, and can't any more: its revision has moved`,
+        },
+      ];
+    case 'repeatable':
+      return [
+        {
+          type: 'Normal',
+          reason: 'Repeatable',
+          message: `${what} may have happened; the same request is sent again, with its key`,
+        },
+      ];
+    case 'pending':
+    case 'not-sent':
+      return [];
+  }
+}
+
+function obstacleOf(plan: Plan): { readonly reason: Reason; readonly message: string } | undefined {
+  if (plan.kind === 'hold') return plan;
+  return plan.kind === 'wait' && (plan.stalled || entryOf(plan.reason).event) ? plan : undefined;
+}
+
+function obstacleNews(plan: Plan): Happening[] {
+  const obstacle = obstacleOf(plan);
+  if (!obstacle) return [];
+  const { reason, message } = obstacle;
+  return [{ type: plan.kind === 'hold' ? 'Warning' : 'Normal', reason, message }];
+}
+
+function duplicateNews({ duplicates }: PassView): Happening[] {
+  return duplicates ? [{ type: 'Warning', reason: 'Duplicated', message: duplicates.message }] : [];
+}
+
+function driftMark({ path, kind, since }: DriftEntry): string {
+  return `${path} ${kind} ${since}`;
+}
+
+function driftNews(entries: readonly DriftEntry[]): Happening[] {
+  if (entries.length === 0) return [];
+  const what = entries.map(({ path, observed, desired, cause }) => {
+    const shown = `${path} is ${JSON.stringify(observed)}, declared ${JSON.stringify(desired)}`;
+    return cause === undefined ? shown : `${shown} (${cause})`;
+  });
+  return [{ type: 'Warning', reason: 'Drifted', message: what.join('; ') }];
+}

@@ -1,0 +1,49 @@
+/** When an object is looked at again by itself, after a pass that ended in a plan. */
+import { isKeyHold } from '../observed/index.ts';
+import type { InSync, Plan } from './plan/index.ts';
+import { entryOf } from '../reasons/index.ts';
+import type { AccountHandle } from './accounts.ts';
+
+export type Wake =
+  | { readonly kind: 'never' }
+  | { readonly kind: 'now' }
+  | { readonly kind: 'after'; readonly delayMs: number }
+  /** With the next account snapshot in which anything has changed. */
+  | { readonly kind: 'change'; readonly account: AccountHandle }
+  /** With the next account snapshot, which is asked for. */
+  | { readonly kind: 'observation'; readonly account: AccountHandle };
+
+const observationMs = 1000;
+
+export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs: number): Wake {
+  switch (plan.kind) {
+    case 'act':
+      return account ? { kind: 'observation', account } : { kind: 'now' };
+    case 'wait':
+      // What the account read will tell is waited for there; what only time will tell, with a timer.
+      return account && plan.recheckAfterMs <= observationMs
+        ? { kind: 'observation', account }
+        : { kind: 'after', delayMs: plan.recheckAfterMs };
+    case 'hold': {
+      const { recheckMs } = entryOf(plan.reason);
+      if (recheckMs !== undefined) return { kind: 'after', delayMs: recheckMs };
+      if (isKeyHold(plan.reason) && account) return { kind: 'observation', account };
+      return account ? { kind: 'change', account } : { kind: 'never' };
+    }
+    case 'in-sync':
+      return wakeWhenTimeTells(plan, wallMs);
+  }
+}
+
+/** Nothing is to be done until something changes, or until time alone changes what is to be done. */
+function wakeWhenTimeTells(
+  { recheckAfterMs, differences, driftAcceptedUntil }: InSync,
+  wallMs: number,
+): Wake {
+  const acceptsDrift = driftAcceptedUntil !== undefined && differences.some(({ drift }) => drift);
+  const delaysMs = [
+    ...(recheckAfterMs === undefined ? [] : [recheckAfterMs]),
+    ...(acceptsDrift ? [driftAcceptedUntil - wallMs + 1] : []),
+  ];
+  return delaysMs.length === 0 ? { kind: 'never' } : { kind: 'after', delayMs: Math.min(...delaysMs) };
+}

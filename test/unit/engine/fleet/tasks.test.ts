@@ -1,0 +1,118 @@
+import pino from 'pino';
+import { stringify } from 'yaml';
+import { describe, expect, test } from 'vitest';
+import type { JobAnswer } from '../../../../src/engine/plan/index.ts';
+import { systemRandom } from '../../../../src/base/index.ts';
+import { kinds } from '../../../../src/kinds/index.ts';
+import { noReadiness } from '../../../../src/observed/index.ts';
+import type { AccountHandle } from '../../../../src/engine/index.ts';
+import { Fleet } from '../../../../src/engine/fleet/fleet.ts';
+import { Money } from '../../../../src/engine/money/money.ts';
+import { AbsenceProofs } from '../../../../src/engine/observation/observe.ts';
+import { Pass } from '../../../../src/engine/pass.ts';
+import { declaredTasks, tasksOfJob } from '../../../../src/engine/fleet/tasks.ts';
+import { apiVersion, type ObjectKey } from '../../../../src/resources/index.ts';
+import { MemoryStore, type ObjectRecord } from '../../../../src/state/index.ts';
+import { desiredOf, serviceDocument } from '../../../support/desired.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { aRecord, owner } from '../../../support/plan.ts';
+
+const task: ObjectKey = 'ProtectedTask/default/epoch';
+const lease = { serviceId: 'id', activityId: 'activity', releaseKey: 'key' };
+
+function taskDocument(name: string, until?: object): string {
+  const spec = { serviceRef: { name: 'trainer' }, ...(until ? { until } : {}) };
+  return stringify({ apiVersion, kind: 'ProtectedTask', metadata: { name }, spec });
+}
+
+/** A service with a task that lasts as long as the Job `train`, which the cluster shows like this. */
+function fleetWith(answer: JobAnswer | undefined, record: Partial<ObjectRecord> = {}): Fleet {
+  const snapshot = desiredOf({
+    'trainer.yaml': serviceDocument('trainer'),
+    'epoch.yaml': taskDocument('epoch', { jobRef: { name: 'train' } }),
+    'other.yaml': taskDocument('other', { jobRef: { name: 'elsewhere' } }),
+  });
+  const store = new MemoryStore(
+    { digestKey: owner.digestKey, ownerName: 'lab' },
+    [aRecord(task, record)],
+    [],
+  );
+  const fleet = new Fleet(
+    store,
+    owner,
+    snapshot,
+    () => false,
+    () => 0,
+  );
+  if (answer)
+    fleet.jobs = (namespace, name) => (`${namespace}/${name}` === 'default/train' ? answer : 'unknown');
+  return fleet;
+}
+
+describe('a task that lasts as long as a Job', () => {
+  test.each([
+    ['running', ['epoch']],
+    ['unknown', ['epoch']],
+    ['gone', ['epoch']],
+    ['finished', []],
+    [undefined, ['epoch']],
+  ] as const)(
+    'protects its service before it is registered, unless the Job is over: %s',
+    (answer, declared) => {
+      expect(declaredTasks(fleetWith(answer), 'ContainerService/default/trainer', 0)).toEqual(declared);
+    },
+  );
+
+  test('protects until its release is acknowledged, whatever has become of the Job', () => {
+    const service = 'ContainerService/default/trainer';
+    expect(declaredTasks(fleetWith('gone', { lease }), service, 0)).toEqual(['epoch (activity)']);
+    expect(declaredTasks(fleetWith('gone', { lease, releasedAt: 1 }), service, 0)).toEqual([]);
+  });
+
+  test('is found by the Job', () => {
+    const { snapshot } = fleetWith('running');
+    expect(tasksOfJob(snapshot, 'default', 'train')).toEqual([task]);
+    expect(tasksOfJob(snapshot, 'other', 'train')).toEqual([]);
+  });
+});
+
+test('an activity that moves to another service is released with another key: the one it had may be used up', async () => {
+  const moved = { serviceId: 'before', activityId: 'activity', releaseKey: 'used' };
+  const fleet = fleetWith('running', { lease: moved });
+  await fleet.store.save(aRecord('ContainerService/default/trainer', { externalId: 'now' }));
+  const clock = new ManualClock();
+  const logger = pino({ level: 'silent' });
+  const pass = new Pass(task, kinds.ProtectedTask, {
+    store: fleet.store,
+    fleet,
+    money: new Money({ store: fleet.store, clock, logger, mode: 'manage' }),
+    accounts: {
+      handles: () => [],
+      resolve: () => ({ kind: 'problem', reason: 'AccountNotFound', message: '' }),
+    },
+    clock,
+    random: systemRandom,
+    readiness: noReadiness,
+    registrations: {
+      keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined, refusedWith: undefined }),
+      drop: () => {},
+    },
+    mode: 'manage',
+    driftWatch: { brake: () => undefined },
+    absenceProofs: new AbsenceProofs(clock, 0, { absenceRule: () => ({ notBeforeMs: 0, message: '' }) }),
+  });
+  await pass.observe({ name: 'default/default', spec: { visibilitySeconds: 600 } } as AccountHandle, 0);
+  const kept = fleet.store.record(task)?.lease;
+  expect(kept).toMatchObject({ serviceId: 'now', activityId: 'activity' });
+  expect(kept?.releaseKey).not.toBe('used');
+});
+
+test('an activity is beaten for in the account that it was registered in, whatever account its service names by now', async () => {
+  const fleet = fleetWith('running', { lease, account: 'default/before' });
+  const service: ObjectKey = 'ContainerService/default/trainer';
+  await fleet.store.save(aRecord(service, { externalId: lease.serviceId, account: 'default/before' }));
+  const record = fleet.store.record(task) as ObjectRecord;
+  expect(fleet.accountOf(record)).toEqual({ namespace: 'default', name: 'before' });
+  await fleet.store.save(aRecord(service, { externalId: 'replaced' }));
+  expect(fleet.accountOf(record)).toEqual({ namespace: 'default', name: 'default' });
+});

@@ -1,0 +1,182 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type PriceBook,
+  catalogPrices,
+  costOf,
+  demandText,
+  estimate,
+  free,
+  increaseMicros,
+} from '../../../../src/engine/plan/index.ts';
+import type { Demand, ObservedPrice } from '../../../../src/state/index.ts';
+
+const gpu: Demand = { compute: { gpuCount: 1, cpu: 8, memoryGb: 64 } };
+const europe = { region: 'standard', geography: 'europe' };
+const anywhere = { region: 'standard', geography: undefined };
+const units = {
+  gpuHourMicros: 900_000,
+  cpuHourMicros: 12_000,
+  memoryGbHourMicros: 1500,
+  storageGbHourMicros: 140,
+};
+
+function seen(more: Partial<ObservedPrice> = {}): ObservedPrice {
+  return { ...europe, demand: gpu, gpuModel: undefined, hourlyMicros: 1_940_000, at: 0, ...more };
+}
+
+function book(more: Partial<PriceBook> = {}): PriceBook {
+  return { observed: [], declared: [], catalog: new Map(), ...more };
+}
+
+const declared = { region: 'standard', ...units };
+const catalog = new Map([['standard', { ...units, gpuHourMicros: 800_000 }]]);
+const told = (demand: Demand, given: PriceBook, place: Parameters<typeof estimate>[1] = europe) => {
+  const { micros, basis } = estimate(demand, place, given);
+  return `${micros} ${basis}`;
+};
+
+test.each([1e308, Number.MAX_VALUE, 2 ** 60])('of %d CPUs there is a price, which nobody can pay', (cpu) => {
+  const { micros } = estimate(
+    { compute: { gpuCount: 0, cpu, memoryGb: 1 } },
+    europe,
+    book({ declared: [declared] }),
+  );
+  expect(micros > BigInt(Number.MAX_SAFE_INTEGER)).toBe(true);
+});
+
+describe('the basis of a price', () => {
+  test('is what was seen, then what is declared, then what the catalog shows', () => {
+    expect(told(gpu, book({ observed: [seen()], declared: [declared], catalog }))).toBe('1940000 observed');
+    expect(told(gpu, book({ declared: [declared], catalog }))).toBe('1092000 declared');
+    expect(told(gpu, book({ catalog }))).toBe('992000 catalog');
+    expect(told(gpu, book())).toBe('0 unknown');
+  });
+
+  test.each([
+    ['another region', { region: 'economy' }],
+    ['another geography', { geography: 'asia' }],
+    ['another size', { demand: { compute: { gpuCount: 2, cpu: 8, memoryGb: 64 } } }],
+  ])('is not what was seen in or with %s', (_what, more) => {
+    expect(told(gpu, book({ observed: [seen(more)] }))).toBe('0 unknown');
+  });
+
+  test('is the dearest that was seen, where the document leaves place or GPU open', () => {
+    const observed = [
+      seen(),
+      seen({ geography: 'asia', hourlyMicros: 2_500_000 }),
+      seen({ gpuModel: 'l4', hourlyMicros: 500_000 }),
+    ];
+    expect(told(gpu, book({ observed }), anywhere)).toBe('2500000 observed');
+    expect(told(gpu, book({ observed }), { ...europe, geography: 'auto' })).toBe('2500000 observed');
+    expect(told(gpu, book({ observed }))).toBe('1940000 observed');
+  });
+
+  test('is unknown for good where what runs shows no price, unless somebody else tells one', () => {
+    const observed = [seen({ hourlyMicros: undefined })];
+    expect(estimate(gpu, europe, book({ observed }))).toEqual({
+      micros: 0n,
+      basis: 'unknown',
+      notShown: true,
+    });
+    expect(told(gpu, book({ observed, declared: [declared] }))).toBe('1092000 declared');
+  });
+});
+
+describe('storage', () => {
+  const disk = (storageGb: number): Demand => ({ storageGb });
+
+  test('of another size is priced in proportion, rounded up', () => {
+    const observed = [seen({ demand: disk(30), hourlyMicros: 100 })];
+    expect(told(disk(30), book({ observed }))).toBe('100 observed');
+    expect(told(disk(10), book({ observed }))).toBe('34 observed');
+    expect(told(disk(300), book({ observed }))).toBe('1000 observed');
+  });
+
+  test('is one demand whatever its size', () => {
+    expect(demandText(disk(10), europe)).toBe(demandText(disk(20), europe));
+    expect(demandText(gpu, anywhere)).toBe('1 GPU, 8 CPU, 64 GB in standard/auto');
+  });
+});
+
+describe('declared prices', () => {
+  const shape = { gpuCount: 1, cpu: 8, memoryGb: 64 };
+
+  test('the most specific one counts: resources, then geography', () => {
+    const exact = { region: 'standard', resources: shape, hourlyMicros: 3 };
+    const there = { ...declared, geography: 'europe', gpuHourMicros: 1 };
+    expect(told(gpu, book({ declared: [declared, there, exact] }))).toBe('3 declared');
+    expect(told(gpu, book({ declared: [declared, there] }))).toBe(`${1 + 96_000 + 96_000} declared`);
+    expect(told(gpu, book({ declared: [there, declared] }), { ...europe, geography: 'asia' })).toBe(
+      '1092000 declared',
+    );
+  });
+
+  test('that lack one of what is wanted tell nothing', () => {
+    const lacking = { region: 'standard', cpuHourMicros: 12_000, memoryGbHourMicros: 1500 };
+    expect(told(gpu, book({ declared: [lacking] }))).toBe('0 unknown');
+    const small: Demand = { compute: { gpuCount: 0, cpu: 0.25, memoryGb: 1 } };
+    expect(told(small, book({ declared: [lacking] }))).toBe('4500 declared');
+    expect(told({ storageGb: 10 }, book({ declared: [lacking] }))).toBe('0 unknown');
+  });
+});
+
+test('of the catalog only the four prices by their names are taken, and only if they can be prices', () => {
+  const regions = [
+    { name: 'standard', prices: units },
+    { name: 'economy', prices: { ...units, cpuHourMicros: -1 } },
+    { name: 'odd', prices: { gpu: 1 } },
+    { name: 'none' },
+    { prices: units },
+  ];
+  expect([...catalogPrices(regions).keys()]).toEqual(['standard']);
+});
+
+test.each([
+  ['the dearest of all models', { gpuModelHourMicros: { l4: 300_000, h100: 2_500_000 } }, 2_500_000],
+  ['unknown where models have no price', { gpuModelHourMicros: { l4: 'cheap' } }, undefined],
+  ['unknown where something else is told', { gpuSurcharge: 5 }, undefined],
+])('of a catalog with prices of GPU models it is %s', (_what, more, expected) => {
+  const [prices] = catalogPrices([{ name: 'standard', prices: { ...units, ...more } }]).values();
+  expect(prices).toMatchObject({ cpuHourMicros: 12_000 });
+  expect(prices?.gpuHourMicros).toBe(expected);
+});
+
+describe('what a step costs', () => {
+  const priced = book({ declared: [declared] });
+
+  test('is the difference to what is paid already', () => {
+    const cost = costOf({ place: europe, before: { shown: 1_000_000n }, after: { demands: [gpu] } }, priced);
+    expect(cost).toEqual({
+      beforeMicros: 1_000_000n,
+      afterMicros: 1_092_000n,
+      basis: 'declared',
+      unknown: [],
+      asked: { ...europe, demands: [gpu], beforeMicros: 1_000_000 },
+    });
+    expect(increaseMicros(cost)).toBe(92_000n);
+  });
+
+  test('is as doubtful as its most doubtful part', () => {
+    const lacking = { region: 'standard', gpuHourMicros: 1, cpuHourMicros: 1, memoryGbHourMicros: 1 };
+    const demands = [gpu, { storageGb: 10 }];
+    const cost = costOf({ place: europe, before: free, after: { demands } }, book({ declared: [lacking] }));
+    expect(cost).toMatchObject({ basis: 'unknown', unknown: ['storage in standard/europe'] });
+  });
+
+  test('law: is never less than nothing, and exact beyond what a number holds', () => {
+    const amount = fc.nat({ max: 1_000_000_000 });
+    fc.assert(
+      fc.property(amount, amount, fc.integer({ min: 1, max: 512 }), (gpuHourMicros, shown, gpuCount) => {
+        const demand: Demand = { compute: { gpuCount, cpu: 1, memoryGb: 1 } };
+        const prices = { region: 'standard', gpuHourMicros, cpuHourMicros: 0, memoryGbHourMicros: 0 };
+        const cost = costOf(
+          { place: europe, before: { shown: BigInt(shown) }, after: { demands: [demand] } },
+          book({ declared: [prices] }),
+        );
+        const expected = BigInt(gpuHourMicros) * BigInt(gpuCount) - BigInt(shown);
+        expect(increaseMicros(cost)).toBe(expected > 0n ? expected : 0n);
+      }),
+    );
+  });
+});

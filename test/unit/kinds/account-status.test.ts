@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import type { Observation } from '../../../src/engine/plan/index.ts';
+import { type AccountFacts, observedAccount } from '../../../src/kinds/account/status.ts';
+import { serviceAllocation } from '../../../src/kinds/container-service/status.ts';
+import { volumeAllocation } from '../../../src/kinds/storage-volume/status.ts';
+import type { Told } from '../../../src/engine/status/index.ts';
+import type { ObjectStatus } from '../../../src/state/index.ts';
+import { aService, aVolume } from '../../support/plan.ts';
+
+const noon = Date.UTC(2026, 0, 1, 12);
+
+function facts(read: { balanceMicros?: number; afterMs?: number; services?: number } = {}): AccountFacts {
+  const { balanceMicros = 7_200_000, afterMs = 0, services = 1 } = read;
+  const running = Array.from({ length: services }, (_, index) =>
+    aService({ id: `00000000-0000-4000-8000-00000000000${index}`, hourlyMicros: 3_600_000 }),
+  );
+  return {
+    url: 'https://api.example.com',
+    identity: 'acme',
+    emailVerified: undefined,
+    read: {
+      at: noon + afterMs,
+      balanceMicros,
+      currency: 'USD',
+      services: new Map(running.map((service) => [service.id, service])),
+      volumes: new Map(),
+    },
+    quotas: [{ resource: 'volumes', used: 1, limit: 50 }],
+    payment: undefined,
+    prices: [],
+    pricesSignature: 'x',
+  };
+}
+
+const status = (told: Record<string, unknown>) =>
+  ({ observedGeneration: 1, conditions: [], ...told }) as ObjectStatus;
+const first = observedAccount(facts(), undefined);
+
+describe('the status of an Account', () => {
+  // COVERAGE 62, 88, 89
+  test('tells what is left, what it costs and how long it lasts', () => {
+    expect(first).toEqual({
+      url: 'https://api.example.com',
+      identityPinned: true,
+      identity: 'acme',
+      services: 1,
+      volumes: 0,
+      limits: { volumes: { used: 1, limit: 50 } },
+      currency: 'USD',
+      balanceMicros: 7_200_000,
+      burnMicrosPerHour: 3_600_000,
+      runwayHours: 2,
+      moneyAt: '2026-01-01T12:00:00Z',
+    });
+  });
+
+  test('has nothing to tell before the first read, and no runway while nothing burns', () => {
+    expect(observedAccount({ ...facts(), read: undefined }, undefined)).toEqual({
+      url: 'https://api.example.com',
+    });
+    expect(observedAccount(facts({ services: 0 }), undefined)).not.toHaveProperty(
+      'runwayHours',
+      expect.anything(),
+    );
+  });
+
+  test('says that an account could not be pinned', () => {
+    expect(observedAccount({ ...facts(), identity: undefined }, undefined)).toMatchObject({
+      identityPinned: false,
+    });
+  });
+
+  test('is not written anew with each charge, but once a minute', () => {
+    const charged = (afterMs: number) =>
+      observedAccount(facts({ balanceMicros: 7_000_000, afterMs }), status(first));
+    expect(charged(59_000)).toEqual(first);
+    expect(charged(60_000)).toMatchObject({ balanceMicros: 7_000_000, moneyAt: '2026-01-01T12:01:00Z' });
+  });
+
+  test('is written at once when the burn changes, and never when nothing does', () => {
+    expect(observedAccount(facts({ services: 2, afterMs: 1 }), status(first))).toMatchObject({
+      runwayHours: 1,
+    });
+    expect(observedAccount(facts({ afterMs: 86_400_000 }), status(first))).toEqual(first);
+  });
+});
+
+// COVERAGE 120
+describe('accepted and allocated are two things', () => {
+  const words = (told: Told[]) => told.map(([type, { status: is, reason }]) => `${type}=${is} ${reason}`);
+  const seen = <Value>(value: Value): Observation<Value> => ({ kind: 'present', value });
+
+  test.each([
+    ['running', 'True ComputeHeld'],
+    ['error', 'True ComputeHeld'],
+    ['provisioning', 'False NotAllocated'],
+    ['paused', 'False Paused'],
+    ['sleeping', 'False Sleeping'],
+    ['a new one', 'False NotAllocated'],
+  ])('a service that is %s is accepted, and allocated: %s', (state, allocated) => {
+    expect(words(serviceAllocation(seen(aService({ state }))))).toEqual([
+      'Accepted=True Exists',
+      `Allocated=${allocated}`,
+    ]);
+  });
+
+  test.each([
+    [{ status: 'ready', provisioned: true }, 'True StorageHeld'],
+    [{ status: 'ready', provisioned: null }, 'True StorageHeld'],
+    [{ status: 'expanding', provisioned: true }, 'True StorageHeld'],
+    [{ status: 'ready', provisioned: false }, 'False NotAllocated'],
+    [{ status: 'provisioning', provisioned: null }, 'False NotAllocated'],
+  ])('a volume that shows %j is allocated: %s', (shown, allocated) => {
+    expect(words(volumeAllocation(seen(aVolume(shown))))[1]).toBe(`Allocated=${allocated}`);
+  });
+
+  test('what is not there is neither, and of what was not read nothing is said', () => {
+    expect(words(serviceAllocation({ kind: 'absent', confirmed: true }))).toEqual([
+      'Accepted=False NotThere',
+      'Allocated=False NotThere',
+    ]);
+    expect(words(volumeAllocation({ kind: 'pending', message: '' }))).toEqual([
+      'Accepted=Unknown AwaitingObservation',
+      'Allocated=Unknown AwaitingObservation',
+    ]);
+  });
+});

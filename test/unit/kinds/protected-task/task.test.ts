@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest';
+import { jobState, taskEnd } from '../../../../src/engine/plan/index.ts';
+import { type TaskInputs, planTask } from '../../../../src/kinds/protected-task/plan.ts';
+import { taskHealth } from '../../../../src/kinds/protected-task/status.ts';
+import { apiVersion, documents, objectKey, type ProtectedTaskSpec } from '../../../../src/resources/index.ts';
+import {
+  aRecord,
+  anActivity,
+  aSpec,
+  now,
+  said,
+  serviceId,
+  servicePlan,
+  stepsOf,
+} from '../../../support/plan.ts';
+
+const key = objectKey('ProtectedTask', 'default', 'epoch');
+const lease = { serviceId, activityId: 'activity', releaseKey: 'key' };
+
+function aTask(more: object = {}): ProtectedTaskSpec {
+  const spec = { serviceRef: { name: 'trainer' }, ...more };
+  return documents.ProtectedTask.parse({
+    apiVersion,
+    kind: 'ProtectedTask',
+    metadata: { name: 'epoch' },
+    spec,
+  }).spec;
+}
+
+interface World extends Partial<Omit<TaskInputs, 'object' | 'record'>> {
+  readonly spec?: object;
+  readonly deleting?: boolean;
+  readonly record?: Parameters<typeof aRecord>[1];
+}
+
+function inputs({ spec, deleting = false, record, ...rest }: World = {}): TaskInputs {
+  return {
+    object: { name: 'epoch', annotations: {}, spec: aTask(spec), deleting },
+    record: aRecord(key, record),
+    service: { kind: 'there', id: serviceId },
+    lease: undefined,
+    job: 'running',
+    nowMs: now,
+    ...rest,
+  };
+}
+
+const plan = (world?: World) => planTask(inputs(world));
+const held = { phase: 'held', failure: undefined, expiresInMs: 200_000 } as const;
+const past = new Date(now - 1000).toISOString();
+const soon = new Date(now + 60_000).toISOString();
+
+// COVERAGE 75
+describe('a protected task', () => {
+  test('waits for a service that is not there yet', () => {
+    const service = { kind: 'missing', message: 'not there yet' } as const;
+    expect(said(plan({ service }))).toBe('wait ServiceNotThere');
+  });
+
+  test('of a service that nobody has written is held', () => {
+    const service = { kind: 'dangling', message: 'no such service' } as const;
+    expect(said(plan({ service }))).toBe('hold ReferenceNotFound');
+  });
+
+  test('is held, too, when its service is gone with its document, and its heartbeats fail', () => {
+    const service = { kind: 'dangling', message: 'no such service' } as const;
+    const failing = { ...held, failure: 'refused with 404' };
+    expect(said(plan({ record: { lease }, lease: failing, service }))).toBe('hold ReferenceNotFound');
+    expect(said(plan({ record: { lease }, lease: held, service }))).toBe('in-sync');
+  });
+
+  test('whose heartbeats fail is looked at again, since nothing tells that its service has gone', () => {
+    const failing = { ...held, failure: 'refused with 404' };
+    expect(plan({ record: { lease }, lease: failing })).toMatchObject({ recheckAfterMs: 60_000 });
+    const spec = { until: { deadline: new Date(now + 5000).toISOString() } };
+    expect(plan({ spec, record: { lease }, lease: failing })).toMatchObject({ recheckAfterMs: 5000 });
+  });
+
+  test('waits until its activity is registered, and says why it is not', () => {
+    const lost = { phase: 'registering', failure: 'refused with 503', expiresInMs: undefined } as const;
+    expect(plan({ record: { lease }, lease: lost })).toMatchObject({
+      kind: 'wait',
+      reason: 'Registering',
+      message: expect.stringContaining('refused with 503'),
+    });
+  });
+
+  test('is in sync while it is held, also when its service has gone meanwhile', () => {
+    expect(said(plan({ record: { lease }, lease: held }))).toBe('in-sync');
+    const service = { kind: 'missing', message: 'gone' } as const;
+    expect(said(plan({ record: { lease }, lease: held, service }))).toBe('in-sync');
+  });
+
+  test('with a deadline is looked at again when that passes', () => {
+    const spec = { until: { deadline: soon } };
+    expect(plan({ spec, record: { lease }, lease: held })).toMatchObject({ recheckAfterMs: 60_000 });
+  });
+
+  test.each([
+    ['`released: true`', { spec: { released: true } }],
+    ['a deadline that has passed', { spec: { until: { deadline: past } } }],
+    ['the end of its object', { deleting: true }],
+  ])('is released by %s, and not done before that is acknowledged', (_, world) => {
+    expect(said(plan({ ...world, record: { lease }, lease: held }))).toBe('wait Releasing');
+    expect(said(plan({ ...world, record: { lease, releasedAt: now }, lease: held }))).toBe('in-sync');
+  });
+
+  test('that was never registered has nothing to release', () => {
+    expect(said(plan({ spec: { released: true } }))).toBe('in-sync');
+  });
+
+  test('that was released is not held again under that name', () => {
+    expect(said(plan({ record: { lease, releasedAt: now } }))).toBe('hold TaskReleased');
+  });
+
+  test('that is to end with a Job is held where there is no cluster', () => {
+    const spec = { until: { jobRef: { name: 'train' } } };
+    expect(said(plan({ spec, job: 'no-cluster' }))).toBe('hold JobNeedsCluster');
+    expect(taskEnd(inputs({ spec }).object, 'running', now)).toBeUndefined();
+    expect(taskEnd(inputs({ spec }).object, 'unknown', now)).toBeUndefined();
+    expect(taskEnd(inputs({ spec }).object, 'over', now)).toBe('JobFinished');
+  });
+
+  test('waits for a Job that nobody has seen yet, and goes on while it cannot be read', () => {
+    const spec = { until: { jobRef: { name: 'train' } } };
+    expect(plan({ spec, job: 'missing' })).toMatchObject({
+      kind: 'wait',
+      reason: 'JobNotThere',
+      message: expect.stringContaining('there is no Job train in this namespace yet'),
+    });
+    expect(said(plan({ spec, job: 'unknown' }))).toBe('wait JobUnknown');
+    expect(said(plan({ spec, job: 'unknown', record: { lease }, lease: held }))).toBe('in-sync');
+    expect(said(plan({ spec, job: 'over', record: { lease }, lease: held }))).toBe('wait Releasing');
+  });
+
+  test.each([
+    ['running', 'running', 'running'],
+    ['finished', 'over', 'over'],
+    ['gone', 'missing', 'over'],
+    ['unknown', 'unknown', 'unknown'],
+    [undefined, 'no-cluster', 'no-cluster'],
+  ] as const)('whose Job is %s: %s without an activity, %s with one', (answer, without, withOne) => {
+    expect(jobState(answer, { lease: undefined })).toBe(without);
+    expect(jobState(answer, { lease })).toBe(withOne);
+  });
+
+  // COVERAGE 76
+  test.each([
+    [{}, 'False NotRegistered'],
+    [{ record: { lease }, lease: held }, 'True Held'],
+    [{ record: { lease }, lease: { ...held, failure: 'lost' } }, 'False HeartbeatsFail'],
+    [{ record: { lease }, lease: { ...held, failure: 'lost', expiresInMs: -1 } }, 'False Expired'],
+    [{ spec: { released: true }, record: { lease, releasedAt: now } }, 'True Released'],
+  ] as [World, string][])('%j is %s', (world, expected) => {
+    const { ready, reason } = taskHealth(inputs(world));
+    expect(`${ready} ${reason}`).toBe(expected);
+  });
+});
+
+// COVERAGE 17, 76
+describe('what a task protects', () => {
+  test.each([
+    ['stop', { desiredState: 'Stopped' }],
+    ['restart', { restartToken: '2' }],
+    ['resize', { resources: { gpuCount: 2, cpu: 8, memoryGb: 32 } }],
+    ['patch', { image: 'ghcr.io/acme/trainer:2' }],
+  ])('a %s waits for a declared task, registered or not', (word, change) => {
+    const world = { spec: aSpec(change), before: aSpec(), declaredTasks: ['epoch 7'] };
+    const waiting = servicePlan(world);
+    expect(waiting).toMatchObject({
+      kind: 'wait',
+      reason: 'Protected',
+      message: expect.stringContaining('the ProtectedTask epoch 7'),
+    });
+    expect(stepsOf(waiting)).toEqual([`${word}-service`]);
+    expect(servicePlan({ ...world, declaredTasks: [] }).kind).toBe('act');
+  });
+
+  test('so does a deletion, and `disruption: Always` goes past it', () => {
+    expect(said(servicePlan({ deleting: true, declaredTasks: ['epoch'] }))).toBe('wait Protected');
+    const spec = aSpec({ disruption: 'Always' });
+    expect(servicePlan({ spec, deleting: true, declaredTasks: ['epoch'] })).toMatchObject({
+      kind: 'act',
+      step: { overrides: 'the ProtectedTask epoch' },
+    });
+  });
+
+  test('an activity that is seen is named before a task that is only declared', () => {
+    const waiting = servicePlan({ deleting: true, declaredTasks: ['epoch'], activities: [anActivity()] });
+    expect(waiting).toMatchObject({ message: expect.stringContaining('the activity "epoch 7"') });
+  });
+});
