@@ -367,4 +367,11 @@ export const regressions: readonly Regression[] = [
     'cluster',
     'activity-id-key',
   ),
+  inDialect(
+    'the checker forgot a volume that was let go while the control plane was down',
+    2815150,
+    'folder',
+    'volume-name-hidden',
+    'small',
+  ),
 ];

@@ -6,10 +6,17 @@ import { idIn, isActivity, isMutation, type Exchange, type Invariant, type Json 
 /** At most one thing at the provider for each object; but for what it has let go where nobody can see whose it was. */
 const s1AtMostOne: Invariant = (view) => {
   const letGo = new Set<string>();
+  /** Objects that were let go while the control plane was down. */
+  const unread = new Set<ObjectKey>();
   return {
     durable(write) {
       if (write.kind !== 'remove' || view.showsMarks) return;
+      if (!view.plane.store) unread.add(write.key);
       for (const id of marked(view, write.key, 'alive')) letGo.add(id);
+    },
+    recovered() {
+      for (const key of unread) for (const id of marked(view, key, 'alive')) letGo.add(id);
+      unread.clear();
     },
     delivered({ method, path, reply, isForeign }) {
       // A copy is known as one when it has been answered.
