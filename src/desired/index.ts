@@ -1,16 +1,16 @@
-export type { DataId } from './cluster-references.ts';
+export type { DataId } from './references.ts';
 export {
   createClusterSource,
   type ClusterDesiredSource,
   type ClusterSourceOptions,
-} from './cluster-source.ts';
-export type { Shard } from './cluster-shard.ts';
+} from './cluster/cluster-source.ts';
+export type { Shard } from './cluster/cluster-shard.ts';
 export { resolveCredentials } from './credentials.ts';
 export { resolveEnvironment } from './environment.ts';
-export { createFileSource } from './file-source.ts';
-export { assemble, type SourceFile } from './folder.ts';
-export { readFolder } from './folder-reader.ts';
-export type { FolderWatchOptions, WatchFolder } from './folder-watch.ts';
+export { createFileSource } from './folder/file-source.ts';
+export { assemble, type SourceFile } from './folder/folder.ts';
+export { readFolder } from './folder/folder-reader.ts';
+export type { FolderWatchOptions, WatchFolder } from './folder/folder-watch.ts';
 export {
   byAccountRef,
   byKind,

@@ -7,7 +7,7 @@ import {
   type ObjectKey,
   type ProtectedTaskSpec,
 } from '../resources/index.ts';
-import { referencesOf, type DataId } from './cluster-references.ts';
+import { referencesOf, type DataId } from './references.ts';
 import type { DesiredObject, DesiredObjects } from './source.ts';
 
 /** Those of another snapshot that says nothing of this one; `with` and `become` make the next ones. */

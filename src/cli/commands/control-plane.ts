@@ -152,7 +152,7 @@ async function runtimeOf(
 ): Promise<ChosenRuntime> {
   if (flags.runtime === 'simulated') return { config: given };
   // No other command needs it.
-  const docker = await import('../../control-plane/runtimes/docker/connect.ts');
+  const docker = await import('../../control-plane/runtimes/docker/engine/connect.ts');
   const { connectEngine, dockerOptions, dockerRuntime, engineAddress, withMachineOf } = docker;
   const address = engineAddress(flags.dockerSocket, context.environment['DOCKER_HOST']);
   const engine = await connectEngine(address);

@@ -1,6 +1,6 @@
 /** Accounts that are divided among operators. */
 import { expect, test } from 'vitest';
-import { shardOf } from '../../../src/desired/cluster-shard.ts';
+import { shardOf } from '../../../src/desired/cluster/cluster-shard.ts';
 import { ControlPlane, isMutation } from '../../support/processes/control-plane.ts';
 import { createClusterFleet } from '../../support/processes/cluster-fleet.ts';
 import { service, type Json } from '../../support/processes/fleet.ts';

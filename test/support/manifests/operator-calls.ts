@@ -32,7 +32,7 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
     call('create', group, 'protectedtasks', fleet),
     call('patch', group, 'protectedtasks', fleet, 'job-one'),
     call('delete', group, 'protectedtasks', fleet, 'job-one'),
-    // src/desired/cluster-data.ts
+    // src/desired/cluster/cluster-data.ts
     call('get', '', 'secrets', fleet, 'named'),
     call('get', '', 'configmaps', fleet, 'named'),
     // src/kubernetes/recorder.ts
@@ -51,7 +51,7 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
   ];
 }
 
-/** src/desired/cluster-source.ts and src/jobs/. */
+/** src/desired/cluster/cluster-source.ts and src/jobs/. */
 function readsOf(watched: string | undefined, fleet: string): Call[] {
   const ours = managedKinds.map((kind) => [group, resourceTypes[kind].plural] as const);
   const workloads = [['batch', 'jobs'] as const, ['', 'pods'] as const];

@@ -76,6 +76,7 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
     runtimes: ['store', 'domain', 'config'],
     top: ['store', 'domain', 'config', 'identity', 'http', 'runtimes'],
   },
+  desired: { folder: ['top'], cluster: ['top'], top: ['folder', 'cluster'] },
   engine: {
     fleet: [],
     money: ['fleet'],

@@ -2,8 +2,8 @@ import { sameValue } from '../../../base/stable.ts';
 import { defaultConfig } from '../../config/config-file.ts';
 import { UserError } from '../../../base/user-error.ts';
 import type { ContainersConfig, ControlPlaneConfig } from '../../domain/config.ts';
-import { Egress, systemNameServers } from './egress.ts';
-import type { EngineAddress } from './engine.ts';
+import { Egress, systemNameServers } from './network/egress.ts';
+import type { EngineAddress } from './engine/engine.ts';
 import type { DockerOptions } from './operations.ts';
 import { RegistryPolicy } from './registry-policy.ts';
 

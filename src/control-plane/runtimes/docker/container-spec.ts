@@ -6,7 +6,7 @@
 import type { ServiceResources } from '../../../api/wire.ts';
 import { bounds } from '../../domain/requests.ts';
 import type { Launch, RuntimeRequest } from '../../domain/runtime.ts';
-import type { ContainerSpec, Inspection } from './engine.ts';
+import type { ContainerSpec, Inspection } from './engine/engine.ts';
 import { containerLabels, networkName, volumeName } from './names.ts';
 
 export interface Publication {

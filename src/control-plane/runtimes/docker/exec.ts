@@ -14,8 +14,8 @@ import type { Readable } from 'node:stream';
 import { sleep, type Clock } from '../../../base/clock.ts';
 import { execOutputBytes } from '../../domain/config.ts';
 import type { Execution, ExecutionResult } from '../../domain/runtime.ts';
-import type { Engine, ExecInspection } from './engine.ts';
-import { pieces, type Piece } from './frames.ts';
+import type { Engine, ExecInspection } from './engine/engine.ts';
+import { pieces, type Piece } from './engine/frames.ts';
 import { killContainerProcess } from './host-process.ts';
 
 const endlessBytes = 64 * 1024 * 1024;

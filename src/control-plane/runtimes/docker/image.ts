@@ -8,7 +8,7 @@
  * for a name, too.
  */
 import { repositoryOf } from '../../domain/image-reference.ts';
-import type { ImageName } from './engine.ts';
+import type { ImageName } from './engine/engine.ts';
 
 export interface Image {
   /** As containers are created from it. */

@@ -1,6 +1,6 @@
 /** The newest of what a container has written, both streams in their order. */
 import type { Readable } from 'node:stream';
-import { pieces } from './frames.ts';
+import { pieces } from './engine/frames.ts';
 
 const keptBytes = 1024 * 1024;
 

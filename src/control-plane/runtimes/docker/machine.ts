@@ -7,7 +7,7 @@ import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { messageOf } from '../../../base/user-error.ts';
 import type { ControlPlaneConfig, MachineCapacity } from '../../domain/config.ts';
-import type { Engine, EngineAddress, MachineInfo } from './engine.ts';
+import type { Engine, EngineAddress, MachineInfo } from './engine/engine.ts';
 
 const bytesPerGb = 2 ** 30;
 

@@ -5,7 +5,7 @@
 import { messageOf } from '../../../base/user-error.ts';
 import type { Timer } from '../../../base/clock.ts';
 import type { RuntimeHost } from '../../domain/runtime.ts';
-import type { Engine } from './engine.ts';
+import type { Engine } from './engine/engine.ts';
 import { labels } from './names.ts';
 import { StatisticsHistory } from './statistics.ts';
 

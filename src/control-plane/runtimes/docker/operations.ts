@@ -13,7 +13,7 @@
  * the request, too. Everything else throws, and is tried again.
  */
 import type { Logger } from 'pino';
-import { EngineError, type Engine, type Inspection, type ListedContainer } from './engine.ts';
+import { EngineError, type Engine, type Inspection, type ListedContainer } from './engine/engine.ts';
 import {
   containerSpec,
   droppedLimits,
@@ -23,8 +23,8 @@ import {
   isUnstarted,
   type Publication,
 } from './container-spec.ts';
-import type { Egress } from './egress.ts';
-import { bridgeName } from './egress-rules.ts';
+import type { Egress } from './network/egress.ts';
+import { bridgeName } from './network/egress-rules.ts';
 import { Gpus, type GpuDevice } from './gpus.ts';
 import { imageOf, type Image } from './image.ts';
 import { KeyedLock } from './keyed-lock.ts';

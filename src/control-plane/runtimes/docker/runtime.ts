@@ -23,7 +23,7 @@ import type {
   RuntimeRequest,
 } from '../../domain/runtime.ts';
 import { endReason, isReservedVariable } from './container-spec.ts';
-import { EngineError, type Engine, type ListedContainer } from './engine.ts';
+import { EngineError, type Engine, type ListedContainer } from './engine/engine.ts';
 import { runInContainer } from './exec.ts';
 import { newestLogs } from './logs.ts';
 import { Meter } from './meter.ts';

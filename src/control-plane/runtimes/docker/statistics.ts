@@ -5,7 +5,7 @@
  * A service counts as used when it has received more between two measurements than a network sends by itself. Without
  * an earlier measurement it counts as used, too: better awake for too long than asleep too soon.
  */
-import type { Statistics } from './engine.ts';
+import type { Statistics } from './engine/engine.ts';
 
 interface Measurement {
   readonly containerId: string;

@@ -3,8 +3,8 @@ import {
   bridgeName,
   bridgePrefix,
   egressRules,
-} from '../../../../src/control-plane/runtimes/docker/egress-rules.ts';
-import { Egress, nameServersIn } from '../../../../src/control-plane/runtimes/docker/egress.ts';
+} from '../../../../src/control-plane/runtimes/docker/network/egress-rules.ts';
+import { Egress, nameServersIn } from '../../../../src/control-plane/runtimes/docker/network/egress.ts';
 
 const policy = {
   allow: [{ to: '10.0.0.9', port: 5432 }, { to: 'fd00::9' }],

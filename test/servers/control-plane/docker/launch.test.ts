@@ -1,7 +1,10 @@
 /** Launches on an engine that answers as Docker does, and not always as one wishes. */
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
-import { connectEngine, dockerRuntime } from '../../../../src/control-plane/runtimes/docker/connect.ts';
+import {
+  connectEngine,
+  dockerRuntime,
+} from '../../../../src/control-plane/runtimes/docker/engine/connect.ts';
 import { parseConfig, type ControlPlaneOptions } from '../../../../src/control-plane/main.ts';
 import { startWorld, type Json, type World } from '../support.ts';
 import type { DockerOptions } from '../../../../src/control-plane/runtimes/docker/operations.ts';

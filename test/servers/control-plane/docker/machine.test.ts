@@ -6,7 +6,7 @@ import {
   connectEngine,
   dockerRuntime,
   withMachineOf,
-} from '../../../../src/control-plane/runtimes/docker/connect.ts';
+} from '../../../../src/control-plane/runtimes/docker/engine/connect.ts';
 import { RegistryPolicy } from '../../../../src/control-plane/runtimes/docker/registry-policy.ts';
 import { parseConfig } from '../../../../src/control-plane/main.ts';
 import { key, startWorld, type Json, type World } from '../support.ts';

@@ -3,9 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { Sensitive } from '../../../../src/base/sensitive.ts';
 import { UserError } from '../../../../src/base/user-error.ts';
 import { withoutMadeUpGpus } from '../../../../src/control-plane/runtimes/docker/config.ts';
-import { connectEngine, engineAddress } from '../../../../src/control-plane/runtimes/docker/connect.ts';
+import {
+  connectEngine,
+  engineAddress,
+} from '../../../../src/control-plane/runtimes/docker/engine/connect.ts';
 import { containerSpec, endReason } from '../../../../src/control-plane/runtimes/docker/container-spec.ts';
-import { jsonLines, pieces } from '../../../../src/control-plane/runtimes/docker/frames.ts';
+import { jsonLines, pieces } from '../../../../src/control-plane/runtimes/docker/engine/frames.ts';
 import { imageOf } from '../../../../src/control-plane/runtimes/docker/image.ts';
 import { newestLogs } from '../../../../src/control-plane/runtimes/docker/logs.ts';
 import { withoutSecrets } from '../../../../src/control-plane/runtimes/docker/redaction.ts';

@@ -11,8 +11,8 @@
  * What the schema refuses (written by a later version, or before an upgrade made it stricter) is unusable: it exists, and
  * is left alone. A value is never told.
  */
-import { parseRfc3339, sameValue } from '../base/index.ts';
-import type { KubernetesObject } from '../kubernetes/index.ts';
+import { parseRfc3339, sameValue } from '../../base/index.ts';
+import type { KubernetesObject } from '../../kubernetes/index.ts';
 import {
   annotations as ours,
   apiVersion,
@@ -20,11 +20,11 @@ import {
   objectKey,
   resourceTypes,
   type ManagedKind,
-} from '../resources/index.ts';
-import { referencesOf, type Referring } from './cluster-references.ts';
-import { explain, plainWords, type Finding } from './explain.ts';
-import { pathText, printable } from './problem.ts';
-import type { ClusterFacts, DesiredObject, Location, Problem } from './source.ts';
+} from '../../resources/index.ts';
+import { referencesOf, type Referring } from '../references.ts';
+import { explain, plainWords, type Finding } from '../explain.ts';
+import { pathText, printable } from '../problem.ts';
+import type { ClusterFacts, DesiredObject, Location, Problem } from '../source.ts';
 
 export interface ClusterEntry extends Referring {
   readonly kind: ManagedKind;

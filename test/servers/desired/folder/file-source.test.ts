@@ -1,16 +1,16 @@
 import { renameSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock, type Clock } from '../../../src/base/index.ts';
+import { systemClock, type Clock } from '../../../../src/base/index.ts';
 import {
   createFileSource,
   formatProblem,
   type DesiredSnapshot,
   type DesiredSource,
-} from '../../../src/desired/index.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
-import { documents, secret, service, volume } from '../../unit/desired/documents.ts';
-import { names, removeTemporary, temporaryFolder, told, writeInto } from '../../unit/desired/folders.ts';
+} from '../../../../src/desired/index.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { documents, secret, service, volume } from '../../../unit/desired/documents.ts';
+import { names, removeTemporary, temporaryFolder, told, writeInto } from '../../../unit/desired/folders.ts';
 
 let folder: string;
 const started: DesiredSource[] = [];

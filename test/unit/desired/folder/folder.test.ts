@@ -6,8 +6,8 @@ import {
   parseFile,
   resolveEnvironment,
   type DesiredObject,
-} from '../../../src/desired/index.ts';
-import { configMap, documents, secret, service, volume } from './documents.ts';
+} from '../../../../src/desired/index.ts';
+import { configMap, documents, secret, service, volume } from '../documents.ts';
 
 const folder = (files: Record<string, string>) =>
   assemble(

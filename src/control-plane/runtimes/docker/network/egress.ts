@@ -11,7 +11,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { UserError, messageOf } from '../../../base/user-error.ts';
+import { UserError, messageOf } from '../../../../base/user-error.ts';
 import { bridgeName, egressRules, type EgressPolicy, type EgressRules } from './egress-rules.ts';
 
 /** Runs a program of this machine; rejects with its output. */

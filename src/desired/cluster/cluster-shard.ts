@@ -2,8 +2,8 @@
  * A fleet divided by account: every object of an account belongs to the same shard, so that each account has one manager, one
  * limiter and one poll. Which shard that is follows from the account's name alone, and is the same in every process.
  */
-import { digestOf } from '../base/index.ts';
-import { objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { digestOf } from '../../base/index.ts';
+import { objectKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { ClusterEntry } from './cluster-object.ts';
 
 export interface Shard {

@@ -9,7 +9,7 @@
  * | `refused` | answered another 4xx | the request can't be carried out as it is |
  */
 import type { Readable } from 'node:stream';
-import type { PullCredentials } from '../../domain/runtime.ts';
+import type { PullCredentials } from '../../../domain/runtime.ts';
 import {
   EngineConnection,
   EngineError,

@@ -4,8 +4,8 @@
  */
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
-import { messageOf } from '../../../base/user-error.ts';
-import type { PullCredentials } from '../../domain/runtime.ts';
+import { messageOf } from '../../../../base/user-error.ts';
+import type { PullCredentials } from '../../../domain/runtime.ts';
 import { jsonLines } from './frames.ts';
 
 type FailureKind = 'unreachable' | 'failed' | 'refused';

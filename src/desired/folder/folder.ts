@@ -1,12 +1,12 @@
 /** All files of a source to one snapshot. Pure; the order of the files makes no difference. */
-import type { ObjectKey } from '../resources/index.ts';
-import { VersionedMap } from '../base/index.ts';
-import { limits } from './limits.ts';
-import type { SecretData } from './data-documents.ts';
-import { desiredObjects } from './objects.ts';
-import type { DataDocument, ParsedDocument, ParsedFile } from './parse.ts';
-import { compareProblems, compareText, placeText } from './problem.ts';
-import type { DesiredObject, DesiredSnapshot, Problem } from './source.ts';
+import type { ObjectKey } from '../../resources/index.ts';
+import { VersionedMap } from '../../base/index.ts';
+import { limits } from '../limits.ts';
+import type { SecretData } from '../data-documents.ts';
+import { desiredObjects } from '../objects.ts';
+import type { DataDocument, ParsedDocument, ParsedFile } from '../parse.ts';
+import { compareProblems, compareText, placeText } from '../problem.ts';
+import type { DesiredObject, DesiredSnapshot, Problem } from '../source.ts';
 
 export interface SourceFile extends ParsedFile {
   /**

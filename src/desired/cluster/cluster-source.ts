@@ -20,25 +20,25 @@ import {
   type Clock,
   type Random,
   type Timer,
-} from '../base/index.ts';
-import { Reflector, type Change, type KubernetesApi } from '../kubernetes/index.ts';
+} from '../../base/index.ts';
+import { Reflector, type Change, type KubernetesApi } from '../../kubernetes/index.ts';
 import {
   managedKinds,
   objectKey,
   resourceTypes,
   type ManagedKind,
   type ObjectKey,
-} from '../resources/index.ts';
-import type { Logger, Metrics } from '../telemetry/index.ts';
+} from '../../resources/index.ts';
+import type { Logger, Metrics } from '../../telemetry/index.ts';
 import { ClusterData } from './cluster-data.ts';
 import { isEdit, readClusterObject } from './cluster-object.ts';
-import { DataUsers } from './cluster-references.ts';
+import { DataUsers } from '../references.ts';
 import { ShardedEntries, type Shard } from './cluster-shard.ts';
-import { limits } from './limits.ts';
-import { desiredObjects } from './objects.ts';
-import { compareProblems } from './problem.ts';
-import { sameContent } from './snapshots.ts';
-import type { ClusterFacts, DesiredSnapshot, DesiredSource, Problem } from './source.ts';
+import { limits } from '../limits.ts';
+import { desiredObjects } from '../objects.ts';
+import { compareProblems } from '../problem.ts';
+import { sameContent } from '../snapshots.ts';
+import type { ClusterFacts, DesiredSnapshot, DesiredSource, Problem } from '../source.ts';
 
 export interface ClusterSourceOptions {
   readonly api: KubernetesApi;

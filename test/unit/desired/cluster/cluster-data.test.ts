@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { formatProblem, resolveEnvironment, type DesiredObject } from '../../../src/desired/index.ts';
-import { KubernetesError } from '../../../src/kubernetes/index.ts';
-import { base64, type MemoryCluster } from '../../support/memory-cluster.ts';
-import { WatchedCluster, fromSecret, putService } from './watched-cluster.ts';
+import { formatProblem, resolveEnvironment, type DesiredObject } from '../../../../src/desired/index.ts';
+import { KubernetesError } from '../../../../src/kubernetes/index.ts';
+import { base64, type MemoryCluster } from '../../../support/memory-cluster.ts';
+import { WatchedCluster, fromSecret, putService } from '../watched-cluster.ts';
 
 const token = 'secrets/default/token';
 

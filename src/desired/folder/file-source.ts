@@ -8,12 +8,12 @@
  * when it says something that the last one did not.
  */
 import { relative, sep } from 'node:path';
-import { invariant, type Clock, type Timer } from '../base/index.ts';
+import { invariant, type Clock, type Timer } from '../../base/index.ts';
 import { FolderReader, settleMs } from './folder-reader.ts';
 import { watchFolder, type FolderWatcher, type WatchFolder } from './folder-watch.ts';
 import { isDocumentFile, isSkipped } from './listing.ts';
-import { following, sameContent } from './snapshots.ts';
-import type { DesiredSnapshot, DesiredSource } from './source.ts';
+import { following, sameContent } from '../snapshots.ts';
+import type { DesiredSnapshot, DesiredSource } from '../source.ts';
 
 export interface FileSourceOptions {
   /** A folder, or one file. */

@@ -1,10 +1,10 @@
 /** Where the container engine is, and whether it answers. */
-import { UserError, messageOf } from '../../../base/user-error.ts';
+import { UserError, messageOf } from '../../../../base/user-error.ts';
 import { Engine, type EngineAddress } from './engine.ts';
 
-export { dockerOptions, withoutMadeUpGpus } from './config.ts';
-export { withMachineOf } from './machine.ts';
-export { dockerRuntime } from './runtime.ts';
+export { dockerOptions, withoutMadeUpGpus } from '../config.ts';
+export { withMachineOf } from '../machine.ts';
+export { dockerRuntime } from '../runtime.ts';
 
 const usualSocket = '/var/run/docker.sock';
 

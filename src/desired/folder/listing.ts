@@ -8,9 +8,9 @@
  */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { messageOf } from '../base/index.ts';
-import { limits } from './limits.ts';
-import { compareText } from './problem.ts';
+import { messageOf } from '../../base/index.ts';
+import { limits } from '../limits.ts';
+import { compareText } from '../problem.ts';
 
 export interface ListedFile {
   /** Relative to the root, with `/`. */

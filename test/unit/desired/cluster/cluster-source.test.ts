@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { formatProblem } from '../../../src/desired/index.ts';
-import { KubernetesError } from '../../../src/kubernetes/index.ts';
-import { serviceSpec } from '../../support/memory-cluster.ts';
-import { WatchedCluster, fromSecret, putService } from './watched-cluster.ts';
+import { formatProblem } from '../../../../src/desired/index.ts';
+import { KubernetesError } from '../../../../src/kubernetes/index.ts';
+import { serviceSpec } from '../../../support/memory-cluster.ts';
+import { WatchedCluster, fromSecret, putService } from '../watched-cluster.ts';
 
 const web = 'ContainerService/default/web';
 

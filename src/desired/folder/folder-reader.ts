@@ -7,12 +7,12 @@
  */
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { UserError, messageOf } from '../base/index.ts';
+import { UserError, messageOf } from '../../base/index.ts';
 import { assemble, type SourceFile } from './folder.ts';
-import { limits } from './limits.ts';
+import { limits } from '../limits.ts';
 import { list, type ListedFile, type Listing, type Unlisted } from './listing.ts';
-import { parseFile, refusedFile, type ParsedDocument, type ParsedFile } from './parse.ts';
-import type { DesiredSnapshot, Problem } from './source.ts';
+import { parseFile, refusedFile, type ParsedDocument, type ParsedFile } from '../parse.ts';
+import type { DesiredSnapshot, Problem } from '../source.ts';
 
 /** How long a loss must last to be believed. */
 export const settleMs = 100;

@@ -15,14 +15,14 @@
  *   could not be deleted without them.
  * - A value that did not change keeps its identity. What nobody refers to any more is forgotten.
  */
-import { VersionedMap, backoffMs, messageOf, type Clock, type Random, type Timer } from '../base/index.ts';
-import type { KubernetesApi, KubernetesObject } from '../kubernetes/index.ts';
-import type { Logger } from '../telemetry/index.ts';
-import type { DataId, DataKind, Referred } from './cluster-references.ts';
-import { configMapData, secretData, type SecretData } from './data-documents.ts';
-import type { Finding } from './explain.ts';
-import { pathText } from './problem.ts';
-import type { Problem } from './source.ts';
+import { VersionedMap, backoffMs, messageOf, type Clock, type Random, type Timer } from '../../base/index.ts';
+import type { KubernetesApi, KubernetesObject } from '../../kubernetes/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import type { DataId, DataKind, Referred } from '../references.ts';
+import { configMapData, secretData, type SecretData } from '../data-documents.ts';
+import type { Finding } from '../explain.ts';
+import { pathText } from '../problem.ts';
+import type { Problem } from '../source.ts';
 
 export interface ClusterDataOptions {
   readonly api: Pick<KubernetesApi, 'get'>;
