@@ -77,6 +77,8 @@ export interface ReconcilerOptions {
 
 export type { PassResult } from './decision.ts';
 
+type Planned = Pick<ObjectRecord, 'key' | 'uid' | 'generation' | 'deletionRequestedAt'>;
+
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #absenceProofs: AbsenceProofs;
@@ -212,8 +214,11 @@ export class Reconciler {
     const activitiesUnread = first.step.disruptive ? await pass.readActivities(account) : undefined;
     if (activitiesUnread) return undecided(activitiesUnread);
     await this.#errorReasons.explain(pass, account);
-    await this.#options.money.readPrices(account, pass);
-    const second = this.#decide(pass, account);
+    let second = this.#decide(pass, account);
+    if (this.#options.money.lacksPrice(account, pass, second.plan)) {
+      await account.catalog.get();
+      second = this.#decide(pass, account);
+    }
     const isDisruptive = second.plan.kind === 'act' && second.plan.step.disruptive;
     if (first.step.disruptive || !isDisruptive) return this.#send(pass, account, second);
     const unreadNow = await pass.readActivities(account);
@@ -309,12 +314,7 @@ export class Reconciler {
   }
 
   async #conclude(
-    {
-      key,
-      uid,
-      generation,
-      deletionRequestedAt,
-    }: Pick<ObjectRecord, 'key' | 'uid' | 'generation' | 'deletionRequestedAt'>,
+    { key, uid, generation, deletionRequestedAt }: Planned,
     pass: Pass,
     { plan, settled: learned }: Decision,
     account: AccountHandle | undefined,

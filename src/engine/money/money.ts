@@ -143,11 +143,10 @@ export class Money {
     return costOf(pricing, this.books.book(handle));
   }
 
-  /** The catalog may tell what nothing in the account shows. */
-  async readPrices(handle: AccountHandle, pass: Pass): Promise<void> {
-    const plan = pass.plan();
+  /** Nothing in the account shows the price of the plan's step. The catalog may show it. */
+  lacksPrice(handle: AccountHandle, pass: Pass, plan: Plan): boolean {
     const pricing = plan.kind === 'act' ? pass.pricing(plan.step) : undefined;
-    if (pricing && this.cost(handle, pricing).unknown.length > 0) await handle.catalog.get();
+    return pricing !== undefined && this.cost(handle, pricing).unknown.length > 0;
   }
 
   /** For people who read a preview: with what the steps cost. */

@@ -116,7 +116,8 @@ export const wordSpecs = Object.entries(placeOf).map(([field, [kind, place]]) =>
  * What no pattern says, and only the process knows: addresses and names in forms of their own, ports that are too high, `/.` and `/..` in a
  * path. An object with one is held, and says why.
  */
-const unsaid = /^https?:\/\/(\[|[^/]*(xn--|[\u0080-\uffff])|[^/]*\d[^/.]*\.?([:/]|$)|.*\/(\.|%2e){1,2}(\/|$))/i;
+const unsaid =
+  /^https?:\/\/(\[|[^/]*(xn--|[\u0080-\uffff])|[^/]*\d[^/.]*\.?([:/]|$)|.*\/(\.|%2e){1,2}(\/|$))/i;
 
 /** `https://NAME`, with a port and a path: what the documentation has. The parser of the process takes more for an address. */
 const documented = /^https?:\/\/[a-z\d-]+(\.[a-z\d-]+)*(:\d+)?(\/[\w.~-]*)*$/i;
