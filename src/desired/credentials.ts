@@ -10,8 +10,9 @@ export type ResolvedCredentials =
   | { readonly ok: false; readonly path: (string | number)[]; readonly message: string };
 
 /**
- * The credentials of a registry from the Secret in its namespace; undefined when the spec names none (then they are not
- * managed). A Secret that may not be sent to `origin` is an error. The line break that an editor leaves at the end of a file is not part of them.
+ * Reads the credentials of a registry from the Secret in its namespace. Undefined if the spec names none;
+ * then they are not managed. It is an error if the Secret must not be sent to `origin`. A line break at the
+ * end of a value, as editors write it, is removed.
  */
 export function resolveCredentials(
   { spec, namespace }: DesiredObject<'ImageRegistry'>,
@@ -25,12 +26,12 @@ export function resolveCredentials(
   const whole = `Secret ${name} in the namespace ${namespace}`;
   const secret = snapshot.secrets.get(`${namespace}/${name}`);
   if (!secret) {
-    const message = `there is no usable ${whole}; add it with the keys \`${usernameKey}\` and \`${passwordKey}\` (or mend it, if it is there)`;
+    const message = `no usable ${whole}; add it with the keys \`${usernameKey}\` and \`${passwordKey}\` (or fix it, if it exists)`;
     return { ok: false, path: [...path, 'name'], message };
   }
   const refused = secretProblem(`Secret ${name}`, secret.allowedOrigins, origin);
   if (refused !== undefined) {
-    const message = `${refused}; let it name that origin, or use another Secret`;
+    const message = `${refused}; add that origin, or use another Secret`;
     return { ok: false, path: [...path, 'name'], message };
   }
   const read = (key: string) =>

@@ -5,7 +5,7 @@ import { explain, plainWords, showable, type Finding } from './explain.ts';
 
 /** By key. */
 export interface SecretData extends ReadonlyMap<string, Sensitive<string>> {
-  /** The only origins that it may be sent to; undefined: any. */
+  /** The only origins that it may be sent to. Undefined: any. */
   readonly allowedOrigins?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export function secretData(value: unknown, findings: Finding[]): SecretData | un
   return named === undefined ? data : Object.assign(data, { allowedOrigins: originsIn(named, findings) });
 }
 
-/** What is misspelt allows nothing. */
+/** A misspelt origin allows nothing. */
 function originsIn(named: unknown, findings: Finding[]): readonly string[] {
   const { origins, wrong } = readOrigins(typeof named === 'string' ? named : '?');
   for (const text of wrong) {

@@ -12,12 +12,14 @@ export type ResolvedEnvironment =
     };
 
 /**
- * The service's environment with Secrets and ConfigMaps of its namespace filled in; `environment` is
- * undefined when the spec has no `env` (then it is not managed).
+ * Resolves the service's environment with the Secrets and ConfigMaps of its namespace. `environment` is undefined if the
+ * spec has no `env`; then it is not managed.
  *
- * As in a Pod: an entry without `value` and `valueFrom` is the empty text; a missing Secret, ConfigMap or
- * key is an error unless the reference is `optional`, then the variable is left out. Unlike in a Pod,
- * `$(NAME)` is not expanded: the text is sent as it is written. A Secret that may not be sent to `origin` is an error, too.
+ * The rules are those of a Pod:
+ * - An entry without `value` and `valueFrom` is the empty string.
+ * - A missing Secret, ConfigMap or key is an error. If the reference is `optional`, the variable is left out.
+ *
+ * Two rules differ. `$(NAME)` is not expanded. A Secret that must not be sent to `origin` is an error.
  */
 export function resolveEnvironment(
   object: DesiredObject<'ContainerService'>,
@@ -40,7 +42,7 @@ export function resolveEnvironment(
     const refused = secretProblem(`Secret ${name}`, source?.allowedOrigins, origin);
     if (refused !== undefined) {
       const path = ['spec', 'env', index, 'valueFrom', field];
-      return { ok: false, path, message: refused, remedy: 'let it name that origin, or use another Secret' };
+      return { ok: false, path, message: refused, remedy: 'add that origin, or use another Secret' };
     }
     const value = source?.get(key);
     if (value) variables.push([entry.name, value.reveal()]);
@@ -53,7 +55,7 @@ export function resolveEnvironment(
       };
     }
   }
-  // fromEntries defines own members, so that even a variable `__proto__` is only a variable.
+  // fromEntries defines own members, so a variable named `__proto__` is harmless.
   return { ok: true, environment: new Sensitive(Object.fromEntries(variables)) };
 }
 
@@ -76,8 +78,8 @@ function missing(
   const where = kind === 'Secret' ? 'data or stringData' : 'data';
   return !isThere
     ? {
-        message: `there is no usable ${whole}`,
-        remedy: `add it with the key \`${key}\` (or mend it, if it is there), or set \`optional: true\``,
+        message: `no usable ${whole}`,
+        remedy: `add it with the key \`${key}\` (or fix it, if it exists), or set \`optional: true\``,
       }
     : {
         message: `the ${whole} has no key \`${key}\``,

@@ -1,7 +1,7 @@
 /**
- * What the schemas refuse, in plain words: the field, its line, what was expected, what to do. A value is
- * never told, because it may be a secret; nor is a key that may be half of a value (`{value: half,other}`
- * is a map with the key `other`).
+ * Explains what a schema refuses: the field, its line, what was expected, and how to fix it. It never shows a
+ * value, because that may be a secret. It does not show a key that may be part of a value, either: `{value:
+ * half,other}` is a map with the key `other`.
  */
 import type { documents } from '../resources/index.ts';
 import { limits } from './limits.ts';
@@ -11,7 +11,7 @@ import { isPlainMap, type Path } from './yaml.ts';
 type Checked = ReturnType<(typeof documents)['Account']['safeParse']>;
 type Issue = NonNullable<Checked['error']>['issues'][number];
 
-/** As much of a schema as is needed to ask it for its fields and to check with it. */
+/** The part of a schema that is needed to list its fields and to validate. */
 interface Schema {
   readonly def: {
     readonly type: string;
@@ -27,7 +27,7 @@ export interface Finding {
   readonly remedy: string;
 }
 
-/** Given to `safeParse`: plain words for what the schema itself has no message for. */
+/** An error map for `safeParse`: messages for issues for which the schema has none. */
 export function plainWords(issue: {
   readonly code: string;
   readonly input?: unknown;
@@ -39,7 +39,7 @@ export function plainWords(issue: {
     case 'invalid_value':
       return issue.input === undefined
         ? `is missing; add it: one of ${listed(issue['values'])}`
-        : `must be one of ${listed(issue['values'])}; write one of them, as it is spelt here`;
+        : `must be one of ${listed(issue['values'])}; use one of these spellings`;
     case 'too_small':
     case 'too_big':
       return outOfRange(issue);
@@ -91,7 +91,7 @@ function listed(values: unknown): string {
   return (Array.isArray(values) ? values : [values]).map(String).join(', ');
 }
 
-/** The findings of a failed check of `value` with `schema`, bounded in number. */
+/** The findings of a failed validation of `value` with `schema`. Their number is bounded. */
 export function explain(issues: readonly Issue[], schema: Schema, value: unknown): Finding[] {
   const findings = issues.flatMap((issue) => {
     const path = issue.path.filter((part) => typeof part !== 'symbol');
@@ -108,7 +108,7 @@ export function explain(issues: readonly Issue[], schema: Schema, value: unknown
     shown.push({
       path: [],
       message: `${left} more problems like these`,
-      remedy: 'mend the first ones first',
+      remedy: 'fix the first ones first',
     });
   }
   return shown;
@@ -131,13 +131,13 @@ function unknownField(path: Path, key: string, known: readonly string[], member:
 
 const plainName = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$/;
 
-/** A key without a value, and any odd key in `env`, may come from a text that should have been quoted. */
+/** Hides keys that may come from an unquoted text: those without a value, and unknown ones in `env`. */
 function mayShow(key: string, member: unknown, parent: Path, resemblesKnown: boolean): boolean {
   if (!plainName.test(key) || member === null) return false;
   return resemblesKnown || !(parent[0] === 'spec' && parent[1] === 'env');
 }
 
-/** The path up to the first part that is better not shown. */
+/** The path up to the first part that may be secret. */
 export function showable(path: Path, value: unknown): Path {
   const free = path.findIndex(
     (part, index) =>
@@ -164,7 +164,7 @@ const freeMaps: ReadonlySet<string | number | undefined> = new Set([
   'annotations',
 ]);
 
-/** Is `key` in `parent` chosen by the writer, and not by a schema? */
+/** Whether the author chooses `key`, and not the schema. */
 function isFree(parent: Path, key: string): boolean {
   if (parent[0] === 'spec' && parent[1] === 'env') return !environmentWords.has(key);
   return freeMaps.has(parent.at(-1));

@@ -1,4 +1,4 @@
-/** The objects of a snapshot, and what is asked of many of them at once: by kind, by namespace, by account, by what they refer to. */
+/** The objects of a snapshot, indexed by kind, namespace, account and reference. */
 import { VersionedMap } from '../base/index.ts';
 import {
   objectKey,
@@ -10,7 +10,7 @@ import {
 import { referencesOf, type DataId } from './references.ts';
 import type { DesiredObject, DesiredObjects } from './source.ts';
 
-/** Those of another snapshot that says nothing of this one; `with` and `become` make the next ones. */
+/** A first version, related to no other snapshot. `with` and `become` make the next ones. */
 export function desiredObjects(entries: Iterable<readonly [ObjectKey, DesiredObject]> = []): DesiredObjects {
   return VersionedMap.of(entries, termsOf);
 }
@@ -27,7 +27,7 @@ export function byNamespace<Kind extends ManagedKind>(
   return withTerm(objects, inNamespace(kind, namespace)) as DesiredObject<Kind>[];
 }
 
-/** `name`: of the Account, as it is written in `accountRef`. */
+/** `name`: of the Account, as in `accountRef`. */
 export function byAccountRef<Kind extends ManagedKind>(
   objects: DesiredObjects,
   kind: Kind,
@@ -37,7 +37,10 @@ export function byAccountRef<Kind extends ManagedKind>(
   return withTerm(objects, ofAccount(kind, namespace, name)) as DesiredObject<Kind>[];
 }
 
-/** Services that refer to a volume or template, tasks that refer to a service, and whatever refers to a Secret or ConfigMap. */
+/**
+ * Services that refer to a volume or template, tasks that refer to a service, and everything that refers to a
+ * Secret or ConfigMap.
+ */
 export function referringTo(objects: DesiredObjects, referred: ObjectKey | DataId): DesiredObject[] {
   return withTerm(objects, referred);
 }
@@ -48,7 +51,7 @@ export interface Referring {
   readonly spec: object;
 }
 
-/** What an object refers to by name: a service its volume and its template, a task its service. */
+/** Objects that this one refers to by name: a service to its volume and template, a task to its service. */
 export function referredKeys({ kind, namespace, spec }: Referring): ObjectKey[] {
   if (kind === 'ProtectedTask') {
     return [objectKey('ContainerService', namespace, (spec as ProtectedTaskSpec).serviceRef.name)];
@@ -65,7 +68,7 @@ function withTerm(objects: DesiredObjects, term: string): DesiredObject[] {
   return [...objects.withTerm(term)].flatMap((key) => objects.get(key) ?? []);
 }
 
-/** Keys of objects and of data have no space in them. */
+/** Keys of objects and of data contain no space. */
 function termsOf(object: DesiredObject): string[] {
   const { kind, namespace, spec } = object;
   const account = 'accountRef' in spec ? [ofAccount(kind, namespace, spec.accountRef.name)] : [];

@@ -1,14 +1,14 @@
 /**
- * One file's text to documents. Pure; never throws; never puts a value into a message.
+ * Parses the text of one file into documents. Pure. It never throws, and never puts a value into a message.
  *
- * Every document ends in one of four ways:
- * - **read**: it is valid and used;
- * - **unusable**: kind, namespace and name are known, the rest is not valid. It exists, and is left alone;
- * - **foreign**: it is surely not ours (`apps/v1 Deployment`). Told, and no more;
- * - **unidentified**: nobody can say which object it is. Then the file is not `complete`, and the absence of
- *   an object proves nothing.
- * A document that is not YAML leaves the file incomplete even if its name could be read: a quote that is not
- * closed swallows the documents that follow.
+ * Each document is one of:
+ * - **read**: valid and used.
+ * - **unusable**: kind, namespace and name are known, but the rest is invalid. The object exists and is left alone.
+ * - **foreign**: of a kind that Fleetkeeper does not manage, such as `apps/v1 Deployment`. It is reported and ignored.
+ * - **unidentified**: its object is unknown. Then the file is not `complete`, and the absence of an object proves nothing.
+ *
+ * A document that is not YAML leaves the file incomplete even if its name could be read. For example, an unclosed quote
+ * swallows the documents that follow.
  */
 import {
   apiVersion,
@@ -49,7 +49,7 @@ export interface DataDocument {
   /** `namespace/name`. */
   readonly name: string;
   readonly location: Location;
-  /** Undefined when the document is not valid. */
+  /** Undefined if the document is invalid. */
   readonly data: SecretData | undefined;
 }
 
@@ -59,15 +59,15 @@ export interface ParsedFile {
   /** Relative to the source's root. */
   readonly file: string;
   readonly documents: readonly ParsedDocument[];
-  /** All of them, also those of `unusable` documents. */
+  /** All problems, including those of `unusable` documents. */
   readonly problems: readonly Problem[];
   /** Every document of the file was identified. */
   readonly complete: boolean;
-  /** Of any kind, foreign and unidentified ones, too. */
+  /** Documents of any kind, including foreign and unidentified ones. */
   readonly documentCount: number;
 }
 
-/** Reads one file of YAML or JSON with any number of documents. `file` is how people are told about it. */
+/** Reads one file of YAML or JSON with any number of documents. Messages name the file as `file`. */
 export function parseFile(file: string, text: string | Buffer): ParsedFile {
   if (Buffer.byteLength(text) > limits.fileBytes) {
     return refusedFile(file, `is larger than ${limits.fileBytes / 1024 / 1024} MiB`, 'split it');
@@ -81,7 +81,7 @@ export function parseFile(file: string, text: string | Buffer): ParsedFile {
   return reading.result();
 }
 
-/** A file that can't be used as a whole. */
+/** A file that can't be used at all. */
 export function refusedFile(file: string, message: string, remedy: string): ParsedFile {
   const problem: Problem = {
     file,
@@ -97,7 +97,7 @@ export function refusedFile(file: string, message: string, remedy: string): Pars
 /** One document, or one item of a `List`. */
 interface Entry {
   readonly yaml: Pick<YamlDocument, 'value' | 'line' | 'lines' | 'broken'>;
-  /** From the document to this entry: empty, or `['items', 3]`. */
+  /** The path from the document to this entry: empty, or `['items', 3]`. */
   readonly prefix: Path;
   readonly faults: readonly Fault[];
 }
@@ -113,17 +113,17 @@ class FileReading {
   readonly #problems: Problem[] = [];
   #complete = true;
   #count = 0;
-  #untold = 0;
+  #omitted = 0;
 
   constructor(file: string) {
     this.#file = file;
   }
 
   result(): ParsedFile {
-    if (this.#untold > 0) {
-      const message = `${this.#untold} more problems in this file`;
+    if (this.#omitted > 0) {
+      const message = `${this.#omitted} more problems in this file`;
       this.#problems.push({
-        ...this.#problem(0, undefined, message, 'mend the first ones first', undefined),
+        ...this.#problem(0, undefined, message, 'fix the first ones first', undefined),
         line: undefined,
       });
     }
@@ -162,7 +162,7 @@ class FileReading {
     this.#count += 1;
     if (!isPlainMap(value)) {
       const what = 'a document must be a map with apiVersion, kind, metadata and spec';
-      this.#unidentified(entry, [], what, 'write the document, or move this file out of the folder');
+      this.#unidentified(entry, [], what, 'complete the document, or move this file out of the folder');
       return;
     }
     const { kind } = value;
@@ -180,7 +180,7 @@ class FileReading {
       this.#unidentified(entry, ['items'], 'a List needs its items', 'add `items: []`, or remove the List');
       return;
     }
-    if (items.length === 0) this.#tell(entry, entry.faults, undefined);
+    if (items.length === 0) this.#report(entry, entry.faults, undefined);
     for (const [index, item] of items.entries()) {
       const path: Path = ['items', index];
       this.#entry({
@@ -201,7 +201,7 @@ class FileReading {
     const key = objectKey(kind, identity.namespace, identity.name);
     const location = this.#locate(entry, []);
     const unusable = (findings: readonly Finding[]) => {
-      const problems = [...this.#tell(entry, entry.faults, key), ...this.#find(entry, findings, key)];
+      const problems = [...this.#report(entry, entry.faults, key), ...this.#find(entry, findings, key)];
       this.#documents.push({ is: 'unusable', id: key, location, problems });
     };
     if (entry.yaml.broken) return unusable([]);
@@ -235,7 +235,7 @@ class FileReading {
     const name = `${identity.namespace}/${identity.name}`;
     const findings: Finding[] = [];
     const data = kind === 'Secret' ? secretData(value, findings) : configMapData(value, findings);
-    this.#tell(entry, entry.faults, undefined);
+    this.#report(entry, entry.faults, undefined);
     if (!entry.yaml.broken) this.#find(entry, findings, undefined);
     this.#documents.push({
       is: 'data',
@@ -247,12 +247,17 @@ class FileReading {
     });
   }
 
-  /** A kind that is not read: surely foreign, of a later version, or a slip of the pen. */
+  /** A kind that is not read. It is foreign, of a later version, or misspelt. */
   #other(entry: Entry, kind: string, version: unknown): void {
     const meant = nearest(kind, managedKinds);
     const shownKind = printable(kind, 80);
     if (typeof version !== 'string') {
-      this.#unidentified(entry, ['apiVersion'], 'is missing', `add it (${apiVersion} for our kinds)`);
+      this.#unidentified(
+        entry,
+        ['apiVersion'],
+        'is missing',
+        `add it (${apiVersion} for kinds of fleetkeeper)`,
+      );
     } else if (meant !== undefined || version.startsWith(`${group}/`)) {
       const remedy = meant ? `did you mean \`${meant}\`?` : `write one of ${readKinds}`;
       this.#unidentified(entry, ['kind'], `unknown kind \`${shownKind}\` of ${group}`, remedy);
@@ -268,13 +273,14 @@ class FileReading {
 
   #unidentified(entry: Entry, path: Path, message: string, remedy: string): void {
     this.#complete = false;
-    const told = this.#tell(entry, entry.faults, undefined);
-    // What is missing from a text that is not YAML says nothing new.
-    if (!entry.yaml.broken || told.length === 0) this.#find(entry, [{ path, message, remedy }], undefined);
+    const reported = this.#report(entry, entry.faults, undefined);
+    // In a text that is not YAML, missing fields are a consequence.
+    if (!entry.yaml.broken || reported.length === 0)
+      this.#find(entry, [{ path, message, remedy }], undefined);
   }
 
-  /** Faults have paths from the document; problems, too. */
-  #tell(entry: Entry, faults: readonly Fault[], key: ObjectKey | undefined): Problem[] {
+  /** The paths of faults and problems both start at the document. */
+  #report(entry: Entry, faults: readonly Fault[], key: ObjectKey | undefined): Problem[] {
     return this.#keep(
       faults.map((fault) => {
         const inside = fault.path?.slice(entry.prefix.length);
@@ -295,7 +301,7 @@ class FileReading {
   #keep(problems: Problem[]): Problem[] {
     const room = Math.max(0, limits.problemsPerFile - this.#problems.length);
     this.#problems.push(...problems.slice(0, room));
-    this.#untold += Math.max(0, problems.length - room);
+    this.#omitted += Math.max(0, problems.length - room);
     return problems;
   }
 
@@ -321,7 +327,7 @@ function isManaged(kind: string): kind is ManagedKind {
   return (managedKinds as readonly string[]).includes(kind);
 }
 
-/** A fault of the whole document concerns every item; one with a path, what it lies in. */
+/** A fault without a path concerns every item. One with a path concerns the items in it. */
 function concerns(fault: Fault, depth: number, path: Path): boolean {
   const inside = fault.path?.slice(depth);
   return (
@@ -331,7 +337,7 @@ function concerns(fault: Fault, depth: number, path: Path): boolean {
 
 const nameShape = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** Namespace and name, or the field of `metadata` that can't be told. */
+/** Namespace and name, or the field of `metadata` that is unusable. */
 function identityOf(entry: Entry): Identity | 'name' | 'namespace' {
   const { metadata } = entry.yaml.value as { metadata?: unknown };
   const fields = isPlainMap(metadata) ? metadata : {};

@@ -7,13 +7,13 @@ export function pathText(path: readonly (string | number)[]): string {
     .join('');
 }
 
-/** Text from a file, fit to be printed: no control characters (a terminal would obey them), not endless. */
+/** Text from a file, fit for a terminal: without control characters, and bounded. */
 export function printable(text: string, longest = 200): string {
   const clean = text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');
   return clean.length > longest ? `${clean.slice(0, longest - 1)}…` : clean;
 }
 
-/** `fleet/web.yaml:14`, or `containerservices/default/web`, which has no lines. */
+/** `fleet/web.yaml:14`, or `containerservices/default/web` without a line. */
 export function placeText({ file, line }: Location): string {
   return line === undefined ? file : `${file}:${line}`;
 }
@@ -24,7 +24,7 @@ export function formatProblem(problem: Problem): string {
   return printable(`${placeText(problem)}: ${path}${problem.message}; ${problem.remedy}`, 2000);
 }
 
-/** For a stable order, whatever the order in which files were read. */
+/** A stable order, whatever the order in which files were read. */
 export function compareProblems(left: Problem, right: Problem): number {
   return (
     compareText(left.file, right.file) ||
@@ -39,8 +39,8 @@ export function compareText(left: string, right: string): number {
 }
 
 /**
- * The known word that was most likely meant: equal but for case, or at most two letters changed, added, left
- * out or swapped (one in a short word).
+ * The known word that was most likely meant. It differs in case only, or by at most two letters changed,
+ * added, left out or swapped (one in a short word).
  */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (word.length > 64) return undefined;
@@ -52,7 +52,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return ranked[0]?.candidate;
 }
 
-/** Edit distance where a swap of neighbours counts one (optimal string alignment). */
+/** Edit distance in which a swap of neighbours counts one (optimal string alignment). */
 function edits(from: string, to: string): number {
   if (Math.abs(from.length - to.length) > 2) return 3;
   let before: number[] = [];

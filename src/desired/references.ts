@@ -1,4 +1,4 @@
-/** Which Secrets and ConfigMaps objects refer to. Nothing else of that kind is ever read in a cluster. */
+/** The Secrets and ConfigMaps that objects refer to. In a cluster, no others are read. */
 import type { AccountSpec, ContainerServiceSpec, ImageRegistrySpec, ObjectKey } from '../resources/index.ts';
 import type { DesiredObject } from './source.ts';
 
@@ -8,7 +8,7 @@ export interface Referred {
   readonly kind: DataKind;
   readonly namespace: string;
   readonly name: string;
-  /** What of it is used; the rest is not kept. */
+  /** The keys that are used. No others are kept. */
   readonly keys: ReadonlySet<string>;
   /** An object that refers to it is being deleted. */
   readonly deleting: boolean;
@@ -27,23 +27,26 @@ export interface Reference {
   readonly keys: readonly string[];
 }
 
-/** What an object refers to, and what is to be known of it for that. */
+/** What an object refers to, and the facts that matter for that. */
 export interface Referring {
   readonly key: ObjectKey;
-  /** None of an object that can't be read. */
+  /** Empty if the object can't be read. */
   readonly references: readonly Reference[];
   readonly isDeleting: boolean;
 }
 
-/** Who uses what, counted: of each change only what the changed object refers to is looked at. */
+/**
+ * Counts the references to each Secret and ConfigMap. A change costs as much as the references of the changed
+ * object.
+ */
 export class DataUsers {
   readonly #users = new Map<DataId, Users>();
-  /** With what each object is counted that refers to something. */
+  /** The references with which each object was counted. */
   readonly #counted = new Map<ObjectKey, Referring>();
 
   /**
-   * Takes each of these objects as it is now; undefined: it is no more. Returns what of it is to be looked up or is another than before;
-   * undefined: nobody refers to it any more.
+   * Takes in the current state of these objects; undefined means that one is gone. Returns what has to be
+   * read or is used in another way; undefined means that nothing refers to it any more.
    */
   move(
     changes: Iterable<readonly [ObjectKey, Referring | undefined]>,
@@ -106,12 +109,12 @@ export class DataUsers {
 }
 
 interface Users {
-  /** Any of them. */
+  /** Any one of the references. */
   readonly reference: Reference;
-  /** How many references name each key. */
+  /** Number of references to each key. */
   readonly keys: Map<string, number>;
   references: number;
-  /** How many of these are of objects that are being deleted. */
+  /** Number of users that are being deleted. */
   deleting: number;
 }
 

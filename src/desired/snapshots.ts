@@ -1,14 +1,14 @@
-/** What is the same in two snapshots, and what is not. */
+/** Compares two snapshots. */
 import { sameValue } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { DesiredSnapshot } from './source.ts';
 
 /**
- * The objects of which one of the two says something else than the other; `all` when that is not known without a look at each (there is none
- * before, or it is of another source). An object that did not change is the same one in both.
+ * The objects in which two snapshots differ. The result is `all` if only a loop over all objects could find that out: there is
+ * no earlier snapshot, or it is of another source. An unchanged object is the same JavaScript object in both.
  *
- * Nobody delivers what has changed: who takes a snapshot in compares it with the one that was taken in last. So no change is lost with a snapshot
- * that is passed over, overtaken, or could not be saved.
+ * No list of changes is passed along. Whoever takes in a snapshot compares it with the one that was taken in last. So no
+ * change is lost if a snapshot is skipped, overtaken, or can't be saved.
  */
 export function changedKeys(
   now: DesiredSnapshot,
@@ -28,7 +28,7 @@ export function changedKeys(
   return changed;
 }
 
-/** The same snapshot as the next one after another of its source: what says the same is shared with that one. */
+/** The snapshot as the successor of `before`: what is equal is shared. */
 export function following(before: DesiredSnapshot, now: DesiredSnapshot): DesiredSnapshot {
   return {
     ...now,
@@ -40,7 +40,7 @@ export function following(before: DesiredSnapshot, now: DesiredSnapshot): Desire
   };
 }
 
-/** Do both say the same, of which one follows the other? */
+/** Whether two successive snapshots have the same content. */
 export function sameContent(left: DesiredSnapshot, right: DesiredSnapshot): boolean {
   return (
     left.complete === right.complete &&
@@ -55,7 +55,7 @@ export function sameContent(left: DesiredSnapshot, right: DesiredSnapshot): bool
   );
 }
 
-/** A comment that changes is news, too: whoever waits for a file to be finished has to know that it is not. */
+/** A changed comment counts, too: it shows that a file is still being edited. */
 function sameFiles({ files: left }: DesiredSnapshot, { files: right }: DesiredSnapshot): boolean {
   if (!left || !right || left.size !== right.size) return left === right;
   for (const [file, { digest, documentCount }] of left) {

@@ -1,9 +1,9 @@
 /**
- * YAML (and so JSON) text to plain values with the line of each, under bounds. Nothing of the text is put
- * into a fault but keys: a value may be a secret.
+ * Parses YAML (and JSON) text into plain values with the line of each. A fault never contains text of the file other than
+ * keys, because a value may be a secret.
  *
- * The parser is driven token by token, so that a file that nests too deep is refused before memory or stack
- * is spent on it. Aliases share one value; how much they would add if they were followed is counted, not done.
+ * The parser is driven token by token. So a file with too much nesting is refused before it costs memory or stack.
+ * Aliases share one value. Their expanded size is counted without expanding them.
  */
 import {
   Composer,
@@ -28,7 +28,7 @@ type Lines = WeakMap<object, ReadonlyMap<string | number, number>>;
 
 export interface Fault {
   readonly line: number;
-  /** Undefined: the document's text as a whole. */
+  /** Undefined: the text of the whole document. */
   readonly path: Path | undefined;
   readonly message: string;
   readonly remedy: string;
@@ -40,7 +40,7 @@ export interface YamlDocument {
   readonly line: number;
   readonly lines: Lines;
   readonly faults: readonly Fault[];
-  /** The text is not YAML: `value` is a guess, and what follows in the file may have been swallowed. */
+  /** The text is not YAML. `value` is a guess, and the following documents of the file may have been swallowed. */
   readonly broken: boolean;
 }
 
@@ -56,7 +56,7 @@ export function isPlainMap(value: unknown): value is PlainMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The line of a field, or of the nearest enclosing one that is written. */
+/** The line of a field. If it is absent, the line of the nearest enclosing field. */
 export function lineAt(document: Pick<YamlDocument, 'value' | 'line' | 'lines'>, path: Path): number {
   let { value, line } = document;
   for (const part of path) {
@@ -69,12 +69,13 @@ export function lineAt(document: Pick<YamlDocument, 'value' | 'line' | 'lines'>,
   return line;
 }
 
-/** Reads all documents of a file; those without content are left out. Never throws on any text. */
+/** Reads all documents of a file that have content. Never throws. */
 export function readYaml(text: string): YamlFile {
   const lineCounter = new LineCounter();
   lineCounter.addNewLine(0);
   const parser = new Parser(lineCounter.addNewLine);
-  // Own checks of duplicate keys: the library's are quadratic. Tags (`!secret x`) are not silently dropped.
+  // Duplicate keys are checked here, because the library's check is quadratic. Tags (`!secret x`) are not
+  // dropped silently.
   const composer = new Composer({
     prettyErrors: false,
     uniqueKeys: false,
@@ -99,11 +100,11 @@ export function readYaml(text: string): YamlFile {
       if (token.type === 'error' || token.type === 'directive') oddities += 1;
       take(composer.next(token));
     }
-    // Each costs the library a stack trace.
+    // Each error costs the library a stack trace.
     if (oddities > limits.oddities) {
       return refuse('not valid YAML in very many places', 'check that this is a file of documents');
     }
-    // The stack holds the document, the collections, and the scalar being read.
+    // The stack holds the document, the collections, and the current scalar.
     if (parser.stack.length > limits.nesting + 2) {
       return refuse(`nested deeper than ${limits.nesting} levels`, 'write it flatter, or check the brackets');
     }
@@ -119,10 +120,10 @@ export function readYaml(text: string): YamlFile {
 
 interface Plain {
   value: unknown;
-  /** Of values, with aliases followed. */
+  /** Of values, with aliases expanded. */
   size: number;
   height: number;
-  /** Not read to its end yet: an alias to it would make a circle. */
+  /** Not read completely yet: an alias to it would be a cycle. */
   open: boolean;
 }
 
@@ -146,10 +147,14 @@ class Reader {
     const syntaxError = document.errors[0];
     const line = this.#lineOf(document.contents ?? undefined, document.range[0]);
     if (syntaxError) {
-      this.#faults.push({ line: this.#line(syntaxError.pos[0]), path: undefined, ...told(syntaxError.code) });
+      this.#faults.push({
+        line: this.#line(syntaxError.pos[0]),
+        path: undefined,
+        ...explained(syntaxError.code),
+      });
     }
     for (const warning of document.warnings) {
-      this.#faults.push({ line: this.#line(warning.pos[0]), path: undefined, ...told(warning.code) });
+      this.#faults.push({ line: this.#line(warning.pos[0]), path: undefined, ...explained(warning.code) });
     }
     const { value } = this.#node(document.contents);
     return { value, line, lines: this.#lines, faults: this.#faults, broken: syntaxError !== undefined };
@@ -204,7 +209,7 @@ class Reader {
     for (const { content, line } of merged) this.#merge(value, lines, content.value, line);
   }
 
-  /** `<<: *defaults`: what is written in the map itself wins, then the first that is merged. */
+  /** `<<: *defaults`: the map's own keys win, then those of the first merged map. */
   #merge(value: PlainMap, lines: Map<string, number>, from: unknown, line: number): void {
     const sources: unknown[] = Array.isArray(from) ? from : [from];
     for (const source of sources) {
@@ -268,9 +273,9 @@ class Reader {
   }
 }
 
-/** Our words, because the library's quote the text. */
-function told(code: ErrorCode): { message: string; remedy: string } {
-  const [message, remedy] = faultTexts[code] ?? ['is not valid YAML', 'mend the text around this line'];
+/** The library's messages quote the text, so they are replaced. */
+function explained(code: ErrorCode): { message: string; remedy: string } {
+  const [message, remedy] = faultTexts[code] ?? ['is not valid YAML', 'fix the text around this line'];
   return { message, remedy };
 }
 
@@ -279,19 +284,19 @@ const faultTexts: Partial<Record<ErrorCode, readonly [message: string, remedy: s
   BAD_INDENT: ['not valid YAML: wrong indentation, or a bracket that is not closed', indentation],
   TAB_AS_INDENT: ['not valid YAML: a tab is used for indentation', 'indent with spaces'],
   MISSING_CHAR: ['not valid YAML: a closing quote or bracket, a colon or a comma is missing', 'add it'],
-  UNEXPECTED_TOKEN: ['not valid YAML: something stands where it cannot', 'mend the text around this line'],
+  UNEXPECTED_TOKEN: ['not valid YAML: an unexpected token', 'fix the text around this line'],
   BLOCK_AS_IMPLICIT_KEY: [
     'not valid YAML: a second colon on one line, or wrong indentation',
     'quote a text with a colon',
   ],
   MULTILINE_IMPLICIT_KEY: ['not valid YAML: a field without a colon, or wrong indentation', 'add the colon'],
-  BLOCK_IN_FLOW: ['not valid YAML: an indented block inside brackets', 'write it with brackets, too'],
+  BLOCK_IN_FLOW: ['not valid YAML: an indented block inside brackets', 'write it with brackets as well'],
   BAD_SCALAR_START: ['not valid YAML: a text starts with a reserved character', 'quote the text'],
   BAD_DQ_ESCAPE: [
     'not valid YAML: an unknown escape (`\\…`) in double quotes',
     'use single quotes, or double the backslash',
   ],
-  BAD_ALIAS: ['not valid YAML: an alias (`*name`) that is none', 'quote a text that starts with *'],
+  BAD_ALIAS: ['not valid YAML: an invalid alias (`*name`)', 'quote a text that starts with *'],
   TAG_RESOLVE_FAILED: ['a tag (`!name`) that fleetkeeper does not know', 'remove it, or quote the text'],
   KEY_OVER_1024_CHARS: ["not valid YAML: a field's name is longer than 1024 characters", 'shorten it'],
   RESOURCE_EXHAUSTION: ['too much for the YAML reader', 'write it flatter, or split the file'],

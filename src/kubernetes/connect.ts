@@ -70,7 +70,7 @@ const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 function refuseOpenHttp({ server, description }: ClusterAccess): void {
   if (!URL.canParse(server))
-    throw new UserError(`${description}: ${server} is no address`, 'mend the kubeconfig');
+    throw new UserError(`${description}: ${server} is no address`, 'correct the kubeconfig');
   const { protocol, hostname } = new URL(server);
   if (protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))) return;
   throw new UserError(

@@ -1,20 +1,22 @@
 /**
- * How a record and its newest intent lie in `status.bookkeeping` of an object in a cluster. Pure.
+ * How the record of an object in a cluster and its newest intent are stored in `status.bookkeeping`. Pure.
  *
- * What the object itself says is not repeated there: key, uid, generation, document, deletion. A status may be written by others than the
- * operator, so what it holds is signed with the key of the Secret `fleetkeeper-state`, over the object's key and uid and all of the content:
+ * The key, uid, generation, document and deletion are left out, since the object itself has them. Others may write a
+ * status, too. So the bookkeeping is signed with the key in the Secret `fleetkeeper-state`. The signature covers the key
+ * and uid of the object, and all of the content:
  *
- *     signature                                     standing    what is taken from it
- *     ours                                          signed      everything
- *     none, as 0.1.0 wrote it; or of another key    unsigned    everything that was made with our key; the id only as a claim (`distrusted`)
- *     wrong: edited, or copied from another object  forged      nothing; and nothing is created until it is clear what there is
- *     nothing of use, or of another uid             none        nothing
+ *     signature                                     standing    what is read
+ *     valid                                         signed      everything
+ *     none (0.1.0), or made with another key        unsigned    what was made with this key; the id only as a claim (`distrusted`)
+ *     wrong: edited, or copied from another object  forged      nothing; creations wait until it is clear what exists
+ *     unreadable, or of another uid                 none        nothing
  *
- * An object with our finalizer, and older than the process, has had bookkeeping: the finalizer follows the first intent (cluster-store.ts). Where nothing
- * of it is left, or it is forged, something may have been created that no read shows yet; that is a creation in doubt (`lostCreation`).
+ * The finalizer follows the first intent (cluster-store.ts). So an object that has the finalizer, and is older than this
+ * process, once had bookkeeping. If that is gone or forged, a creation may have been sent that no read shows yet. The
+ * record then has a creation with an unknown outcome (`lostCreation`).
  *
- * A claim is proven by the mark on the remote thing, or by `adopt` in the spec; until then the thing is not changed. An older bookkeeping
- * that is put back is signed, too: all that it can name is what was this very object's own.
+ * A claim is proven by the mark on the remote thing, or by `adopt` in the spec. Until then the thing is not changed.
+ * An old copy of the bookkeeping that somebody restores is signed as well. It can only name what belonged to this object.
  */
 import { mergePatch, type DigestKey } from '../base/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
@@ -29,17 +31,20 @@ import {
 import type { IdentityPin } from './identity-pin.ts';
 
 export interface Bookkeeping {
-  /** Of the object that it was written for. */
+  /** The uid of the object that it was written for. */
   readonly uid: string;
-  /** Which key made the digests. */
+  /** The id of the key that made the digests. */
   readonly digestKey: string;
-  /** Grows with every write: who sees a higher one than its own knows that somebody else has written. */
+  /**
+   * Grows by one with every write. A replica that reads a higher number than its own knows that another one
+   * has written.
+   */
   readonly sequence: number;
-  /** Of all the rest, and of the object's key; none in what 0.1.0 has written. */
+  /** Covers the other fields and the object's key. Absent in bookkeeping of 0.1.0. */
   readonly signature?: string;
   readonly record: Readonly<Record<string, unknown>>;
   readonly intent?: Omit<Intent, 'object'>;
-  /** On an Account: whose key it had when it was first used. */
+  /** On an Account: the provider account that its key belonged to when it was first used. */
   readonly identity?: IdentityPin;
 }
 
@@ -52,8 +57,8 @@ export interface Kept {
 
 export type Standing = 'signed' | 'unsigned' | 'forged' | 'none';
 
-/** Fields of a record that the object itself tells. */
-const toldByObject = [
+/** Fields of a record that are read from the object itself. */
+const readFromObject = [
   'key',
   'uid',
   'generation',
@@ -65,7 +70,7 @@ const toldByObject = [
   'status',
 ] as const satisfies readonly (keyof ObjectRecord)[];
 
-/** Fields that mean something only beside the key that made their digests. */
+/** Fields that contain digests. They are useless with another digest key. */
 const madeWithKey = [
   'applied',
   'unconfirmed',
@@ -81,9 +86,9 @@ export function bookkeepingOf(
   digestKey: DigestKey,
 ): Bookkeeping {
   const blank: Readonly<Record<string, unknown>> = { ...newRecord(record.key, record.uid) };
-  const told: ReadonlySet<string> = new Set(toldByObject);
+  const omitted: ReadonlySet<string> = new Set(readFromObject);
   const kept = Object.entries(record).filter(
-    ([name, value]) => !told.has(name) && value !== undefined && !isBlank(value, blank[name]),
+    ([name, value]) => !omitted.has(name) && value !== undefined && !isBlank(value, blank[name]),
   );
   const content = {
     uid: record.uid,
@@ -100,7 +105,7 @@ function signatureOf(key: ObjectKey, content: Bookkeeping, digestKey: DigestKey)
   return digestKey.sign({ object: key, content: withoutNulls({ ...content, signature: undefined }) });
 }
 
-/** What a server that keeps no nulls makes of it. */
+/** Removes nulls, as the API server does when it stores an object. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isMap(value)) return value;
@@ -116,8 +121,8 @@ function standingOf(key: ObjectKey, uid: string, value: unknown, digestKey: Dige
 }
 
 /**
- * What the status of the object `key` with this uid holds; a new record when it holds nothing of use. `isFinalized`: the object has our
- * finalizer.
+ * Reads the status of the object. Without usable bookkeeping, the result has a new record. `isFinalized`: the
+ * object has Fleetkeeper's finalizer.
  */
 export function readBookkeeping(
   key: ObjectKey,
@@ -160,7 +165,7 @@ export function readBookkeeping(
   };
 }
 
-/** What may be anybody's words. An activity is the object's own when it goes by its uid. */
+/** Anybody may have written this record. The activity is trusted if its id is the uid of the object. */
 function claimed(record: ObjectRecord): ObjectRecord {
   const { externalId, madeVolumeId, lease, uid } = record;
   const claims = externalId !== undefined || madeVolumeId !== undefined;
@@ -171,33 +176,33 @@ function claimed(record: ObjectRecord): ObjectRecord {
   };
 }
 
-/** What was `attempted` is in the status. */
+/** Whether the status contains everything that `attempted` has. */
 export function isWritten(attempted: Bookkeeping | undefined, status: unknown): boolean {
   const { bookkeeping } = (status ?? {}) as { readonly bookkeeping?: unknown };
   return attempted !== undefined && mergePatch(bookkeeping, attempted) === undefined;
 }
 
-/** The bookkeeping in `status` holds the pin, and nothing else in its place. */
+/** Whether the bookkeeping in `status` has exactly this pin. */
 export function isPinIn(status: unknown, pin: IdentityPin | undefined): boolean {
   const bookkeeping = isMap(status) ? status['bookkeeping'] : undefined;
   return mergePatch(isBookkeeping(bookkeeping) ? bookkeeping.identity : undefined, pin) === undefined;
 }
 
-/** 0.1.0 pinned none. */
+/** 0.1.0 pinned no origin. So one in unsigned bookkeeping proves nothing. */
 function withoutOrigin(identity: IdentityPin | undefined): IdentityPin | undefined {
   return identity && { ...identity, origin: undefined };
 }
 
-/** Where the key was used is not known any more: a person has to say where it may go. */
+/** It is no longer known where the key was used first. An operator has to confirm where it may be used. */
 const unknownOrigin: IdentityPin = { id: undefined, emailDigest: undefined, origin: 'an unknown origin' };
 
-/** Accounts and tasks create nothing at the provider that could be lost. */
+/** Accounts and tasks make no creation that could be lost. */
 function createsThings(key: ObjectKey): boolean {
   const { kind } = parseObjectKey(key);
   return kind !== 'Account' && kind !== 'ProtectedTask';
 }
 
-/** JSON has no undefined: what is absent of an intent is put back as such. */
+/** Adds the keys that JSON leaves out because their value is undefined. */
 function absentIntentFields(intent: Omit<Intent, 'object'>, isReadable: boolean) {
   const { targetId, baseRevision, baseState, restartToken, estimate, finishedAt, note } = intent;
   const digests = isReadable ? intent.digests : undefined;
@@ -218,7 +223,7 @@ function isBookkeeping(value: unknown): value is Bookkeeping {
   );
 }
 
-/** As in a record of an object that nothing has happened to. */
+/** Whether the value is the one that a new record has. */
 function isBlank(value: unknown, blank: unknown): boolean {
   if (value === blank) return true;
   if (Array.isArray(value)) return value.length === 0 && Array.isArray(blank);

@@ -1,8 +1,10 @@
 /**
- * Who this operator is, kept in a Secret in its own namespace: the owner's name that its marks carry, and the key of its
- * digests. All replicas and shards share it. When the Secret is lost, the name is the same again (it comes from the cluster's
- * own identity, the uid of kube-system, unless it was given): what the marks prove is found again; old digests then prove
- * nothing, and are no drift.
+ * The identity of this operator: the owner that its marks carry, and its digest key. All replicas and shards share it.
+ * It is in a Secret in the operator's namespace.
+ *
+ * If the Secret is lost, a new one is made. The owner is the same as before: it is derived from the uid of kube-system
+ * unless `--owner` names it, so managed things are found again by their marks. The digest key is new: old digests prove
+ * nothing, and don't count as drift.
  */
 import { UserError, digestKey, type DigestKey, type Random } from '../base/index.ts';
 import { KubernetesError, type KubernetesApi, type KubernetesObject } from '../kubernetes/index.ts';
@@ -26,11 +28,11 @@ const namespaces = {
 export interface IdentityOptions {
   readonly api: Pick<KubernetesApi, 'get' | 'create' | 'namespace'>;
   readonly random: Random;
-  /** The owner's name, when it was given. */
+  /** From `--owner`. */
   readonly owner: string | undefined;
 }
 
-/** Reads the identity, and makes it at the first start. */
+/** Reads the identity. The first start creates it. */
 export async function openClusterIdentity(options: IdentityOptions): Promise<ClusterIdentity> {
   const { api, random, owner } = options;
   const found = await readClusterIdentity(options);
@@ -51,7 +53,7 @@ export async function openClusterIdentity(options: IdentityOptions): Promise<Clu
     });
     return { ownerName, digestKey: digestKey(key) };
   } catch (error) {
-    // Another replica was faster: its one counts.
+    // Another replica was faster. Its Secret counts.
     const made =
       error instanceof KubernetesError && error.status === 409 && (await readClusterIdentity(options));
     if (made) return made;

@@ -1,22 +1,20 @@
 /**
- * The state of operator mode: in the objects themselves. What the engine has learned of an object lies in its status
- * (`bookkeeping.ts`), so that it lives and dies with it, and is there after a crash, a move to another node, a new leader.
+ * The state of operator mode. What the engine knows about an object is in the object's status (`bookkeeping.ts`). So it
+ * survives a crash, a move to another node and a new leader, and is deleted with the object.
  *
  *     source ── observe ──> in memory ── save, saveIntent(pending) ──> status patched ── resolves
  *                              └── saveIntent(finished): in memory, and with the next save or flush
  *
- * - An intent is on the API server's disk before it is sent. Its outcome is written together with the status that the pass
- *   ends with: a crash between the two leaves it pending, which is settled by evidence like any other.
- * - A patch carries uid and resourceVersion. On a conflict the object is read again: an edit by a person is no
- *   obstacle, and the patch is made anew; signed bookkeeping with a higher sequence than ours is another manager's, and then its word
- *   counts, not ours: the record is taken over from there, and the write fails. What we wrote ourselves, and were not
- *   told of because the answer was lost, is recognised.
- * - Who does not lead any more writes nothing: another manager may have written, and its word counts.
- * - What could not be written is in memory, and written with the next flush; so is a status that somebody has wiped.
- * - The finalizer is put on before anything is sent that a cleanup will be needed for, and taken off when the object is removed. It follows
- *   the first intent, so that an object with our finalizer and without bookkeeping is one whose status was wiped; and it precedes
- *   everything else that needs a cleanup. An object that vanished all the same (somebody took the finalizer off) is forgotten: what it
- *   stood for stays as it is.
+ * - An intent is durable on the API server before its request is sent. The outcome is written together with the status at
+ *   the end of the pass. After a crash between the two, the intent is still pending, and evidence settles it.
+ * - A patch carries uid and resourceVersion. After a conflict the object is read again, and the patch is repeated.
+ *   Signed bookkeeping with a higher sequence is different: another manager wrote it, or this process did and lost the
+ *   response. In the first case its record is adopted, and the write fails.
+ * - A replica without the Lease writes nothing, because the leader may have written something newer.
+ * - What could not be written stays in memory, and the next flush writes it. The same is done when somebody wipes a status.
+ * - The finalizer is added before a request that needs a cleanup, and removed with the record. It follows the first
+ *   intent. So an object that has the finalizer but no bookkeeping has lost its status.
+ * - If an object vanishes although it had the finalizer, its record is forgotten. What it managed stays as it is.
  */
 import {
   backoffMs,
@@ -46,9 +44,9 @@ import { readPrices, type ObservedPrice } from './prices.ts';
 import { readResolution } from './resolution-annotation.ts';
 
 export interface ClusterStoreOptions {
-  /** Undefined: nothing is written, for whoever only looks. */
+  /** Undefined for commands that only read: then nothing is written. */
   readonly api: Pick<KubernetesApi, 'get' | 'patch'> | undefined;
-  /** Whether this process may write now; without it, always. */
+  /** Whether this process may write now. If undefined, it always may. */
   readonly mayAct?: () => boolean;
   readonly identity: { readonly digestKey: DigestKey; readonly ownerName: string };
   readonly clock: Clock;
@@ -56,16 +54,16 @@ export interface ClusterStoreOptions {
 }
 
 export interface Noticed {
-  /** Somebody has edited or wiped their bookkeeping; it is written again with the next flush. */
+  /** Somebody edited or wiped their bookkeeping. The next flush writes it again. */
   readonly tampered: readonly ObjectKey[];
-  /** Those that were known and are no more, or are others of the same name now. They have been forgotten. */
+  /** They are gone, or replaced by another object with the same name. Their records have been forgotten. */
   readonly vanished: readonly ObjectRecord[];
 }
 
 interface Known extends StoredObject {
-  /** Of the bookkeeping, as we wrote or read it last. */
+  /** The sequence of the bookkeeping that was written or read last. */
   readonly sequence: number;
-  /** What we tried to write last, when it is not known whether it was written. */
+  /** What was last written, while it is unknown whether that succeeded. */
   readonly attempted?: Bookkeeping | undefined;
 }
 
@@ -76,13 +74,13 @@ export class ClusterStore extends MemoryStore {
   readonly #options: ClusterStoreOptions;
   readonly #known = new Map<ObjectKey, Known>();
   readonly #identities = new Map<ObjectKey, IdentityPin>();
-  /** Writes of one object follow each other. */
+  /** One object's writes are sequential. */
   readonly #writing = new Map<ObjectKey, Promise<void>>();
   readonly #unwritten = new Set<ObjectKey>();
   readonly #vanished: ObjectRecord[] = [];
-  /** Shown with bookkeeping of which it was not known that it is ours; looked at again, since our own answer may have come later. */
+  /** Their sequence is higher than expected. They are rechecked, since our own write may be the reason. */
   readonly #ahead = new Set<ObjectKey>();
-  /** What may have been there before this process: all at first, then what could not be taken in with the rest. */
+  /** Objects that may be older than this process: all at first, then those unusable in the first snapshot. */
   #older: ReadonlySet<ObjectKey> | 'all' = 'all';
 
   constructor(options: ClusterStoreOptions) {
@@ -90,7 +88,7 @@ export class ClusterStore extends MemoryStore {
     this.#options = options;
   }
 
-  /** Takes in what the source shows: all objects that there are, `unusable` ones (of which no more is known) beside them. */
+  /** Takes in a snapshot: `objects` are all that exist. Of those in `unusable`, nothing more is known. */
   async observe(objects: Iterable<StoredObject>, unusable: ReadonlySet<ObjectKey>): Promise<Noticed> {
     const shown = new Map(Array.from(objects, (object) => [object.key, object]));
     const shownOf = (key: ObjectKey) => shown.get(key) ?? (unusable.has(key) ? 'unusable' : undefined);
@@ -99,7 +97,7 @@ export class ClusterStore extends MemoryStore {
     return noticed;
   }
 
-  /** The same, when nothing has changed but these. */
+  /** The same for a snapshot in which only these objects have changed. */
   async observeChanges(
     changed: Iterable<ObjectKey>,
     shownOf: (key: ObjectKey) => StoredObject | 'unusable' | undefined,
@@ -114,7 +112,10 @@ export class ClusterStore extends MemoryStore {
     return { tampered, vanished: this.#vanished.splice(0) };
   }
 
-  /** Only its status has moved, as a source tells that makes no snapshot of it; true when somebody else has edited ours. */
+  /**
+   * For a source that publishes no snapshot when only a status changes. True if somebody else edited the
+   * bookkeeping.
+   */
   notice(object: StoredObject): boolean {
     const known = this.#known.get(object.key);
     if (known?.uid !== object.uid || !newerVersion(object.resourceVersion, known.resourceVersion))
@@ -122,7 +123,7 @@ export class ClusterStore extends MemoryStore {
     return this.#follow(known, object);
   }
 
-  // `saveAll` stays in memory: it is only what the source says, and nothing that would have to be written there.
+  // `saveAll` stays in memory: what it saves comes from the source, and need not be written there.
 
   override async save(record: ObjectRecord): Promise<void> {
     await super.save(this.#current(record));
@@ -146,21 +147,21 @@ export class ClusterStore extends MemoryStore {
     if (intent.outcome !== 'pending') this.#unwritten.add(key);
   }
 
-  /** Takes the finalizer off: the object goes, or, when it is only no business of ours any more, stays without us. */
+  /** Removes the finalizer. Kubernetes then deletes the object, or keeps it unmanaged. */
   override async remove(key: ObjectKey): Promise<void> {
     const uid = this.#known.get(key)?.uid;
     if (this.#options.api && uid !== undefined) await this.#inTurn(key, () => this.#unfinalize(key, uid));
-    // Another one of its name may have been made and taken in meanwhile.
+    // An object with the same name may have been created meanwhile.
     const current = this.#known.get(key);
     if (current === undefined || current.uid === uid) await this.#drop(key);
   }
 
-  /** Left by a person as an annotation. */
+  /** An operator leaves it as an annotation. */
   override resolution(key: ObjectKey): Resolution | undefined {
     return readResolution(this.record(key)?.manifest.annotations ?? {});
   }
 
-  /** Status tells them, but of the account of the environment, which has none. */
+  /** The status has them. The account of the environment has no status. */
   override prices(account: string): readonly ObservedPrice[] {
     const status = this.record(`Account/${account as `${string}/${string}`}`)?.status;
     const known = super.prices(account);
@@ -172,7 +173,7 @@ export class ClusterStore extends MemoryStore {
     const key: ObjectKey = `Account/${account as `${string}/${string}`}`;
     if (pin) this.#identities.set(key, pin);
     else this.#identities.delete(key);
-    // The account of the environment has no object: its pin lasts as long as this process.
+    // The account of the environment has no object. Its pin lives as long as this process.
     if (this.#known.has(key)) await this.#writeOwn(key);
   }
 
@@ -181,10 +182,10 @@ export class ClusterStore extends MemoryStore {
     return !known || !this.#options.api || isPinIn(known.status, this.identityPin(account));
   }
 
-  /** True when its status is not as we wrote it. */
+  /** True if its status is not as it was last written. */
   async #see(key: ObjectKey, object: StoredObject | undefined): Promise<boolean> {
     const known = this.#known.get(key);
-    // It goes, and needs nothing of us: it never did, or has been cleaned up after, or somebody took our finalizer off.
+    // It is being deleted and needs no cleanup, or somebody removed the finalizer.
     const goes = object?.deletionRequestedAt !== undefined && !object.finalizers.includes(cleanupFinalizer);
     if (known && (goes || known.uid !== object?.uid)) await this.#forget(key);
     if (!object || goes) return false;
@@ -195,7 +196,7 @@ export class ClusterStore extends MemoryStore {
 
   async #load(object: StoredObject): Promise<void> {
     const { key, uid, status, finalizers } = object;
-    // What is new is nobody's yet: somebody has copied it, with our finalizer.
+    // A new object has no owner yet. If it has the finalizer, it was copied together with it.
     const isOlder = this.#older === 'all' || this.#older.has(key);
     const isFinalized = isOlder && finalizers.includes(cleanupFinalizer);
     const kept = readBookkeeping(key, uid, status, this.digestKey, isFinalized);
@@ -208,11 +209,11 @@ export class ClusterStore extends MemoryStore {
     await super.saveIdentityPin(`${namespace}/${name}`, kept.identity);
   }
 
-  /** Takes the object as it is now; true when its status is not as we wrote it. */
+  /** Takes in the current object. True if its status is not as it was last written. */
   #follow({ sequence, attempted, status: before }: Known, object: StoredObject): boolean {
     const { key, uid, status } = object;
     const { sequence: found, standing } = readBookkeeping(key, uid, status, this.digestKey);
-    // Whose it is, a write finds out: it is in conflict with what was known before.
+    // The next write finds out who wrote it, because that write has a conflict.
     if (found > sequence && standing === 'signed') {
       this.#ahead.add(key);
       return false;
@@ -223,7 +224,7 @@ export class ClusterStore extends MemoryStore {
     return isTampered;
   }
 
-  /** It went by itself: not by `remove`. */
+  /** For an object that vanished without `remove`. */
   async #forget(key: ObjectKey): Promise<void> {
     const record = this.record(key);
     if (record) this.#vanished.push(record);
@@ -237,19 +238,19 @@ export class ClusterStore extends MemoryStore {
     await super.remove(key);
   }
 
-  /** The document may have been edited while the pass was under way. */
+  /** The document may have been edited during the pass. */
   #current(record: ObjectRecord): ObjectRecord {
     const current = this.record(record.key);
     return current ? withEngineFields(current, record) : record;
   }
 
-  /** What is in memory; as long as it could not be written, the next flush is to make up for that. */
+  /** Writes what is in memory. After a failure, the next flush tries again. */
   async #writeOwn(key: ObjectKey): Promise<void> {
     this.#unwritten.add(key);
     await this.#write(key);
   }
 
-  /** Makes what is in memory durable, or, given an intent, that instead. */
+  /** Makes what is in memory durable, or `planned` instead if it is given. */
   async #write(
     key: ObjectKey,
     planned?: { readonly intent: Intent; readonly record: ObjectRecord },
@@ -271,7 +272,7 @@ export class ClusterStore extends MemoryStore {
             this.digestKey,
           ),
         }));
-        // Should that fail, nothing is sent, and what is in memory is written over the intent.
+        // If that fails, nothing is sent, and the next flush overwrites the intent.
         if (planned) this.#unwritten.add(key);
         if (needsFinalizer) await this.#withFinalizer(written);
         this.#unwritten.delete(key);
@@ -284,7 +285,7 @@ export class ClusterStore extends MemoryStore {
     statusAt: (sequence: number) => { readonly bookkeeping: Bookkeeping },
   ): Promise<Known> {
     const before = known.status ?? {};
-    // What the server can't keep apart (null, and nothing) is no reason to write.
+    // The server does not store nulls: a difference of null and absent is no reason to write.
     if (mergePatch(before, statusAt(known.sequence)) === undefined) return known;
     const sequence = known.sequence + 1;
     const after = statusAt(sequence);
@@ -338,7 +339,7 @@ export class ClusterStore extends MemoryStore {
     return this.#api().patch(targetOf(key), patch);
   }
 
-  /** Runs `work` with the object as it is, again when somebody was faster; as long as no other one has its name. */
+  /** Runs `work` with the current object, and again after each conflict, while the object has this uid. */
   async #untilAccepted(key: ObjectKey, uid: string, work: (known: Known) => Promise<void>): Promise<void> {
     const { clock, random } = this.#options;
     for (let attempt = 0; ; attempt += 1) {
@@ -365,7 +366,7 @@ export class ClusterStore extends MemoryStore {
     }
     const facts = factsOf(key, object);
     const found = readBookkeeping(key, uid, facts.status, this.digestKey);
-    // What is not signed was written by no other manager, whatever it says.
+    // Only a manager signs. An unsigned sequence means nothing.
     const sequence = found.standing === 'signed' ? found.sequence : 0;
     const { attempted } = this.#known.get(key) ?? known;
     if (sequence <= known.sequence || isWritten(attempted, facts.status)) {

@@ -1,11 +1,12 @@
 /**
- * Which account at the provider an account of ours stands for, as `GET /api/me` showed it when it was first used, and where. It
- * belongs to the name, not to the document: an Account that is taken out and put back is still the same one.
+ * The provider account that an Account belongs to, as `GET /api/me` identified it at first use, and the
+ * origin that was used. It belongs to the name and not to the document: an Account that is removed and added
+ * again keeps it.
  */
 export interface IdentityPin {
   readonly id: string | undefined;
-  /** Keyed digest: the address itself is not needed. */
+  /** A keyed digest, since the address itself is not needed. */
   readonly emailDigest: string | undefined;
-  /** Scheme, host and port that its key was first used with; none in what 0.1.0 has written. */
+  /** Scheme, host and port that the key was first used with. Absent in state of 0.1.0. */
   readonly origin?: string | undefined;
 }

@@ -1,8 +1,8 @@
 /**
  * One writer per state file. The lock is an open exclusive transaction on a database of its own beside the
- * state: the operating system gives it back when the process ends, however it ends, so that nothing stale
- * can be left behind and a restart after kill -9 does not wait. Who holds it is told in a small text file, for the
- * refusal of the second one only; nothing is decided from it.
+ * state file. The operating system releases it when the process ends, even after kill -9. So no stale lock
+ * can remain, and a restart need not wait. A small text file names the holder. It is only used in the message
+ * to a second process.
  */
 import {
   chmodSync,
@@ -24,13 +24,13 @@ export interface StateLock {
 
 /** Takes the lock of `stateFile`, or throws a `UserError` that names the holder. */
 export function lockState(stateFile: string, holder: string): StateLock {
-  // The same file by another name is the same state.
+  // A state file that is opened by another name is the same state.
   let target = stateFile;
   let lockFile = `${target}.lock`;
   let database: DatabaseSync;
   try {
     mkdirSync(path.dirname(path.resolve(stateFile)), { recursive: true, mode: 0o700 });
-    // Made now, so that a link to a file that is yet to be made leads somewhere.
+    // Created now, so that a symbolic link to it can be resolved.
     closeSync(openSync(stateFile, 'a', 0o600));
     target = realpathSync(stateFile);
     lockFile = `${target}.lock`;
@@ -50,7 +50,7 @@ export function lockState(stateFile: string, holder: string): StateLock {
     database.close();
     throw new UserError(
       `the state file ${stateFile} is in use by ${readHolder(holderFile)}`,
-      '`fleetkeeper run` takes up what is edited by itself; else wait until that process has ended, or stop it. A state file of its own (--state) is only for another fleet: two managers of one would make everything twice',
+      '`fleetkeeper run` notices edits by itself. Otherwise wait until that process has ended, or stop it. Use another state file (--state) only for another fleet: two managers of one fleet would create everything twice',
       error,
     );
   }

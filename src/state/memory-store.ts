@@ -1,4 +1,4 @@
-/** Records and intents in memory: what the durable stores keep for reading, and all that a preview needs. */
+/** Records and intents in memory. The durable stores read from it, and a preview needs nothing else. */
 import { canonicalId, type DigestKey } from '../base/index.ts';
 import type { ManagedKind, ObjectKey } from '../resources/index.ts';
 import type { IdentityPin } from './identity-pin.ts';
@@ -7,7 +7,7 @@ import { RecordIndexes, type RecordGauges } from './record-indexes.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
 import type { StateStore } from './state-store.ts';
 
-/** By what a state marks what it owns. */
+/** How a state marks what it manages. */
 export interface StateIdentity {
   readonly digestKey: DigestKey;
   readonly ownerName: string;
@@ -125,7 +125,7 @@ export class MemoryStore implements StateStore {
   }
 
   async flush(_key: ObjectKey): Promise<void> {
-    // What is saved is as durable as it gets.
+    // Memory is as durable as this store gets.
   }
 
   isLeaseDurable(_key: ObjectKey): boolean {
@@ -226,7 +226,7 @@ export class MemoryStore implements StateStore {
   }
 }
 
-/** Records of older versions have the ids as the API wrote them, in upper case, too. */
+/** 0.1.0 stored ids as the API wrote them, which may be in upper case. */
 function withCanonicalIds(record: ObjectRecord): ObjectRecord {
   const { externalId, madeVolumeId, lease, seen, baseline } = record;
   const written = [externalId, madeVolumeId, lease?.serviceId, seen?.id, baseline?.id];

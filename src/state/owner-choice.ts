@@ -1,25 +1,28 @@
-/** What a state of a folder is made with: the name and the key by which it marks what it owns. */
+/** The owner and the digest key that the state of a folder is created with. */
 import type { Random } from '../base/index.ts';
 
-/** Under which name a state marks what it owns: the first one it was given stays. */
+/** The owner of a state. It is chosen when the state is created, and never changes. */
 export interface OwnerChoice {
-  /** For a new state. */
+  /** For a new state without an explicit owner. */
   readonly default: string;
-  /** Asked for by name; it must be the one that the state has. */
+  /** From `--owner`. An existing state must have the same owner. */
   readonly explicit: string | undefined;
-  /** Of a new state; a random one unless given. */
+  /** For a new state. The default is a random one. */
   readonly digestKey?: SharedKey | undefined;
 }
 
-/** A digest key that other states may have, too. */
+/** A digest key that other states may share. */
 export interface SharedKey {
   /** 32 bytes. */
   readonly bytes: Buffer;
-  /** How a person has supplied it, for messages: then it must be the one that the state has. Undefined: nobody did. */
+  /**
+   * Where it was supplied, for messages. An existing state must then have the same key. Undefined: it was not
+   * supplied.
+   */
   readonly suppliedBy: string | undefined;
 }
 
-/** Of a new state. */
+/** The digest key of a new state. */
 export function keyBytes(random: Random, { digestKey: shared }: OwnerChoice): Buffer {
   return shared?.bytes ?? random.bytes(32);
 }

@@ -1,7 +1,7 @@
-/** What things were seen to cost, and what a request was expected to. */
+/** Observed prices, and the estimated cost of a request. */
 import { parseRfc3339, rfc3339, type DigestKey } from '../base/index.ts';
 
-/** Where a price comes from; engine/plan/prices.ts has the table. */
+/** Where a price comes from (see the table in engine/plan/prices.ts). */
 export type PriceBasis = 'observed' | 'declared' | 'catalog' | 'unknown';
 
 export interface Shape {
@@ -17,23 +17,23 @@ export interface ObservedPrice {
   readonly geography: string;
   readonly demand: Demand;
   readonly gpuModel: string | undefined;
-  /** Micro-USD. Undefined: it runs, and shows no price. */
+  /** Micro-USD. Undefined: it runs, but shows no price. */
   readonly hourlyMicros: number | undefined;
   /** Unix milliseconds. */
   readonly at: number;
 }
 
-/** What is asked for at a price that may become known, or change, before it is answered. */
+/** What a request needs whose price may become known, or change, before the response. */
 export interface Asked {
   readonly region: string;
-  /** Undefined, or `auto`: any. */
+  /** Undefined or `auto`: any. */
   readonly geography?: string | undefined;
   readonly demands: readonly Demand[];
-  /** Micro-USD an hour before it. */
+  /** Micro-USD per hour before the request. */
   readonly beforeMicros: number;
 }
 
-/** What was written down, which others may have edited; undefined: nothing that can be priced. */
+/** Reads stored data, which others may have edited. Undefined if nothing in it can be priced. */
 export function readAsked(stored: unknown): Asked | undefined {
   if (typeof stored !== 'object' || stored === null) return undefined;
   const { region, geography, demands, beforeMicros } = stored as Partial<Record<keyof Asked, unknown>>;
@@ -49,16 +49,19 @@ function isDemand(value: unknown): value is Demand {
   return isAmount(compute?.gpuCount) && isAmount(compute.cpu) && isAmount(compute.memoryGb);
 }
 
-/** What a request adds to the cost of an hour (S15). */
+/** What a request adds to the hourly cost (S15). */
 export interface IntentEstimate {
-  /** 0 where that is unknown. */
+  /** 0 if unknown. */
   readonly estimateMicros: number;
   readonly basis: PriceBasis;
-  /** What is demanded at a price that is unknown, as `demandText` says it. */
+  /** Resources whose price is unknown, as `demandText` writes them. */
   readonly unknown: readonly string[];
-  /** `creation-to-follow`: of a deletion that makes room for it. `earlier`: of a request before, that was answered and not shown yet. */
+  /**
+   * `creation-to-follow`: of a deletion that makes room for it. `earlier`: of a previous request, which
+   * succeeded but is not shown yet.
+   */
   readonly of?: 'creation-to-follow' | 'earlier';
-  /** Where the basis is `unknown`: what to price again; absent in an intent of an earlier version. */
+  /** If the basis is `unknown`: what to price again. Absent in intents of 0.1.0. */
   readonly asked?: Asked;
 }
 
@@ -77,7 +80,7 @@ export interface ShownPrice {
 
 const mostShown = 64;
 
-/** As status tells them: the first 64, which are the newest. */
+/** The first 64, which are the newest. The status shows no more. */
 export function shownPrices(prices: readonly ObservedPrice[]): ShownPrice[] {
   return prices.slice(0, mostShown).map(shownPrice);
 }
@@ -96,12 +99,15 @@ function shownPrice({ region, geography, demand, gpuModel, hourlyMicros, at }: O
   };
 }
 
-/** Proves that the operator has told these prices of this account (`namespace/name`): a status may be written by others. */
+/**
+ * Proves that the operator wrote these prices of this account (`namespace/name`). Others may write a status,
+ * too.
+ */
 export function pricesSignature(account: string, prices: unknown, digestKey: DigestKey): string {
   return digestKey.sign({ account, prices });
 }
 
-/** What a status tells, if it is signed; what can be no price is left out. */
+/** Reads the prices in a status if their signature is valid. Invalid entries are left out. */
 export function readPrices(
   account: string,
   status: Readonly<Record<string, unknown>> | undefined,

@@ -1,19 +1,19 @@
 /**
- * What is asked of many records at once, kept up to date with each record that is saved or removed. The store calls `move` for every change
- * of a record and `moveIntent` for every change of a newest intent; nothing here ever walks over all records.
+ * Answers questions about many records at once. The store calls `move` for every change of a record, and `moveIntent` for
+ * every change of a newest intent. So no question needs a loop over all records.
  *
  * | index | members |
  * |---|---|
- * | by account | records that stand, or stood, for something in an account (`record.account`) |
+ * | by account | records with something in an account, now or earlier (`record.account`) |
  * | by namespace, by kind | all records |
- * | by id | records that stand for a thing at the provider; two may claim the same one |
+ * | by id | records with a thing at the provider; two may claim the same one |
  * | counts | records by account and kind |
- * | gauges | objects by readiness, conditions, unknown outcomes; since when the oldest drift and the oldest disruption wait |
+ * | gauges | objects by readiness, conditions, unknown outcomes; start of the oldest drift and of the oldest waiting disruption |
  */
 import { parseObjectKey, type ManagedKind, type ObjectKey } from '../resources/index.ts';
 import type { Intent, ObjectRecord } from './records.ts';
 
-/** Label values of a gauge, in the order of its labels, and what it shows. */
+/** Label values of a gauge, in the order of its labels, and its value. */
 export interface GaugeValue {
   readonly labels: readonly string[];
   readonly value: number;
@@ -24,9 +24,9 @@ export interface RecordGauges {
   readonly objects: Iterable<GaugeValue>;
   /** By kind, type, status and reason. */
   readonly conditions: Iterable<GaugeValue>;
-  /** Unix milliseconds since when there is drift: of each kind the earliest. */
+  /** Unix milliseconds at which the oldest drift of each kind began. */
   readonly driftSince: ReadonlyMap<ManagedKind, number>;
-  /** Unix milliseconds since when a disruption waits for an activity; the earliest. */
+  /** Unix milliseconds since when the oldest disruption has been waiting for an activity. */
   readonly protectedSince: number | undefined;
   /** Objects whose mutation has an unknown outcome. */
   readonly unknownOutcomes: ReadonlyMap<ManagedKind, number>;
@@ -43,7 +43,7 @@ export class RecordIndexes {
   readonly #objects = new Tally();
   readonly #conditions = new Tally();
   readonly #unknown = new Groups<ManagedKind>();
-  /** Only of records that have any. */
+  /** Only of records that have drift. */
   readonly #driftSince = new Map<ObjectKey, number>();
   readonly #protectedSince = new Map<ObjectKey, number>();
 
@@ -83,7 +83,7 @@ export class RecordIndexes {
     };
   }
 
-  /** One record has taken the place of another one; undefined: there was none, or is none any more. */
+  /** A record changed. `before` is undefined for a new one, `after` for a removed one. */
   move(before: ObjectRecord | undefined, after: ObjectRecord | undefined): void {
     const { key } = after ?? before ?? {};
     if (key === undefined) return;
@@ -136,7 +136,7 @@ export class RecordIndexes {
   }
 }
 
-/** Sets of keys by a name; a set that is empty is forgotten. */
+/** Sets of keys by a name. Empty sets are deleted. */
 class Groups<Name> {
   readonly #groups = new Map<Name, Set<ObjectKey>>();
 
@@ -157,7 +157,7 @@ class Groups<Name> {
   }
 }
 
-/** Numbers by labels; those that are 0 are forgotten. */
+/** Numbers by labels. Zeros are deleted. */
 class Tally {
   readonly #values = new Map<string, { readonly labels: readonly string[]; value: number }>();
 
@@ -179,7 +179,7 @@ class Tally {
   }
 }
 
-/** No label has a line break in it. */
+/** No label contains a line break. */
 function nameOf(labels: readonly string[]): string {
   return labels.join('\n');
 }

@@ -1,8 +1,8 @@
 /**
- * What must survive a crash, per object: who it is, what it became at the provider, what was last known to
- * be applied, and the intent that is under way. In folder mode all of it is in one SQLite file; in a
- * cluster it is in the object's metadata and status. No value of a Secret, a ConfigMap or an environment
- * variable is ever part of it: values are kept as keyed digests only.
+ * What must survive a crash, per object: its identity, its id at the provider, what was last applied, and the
+ * open intent. In a folder, one SQLite file holds all of it. In a cluster, it is in the object's metadata and
+ * status. It never contains a value of a Secret, a ConfigMap or an environment variable, but only keyed
+ * digests of them.
  */
 import { isCreation } from '../actions/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';
@@ -18,116 +18,132 @@ export interface StoredManifest {
 
 export interface ObjectRecord {
   readonly key: ObjectKey;
-  /** Derived from owner and key in folder mode, so that a lost state file is rebuilt as it was. */
+  /** In a folder it is derived from owner and key, so a lost state file can be rebuilt. */
   readonly uid: string;
   /** Grows by one with every change of the spec. */
   readonly generation: number;
-  /** Keyed digest of the spec of that generation. */
+  /** A keyed digest of the spec in that generation. */
   readonly specDigest: string;
   readonly manifest: StoredManifest;
   readonly file: string;
   /** Undefined in a cluster. */
   readonly line: number | undefined;
-  /** Unix milliseconds at which it was seen to be gone from the source; undefined while it is wanted. */
+  /** Unix milliseconds at which it was removed from the source. Undefined while it is desired. */
   readonly deletionRequestedAt: number | undefined;
-  /** The account (`namespace/name`) in which `externalId` lives. */
+  /** The account (`namespace/name`) that contains `externalId`. */
   readonly account: string | undefined;
   /** The id of the service or volume at the provider. */
   readonly externalId: string | undefined;
-  /** Keyed digest of each field as it was last known to be applied. */
+  /** A keyed digest of each field, as last applied. */
   readonly applied: Readonly<Record<string, string>>;
-  /** Fields that were sent and accepted, and have not been seen in place since: what they show then is nobody else's doing. */
+  /** Fields that a request changed and no read has confirmed yet. Whatever they show is not drift. */
   readonly unconfirmed: readonly string[];
-  /** Fields that the API showed in another form than they were sent in, in the very answer to the request. */
+  /**
+   * Fields that the API normalizes: the response to the request showed another form than the one that was
+   * sent.
+   */
   readonly shownAs: Readonly<Record<string, ShownAs>>;
-  /** Fields that the API hides, and that somebody may have changed: its revision moved, and nothing visible did. */
+  /** Hidden fields that somebody may have changed: the revision moved, but no visible field did. */
   readonly doubted: readonly string[];
-  /** The generation for which doubted fields have been sent again; once for each is enough. */
+  /** The generation in which such hidden fields were sent again. Once for each generation is enough. */
   readonly resentFor: number | undefined;
-  /** The remote object as it was last seen. */
+  /** The remote thing, as last seen. */
   readonly seen: Seen | undefined;
-  /** As it was last seen to be as desired, with no mutation of ours since. */
+  /** As it was when it last matched the spec, if nothing was sent since. */
   readonly baseline: Baseline | undefined;
-  /** The last restart token acted upon (or found at the start, when nothing had to be restarted). */
+  /** The last restart token that was handled, or the first one seen if no restart was due. */
   readonly restartToken: string | undefined;
   /**
-   * Found by a mark that this state can't prove to be its own: another fleet may go by the same owner's name. It
-   * is observed, and not changed, until a person names the owner.
+   * It was found by a mark that this state can't prove to be its own: another fleet may have the same owner
+   * name. It is observed but not changed until an operator confirms the owner.
    */
   readonly unproven: boolean;
   /**
-   * In a cluster: what is recorded was not signed by this operator, or with a wrong signature. The id is a claim, until the mark on the remote
+   * In a cluster: the bookkeeping had no valid signature. The id is a claim until the mark on the remote
    * thing or `adopt` proves it.
    */
   readonly distrusted: 'unsigned' | 'forged' | undefined;
-  /** We asked for the deletion of `externalId`: its absence is no surprise, and nobody else's doing. */
+  /** Fleetkeeper requested the deletion of `externalId`. Its absence is not drift. */
   readonly deletedByUs: boolean;
   /**
-   * A creation whose outcome was not known, and which no read has shown: it may still take effect. It ends when something
-   * carries our mark, when the creation is answered, when the Account's `visibilitySeconds` are over, or when a person resolves it.
-   * In a cluster also a creation of which nobody knows whether there was one: the status that would say so was wiped (`lostCreation`).
+   * A creation whose outcome is unknown and which no read has shown. It may still take effect. It ends when:
+   * - something carries the object's mark,
+   * - the creation gets a response,
+   * - the Account's `visibilitySeconds` are over,
+   * - an operator resolves it.
+   *
+   * In a cluster, it may also be a creation that was perhaps never sent: the status that would show it was wiped (`lostCreation`).
    */
   readonly creationInDoubt: { readonly idempotencyKey: string } | undefined;
-  /** Undefined when no creation is under way or in doubt, and when it was first sent by an earlier version. */
+  /** Undefined when no creation is open or has an unknown outcome, and for a creation that 0.1.0 sent. */
   readonly beforeCreation: BeforeCreation | undefined;
-  /** The Idempotency-Key of the last creation that was refused: its answer may be kept, so the next key has to be another one (engine/mutation/creation-keys.ts). */
+  /**
+   * The Idempotency-Key of the last refused creation. The API may have stored that response, so the next
+   * creation needs another key (engine/mutation/creation-keys.ts).
+   */
   readonly refusedKey: string | undefined;
-  /** Why we paused it ourselves; whoever sees it paused then must not take it for somebody else's doing. */
+  /** Why Fleetkeeper paused the service. That pause is not drift. */
   readonly pausedFor: 'VolumeExpansion' | undefined;
-  /** The independent volume that was made with the service, and has no object of its own. */
+  /** The independent volume that was made together with the service and has no object of its own. */
   readonly madeVolumeId: string | undefined;
-  /** Restarts by remediation in a row: how many, the last one's time (Unix milliseconds), and of which generation. */
+  /**
+   * Consecutive restarts by remediation: their number, the time of the last one (Unix milliseconds) and its
+   * generation.
+   */
   readonly remediation:
     | { readonly restarts: number; readonly at: number; readonly generation: number }
     | undefined;
-  /** What the service took of its template; a later change of that does not reach it by itself. */
+  /**
+   * The values that the service copied from its template. Later changes of the template don't reach the
+   * service by themselves.
+   */
   readonly template: { readonly name: string; readonly values: TemplateValues } | undefined;
-  /** Of a ProtectedTask: the activity that is, or may be, registered for it. */
+  /** Of a ProtectedTask: its activity, if one is or may be registered. */
   readonly lease: TaskLease | undefined;
-  /** Unix milliseconds at which the release of its activity was acknowledged. */
+  /** Unix milliseconds at which the API confirmed the release of its activity. */
   readonly releasedAt: number | undefined;
-  /** The request that the API refused for good; not sent again until it would be another one. */
+  /** The request that the API refused permanently. It is not sent again until it changes. */
   readonly refusal: Refusal | undefined;
-  /** How often the same correction was applied without the observation following. */
+  /** How often the same correction was applied without effect on the observation. */
   readonly repeated: { readonly fingerprint: string; readonly count: number } | undefined;
-  /** What was sent lately, and how often: it may have to be sent again and again (engine/plan/corrections.ts). */
+  /** Recently sent corrections and their number, to detect a loop (engine/plan/corrections.ts). */
   readonly corrections: readonly Correction[];
   readonly status: ObjectStatus | undefined;
 }
 
 export interface Correction {
-  /** Keyed digest of the action without id and revision. */
+  /** A keyed digest of the action without id and revision. */
   readonly mark: string;
   readonly action: string;
   readonly generation: number;
   readonly count: number;
   /** Unix milliseconds at which it was last sent. */
   readonly at: number;
-  /** Of the object before it was last sent. */
+  /** The revision of the object before it was last sent. */
   readonly revision: number | undefined;
-  /** That was the revision before the time before, too. */
+  /** Whether the revision was the same the time before. */
   readonly isStill: boolean;
-  /** Under which it was last sent. */
+  /** The key of its last request. */
   readonly idempotencyKey: string;
 }
 
-/** What there was when a creation was first sent. */
+/** What existed when a creation was first sent. */
 export interface BeforeCreation {
   /** Of the creation. */
   readonly idempotencyKey: string;
-  /** Ids of things that show no mark, and are no object's. */
+  /** Ids of things that have no mark and belong to no object. */
   readonly unmarked: readonly string[];
 }
 
 export interface TaskLease {
   readonly serviceId: string;
-  /** The object's uid, until somebody else releases it: then it has to be another one. */
+  /** The uid of the object. After somebody else released it, a new activity needs another id. */
   readonly activityId: string;
   /** The Idempotency-Key of the release. */
   readonly releaseKey: string;
 }
 
-/** Of an object that has just been seen. */
+/** The record of a new object. */
 export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
   return {
     key,
@@ -167,14 +183,18 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
   };
 }
 
-/** Its status was wiped: a creation may have been sent, and nothing says so. No request has the uid as its key. */
+/**
+ * The status was wiped, so it is unknown whether a creation was sent. The uid stands in for its key; no
+ * request has the uid as its key.
+ */
 export function lostCreation(uid: string): NonNullable<ObjectRecord['creationInDoubt']> {
   return { idempotencyKey: uid };
 }
 
 /**
- * A creation of ours may have made what carries the object's mark: it is open, in doubt, or was sent after what is recorded was deleted. The
- * last one counts whatever its answer was: a request that is delivered twice is answered once, maybe with the refusal of the second copy.
+ * Whether a creation may have made what carries the object's mark: it is open, has an unknown outcome, or was
+ * sent after the recorded thing was deleted. The last creation counts whatever its response was. If the
+ * network delivers it twice, the response may be the refusal of the second copy.
  */
 export function mayHaveMade(
   { creationInDoubt, deletedByUs, externalId }: ObjectRecord,
@@ -193,12 +213,12 @@ export function isCreationLost({
   return creationInDoubt?.idempotencyKey === uid;
 }
 
-/** A record as it was stored: fields that came with a later version have the values of a new one. */
+/** A stored record. Fields that it lacks, because a later version added them, get the values of a new record. */
 export function readRecord(stored: ObjectRecord): ObjectRecord {
   return { ...newRecord(stored.key, stored.uid), ...stored };
 }
 
-/** Keyed digests of the value that was sent, and of what the API made of it. */
+/** Keyed digests of the value that was sent, and of the form in which the API shows it. */
 export interface ShownAs {
   readonly desired: string;
   readonly observed: string;
@@ -206,10 +226,10 @@ export interface ShownAs {
 
 export interface Seen {
   readonly id: string;
-  /** The highest that it has had; a lower one is not believed. */
+  /** The highest revision so far. A read that shows a lower one is stale. */
   readonly revision: number | undefined;
   readonly state: string | undefined;
-  /** Unix milliseconds at which it was first seen in that state. */
+  /** Unix milliseconds at which this state was first seen. */
   readonly since: number;
 }
 
@@ -222,8 +242,8 @@ export interface Baseline {
 }
 
 /**
- * What the engine has learned, on top of what admission has written meanwhile: a document may be edited or taken away
- * while a request of its object is under way.
+ * Merges what the engine learned into the record that admission may have changed meanwhile: a document may be
+ * edited or removed during a request.
  */
 export function withEngineFields(current: ObjectRecord, learned: ObjectRecord): ObjectRecord {
   const { generation, specDigest, manifest, file, line, deletionRequestedAt } = current;
@@ -233,38 +253,46 @@ export function withEngineFields(current: ObjectRecord, learned: ObjectRecord): 
 export interface Refusal {
   /** Digest of the action without revision. */
   readonly fingerprint: string;
-  /** Of the object, when it was refused. */
+  /** Of the object, when the request was refused. */
   readonly generation: number;
   readonly action: string;
   readonly status: number;
   readonly code: string;
   readonly message: string;
-  /** Absent in records of older versions, as is `scarcity`. */
+  /** Absent in records of 0.1.0, as is `scarcity`. */
   readonly meaning?: string | undefined;
-  /** Keyed digest of the credential that it was sent with; absent in records of older versions. */
+  /** Keyed digest of the credential that it was sent with. Absent in records of 0.1.0. */
   readonly keyDigest?: string | undefined;
-  /** The same request had been sent before with the same Idempotency-Key: that the API knows the key is no fault. */
+  /**
+   * The request had been sent before with the same Idempotency-Key. So it is no error that the API knows the
+   * key.
+   */
   readonly isRepetition?: true | undefined;
   /** Unix milliseconds. */
   readonly at: number;
   readonly scarcity?: Scarcity | undefined;
 }
 
-/** The provider had too little of what was asked for. */
+/** The provider had too little stock for a request. */
 export interface Scarcity {
   /** Keyed digest of what the request needs of the provider's stock. */
   readonly demand: string;
-  /** Refusals of it in a row. */
+  /** Consecutive refusals. */
   readonly failures: number;
-  /** Unix milliseconds before which it is not asked for again. */
+  /** Unix milliseconds before which it is not requested again. */
   readonly retryAt: number;
   readonly reason: ReasonOf<'waiting'>;
   readonly message: string;
 }
 
 /**
- * Of what was unknown at first: `not-applied` was shown by evidence not to have happened; `outdated` may have, and can't happen any more, since its
- * revision has moved; `repeatable` may have, and the same request is sent again with its key.
+ * Outcomes that follow an unknown one:
+ *
+ * | outcome | |
+ * |---|---|
+ * | `not-applied` | evidence shows that the request took no effect |
+ * | `outdated` | it may have taken effect; it no longer can, since its revision has moved |
+ * | `repeatable` | it may have taken effect; the same request is sent again with its key |
  */
 export const intentOutcomes = [
   'pending',
@@ -278,48 +306,51 @@ export const intentOutcomes = [
 ] as const;
 export type IntentOutcome = (typeof intentOutcomes)[number];
 
-/** One mutation, written down before it is sent. */
+/** One mutation. It is durable before the request is sent. */
 export interface Intent {
   readonly idempotencyKey: string;
   readonly object: ObjectKey;
   readonly action: string;
   readonly targetId: string | undefined;
-  /** Keyed digest of method, path and body: the same key is only ever sent with the same one. */
+  /** Keyed digest of method, path and body. A key is only ever sent with one of them. */
   readonly bodyDigest: string;
-  /** The revision and state of the target before, as evidence for settling. */
+  /** The revision and state of the target before the request, as evidence for settlement. */
   readonly baseRevision: number | undefined;
   readonly baseState: string | undefined;
-  /** Of the object, and the token that a restart answers, when it was written down. */
+  /** The object's generation when the intent was made, and the token that a restart handles. */
   readonly generation: number;
   readonly restartToken: string | undefined;
   /**
-   * Of the fields that were sent, as far as one may have to know later what they were: values of Secrets change without a new generation.
-   * Undefined in an intent of an earlier version.
+   * Of the fields that were sent, if they may be needed later: values of Secrets change without a new
+   * generation. Undefined in an intent of 0.1.0.
    */
   readonly digests: Readonly<Record<string, string>> | undefined;
-  /** Undefined when it costs nothing more, and in an intent of an earlier version. */
+  /** Undefined if the request costs nothing more, and in an intent of 0.1.0. */
   readonly estimate?: IntentEstimate | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly finishedAt: number | undefined;
   readonly outcome: IntentOutcome;
-  /** What the API or the network said, for people. */
+  /** A message from the API or the network. */
   readonly note: string | undefined;
 }
 
 export interface DriftEntry {
   readonly path: string;
-  /** `RevisionMoved`: its revision did, and nothing visible; a field that the API hides may have been changed. */
+  /**
+   * `RevisionMoved`: its revision moved, but no visible field did. A field that the API hides may have
+   * changed.
+   */
   readonly kind: 'Changed' | 'Missing' | 'RevisionMoved';
   readonly desired: unknown;
   readonly observed: unknown;
   /** RFC 3339. */
   readonly since: string;
-  /** What the provider's events say of it, in their words. */
+  /** What the provider's events report about it, in the provider's text. */
   readonly cause?: string;
 }
 
-/** `status` of an object, as shown by `fleetkeeper status` and written to a cluster. */
+/** The `status` of an object, as `fleetkeeper status` shows it and a cluster stores it. */
 export interface ObjectStatus {
   readonly observedGeneration: number;
   readonly id?: string;
@@ -327,10 +358,10 @@ export interface ObjectStatus {
   readonly conditions: readonly Condition[];
   readonly lastMutation?: LastMutation;
   readonly drift?: readonly DriftEntry[];
-  /** What carries the object's mark beside what is recorded. */
+  /** Other things that carry the object's mark. */
   readonly duplicates?: readonly { readonly id: string }[];
   readonly lastHandledReconcileAt?: string;
-  /** What the API tells: state, endpoint, geography, prices, … */
+  /** What the API reports: state, endpoint, geography, prices, … */
   readonly [observed: string]: unknown;
 }
 
@@ -342,11 +373,11 @@ export interface LastMutation {
   readonly outcome: IntentOutcome;
 }
 
-/** A person's word on a mutation whose outcome no evidence tells. */
+/** An operator's decision on a mutation with an unknown outcome (`fleetkeeper resolve`). */
 export interface Resolution {
   /** Of the intent that is meant. */
   readonly idempotencyKey: string;
   readonly applied: boolean;
-  /** What a creation made. */
+  /** The id of what a creation made. */
   readonly id: string | undefined;
 }

@@ -1,13 +1,13 @@
-/** A person's word on a mutation whose outcome no evidence tells, as it lies in an annotation of an object in a cluster. */
+/** An operator's decision on an unknown outcome, as an annotation of an object in a cluster. */
 import { annotations } from '../resources/index.ts';
 import type { Resolution } from './records.ts';
 
-/** For `fleetkeeper.dev/resolve`. */
+/** The value of `fleetkeeper.dev/resolve`. */
 export function writeResolution({ idempotencyKey, applied, id }: Resolution): string {
   return JSON.stringify({ idempotencyKey, applied, ...(id === undefined ? {} : { id }) });
 }
 
-/** Undefined when there is none, or none that can be read. */
+/** Undefined if there is none, or it is malformed. */
 export function readResolution(given: Readonly<Record<string, string>>): Resolution | undefined {
   const text = given[annotations.resolve];
   if (text === undefined) return undefined;

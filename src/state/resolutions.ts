@@ -1,17 +1,17 @@
 /**
- * A person's words on mutations whose outcome no evidence tells. They are left in the state file by another process
- * (`fleetkeeper resolve`) than the one that holds its lock: that one asks for them only while it waits for such a word,
- * and takes them with its next look. SQLite lets one of the two write at a time.
+ * Operators' decisions on unknown outcomes. `fleetkeeper resolve` writes them to the state file while another
+ * process holds its lock. That process reads them only while it waits for a decision, and applies them in the
+ * next pass. SQLite allows one writer at a time.
  */
 import { existsSync } from 'node:fs';
 import { Sqlite, UserError } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { Resolution } from './records.ts';
 
-/** Names in `meta`. */
+/** Prefix of names in `meta`. */
 const prefix = 'resolution:';
 
-/** Leaves a word for whoever manages the state, now or next. */
+/** Leaves a decision for the process that manages the state, now or next. */
 export function leaveResolution(file: string, key: ObjectKey, resolution: Resolution): void {
   if (!existsSync(file)) throw new UserError(`there is no state file ${file}`, 'name it with --state');
   const database = new Sqlite(file);

@@ -1,8 +1,8 @@
 /**
- * The state of folder mode: one SQLite file, read by any number of processes and written by one (see lock.ts).
+ * The state of folder mode: one SQLite file with one writer (see lock.ts) and any number of readers.
  *
- * A write is in memory at once, and resolves when it is durable: together with all others of its turn of the event loop, by
- * one commit (base/unit-of-work.ts). When that fails, memory is as it was before, too.
+ * A write changes memory at once. Its promise resolves when one commit has made all writes of this turn of the event loop
+ * durable (base/unit-of-work.ts). If the commit fails, memory is rolled back as well.
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -52,9 +52,9 @@ const migrations = [
    CREATE TABLE prices (account TEXT PRIMARY KEY, prices TEXT NOT NULL) STRICT;`,
 ];
 
-/** Names in `meta` under which the identities of accounts are pinned. */
+/** Prefix of names in `meta` under which the identities of accounts are pinned. */
 const pinPrefix = 'identity:';
-/** Intents kept per object, for people who ask what happened. */
+/** Intents kept per object, for people who investigate. */
 const intentsPerObject = 20;
 
 export interface OpenState {
@@ -62,7 +62,7 @@ export interface OpenState {
   close(): void;
 }
 
-/** Opens the state file for its one writer, creating it if need be. */
+/** Opens the state file for its one writer, and creates it if necessary. */
 export function openState(
   file: string,
   random: Random,
@@ -72,7 +72,7 @@ export function openState(
   mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 });
   const database = new Sqlite(file);
   try {
-    return told(file, () => {
+    return withUserErrors(file, () => {
       prepare(database, random, owner);
       const work = new UnitOfWork(database, loop);
       const close = () => {
@@ -88,8 +88,8 @@ export function openState(
 }
 
 /**
- * Brings the schema up to date, in one step, so that a reader beside it never sees half of it. Only a new state
- * is given a key and an owner: an old one without them is damaged.
+ * Migrates the schema in one transaction, so a concurrent reader never sees half of it. Only a new state gets
+ * a key and an owner. An older one without them is damaged.
  */
 function prepare(database: Sqlite, random: Random, owner: OwnerChoice): void {
   database.transaction(() => {
@@ -111,8 +111,8 @@ function prepare(database: Sqlite, random: Random, owner: OwnerChoice): void {
   });
 }
 
-/** Runs `work` on the state file; whatever SQLite or a parser finds wrong with it, a person has to mend it. */
-function told<T>(file: string, work: () => T): T {
+/** Runs `work` on the state file. A failure means that the file needs repair, so it becomes a `UserError`. */
+function withUserErrors<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -126,15 +126,15 @@ function told<T>(file: string, work: () => T): T {
 }
 
 /**
- * What is in the state file now, for commands that only look: writes to the returned store stay in memory.
- * Without a file the state is empty, with a digest key that fits nothing that was made before.
+ * The current content of the state file, for commands that only read. Writes to the returned store stay in
+ * memory. Without a file, the state is empty and has a digest key that fits nothing.
  */
 export function readState(file: string, random: Random, owner: OwnerChoice): MemoryStore {
   if (!existsSync(file)) return emptyState(random, owner);
   const database = new Sqlite(file, { readOnly: true });
   try {
     const version = database.version();
-    // Its writer has made the file and not yet filled it.
+    // Its writer has created the file but not filled it yet.
     if (version === 0) return emptyState(random, owner);
     if (version !== migrations.length) {
       throw new UserError(
@@ -142,7 +142,7 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
         'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
       );
     }
-    const { identity, records, intents, pins, prices } = told(file, () => load(database, owner));
+    const { identity, records, intents, pins, prices } = withUserErrors(file, () => load(database, owner));
     return new MemoryStore(identity, records, intents, pins, prices);
   } finally {
     database.close();
@@ -238,17 +238,17 @@ class SqliteStore extends MemoryStore implements StateStore {
   }
 
   override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
-    // Written to a file that nobody will find again, an intent is not written down.
+    // An intent in a file that nobody will find again is not durable.
     if (identityOf(this.#database.file) !== this.#identity) {
       throw new UserError(
-        `the state file ${this.#database.file} has been taken away while in use; nothing is sent any more`,
+        `the state file ${this.#database.file} was moved or deleted while in use; nothing is sent any more`,
         'put it back and restart, or restart without it: the fleet is then found again by its marks',
       );
     }
     await this.#work.join(() => {
       this.#writeRecord(record);
       this.#writeIntent(intent);
-      // The word on an earlier outcome is spent.
+      // The decision on an earlier outcome has been used.
       if (intent.outcome !== 'pending' && intent.outcome !== 'unknown') {
         dropResolution(this.#database, intent.object);
       }
@@ -322,7 +322,7 @@ class SqliteStore extends MemoryStore implements StateStore {
   }
 
   #writeIntent(intent: Intent): void {
-    // A derived key may come again after another one; what is sent under it now is the newest.
+    // A derived key may be used again after another one. The request that it is sent with now is the newest.
     this.#database.run(
       `DELETE FROM intents WHERE idempotency_key = $key
          AND number < (SELECT max(number) FROM intents WHERE object = $object)`,
@@ -362,7 +362,7 @@ class SqliteStore extends MemoryStore implements StateStore {
   }
 }
 
-/** Which file it is, whatever its name; empty when there is none. */
+/** Identifies the file, whatever its name. Empty if there is none. */
 function identityOf(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return found ? `${found.dev}:${found.ino}` : '';

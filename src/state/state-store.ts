@@ -5,53 +5,53 @@ import type { ObservedPrice } from './prices.ts';
 import type { RecordGauges } from './record-indexes.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
 
-/**
- * Where records and intents are kept. Reads are answered from memory; a write has been made durable when
- * its promise resolves.
- */
+/** Stores records and intents. Reads are answered from memory. A write is durable when its promise resolves. */
 export interface StateStore {
-  /** The name under which this state marks what it owns. */
+  /** The owner that the marks of this state carry. */
   readonly ownerName: string;
-  /** A person has named the owner: what carries its mark is ours. */
+  /** An operator has confirmed the owner: what carries its mark is managed. */
   readonly ownerConfirmed: boolean;
   /** Digests made with this key are comparable with those stored here. */
   readonly digestKey: DigestKey;
-  /** Other states may have the same owner and digest key: the same creation has the same Idempotency-Key in all of them. */
+  /**
+   * Other states may have the same owner and digest key. Then the same creation has the same Idempotency-Key
+   * in all of them.
+   */
   readonly isKeyShared: boolean;
-  /** Of a state that shares its key: another one after each object that it has forgotten. */
+  /** Changes each time a state with a shared key forgets an object. */
   readonly epoch: string | undefined;
-  /** For commands, which look at everything once. What runs for long asks for less. */
+  /** For commands, which read everything once. Long-running code uses the indexes. */
   records(): Iterable<ObjectRecord>;
-  /** For the rare moment in which everything is looked at again. */
+  /** For the rare case in which everything is checked again. */
   everyKey(): Iterable<ObjectKey>;
-  /** Those that stand, or stood, for something in an account (`namespace/name`). */
+  /** Records with something in the account (`namespace/name`), now or earlier. */
   recordsOf(account: string): readonly ObjectRecord[];
   recordsIn(namespace: string): readonly ObjectRecord[];
-  /** Two may claim the same thing; `recordOf` has the one that did so last. */
+  /** Two records may claim the same thing. `recordOf` returns the one that did so last. */
   recordsWithId(externalId: string): readonly ObjectRecord[];
   recordsOfKind(kind: ManagedKind): readonly ObjectRecord[];
-  /** How many of `recordsOf` are of that kind. */
+  /** Number of `recordsOf` of that kind. */
   count(account: string, kind: ManagedKind): number;
-  /** What metrics show of all records, counted when a record is saved. */
+  /** Gauges for metrics, updated whenever a record is saved. */
   readonly gauges: RecordGauges;
   record(key: ObjectKey): ObjectRecord | undefined;
-  /** The object that stands for a service or volume with this id. */
+  /** The object that manages the service or volume with this id. */
   recordOf(externalId: string): ObjectRecord | undefined;
-  /** The intent of this object that is pending or unknown: at most one. */
+  /** The intent of this object that is pending or unknown. There is at most one. */
   openIntent(key: ObjectKey): Intent | undefined;
-  /** The newest intent of this object, whatever became of it. */
+  /** The newest intent of this object, whatever its outcome. */
   lastIntent(key: ObjectKey): Intent | undefined;
   save(record: ObjectRecord): Promise<void>;
   saveAll(records: readonly ObjectRecord[]): Promise<void>;
-  /** Writes the intent and the record in one step. */
+  /** Saves the intent and the record atomically. */
   saveIntent(intent: Intent, record: ObjectRecord): Promise<void>;
-  /** Resolves when everything that was saved of the object is durable; an intent's outcome may not be before. */
+  /** Resolves when everything saved of the object is durable. Until then, an intent's outcome may be in memory only. */
   flush(key: ObjectKey): Promise<void>;
-  /** Whether the activity registration of the object is where the next process finds it, also when a flush of all else fails. */
+  /** Whether the next process will find the object's activity registration, even if flushing the rest fails. */
   isLeaseDurable(key: ObjectKey): boolean;
   /**
-   * From now on, `onMoved` hears of each record and each newest intent that is saved, removed, or put back because it could not be saved. It hears
-   * of it when memory says so, which may be before it is durable.
+   * From now on, `onMoved` is called for each record and each newest intent that is saved, removed, or rolled
+   * back. That may be before the change is durable.
    */
   listen(onMoved: (key: ObjectKey) => void): void;
   /** Forgets the object and its intents. */
@@ -60,11 +60,11 @@ export interface StateStore {
   resolution(key: ObjectKey): Resolution | undefined;
   /** Of an account (`namespace/name`). */
   identityPin(account: string): IdentityPin | undefined;
-  /** Whether the pin is where the next process finds it, and not only in memory since a write of it failed. */
+  /** Whether the next process will find the pin. False if writing it failed and it is in memory only. */
   identityPinIsDurable(account: string): boolean;
   /** Undefined forgets it. */
   saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void>;
-  /** What things were seen to cost in an account (`namespace/name`), in the order in which they were saved. */
+  /** Observed prices in an account (`namespace/name`), in the order in which they were saved. */
   prices(account: string): readonly ObservedPrice[];
   savePrices(account: string, prices: readonly ObservedPrice[]): Promise<void>;
 }

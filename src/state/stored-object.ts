@@ -1,7 +1,7 @@
 import type { KubernetesObject, Target } from '../kubernetes/index.ts';
 import { parseObjectKey, resourceTypes, type ObjectKey } from '../resources/index.ts';
 
-/** What the source tells of an object's existence. */
+/** What the source shows of an object's existence. */
 export interface StoredObject {
   readonly key: ObjectKey;
   readonly uid: string;

@@ -213,7 +213,7 @@ testInFolder('with its state file taken away a manager sends nothing more', asyn
   await rm(path.dirname(folderOf(fleet).state), { recursive: true });
   await plane.forgetRequests();
   await fleet.write('web.yaml', [service('web', { image: 'ghcr.io/acme/app:2' })]);
-  await eventually('a complaint', async () => manager.stderr.includes('has been taken away while in use'));
+  await eventually('a complaint', async () => manager.stderr.includes('was moved or deleted while in use'));
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
 });
 

@@ -281,7 +281,7 @@ describe('a registry', () => {
     const { code, plan } = await fleet.plan();
     expect([code, plan.held[0].reason]).toEqual([1, 'InvalidReference']);
     expect(plan.held[0].message).toMatch(
-      /ghcr\.yaml:\d+: spec\.credentialsSecretRef\.name: there is no usable Secret ghcr/,
+      /ghcr\.yaml:\d+: spec\.credentialsSecretRef\.name: no usable Secret ghcr/,
     );
   });
 });

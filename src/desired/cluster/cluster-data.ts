@@ -1,19 +1,19 @@
 /**
- * The Secrets and ConfigMaps that objects of a cluster refer to: each by `get`, so that nobody has to be allowed to list
- * them. One is
+ * The Secrets and ConfigMaps that objects of a cluster refer to. Each is read by `get`, so no permission to list them is needed.
  *
  *     unread ── get ──> there | absent | failing
  *
- * It is **asked for** when it is first referred to, and when an object that refers to it is edited; what was asked for is read
- * at once, four at a time. Besides, each is read again within 15 s: at times spread over them, and at most ten
- * a second, however many there are. What is absent or can't be read is looked for sooner: after a second, then ever more
- * seldom.
+ * | read | when |
+ * |---|---|
+ * | requested | when an object first refers to it, or an object that refers to it is edited: at once, four at a time |
+ * | periodic | within 15 s: spread over all of them, at most ten per second |
+ * | after a failure | sooner, then with growing pauses: it is absent or can't be read |
  *
- * - When a read fails, the last known value stays, and a problem tells of it.
- * - What is gone is gone, unless an object that refers to it is being deleted: then this process keeps the last known value until
- *   that object is gone, too. A namespace that is terminated loses its Secrets first, and what stands at the provider
- *   could not be deleted without them.
- * - A value that did not change keeps its identity. What nobody refers to any more is forgotten.
+ * - After a failed read, the last known value stays, and a problem reports it.
+ * - A deleted Secret is gone. But if an object that refers to it is being deleted, this process keeps the last known value until
+ *   that object is gone, too. A terminating namespace loses its Secrets first, and the things at the provider could not be
+ *   deleted without them.
+ * - An unchanged value keeps its identity. Values that nothing refers to any more are forgotten.
  */
 import { VersionedMap, backoffMs, messageOf, type Clock, type Random, type Timer } from '../../base/index.ts';
 import type { KubernetesApi, KubernetesObject } from '../../kubernetes/index.ts';
@@ -29,33 +29,33 @@ export interface ClusterDataOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Something is another than it was. */
+  /** Something has changed. */
   readonly onChange: () => void;
 }
 
 interface Item {
   referred: Referred;
   state: 'unread' | 'there' | 'absent' | 'failing';
-  /** As last read; kept while it is absent, in case that a deletion needs it. */
+  /** As last read. It is kept while absent, because a deletion may need it. */
   data: SecretData | undefined;
-  /** Of the object and of the keys that `data` was taken from. */
+  /** Of the object, and of the keys that `data` was taken from. */
   version: string;
-  /** What is wrong with what was read. */
+  /** Problems of what was read. */
   findings: readonly Problem[];
   /** Why it can't be read. */
   failure: Problem | undefined;
-  /** Reads in a row after which it was not there. */
+  /** Consecutive reads that did not find it. */
   misses: number;
   /** Monotonic. */
   dueAtMs: number;
   asked: boolean;
   reading: boolean;
-  toldKept: boolean;
+  reportedAsKept: boolean;
 }
 
 const concurrency = 4;
 const periodMs = 15_000;
-/** Between reads that nobody asked for. */
+/** Between periodic reads. */
 const paceMs = 100;
 const missBackoff = { firstMs: 2000, longestMs: 60_000 };
 
@@ -68,14 +68,14 @@ export class ClusterData {
   readonly #options: ClusterDataOptions;
   readonly #items = new Map<DataId, Item>();
   readonly #asked = new Set<DataId>();
-  /** What is shown of them, by `namespace/name`. */
+  /** The published values, by `namespace/name`. */
   readonly #values: Record<DataKind, VersionedMap<string, SecretData>> = {
     Secret: VersionedMap.of(),
     ConfigMap: VersionedMap.of(),
   };
-  /** What is wrong, of those with which something is. */
+  /** The problems of those that have any. */
   readonly #wrong = new Map<DataId, readonly Problem[]>();
-  /** All of these; undefined: to be put together anew. */
+  /** All problems. Undefined: to be computed again. */
   #problems: readonly Problem[] | undefined;
   readonly #stopping = new AbortController();
   readonly #waiting = new Set<() => void>();
@@ -86,7 +86,7 @@ export class ClusterData {
     this.#options = options;
   }
 
-  /** How these are referred to from now on; undefined: nobody does any more. */
+  /** Updates how these are referred to. Undefined: nothing refers to it any more. */
   refer(referred: ReadonlyMap<DataId, Referred | undefined>): void {
     if (referred.size === 0) return;
     for (const [id, now] of referred) {
@@ -101,12 +101,12 @@ export class ClusterData {
     this.#schedule();
   }
 
-  /** Something that was asked for has not been answered yet. */
+  /** Whether a requested read is unanswered. */
   get pending(): boolean {
     return this.#asked.size > 0;
   }
 
-  /** Resolves when nothing is pending, after `limitMs`, or with `stop`. */
+  /** Resolves when nothing is pending, after `limitMs`, or when stopped. */
   answered(limitMs: number): Promise<void> {
     return new Promise((resolve) => {
       if (!this.pending || this.#stopping.signal.aborted) return resolve();
@@ -120,12 +120,12 @@ export class ClusterData {
     });
   }
 
-  /** By `namespace/name`; the same version while nothing of them has changed. */
+  /** By `namespace/name`. The same version as long as nothing changes. */
   values(kind: DataKind): VersionedMap<string, SecretData> {
     return this.#values[kind];
   }
 
-  /** The same list while nothing of it has changed. */
+  /** The same list as long as nothing changes. */
   problems(): readonly Problem[] {
     return (this.#problems ??= [...this.#wrong.values()].flat());
   }
@@ -136,10 +136,10 @@ export class ClusterData {
     this.#tellAnswered();
   }
 
-  /** After each change of an item. */
+  /** Called after each change of an item. */
   #show(id: DataId): void {
     const item = this.#items.get(id);
-    this.#tellKept(id);
+    this.#reportKept(id);
     const [kind, ...name] = id.split('/') as [DataKind, string, string];
     const isShown = item && (item.state !== 'absent' || item.referred.deleting);
     this.#values[kind] = this.#values[kind].with([[name.join('/'), isShown ? item.data : undefined]]);
@@ -162,7 +162,7 @@ export class ClusterData {
     this.#asked.add(id);
   }
 
-  /** Starts what was asked for, as far as there is room. */
+  /** Starts requested reads while there are free slots. */
   #pump(): void {
     for (const id of this.#asked) {
       if (this.#reading >= concurrency) return;
@@ -170,7 +170,7 @@ export class ClusterData {
     }
   }
 
-  /** Wakes up when the next read is due that nobody asked for. */
+  /** Sets a timer for the next periodic read. */
   #schedule(): void {
     this.#pacer?.cancel();
     const next = this.#earliest();
@@ -207,7 +207,7 @@ export class ClusterData {
     this.#reading -= 1;
     item.reading = false;
     if (this.#items.get(id) === item) {
-      // Asked for again meanwhile: the answer may be older than the edit.
+      // Requested again meanwhile: the response may be older than the edit.
       if (!item.asked) this.#asked.delete(id);
       this.#show(id);
       if (changed) this.#options.onChange();
@@ -222,7 +222,7 @@ export class ClusterData {
     for (const done of this.#waiting) done();
   }
 
-  /** Whether something is another than it was. Never rejects. */
+  /** True if something has changed. Never rejects. */
   async #get(item: Item): Promise<boolean> {
     const { api } = this.#options;
     const { kind, namespace, name } = item.referred;
@@ -248,7 +248,7 @@ export class ClusterData {
     item.state = 'there';
     item.failure = undefined;
     item.misses = 0;
-    // The first reads come together; the second ones are spread over the whole period.
+    // The first reads come together. The second ones are spread over the whole period.
     const share = isFirst ? random.fraction() : 0.75 + 0.25 * random.fraction();
     item.dueAtMs = clock.monotonicMs() + Math.max(periodMs, this.#items.size * paceMs) * share;
     return changed;
@@ -265,16 +265,16 @@ export class ClusterData {
     return changed;
   }
 
-  #tellKept(id: DataId): void {
+  #reportKept(id: DataId): void {
     const item = this.#items.get(id);
     if (!item) return;
     const isKept = item.state === 'absent' && item.data !== undefined && item.referred.deleting;
-    if (isKept && !item.toldKept) {
+    if (isKept && !item.reportedAsKept) {
       const note =
-        'objects that refer to it are being deleted; its last known value serves until they are gone';
+        'objects that refer to it are being deleted; its last known value is used until they are gone';
       this.#options.logger.warn({ data: id, note }, 'data gone before its users');
     }
-    item.toldKept = isKept;
+    item.reportedAsKept = isKept;
   }
 }
 
@@ -296,11 +296,11 @@ function unread(referred: Referred): Item {
     dueAtMs: 0,
     asked: false,
     reading: false,
-    toldKept: false,
+    reportedAsKept: false,
   };
 }
 
-/** Only the keys that are referred to: the others are nobody's business, nor is what may be wrong with them. */
+/** Only the keys that are referred to. Others are not kept, and their problems are not reported. */
 function dataOf(referred: Referred, object: KubernetesObject): Pick<Item, 'data' | 'findings'> {
   const found: Finding[] = [];
   const data = Object.fromEntries(

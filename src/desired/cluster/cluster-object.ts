@@ -1,15 +1,16 @@
 /**
- * One object of a cluster to what the engine reads of it. Pure, but for the facts, which are live by design (`ClusterFacts`).
+ * Converts one object of a cluster into what the engine reads of it. Pure, except for the facts, which are live by design
+ * (`ClusterFacts`).
  *
- * | what moved since the object was read last        | what follows                                      |
- * |--------------------------------------------------|---------------------------------------------------|
- * | status, managed fields, what kubectl last applied | nothing: the entry stays, its facts move          |
- * | finalizers                                       | the same, until it is being deleted               |
- * | labels, annotations, deletion                    | another entry with the same spec, not parsed again |
- * | generation or uid, or it is new                   | it is parsed                                      |
+ * | what changed since the object was last read        | what follows                                    |
+ * |----------------------------------------------------|-------------------------------------------------|
+ * | status, managed fields, `last-applied-configuration` | the entry stays, and its facts follow         |
+ * | finalizers                                         | the same, until the object is being deleted     |
+ * | labels, annotations, deletion                      | a new entry with the same spec, not parsed again |
+ * | generation or uid, or the object is new            | it is parsed                                    |
  *
- * What the schema refuses (written by a later version, or before an upgrade made it stricter) is unusable: it exists, and
- * is left alone. A value is never told.
+ * An object that the schema refuses is unusable: it exists, and is left alone. A later version may have written it, or an
+ * upgrade made the schema stricter. Messages never show a value.
  */
 import { parseRfc3339, sameValue } from '../../base/index.ts';
 import type { KubernetesObject } from '../../kubernetes/index.ts';
@@ -29,14 +30,14 @@ import type { ClusterFacts, DesiredObject, Location, Problem } from '../source.t
 export interface ClusterEntry extends Referring {
   readonly kind: ManagedKind;
   readonly facts: LiveFacts;
-  /** Also of what is unusable: where it belongs may be readable all the same. */
+  /** Also of unusable objects, whose account may still be readable. */
   readonly spec: unknown;
   readonly read:
     | { readonly is: 'object'; readonly object: DesiredObject }
     | { readonly is: 'unusable'; readonly problems: readonly Problem[] };
 }
 
-/** A copy of the whole object, environment included, that kubectl leaves behind: nothing that anybody here reads. */
+/** A copy of the whole object, environment included, that kubectl writes. Nobody here reads it. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export class LiveFacts implements ClusterFacts {
@@ -75,13 +76,13 @@ export class LiveFacts implements ClusterFacts {
     return this.#object;
   }
 
-  /** To a newer state of the same object, in which nothing has changed that a pass would look at. */
+  /** Moves the facts to a newer state of the same object, if nothing changed that a pass would read. */
   move(object: KubernetesObject): void {
     this.#object = object;
   }
 }
 
-/** `previous` itself when nothing has changed that a pass would look at. */
+/** Returns `previous` if nothing changed that a pass would read. */
 export function readClusterObject(
   kind: ManagedKind,
   object: KubernetesObject,
@@ -104,16 +105,22 @@ export function readClusterObject(
   const checked = schemas[kind].safeParse(value, { error: plainWords });
   if (checked.success) return usable(entry, checked.data.spec);
   const findings = explain(checked.error.issues, schemas[kind], value);
-  return { ...entry, read: { is: 'unusable', problems: findings.map((finding) => told(entry, finding)) } };
+  return {
+    ...entry,
+    read: { is: 'unusable', problems: findings.map((finding) => asProblem(entry, finding)) },
+  };
 }
 
-function told({ key, kind, facts }: Omit<ClusterEntry, 'read'>, finding: Finding): Problem {
+function asProblem({ key, kind, facts }: Omit<ClusterEntry, 'read'>, finding: Finding): Problem {
   const { path, message, remedy } = finding;
   const shown = path.length === 0 ? undefined : printable(pathText(path));
   return { ...locationOf(kind, facts.object), path: shown, message, remedy, key };
 }
 
-/** Whether somebody has changed what it wants, or asked to look at it: then what it refers to is read again, too. */
+/**
+ * Whether somebody edited the object or requested a recheck. Then its Secrets and ConfigMaps are read again
+ * as well.
+ */
 export function isEdit(entry: ClusterEntry, previous: ClusterEntry | undefined): boolean {
   if (!previous || !isSameSpec(previous.facts.object, entry.facts.object)) return true;
   const asked = ({ facts }: ClusterEntry) => facts.object.metadata.annotations?.[ours.reconcileAt];
@@ -139,7 +146,7 @@ function usable(entry: Omit<ClusterEntry, 'read'>, spec: DesiredObject['spec']):
   return { ...entry, references: referencesOf(object), read: { is: 'object', object } };
 }
 
-/** As a person would write it: without what the API server adds. */
+/** As an author would write it, without what the API server adds. */
 function documentOf(kind: ManagedKind, object: KubernetesObject): unknown {
   const { namespace, name } = object.metadata;
   return { apiVersion, kind, metadata: { namespace, name }, spec: object.spec };

@@ -1,6 +1,7 @@
 /**
- * A fleet divided by account: every object of an account belongs to the same shard, so that each account has one manager, one
- * limiter and one poll. Which shard that is follows from the account's name alone, and is the same in every process.
+ * Divides a fleet by account. All objects of an account are in the same shard, so each account has one
+ * manager, one limiter and one poll. The shard follows from the account's name alone, so every process
+ * computes the same one.
  */
 import { digestOf } from '../../base/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
@@ -17,11 +18,11 @@ export function shardOf(account: string, count: number): number {
   return Number.parseInt(digestOf(account).slice(0, 12), 16) % count;
 }
 
-/** All entries that the cluster has, and which of them are of the shard. */
+/** All entries of the cluster, and which of them belong to this shard. */
 export class ShardedEntries {
   readonly #shard: Shard | undefined;
   readonly #entries = new Map<ObjectKey, ClusterEntry>();
-  /** The tasks that name a service, whether it is there or not. */
+  /** The tasks that name a service, whether or not it exists. */
   readonly #tasks = new Map<ObjectKey, Set<ObjectKey>>();
 
   constructor(shard: Shard | undefined) {
@@ -33,14 +34,17 @@ export class ShardedEntries {
     return this.#entries.get(key);
   }
 
-  /** Undefined also when it belongs to another shard. */
+  /** Undefined if it belongs to another shard. */
   shown(key: ObjectKey): ClusterEntry | undefined {
     const entry = this.#entries.get(key);
     if (!entry || !this.#shard) return entry;
     return shardOf(this.#accountOf(entry), this.#shard.count) === this.#shard.index ? entry : undefined;
   }
 
-  /** Undefined: it is no more. Returns the keys of which another entry may be shown now: a task is where its service is. */
+  /**
+   * Takes in an entry; undefined removes it. Returns the keys whose entry may differ now: a task is in the
+   * shard of its service.
+   */
   put(key: ObjectKey, entry: ClusterEntry | undefined): Iterable<ObjectKey> {
     if (this.#shard) this.#linkTask(key, entry);
     if (entry) this.#entries.set(key, entry);
@@ -62,8 +66,8 @@ export class ShardedEntries {
   }
 
   /**
-   * As it is written, whether the schema takes the rest or not. A task is where its service is; one whose service
-   * nobody knows is where a service that names no account would be.
+   * Reads the account even if the schema refuses the rest. A task belongs to the account of its service. If
+   * the service is unknown, the task belongs to the account of services that name none.
    */
   #accountOf(entry: ClusterEntry): string {
     const { namespace, name } = parseObjectKey(entry.key);

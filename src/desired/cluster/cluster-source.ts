@@ -1,15 +1,16 @@
 /**
- * A Kubernetes API as the source of desired state: one reflector for each kind and namespace, and `get` for the Secrets and
- * ConfigMaps that objects refer to.
+ * A Kubernetes API as the source of desired state. It has one reflector for each kind and namespace, and reads the Secrets
+ * and ConfigMaps that objects refer to with `get`.
  *
- * States: **new** → `start`: reflectors list → **syncing**: every kind was listed, what is referred to is being read →
- * **watching** → `stop` → **stopped**. The first snapshot is made when everything is there (what is referred to has 30 s for that).
- * While watching, a change of an object, of a Secret, or of how long a watch has been silent makes a new snapshot 50 ms
- * later, with all that came meanwhile; if it refers to something that has to be read first, after that (or 5 s). A
- * snapshot is delivered when it says something that the last one did not.
+ * States: **new** → `start`: reflectors list → **syncing**: every kind is listed, Secrets and ConfigMaps are being read →
+ * **watching** → `stop` → **stopped**.
  *
- * An object that did not change is the same one in the next snapshot, and only what changed is parsed (`cluster-object.ts`).
- * Objects that are being deleted stay in the snapshot until they are gone.
+ * - The first snapshot is made when everything has been read. Secrets and ConfigMaps have 30 s for that.
+ * - While watching, a change makes a new snapshot 50 ms later, with all changes until then. A change is one of an object,
+ *   of a Secret or ConfigMap, or of whether a watch is silent. If it refers to something unread, up to 5 s are spent on reading that.
+ * - A snapshot is published if its content differs from the last one.
+ * - Only changed objects are parsed (`cluster-object.ts`). An unchanged one is the same JavaScript object as before.
+ * - Objects that are being deleted stay in the snapshot until they are gone.
  */
 import {
   UserError,
@@ -45,9 +46,9 @@ export interface ClusterSourceOptions {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly shard: Shard | undefined;
-  /** Only the status of an object has moved: there is no snapshot for that. Its facts show it already. */
+  /** Only the status of an object changed. That makes no snapshot, but its facts show it already. */
   readonly onStatus?: (key: ObjectKey, facts: ClusterFacts) => void;
-  /** After so long without a first list of every kind, `start` rejects with a `UserError`; undefined: never. */
+  /** `start` rejects with a `UserError` if not every kind was listed after this time. Undefined: it waits forever. */
   readonly giveUpAfterMs?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -58,7 +59,7 @@ export interface ClusterSourceOptions {
 const coalesceMs = 50;
 const firstReadsMs = 30_000;
 const laterReadsMs = 5000;
-/** How often it is looked whether a watch has become silent, or is no more. */
+/** Interval of the check for silent watches. */
 const reviewMs = 10_000;
 
 export function createClusterSource(options: ClusterSourceOptions): ClusterDesiredSource {
@@ -72,7 +73,7 @@ interface Watched {
 }
 
 export interface ClusterDesiredSource extends DesiredSource {
-  /** Lists everything as of now; resolves when the snapshot that shows it was told. */
+  /** Lists everything again. Resolves when the snapshot that shows it has been published. */
   readAnew(): Promise<void>;
 }
 
@@ -84,20 +85,20 @@ class ClusterSource implements ClusterDesiredSource {
   readonly #stopping = new AbortController();
   readonly #entries: ShardedEntries;
   readonly #users = new DataUsers();
-  /** Of which another entry may be shown than in the last snapshot. */
+  /** Objects whose entry may differ from that in the last snapshot. */
   #changed = new Set<ObjectKey>();
-  /** Since what they refer to was looked up last: those that moved, and those that a person changed. */
+  /** Since their references were last resolved: objects that changed, and those that were edited. */
   #moved = new Set<ObjectKey>();
   #edited = new Set<ObjectKey>();
   #state: 'new' | 'syncing' | 'watching' | 'stopped' = 'new';
   #snapshot: DesiredSnapshot | undefined;
-  /** What was wrong beside the objects when it was made. */
-  #told: { readonly ofData: readonly Problem[]; readonly blind: readonly Problem[] } = {
+  /** Problems of the last snapshot that don't concern its objects. */
+  #reported: { readonly ofData: readonly Problem[]; readonly blind: readonly Problem[] } = {
     ofData: [],
     blind: [],
   };
   #onChange: (snapshot: DesiredSnapshot) => void = () => {};
-  /** A snapshot that is on its way. */
+  /** A snapshot in preparation. */
   #making: Promise<void> | undefined;
   #review: Timer | undefined;
 
@@ -187,7 +188,7 @@ class ClusterSource implements ClusterDesiredSource {
     this.#touch();
   }
 
-  /** Asks for a snapshot. */
+  /** Requests a snapshot. */
   #touch(): void {
     if (this.#state === 'watching') this.#making ??= this.#make();
   }
@@ -203,7 +204,7 @@ class ClusterSource implements ClusterDesiredSource {
     this.#onChange(snapshot);
   }
 
-  /** What objects refer to has been read, or `limitMs` have passed. */
+  /** Resolves when everything that objects refer to has been read, or `limitMs` have passed. */
   async #untilRead(limitMs: number): Promise<void> {
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + limitMs;
@@ -223,7 +224,7 @@ class ClusterSource implements ClusterDesiredSource {
     this.#moved = new Set();
   }
 
-  /** The snapshot before, with what has changed since. */
+  /** The last snapshot with the changes since then. */
   #assemble(): DesiredSnapshot {
     const before = this.#snapshot;
     const changed = [...this.#changed].map((key) => [key, this.#entries.shown(key)] as const);
@@ -248,21 +249,23 @@ class ClusterSource implements ClusterDesiredSource {
     return { ...next, ...this.#problems(next) };
   }
 
-  /** Those of before while nothing of them has changed. */
+  /** The previous lists, if nothing of them has changed. */
   #problems({ unusable }: Pick<DesiredSnapshot, 'unusable'>): Pick<DesiredSnapshot, 'problems' | 'complete'> {
     const before = this.#snapshot;
     const ofData = this.#data.problems();
     const blind = this.#watched.flatMap((watched) => blindProblem(watched) ?? []);
     const complete = blind.length === 0;
     const isAsBefore =
-      before?.unusable === unusable && ofData === this.#told.ofData && sameValue(blind, this.#told.blind);
-    this.#told = { ofData, blind };
+      before?.unusable === unusable &&
+      ofData === this.#reported.ofData &&
+      sameValue(blind, this.#reported.blind);
+    this.#reported = { ofData, blind };
     if (isAsBefore) return { problems: before.problems, complete };
     const problems = [...[...unusable.values()].flat(), ...ofData, ...blind];
     return { problems: bounded(problems.sort(compareProblems), this.description), complete };
   }
 
-  /** Silence makes no event. */
+  /** A silent watch sends no event, so this is checked periodically. */
   #reviewLater(): void {
     this.#review = this.#options.clock.after(reviewMs, () => {
       this.#reviewLater();
@@ -271,7 +274,7 @@ class ClusterSource implements ClusterDesiredSource {
   }
 }
 
-/** A watch that was silent for too long may have missed anything; what has not been listed is not known at all. */
+/** A watch that was silent for too long may have missed changes. A kind that was not listed is unknown. */
 function blindProblem({ kind, namespace, reflector }: Watched): Problem | undefined {
   if (reflector.hasSynced && reflector.problem === undefined) return undefined;
   const { plural } = resourceTypes[kind];
@@ -279,22 +282,22 @@ function blindProblem({ kind, namespace, reflector }: Watched): Problem | undefi
     file: namespace === undefined ? plural : `${plural}/${namespace}`,
     line: undefined,
     path: undefined,
-    message: 'the Kubernetes API has shown nothing of them for minutes; they count as they were last seen',
+    message: 'the Kubernetes API has been silent about them for minutes; their last known state is used',
     remedy: 'check that it answers, and that fleetkeeper may list and watch them',
     key: undefined,
   };
 }
 
-/** The first ones, and how many there are beside them. */
+/** The first problems, and the number of others. */
 function bounded(problems: readonly Problem[], description: string): readonly Problem[] {
-  const untold = problems.length - limits.problemsPerCluster;
-  if (untold <= 0) return problems;
+  const omitted = problems.length - limits.problemsPerCluster;
+  if (omitted <= 0) return problems;
   const more: Problem = {
     file: description,
     line: undefined,
     path: undefined,
-    message: `${untold} more problems`,
-    remedy: 'mend the first ones first',
+    message: `${omitted} more problems`,
+    remedy: 'fix the first ones first',
     key: undefined,
   };
   return [...problems.slice(0, limits.problemsPerCluster), more];

@@ -1,11 +1,16 @@
 /**
  * A folder (or one file) as the source of desired state, watched.
  *
- * States: **new** → `start` reads once → **watching** → `stop` → **stopped**. While watching, a reading is
- * asked for by an event of the file system (after 100 ms of quiet), by a loss that is not believed yet (100 ms
- * later), and every 10 s in any case, since events get lost (network file systems, the limit on watches). One
- * reading runs at a time; what is asked for meanwhile is done by one more after it. A snapshot is delivered
- * when it says something that the last one did not.
+ * States: **new** → `start` reads once → **watching** → `stop` → **stopped**. Three things trigger a reading while watching:
+ *
+ * | trigger | when |
+ * |---|---|
+ * | an event of the file system | after 100 ms without another event |
+ * | something is missing that was there before | after 100 ms, to confirm it |
+ * | always, since events get lost (network file systems, the limit on watches) | every 10 s |
+ *
+ * One reading runs at a time. Triggers during a reading cause one more after it. A snapshot is published if its content
+ * differs from the last one.
  */
 import { relative, sep } from 'node:path';
 import { invariant, type Clock, type Timer } from '../../base/index.ts';
@@ -25,7 +30,7 @@ export interface FileSourceOptions {
 const quietMs = 100;
 const rescanMs = 10_000;
 
-/** `start` rejects with a `UserError` when the folder can't be read then; later that is a problem in the snapshot. */
+/** `start` rejects with a `UserError` if the folder can't be read then. Later, that is a problem in the snapshot. */
 export function createFileSource(options: FileSourceOptions): DesiredSource {
   return new FileSource(options);
 }
@@ -64,7 +69,7 @@ class FileSource implements DesiredSource {
     return snapshot;
   }
 
-  /** A reading that is under way may have begun before: then one more follows it. */
+  /** A reading in progress may have begun too early. Then another one follows it. */
   async readNow(): Promise<DesiredSnapshot | undefined> {
     this.#readNow();
     await this.#reading;
@@ -86,14 +91,14 @@ class FileSource implements DesiredSource {
         this.#touched.add(this.#relative(path));
         this.#readSoon(quietMs);
       },
-      // What changed between the first reading and now.
+      // For changes between the first reading and now.
       onReady: () => this.#readSoon(quietMs),
     });
     this.#watcher = watcher;
     this.#rescanLater();
   }
 
-  /** Links like `..data` are watched, though they are not listed: they are what changes in a mounted ConfigMap. */
+  /** Links like `..data` are watched, although they are not listed: in a mounted ConfigMap they are what changes. */
   #isIgnored(path: string, isFile: boolean): boolean {
     const file = this.#relative(path);
     if (file === '' || file.startsWith('../')) return false;

@@ -1,9 +1,9 @@
 /**
- * Reads a folder again and again, opening only what changed since the last time, and remembers what was in
- * files that can't be read any more: what was once declared is not dropped because of a broken file.
+ * Reads a folder repeatedly, and opens only what changed since the last reading. It remembers what was in files that can't
+ * be read any more, so a broken file never removes a declared object.
  *
- * A loss needs two looks: a file that is missing, or that says less than before, counts as it was until it is
- * found so again at least `settleMs` later. Editors rename and truncate files, and copies take time.
+ * A loss has to be confirmed by a second reading. A file that is missing, or contains less than before, keeps its old content
+ * until the same is found at least `settleMs` later. Editors rename and truncate files, and copying takes time.
  */
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
@@ -14,23 +14,23 @@ import { list, type ListedFile, type Listing, type Unlisted } from './listing.ts
 import { parseFile, refusedFile, type ParsedDocument, type ParsedFile } from '../parse.ts';
 import type { DesiredSnapshot, Problem } from '../source.ts';
 
-/** How long a loss must last to be believed. */
+/** How long a loss must last. */
 export const settleMs = 100;
 
 interface Entry {
   parsed: ParsedFile;
   /** Undefined: read it again in any case. */
   signature: string | undefined;
-  /** Of the bytes; undefined when they couldn't be read. Stays in memory. */
+  /** Of the bytes. Undefined if they could not be read. Stays in memory. */
   digest: string | undefined;
   missingSinceMs: number | undefined;
-  /** The digest of newer content that says less than `parsed`, and since when it is seen. */
+  /** The digest of newer content that has less than `parsed`, and when it was first seen. */
   doubted: { readonly digest: string; readonly sinceMs: number } | undefined;
 }
 
 export interface Reading {
   readonly snapshot: DesiredSnapshot;
-  /** A loss is not believed yet: read again after `settleMs`. */
+  /** A loss has to be confirmed: read again after `settleMs`. */
   readonly unsettled: boolean;
 }
 
@@ -46,9 +46,9 @@ export class FolderReader {
   }
 
   /**
-   * `touched` files are opened even if they look unchanged (two writes within one tick of the file system's
-   * clock look like one). Throws a `UserError` when the root can't be read the first time; later that is a
-   * problem in the snapshot, which keeps what it had.
+   * `touched` files are opened even if they look unchanged: two writes within one tick of the file system's
+   * clock have the same time. Throws a `UserError` if the root can't be read the first time. Later, that is a
+   * problem in the snapshot, which keeps its old content.
    */
   async read(sequence: number, nowMs: number, touched: ReadonlySet<string> = new Set()): Promise<Reading> {
     let listing = await list(this.#root);
@@ -80,7 +80,7 @@ export class FolderReader {
     return { snapshot: { ...snapshot, readAtMs: nowMs }, unsettled };
   }
 
-  /** Opens what is new or changed. True when a listed file was not there any more; `last` makes it a problem. */
+  /** Opens new and changed files. True if a listed file no longer existed. With `last`, that is a problem. */
   async #open(
     listing: Listing,
     touched: ReadonlySet<string>,
@@ -134,8 +134,8 @@ export class FolderReader {
   }
 
   /**
-   * Forgets files that are gone for good. True when a loss is not believed yet. Files in a place that can't
-   * be listed are not missing: nothing is known of them.
+   * Forgets files that are gone. True if a loss has to be confirmed. Files in a folder that can't be listed
+   * are not missing.
    */
   #dropMissing(listing: Listing, nowMs: number): boolean {
     const listed = new Set(listing.files.map(({ file }) => file));
@@ -160,7 +160,7 @@ export class FolderReader {
   }
 }
 
-/** One snapshot of a folder or a file, without watching it. Throws a `UserError` when it can't be read. */
+/** One snapshot of a folder or a file, without watching it. Throws a `UserError` if it can't be read. */
 export async function readFolder(directory: string): Promise<DesiredSnapshot> {
   const { snapshot } = await new FolderReader(directory).read(1, 0);
   return snapshot;
@@ -195,15 +195,15 @@ async function contentOf({ path }: ListedFile): Promise<Content> {
   }
 }
 
-/** Is something that the file declared before not in it any more? (An incomplete file forgets nothing.) */
+/** Whether something that the file declared is no longer in it. An incomplete file forgets nothing. */
 function saysLess(now: ParsedFile, before: ParsedFile): boolean {
   const present = new Set(now.documents.map((document) => document.id));
   return now.complete && before.documents.some((document) => !present.has(document.id));
 }
 
 /**
- * A file of which a part can't be identified any more may still declare all that it declared before. Such
- * objects are marked unusable, so that they are left alone; Secrets and ConfigMaps stay as they were read.
+ * If a part of a file can no longer be identified, it may still declare everything that it declared before.
+ * Such objects become unusable, so they are left alone. Secrets and ConfigMaps keep their values.
  */
 function rememberingWhatWas(now: ParsedFile, before: ParsedFile): ParsedFile {
   if (now.complete) return now;

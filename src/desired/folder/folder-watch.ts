@@ -1,4 +1,4 @@
-/** Notices changes in a folder; what they are, and whether they last, is the file source's business. */
+/** Notices that something in a folder has changed. The file source finds out what. */
 import { watch } from 'chokidar';
 
 export interface FolderWatcher {
@@ -6,15 +6,15 @@ export interface FolderWatcher {
 }
 
 export interface FolderWatchOptions {
-  /** Nothing of these is noticed. */
+  /** Changes of these are ignored. */
   readonly isIgnored: (path: string, isFile: boolean) => boolean;
-  /** A file or folder was made, changed or removed. */
+  /** A file or folder was created, changed or removed. */
   readonly onTouched: (path: string) => void;
   /** From now on changes are noticed. */
   readonly onReady: () => void;
 }
 
-/** Never throws: a folder that can't be watched is one in which nothing is noticed. */
+/** Never throws. If the folder can't be watched, no change is noticed. */
 export type WatchFolder = (directory: string, options: FolderWatchOptions) => FolderWatcher;
 
 export const watchFolder: WatchFolder = (directory, { isIgnored, onTouched, onReady }) => {
@@ -24,7 +24,7 @@ export const watchFolder: WatchFolder = (directory, { isIgnored, onTouched, onRe
   });
   watcher.on('all', (_event, path) => onTouched(path));
   watcher.on('ready', onReady);
-  // The folder went, or there are no more watches.
+  // The folder was deleted, or no watches are left.
   watcher.on('error', () => {});
   return watcher;
 };

@@ -1,4 +1,4 @@
-/** All files of a source to one snapshot. Pure; the order of the files makes no difference. */
+/** Combines all files of a source into one snapshot. Pure. The order of the files does not matter. */
 import type { ObjectKey } from '../../resources/index.ts';
 import { VersionedMap } from '../../base/index.ts';
 import { limits } from '../limits.ts';
@@ -10,19 +10,19 @@ import type { DesiredObject, DesiredSnapshot, Problem } from '../source.ts';
 
 export interface SourceFile extends ParsedFile {
   /**
-   * It was there, and is missing from the last listing only: perhaps an editor is replacing it. It counts as
-   * it was, but yields to a file that is there (it may have been renamed).
+   * The file was missing from the last listing only, perhaps because an editor is replacing it. Its old
+   * content still counts, but another file with the same document wins, since it may have been renamed.
    */
   readonly missing?: boolean;
-  /** Of its bytes, or of the newer ones that are not believed yet. */
+  /** Of the bytes, including newer content that has not been confirmed yet. */
   readonly digest?: string;
 }
 
-/** What is known of the folder beside the files that were read. */
+/** What is known of the folder apart from the files that were read. */
 export interface FolderState {
-  /** For people. */
+  /** For messages. */
   readonly name: string;
-  /** What couldn't be listed. */
+  /** For what could not be listed. */
   readonly problems: readonly Problem[];
   readonly complete: boolean;
 }
@@ -78,7 +78,7 @@ function mapFor<Value>({ kind }: DataDocument, secrets: Value, configMaps: Value
   return kind === 'Secret' ? secrets : configMaps;
 }
 
-/** The files in the order of their names, as many as the limit on documents admits. */
+/** The files in the order of their names, up to the limit on documents. */
 function withinLimit(files: readonly SourceFile[], folder: FolderState, problems: Problem[]): SourceFile[] {
   const sorted = [...files].sort((left, right) => compareText(left.file, right.file));
   let count = 0;
@@ -117,17 +117,17 @@ function problemsOf(written: Written): Problem[] {
   return written.flatMap((document) => (document.is === 'unusable' ? document.problems : []));
 }
 
-const placesTold = 5;
+const placesShown = 5;
 
 function duplicateProblem(written: Written): Problem {
   const [{ id, is, location }] = written;
-  const places = written.slice(0, placesTold).map((document) => placeText(document.location));
-  const more = written.length > placesTold ? ` and ${written.length - placesTold} more` : '';
+  const places = written.slice(0, placesShown).map((document) => placeText(document.location));
+  const more = written.length > placesShown ? ` and ${written.length - placesShown} more` : '';
   return {
     file: location.file,
     line: location.line,
     path: undefined,
-    message: `${id} is written ${written.length} times, at ${places.join(', ')}${more}; none of them is used`,
+    message: `${id} is defined ${written.length} times, at ${places.join(', ')}${more}; none of them is used`,
     remedy: 'keep one of them',
     key: is === 'data' ? undefined : id,
   };

@@ -1,10 +1,14 @@
 /**
- * Which files of a folder hold documents. Names are looked at only, no file is opened.
+ * Lists the files of a folder that contain documents. It reads names only, and opens no file.
  *
- * Skipped by name: what starts with a dot (`.git`, `.fleetkeeper`, an editor's `.#lock` and `.swp`, and the
- * `..data` folders of a Kubernetes volume, whose files are reached through the links beside them),
- * `node_modules`, and editors' temporary files. Symbolic links are followed; a file or folder that can be
- * reached twice counts once, by its own name before a link's, so circles end.
+ * Some names are skipped:
+ * - names with a leading dot: `.git`, `.fleetkeeper`, an editor's `.#lock` and `.swp`, the `..data` of a Kubernetes volume
+ *   (its files are found by the links beside it);
+ * - `node_modules`;
+ * - temporary files of editors.
+ *
+ * Symbolic links are followed. A file or folder that can be reached twice counts once, by its own name if possible. So
+ * cycles end.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -21,11 +25,11 @@ export interface ListedFile {
 }
 
 export interface Unlisted {
-  /** Relative to the root; empty for the root itself. Nothing is known of what lies in it. */
+  /** Relative to the root, and empty for the root itself. Its content is unknown. */
   readonly prefix: string;
   readonly message: string;
   readonly remedy: string;
-  /** It was there a moment ago: worth a second look. */
+  /** It existed a moment ago, so another listing may succeed. */
   readonly vanished: boolean;
 }
 
@@ -37,7 +41,7 @@ export interface Listing {
 const documentFile = /\.(?:ya?ml|json)$/i;
 const temporaryFile = /^(?:\.|node_modules$|4913$|#.*#$)|(?:~|\.swp)$/;
 
-/** Is this name never looked at? */
+/** Whether files of this name are ignored. */
 export function isSkipped(name: string): boolean {
   return temporaryFile.test(name);
 }
@@ -46,7 +50,7 @@ export function isDocumentFile(name: string): boolean {
   return documentFile.test(name);
 }
 
-/** Lists a folder, or a single file. Never throws: what can't be listed is in `unlisted`. */
+/** Lists a folder or a single file. Never throws: what can't be listed is in `unlisted`. */
 export async function list(root: string): Promise<Listing> {
   return new Walk(root).run();
 }
@@ -142,8 +146,8 @@ class Walk {
         link && vanished ? 'is a link to something that is not there' : `can't be read: ${messageOf(error)}`,
       remedy:
         link && vanished
-          ? 'mend the link, or remove it'
-          : 'check that it is there, mounted, and readable by this user',
+          ? 'fix the link, or remove it'
+          : 'check that it exists, is mounted, and readable by this user',
       vanished,
     });
   }

@@ -147,7 +147,7 @@ test('a second manager of one fleet is not told to take a state of its own', () 
   try {
     expect(() => lockState(file, 'second')).toThrow(
       expect.objectContaining({
-        remedy: expect.stringMatching(/takes up what is edited.*stop it.*only for another fleet/),
+        remedy: expect.stringMatching(/notices edits.*stop it.*only for another fleet/),
       }),
     );
   } finally {

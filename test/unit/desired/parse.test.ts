@@ -108,7 +108,7 @@ describe('what is wrong is told with its place and a remedy', () => {
     [
       'a word that is none',
       '  desiredState: On',
-      '9: spec.desiredState: must be one of Running, Stopped; write one of them, as it is spelt here',
+      '9: spec.desiredState: must be one of Running, Stopped; use one of these spellings',
     ],
     ['out of bounds', '  httpPort: 70000', '9: spec.httpPort: must be at most 65535; correct it'],
     [

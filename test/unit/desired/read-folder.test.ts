@@ -70,7 +70,7 @@ describe('a folder is read', () => {
     const snapshot = await readFolder(folder);
     expect(snapshot.complete).toBe(false);
     expect(told(snapshot)).toEqual([
-      'more: is a link to something that is not there; mend the link, or remove it',
+      'more: is a link to something that is not there; fix the link, or remove it',
     ]);
     expect(names(snapshot)).toEqual(['a']);
   });

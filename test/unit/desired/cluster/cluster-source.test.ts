@@ -241,7 +241,7 @@ describe('a Kubernetes API that has fallen silent', () => {
     expect(world.latest.complete).toBe(false);
     expect(world.latest.objects.size).toBe(1);
     expect(world.latest.problems.map(formatProblem).join()).toContain(
-      'containerservices: the Kubernetes API has shown nothing',
+      'containerservices: the Kubernetes API has been silent',
     );
     world.cluster.fault = () => undefined;
     // Every kind is listed anew within some minutes.

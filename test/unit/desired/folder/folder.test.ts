@@ -24,7 +24,7 @@ describe('the documents of a folder', () => {
     expect([...snapshot.objects.keys()]).toEqual(['StorageVolume/default/data']);
     expect([...snapshot.unusable.keys()]).toEqual(['ContainerService/default/web']);
     expect(snapshot.problems.map(formatProblem)).toEqual([
-      'a.yaml:6: ContainerService/default/web is written 2 times, at a.yaml:6, b.yaml:1; none of them is used; keep one of them',
+      'a.yaml:6: ContainerService/default/web is defined 2 times, at a.yaml:6, b.yaml:1; none of them is used; keep one of them',
     ]);
     expect(snapshot.complete).toBe(true);
   });
@@ -33,7 +33,7 @@ describe('the documents of a folder', () => {
     const snapshot = folder({ 'a.yaml': secret('s', 'k', '1'), 'b.yaml': secret('s', 'k', '2') });
     expect(snapshot.secrets.size).toBe(0);
     expect(snapshot.problems.map(formatProblem)).toEqual([
-      'a.yaml:1: Secret/default/s is written 2 times, at a.yaml:1, b.yaml:1; none of them is used; keep one of them',
+      'a.yaml:1: Secret/default/s is defined 2 times, at a.yaml:1, b.yaml:1; none of them is used; keep one of them',
     ]);
   });
 
@@ -129,8 +129,8 @@ describe("a service's environment", () => {
     expect(resolve(entry('valueFrom: {secretKeyRef: {name: s, key: k}}'))).toEqual({
       ok: false,
       path: ['spec', 'env', 0, 'valueFrom', 'secretKeyRef'],
-      message: 'there is no usable Secret s in the namespace default',
-      remedy: 'add it with the key `k` (or mend it, if it is there), or set `optional: true`',
+      message: 'no usable Secret s in the namespace default',
+      remedy: 'add it with the key `k` (or fix it, if it exists), or set `optional: true`',
     });
     expect(
       resolve(entry('valueFrom: {configMapKeyRef: {name: c, key: k}}'), configMap('c', 'other', 'x')),
