@@ -6,11 +6,14 @@ import type { DurableState } from './state.ts';
 import { marked } from './truth.ts';
 import type { Json, View } from './watch.ts';
 
+/** What an API hides of services, and somebody may have changed. */
+type Hidden = 'nothing' | 'environments' | 'other fields';
+
 /**
- * The word that data may be lost, a size that the volume can have, and tasks that have ended. `readsDrift`: what is only told of an environment
- * is seen to, by one that differs from it.
+ * The word that data may be lost, a size that the volume can have, and tasks that have ended. `hides`: drift of what the API hides is only
+ * reported after it was corrected once. An edit sends it again.
  */
-export function mended(document: Document, disk: DurableState, plane: Plane, readsDrift: boolean): Document {
+export function mended(document: Document, disk: DurableState, plane: Plane, hides: Hidden): Document {
   const { kind, name, spec } = document;
   switch (kind) {
     case 'ProtectedTask':
@@ -19,7 +22,7 @@ export function mended(document: Document, disk: DurableState, plane: Plane, rea
     case 'ContainerService':
       return left({
         ...consenting(document, kind),
-        spec: { ...spec, ...(readsDrift && spec.env && withOneMore(spec.env)), replacement: 'Recreate' },
+        spec: { ...spec, ...edited(spec.env, hides), replacement: 'Recreate' },
       });
     case 'StorageVolume': {
       const id = disk.record(objectKey(kind, 'default', name))?.externalId ?? '';
@@ -59,8 +62,9 @@ const kinds: Partial<Record<string, KeptThing['kind']>> = {
   StorageVolume: 'volumes',
 };
 
-function withOneMore(env: Json): object {
-  const others = env.filter(({ name }: Json) => name !== 'MENDED');
+function edited(env: Json, hides: Hidden): object {
+  if (hides === 'nothing' || (hides === 'environments' && !env)) return {};
+  const others = (env ?? []).filter(({ name }: Json) => name !== 'MENDED');
   return { env: [...others, { name: 'MENDED', value: 'yes' }] };
 }
 

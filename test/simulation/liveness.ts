@@ -31,15 +31,19 @@ function tellsPeople({ disk }: View, key: ObjectKey): boolean {
 }
 
 /**
- * Of values that the API hides only a revision tells; they are sent once, and then it is told that they may be others. Where what we, or the service
- * itself, have done moved the revision, too, nobody can tell.
+ * The API hides some values. Only a moved revision shows that somebody may have changed them. They are sent once for each generation; after that,
+ * they are reported. Of an environment nobody can know where something else moved the revision, too.
  */
-function isToldOfEnvironment(view: View, key: ObjectKey, document: Document): boolean {
+function isReportedAsHidden(view: View, key: ObjectKey, document: Document): boolean {
   const { status, externalId, generation } = view.disk.record(key) ?? {};
-  const isTold = status?.drift?.some(({ path, kind }) => path === 'env' && kind === 'RevisionMoved');
-  const difference = differenceOf(view, externalId, document);
+  if (document.kind !== 'ContainerService') return false;
+  const unlike = fieldsUnlike(view, externalId, document.spec);
+  const reported = new Set(
+    status?.drift?.flatMap(({ path, kind }) => (kind === 'RevisionMoved' ? path : [])),
+  );
   const canBeKnown = !view.neighbours || view.neighbours.changed.get(externalId ?? '') === generation;
-  return (isTold === true || !canBeKnown) && difference?.startsWith('with the environment') === true;
+  const isReported = (path: string) => reported.has(path) || (path === 'env' && !canBeKnown);
+  return unlike.length > 0 && unlike.every(isReported);
 }
 
 /** S22: what carries the mark of an object, and is not what is recorded for it, is told. */
@@ -67,7 +71,7 @@ export function stuck(view: View, users: Users): Unsettled | undefined {
   for (const { key, deletionRequestedAt } of view.disk.records()) {
     const document = documents.get(key);
     const service: string | undefined = document?.spec.serviceRef?.name;
-    if (document && isToldOfEnvironment(view, key, document)) continue;
+    if (document && isReportedAsHidden(view, key, document)) continue;
     const isOfTold =
       service !== undefined && tellsPeople(view, objectKey('ContainerService', 'default', service));
     if (isOfTold || tellsPeople(view, key) || parseObjectKey(key).kind === 'Account') continue;
@@ -129,6 +133,23 @@ function problemOf(view: View, key: ObjectKey, document: Document): Unsettled | 
   };
 }
 
+/** What a document does not give is left to the service. */
+function fieldsOf(spec: Json): Json {
+  const { image, httpPort } = spec;
+  const env = environmentOf(spec);
+  const resources = { gpuCount: 0, ...spec.resources };
+  return { image, resources, ...(httpPort === undefined ? {} : { httpPort }), ...(env && { env }) };
+}
+
+/** Between the document of a service and what really exists. */
+function fieldsUnlike({ plane }: Pick<View, 'plane'>, id = '', spec: Json): string[] {
+  const service = plane.store?.services.get(id);
+  if (!plane.store || !service) return [];
+  const wanted = fieldsOf(spec);
+  const is: Json = { ...service, env: withoutBeacon(plane.store.environmentOf(id)) };
+  return Object.keys(wanted).filter((field) => !sameValue(wanted[field], is[field]));
+}
+
 /** Between the document and what really exists. */
 function differenceOf({ plane }: View, id: string | undefined, { kind, spec }: Document): string | undefined {
   if (id === undefined || !plane.store) return 'not made';
@@ -138,21 +159,9 @@ function differenceOf({ plane }: View, id: string | undefined, { kind, spec }: D
       const service = services.get(id);
       if (!service) return 'gone';
       const states = spec.desiredState === 'Stopped' ? ['paused'] : ['running', 'sleeping'];
-      const wanted: Json = {
-        image: spec.image,
-        resources: { gpuCount: 0, ...spec.resources },
-      };
-      const is: Json = { image: service.image, resources: service.resources };
-      // What a document does not give is left to the service.
-      if (spec.httpPort !== undefined) {
-        wanted.httpPort = spec.httpPort;
-        is.httpPort = service.httpPort;
-      }
       if (!states.includes(service.state)) return `in the state ${service.state}`;
-      const environment = environmentOf(spec);
-      const has = withoutBeacon(plane.store.environmentOf(id));
-      if (environment && !sameValue(environment, has)) return `with the environment ${JSON.stringify(has)}`;
-      return sameValue(wanted, is) ? undefined : `${JSON.stringify(is)} and not ${JSON.stringify(wanted)}`;
+      const unlike = fieldsUnlike({ plane }, id, spec);
+      return unlike.length === 0 ? undefined : `not as declared in ${unlike.join(', ')}`;
     }
     case 'StorageVolume': {
       const volume = volumes.get(id);

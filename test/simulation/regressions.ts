@@ -374,4 +374,18 @@ export const regressions: readonly Regression[] = [
     'volume-name-hidden',
     'small',
   ),
+  inDialect(
+    'a restart was delivered twice, and its first copy was refused',
+    2817358,
+    'folder',
+    'geography-list',
+    'small',
+  ),
+  inDialect(
+    'somebody changed an image that the API hides, once more after its correction, and no document was edited after that',
+    2683261,
+    'folder',
+    'image-hidden',
+    'small',
+  ),
 ];

@@ -230,9 +230,8 @@ class World {
     await this.#neighbours?.tidyUp();
     this.#place.mend();
     for (const thing of keptUnseen(this.#view())) await this.#foreign.deleteForGood(thing);
-    this.#users.tidyUp((document) =>
-      mended(document, this.#place.state, this.#plane, this.#neighbours !== undefined),
-    );
+    const hides = !this.#view().showsFields ? 'other fields' : this.#neighbours ? 'environments' : 'nothing';
+    this.#users.tidyUp((document) => mended(document, this.#place.state, this.#plane, hides));
     await this.#watchRecovery(failed);
   }
 

@@ -63,9 +63,10 @@ const s1OnePerObject: Invariant = (view) => {
   };
 };
 
-/** A restart that a person asks for happens at most once. */
+/** A restart that a person asks for happens at most once; but for a second copy of a request whose first copy was refused (docs/reliability.md). */
 const s21OneRestart: Invariant = (view) => {
   const askedFor = new Map<string, ObjectKey>();
+  const refused = new Set<string>();
   const restarts = new Map<ObjectKey, Set<string>>();
   return {
     sent({ key, object, body }) {
@@ -73,7 +74,8 @@ const s21OneRestart: Invariant = (view) => {
     },
     delivered({ key = '', reply }) {
       const object = askedFor.get(key);
-      if (object === undefined || reply.status >= 300) return;
+      if (reply.status >= 300) refused.add(key);
+      if (object === undefined || refused.has(key)) return;
       const done = (restarts.get(object) ?? new Set()).add(key);
       restarts.set(object, done);
       const tokens = view.history(object).map(({ spec }): unknown => spec.restartToken);
