@@ -12,7 +12,7 @@
  * decides whether, when and with which reason the request is sent again; a refused request never counts as applied.
  */
 
-/** Those that a rule may name; `resources/refusals.ts` has them, too, and a test holds the two lists together. */
+/** Those that a rule may name; `kinds/account/schema-refusals.ts` has them, too, and a test holds the two lists together. */
 export const refusalMeanings = [
   'CapacityUnavailable',
   'InsufficientFunds',

@@ -1,17 +1,7 @@
 /** The CustomResourceDefinition of a kind. */
-import {
-  documents,
-  group,
-  objectName,
-  resourceTypes,
-  rulesKeyword,
-  version,
-  type ManagedKind,
-} from '../resources/index.ts';
-import { presentation } from './presentation.ts';
-import { statusSchema } from './status.ts';
+import { declarations } from '../kinds/declarations.ts';
+import { group, objectName, rulesKeyword, version, type ManagedKind } from '../resources/index.ts';
 import { structuralSchema, type StructuralSchema } from './structural.ts';
-import { transitionRules } from './transitions.ts';
 
 export interface CustomResourceDefinition {
   readonly apiVersion: 'apiextensions.k8s.io/v1';
@@ -43,8 +33,7 @@ export interface CustomResourceDefinition {
 }
 
 export function customResourceDefinition(kind: ManagedKind): CustomResourceDefinition {
-  const { plural } = resourceTypes[kind];
-  const { shortName, columns, selectable } = presentation[kind];
+  const { plural, shortName, columns, selectable } = declarations[kind];
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -77,14 +66,16 @@ export function customResourceDefinition(kind: ManagedKind): CustomResourceDefin
   };
 }
 
+const whatStatusIs = 'What was last seen and done. Written by the manager only.';
+
 /** The API server sees to `metadata` by itself, but for the bounds of the name. */
 function openApiSchema(kind: ManagedKind): StructuralSchema {
-  const document = documents[kind];
+  const { document, status, transitions } = declarations[kind];
   const { description = '', [rulesKeyword]: own = [] } = document.meta() as Pick<
     StructuralSchema,
     'description' | typeof rulesKeyword
   >;
-  const rules = [...own, ...transitionRules(kind)];
+  const rules = [...own, ...transitions];
   return {
     description,
     type: 'object',
@@ -95,7 +86,7 @@ function openApiSchema(kind: ManagedKind): StructuralSchema {
       kind: { type: 'string', description: kind },
       metadata: { type: 'object', properties: { name: structuralSchema(objectName) } },
       spec: structuralSchema(document.shape.spec),
-      status: structuralSchema(statusSchema(kind)),
+      status: structuralSchema(status.describe(whatStatusIs)),
     },
   };
 }

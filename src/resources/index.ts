@@ -1,16 +1,25 @@
-export { baseAddressProblem, isLoopback, type AccountSpec } from './account.ts';
-export { credentialsHeaderProblem } from './credentials-header.ts';
-export * from './conditions.ts';
-export { listOf, rulesKeyword, type CelRule } from './constraints.ts';
-export { beaconPrefix, type ContainerServiceSpec, type EnvironmentEntry } from './container-service.ts';
-export { objectName } from './fields.ts';
 export * from './keys.ts';
-export * from './origins.ts';
 export * from './kinds.ts';
-export * from './windows.ts';
-export type { ImageRegistrySpec } from './image-registry.ts';
-export type { ProtectedTaskSpec } from './protected-task.ts';
-export type { DeclaredPrice } from './prices.ts';
-export * from './repository.ts';
-export { templateMarkLength, type ServiceTemplateSpec, type TemplateValues } from './service-template.ts';
-export { volumeMarkLength, type StorageVolumeSpec } from './storage-volume.ts';
+export * from './parts/conditions.ts';
+export { rulesKeyword, type CelRule } from './parts/constraints.ts';
+export { objectName } from './parts/fields.ts';
+export * from './parts/names.ts';
+export * from './parts/origins.ts';
+export * from './parts/repository.ts';
+export * from './parts/windows.ts';
+export { credentialsHeaderProblem } from '../kinds/account/schema-header.ts';
+export type { DeclaredPrice } from '../kinds/account/schema-prices.ts';
+export { baseAddressProblem, isLoopback, type AccountSpec } from '../kinds/account/schema.ts';
+export {
+  beaconPrefix,
+  type ContainerServiceSpec,
+  type EnvironmentEntry,
+} from '../kinds/container-service/schema.ts';
+export type { ImageRegistrySpec } from '../kinds/image-registry/schema.ts';
+export type { ProtectedTaskSpec } from '../kinds/protected-task/schema.ts';
+export {
+  templateMarkLength,
+  type ServiceTemplateSpec,
+  type TemplateValues,
+} from '../kinds/service-template/schema.ts';
+export { volumeMarkLength, type StorageVolumeSpec } from '../kinds/storage-volume/schema.ts';

@@ -4,42 +4,31 @@
  * so that the rest of the engine never asks twice.
  */
 import { z } from 'zod';
-import { account, type AccountSpec } from './account.ts';
-import { containerService, type ContainerServiceSpec } from './container-service.ts';
-import { objectName } from './fields.ts';
-import { imageRegistry, type ImageRegistrySpec } from './image-registry.ts';
-import { protectedTask, type ProtectedTaskSpec } from './protected-task.ts';
-import { serviceTemplate, type ServiceTemplateSpec } from './service-template.ts';
-import { storageVolume, type StorageVolumeSpec } from './storage-volume.ts';
+import { declarations } from '../kinds/declarations.ts';
+import { objectName } from './parts/fields.ts';
+import type { Declaration } from './parts/declaration.ts';
+import { forEachKind, type ManagedKind } from './keys.ts';
 
-export const documents = {
-  Account: account,
-  ContainerService: containerService,
-  StorageVolume: storageVolume,
-  ServiceTemplate: serviceTemplate,
-  ImageRegistry: imageRegistry,
-  ProtectedTask: protectedTask,
-} as const;
+type Declarations = typeof declarations;
 
-export interface Specs {
-  Account: AccountSpec;
-  ContainerService: ContainerServiceSpec;
-  StorageVolume: StorageVolumeSpec;
-  ServiceTemplate: ServiceTemplateSpec;
-  ImageRegistry: ImageRegistrySpec;
-  ProtectedTask: ProtectedTaskSpec;
-}
+/** The schema of each kind's document. */
+export const documents = forEachKind((kind) => declarations[kind].document) as {
+  readonly [Kind in ManagedKind]: Declarations[Kind]['document'];
+};
 
-const nameFields = {
-  ContainerService: 'serviceName',
-  StorageVolume: 'volumeName',
-  ServiceTemplate: 'templateName',
-  ProtectedTask: 'taskName',
-} as const;
+/** Those that stand for something at the provider. */
+export type RemoteKind = {
+  [Kind in ManagedKind]: Declarations[Kind]['list'] extends undefined ? never : Kind;
+}[ManagedKind];
+
+export type Specs = {
+  [Kind in ManagedKind]: z.output<Declarations[Kind]['document']>['spec'];
+};
 
 /** The name under which an object is created at the provider, without any mark. */
-export function remoteName(kind: keyof typeof nameFields, name: string, spec: object): string {
-  const value = (spec as Record<string, unknown>)[nameFields[kind]];
+export function remoteName(kind: ManagedKind, name: string, spec: object): string {
+  const { nameField }: Pick<Declaration, 'nameField'> = declarations[kind];
+  const value = nameField === undefined ? undefined : (spec as Record<string, unknown>)[nameField];
   return typeof value === 'string' ? value : name;
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { meaningOf, type RefusalMeaning, type RefusalRule } from '../../../src/api/index.ts';
 import { refusalMeanings } from '../../../src/api/refusal-meanings.ts';
-import { refusalRules } from '../../../src/resources/refusals.ts';
+import { refusalRules } from '../../../src/kinds/account/schema-refusals.ts';
 
 const of = (status: number, code: string, message = '', rules: readonly RefusalRule[] = []) =>
   meaningOf({ status, code, message }, rules);

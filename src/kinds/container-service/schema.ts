@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained, listOf } from './constraints.ts';
+import { constrained, listOf } from '../../resources/parts/constraints.ts';
 import {
   accountRef,
   adopt,
@@ -18,8 +18,8 @@ import {
   sleepAfterMinutes,
   uuid,
   variableName,
-} from './fields.ts';
-import { disruptionWindow } from './windows.ts';
+} from '../../resources/parts/fields.ts';
+import { disruptionWindow } from '../../resources/parts/windows.ts';
 
 // ---- environment -------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ const containerServiceSpec = constrained(
 );
 export type ContainerServiceSpec = z.infer<typeof containerServiceSpec>;
 
-export const containerService = kindSchema(
+export const containerServiceDocument = kindSchema(
   'ContainerService',
   containerServiceSpec,
   'A container, or a group of them, that runs at the provider.',

@@ -1,7 +1,7 @@
 /** Fields that several kinds have alike. Descriptions are what `kubectl explain` shows. */
 import { z } from 'zod';
 import { listOf, withRules, type Constraint } from './constraints.ts';
-import { apiVersion } from './keys.ts';
+import { apiVersion } from './names.ts';
 
 const dnsLabel = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 export const objectName = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained } from './constraints.ts';
+import { constrained } from '../../resources/parts/constraints.ts';
 import {
   accountRef,
   adopt,
@@ -9,7 +9,7 @@ import {
   geography,
   kindSchema,
   region,
-} from './fields.ts';
+} from '../../resources/parts/fields.ts';
 
 /** Room left in a volume's name (§8: 64 characters) for the ownership mark that is put behind it. */
 export const volumeMarkLength = 16;
@@ -44,7 +44,7 @@ const storageVolumeSpec = z.strictObject({
 export type StorageVolumeSpec = z.infer<typeof storageVolumeSpec>;
 
 /** Without a `volumeName`, the object's own name is the volume's, and has to leave room for the mark, too. */
-export const storageVolume = constrained(
+export const storageVolumeDocument = constrained(
   kindSchema('StorageVolume', storageVolumeSpec, 'Storage at the provider that exists without compute.'),
   fittingName(longestName, 'volumeName', 'volume'),
 );

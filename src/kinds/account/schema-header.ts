@@ -1,6 +1,6 @@
 /** The header that carries the API key, where it is not `Authorization` (§5: "Header used to carry the identity-provider token: not shown"). */
 import { z } from 'zod';
-import { constrained } from './constraints.ts';
+import { constrained } from '../../resources/parts/constraints.ts';
 
 const token = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 /** Of the connection, of the request's frame and meaning, and what a proxy or a browser reads. */

@@ -1,7 +1,7 @@
 /** `Account.spec.prices`: what things cost, for a provider that does not tell before they exist. */
 import { z } from 'zod';
-import { constrained, listOf } from './constraints.ts';
-import { resources } from './fields.ts';
+import { constrained, listOf } from '../../resources/parts/constraints.ts';
+import { resources } from '../../resources/parts/fields.ts';
 
 /** A billion USD: no price is near it. */
 const highestMicros = 1_000_000_000_000_000;

@@ -1,5 +1,5 @@
 /** Origins (scheme, host and port): what a key or a Secret may be sent to. */
-import { annotations } from './keys.ts';
+import { annotations } from './names.ts';
 
 /** That of an address; the text itself when it is none. */
 export function originOf(url: string): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained, listOf } from './constraints.ts';
+import { constrained, listOf } from '../../resources/parts/constraints.ts';
 import {
   accountRef,
   adopt,
@@ -13,7 +13,7 @@ import {
   resources,
   sleepAfterMinutes,
   variableName,
-} from './fields.ts';
+} from '../../resources/parts/fields.ts';
 
 /** Room left in a template's description for the line with the ownership mark. */
 export const templateMarkLength = 64;
@@ -90,7 +90,7 @@ export interface TemplateValues extends Partial<
 }
 
 /** Without a `templateName`, the object's own name is the template's. */
-export const serviceTemplate = constrained(
+export const serviceTemplateDocument = constrained(
   kindSchema(
     'ServiceTemplate',
     serviceTemplateSpec,

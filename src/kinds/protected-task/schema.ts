@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { constrained } from './constraints.ts';
-import { fittingName, kindSchema, nameRef } from './fields.ts';
+import { constrained } from '../../resources/parts/constraints.ts';
+import { fittingName, kindSchema, nameRef } from '../../resources/parts/fields.ts';
 
 /** §8: of an activity. */
 const longestTaskName = 128;
@@ -41,7 +41,7 @@ const protectedTaskSpec = z.strictObject({
 export type ProtectedTaskSpec = z.infer<typeof protectedTaskSpec>;
 
 /** Without a `taskName`, the object's own name is the activity's. */
-export const protectedTask = constrained(
+export const protectedTaskDocument = constrained(
   kindSchema(
     'ProtectedTask',
     protectedTaskSpec,

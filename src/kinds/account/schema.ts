@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { withRules } from './constraints.ts';
-import { credentialsHeader } from './credentials-header.ts';
-import { dataKey, kindSchema, objectName } from './fields.ts';
-import { declaredPrices } from './prices.ts';
-import { refusalRules } from './refusals.ts';
+import { withRules } from '../../resources/parts/constraints.ts';
+import { credentialsHeader } from './schema-header.ts';
+import { dataKey, kindSchema, objectName } from '../../resources/parts/fields.ts';
+import { declaredPrices } from './schema-prices.ts';
+import { refusalRules } from './schema-refusals.ts';
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
@@ -114,7 +114,7 @@ const accountSpec = withRules(
 );
 export type AccountSpec = z.infer<typeof accountSpec>;
 
-export const account = kindSchema(
+export const accountDocument = kindSchema(
   'Account',
   accountSpec,
   'Where the control API is, and as whom it is used. Other objects of the namespace refer to it with accountRef.',

@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { constrained } from './constraints.ts';
-import { accountRef, adopt, dataKey, deletionPolicy, driftPolicy, kindSchema, objectName } from './fields.ts';
-import { normalRepository } from './repository.ts';
+import { constrained } from '../../resources/parts/constraints.ts';
+import {
+  accountRef,
+  adopt,
+  dataKey,
+  deletionPolicy,
+  driftPolicy,
+  kindSchema,
+  objectName,
+} from '../../resources/parts/fields.ts';
+import { normalRepository } from '../../resources/parts/repository.ts';
 
 const host = '[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?';
 const part = '[a-z0-9]+(([.]|_|__|-+)[a-z0-9]+)*';
@@ -47,7 +55,7 @@ const imageRegistrySpec = constrained(
 );
 export type ImageRegistrySpec = z.infer<typeof imageRegistrySpec>;
 
-export const imageRegistry = kindSchema(
+export const imageRegistryDocument = kindSchema(
   'ImageRegistry',
   imageRegistrySpec,
   'Access to the images of one private repository.',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained, listOf } from './constraints.ts';
+import { constrained, listOf } from '../../resources/parts/constraints.ts';
 
 const refusalRule = constrained(
   z
