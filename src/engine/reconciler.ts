@@ -100,7 +100,7 @@ export class Reconciler {
     this.#exchanges = new Exchanges(options);
     this.#creations = new Creations(options);
     const settleMs = options.mode === 'preview' ? 0 : options.settleMs;
-    this.#absenceProofs = new AbsenceProofs(options.clock, settleMs, this.#creations);
+    this.#absenceProofs = new AbsenceProofs(options.clock, settleMs, this.#creations, options.store);
     this.#backoffs = new Backoffs(options);
     this.#readConsistency = new ReadConsistency(options);
     this.#settlement = new Settlement(options, this.#creations);
@@ -334,9 +334,8 @@ export class Reconciler {
     }
     if (plan.kind === 'in-sync' && deletionRequestedAt !== undefined) {
       const leaves = pass.isGivenUp() ? record.externalId : undefined;
-      if (leaves !== undefined && account)
-        this.#absenceProofs.left.leave(record, this.#creations.absenceRule(record, account));
-      await store.remove(key);
+      const leftUntil = leaves === undefined ? undefined : this.#absenceProofs.leave(record, account);
+      await store.remove(key, leftUntil);
       this.#forget(key);
       logger.info({ object: key, id: record.externalId }, 'object removed');
       const result = { plan, wake: { kind: 'never' }, statusChanged: true, removed: true } as const;

@@ -16,6 +16,9 @@ export interface StateIdentity {
   readonly epoch?: string | undefined;
 }
 
+/** What was left is forgotten that long before the newest of it. */
+export const keptLeftMs = 7 * 86_400_000;
+
 export class MemoryStore implements StateStore {
   readonly digestKey: DigestKey;
   readonly ownerName: string;
@@ -28,6 +31,7 @@ export class MemoryStore implements StateStore {
   readonly #indexes = new RecordIndexes();
   readonly #pins: Map<string, IdentityPin>;
   readonly #prices: Map<string, readonly ObservedPrice[]>;
+  readonly #left: Map<string, number>;
   readonly #listeners: ((key: ObjectKey) => void)[] = [];
 
   /** `intents`: the newest one of each object. */
@@ -37,7 +41,9 @@ export class MemoryStore implements StateStore {
     intents: readonly Intent[],
     pins: ReadonlyMap<string, IdentityPin> = new Map(),
     prices: ReadonlyMap<string, readonly ObservedPrice[]> = new Map(),
+    left: ReadonlyMap<string, number> = new Map(),
   ) {
+    this.#left = new Map(left);
     this.#pins = new Map(pins);
     this.#prices = new Map(prices);
     this.digestKey = identity.digestKey;
@@ -136,9 +142,15 @@ export class MemoryStore implements StateStore {
     this.#listeners.push(onMoved);
   }
 
-  async remove(key: ObjectKey): Promise<void> {
+  async remove(key: ObjectKey, leftUntil?: number): Promise<void> {
     if (this.isKeyShared) this.keepEpoch(this.epochWithout(key));
+    const uid = this.record(key)?.uid;
+    if (uid !== undefined) this.keepLeft(uid, leftUntil);
     this.drop(key);
+  }
+
+  leftUntil(uid: string): number | undefined {
+    return this.#left.get(uid);
   }
 
   identityPin(account: string): IdentityPin | undefined {
@@ -201,6 +213,14 @@ export class MemoryStore implements StateStore {
   protected keepPin(account: string, pin: IdentityPin | undefined): void {
     if (pin) this.#pins.set(account, pin);
     else this.#pins.delete(account);
+  }
+
+  protected keepLeft(uid: string, until: number | undefined): void {
+    if (until === undefined) this.#left.delete(uid);
+    else {
+      for (const [each, time] of this.#left) if (time < until - keptLeftMs) this.#left.delete(each);
+      this.#left.set(uid, until);
+    }
   }
 
   protected keepPrices(account: string, prices: readonly ObservedPrice[]): void {

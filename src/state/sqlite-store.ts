@@ -15,16 +15,15 @@ import {
   systemEventLoop,
   type EventLoop,
   type Random,
-  type Row,
 } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
-import { MemoryStore } from './memory-store.ts';
+import { keptLeftMs, MemoryStore } from './memory-store.ts';
+import { leftPrefix, load, pinPrefix } from './sqlite-contents.ts';
 import { keyBytes, type OwnerChoice } from './owner-choice.ts';
 import type { IdentityPin } from './identity-pin.ts';
-import { readRecord } from './records.ts';
 import { dropResolution, findResolution } from './resolutions.ts';
 import type { ObservedPrice } from './prices.ts';
-import type { Intent, IntentOutcome, ObjectRecord, Resolution } from './records.ts';
+import type { Intent, ObjectRecord, Resolution } from './records.ts';
 import type { StateStore } from './state-store.ts';
 
 const migrations = [
@@ -52,8 +51,6 @@ const migrations = [
    CREATE TABLE prices (account TEXT PRIMARY KEY, prices TEXT NOT NULL) STRICT;`,
 ];
 
-/** Prefix of names in `meta` under which the identities of accounts are pinned. */
-const pinPrefix = 'identity:';
 /** Intents kept per object, for people who investigate. */
 const intentsPerObject = 20;
 
@@ -142,8 +139,10 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
         'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
       );
     }
-    const { identity, records, intents, pins, prices } = withUserErrors(file, () => load(database, owner));
-    return new MemoryStore(identity, records, intents, pins, prices);
+    const { identity, records, intents, pins, prices, left } = withUserErrors(file, () =>
+      load(database, owner),
+    );
+    return new MemoryStore(identity, records, intents, pins, prices, left);
   } finally {
     database.close();
   }
@@ -159,69 +158,14 @@ function emptyState(random: Random, owner: OwnerChoice): MemoryStore {
   return new MemoryStore(identity, [], []);
 }
 
-function load(database: Sqlite, owner: OwnerChoice) {
-  const meta = (name: string) =>
-    database.get('SELECT value FROM meta WHERE name = $name', { name })?.['value'];
-  const epoch = meta('epoch');
-  const key = meta('digest-key');
-  const ownerName = meta('owner');
-  if (typeof key !== 'string' || typeof ownerName !== 'string') {
-    throw new UserError(
-      `the state file ${database.file} holds no digest key or no owner`,
-      'it was not written by fleetkeeper, or is damaged: restore it, or move it away and let a new one be made',
-    );
-  }
-  if (owner.explicit !== undefined && owner.explicit !== ownerName) {
-    throw new UserError(
-      `the state file ${database.file} was made for the owner "${ownerName}", not "${owner.explicit}"`,
-      `what it manages carries that owner's mark: leave --owner out, or use another state file with --state`,
-    );
-  }
-  const supplied = owner.digestKey?.suppliedBy;
-  if (supplied !== undefined && owner.digestKey?.bytes.toString('hex') !== key) {
-    throw new UserError(
-      `the state file ${database.file} was made with another digest key than that of ${supplied}`,
-      'a state keeps its key: leave the digest key out here, or use another state file with --state',
-    );
-  }
-  return {
-    identity: {
-      digestKey: digestKey(Buffer.from(key, 'hex')),
-      ownerName,
-      ownerConfirmed: owner.explicit !== undefined || meta('owner-confirmed') === 'yes',
-      isKeyShared: meta('digest-key-shared') === 'yes',
-      epoch: typeof epoch === 'string' ? epoch : undefined,
-    },
-    records: database
-      .all('SELECT record FROM objects')
-      .map((row) => readRecord(JSON.parse(String(row['record'])) as ObjectRecord)),
-    intents: database
-      .all('SELECT * FROM intents WHERE number IN (SELECT max(number) FROM intents GROUP BY object)')
-      .map(readIntent),
-    pins: new Map(
-      database
-        .all('SELECT name, value FROM meta WHERE name GLOB $pattern', { pattern: `${pinPrefix}*` })
-        .map((row) => [
-          String(row['name']).slice(pinPrefix.length),
-          JSON.parse(String(row['value'])) as IdentityPin,
-        ]),
-    ),
-    prices: new Map(
-      database
-        .all('SELECT account, prices FROM prices')
-        .map((row) => [String(row['account']), JSON.parse(String(row['prices'])) as ObservedPrice[]]),
-    ),
-  };
-}
-
 class SqliteStore extends MemoryStore implements StateStore {
   readonly #database: Sqlite;
   readonly #work: UnitOfWork;
   readonly #identity: string;
 
   constructor(database: Sqlite, work: UnitOfWork, owner: OwnerChoice) {
-    const { identity, records, intents, pins, prices } = load(database, owner);
-    super(identity, records, intents, pins, prices);
+    const { identity, records, intents, pins, prices, left } = load(database, owner);
+    super(identity, records, intents, pins, prices, left);
     this.#database = database;
     this.#work = work;
     this.#identity = identityOf(database.file);
@@ -257,8 +201,9 @@ class SqliteStore extends MemoryStore implements StateStore {
     });
   }
 
-  override remove(key: ObjectKey): Promise<void> {
+  override remove(key: ObjectKey, leftUntil?: number): Promise<void> {
     return this.#work.join(() => {
+      this.#writeLeft(this.record(key)?.uid, leftUntil);
       this.#database.run('DELETE FROM objects WHERE key = $key', { key });
       this.#database.run('DELETE FROM intents WHERE object = $key', { key });
       dropResolution(this.#database, key);
@@ -266,6 +211,26 @@ class SqliteStore extends MemoryStore implements StateStore {
       if (this.isKeyShared) this.#beginEpoch(this.epochWithout(key));
       this.drop(key);
     });
+  }
+
+  #writeLeft(uid: string | undefined, until: number | undefined): void {
+    if (uid === undefined) return;
+    const name = `${leftPrefix}${uid}`;
+    if (until === undefined) this.#database.run('DELETE FROM meta WHERE name = $name', { name });
+    else {
+      this.#database.run('INSERT OR REPLACE INTO meta VALUES ($name, $value)', {
+        name,
+        value: String(until),
+      });
+      const forgotten = { pattern: `${leftPrefix}*`, before: until - keptLeftMs };
+      this.#database.run(
+        'DELETE FROM meta WHERE name GLOB $pattern AND CAST(value AS INTEGER) < $before',
+        forgotten,
+      );
+    }
+    const before = this.leftUntil(uid);
+    this.#work.onRollback(() => this.keepLeft(uid, before));
+    this.keepLeft(uid, until);
   }
 
   override resolution(key: ObjectKey): Resolution | undefined {
@@ -366,26 +331,4 @@ class SqliteStore extends MemoryStore implements StateStore {
 function identityOf(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return found ? `${found.dev}:${found.ino}` : '';
-}
-
-const optional = (value: unknown) => (value === null ? undefined : value);
-
-function readIntent(row: Row): Intent {
-  return {
-    idempotencyKey: String(row['idempotency_key']),
-    object: row['object'] as ObjectKey,
-    action: String(row['action']),
-    targetId: optional(row['target_id']) as string | undefined,
-    bodyDigest: String(row['body_digest']),
-    baseRevision: optional(row['base_revision']) as number | undefined,
-    baseState: optional(row['base_state']) as string | undefined,
-    generation: Number(row['generation']),
-    restartToken: optional(row['restart_token']) as string | undefined,
-    digests: row['digests'] === null ? undefined : JSON.parse(String(row['digests'])),
-    estimate: row['estimate'] === null ? undefined : JSON.parse(String(row['estimate'])),
-    createdAt: Number(row['created_at']),
-    finishedAt: optional(row['finished_at']) as number | undefined,
-    outcome: row['outcome'] as IntentOutcome,
-    note: optional(row['note']) as string | undefined,
-  };
 }

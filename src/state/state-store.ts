@@ -54,8 +54,13 @@ export interface StateStore {
    * back. That may be before the change is durable.
    */
   listen(onMoved: (key: ObjectKey) => void): void;
-  /** Forgets the object and its intents. */
-  remove(key: ObjectKey): Promise<void>;
+  /**
+   * Forgets the object and its intents. `leftUntil`: it leaves something at the provider, and reads may lack that until
+   * then (Unix milliseconds). Written with the removal.
+   */
+  remove(key: ObjectKey, leftUntil?: number): Promise<void>;
+  /** Until when reads may lack what a forgotten object with this uid has left (Unix milliseconds). */
+  leftUntil(uid: string): number | undefined;
   /** Another process may have left it since the start. */
   resolution(key: ObjectKey): Resolution | undefined;
   /** Of an account (`namespace/name`). */

@@ -24,6 +24,7 @@ export class Disk implements DurableState {
   readonly #records = new Map<ObjectKey, ObjectRecord>();
   readonly #intents = new Map<ObjectKey, Intent>();
   readonly #pins = new Map<string, IdentityPin>();
+  readonly #left = new Map<string, number>();
   onDurable: (write: Write) => void = () => {};
   epoch: string | undefined;
   /** What people have left, as with `fleetkeeper resolve`. */
@@ -51,6 +52,10 @@ export class Disk implements DurableState {
     return this.#intents.get(key);
   }
 
+  left(): ReadonlyMap<string, number> {
+    return new Map(this.#left);
+  }
+
   pins(): ReadonlyMap<string, IdentityPin> {
     return new Map(this.#pins);
   }
@@ -66,6 +71,9 @@ export class Disk implements DurableState {
       this.#records.delete(write.key);
       this.#intents.delete(write.key);
       this.epoch = write.epoch;
+      const { uid, until } = write.left ?? {};
+      if (uid !== undefined && until !== undefined) this.#left.set(uid, until);
+      else if (uid !== undefined) this.#left.delete(uid);
     } else if (write.kind === 'pin') {
       if (write.pin) this.#pins.set(write.account, write.pin);
       else this.#pins.delete(write.account);
@@ -110,7 +118,14 @@ export class SimulatedStore extends MemoryStore implements StateStore {
 
   constructor(access: DiskAccess) {
     const { disk } = access;
-    super({ ...disk.owner, epoch: disk.epoch }, disk.records(), disk.intents(), disk.pins());
+    super(
+      { ...disk.owner, epoch: disk.epoch },
+      disk.records(),
+      disk.intents(),
+      disk.pins(),
+      new Map(),
+      disk.left(),
+    );
     this.#access = access;
   }
 
@@ -130,10 +145,12 @@ export class SimulatedStore extends MemoryStore implements StateStore {
     await this.#enqueue({ kind: 'save', records: [record], intent, askedAtMs, text });
   }
 
-  override async remove(key: ObjectKey): Promise<void> {
+  override async remove(key: ObjectKey, leftUntil?: number): Promise<void> {
     this.#requireRoom();
-    await super.remove(key);
-    await this.#enqueue({ kind: 'remove', key, epoch: this.epoch });
+    const uid = this.record(key)?.uid;
+    await super.remove(key, leftUntil);
+    const left = uid === undefined ? undefined : { uid, until: leftUntil };
+    await this.#enqueue({ kind: 'remove', key, epoch: this.epoch, left });
   }
 
   override resolution(key: ObjectKey): Resolution | undefined {

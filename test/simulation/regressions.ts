@@ -388,4 +388,11 @@ export const regressions: readonly Regression[] = [
     'image-hidden',
     'small',
   ),
+  inDialect(
+    'what a volume had left was created again by the next process, since reads lagged behind',
+    2684514,
+    'folder',
+    'activity-texts',
+    'small',
+  ),
 ];

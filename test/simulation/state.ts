@@ -34,7 +34,12 @@ export type Write =
       /** Who writes, where there may be several. */
       readonly life?: number;
     }
-  | { readonly kind: 'remove'; readonly key: ObjectKey; readonly epoch?: string | undefined }
+  | {
+      readonly kind: 'remove';
+      readonly key: ObjectKey;
+      readonly epoch?: string | undefined;
+      readonly left?: { readonly uid: string; readonly until: number | undefined } | undefined;
+    }
   | { readonly kind: 'pin'; readonly account: string; readonly pin: IdentityPin | undefined };
 
 export function hasOpenOutcome({ outcome }: Intent): boolean {

@@ -1,9 +1,10 @@
 /**
- * What objects leave at the provider (`deletionPolicy: Retain`), short after they made it. In a folder another object of the name carries the same
- * mark, and so finds it. While reads may still lag behind, that they do not show it says nothing: a second one would be made. Lost at a restart.
+ * What objects leave at the provider (`deletionPolicy: Retain`) shortly after they created it. In a folder, another object of the same name has
+ * the same mark, and finds it by that. But reads may lag behind. Until then, an account read that lacks the mark proves nothing, and a creation
+ * would make a second one. The time is saved with the removal, because the next process may be the one that creates.
  */
 import type { Clock } from '../../base/index.ts';
-import type { ObjectRecord } from '../../state/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { AbsenceRule } from '../outcomes/creations.ts';
 
 /** Longer than any two account reads are apart. */
@@ -11,24 +12,39 @@ const keptMs = 86_400_000;
 
 export class LeftBehind {
   readonly #clock: Clock;
-  /** By uid, in monotonic milliseconds: from when on a read that does not show it says that it is not there. */
+  readonly #store: Pick<StateStore, 'leftUntil'>;
+  /** By uid, in monotonic milliseconds: an account read that begins later shows what was left. */
   readonly #shownByMs = new Map<string, number>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, store: Pick<StateStore, 'leftUntil'>) {
     this.#clock = clock;
+    this.#store = store;
   }
 
-  /** `rule`: when it may be believed that what the object stands for is gone. */
-  leave({ uid }: ObjectRecord, { notBeforeMs }: AbsenceRule): void {
+  /**
+   * The object is about to be forgotten. `rule`: when the absence of what it leaves would be proven. Returns the time to save
+   * with the removal, in Unix milliseconds; undefined when reads show everything by now.
+   */
+  leave({ uid }: ObjectRecord, { notBeforeMs }: AbsenceRule): number | undefined {
     const nowMs = this.#clock.monotonicMs();
-    if (notBeforeMs > nowMs) this.#shownByMs.set(uid, notBeforeMs);
     for (const [each, shownByMs] of this.#shownByMs) {
       if (nowMs - shownByMs > keptMs) this.#shownByMs.delete(each);
     }
+    if (notBeforeMs <= nowMs) return undefined;
+    this.#shownByMs.set(uid, notBeforeMs);
+    return this.#clock.wallMs() + Math.min(notBeforeMs - nowMs, keptMs);
   }
 
-  /** From then on reads tell that the object has made nothing. */
+  /** An account read that begins before that (monotonic milliseconds) does not prove that the object has created nothing. */
   shownByMs({ uid }: ObjectRecord): number {
-    return this.#shownByMs.get(uid) ?? Number.NEGATIVE_INFINITY;
+    const known = this.#shownByMs.get(uid);
+    if (known !== undefined) return known;
+    const until = this.#store.leftUntil(uid);
+    if (until === undefined) return Number.NEGATIVE_INFINITY;
+    // Computed once: the wall clock may be set meanwhile.
+    const leftMs = Math.min(until - this.#clock.wallMs(), keptMs);
+    const shownByMs = this.#clock.monotonicMs() + leftMs;
+    this.#shownByMs.set(uid, shownByMs);
+    return shownByMs;
   }
 }

@@ -13,7 +13,7 @@ import type { AccountSnapshot } from '../../observed/index.ts';
 import type { Observation, Owner } from '../plan/index.ts';
 import type { ReasonOf } from '../../reasons/index.ts';
 import { annotations, type ObjectKey } from '../../resources/index.ts';
-import type { ObjectRecord } from '../../state/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import type { Creations } from '../outcomes/creations.ts';
 import { duplicatesAmong } from './duplicates.ts';
@@ -213,11 +213,21 @@ export class AbsenceProofs {
   readonly #settleMs: number;
   readonly #creations: Pick<Creations, 'absenceRule'>;
 
-  constructor(clock: Clock, settleMs: number, creations: Pick<Creations, 'absenceRule'>) {
+  constructor(
+    clock: Clock,
+    settleMs: number,
+    creations: Pick<Creations, 'absenceRule'>,
+    store: Pick<StateStore, 'leftUntil'>,
+  ) {
     this.#clock = clock;
-    this.left = new LeftBehind(clock);
+    this.left = new LeftBehind(clock, store);
     this.#settleMs = settleMs;
     this.#creations = creations;
+  }
+
+  /** The object leaves its thing at the provider, and is about to be forgotten. See `LeftBehind.leave`. */
+  leave(record: ObjectRecord, account: AccountHandle | undefined): number | undefined {
+    return account && this.left.leave(record, this.#creations.absenceRule(record, account));
   }
 
   /** A preview sends nothing, and takes one look for the truth. */

@@ -29,6 +29,7 @@ function contents(store: StateStore) {
       open: store.openIntent(key),
       last: store.lastIntent(key),
     })),
+    left: keys.map((key) => store.leftUntil(recordOf(key).uid)),
     ids: ['id-0', 'id-1', 'id-2'].map((id) => store.recordOf(id)?.key),
   };
 }
@@ -120,7 +121,11 @@ describe('the state file', () => {
         id: fc.option(number),
         generation: fc.nat(),
       }),
-      fc.record({ do: fc.constant('remove' as const), key: number }),
+      fc.record({
+        do: fc.constant('remove' as const),
+        key: number,
+        leftUntil: fc.option(fc.nat(), { nil: undefined }),
+      }),
       fc.record({
         do: fc.constantFrom('new intent' as const, 'same intent' as const),
         key: number,
@@ -143,7 +148,7 @@ describe('the state file', () => {
           const { store } = state;
           for (const [index, step] of writes.entries()) {
             const key = keys[step.key] ?? trainer;
-            if (step.do === 'remove') await store.remove(key);
+            if (step.do === 'remove') await store.remove(key, step.leftUntil);
             else if (step.do === 'save') {
               const externalId = step.id === null ? undefined : `id-${step.id}`;
               const taken = externalId !== undefined && (store.recordOf(externalId)?.key ?? key) !== key;

@@ -99,7 +99,12 @@ test('an activity that moves to another service is released with another key: th
     },
     mode: 'manage',
     driftWatch: { brake: () => undefined },
-    absenceProofs: new AbsenceProofs(clock, 0, { absenceRule: () => ({ notBeforeMs: 0, message: '' }) }),
+    absenceProofs: new AbsenceProofs(
+      clock,
+      0,
+      { absenceRule: () => ({ notBeforeMs: 0, message: '' }) },
+      { leftUntil: () => undefined },
+    ),
   });
   await pass.observe({ name: 'default/default', spec: { visibilitySeconds: 600 } } as AccountHandle, 0);
   const kept = fleet.store.record(task)?.lease;

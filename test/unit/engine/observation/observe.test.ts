@@ -192,7 +192,7 @@ describe('absence', () => {
       message: 'young',
       ...(deletedByUs ? { isDeleted: true as const } : {}),
     });
-    const absences = new AbsenceProofs(clock, windowMs, { absenceRule });
+    const absences = new AbsenceProofs(clock, windowMs, { absenceRule }, { leftUntil: () => undefined });
     const confirm = (read: Outcome<wire.Service> = missing, startedAtMs = clock.monotonicMs(), of = record) =>
       absences.confirm(of, {} as AccountHandle, snapshotAt(startedAtMs), read);
     return { clock, absences, confirm };

@@ -1,0 +1,94 @@
+/** Reads a whole state file into memory: what `SqliteStore` has written. */
+import { digestKey, UserError, type Row, type Sqlite } from '../base/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+import type { OwnerChoice } from './owner-choice.ts';
+import type { IdentityPin } from './identity-pin.ts';
+import { readRecord } from './records.ts';
+import type { ObservedPrice } from './prices.ts';
+import type { Intent, IntentOutcome, ObjectRecord } from './records.ts';
+
+/** Prefix of names in `meta` under which the identities of accounts are pinned. */
+export const pinPrefix = 'identity:';
+/** Prefix of names in `meta`, before the uid of a forgotten object: until when reads may lack what it has left. */
+export const leftPrefix = 'left:';
+
+/** Values in `meta`, by what follows the prefix. */
+function named(database: Sqlite, prefix: string): [string, string][] {
+  return database
+    .all('SELECT name, value FROM meta WHERE name GLOB $pattern', { pattern: `${prefix}*` })
+    .map((row) => [String(row['name']).slice(prefix.length), String(row['value'])]);
+}
+
+/** Throws a `UserError` when the file is of another owner or digest key, or not of Fleetkeeper. */
+export function load(database: Sqlite, owner: OwnerChoice) {
+  const meta = (name: string) =>
+    database.get('SELECT value FROM meta WHERE name = $name', { name })?.['value'];
+  const epoch = meta('epoch');
+  const key = meta('digest-key');
+  const ownerName = meta('owner');
+  if (typeof key !== 'string' || typeof ownerName !== 'string') {
+    throw new UserError(
+      `the state file ${database.file} holds no digest key or no owner`,
+      'it was not written by fleetkeeper, or is damaged: restore it, or move it away and let a new one be made',
+    );
+  }
+  if (owner.explicit !== undefined && owner.explicit !== ownerName) {
+    throw new UserError(
+      `the state file ${database.file} was made for the owner "${ownerName}", not "${owner.explicit}"`,
+      `what it manages carries that owner's mark: leave --owner out, or use another state file with --state`,
+    );
+  }
+  const supplied = owner.digestKey?.suppliedBy;
+  if (supplied !== undefined && owner.digestKey?.bytes.toString('hex') !== key) {
+    throw new UserError(
+      `the state file ${database.file} was made with another digest key than that of ${supplied}`,
+      'a state keeps its key: leave the digest key out here, or use another state file with --state',
+    );
+  }
+  return {
+    identity: {
+      digestKey: digestKey(Buffer.from(key, 'hex')),
+      ownerName,
+      ownerConfirmed: owner.explicit !== undefined || meta('owner-confirmed') === 'yes',
+      isKeyShared: meta('digest-key-shared') === 'yes',
+      epoch: typeof epoch === 'string' ? epoch : undefined,
+    },
+    records: database
+      .all('SELECT record FROM objects')
+      .map((row) => readRecord(JSON.parse(String(row['record'])) as ObjectRecord)),
+    intents: database
+      .all('SELECT * FROM intents WHERE number IN (SELECT max(number) FROM intents GROUP BY object)')
+      .map(readIntent),
+    pins: new Map(
+      named(database, pinPrefix).map(([name, value]) => [name, JSON.parse(value) as IdentityPin]),
+    ),
+    left: new Map(named(database, leftPrefix).map(([uid, until]) => [uid, Number(until)])),
+    prices: new Map(
+      database
+        .all('SELECT account, prices FROM prices')
+        .map((row) => [String(row['account']), JSON.parse(String(row['prices'])) as ObservedPrice[]]),
+    ),
+  };
+}
+
+const optional = (value: unknown) => (value === null ? undefined : value);
+
+function readIntent(row: Row): Intent {
+  return {
+    idempotencyKey: String(row['idempotency_key']),
+    object: row['object'] as ObjectKey,
+    action: String(row['action']),
+    targetId: optional(row['target_id']) as string | undefined,
+    bodyDigest: String(row['body_digest']),
+    baseRevision: optional(row['base_revision']) as number | undefined,
+    baseState: optional(row['base_state']) as string | undefined,
+    generation: Number(row['generation']),
+    restartToken: optional(row['restart_token']) as string | undefined,
+    digests: row['digests'] === null ? undefined : JSON.parse(String(row['digests'])),
+    estimate: row['estimate'] === null ? undefined : JSON.parse(String(row['estimate'])),
+    createdAt: Number(row['created_at']),
+    finishedAt: optional(row['finished_at']) as number | undefined,
+    outcome: row['outcome'] as IntentOutcome,
+    note: optional(row['note']) as string | undefined,
+  };
+}
