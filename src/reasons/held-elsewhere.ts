@@ -71,7 +71,7 @@ export const heldByOthers = {
     whose: 'user',
     observed: 'no',
     mayBeOurs: true,
-    see: 'kubernetes.md#upgrade',
+    see: 'how-to/run-in-a-cluster.md#upgrade',
     meaning: 'It was found by its mark or its id, and this state does not prove that it is this fleet’s.',
     remedy:
       'In a folder: name the owner once with `--owner`, or give the fleet another name. In a cluster: use `adopt` or `accept-bookkeeping-until`.',

@@ -1,5 +1,5 @@
 /**
- * Every metric of the manager, declared once; `docs/metrics.md` is made from these declarations. Names of
+ * Every metric of the manager, declared once; `docs/reference/metrics.md` is made from these declarations. Names of
  * controller-runtime and of client-go's workqueue are kept where the meaning is the same, so that existing dashboards
  * work; a `controller` is a kind. No label holds the name of an object: series stay as few as there are kinds, reasons,
  * endpoints and accounts.

@@ -36,7 +36,7 @@ export type Held = Readonly<Record<string, string>>;
 
 export interface Dialect {
   readonly name: string;
-  /** The row of docs/dialects.md that it plays. */
+  /** The row of docs/internals/dialects.md that it plays. */
   readonly silence: SilenceName;
   /** What it does, for the table. */
   readonly plays: string;

@@ -1,4 +1,4 @@
-/** `docs/dialects.md`, made from the silences and the dialects: `npm run docs:dialects` writes it. */
+/** `docs/internals/dialects.md`, made from the silences and the dialects: `npm run docs:dialects` writes it. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Dialect } from './dialect.ts';
@@ -6,7 +6,7 @@ import { answerDialects, dialects } from './index.ts';
 import { wireForms } from './http-forms.ts';
 import { groups, silences, type Silence } from './silences.ts';
 
-export const dialectsDocument = path.join(import.meta.dirname, '../../docs/dialects.md');
+export const dialectsDocument = path.join(import.meta.dirname, '../../docs/internals/dialects.md');
 
 export function renderDialectsDocument(): string {
   const { length: simulated } = answerDialects;

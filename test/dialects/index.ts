@@ -23,6 +23,6 @@ export const answerDialects = dialects.filter(
 
 export function dialectNamed(name: string): Dialect {
   const found = dialects.find((dialect) => dialect.name === name);
-  if (!found) throw new Error(`there is no dialect ${name}; docs/dialects.md has all of them`);
+  if (!found) throw new Error(`there is no dialect ${name}; docs/internals/dialects.md has all of them`);
   return found;
 }

@@ -1,5 +1,5 @@
 /**
- * Where the contract is silent, and how the client handles each silence. With the dialects (index.ts) this is docs/dialects.md:
+ * Where the contract is silent, and how the client handles each silence. With the dialects (index.ts) this is docs/internals/dialects.md:
  * `npm run docs:dialects` writes it.
  */
 export interface Silence {

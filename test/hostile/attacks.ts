@@ -1,5 +1,5 @@
 /**
- * What a tenant who means harm does, item by item of docs/security.md. Each attack runs until the signal; it asks from an
+ * What a tenant who means harm does, item by item of docs/internals/security.md. Each attack runs until the signal; it asks from an
  * address of its own, has a bounded number of connections, and pauses between its requests, if ever so shortly.
  */
 import { randomUUID } from 'node:crypto';

@@ -19,7 +19,7 @@ interface ExplainFlags {
   readonly output: OutputFormat;
 }
 
-/** Field names are a contract; docs/command-line.md has them. */
+/** Field names are a contract; docs/reference/output.md has them. */
 interface Explanation {
   readonly reason: Reason;
   readonly kinds: readonly ReasonKind[];

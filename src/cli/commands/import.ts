@@ -20,7 +20,7 @@ interface ImportFlags extends ConnectionFlags {
 export function defineImport(command: Command, context: Context): void {
   const output = new Option('--output <dir>', 'folder to put them in; nothing in it is overwritten');
   needed(withConnectionFlags(command), output)
-    .option('--all', 'also what another owner manages (see docs/import.md for what that means)')
+    .option('--all', 'also what another owner manages (see docs/how-to/import.md for what that means)')
     .action(async (flags: ImportFlags) => {
       const plan = await connected(context, flags, async ({ accounts, fleet }) => {
         const read = await readAccounts(context, accounts);

@@ -81,7 +81,7 @@ function othersLeft(unwanted: readonly Holding[]): string[] {
       const total = [...kinds.values()].reduce((sum, count) => sum + count, 0);
       return (
         `${total} ${total === 1 ? 'object' : 'objects'} that the owner ${owner} manages (${parts}). To take over, let that owner drop its documents ` +
-        'with `deletionPolicy: Retain`, or import with --all, which overrides its mark (docs/import.md#--all)'
+        'with `deletionPolicy: Retain`, or import with --all, which overrides its mark (docs/how-to/import.md#--all)'
       );
     });
 }

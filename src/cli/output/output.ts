@@ -1,5 +1,5 @@
 /**
- * Results for programs. Field names are a contract; see docs/command-line.md. Texts of others are in them as they are, but for characters that a
+ * Results for programs. Field names are a contract; see docs/reference/output.md. Texts of others are in them as they are, but for characters that a
  * terminal would obey or not show: those are written as escapes, which a parser turns back.
  */
 import { Document, isScalar, visit } from 'yaml';

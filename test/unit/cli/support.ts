@@ -1,6 +1,7 @@
 /** The command line in this process, against a real server. */
 import { PassThrough } from 'node:stream';
 import { systemClock, systemRandom, type Clock } from '../../../src/base/index.ts';
+import type { Context } from '../../../src/cli/context.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 
 export interface RunOptions {
@@ -10,6 +11,30 @@ export interface RunOptions {
   readonly clock?: Clock;
 }
 
+/** What a command is given of this process. */
+export function contextOf(
+  { environment = {}, terminal = false, clock = systemClock }: RunOptions,
+  written: Readonly<Record<'stdout' | 'stderr', (text: string) => void>>,
+  stopped: AbortSignal,
+): Context {
+  const stream = (take: (text: string) => void) => {
+    const output = new PassThrough().setEncoding('utf8').on('data', take);
+    return Object.assign(output, { isTTY: terminal }) as unknown as NodeJS.WriteStream;
+  };
+  return {
+    environment,
+    stdin: Object.assign(new PassThrough(), { isTTY: terminal }) as unknown as NodeJS.ReadStream,
+    stdout: stream(written.stdout),
+    stderr: stream(written.stderr),
+    clock,
+    random: systemRandom,
+    pid: 1,
+    hostname: 'here',
+    stopped,
+    takeSignals: () => () => undefined,
+  };
+}
+
 /** What is collected as it comes; `ended` resolves with the exit code. */
 export class CommandLine {
   readonly #stop = new AbortController();
@@ -17,26 +42,12 @@ export class CommandLine {
   stdout = '';
   stderr = '';
 
-  constructor(
-    args: readonly string[],
-    { environment = {}, terminal = false, clock = systemClock }: RunOptions,
-  ) {
-    const stream = (take: (text: string) => void) => {
-      const output = new PassThrough().setEncoding('utf8').on('data', take);
-      return Object.assign(output, { isTTY: terminal }) as unknown as NodeJS.WriteStream;
+  constructor(args: readonly string[], options: RunOptions) {
+    const written = {
+      stdout: (text: string) => (this.stdout += text),
+      stderr: (text: string) => (this.stderr += text),
     };
-    this.ended = runCommandLine(args, {
-      environment,
-      stdin: Object.assign(new PassThrough(), { isTTY: terminal }) as unknown as NodeJS.ReadStream,
-      stdout: stream((text) => (this.stdout += text)),
-      stderr: stream((text) => (this.stderr += text)),
-      clock,
-      random: systemRandom,
-      pid: 1,
-      hostname: 'here',
-      stopped: this.#stop.signal,
-      takeSignals: () => () => undefined,
-    });
+    this.ended = runCommandLine(args, contextOf(options, written, this.#stop.signal));
   }
 
   /** As SIGINT does. */

@@ -5,7 +5,7 @@ import { actions } from '../../../src/actions/index.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 
-/** What a room imports beside itself and Node. `docs/architecture.md` has the same table, for people. */
+/** What a room imports beside itself and Node. `docs/internals/architecture.md` has the same table, for people. */
 interface Row {
   readonly rooms?: readonly string[] | 'all of the above';
   /** Rooms of which only types are imported. */
@@ -358,8 +358,8 @@ test('no work of the engine walks over all records, or over all objects of a sna
   );
 });
 
-test('docs/architecture.md shows the same table', () => {
-  const text = readFileSync(path.join(root, 'docs/architecture.md'), 'utf8');
+test('docs/internals/architecture.md shows the same table', () => {
+  const text = readFileSync(path.join(root, 'docs/internals/architecture.md'), 'utf8');
   const rows = [
     ...text.matchAll(
       /^\| `(?<room>[a-z/-]+(?=\/`)|kinds\/declarations\.ts)\/?`[^|]*\|[^|]*\| (?<cell>[^|]*) \|$/gm,

@@ -1,4 +1,4 @@
-/** docs/coverage.md has every line of the coverage list, and what it says to be shown is shown by tests that name it. */
+/** docs/internals/coverage.md has every line of the coverage list, and what it says to be shown is shown by tests that name it. */
 import { readFileSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ interface Row {
 }
 
 const rows: Row[] = [
-  ...readFileSync('docs/coverage.md', 'utf8').matchAll(/^\| (\d+) \| (.*) \| (.*) \|$/gm),
+  ...readFileSync('docs/internals/coverage.md', 'utf8').matchAll(/^\| (\d+) \| (.*) \| (.*) \|$/gm),
 ].map(([, line, what = '', where = '']) => ({
   line: Number(line),
   isDone: !what.startsWith('**Not done.**'),

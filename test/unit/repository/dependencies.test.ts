@@ -1,4 +1,4 @@
-/** What we depend on is what docs/dependencies.md says, and what the lockfile holds can't be exchanged. */
+/** What we depend on is what docs/internals/dependencies.md says, and what the lockfile holds can't be exchanged. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
@@ -48,9 +48,11 @@ function broughtAlong(name: string): number {
 }
 
 describe('the dependencies', () => {
-  test('are told in docs/dependencies.md, each with version, licence, and how many it brings along', () => {
+  test('are told in docs/internals/dependencies.md, each with version, licence, and how many it brings along', () => {
     const rows = [
-      ...text('docs/dependencies.md').matchAll(/^\| `(.+?)` \| (.+?) \| (.+?) \| (\d+) \| .+ \| .+ \|$/gm),
+      ...text('docs/internals/dependencies.md').matchAll(
+        /^\| `(.+?)` \| (.+?) \| (.+?) \| (\d+) \| .+ \| .+ \|$/gm,
+      ),
     ];
     const told = rows.map(([, name, version, license, count]) => [name, version, license, Number(count)]);
     const held = Object.keys(manifest.dependencies).map((name) => {

@@ -1,14 +1,7 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-
-const root = path.join(import.meta.dirname, '../../..');
-const documents = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  ...readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
-].filter((name) => name.endsWith('.md'));
+import { documents, root } from './documents.ts';
 
 function textOf(document: string): string {
   return readFileSync(path.join(root, document), 'utf8');
@@ -48,4 +41,11 @@ test.each(documents)('every file of this repository that %s names exists', (docu
     (file) => !existsSync(path.join(root, file)),
   );
   expect(missing).toEqual([]);
+});
+
+test('the map of the documents leads to each of them', () => {
+  const map = textOf('docs/README.md');
+  const links = Array.from(map.matchAll(/\]\(([^)#\s]+)/g), ([, link = '']) => path.join('docs', link));
+  const shown = new Set(['docs/README.md', ...links]);
+  expect(documents.filter((document) => document.startsWith('docs/') && !shown.has(document))).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import { globSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { documents, root } from './documents.ts';
 import {
   blocksOf,
   commentsIn,
@@ -13,13 +14,7 @@ import {
   wordsIn,
 } from './prose.ts';
 
-const root = path.join(import.meta.dirname, '../../..');
 const textOf = (document: string) => readFileSync(path.join(root, document), 'utf8');
-
-const documents = [
-  ...readdirSync(root),
-  ...readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
-].filter((name) => name.endsWith('.md'));
 
 const forbidden = forbiddenForms(textOf('docs/glossary.md'));
 

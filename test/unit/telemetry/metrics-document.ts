@@ -1,10 +1,10 @@
-/** `docs/metrics.md`, made from the declarations: `npm run docs:metrics` writes it. */
+/** `docs/reference/metrics.md`, made from the declarations: `npm run docs:metrics` writes it. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Registry } from 'prom-client';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 
-export const metricsDocument = path.join(import.meta.dirname, '../../../docs/metrics.md');
+export const metricsDocument = path.join(import.meta.dirname, '../../../docs/reference/metrics.md');
 
 interface Declared {
   readonly name: string;

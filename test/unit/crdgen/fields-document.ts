@@ -1,0 +1,130 @@
+/** `docs/reference/fields.md`, made from the schemas in src/kinds/: `npm run docs:fields` writes it. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { customResourceDefinition, type StructuralSchema } from '../../../src/crdgen/index.ts';
+import { managedKinds, type ManagedKind } from '../../../src/resources/index.ts';
+
+export const fieldsDocument = path.join(import.meta.dirname, '../../../docs/reference/fields.md');
+
+interface Field {
+  readonly path: string;
+  readonly schema: StructuralSchema;
+  readonly required: boolean;
+}
+
+export function renderFieldsDocument(): string {
+  const statuses = managedKinds.map((kind) => propertyOf(schemaOf(kind), 'status'));
+  const names = Object.keys(statuses[0]?.properties ?? {});
+  const common = new Set(
+    names.filter((name) => statuses.every((status) => status.properties?.[name] !== undefined)),
+  );
+  const isCommon = ({ path: field }: Field) => common.has(field.split(/[.[]/)[0] ?? '');
+  return [
+    '# Fields',
+    '',
+    '<!-- Made by `npm run docs:fields` from src/kinds/; not to be edited. -->',
+    '',
+    'All documents have `apiVersion: fleetkeeper.dev/v1alpha1`, a `kind`, `metadata` and a `spec`. `metadata` takes `name`, `namespace`',
+    '(default `default`), `labels` and [`annotations`](../manifests.md#annotations). An unknown field is an error. A field without a default that you leave',
+    'out is not managed.',
+    '',
+    '`[]` stands for each element of a list. The [status](../manifests.md#status) is written by Fleetkeeper only.',
+    '',
+    ...managedKinds.flatMap((kind) => section(kind, isCommon)),
+    '## Status of all kinds',
+    '',
+    ...statusTable(fieldsIn(statuses[0] ?? {}).filter(isCommon)),
+    '',
+  ].join('\n');
+}
+
+function section(kind: ManagedKind, isCommon: (field: Field) => boolean): string[] {
+  const { names, versions } = customResourceDefinition(kind).spec;
+  const schema = schemaOf(kind);
+  const own = fieldsIn(propertyOf(schema, 'status')).filter((field) => !isCommon(field));
+  const selectable = (versions[0].selectableFields ?? []).map(({ jsonPath }) => `\`${jsonPath.slice(1)}\``);
+  return [
+    `## ${kind}`,
+    '',
+    `${schema.description ?? ''} For \`kubectl\`: \`${names.plural}\`, \`${names.shortNames.join('`, `')}\`.${selectable.length > 0 ? ` Field selectors: ${selectable.join(', ')}.` : ''}`,
+    '',
+    '| field of `spec` | type | default | meaning |',
+    '|---|---|---|---|',
+    ...fieldsIn(propertyOf(schema, 'spec')).map(specRow),
+    '',
+    ...statusTable(own),
+    '',
+  ];
+}
+
+const schemaOf = (kind: ManagedKind) =>
+  customResourceDefinition(kind).spec.versions[0].schema.openAPIV3Schema;
+const propertyOf = (schema: StructuralSchema, name: string): StructuralSchema =>
+  schema.properties?.[name] ?? {};
+
+/** A reference is one field, not two. */
+const isReference = ({ properties = {} }: StructuralSchema) =>
+  ['name', 'id'].includes(Object.keys(properties).join(','));
+
+function fieldsIn(schema: StructuralSchema, prefix = ''): Field[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+    const field = `${prefix}${name}`;
+    const inner = isReference(property) ? [] : innerFields(property, field);
+    return [{ path: field, schema: property, required: schema.required?.includes(name) === true }].concat(
+      inner,
+    );
+  });
+}
+
+function innerFields(schema: StructuralSchema, field: string): Field[] {
+  return fieldsIn(schema, `${field}.`).concat(fieldsIn(schema.items ?? {}, `${field}[].`));
+}
+
+function specRow({ path: field, schema, required }: Field): string {
+  const standard = required ? 'required' : defaultOf(schema);
+  return rowOf([`\`${field}\``, typeOf(schema), standard, schema.description ?? '']);
+}
+
+function statusTable(fields: readonly Field[]): string[] {
+  const rows = fields.map(({ path: field, schema }) =>
+    rowOf([`\`${field}\``, typeOf(schema), schema.description ?? '']),
+  );
+  return ['| field of `status` | type | meaning |', '|---|---|---|', ...rows];
+}
+
+const rowOf = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');
+
+function defaultOf({ default: standard, properties }: StructuralSchema): string {
+  if (standard === undefined || JSON.stringify(standard) === '{}') return '';
+  const name: unknown =
+    properties && typeof standard === 'object' ? Object.values(standard ?? {})[0] : standard;
+  return `\`${String(name)}\``;
+}
+
+function typeOf(schema: StructuralSchema): string {
+  const { type, enum: choices, items, properties } = schema;
+  if (choices) return choices.map((choice) => `\`${String(choice)}\``).join(', ');
+  if (type === 'array')
+    return `list of ${items?.enum || items?.type === 'object' ? 'objects' : `${items?.type}s`}`;
+  if (type === 'object')
+    return isReference(schema) ? `\`{${Object.keys(properties ?? {}).join()}}\`` : 'object';
+  if (type === 'integer' || type === 'number') return `${type}${rangeOf(schema)}`;
+  return type === undefined ? 'any' : `${type}${lengthOf(schema)}`;
+}
+
+function rangeOf({ minimum, maximum, exclusiveMinimum }: StructuralSchema): string {
+  if (minimum === undefined || minimum < -1e15) return '';
+  const least = exclusiveMinimum === true ? 'above' : 'at least';
+  if (maximum === undefined) return `, ${least} ${minimum}`;
+  return exclusiveMinimum === true
+    ? `, ${least} ${minimum}, at most ${maximum}`
+    : `, ${minimum} to ${maximum}`;
+}
+
+/** Names have 253 characters, as in Kubernetes; that needs no mention. */
+function lengthOf({ format, maxLength = 253 }: StructuralSchema): string {
+  if (format === 'uuid') return ' (UUID)';
+  return maxLength < 253 ? `, at most ${maxLength} characters` : '';
+}
+
+if (import.meta.main) writeFileSync(fieldsDocument, renderFieldsDocument());
