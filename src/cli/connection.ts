@@ -7,7 +7,7 @@ import { ControlApi, Limiter, createTransport, defaultTransportLimits } from '..
 import { UserError } from '../base/index.ts';
 import { formatProblem, nearest, type DesiredSnapshot } from '../desired/index.ts';
 import { AccountKeys, accountSpecs, type WantedAccount } from '../manager/index.ts';
-import { parseObjectKey, type AccountSpec } from '../resources/index.ts';
+import { accountNamed, type AccountSpec } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import { createMetrics } from '../telemetry/index.ts';
 import { withClusterFlags, type ClusterFlags } from './cluster.ts';
@@ -123,7 +123,7 @@ function chooseAccounts(
   const wanted = `${namespace}/${account}`;
   const chosen = account === undefined ? [...known] : [...known].filter(([key]) => key === wanted);
   if (chosen.length > 0) return chosen;
-  const broken = [...(snapshot?.unusable ?? [])].find(([key]) => parseObjectKey(key).kind === 'Account');
+  const broken = [...(snapshot?.unusable ?? [])].find(([key]) => accountNamed(key) !== undefined);
   if (broken?.[1][0]) {
     throw new UserError(
       `the document of ${broken[0]} can't be used: ${formatProblem(broken[1][0])}`,

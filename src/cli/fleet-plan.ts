@@ -1,11 +1,17 @@
 /** One observation of a fleet without any change: what `plan` prints, and what `apply` asks consent for. */
 import { UserError } from '../base/index.ts';
-import { formatProblem, placeText, type DesiredObject, type DesiredSnapshot } from '../desired/index.ts';
+import {
+  accountObject,
+  formatProblem,
+  placeText,
+  type AccountObject,
+  type DesiredSnapshot,
+} from '../desired/index.ts';
 import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
 import { burnMicrosPerHour } from '../engine/plan/index.ts';
 import { oneShotGrace, type PassResult } from '../engine/index.ts';
 import { entryOf, isBlocking } from '../reasons/index.ts';
-import { objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { accountNamed, accountPlaceOf, type ObjectKey } from '../resources/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { untilStopped, type Context } from './context.ts';
 import type { FleetAccess } from './fleet-access.ts';
@@ -81,7 +87,7 @@ export async function lookAtFleet(
     );
   }
   // Accounts are reported by what failed in them.
-  for (const key of results.keys()) if (parseObjectKey(key).kind === 'Account') results.delete(key);
+  for (const key of results.keys()) if (accountNamed(key) !== undefined) results.delete(key);
   const burn = burnOf(manager);
   const known = new Map([...results].filter(([, { plan }]) => !isBlind(plan)));
   const isReadable = known.size > 0 || known.size === results.size;
@@ -129,16 +135,14 @@ function unreadable(
   return [...messages];
 }
 
-type AccountDocument = DesiredObject<'Account'>;
-
-function accountOf(key: ObjectKey, { objects }: DesiredSnapshot): AccountDocument | undefined {
-  const { accountRef } = (objects.get(key)?.spec ?? {}) as { accountRef?: { name: string } };
-  const { namespace } = parseObjectKey(key);
-  return objects.get(objectKey('Account', namespace, accountRef?.name ?? '')) as AccountDocument | undefined;
+function accountOf(key: ObjectKey, { objects }: DesiredSnapshot): AccountObject | undefined {
+  const object = objects.get(key);
+  const place = object && accountPlaceOf(key, object.spec);
+  return place && 'account' in place ? accountObject(objects, place.account) : undefined;
 }
 
 /** Where the account is declared, for people. */
-function placeOf(document: AccountDocument | undefined, { url }: GivenAccount): string {
+function placeOf(document: AccountObject | undefined, { url }: GivenAccount): string {
   if (document) return `${placeText(document.location)}: Account ${document.name}: `;
   return url === undefined ? '' : `FLEETKEEPER_API_URL (${url}): `;
 }
@@ -146,7 +150,7 @@ function placeOf(document: AccountDocument | undefined, { url }: GivenAccount): 
 /** What to do, where the message does not say so itself. */
 function adviceFor(
   { reason }: BlindPlan,
-  document: AccountDocument | undefined,
+  document: AccountObject | undefined,
   { keySource }: GivenAccount,
 ): string {
   const secret = document?.spec.credentialsSecretRef;

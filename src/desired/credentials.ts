@@ -1,6 +1,6 @@
 import { Sensitive } from '../base/index.ts';
-import { secretProblem } from '../resources/index.ts';
-import type { DesiredObject, DesiredSnapshot } from './source.ts';
+import { secretProblem, type ImageRegistrySpec } from '../resources/index.ts';
+import type { DesiredSnapshot } from './source.ts';
 
 export type ResolvedCredentials =
   | {
@@ -15,7 +15,7 @@ export type ResolvedCredentials =
  * end of a value, as editors write it, is removed.
  */
 export function resolveCredentials(
-  { spec, namespace }: DesiredObject<'ImageRegistry'>,
+  { spec, namespace }: { readonly spec: ImageRegistrySpec; readonly namespace: string },
   snapshot: DesiredSnapshot,
   origin?: string,
 ): ResolvedCredentials {

@@ -1,6 +1,6 @@
 import { Sensitive } from '../base/index.ts';
-import { secretProblem, type EnvironmentEntry } from '../resources/index.ts';
-import type { DesiredObject, DesiredSnapshot } from './source.ts';
+import { secretProblem, type ContainerServiceSpec, type EnvironmentEntry } from '../resources/index.ts';
+import type { DesiredSnapshot } from './source.ts';
 
 export type ResolvedEnvironment =
   | { readonly ok: true; readonly environment: Sensitive<Record<string, string>> | undefined }
@@ -22,7 +22,7 @@ export type ResolvedEnvironment =
  * Two rules differ. `$(NAME)` is not expanded. A Secret that must not be sent to `origin` is an error.
  */
 export function resolveEnvironment(
-  object: DesiredObject<'ContainerService'>,
+  object: { readonly spec: Pick<ContainerServiceSpec, 'env'>; readonly namespace: string },
   snapshot: DesiredSnapshot,
   origin?: string,
 ): ResolvedEnvironment {

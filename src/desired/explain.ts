@@ -3,12 +3,12 @@
  * value, because that may be a secret. It does not show a key that may be part of a value, either: `{value:
  * half,other}` is a map with the key `other`.
  */
-import type { documents } from '../resources/index.ts';
+import type { documents, ManagedKind } from '../resources/index.ts';
 import { limits } from './limits.ts';
 import { nearest } from './problem.ts';
 import { isPlainMap, type Path } from './yaml.ts';
 
-type Checked = ReturnType<(typeof documents)['Account']['safeParse']>;
+type Checked = ReturnType<(typeof documents)[ManagedKind]['safeParse']>;
 type Issue = NonNullable<Checked['error']>['issues'][number];
 
 /** The part of a schema that is needed to list its fields and to validate. */

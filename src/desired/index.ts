@@ -12,12 +12,16 @@ export { assemble, type SourceFile } from './folder/folder.ts';
 export { readFolder } from './folder/folder-reader.ts';
 export type { FolderWatchOptions, WatchFolder } from './folder/folder-watch.ts';
 export {
+  accountObject,
+  accountsIn,
   byAccountRef,
   byKind,
   byNamespace,
   desiredObjects,
+  objectOf,
   referredKeys,
   referringTo,
+  type AccountObject,
   type Referring,
 } from './objects.ts';
 export { parseFile } from './parse.ts';

@@ -1,11 +1,12 @@
 /** The objects of a snapshot, indexed by kind, namespace, account and reference. */
 import { VersionedMap } from '../base/index.ts';
 import {
+  accountKey,
+  accountKind,
   objectKey,
-  type ContainerServiceSpec,
+  traitsOf,
   type ManagedKind,
   type ObjectKey,
-  type ProtectedTaskSpec,
 } from '../resources/index.ts';
 import { referencesOf, type DataId } from './references.ts';
 import type { DesiredObject, DesiredObjects } from './source.ts';
@@ -51,17 +52,38 @@ export interface Referring {
   readonly spec: object;
 }
 
-/** Objects that this one refers to by name: a service to its volume and template, a task to its service. */
+/** The objects to which an object refers by name. */
 export function referredKeys({ kind, namespace, spec }: Referring): ObjectKey[] {
-  if (kind === 'ProtectedTask') {
-    return [objectKey('ContainerService', namespace, (spec as ProtectedTaskSpec).serviceRef.name)];
-  }
-  if (kind !== 'ContainerService') return [];
-  const { storage, templateRef } = spec as ContainerServiceSpec;
-  return [
-    ...(storage?.volumeRef ? [objectKey('StorageVolume', namespace, storage.volumeRef.name)] : []),
-    ...(templateRef ? [objectKey('ServiceTemplate', namespace, templateRef.name)] : []),
-  ];
+  const references = traitsOf(kind).references?.(spec) ?? [];
+  return references.map((reference) => objectKey(reference.kind, namespace, reference.name));
+}
+
+/** Undefined also if it is of another kind. */
+export function objectOf<Kind extends ManagedKind>(
+  objects: DesiredObjects,
+  kind: Kind,
+  key: ObjectKey,
+): DesiredObject<Kind> | undefined {
+  const object = objects.get(key);
+  return object && isOf(object, kind) ? object : undefined;
+}
+
+function isOf<Kind extends ManagedKind>(object: DesiredObject, kind: Kind): object is DesiredObject<Kind> {
+  return object.kind === kind;
+}
+
+export type AccountObject = DesiredObject<typeof accountKind>;
+
+/** The Accounts of a namespace, or all. */
+export function accountsIn(objects: DesiredObjects, namespace?: string): AccountObject[] {
+  return namespace === undefined
+    ? byKind(objects, accountKind)
+    : byNamespace(objects, accountKind, namespace);
+}
+
+/** `name`: `namespace/name`. Undefined for the account of the environment, too. */
+export function accountObject(objects: DesiredObjects, name: string): AccountObject | undefined {
+  return objectOf(objects, accountKind, accountKey(name));
 }
 
 function withTerm(objects: DesiredObjects, term: string): DesiredObject[] {

@@ -1,5 +1,5 @@
 /** The Secrets and ConfigMaps that objects refer to. In a cluster, no others are read. */
-import type { AccountSpec, ContainerServiceSpec, ImageRegistrySpec, ObjectKey } from '../resources/index.ts';
+import { traitsOf, type ObjectKey } from '../resources/index.ts';
 import type { DesiredObject } from './source.ts';
 
 export type DataKind = 'Secret' | 'ConfigMap';
@@ -125,35 +125,12 @@ function sameUse(left: Referred | undefined, right: Referred | undefined): boole
 }
 
 export function referencesOf({ kind, namespace, spec }: DesiredObject): Reference[] {
-  const to = (dataKind: DataKind, name: string, keys: readonly string[]): Reference => ({
+  const data = traitsOf(kind).data?.(spec) ?? [];
+  return data.map(({ kind: dataKind, name, keys }) => ({
     id: `${dataKind}/${namespace}/${name}`,
     kind: dataKind,
     namespace,
     name,
     keys,
-  });
-  switch (kind) {
-    case 'Account': {
-      const { credentialsSecretRef } = spec as AccountSpec;
-      return credentialsSecretRef
-        ? [to('Secret', credentialsSecretRef.name, [credentialsSecretRef.key])]
-        : [];
-    }
-    case 'ImageRegistry': {
-      const { credentialsSecretRef } = spec as ImageRegistrySpec;
-      if (!credentialsSecretRef) return [];
-      const { name, usernameKey, passwordKey } = credentialsSecretRef;
-      return [to('Secret', name, [usernameKey, passwordKey])];
-    }
-    case 'ContainerService':
-      return ((spec as ContainerServiceSpec).env ?? []).flatMap(({ valueFrom }) => {
-        const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};
-        if (secretKeyRef) return [to('Secret', secretKeyRef.name, [secretKeyRef.key])];
-        return configMapKeyRef ? [to('ConfigMap', configMapKeyRef.name, [configMapKeyRef.key])] : [];
-      });
-    case 'StorageVolume':
-    case 'ServiceTemplate':
-    case 'ProtectedTask':
-      return [];
-  }
+  }));
 }

@@ -5,7 +5,14 @@
 import { backoffMs, messageOf, sameValue, type Clock, type Random } from '../base/index.ts';
 import { changedKeys, referringTo, type DataId, type DesiredSnapshot } from '../desired/index.ts';
 import { isKeyHold, type ReadFailure, type SnapshotChange } from '../observed/index.ts';
-import { annotations, managedKinds, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import {
+  accountKey,
+  accountNamed,
+  annotations,
+  managedKinds,
+  parseObjectKey,
+  type ObjectKey,
+} from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { markedFor } from './observation/marked-for.ts';
@@ -19,7 +26,7 @@ import { Members } from './fleet/members.ts';
 import type { Money } from './money/money.ts';
 import { passResults, reasonOf } from './pass-labels.ts';
 import type { PassResult, Reconciler } from './reconciler.ts';
-import { tasksOfJob } from './fleet/tasks.ts';
+import { objectsOfJob } from './fleet/jobs.ts';
 import { ValuesWatch } from './admission/values-watch.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
 import { isTakenIn } from './fleet/taken-in.ts';
@@ -167,7 +174,7 @@ export class Controller {
 
   /** A Job of the cluster has begun, ended or gone. */
   onJobChanged(namespace: string, name: string): void {
-    for (const key of tasksOfJob(this.#options.fleet.snapshot, namespace, name)) {
+    for (const key of objectsOfJob(this.#options.fleet.snapshot, namespace, name)) {
       if (this.#options.store.record(key)) this.#enqueue(key, 'edit');
     }
   }
@@ -231,9 +238,9 @@ export class Controller {
   #edited(key: ObjectKey): void {
     const { store, fleet } = this.#options;
     const isMade = store.record(key)?.externalId !== undefined || store.openIntent(key) !== undefined;
-    this.#enqueue(key, isMade || key.startsWith('Account/') ? 'edit' : 'new');
+    this.#enqueue(key, isMade || accountNamed(key) !== undefined ? 'edit' : 'new');
     for (const dependent of this.#members.dependentsOf(key)) this.#enqueue(dependent, 'edit');
-    const account = key.startsWith('Account/') ? this.#members.accountOf(key) : undefined;
+    const account = accountNamed(key) !== undefined ? this.#members.accountOf(key) : undefined;
     if (account) this.#lookAtAll(account);
     const asked = fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt];
     if (asked !== undefined && asked !== store.record(key)?.status?.lastHandledReconcileAt) {
@@ -251,8 +258,8 @@ export class Controller {
     if (record && !isTakenIn(record, fleet.snapshot)) return;
     const handle = this.#members.accountOf(key);
     // Heartbeats can't wait for the first read of an account that is slow to answer.
-    const isTask = parseObjectKey(key).kind === 'ProtectedTask';
-    if (handle && !isTask && !this.#synced.has(handle.name)) return;
+    const { needsNoAccountRead = false } = this.#options.kinds[parseObjectKey(key).kind];
+    if (handle && !needsNoAccountRead && !this.#synced.has(handle.name)) return;
     this.#queue.add(key, lane);
   }
 
@@ -263,9 +270,9 @@ export class Controller {
 
   /** A Secret or ConfigMap says something else. */
   #lookAtUsersOf(id: DataId): void {
-    for (const { key, kind } of referringTo(this.#options.fleet.snapshot.objects, id)) {
+    for (const { key } of referringTo(this.#options.fleet.snapshot.objects, id)) {
       this.#enqueue(key, 'resync');
-      const account = kind === 'Account' ? this.#members.accountOf(key) : undefined;
+      const account = accountNamed(key) !== undefined ? this.#members.accountOf(key) : undefined;
       if (account) this.#lookAtAll(account);
     }
   }
@@ -279,8 +286,7 @@ export class Controller {
   }
 
   #lookAtAccount(handle: AccountHandle): void {
-    const [namespace = '', name = ''] = handle.name.split('/');
-    const key = objectKey('Account', namespace, name);
+    const key = accountKey(handle.name);
     if (this.#options.store.record(key)) this.#queue.add(key, 'resync');
   }
 
@@ -317,10 +323,10 @@ export class Controller {
   }
 
   async #passOnce(key: ObjectKey): Promise<void> {
-    const { reconciler, metrics, clock, logger, random, onPass } = this.#options;
+    const { kinds, reconciler, metrics, clock, logger, random, onPass } = this.#options;
     const { kind } = parseObjectKey(key);
     // A task may end meanwhile; all else waits.
-    if (kind !== 'ProtectedTask' && this.#options.isSuspended()) return;
+    if (!kinds[kind].needsNoAccountRead && this.#options.isSuspended()) return;
     const startedAtMs = clock.monotonicMs();
     metrics.activeWorkers.inc({ controller: kind });
     const dependents = this.#members.dependentsOf(key);
@@ -381,11 +387,6 @@ export class Controller {
         wake.account.informer.want(plan.kind === 'act' ? 'mutation' : 'progress');
     }
   }
-}
-
-function accountNamed(key: ObjectKey): string | undefined {
-  const { kind, namespace, name } = parseObjectKey(key);
-  return kind === 'Account' ? `${namespace}/${name}` : undefined;
 }
 
 function lay(sleepers: Map<string, Set<ObjectKey>>, account: string, key: ObjectKey): void {

@@ -20,5 +20,5 @@ export * from './money/funds.ts';
 export * from './money/money.ts';
 export * from './reconciler.ts';
 export { isBuiltIn, itemsOf, listsOf } from './fleet/references.ts';
-export { declaredTasks, jobOf, serviceKeyOf, type Jobs } from './fleet/tasks.ts';
+export type { Jobs } from './fleet/jobs.ts';
 export * from './workqueue.ts';

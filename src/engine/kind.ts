@@ -30,7 +30,7 @@ import type {
   Pricing,
   Step,
 } from './plan/index.ts';
-import type { ManagedKind, ObjectKey } from '../resources/index.ts';
+import type { CommonSpec, ManagedKind, ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { StatusInputs } from './status/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
@@ -183,7 +183,7 @@ export interface Kind<Spec, Remote extends { readonly id: string }, Look, Local 
 }
 
 /** A kind of which the engine needs to know no more. */
-export type AnyKind = Kind<unknown, AnyRemote, unknown, unknown>;
+export type AnyKind = Kind<CommonSpec, AnyRemote, unknown, unknown>;
 
 export type Kinds = Readonly<Record<ManagedKind, AnyKind>>;
 

@@ -20,13 +20,7 @@ import {
   type Pricing,
   type Step,
 } from './plan/index.ts';
-import {
-  annotations,
-  parseObjectKey,
-  type ObjectKey,
-  type RemoteKind,
-  type Specs,
-} from '../resources/index.ts';
+import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { StatusInputs } from './status/index.ts';
 import type { AccountHandle } from './accounts.ts';
@@ -77,9 +71,8 @@ export class Pass {
 
   #accountOfSpec({ record, object }: AnyView): AccountOfObject {
     const { namespace } = parseObjectKey(this.key);
-    const { accountRef } = object.spec as Specs[RemoteKind];
     const path = ['spec', 'accountRef', 'name'];
-    const resolved = this.#options.accounts.resolve(namespace, accountRef.name);
+    const resolved = this.#options.accounts.resolve(namespace, object.spec.accountRef?.name ?? '');
     if (resolved.kind === 'problem') {
       const left =
         record.externalId === undefined ? '' : `; ${record.externalId} is left as it is until then`;
@@ -112,7 +105,7 @@ export class Pass {
   isGivenUp(): boolean {
     const { record, object } = this.#observer.view();
     if (record.deletionRequestedAt === undefined || this.#options.store.openIntent(this.key)) return false;
-    return this.kind.remote !== undefined && (object.spec as Specs[RemoteKind]).deletionPolicy === 'Retain';
+    return this.kind.remote !== undefined && object.spec.deletionPolicy === 'Retain';
   }
 
   /** The object is held, and nothing may be changed: what has to go on all the same; for so many milliseconds, where time ends it. */

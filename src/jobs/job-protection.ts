@@ -11,6 +11,7 @@
 import { backoffMs, messageOf } from '../base/index.ts';
 import { KubernetesError, type Change, type KubernetesObject, type Reflector } from '../kubernetes/index.ts';
 import type { JobAnswer } from '../engine/plan/index.ts';
+import { protectedTask } from '../kinds/protected-task/declaration.ts';
 import { Workqueue } from '../engine/index.ts';
 import { resourceTypes } from '../resources/index.ts';
 import { JobStates } from './job-states.ts';
@@ -98,7 +99,7 @@ export class JobProtection {
 
   #taskReflectors(): Reflector[] {
     return reflectorsOf(this.#options, (namespace) => ({
-      type: resourceTypes.ProtectedTask,
+      type: resourceTypes[protectedTask.name],
       scope: { namespace },
       onChange: ({ object, previous, kind }) => {
         // The engine writes their status.
@@ -167,7 +168,7 @@ export class JobProtection {
     task: KubernetesObject | undefined,
   ): Promise<void> {
     const { api, logger } = this.#options;
-    const target = { type: resourceTypes.ProtectedTask, namespace, name: taskNameOf(kind, name) };
+    const target = { type: resourceTypes[protectedTask.name], namespace, name: taskNameOf(kind, name) };
     const about = { object: workloadKey(kind, namespace, name), task: target.name };
     switch (step.do) {
       case 'nothing':

@@ -14,6 +14,7 @@
  * The annotation has precedence over a person who deletes a task by hand: as long as it exists, so does the task.
  */
 import { createHash } from 'node:crypto';
+import { protectedTask } from '../kinds/protected-task/declaration.ts';
 import type { KubernetesObject, OwnerReference } from '../kubernetes/index.ts';
 import { apiVersion } from '../resources/index.ts';
 import {
@@ -74,7 +75,7 @@ export function stepFor(
 const nothing: Step = { do: 'nothing' };
 
 function foreign({ metadata }: KubernetesObject): Step {
-  const note = `there is a ProtectedTask ${metadata.name} that fleetkeeper did not make; it is left alone, and nothing else protects for the annotation. Rename or delete it`;
+  const note = `there is a ${protectedTask.name} ${metadata.name} that fleetkeeper did not make; it is left alone, and nothing else protects for the annotation. Rename or delete it`;
   return { do: 'tell', note };
 }
 
@@ -114,7 +115,7 @@ function taskFor(
   const name = taskNameOf(kind, metadata.name);
   return {
     apiVersion,
-    kind: 'ProtectedTask',
+    kind: protectedTask.name,
     metadata: {
       name,
       namespace: metadata.namespace,

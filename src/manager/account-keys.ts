@@ -14,7 +14,7 @@
 import { Sensitive } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { originHold, type OriginHold } from '../engine/plan/index.ts';
-import { annotations, objectKey, originOf, type AccountSpec } from '../resources/index.ts';
+import { annotations, accountKey, originOf, type AccountSpec } from '../resources/index.ts';
 
 /** What the environment says: used where no document does. */
 export interface EnvironmentAccount {
@@ -77,8 +77,8 @@ export class AccountKeys {
     pinned: string | undefined,
     snapshot: DesiredSnapshot | undefined,
   ): OriginHold | undefined {
-    const [namespace = '', own = ''] = name.split('/');
-    const document = snapshot?.objects.get(objectKey('Account', namespace, own));
+    const [namespace = ''] = name.split('/');
+    const document = snapshot?.objects.get(accountKey(name));
     const secret = spec.credentialsSecretRef?.name;
     const origins = snapshot?.secrets.get(`${namespace}/${secret}`)?.allowedOrigins;
     return originHold({

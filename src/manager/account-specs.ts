@@ -1,12 +1,12 @@
 /** Which accounts there are: from the documents and, for the account `default`, the environment. */
 import {
-  byKind,
+  accountObject,
+  accountsIn,
   changedKeys,
   referringTo,
-  type DesiredObject,
   type DesiredSnapshot,
 } from '../desired/index.ts';
-import { objectKey, parseObjectKey, type AccountSpec } from '../resources/index.ts';
+import { accountNamed, type AccountSpec, type ObjectKey } from '../resources/index.ts';
 import type { AccountOrigin, EnvironmentAccount } from './account-keys.ts';
 
 export interface WantedAccount {
@@ -28,14 +28,15 @@ export function movedAccounts(
   const secrets = now.secrets.changedSince(before.secrets);
   if (secrets === 'all') return 'all';
   const moved = new Set([environmentKey]);
+  const take = (key: ObjectKey) => {
+    const account = accountNamed(key);
+    if (account !== undefined) moved.add(account);
+  };
   for (const secret of secrets) {
     const users = referringTo(now.objects, `Secret/${secret as `${string}/${string}`}`);
-    for (const { kind, namespace, name } of users) if (kind === 'Account') moved.add(`${namespace}/${name}`);
+    for (const { key } of users) take(key);
   }
-  for (const key of changed) {
-    const { kind, namespace, name } = parseObjectKey(key);
-    if (kind === 'Account') moved.add(`${namespace}/${name}`);
-  }
+  for (const key of changed) take(key);
   return moved;
 }
 
@@ -61,11 +62,8 @@ export function accountSpecs(
 }
 
 function documentsOf({ objects }: DesiredSnapshot, names: ReadonlySet<string> | 'all') {
-  if (names === 'all') return byKind(objects, 'Account');
-  return [...names].flatMap((account) => {
-    const [namespace = '', name = ''] = account.split('/');
-    return (objects.get(objectKey('Account', namespace, name)) ?? []) as DesiredObject<'Account'> | [];
-  });
+  if (names === 'all') return accountsIn(objects);
+  return [...names].flatMap((account) => accountObject(objects, account) ?? []);
 }
 
 function environmentSpec(url: string, credentialsHeader: string | undefined): AccountSpec {

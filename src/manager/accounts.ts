@@ -16,7 +16,7 @@ import {
   type SnapshotChange,
 } from '../observed/index.ts';
 import { FundsMemory, type AccountHandle, type Accounts, type ResolvedAccount } from '../engine/index.ts';
-import { annotations, objectKey, originOf, type AccountSpec } from '../resources/index.ts';
+import { annotations, accountKey, originOf, type AccountSpec } from '../resources/index.ts';
 import type { OriginHold } from '../engine/plan/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
@@ -103,7 +103,7 @@ export class AccountRegistry implements Accounts {
   }
 
   resolve(namespace: string, name: string): ResolvedAccount {
-    const key = objectKey('Account', namespace, name);
+    const key = accountKey(`${namespace}/${name}`);
     const own = this.#entries.get(`${namespace}/${name}`);
     if (own?.origin.kind === 'document') return { kind: 'usable', handle: own.handle };
     if (this.#snapshot?.unusable.has(key)) {
@@ -136,8 +136,7 @@ export class AccountRegistry implements Accounts {
       const next = wanted.get(name)?.origin.kind;
       if (next === entry.origin.kind) continue;
       // Nothing is concluded from an unusable document, or from what could be read in part only: the environment does not take its place.
-      const [namespace = '', own = ''] = name.split('/');
-      const isUnusable = snapshot.unusable.has(objectKey('Account', namespace, own));
+      const isUnusable = snapshot.unusable.has(accountKey(name));
       if (next !== 'document' && (isUnusable || !snapshot.complete)) {
         wanted.delete(name);
         continue;
@@ -342,8 +341,7 @@ export class AccountRegistry implements Accounts {
 
   /** The identity that the document of the account accepts. */
   #accepted(name: string): string | undefined {
-    const [namespace = '', own = ''] = name.split('/');
-    const document = this.#snapshot?.objects.get(objectKey('Account', namespace, own));
+    const document = this.#snapshot?.objects.get(accountKey(name));
     return document?.annotations[annotations.acceptIdentity];
   }
 

@@ -2,7 +2,7 @@
 import type { Clock } from '../base/index.ts';
 import type { EventRecorder } from '../kubernetes/index.ts';
 import type { AccountNews, PassResult } from '../engine/index.ts';
-import { apiVersion, objectKey, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { accountKey, apiVersion, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectStatus, StateStore } from '../state/index.ts';
 import { happenings, nothingTold, type ToldNews } from '../engine/status/index.ts';
 
@@ -25,8 +25,7 @@ export class ClusterEvents {
   /** The account of the environment has no object to tell it of. */
   ofAccount(account: string, { reason, message }: AccountNews): void {
     const { store, recorder } = this.#options;
-    const [namespace = '', name = ''] = account.split('/');
-    const record = store.record(objectKey('Account', namespace, name));
+    const record = store.record(accountKey(account));
     if (!record) return;
     const about = { apiVersion, ...parseObjectKey(record.key), uid: record.uid };
     recorder.record({ about, type: 'Warning', reason, message });

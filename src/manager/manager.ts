@@ -8,7 +8,7 @@
 import { HeartbeatLoop } from '../activities/index.ts';
 import { createEndpointProbe, createTransport, type EndpointProbe, type Transport } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
-import { byKind, byNamespace, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
+import { accountsIn, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { kinds } from '../kinds/index.ts';
 import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
 import { clampedMicros, ownerId } from '../engine/plan/index.ts';
@@ -25,7 +25,7 @@ import {
   type Jobs,
   type PassResult,
 } from '../engine/index.ts';
-import { annotations, objectKey, type ObjectKey } from '../resources/index.ts';
+import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
@@ -274,12 +274,9 @@ export class Manager {
     if (this.#options.allowMassChange) return true;
     if (!snapshot) return false;
     const nowMs = this.#options.clock.wallMs();
-    const [home = '', name = ''] = account?.split('/') ?? [];
     const { objects } = snapshot;
-    const one = account === undefined ? undefined : [objects.get(objectKey('Account', home, name))];
-    const several = () =>
-      namespace === undefined ? byKind(objects, 'Account') : byNamespace(objects, 'Account', namespace);
-    return (one ?? several()).some(
+    const one = account === undefined ? undefined : [objects.get(accountKey(account))];
+    return (one ?? accountsIn(objects, namespace)).some(
       (object) => Date.parse(object?.annotations[annotations.allowMassChangeUntil] ?? '') > nowMs,
     );
   }

@@ -1,5 +1,6 @@
 export * from './keys.ts';
 export * from './kinds.ts';
+export * from './traits.ts';
 export * from './parts/conditions.ts';
 export { rulesKeyword, type CelRule } from './parts/constraints.ts';
 export { objectName } from './parts/fields.ts';

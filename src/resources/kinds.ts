@@ -6,8 +6,8 @@
 import { z } from 'zod';
 import { declarations } from '../kinds/declarations.ts';
 import { objectName } from './parts/fields.ts';
-import type { Declaration } from './parts/declaration.ts';
 import { forEachKind, type ManagedKind } from './keys.ts';
+import { traitsOf } from './traits.ts';
 
 type Declarations = typeof declarations;
 
@@ -27,7 +27,7 @@ export type Specs = {
 
 /** The name under which an object is created at the provider, without any mark. */
 export function remoteName(kind: ManagedKind, name: string, spec: object): string {
-  const { nameField }: Pick<Declaration, 'nameField'> = declarations[kind];
+  const { nameField } = traitsOf(kind);
   const value = nameField === undefined ? undefined : (spec as Record<string, unknown>)[nameField];
   return typeof value === 'string' ? value : name;
 }

@@ -19,7 +19,7 @@
  * An old copy of the bookkeeping that somebody restores is signed as well. It can only name what belonged to this object.
  */
 import { mergePatch, type DigestKey } from '../base/index.ts';
-import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { parseObjectKey, traitsOf, type ObjectKey } from '../resources/index.ts';
 import {
   intentOutcomes,
   lostCreation,
@@ -198,8 +198,7 @@ const unknownOrigin: IdentityPin = { id: undefined, emailDigest: undefined, orig
 
 /** Accounts and tasks make no creation that could be lost. */
 function createsThings(key: ObjectKey): boolean {
-  const { kind } = parseObjectKey(key);
-  return kind !== 'Account' && kind !== 'ProtectedTask';
+  return traitsOf(parseObjectKey(key).kind).list !== undefined;
 }
 
 /** Adds the keys that JSON leaves out because their value is undefined. */

@@ -33,7 +33,7 @@ import {
   type KubernetesObject,
   type Patch,
 } from '../kubernetes/index.ts';
-import { cleanupFinalizer, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { accountKey, accountNamed, cleanupFinalizer, type ObjectKey } from '../resources/index.ts';
 import { bookkeepingOf, isPinIn, isWritten, readBookkeeping, type Bookkeeping } from './bookkeeping.ts';
 import { ObjectGone, mayHaveHappened, needsCleanup } from './cluster-writes.ts';
 import type { IdentityPin } from './identity-pin.ts';
@@ -163,14 +163,14 @@ export class ClusterStore extends MemoryStore {
 
   /** The status has them. The account of the environment has no status. */
   override prices(account: string): readonly ObservedPrice[] {
-    const status = this.record(`Account/${account as `${string}/${string}`}`)?.status;
+    const status = this.record(accountKey(account))?.status;
     const known = super.prices(account);
     return known.length > 0 ? known : readPrices(account, status, this.digestKey);
   }
 
   override async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
     await super.saveIdentityPin(account, pin);
-    const key: ObjectKey = `Account/${account as `${string}/${string}`}`;
+    const key = accountKey(account);
     if (pin) this.#identities.set(key, pin);
     else this.#identities.delete(key);
     // The account of the environment has no object. Its pin lives as long as this process.
@@ -178,7 +178,7 @@ export class ClusterStore extends MemoryStore {
   }
 
   override identityPinIsDurable(account: string): boolean {
-    const known = this.#known.get(`Account/${account as `${string}/${string}`}`);
+    const known = this.#known.get(accountKey(account));
     return !known || !this.#options.api || isPinIn(known.status, this.identityPin(account));
   }
 
@@ -203,10 +203,10 @@ export class ClusterStore extends MemoryStore {
     this.#known.set(key, { ...object, sequence: kept.sequence });
     await super.saveAll([kept.record]);
     if (kept.intent) await super.saveIntent(kept.intent, kept.record);
-    if (!kept.identity || parseObjectKey(key).kind !== 'Account') return;
+    const account = accountNamed(key);
+    if (!kept.identity || account === undefined) return;
     this.#identities.set(key, kept.identity);
-    const { namespace, name } = parseObjectKey(key);
-    await super.saveIdentityPin(`${namespace}/${name}`, kept.identity);
+    await super.saveIdentityPin(account, kept.identity);
   }
 
   /** Takes in the current object. True if its status is not as it was last written. */

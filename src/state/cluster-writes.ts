@@ -1,6 +1,6 @@
 /** How a failed write to an object of a cluster is understood, and which objects need the finalizer. */
 import { KubernetesError } from '../kubernetes/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
+import { accountNamed, type ObjectKey } from '../resources/index.ts';
 import type { Intent, ObjectRecord } from './records.ts';
 
 /** It is unknown whether the write was carried out. */
@@ -20,5 +20,5 @@ export class ObjectGone extends Error {
 export function needsCleanup(record: ObjectRecord, intent: Intent | undefined): boolean {
   const isOpen = intent?.outcome === 'pending' || intent?.outcome === 'unknown';
   const isLeased = record.lease !== undefined && record.releasedAt === undefined;
-  return isOpen || isLeased || record.externalId !== undefined || record.key.startsWith('Account/');
+  return isOpen || isLeased || record.externalId !== undefined || accountNamed(record.key) !== undefined;
 }

@@ -4,7 +4,7 @@
  * computes the same one.
  */
 import { digestOf } from '../../base/index.ts';
-import { objectKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { accountPlaceOf, type ObjectKey } from '../../resources/index.ts';
 import type { ClusterEntry } from './cluster-object.ts';
 
 export interface Shard {
@@ -22,8 +22,8 @@ export function shardOf(account: string, count: number): number {
 export class ShardedEntries {
   readonly #shard: Shard | undefined;
   readonly #entries = new Map<ObjectKey, ClusterEntry>();
-  /** The tasks that name a service, whether or not it exists. */
-  readonly #tasks = new Map<ObjectKey, Set<ObjectKey>>();
+  /** By an object that others follow into its account, whether or not it exists: tasks follow their service. */
+  readonly #followers = new Map<ObjectKey, Set<ObjectKey>>();
 
   constructor(shard: Shard | undefined) {
     this.#shard = shard;
@@ -46,49 +46,37 @@ export class ShardedEntries {
    * shard of its service.
    */
   put(key: ObjectKey, entry: ClusterEntry | undefined): Iterable<ObjectKey> {
-    if (this.#shard) this.#linkTask(key, entry);
+    if (this.#shard) this.#link(key, entry);
     if (entry) this.#entries.set(key, entry);
     else this.#entries.delete(key);
-    return [key, ...(this.#tasks.get(key) ?? [])];
+    return [key, ...(this.#followers.get(key) ?? [])];
   }
 
-  #linkTask(key: ObjectKey, entry: ClusterEntry | undefined): void {
-    const before = this.#entries.get(key);
-    if (before?.kind === 'ProtectedTask') {
-      const service = serviceOf(before);
-      const others = this.#tasks.get(service);
+  #link(key: ObjectKey, entry: ClusterEntry | undefined): void {
+    const before = followedBy(this.#entries.get(key));
+    if (before !== undefined) {
+      const others = this.#followers.get(before);
       others?.delete(key);
-      if (others?.size === 0) this.#tasks.delete(service);
+      if (others?.size === 0) this.#followers.delete(before);
     }
-    if (entry?.kind !== 'ProtectedTask') return;
-    const service = serviceOf(entry);
-    this.#tasks.set(service, (this.#tasks.get(service) ?? new Set()).add(key));
+    const followed = followedBy(entry);
+    if (followed !== undefined)
+      this.#followers.set(followed, (this.#followers.get(followed) ?? new Set()).add(key));
   }
 
   /**
-   * Reads the account even if the schema refuses the rest. A task belongs to the account of its service. If
-   * the service is unknown, the task belongs to the account of services that name none.
+   * As it is written, whether the schema accepts the rest or not. An object that follows one that does not exist is where that one would be
+   * if it named no account.
    */
-  #accountOf(entry: ClusterEntry): string {
-    const { namespace, name } = parseObjectKey(entry.key);
-    if (entry.kind === 'Account') return `${namespace}/${name}`;
-    if (entry.kind !== 'ProtectedTask')
-      return `${namespace}/${nameIn(entry.spec, 'accountRef') ?? 'default'}`;
-    const service = this.#entries.get(serviceOf(entry));
-    return service ? this.#accountOf(service) : `${namespace}/default`;
+  #accountOf({ key, spec }: Pick<ClusterEntry, 'key' | 'spec'>): string {
+    const place = accountPlaceOf(key, spec);
+    if ('account' in place) return place.account;
+    return this.#accountOf({ key: place.with, spec: this.#entries.get(place.with)?.spec });
   }
 }
 
-function serviceOf({ key, spec }: ClusterEntry): ObjectKey {
-  return objectKey('ContainerService', parseObjectKey(key).namespace, nameIn(spec, 'serviceRef') ?? '');
-}
-
-function nameIn(spec: unknown, field: string): string | undefined {
-  const reference = memberOf(spec, field);
-  const name = memberOf(reference, 'name');
-  return typeof name === 'string' ? name : undefined;
-}
-
-function memberOf(value: unknown, field: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[field] : undefined;
+/** The object whose account is also that of the entry. */
+function followedBy(entry: ClusterEntry | undefined): ObjectKey | undefined {
+  const place = entry && accountPlaceOf(entry.key, entry.spec);
+  return place && 'with' in place ? place.with : undefined;
 }

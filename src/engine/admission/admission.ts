@@ -14,7 +14,7 @@
 import type { Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredObject, type DesiredSnapshot } from '../../desired/index.ts';
 import { derivedUid, type Gate } from '../plan/index.ts';
-import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
 import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../../state/index.ts';
 import { DeletionGate, type Grace, type Judged } from './deletion-gate.ts';
 import { Standings, type Standing } from './standings.ts';
@@ -161,10 +161,10 @@ export class Admission {
     { objects }: DesiredSnapshot,
   ): boolean {
     const { kind } = parseObjectKey(key);
-    if (kind === 'ProtectedTask' || kind === 'Account' || deletedByUs) return true;
-    const spec = (objects.get(key)?.spec ?? manifest.spec) as { readonly deletionPolicy?: string };
+    if (traitsOf(kind).countsForBrake === false || deletedByUs) return true;
+    const spec: object = objects.get(key)?.spec ?? manifest.spec;
     const isMade = externalId !== undefined || this.#options.store.openIntent(key) !== undefined;
-    return spec.deletionPolicy === 'Retain' || !isMade;
+    return isRetained(spec) || !isMade;
   }
 
   /** The record that the document calls for, or undefined when the one there is as it should be. */
@@ -173,7 +173,7 @@ export class Admission {
     const { key, annotations, labels, location, cluster } = object;
     const { specDigest, metadataDigest } = this.#digests(object);
     const record = store.record(key);
-    const manifest = () => ({ annotations, labels, spec: withoutValues(object.spec) });
+    const manifest = () => ({ annotations, labels, spec: storedSpec(object) });
     const { file, line = 0 } = location;
     if (!record) {
       // In a cluster the store knows all objects but those that go without us.
@@ -230,13 +230,11 @@ function isLeaving(key: ObjectKey, { objects, unusable }: DesiredSnapshot): bool
   return object ? object.cluster?.deletionRequestedAt !== undefined : !unusable.has(key);
 }
 
-/** A spec that may be stored: the values of the environment are left out, their names and references stay. */
-function withoutValues(spec: object): Record<string, unknown> {
-  const copy: Record<string, unknown> = { ...spec };
-  if (Array.isArray(copy['env'])) {
-    copy['env'] = (copy['env'] as { name: string; valueFrom?: unknown }[]).map(({ name, valueFrom }) =>
-      valueFrom === undefined ? { name } : { name, valueFrom },
-    );
-  }
-  return copy;
+function isRetained(spec: object): boolean {
+  return 'deletionPolicy' in spec && spec.deletionPolicy === 'Retain';
+}
+
+/** Values of the environment are left out. */
+function storedSpec({ kind, spec }: DesiredObject): StoredManifest['spec'] {
+  return { ...(traitsOf(kind).stored?.(spec) ?? spec) };
 }

@@ -1,6 +1,6 @@
 import type { Effect } from '../../actions/index.ts';
-import { byKind, type DesiredSnapshot } from '../../desired/index.ts';
-import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { accountsIn, type DesiredSnapshot } from '../../desired/index.ts';
+import { accountKey, annotations, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
 /** What a person is to type, after a look at the provider. */
@@ -35,10 +35,7 @@ export function named(ids: readonly string[]): string {
 export function massChangeAdvice({ objects, cluster }: DesiredSnapshot, account?: string): string {
   const annotation = `${annotations.allowMassChangeUntil}: "<time, RFC 3339>"`;
   const [namespace = '', name = ''] = account?.split('/') ?? [];
-  const isWritten =
-    account === undefined
-      ? byKind(objects, 'Account').length > 0
-      : objects.has(objectKey('Account', namespace, name));
+  const isWritten = account === undefined ? accountsIn(objects).length > 0 : objects.has(accountKey(account));
   const which = account === undefined ? '' : ` ${name}`;
   const written = cluster && account !== undefined ? ` (namespace ${namespace})` : '';
   if (isWritten && cluster) return `annotate the Account${which}${written} with ${annotation}`;

@@ -2,24 +2,14 @@
  * What is wanted, as it was last admitted, and the brakes that follow from it. The controller writes it, passes
  * read it.
  */
-import type { wire } from '../../api/index.ts';
-import { canonicalId, parseRfc3339 } from '../../base/index.ts';
-import {
-  placeText,
-  resolveCredentials,
-  resolveEnvironment,
-  type DesiredObject,
-  type DesiredSnapshot,
-} from '../../desired/index.ts';
+import { canonicalId, invariant, parseRfc3339 } from '../../base/index.ts';
+import { placeText, type DesiredSnapshot } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import {
   isSuspiciousRead,
-  justRemediated,
   leavableFields,
   massChangeLimit,
   spendingGate,
-  type DesiredCredentials,
-  type DesiredEnvironment,
   type Gate,
   type Gates,
   type JobAnswer,
@@ -27,15 +17,17 @@ import {
   type PlannedObject,
 } from '../plan/index.ts';
 import {
+  accountKey,
+  accountNamed,
+  accountPlaceOf,
   annotations,
   group,
   isOrigin,
-  objectKey,
-  originOf,
   parseObjectKey,
   timeAnnotations,
+  type CommonSpec,
+  type ManagedKind,
   type ObjectKey,
-  type RemoteKind,
   type Specs,
 } from '../../resources/index.ts';
 import { mayHaveMade, type ObjectRecord, type StateStore } from '../../state/index.ts';
@@ -43,7 +35,6 @@ import type { AccountHandle } from '../accounts.ts';
 import { massChangeAdvice } from './advice.ts';
 import { ManagedIds } from './managed-ids.ts';
 import { isTakenIn } from './taken-in.ts';
-import { serviceKeyOf } from './tasks.ts';
 
 /** The part of a source that a folder is. */
 export const wholeSource = '';
@@ -112,12 +103,13 @@ export class Fleet {
   }
 
   /** The document, or, for an object that is going, what was kept of it. */
-  planned<Kind extends RemoteKind | 'ProtectedTask' = RemoteKind>(
-    record: ObjectRecord,
-  ): PlannedObject<Specs[Kind]> {
+  planned(record: ObjectRecord): PlannedObject<CommonSpec>;
+  planned<Kind extends ManagedKind>(record: ObjectRecord, kind: Kind): PlannedObject<Specs[Kind]>;
+  planned(record: ObjectRecord, kind?: ManagedKind): PlannedObject<object> {
+    const { kind: own, name } = parseObjectKey(record.key);
+    invariant(kind === undefined || kind === own, `${record.key} is no ${kind}`);
     const desired = this.snapshot.objects.get(record.key);
-    const { name } = parseObjectKey(record.key);
-    const spec = (desired?.spec ?? record.manifest.spec) as Specs[Kind];
+    const spec = desired?.spec ?? record.manifest.spec;
     const isAccepted = this.driftAcceptedUntil(record) !== undefined;
     return {
       name,
@@ -129,18 +121,16 @@ export class Fleet {
 
   /** Where the account that an object lives in is to be looked for; undefined when nothing tells. */
   accountOf(record: ObjectRecord): { readonly namespace: string; readonly name: string } | undefined {
-    const { kind, namespace, name } = parseObjectKey(record.key);
-    if (kind === 'Account') return { namespace, name };
-    if (!isTakenIn(record, this.snapshot)) return undefined;
+    if (accountNamed(record.key) === undefined && !isTakenIn(record, this.snapshot)) return undefined;
     const spec = this.snapshot.objects.get(record.key)?.spec ?? record.manifest.spec;
-    if (kind !== 'ProtectedTask') return { namespace, name: (spec as Specs[RemoteKind]).accountRef.name };
-    const service = this.store.record(serviceKeyOf(record, spec as Specs['ProtectedTask']));
+    const place = accountPlaceOf(record.key, spec);
+    if ('account' in place) return split(place.account);
+    const service = this.store.record(place.with);
     // Whatever account its document names by now: there the service is, and there its activity was registered.
     const isRegistered =
       record.lease !== undefined && this.store.recordOf(record.lease.serviceId) !== undefined;
     if (service && !isRegistered) return this.accountOf(service);
-    const [where, which] = record.account?.split('/') ?? [];
-    return where !== undefined && which !== undefined ? { namespace: where, name: which } : undefined;
+    return record.account === undefined ? undefined : split(record.account);
   }
 
   /** Unix milliseconds, while a person accepts the object's drift: until then it is only reported. */
@@ -159,8 +149,7 @@ export class Fleet {
   }
 
   #isAccepted(record: ObjectRecord, account: AccountHandle, annotation: string): boolean {
-    const [namespace = '', name = ''] = account.name.split('/');
-    const ofAccount = this.snapshot.objects.get(objectKey('Account', namespace, name))?.annotations;
+    const ofAccount = this.snapshot.objects.get(accountKey(account.name))?.annotations;
     return [this.#annotationsOf(record), ofAccount].some(
       (given) => this.#isAhead(given?.[annotation]) !== undefined,
     );
@@ -184,43 +173,11 @@ export class Fleet {
     return untilMs !== undefined && untilMs > this.#wallMs() ? untilMs : undefined;
   }
 
-  /** As it may be sent to the account; without one, as it is declared. */
-  environment(key: ObjectKey, account: AccountHandle | undefined): DesiredEnvironment {
-    const desired = this.snapshot.objects.get(key);
-    if (desired?.kind !== 'ContainerService') return { kind: 'unmanaged' };
-    const service = desired as DesiredObject<'ContainerService'>;
-    const resolved = resolveEnvironment(service, this.snapshot, account && originOf(account.spec.url));
-    if (resolved.ok) {
-      return resolved.environment ? { kind: 'given', values: resolved.environment } : { kind: 'unmanaged' };
-    }
-    return { kind: 'problem', path: resolved.path, message: `${resolved.message}; ${resolved.remedy}` };
-  }
-
-  credentials(key: ObjectKey, account: AccountHandle | undefined): DesiredCredentials {
-    const desired = this.snapshot.objects.get(key);
-    if (desired?.kind !== 'ImageRegistry') return { kind: 'unmanaged' };
-    const registry = desired as DesiredObject<'ImageRegistry'>;
-    const resolved = resolveCredentials(registry, this.snapshot, account && originOf(account.spec.url));
-    if (!resolved.ok) return { kind: 'problem', path: resolved.path, message: resolved.message };
-    return resolved.credentials ? { kind: 'given', values: resolved.credentials } : { kind: 'unmanaged' };
-  }
-
   /** `file:line: path: ` (in a cluster `plural/namespace/name: path: `) for the start of a message about a field; empty when the document is gone. */
   whereIs(key: ObjectKey, path: readonly (string | number)[]): string {
     const desired = this.snapshot.objects.get(key);
     if (!desired) return '';
     return `${placeText(desired.locate(path))}: ${formatPath(path)}: `;
-  }
-
-  /** The volume object that a service refers to, or that stands for the volume attached to it. */
-  volumeOf(record: ObjectRecord, service: wire.Service | undefined): ObjectRecord | 'dangling' | undefined {
-    const { namespace } = parseObjectKey(record.key);
-    const { storage } = this.planned<'ContainerService'>(record).spec;
-    if (storage?.volumeRef) {
-      return this.store.record(objectKey('StorageVolume', namespace, storage.volumeRef.name)) ?? 'dangling';
-    }
-    const id = storage?.volumeId ?? service?.volumeId ?? undefined;
-    return id === undefined ? undefined : this.store.recordOf(id);
   }
 
   /** `madeId`: what a person says was made for the object, which is then looked at as an adoption. */
@@ -240,19 +197,6 @@ export class Fleet {
       awaits: mayHaveMade(record, open, this.store.lastIntent(record.key)),
       holderOf: (id: string) => this.store.recordOf(id)?.key,
     };
-  }
-
-  /** Of the services of one account: how many there are, and how many are being restarted by remediation. */
-  remediations({ name }: AccountHandle, snapshot: AccountSnapshot, nowMs: number) {
-    const isUnderWay = (record: ObjectRecord) =>
-      this.remediating.has(record.key) ||
-      (record.remediation !== undefined &&
-        (justRemediated(record, nowMs) ||
-          snapshot.services.get(record.externalId ?? '')?.state === 'provisioning'));
-    const underWay = this.store
-      .recordsOf(name)
-      .filter((record) => parseObjectKey(record.key).kind === 'ContainerService' && isUnderWay(record));
-    return { services: this.store.count(name, 'ContainerService'), underWay: underWay.length };
   }
 
   /** A person has said that a change of many things at once is meant. */
@@ -287,6 +231,11 @@ export class Fleet {
     this.#readBrakes.set(snapshot, gate ?? 'none');
     return gate;
   }
+}
+
+function split(account: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = account.split('/');
+  return { namespace, name };
 }
 
 function formatPath(path: readonly (string | number)[]): string {

@@ -5,8 +5,8 @@
  * A record is looked at when it moves, as the store reports. A list of an account is looked at when a read shows another one: a list that did not
  * change is the same one (observed/listing.ts). So a read in which nothing has changed costs nothing here.
  */
-import type { AccountSnapshot } from '../../observed/index.ts';
-import { parseObjectKey, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
+import type { AccountSnapshot, Listing } from '../../observed/index.ts';
+import { parseObjectKey, traitsOf, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 
 type Shown = ReadonlyMap<string, unknown>;
@@ -82,18 +82,9 @@ function look(managed: Managed, shown: Shown): void {
 
 /** Everything of the kind; undefined when that has not been read. */
 function shownOf(kind: ManagedKind, snapshot: AccountSnapshot): Shown | undefined {
-  const { services, volumes, templates, registries } = snapshot;
-  switch (kind) {
-    case 'ServiceTemplate':
-      return templates.kind === 'read' ? templates.items : undefined;
-    case 'ImageRegistry':
-      return registries.kind === 'read' ? registries.items : undefined;
-    case 'StorageVolume':
-      return volumes;
-    case 'ContainerService':
-      return services;
-    case 'Account':
-    case 'ProtectedTask':
-      return undefined;
-  }
+  const { list } = traitsOf(kind);
+  if (list === undefined) return undefined;
+  const shown: Shown | Listing<unknown> = snapshot[list];
+  if (!('kind' in shown)) return shown;
+  return shown.kind === 'read' ? shown.items : undefined;
 }

@@ -4,8 +4,8 @@
  */
 import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from './fleet.ts';
-import { byKind, byNamespace, referredKeys, referringTo } from '../../desired/index.ts';
-import { objectKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { byKind, byNamespace, referredKeys, referringTo, type DesiredObject } from '../../desired/index.ts';
+import { managedKinds, parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 
 export interface MembersOptions {
@@ -66,23 +66,23 @@ export class Members {
       .filter((id) => typeof id === 'string')
       .flatMap((id) => store.recordOf(id)?.key ?? []);
     const { kind, namespace } = parseObjectKey(key);
-    const referred =
-      record && kind !== 'Account' ? referredKeys({ kind, namespace, spec: fleet.planned(record).spec }) : [];
+    const referred = record ? referredKeys({ kind, namespace, spec: fleet.planned(record).spec }) : [];
     const dependents = referringTo(fleet.snapshot.objects, key).map((dependent) => dependent.key);
     return [...new Set([...dependents, ...attached, ...referred])];
   }
 
-  /** Services near the account that refer to templates which are no objects of ours. */
+  /** Objects near the account that refer to what is no object, and so may be the provider's own. */
   usersOfBuiltIns({ name, isShared }: AccountHandle): ObjectKey[] {
     const { store, fleet } = this.#options;
     const { objects } = fleet.snapshot;
     const [home = ''] = name.split('/');
-    const near = isShared
-      ? byKind(objects, 'ContainerService')
-      : byNamespace(objects, 'ContainerService', home);
-    return near.flatMap(({ key, namespace, spec }) => {
-      const template = spec.templateRef && objectKey('ServiceTemplate', namespace, spec.templateRef.name);
-      return template && !store.record(template) ? [key] : [];
-    });
+    const near = referringKinds.flatMap((kind): DesiredObject[] =>
+      isShared ? byKind(objects, kind) : byNamespace(objects, kind, home),
+    );
+    const isBuiltIn = (key: ObjectKey) =>
+      traitsOf(parseObjectKey(key).kind).hasBuiltIns === true && !store.record(key);
+    return near.filter((object) => referredKeys(object).some(isBuiltIn)).map(({ key }) => key);
   }
 }
+
+const referringKinds = managedKinds.filter((kind) => traitsOf(kind).references !== undefined);

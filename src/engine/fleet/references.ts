@@ -1,8 +1,15 @@
 /** What documents say of each other: services of their templates and registries, and these of their services. */
 import type { wire } from '../../api/index.ts';
-import { byAccountRef, byKind, type Referring } from '../../desired/index.ts';
+import { byAccountRef, byKind, referredKeys, type Referring } from '../../desired/index.ts';
 import type { Listing, Lists } from '../../observed/index.ts';
-import { parseObjectKey, type ContainerServiceSpec } from '../../resources/index.ts';
+import {
+  accountNamed,
+  managedKinds,
+  parseObjectKey,
+  traitsOf,
+  type CommonSpec,
+  type ManagedKind,
+} from '../../resources/index.ts';
 import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from './fleet.ts';
 import { recordsNear } from './members.ts';
@@ -10,34 +17,44 @@ import { recordsNear } from './members.ts';
 /** Which lists a fleet has use for in an account. */
 export function listsOf(fleet: Fleet, accounts: Accounts, account: AccountHandle): Lists {
   const isHere = ({ namespace, spec }: Referring) => {
-    const resolved = accounts.resolve(namespace, (spec as ContainerServiceSpec).accountRef.name);
+    const resolved = accounts.resolve(namespace, accountRefOf(spec));
     return resolved.kind === 'usable' && resolved.handle.name === account.name;
   };
   const { objects } = fleet.snapshot;
   const [namespace = '', name = ''] = account.name.split('/');
-  const among = (kind: UserOfLists) =>
+  const among = (kind: ManagedKind) =>
     account.isShared ? byKind(objects, kind) : byAccountRef(objects, kind, namespace, name);
   const declared = (list: keyof Lists) =>
-    usersOfLists.some((kind) => among(kind).some((user) => usedList(user) === list && isHere(user)));
+    usersOfLists.some((kind) => among(kind).some((user) => usedLists(user).has(list) && isHere(user)));
   // What has left the source is still to be deleted.
   const leaving = recordsNear(fleet.store, account).flatMap((record): Referring[] => {
     const { kind, namespace: home } = parseObjectKey(record.key);
-    if (kind === 'Account' || objects.has(record.key)) return [];
+    if (accountNamed(record.key) !== undefined || objects.has(record.key)) return [];
     return [{ kind, namespace: home, spec: fleet.planned(record).spec }];
   });
   const uses = (list: keyof Lists) =>
-    declared(list) || leaving.some((user) => usedList(user) === list && isHere(user));
+    declared(list) || leaving.some((user) => usedLists(user).has(list) && isHere(user));
   return { templates: uses('templates'), registries: uses('registries') };
 }
 
-const usersOfLists = ['ImageRegistry', 'ServiceTemplate', 'ContainerService'] as const;
-type UserOfLists = (typeof usersOfLists)[number];
+/** Their objects may be shown in a list, or refer to what is. */
+const usersOfLists = managedKinds.filter((kind) => {
+  const traits = traitsOf(kind);
+  return traits.home === 'accountRef' && (isOfOwn(traits.list) || traits.references !== undefined);
+});
 
-function usedList({ kind, spec }: Referring): keyof Lists | undefined {
-  if (kind === 'ImageRegistry') return 'registries';
-  const isUser =
-    kind !== 'Account' && kind !== 'ProtectedTask' && 'templateRef' in spec && spec.templateRef !== undefined;
-  return kind === 'ServiceTemplate' || isUser ? 'templates' : undefined;
+function usedLists({ kind, namespace, spec }: Referring): ReadonlySet<keyof Lists> {
+  const referred = referredKeys({ kind, namespace, spec }).map((key) => parseObjectKey(key).kind);
+  return new Set([kind, ...referred].map((each) => traitsOf(each).list).filter(isOfOwn));
+}
+
+/** The account read shows the others. */
+function isOfOwn(list: string | undefined): list is keyof Lists {
+  return list === 'templates' || list === 'registries';
+}
+
+function accountRefOf(spec: CommonSpec): string {
+  return spec.accountRef?.name ?? '';
 }
 
 /** What of a list may be looked at; nothing of one that was not read. */

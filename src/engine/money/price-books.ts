@@ -11,7 +11,7 @@ import { wire } from '../../api/index.ts';
 import { messageOf, type Clock } from '../../base/index.ts';
 import type { SnapshotChange } from '../../observed/index.ts';
 import { catalogPrices, priceKey, priceOf, type PriceBook, type UnitPrices } from '../plan/index.ts';
-import { parseObjectKey, type RemoteKind, type Specs } from '../../resources/index.ts';
+import { parseObjectKey, traitsOf, type Asked } from '../../resources/index.ts';
 import type { Demand, ObjectRecord, ObservedPrice, StateStore } from '../../state/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { AccountHandle } from '../accounts.ts';
@@ -113,41 +113,41 @@ export class PriceBooks {
 
   #ofService(service: wire.Service): ObservedPrice[] {
     const record = this.#options.store.recordOf(service.id);
-    const spec = specOf<'ContainerService'>(record, 'ContainerService');
+    const asked = askedBy(record);
     const shape =
-      wire.wholeResources(service.resources) ?? spec?.resources ?? record?.template?.values.resources;
+      wire.wholeResources(service.resources) ?? asked?.compute ?? record?.template?.values.resources;
     const price = this.#priceOf(service);
     const isRunning = service.state === 'running';
     const isTold = isRunning || (price !== undefined && price > 0 && service.state !== 'deleting');
     if (!shape || !isTold) return [];
     const { gpuCount, cpu, memoryGb } = shape;
     const gpuModel = typeof service['gpuModel'] === 'string' ? service['gpuModel'] : undefined;
-    return this.#at(service, spec, { compute: { gpuCount, cpu, memoryGb } }, gpuModel, price);
+    return this.#at(service, asked, { compute: { gpuCount, cpu, memoryGb } }, gpuModel, price);
   }
 
   #ofVolume(volume: wire.Volume): ObservedPrice[] {
-    const spec = specOf<'StorageVolume'>(this.#options.store.recordOf(volume.id), 'StorageVolume');
-    const storageGb = volume.sizeGb ?? spec?.sizeGb;
+    const asked = askedBy(this.#options.store.recordOf(volume.id));
+    const storageGb = volume.sizeGb ?? asked?.storageGb;
     const price = this.#priceOf(volume);
     const isTold =
       volume.status === 'ready' || (price !== undefined && price > 0 && volume.status !== 'deleting');
     if (storageGb === undefined || !(storageGb > 0) || !isTold) return [];
-    return this.#at(volume, spec, { storageGb }, undefined, price);
+    return this.#at(volume, asked, { storageGb }, undefined, price);
   }
 
   /** Where it is shown to be, and where its document says. */
   #at(
     shown: { readonly region?: string | null | undefined; readonly geography?: string | null | undefined },
-    spec: { readonly region: string; readonly geography?: string | undefined } | undefined,
+    asked: Asked | undefined,
     demand: Demand,
     gpuModel: string | undefined,
     price: bigint | undefined,
   ): ObservedPrice[] {
-    const region = shown.region ?? spec?.region;
+    const region = shown.region ?? asked?.region;
     if (region === undefined) return [];
     const at = this.#options.clock.wallMs();
     const hourlyMicros = price === undefined ? undefined : Number(price);
-    const names = new Set([shown.geography ?? 'auto', spec?.geography ?? shown.geography ?? 'auto']);
+    const names = new Set([shown.geography ?? 'auto', asked?.geography ?? shown.geography ?? 'auto']);
     return [...names].map((geography) => ({ region, geography, demand, gpuModel, hourlyMicros, at }));
   }
 
@@ -176,13 +176,8 @@ export class PriceBooks {
   }
 }
 
-function specOf<Kind extends RemoteKind>(
-  record: ObjectRecord | undefined,
-  kind: Kind,
-): Specs[Kind] | undefined {
-  return record && parseObjectKey(record.key).kind === kind
-    ? (record.manifest.spec as Specs[Kind])
-    : undefined;
+function askedBy(record: ObjectRecord | undefined): Asked | undefined {
+  return record && traitsOf(parseObjectKey(record.key).kind).asks?.(record.manifest.spec);
 }
 
 /** Of several that are the same to anybody who asks. */

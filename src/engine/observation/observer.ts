@@ -6,7 +6,7 @@ import { describeOutcome, type Outcome, type wire } from '../../api/index.ts';
 import { canonicalId, invariant } from '../../base/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { recheckMs, waitFor, type Observation, type Plan } from '../plan/index.ts';
-import type { ObjectKey, RemoteKind, Specs } from '../../resources/index.ts';
+import type { ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import { giveUpAdvice } from '../fleet/advice.ts';
@@ -160,7 +160,7 @@ export class Observer {
     elsewhere: readonly string[],
   ): Promise<void> {
     const view = this.view();
-    const { adopt } = view.object.spec as Specs[RemoteKind];
+    const { adopt } = view.object.spec;
     const isAdopted = adopt !== undefined && elsewhere.includes(canonicalId(adopt.id));
     const { observation, found, byMark } = isAdopted
       ? recognition.recognize(things, view, snapshot, adopt.id)

@@ -6,12 +6,13 @@ import type { wire } from '../../api/index.ts';
 import { canonicalId } from '../../base/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { describedDuplicate, unusableReason, type DescribedDuplicate } from '../plan/index.ts';
+import type { CommonSpec } from '../../resources/index.ts';
 import type { AnyRemote, RemoteThings, View } from '../kind.ts';
 import { duplicatesOf, identify, type Observed } from './observe.ts';
 import { itemsOf } from '../fleet/references.ts';
 
-export type AnyView = View<unknown, AnyRemote, unknown>;
-export type AnyThings = RemoteThings<unknown, AnyRemote, unknown>;
+export type AnyView = View<CommonSpec, AnyRemote, unknown>;
+export type AnyThings = RemoteThings<CommonSpec, AnyRemote, unknown>;
 
 /** The things of the kind that an account read shows; none where they were not read. */
 export function shown(things: AnyThings, snapshot: AccountSnapshot): ReadonlyMap<string, AnyRemote> {

@@ -12,6 +12,10 @@ export const account = declareKind({
   shortName: 'facct',
   document: accountDocument,
   list: undefined,
+  home: 'itself',
+  countsForBrake: false,
+  data: ({ credentialsSecretRef: secret }) =>
+    secret ? [{ kind: 'Secret', name: secret.name, keys: [secret.key] }] : [],
   columns: [
     columns.ready,
     columns.condition('Spending', 'SpendingAllowed', 'What costs more may be created, started and grown.'),

@@ -2,9 +2,11 @@
 import { z } from 'zod';
 import { listOf } from '../../resources/parts/constraints.ts';
 import * as columns from '../../resources/parts/columns.ts';
-import { declareKind } from '../../resources/parts/declaration.ts';
+import { declareKind, type DataReference } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
-import { containerServiceDocument } from './schema.ts';
+import { serviceTemplate } from '../service-template/declaration.ts';
+import { storageVolume } from '../storage-volume/declaration.ts';
+import { containerServiceDocument, type EnvironmentEntry } from './schema.ts';
 import { serviceTransitions } from './schema-transitions.ts';
 
 export const containerService = declareKind({
@@ -13,6 +15,21 @@ export const containerService = declareKind({
   shortName: 'csvc',
   document: containerServiceDocument,
   list: 'services',
+  home: 'accountRef',
+  references: ({ storage, templateRef }) => [
+    ...(storage?.volumeRef ? [{ kind: storageVolume.name, name: storage.volumeRef.name }] : []),
+    ...(templateRef ? [{ kind: serviceTemplate.name, name: templateRef.name }] : []),
+  ],
+  data: ({ env = [] }) =>
+    env.flatMap(({ valueFrom }): DataReference[] => {
+      const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};
+      if (secretKeyRef) return [{ kind: 'Secret', name: secretKeyRef.name, keys: [secretKeyRef.key] }];
+      return configMapKeyRef
+        ? [{ kind: 'ConfigMap', name: configMapKeyRef.name, keys: [configMapKeyRef.key] }]
+        : [];
+    }),
+  asks: ({ region, geography, resources }) => ({ region, geography, compute: resources }),
+  stored: ({ env, ...spec }) => (env ? { ...spec, env: env.map(withoutValue) } : spec),
   nameField: 'serviceName',
   columns: [
     columns.state,
@@ -51,3 +68,8 @@ export const containerService = declareKind({
   }),
   transitions: serviceTransitions,
 });
+
+/** Its name and its reference stay. */
+function withoutValue({ name, valueFrom }: EnvironmentEntry): Omit<EnvironmentEntry, 'value'> {
+  return valueFrom === undefined ? { name } : { name, valueFrom };
+}

@@ -3,6 +3,7 @@ import type { AccountSnapshot } from '../../observed/index.ts';
 import type { Fleet } from '../../engine/index.ts';
 import { parseObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
+import { volumeOf } from './volume-object.ts';
 
 /**
  * The other services that have to be deleted before `record` can be created anew with the volume that it names. Each
@@ -34,9 +35,9 @@ export function exchangeOf(
 
 /** Of a service whose document names another volume than it has, and which is to be created anew for that. */
 function volumeToMoveTo(fleet: Fleet, record: ObjectRecord): string | undefined {
-  const { spec, deleting } = fleet.planned<'ContainerService'>(record);
+  const { spec, deleting } = fleet.planned(record, 'ContainerService');
   if (spec.replacement !== 'Recreate' || deleting) return undefined;
-  const volume = fleet.volumeOf(record, undefined);
+  const volume = volumeOf(fleet, record, undefined);
   const wanted = spec.storage?.volumeId ?? (typeof volume === 'object' ? volume.externalId : undefined);
   const isThere = wanted === undefined || record.applied['volumeId'] === fleet.owner.digestKey.digest(wanted);
   return isThere ? undefined : wanted;

@@ -4,6 +4,7 @@ import { rememberedDigests } from '../../engine/plan/index.ts';
 import { defineKind, type RemoteThings, type Subject } from '../../engine/index.ts';
 import { isLoopback, remoteName, type ContainerServiceSpec } from '../../resources/index.ts';
 import { replacementPricing, servicePricing } from '../pricing.ts';
+import { desiredEnvironment } from './desired-environment.ts';
 import { ownForm } from './environment.ts';
 import { exchangeOf } from './exchange.ts';
 import { serviceDigests, shownService } from './fields.ts';
@@ -119,7 +120,7 @@ export const containerService = defineKind<ContainerServiceSpec, Service, Servic
   exchanges: ({ fleet, record, seen: { snapshot } }) =>
     snapshot ? exchangeOf(fleet, record, snapshot).map(({ key }) => key) : [],
   secrets: ({ fleet, key }) => {
-    const environment = fleet.environment(key, undefined);
+    const environment = desiredEnvironment(fleet, key, undefined);
     return environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
   },
 });

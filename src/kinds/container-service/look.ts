@@ -1,10 +1,14 @@
 /** Everything that the planner of a service may see: the object, the service, and what it refers to. */
 import type { wire } from '../../api/index.ts';
-import { declaredTasks, type View } from '../../engine/index.ts';
-import type { ContainerServiceSpec } from '../../resources/index.ts';
+import type { AccountSnapshot } from '../../observed/index.ts';
+import { justRemediated } from '../../engine/plan/index.ts';
+import type { AccountHandle, View } from '../../engine/index.ts';
+import { parseObjectKey, type ContainerServiceSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { registryView } from '../image-registry/view.ts';
+import { declaredTasks } from '../protected-task/tasks.ts';
 import { templateView } from '../service-template/view.ts';
+import { desiredEnvironment } from './desired-environment.ts';
 import type { ServiceInputs, TemplateView } from './inputs.ts';
 import { ownsStorage, volumeMadeWith } from './storage.ts';
 import { resolveTemplate } from './template.ts';
@@ -31,7 +35,7 @@ export function lookAtService(view: ServiceView): ServiceLook {
   const object = { ...view.object, spec };
   const { region, geography, resources } = spec;
   const unidentified = snapshot?.unidentified?.volumes ?? [];
-  const environment = fleet.environment(key, account);
+  const environment = desiredEnvironment(fleet, key, account);
   return {
     object,
     template,
@@ -78,9 +82,26 @@ function attachedVolume({ seen, store }: ServiceView, service: wire.Service): wi
 }
 
 /** Counted only when it matters: all records of the account are read. */
-function remediations({ object, seen, fleet, clock }: ServiceView, service: wire.Service | undefined) {
-  const { account, snapshot } = seen;
-  return service?.state === 'error' && object.spec.onError && account && snapshot
-    ? fleet.remediations(account, snapshot, clock.wallMs())
+function remediations(view: ServiceView, service: wire.Service | undefined): ServiceInputs['remediations'] {
+  const { account, snapshot } = view.seen;
+  return service?.state === 'error' && view.object.spec.onError && account && snapshot
+    ? remediationsIn(view, account, snapshot)
     : { services: 0, underWay: 0 };
+}
+
+/** Of the services of one account: how many there are, and how many are being restarted by remediation. */
+function remediationsIn(
+  { fleet, store, clock }: ServiceView,
+  { name }: AccountHandle,
+  { services }: AccountSnapshot,
+): ServiceInputs['remediations'] {
+  const nowMs = clock.wallMs();
+  const isUnderWay = (record: ObjectRecord) =>
+    fleet.remediating.has(record.key) ||
+    (record.remediation !== undefined &&
+      (justRemediated(record, nowMs) || services.get(record.externalId ?? '')?.state === 'provisioning'));
+  const underWay = store
+    .recordsOf(name)
+    .filter((record) => parseObjectKey(record.key).kind === 'ContainerService' && isUnderWay(record));
+  return { services: store.count(name, 'ContainerService'), underWay: underWay.length };
 }

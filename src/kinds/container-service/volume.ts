@@ -11,6 +11,7 @@ import { exchangeOf } from './exchange.ts';
 import type { VolumeView } from './inputs.ts';
 import type { ServiceView } from './look.ts';
 import { attachable, keptVolume, namedVolume } from './storage.ts';
+import { volumeOf } from './volume-object.ts';
 
 const path = ['spec', 'storage', 'volumeRef', 'name'];
 
@@ -22,7 +23,7 @@ export function volumeFor(
 ): VolumeView {
   const { fleet, object, record } = view;
   const { storage } = object.spec;
-  const volume = fleet.volumeOf(record, service);
+  const volume = volumeOf(fleet, record, service);
   if (volume === 'dangling') {
     const message = `there is no StorageVolume ${storage?.volumeRef?.name} in this namespace; add its document, or correct the name`;
     return { kind: 'problem', reason: 'ReferenceNotFound', message, path };

@@ -13,6 +13,9 @@ export const imageRegistry = declareKind({
   shortName: 'ireg',
   document: imageRegistryDocument,
   list: 'registries',
+  home: 'accountRef',
+  data: ({ credentialsSecretRef: secret }) =>
+    secret ? [{ kind: 'Secret', name: secret.name, keys: [secret.usernameKey, secret.passwordKey] }] : [],
   columns: [
     columns.text('Repository', '.spec.repository', 'The repository that it gives access to.'),
     columns.ready,

@@ -8,6 +8,7 @@ import { defineKind, itemsOf, type RemoteThings, type Subject, type View } from 
 import { normalRepository, shownRepository, type ImageRegistrySpec } from '../../resources/index.ts';
 import { isCreationLost } from '../../state/index.ts';
 import { readFromList } from '../listed.ts';
+import { desiredCredentials } from './desired-credentials.ts';
 import { identifyRegistry, registryMarks, showsLostState } from './identify.ts';
 import type { LinkedService, RegistryInputs } from './inputs.ts';
 import { linkedServices, planRegistry, registryDigests } from './plan.ts';
@@ -58,7 +59,7 @@ function lookAtRegistry(view: RegistryView): RegistryInputs {
     record,
     owner: fleet.owner,
     observation,
-    credentials: fleet.credentials(key, account),
+    credentials: desiredCredentials(fleet, key, account),
     linked: linked(view),
     registriesInAccount: itemsOf(snapshot?.registries).size,
     gates: view.gates(),
@@ -93,7 +94,7 @@ export const imageRegistry = defineKind<ImageRegistrySpec, Registry, RegistryInp
     revision: look.observation.kind === 'present' ? look.observation.value.revision : undefined,
   }),
   secrets({ fleet, key, seen }) {
-    const credentials = fleet.credentials(key, seen.account);
+    const credentials = desiredCredentials(fleet, key, seen.account);
     return credentials.kind === 'given' ? Object.values(credentials.values.reveal()) : [];
   },
 });

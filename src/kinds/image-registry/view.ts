@@ -16,7 +16,7 @@ export function registryView(
   const repository = image === undefined ? undefined : repositoryOf(image);
   if (repository === undefined) return { kind: 'none' };
   const { namespace } = parseObjectKey(record.key);
-  const { accountRef } = fleet.planned<'ContainerService'>(record).spec;
+  const { accountRef } = fleet.planned(record, 'ContainerService').spec;
   const registry = byAccountRef(fleet.snapshot.objects, 'ImageRegistry', namespace, accountRef.name).findLast(
     ({ spec }) => (normalRepository(spec.repository) ?? spec.repository) === repository,
   );

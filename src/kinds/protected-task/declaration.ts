@@ -3,6 +3,7 @@ import { z } from 'zod';
 import * as columns from '../../resources/parts/columns.ts';
 import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
+import { containerService } from '../container-service/declaration.ts';
 import { unchanged } from '../../resources/parts/transitions.ts';
 import { protectedTaskDocument } from './schema.ts';
 
@@ -12,6 +13,10 @@ export const protectedTask = declareKind({
   shortName: 'ptask',
   document: protectedTaskDocument,
   list: undefined,
+  home: { kind: containerService.name, reference: 'serviceRef' },
+  countsForBrake: false,
+  references: ({ serviceRef }) => [{ kind: containerService.name, name: serviceRef.name }],
+  job: ({ until }) => until?.jobRef?.name,
   nameField: 'taskName',
   columns: [
     columns.text('Service', '.spec.serviceRef.name', 'The ContainerService that it protects.'),

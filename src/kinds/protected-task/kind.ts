@@ -6,7 +6,6 @@
 import { holdFor, inSync, taskEnd, type Plan } from '../../engine/plan/index.ts';
 import {
   defineKind,
-  jobOf,
   type AccountHandle,
   type AccountOfObject,
   type KeptRegistration,
@@ -16,6 +15,7 @@ import { keepActivity, prepare, saveLease, writeDown, type TaskView } from './ac
 import { leftUntilDeadline, planTask, type LeaseView, type TaskInputs } from './plan.ts';
 import { protectedService } from './service.ts';
 import { observedTask, taskHealth } from './status.ts';
+import { jobOf } from './tasks.ts';
 
 interface TaskLook extends TaskInputs {
   /** A manager sends its heartbeats: not this process, which only previews. */

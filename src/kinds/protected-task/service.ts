@@ -1,7 +1,8 @@
 /** The service that a task protects. */
-import { serviceKeyOf, type View } from '../../engine/index.ts';
+import type { View } from '../../engine/index.ts';
 import { parseObjectKey, type ProtectedTaskSpec } from '../../resources/index.ts';
 import type { ProtectedService } from './plan.ts';
+import { serviceKeyOf } from './tasks.ts';
 
 export function protectedService({
   fleet,

@@ -13,6 +13,8 @@ export const serviceTemplate = declareKind({
   shortName: 'stpl',
   document: serviceTemplateDocument,
   list: 'templates',
+  home: 'accountRef',
+  hasBuiltIns: true,
   nameField: 'templateName',
   columns: [
     columns.ready,

@@ -15,7 +15,7 @@ export function templateView(
   handle: AccountHandle | undefined,
   snapshot: AccountSnapshot | undefined,
 ): TemplateView {
-  const { spec } = fleet.planned<'ContainerService'>(record);
+  const { spec } = fleet.planned(record, 'ContainerService');
   const name = spec.templateRef?.name;
   if (name === undefined) return { kind: 'none' };
   const key = objectKey('ServiceTemplate', parseObjectKey(record.key).namespace, name);
@@ -38,8 +38,8 @@ function ownTemplateView(
   snapshot: AccountSnapshot | undefined,
   path: readonly (string | number)[],
 ): TemplateView {
-  const service = fleet.planned<'ContainerService'>(record).spec;
-  const { name, spec } = fleet.planned<'ServiceTemplate'>(template);
+  const service = fleet.planned(record, 'ContainerService').spec;
+  const { name, spec } = fleet.planned(template, 'ServiceTemplate');
   if (spec.accountRef.name !== service.accountRef.name) {
     const message = `ServiceTemplate ${name} belongs to another account (${spec.accountRef.name}), and templates are not shared (§2); use one of ${service.accountRef.name}`;
     return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
@@ -70,7 +70,7 @@ function builtInView(
   snapshot: AccountSnapshot | undefined,
   path: readonly (string | number)[],
 ): TemplateView {
-  const name = fleet.planned<'ContainerService'>(record).spec.templateRef?.name ?? '';
+  const name = fleet.planned(record, 'ContainerService').spec.templateRef?.name ?? '';
   const listing = snapshot?.templates;
   if (listing?.kind !== 'read') {
     const message = listing?.kind === 'failed' ? listing.message : 'the templates have not been read yet';

@@ -16,6 +16,8 @@ export const storageVolume = declareKind({
   shortName: 'svol',
   document: storageVolumeDocument,
   list: 'volumes',
+  home: 'accountRef',
+  asks: ({ region, geography, sizeGb }) => ({ region, geography, storageGb: sizeGb }),
   nameField: 'volumeName',
   columns: [
     columns.state,

@@ -35,7 +35,7 @@ export function volumeInputs(
   snapshot: AccountSnapshot,
 ): VolumeInputs {
   const { observation } = identify(fleet.identity(record), snapshot.volumes, volumeMarks);
-  const object = fleet.planned<'StorageVolume'>(record);
+  const object = fleet.planned(record, 'StorageVolume');
   const volume = observation.kind === 'present' ? observation.value : undefined;
   return {
     object,

@@ -1,31 +1,75 @@
 /**
- * What all of the code may know of a kind, whatever it does with it: how it is written, how a cluster serves and shows it, and its traits.
- * Each kind declares itself (kinds/KIND/declaration.ts). Code outside kinds/ asks for a trait, and never compares with the name of a kind.
+ * What all rooms may know of a kind: how it is written, how a cluster serves and shows it, and its traits. Each kind declares itself
+ * (kinds/KIND/declaration.ts). Code outside kinds/ asks for a trait, and never compares with the name of a kind.
  */
 import type { z } from 'zod';
 import type { Column } from './columns.ts';
 import type { CelRule } from './constraints.ts';
 import type { kindSchema } from './fields.ts';
 
-type KindDocument<Name extends string, Spec extends z.ZodType> = ReturnType<typeof kindSchema<Name, Spec>>;
-
 /** The lists in which an account shows what it has. */
 export type RemoteList = 'services' | 'volumes' | 'templates' | 'registries';
 
-export interface Declaration<
-  Name extends string = string,
-  Spec extends z.ZodType = z.ZodType<object>,
-  List extends RemoteList | undefined = RemoteList | undefined,
+/** Another object of the same namespace, by its name. */
+export interface Reference<Kind extends string = string> {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+/** Keys of a Secret or a ConfigMap of the same namespace. */
+export interface DataReference {
+  readonly kind: 'Secret' | 'ConfigMap';
+  readonly name: string;
+  readonly keys: readonly string[];
+}
+
+/**
+ * Where the account of an object is found: it is the account `itself`; its `accountRef` names it; or it is that of the object to which the
+ * field `reference` refers.
+ */
+export type Home<Referred extends string = string> =
+  | 'itself'
+  | 'accountRef'
+  | { readonly kind: Referred; readonly reference: string };
+
+/** What an object asks the provider for that has a price. */
+export interface Asked {
+  readonly region: string;
+  readonly geography?: string | undefined;
+  readonly compute?:
+    | { readonly gpuCount: number; readonly cpu: number; readonly memoryGb: number }
+    | undefined;
+  readonly storageGb?: number;
+}
+
+export interface Traits<
+  Name extends string,
+  Spec,
+  List extends RemoteList | undefined,
+  Referred extends string,
 > {
   readonly name: Name;
   /** As in the path of a cluster's API. */
   readonly plural: string;
   readonly shortName: string;
-  readonly document: KindDocument<Name, Spec>;
   /** Where the account shows what the objects stand for; undefined: they stand for nothing at the provider. */
   readonly list: List;
+  readonly home: Home<Referred>;
   /** Of the spec: the name at the provider, where it is not the object's own. */
   readonly nameField?: string;
+  /** Some things of the kind belong to the provider. An object may refer to them as to those that are declared. */
+  readonly hasBuiltIns?: true;
+  /** Deleting many of them in a cluster at once destroys nothing; default: the mass-change brake counts them. */
+  readonly countsForBrake?: false;
+
+  references?(spec: Spec): readonly Reference<Referred>[];
+  /** The Secrets and ConfigMaps whose values it uses. */
+  data?(spec: Spec): readonly DataReference[];
+  /** The Job of the same namespace with which it ends. */
+  job?(spec: Spec): string | undefined;
+  asks?(spec: Spec): Asked;
+  /** The spec without values that may be secret, as it is stored; default: all of it. */
+  stored?(spec: Spec): object;
 
   /** What `kubectl get` shows. */
   readonly columns: readonly Column[];
@@ -36,10 +80,20 @@ export interface Declaration<
   readonly transitions: readonly CelRule[];
 }
 
+export interface Declaration<
+  Name extends string,
+  Spec extends z.ZodType,
+  List extends RemoteList | undefined,
+  Referred extends string,
+> extends Traits<Name, z.output<Spec>, List, Referred> {
+  readonly document: ReturnType<typeof kindSchema<Name, Spec>>;
+}
+
 export function declareKind<
   const Name extends string,
   Spec extends z.ZodType,
   const List extends RemoteList | undefined,
->(declaration: Declaration<Name, Spec, List>): Declaration<Name, Spec, List> {
+  const Referred extends string = never,
+>(declaration: Declaration<Name, Spec, List, Referred>): Declaration<Name, Spec, List, Referred> {
   return declaration;
 }

@@ -41,7 +41,9 @@ const table: Readonly<Record<string, Row>> = {
   engine: { rooms: 'all of the above' },
   kinds: { rooms: 'all of the above', files: ['api/wire.ts'] },
   activities: { rooms: ['api', 'base', 'telemetry'], packages: ['tinyqueue'] },
-  jobs: { rooms: ['base', 'kubernetes', 'engine/plan', 'engine', 'resources', 'telemetry'] },
+  jobs: {
+    rooms: ['base', 'kubernetes', 'engine/plan', 'engine', 'kinds/declarations.ts', 'resources', 'telemetry'],
+  },
   manager: { rooms: 'all of the above' },
   http: { rooms: ['base'], packages: ['fastify'] },
   'control-plane': {
@@ -107,6 +109,10 @@ const assembling = new Set([
   'view',
   'volume',
   'exchange',
+  'desired-environment',
+  'desired-credentials',
+  'volume-object',
+  'tasks',
   'identify',
   'activity',
   'service',

@@ -10,7 +10,8 @@ import { Fleet } from '../../../../src/engine/fleet/fleet.ts';
 import { Money } from '../../../../src/engine/money/money.ts';
 import { AbsenceProofs } from '../../../../src/engine/observation/observe.ts';
 import { Pass } from '../../../../src/engine/pass.ts';
-import { declaredTasks, tasksOfJob } from '../../../../src/engine/fleet/tasks.ts';
+import { objectsOfJob } from '../../../../src/engine/fleet/jobs.ts';
+import { declaredTasks } from '../../../../src/kinds/protected-task/tasks.ts';
 import { apiVersion, type ObjectKey } from '../../../../src/resources/index.ts';
 import { MemoryStore, type ObjectRecord } from '../../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../../support/desired.ts';
@@ -71,8 +72,8 @@ describe('a task that lasts as long as a Job', () => {
 
   test('is found by the Job', () => {
     const { snapshot } = fleetWith('running');
-    expect(tasksOfJob(snapshot, 'default', 'train')).toEqual([task]);
-    expect(tasksOfJob(snapshot, 'other', 'train')).toEqual([]);
+    expect(objectsOfJob(snapshot, 'default', 'train')).toEqual([task]);
+    expect(objectsOfJob(snapshot, 'other', 'train')).toEqual([]);
   });
 });
 

@@ -1,0 +1,20 @@
+/** The environment that a service is to have, with the values of Secrets and ConfigMaps. */
+import { objectOf, resolveEnvironment } from '../../desired/index.ts';
+import type { AccountHandle, Fleet } from '../../engine/index.ts';
+import type { DesiredEnvironment } from '../../engine/plan/index.ts';
+import { originOf, type ObjectKey } from '../../resources/index.ts';
+
+/** As it may be sent to the account; without one, as it is declared. */
+export function desiredEnvironment(
+  { snapshot }: Fleet,
+  key: ObjectKey,
+  account: AccountHandle | undefined,
+): DesiredEnvironment {
+  const service = objectOf(snapshot.objects, 'ContainerService', key);
+  if (!service) return { kind: 'unmanaged' };
+  const resolved = resolveEnvironment(service, snapshot, account && originOf(account.spec.url));
+  if (resolved.ok) {
+    return resolved.environment ? { kind: 'given', values: resolved.environment } : { kind: 'unmanaged' };
+  }
+  return { kind: 'problem', path: resolved.path, message: `${resolved.message}; ${resolved.remedy}` };
+}

@@ -1,0 +1,18 @@
+/** The credentials that a registry is to have, from their Secret. */
+import { objectOf, resolveCredentials } from '../../desired/index.ts';
+import type { AccountHandle, Fleet } from '../../engine/index.ts';
+import type { DesiredCredentials } from '../../engine/plan/index.ts';
+import { originOf, type ObjectKey } from '../../resources/index.ts';
+
+/** As they may be sent to the account; without one, as they are declared. */
+export function desiredCredentials(
+  { snapshot }: Fleet,
+  key: ObjectKey,
+  account: AccountHandle | undefined,
+): DesiredCredentials {
+  const registry = objectOf(snapshot.objects, 'ImageRegistry', key);
+  if (!registry) return { kind: 'unmanaged' };
+  const resolved = resolveCredentials(registry, snapshot, account && originOf(account.spec.url));
+  if (!resolved.ok) return { kind: 'problem', path: resolved.path, message: resolved.message };
+  return resolved.credentials ? { kind: 'given', values: resolved.credentials } : { kind: 'unmanaged' };
+}

@@ -1,0 +1,57 @@
+/** What the kinds have in common, and where each differs, without a name of one. */
+import { account } from '../kinds/account/declaration.ts';
+import { declarations } from '../kinds/declarations.ts';
+import type { Asked, RemoteList, Traits } from './parts/declaration.ts';
+import { objectKey, parseObjectKey, type ManagedKind, type ObjectKey } from './keys.ts';
+
+export type { Asked };
+
+export type KindTraits = Traits<ManagedKind, object, RemoteList | undefined, ManagedKind>;
+
+export function traitsOf(kind: ManagedKind): KindTraits {
+  return declarations[kind];
+}
+
+/** What specs of several kinds have. */
+export interface CommonSpec {
+  readonly accountRef?: { readonly name: string };
+  readonly adopt?: { readonly id: string } | undefined;
+  readonly deletionPolicy?: 'Delete' | 'Retain';
+  readonly driftPolicy?: 'Correct' | 'Report';
+}
+
+/** The kind whose objects are accounts. */
+export const accountKind = account.name;
+
+/** `name`: `namespace/name`, as accounts are called everywhere. */
+export function accountKey(name: string): ObjectKey {
+  const [namespace = '', own = ''] = name.split('/');
+  return objectKey(accountKind, namespace, own);
+}
+
+/** The account that the object is; undefined: it is none. */
+export function accountNamed(key: ObjectKey): string | undefined {
+  const { kind, namespace, name } = parseObjectKey(key);
+  return traitsOf(kind).home === 'itself' ? `${namespace}/${name}` : undefined;
+}
+
+/** Where the account of an object is found: the account as `namespace/name`, or the object that has the same one. */
+export type AccountPlace = { readonly account: string } | { readonly with: ObjectKey };
+
+/** As it is written, whether the schema accepts the rest or not. Without a name it is the account `default`. */
+export function accountPlaceOf(key: ObjectKey, spec: unknown): AccountPlace {
+  const { kind, namespace, name } = parseObjectKey(key);
+  const { home } = traitsOf(kind);
+  if (home === 'itself') return { account: `${namespace}/${name}` };
+  if (home === 'accountRef') return { account: `${namespace}/${nameIn(spec, home) ?? 'default'}` };
+  return { with: objectKey(home.kind, namespace, nameIn(spec, home.reference) ?? '') };
+}
+
+function nameIn(spec: unknown, field: string): string | undefined {
+  const name = memberOf(memberOf(spec, field), 'name');
+  return typeof name === 'string' ? name : undefined;
+}
+
+function memberOf(value: unknown, field: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[field] : undefined;
+}
