@@ -1,5 +1,5 @@
 /** What accounts hold, with its cost. Pure. */
-import { clampedMicros, serviceBurn, volumeBurn } from '../engine/plan/index.ts';
+import { clampedMicros } from '../engine/plan/index.ts';
 import { renderTable } from './output/render.ts';
 import type { Holding, ManagedBy } from './survey.ts';
 import { oneLine } from './output/terminal-text.ts';
@@ -57,32 +57,17 @@ export function isAbandoned({ managedBy }: Holding): boolean {
 }
 
 function itemOf(account: string, holding: Holding): InventoryItem {
-  const { kind, id, name, managedBy } = holding;
-  const item = {
+  const { kind, things, id, name, value, managedBy } = holding;
+  return {
     account,
     kind,
     id,
     name: name ?? null,
     managedBy: shownManager(managedBy),
     ...(managedBy.is === 'duplicate' ? { duplicateOf: managedBy.key } : {}),
+    state: things.state(value) ?? null,
+    hourlyMicros: shownMicros(things.burn(value)),
   };
-  switch (holding.kind) {
-    case 'ContainerService':
-      return {
-        ...item,
-        state: holding.value.state ?? null,
-        hourlyMicros: shownMicros(serviceBurn(holding.value)),
-      };
-    case 'StorageVolume':
-      return {
-        ...item,
-        state: holding.value.status ?? null,
-        hourlyMicros: shownMicros(volumeBurn(holding.value)),
-      };
-    case 'ServiceTemplate':
-    case 'ImageRegistry':
-      return { ...item, state: null, hourlyMicros: 0 };
-  }
 }
 
 function shownMicros(burn: bigint | undefined): number | null {

@@ -2,8 +2,9 @@
 import { Option, type Command } from 'commander';
 import type { wire } from '../api/index.ts';
 import { UserError } from '../base/index.ts';
-import type { DesiredObject } from '../desired/index.ts';
+import { objectOf } from '../desired/index.ts';
 import { derivedUid, ownerId, readMark } from '../engine/plan/index.ts';
+import { containerService } from '../kinds/container-service/declaration.ts';
 import { objectKey, parseObjectKey, type ContainerServiceSpec, type ObjectKey } from '../resources/index.ts';
 import { answerTo } from './output/answers.ts';
 import {
@@ -93,13 +94,13 @@ async function findObject(
   { namespace }: ServiceFlags,
   stopped: AbortSignal,
 ): Promise<Omit<FoundService, 'label'>> {
-  const key = objectKey('ContainerService', namespace, name);
+  const key = objectKey(containerService.name, namespace, name);
   const record = fleet.store.record(key);
-  const document = fleet.snapshot.objects.get(key) as DesiredObject<'ContainerService'> | undefined;
+  const document = objectOf(fleet.snapshot.objects, containerService.name, key);
   const spec = document?.spec ?? (record?.manifest.spec as ContainerServiceSpec | undefined);
   if (!spec) {
     throw new UserError(
-      `there is no ContainerService ${name} in the namespace ${namespace}`,
+      `there is no ${containerService.name} ${name} in the namespace ${namespace}`,
       didYouMean(name, serviceNames(fleet, namespace)),
     );
   }
@@ -109,14 +110,14 @@ async function findObject(
     accounts.find((candidate) => candidate.name === spec.accountRef.name);
   if (!account) {
     throw new UserError(
-      `ContainerService ${name} is in the account ${wanted}, which is not available`,
+      `${containerService.name} ${name} is in the account ${wanted}, which is not available`,
       'correct --account, or add the document of that Account',
     );
   }
   const known = record?.externalId ?? spec.adopt?.id ?? (await findMarked(account, fleet, key, stopped))?.id;
   if (known !== undefined) return { account, id: known };
   throw new UserError(
-    `ContainerService ${name} has no service at the provider yet`,
+    `${containerService.name} ${name} has no service at the provider yet`,
     '`fleetkeeper apply` creates it, and `fleetkeeper status` shows its progress',
   );
 }
@@ -143,7 +144,7 @@ export function serviceNames({ snapshot, store }: FleetView, namespace: string):
   ];
   const names = keys
     .map(parseObjectKey)
-    .filter((id) => id.kind === 'ContainerService' && id.namespace === namespace)
+    .filter((id) => id.kind === containerService.name && id.namespace === namespace)
     .map((id) => id.name);
   return [...new Set(names)].sort();
 }

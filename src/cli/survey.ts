@@ -3,22 +3,19 @@
  * written down its id, adopts it, or made its mark; by another owner, when it carries any other mark; else by nobody,
  * as far as can be seen: what another folder adopted without its environment, and registries, carry no mark.
  */
-import type { wire } from '../api/index.ts';
 import { canonicalId } from '../base/index.ts';
 import { derivedUid, ownerId } from '../engine/plan/index.ts';
-import { serviceMarks, templateMarks, volumeMarks } from '../kinds/index.ts';
-import type { Marks } from '../engine/index.ts';
-import { parseObjectKey, type ManagedKind, type ObjectKey } from '../resources/index.ts';
+import { kinds } from '../kinds/index.ts';
+import type { AccountContents, AnyRemote, HeldThings, Marks } from '../engine/index.ts';
+import {
+  managedKinds,
+  parseObjectKey,
+  traitsOf,
+  type ManagedKind,
+  type ObjectKey,
+} from '../resources/index.ts';
 import { newRecord } from '../state/index.ts';
 import type { FleetView } from './connection.ts';
-
-export interface AccountContents {
-  readonly services: readonly wire.Service[];
-  readonly volumes: readonly wire.Volume[];
-  /** Without the built-in ones, which are nobody's to manage. */
-  readonly templates: readonly wire.Template[];
-  readonly registries: readonly wire.Registry[];
-}
 
 export type ManagedBy =
   | { readonly is: 'nobody' }
@@ -28,72 +25,48 @@ export type ManagedBy =
   /** `isOurs`: of this fleet's name, and none of its objects stands for it; as what `deletionPolicy: Retain` has left. */
   | { readonly is: 'owner'; readonly owner: string; readonly isOurs: boolean };
 
-interface Remote {
-  readonly ContainerService: wire.Service;
-  readonly StorageVolume: wire.Volume;
-  readonly ServiceTemplate: wire.Template;
-  readonly ImageRegistry: wire.Registry;
+export interface Holding {
+  readonly kind: ManagedKind;
+  readonly things: HeldThings<AnyRemote>;
+  readonly id: string;
+  /** As the provider shows it, mark included. */
+  readonly name: string | undefined;
+  readonly managedBy: ManagedBy;
+  /** The owner in its mark, as the annotation `adopt-from` names it. */
+  readonly markedBy: string | undefined;
+  readonly value: AnyRemote;
 }
-export type HeldKind = keyof Remote;
-
-export type Holding = {
-  [Kind in HeldKind]: {
-    readonly kind: Kind;
-    readonly id: string;
-    /** As the provider shows it, mark included. */
-    readonly name: string | undefined;
-    readonly managedBy: ManagedBy;
-    /** The owner in its mark, as the annotation `adopt-from` names it. */
-    readonly markedBy: string | undefined;
-    readonly value: Remote[Kind];
-  };
-}[HeldKind];
-export type Of<Kind extends HeldKind> = Extract<Holding, { kind: Kind }>;
 
 const nobody: ManagedBy = { is: 'nobody' };
 
 export function survey(contents: AccountContents, fleet: FleetView | undefined): Holding[] {
   const known = fleetKnowledge(fleet);
-  const services = contents.services.map((value) => serviceHolding(value, known));
-  const volumes = contents.volumes.map((value) => volumeHolding(value, known, services));
-  const templates = contents.templates.map((value) => templateHolding(value, known));
-  const registries = contents.registries.map((value) => registryHolding(value, known));
-  return [...services, ...volumes, ...templates, ...registries];
+  const holdings = managedKinds.flatMap((kind) => {
+    const { list } = traitsOf(kind);
+    const values: readonly AnyRemote[] = list === undefined ? [] : contents[list];
+    return values.flatMap((value) => holdingOf(kind, value, known) ?? []);
+  });
+  const managersById = new Map(holdings.map(({ id, managedBy }) => [id, managedBy]));
+  return holdings.map((holding) => withManagerOfWhole(holding, contents, managersById));
 }
 
-function serviceHolding(value: wire.Service, known: FleetKnowledge): Of<'ContainerService'> {
-  const { id, name } = value;
-  return { kind: 'ContainerService', id, name, value, ...managers(value, serviceMarks, known) };
+function holdingOf(kind: ManagedKind, value: AnyRemote, known: FleetKnowledge): Holding | undefined {
+  const { remote } = kinds[kind];
+  if (!remote) return undefined;
+  const { held: things, marks } = remote;
+  return { kind, things, id: value.id, name: things.name(value), value, ...managers(value, marks, known) };
 }
 
 /** The storage of a service is deleted with it, and is managed by whoever manages the service. */
-function volumeHolding(
-  value: wire.Volume,
-  known: FleetKnowledge,
-  services: readonly Of<'ContainerService'>[],
-): Of<'StorageVolume'> {
-  const { id, name } = value;
-  const own = managers(value, volumeMarks, known);
-  const host = isServiceOwned(value)
-    ? services.find((service) => service.id === value.serviceId || service.value.volumeId === id)
-    : undefined;
-  const managedBy = host && own.managedBy.is === 'nobody' ? host.managedBy : own.managedBy;
-  return { kind: 'StorageVolume', id, name, value, markedBy: own.markedBy, managedBy };
-}
-
-function templateHolding(value: wire.Template, known: FleetKnowledge): Of<'ServiceTemplate'> {
-  const { id, name } = value;
-  return { kind: 'ServiceTemplate', id, name, value, ...managers(value, templateMarks, known) };
-}
-
-function registryHolding(value: wire.Registry, known: FleetKnowledge): Of<'ImageRegistry'> {
-  const { id, repository } = value;
-  return { kind: 'ImageRegistry', id, name: repository, value, ...managers(value, noMarks, known) };
-}
-
-/** `independent` is the one mode that is documented (§2); one that names no mode and a service may be either. */
-export function isServiceOwned({ mode, serviceId }: wire.Volume): boolean {
-  return mode === undefined || mode === null ? typeof serviceId === 'string' : mode !== 'independent';
+function withManagerOfWhole(
+  holding: Holding,
+  contents: AccountContents,
+  managersById: ReadonlyMap<string, ManagedBy>,
+): Holding {
+  const { things, value, managedBy } = holding;
+  const whole = things.isPart?.(value) ? things.wholeOf?.(value, contents) : undefined;
+  const manager = whole === undefined ? undefined : managersById.get(whole);
+  return manager && managedBy.is === 'nobody' ? { ...holding, managedBy: manager } : holding;
 }
 
 interface FleetKnowledge {
@@ -120,25 +93,15 @@ function fleetKnowledge(fleet: FleetView | undefined): FleetKnowledge {
     ...records,
     ...unrecorded.map((key) => newRecord(key, derivedUid(store.ownerName, key))),
   ]) {
-    const own = marksOf[parseObjectKey(record.key).kind]?.own({ record, owner });
+    const own = kinds[parseObjectKey(record.key).kind].remote?.marks.own({ record, owner });
     if (own !== undefined) byMark.set(own, record.key);
   }
   return { ownerId: owner.id, byId, byMark, recordedElsewhere: new Set(byId.values()) };
 }
 
-const marksOf: Partial<Record<ManagedKind, Pick<Marks<never>, 'own'>>> = {
-  ContainerService: serviceMarks,
-  StorageVolume: volumeMarks,
-  ServiceTemplate: templateMarks,
-};
-
-type Reading<Value> = Pick<Marks<Value>, 'of' | 'ownerIn'>;
-
-const noMarks: Reading<unknown> = { of: () => [], ownerIn: () => '' };
-
 function managers<Value extends { readonly id: string }>(
   value: Value,
-  marks: Reading<Value>,
+  marks: Pick<Marks<Value>, 'of' | 'ownerIn'>,
   { ownerId: ourId, byId, byMark, recordedElsewhere }: FleetKnowledge,
 ): Pick<Holding, 'managedBy' | 'markedBy'> {
   const carried = marks.of(value);

@@ -6,12 +6,14 @@ export * from './fleet/fleet.ts';
 export {
   defineKind,
   type AccountOfObject,
+  type AnyRemote,
   type KindOptions,
   type Kinds,
   type RemoteThings,
   type Subject,
   type View,
 } from './kind.ts';
+export type * from './held.ts';
 export type { KeptRegistration } from './activity-registrations.ts';
 export type { Marks } from './fleet/marks.ts';
 export { conflict, identify, type Identity, type Observed } from './observation/observe.ts';

@@ -15,6 +15,7 @@
  * A look is made from a view: the object, its record and what has been seen of it at this moment. A pass makes at most three looks for a
  * mutation: from the account read, from fresh reads, and before the request leaves. Everything else is a function of a look.
  */
+import type { ActionName } from '../actions/index.ts';
 import type { ControlApi, Outcome, ProbeResult, wire } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import type { Target } from './mutation/index.ts';
@@ -35,6 +36,7 @@ import type { ObjectRecord, StateStore } from '../state/index.ts';
 import type { StatusInputs } from './status/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet/fleet.ts';
+import type { HeldThings } from './held.ts';
 import type { ActivityRegistrations } from './activity-registrations.ts';
 import type { Marks } from './fleet/marks.ts';
 import type { Money } from './money/money.ts';
@@ -90,6 +92,9 @@ export interface RemoteThings<Spec, Remote extends { readonly id: string }, Look
   listing(snapshot: AccountSnapshot): Listing<Remote>;
   read(api: ControlApi, id: string): Promise<Outcome<Remote>>;
   readonly marks: Marks<Remote>;
+  /** The action that makes one. */
+  readonly creation: { readonly name: ActionName };
+  readonly held: HeldThings<Remote>;
   /** Of those that are shown, the ones that may be an object's; all, unless it says otherwise. */
   candidates?(
     items: ReadonlyMap<string, Remote>,

@@ -25,7 +25,8 @@ import { planVolume, viewVolume, volumeDigests } from '../../src/kinds/storage-v
 import { serviceDigests, shownService } from '../../src/kinds/container-service/fields.ts';
 import type { ServiceInputs, VolumeView } from '../../src/kinds/container-service/inputs.ts';
 import type { VolumeInputs } from '../../src/kinds/storage-volume/inputs.ts';
-import { serviceMarks, volumeMarks } from '../../src/kinds/index.ts';
+import { serviceMarks } from '../../src/kinds/container-service/marks.ts';
+import { volumeMarks } from '../../src/kinds/storage-volume/marks.ts';
 import { identify } from '../../src/engine/observation/observe.ts';
 import {
   annotations,

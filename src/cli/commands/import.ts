@@ -27,6 +27,7 @@ export function defineImport(command: Command, context: Context): void {
         for (const line of read.flatMap(({ missing }) => missing)) complain(context, line);
         const imported = read.map(({ account, contents }) => ({
           account,
+          contents,
           holdings: survey(contents, fleet),
         }));
         return planImport(imported, { all: flags.all ?? false, existing: existingObjects(flags, fleet) });

@@ -1,20 +1,14 @@
-import {
-  createRegistry,
-  createService,
-  createTemplate,
-  createVolume,
-  isCreation,
-} from '../../actions/index.ts';
+import { isCreation } from '../../actions/index.ts';
 import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { UserError } from '../../base/index.ts';
+import { kinds } from '../../kinds/index.ts';
 import {
   annotations,
   managedKinds,
   objectKey,
   parseObjectKey,
   resourceTypes,
-  type ManagedKind,
   type ObjectKey,
 } from '../../resources/index.ts';
 import {
@@ -125,13 +119,6 @@ function parseObject(text: string, namespace: string): ObjectKey {
 /** What is resolved: an open intent, or a creation whose record was in a wiped status. */
 type OpenRequest = Pick<Intent, 'action' | 'idempotencyKey'>;
 
-const creations: Partial<Record<ManagedKind, { readonly name: string }>> = {
-  ContainerService: createService,
-  StorageVolume: createVolume,
-  ServiceTemplate: createTemplate,
-  ImageRegistry: createRegistry,
-};
-
 function openIntent(store: StateStore, key: ObjectKey, label: string): OpenRequest {
   const { kind, namespace } = parseObjectKey(key);
   const record = store.record(key);
@@ -149,7 +136,7 @@ function openIntent(store: StateStore, key: ObjectKey, label: string): OpenReque
   if (intent) return intent;
   const last = store.lastIntent(key);
   if (last && last.idempotencyKey === record.creationInDoubt?.idempotencyKey) return last;
-  const creation = creations[kind];
+  const creation = kinds[kind].remote?.creation;
   if (creation && isCreationLost(record)) return { action: creation.name, idempotencyKey: record.uid };
   const known = last ? ` (its last one, ${last.action}, is known to be ${last.outcome})` : '';
   throw new UserError(

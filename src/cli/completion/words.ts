@@ -3,6 +3,7 @@
  * reads the objects of a folder. The scripts for the shells call `fleetkeeper __complete` and show its output.
  */
 import type { Argument, Command, Option } from 'commander';
+import { containerService } from '../../kinds/container-service/declaration.ts';
 import { reasonNames, reasons } from '../../reasons/index.ts';
 
 export interface Candidate {
@@ -60,7 +61,7 @@ async function valuesOf(
     return reasonNames.map((word) => ({ word, description: reasons[word].meaning }));
   }
   if (argument.name() !== 'name' || !flags.has('--source')) return [];
-  return (await names(flags)).map((word) => ({ word, description: 'ContainerService' }));
+  return (await names(flags)).map((word) => ({ word, description: containerService.name }));
 }
 
 /** The flags with their values, the number of operands, and the option that waits for its value. */

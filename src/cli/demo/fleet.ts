@@ -2,7 +2,13 @@
 import { UserError, type Clock } from '../../base/index.ts';
 import type { Plan } from '../../engine/plan/index.ts';
 import type { PassResult } from '../../engine/index.ts';
-import { parseObjectKey, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
+import {
+  managedKinds,
+  parseObjectKey,
+  traitsOf,
+  type ManagedKind,
+  type ObjectKey,
+} from '../../resources/index.ts';
 import type { DriftEntry, ObjectRecord } from '../../state/index.ts';
 import { wordsOf } from './words.ts';
 
@@ -31,15 +37,16 @@ export interface DemoEvent {
   readonly text: string;
 }
 
-const kindNames: Readonly<Record<ManagedKind, string>> = {
-  Account: 'account',
-  ImageRegistry: 'registry',
-  ServiceTemplate: 'template',
-  StorageVolume: 'volume',
-  ContainerService: 'service',
-  ProtectedTask: 'task',
-};
-const kindOrder = Object.values(kindNames);
+/** An object comes after those that it refers to. */
+function rankOf(kind: ManagedKind): string {
+  const traits = traitsOf(kind);
+  const depth = traits.home === 'itself' ? 0 : traits.home !== 'accountRef' ? 3 : traits.references ? 2 : 1;
+  return `${depth} ${traits.noun}`;
+}
+
+const kindOrder = managedKinds
+  .toSorted((left, right) => (rankOf(left) < rankOf(right) ? -1 : 1))
+  .map((kind) => traitsOf(kind).noun);
 /** How long the row of a deleted object stays to be seen. */
 const farewellMs = 5000;
 
@@ -137,7 +144,7 @@ function rowOf(key: ObjectKey, record: ObjectRecord, plan: Plan, before: DemoRow
   const heals = (before?.heals ?? 0) + (before?.drifted && ready === 'yes' && !drifts ? 1 : 0);
   return {
     key,
-    kind: kindNames[kind],
+    kind: traitsOf(kind).noun,
     name,
     state: text(status?.['state']) ?? '-',
     ready: deletionRequestedAt === undefined ? ready : 'no',

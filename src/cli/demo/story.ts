@@ -2,6 +2,8 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { sleep } from '../../base/index.ts';
+import { containerService } from '../../kinds/container-service/declaration.ts';
+import { storageVolume } from '../../kinds/storage-volume/declaration.ts';
 import { objectKey } from '../../resources/index.ts';
 import type { Context } from '../context.ts';
 import type { DemoFleet } from './fleet.ts';
@@ -16,8 +18,8 @@ interface Act {
   play(): Promise<void>;
 }
 
-const service = (name: string) => objectKey('ContainerService', 'default', name);
-const volume = (name: string) => objectKey('StorageVolume', 'default', name);
+const service = (name: string) => objectKey(containerService.name, 'default', name);
+const volume = (name: string) => objectKey(storageVolume.name, 'default', name);
 
 export class DemoStory {
   readonly #context: Context;

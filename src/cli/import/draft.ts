@@ -4,36 +4,21 @@
  * valid without such a field is written as a comment as a whole.
  */
 import { Document, isMap } from 'yaml';
-import { apiVersion, documents } from '../../resources/index.ts';
-import type { HeldKind } from '../survey.ts';
+import type { Gap, SpecDraft } from '../../engine/index.ts';
+import { apiVersion, documents, traitsOf, type ManagedKind } from '../../resources/index.ts';
 import { oneLine } from '../output/terminal-text.ts';
 
-export type ImportedKind = 'Account' | HeldKind;
-
-export interface Gap {
-  /** Of the spec: `env`. */
-  readonly field: string;
-  readonly why: string;
-  /** YAML to start from. */
-  readonly example?: readonly string[];
-}
-
-export interface Draft {
-  readonly kind: ImportedKind;
+export interface Draft extends SpecDraft {
+  readonly kind: ManagedKind;
   readonly namespace: string;
   readonly name: string;
   /** Sentences above the document. */
   readonly notes: readonly string[];
   readonly annotations: Readonly<Record<string, string>>;
-  /** Undefined members are left out. */
-  readonly spec: Readonly<Record<string, unknown>>;
-  /** Fields without which the document is not valid. */
-  readonly needed: readonly string[];
-  readonly gaps: readonly Gap[];
 }
 
 export interface WrittenDocument {
-  readonly kind: ImportedKind;
+  readonly kind: ManagedKind;
   readonly namespace: string;
   readonly name: string;
   readonly file: string;
@@ -43,19 +28,16 @@ export interface WrittenDocument {
   readonly usable: boolean;
 }
 
-const folders: Readonly<Record<ImportedKind, string>> = {
-  Account: 'accounts',
-  ContainerService: 'services',
-  StorageVolume: 'volumes',
-  ServiceTemplate: 'templates',
-  ImageRegistry: 'registries',
-};
+function folderOf(kind: ManagedKind): string {
+  const { list, plural } = traitsOf(kind);
+  return list ?? plural;
+}
 
 export function writeDocument(draft: Draft): WrittenDocument {
   const { kind, namespace, name } = draft;
   const { spec, gaps, usable } = withoutWhatIsRefused(draft);
   const text = render(draft, spec, gaps);
-  const folder = namespace === 'default' ? folders[kind] : `${namespace}/${folders[kind]}`;
+  const folder = namespace === 'default' ? folderOf(kind) : `${namespace}/${folderOf(kind)}`;
   return {
     kind,
     namespace,

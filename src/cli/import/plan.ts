@@ -1,31 +1,26 @@
 /** Which documents an import writes. Pure. */
 import { sameValue } from '../../base/index.ts';
-import type { wire } from '../../api/index.ts';
+import type { AccountContents, ImportContext, Place } from '../../engine/index.ts';
 import {
+  accountKind,
+  annotations,
   apiVersion,
   documents as schemas,
   parseObjectKey,
+  traitsOf,
   type AccountSpec,
   type ManagedKind,
   type ObjectKey,
 } from '../../resources/index.ts';
-import { readVolumeMark } from '../../engine/plan/index.ts';
-import { writeDocument, type Draft, type WrittenDocument } from './draft.ts';
+import { brief, writeDocument, type Draft, type WrittenDocument } from './draft.ts';
 import { Names } from './names.ts';
 import { isAbandoned } from '../inventory.ts';
-import {
-  registryDraft,
-  serviceDraft,
-  templateDraft,
-  volumeDraft,
-  type Place,
-  type StorageDraft,
-} from './objects.ts';
-import { isServiceOwned, type HeldKind, type Holding } from '../survey.ts';
+import type { Holding } from '../survey.ts';
 import { oneLine } from '../output/terminal-text.ts';
 
 export interface ImportedAccount {
   readonly account: { readonly namespace: string; readonly name: string; readonly spec: AccountSpec };
+  readonly contents: AccountContents;
   readonly holdings: readonly Holding[];
 }
 
@@ -49,10 +44,10 @@ export function planImport(accounts: readonly ImportedAccount[], scope: ImportSc
   left.push(
     ...othersLeft(accounts.flatMap(({ holdings }) => holdings).filter((each) => !isWanted(each, scope))),
   );
-  for (const { account, holdings } of accounts) {
+  for (const { account, contents, holdings } of accounts) {
     if (!scope.existing) drafts.push(accountDraft(account));
     const wanted = holdings.filter((holding) => isWanted(holding, scope));
-    drafts.push(...objectDrafts(account, holdings, wanted, names));
+    drafts.push(...objectDrafts(account, contents, wanted, names));
     for (const { kind, id, name } of wanted.filter(isGoing)) {
       left.push(`${kind} ${oneLine(name ?? id)}: it is being deleted`);
     }
@@ -86,85 +81,76 @@ function othersLeft(unwanted: readonly Holding[]): string[] {
     });
 }
 
-function isGoing({ kind, value }: Holding): boolean {
-  if (kind === 'ContainerService') return value.state === 'deleting';
-  return kind === 'StorageVolume' && value.status === 'deleting';
+function isGoing({ things, value }: Holding): boolean {
+  return things.isGoing?.(value) ?? false;
 }
 
 function objectDrafts(
-  account: ImportedAccount['account'],
-  holdings: readonly Holding[],
+  { namespace, name: account }: ImportedAccount['account'],
+  contents: AccountContents,
   wanted: readonly Holding[],
   names: NameBook,
 ): Draft[] {
-  const volumes = holdings.flatMap((holding) => (holding.kind === 'StorageVolume' ? holding.value : []));
-  const volumeNames = new Map<string, string>();
+  const objects = new Map<string, string>();
+  const context = { contents, objectOf: (id: string) => objects.get(id), quote: brief };
   const ordered = wanted
     .filter((holding) => !isGoing(holding) && !isPartOfService(holding))
     .sort((left, right) => (orderOf(left) < orderOf(right) ? -1 : 1));
   return ordered.map((holding) => {
-    const name = names.give(account.namespace, holding);
-    if (holding.kind === 'StorageVolume') volumeNames.set(holding.id, name);
-    const place = { namespace: account.namespace, account: account.name, name };
-    return draftOf(holding, place, (service) => storageOf(service, volumes, volumeNames));
+    const place = { namespace, account, name: names.give(namespace, holding) };
+    if (holding.things.imported === 'first') objects.set(holding.id, place.name);
+    return draftOf(holding, place, context);
   });
 }
 
+function draftOf(holding: Holding, place: Place, context: ImportContext): Draft {
+  const { kind, things, value } = holding;
+  return { kind, ...headOf(holding, place), ...things.draft(value, place, context) };
+}
+
 /** Storage of a service is written with it. */
-function isPartOfService(holding: Holding): boolean {
-  return holding.kind === 'StorageVolume' && isServiceOwned(holding.value);
+function isPartOfService({ things, value }: Holding): boolean {
+  return things.isPart?.(value) ?? false;
 }
 
 /** Volumes first: services refer to them. The rest is for names that are the same each time. */
-function orderOf({ kind, name, id }: Holding): string {
-  return [kind === 'StorageVolume' ? 0 : 1, kind, name ?? '', id].join('\u0000');
+function orderOf({ things, kind, name, id }: Holding): string {
+  return [things.imported === 'first' ? 0 : 1, kind, name ?? '', id].join('\u0000');
 }
 
-function draftOf(holding: Holding, place: Place, storage: (service: wire.Service) => StorageDraft): Draft {
-  switch (holding.kind) {
-    case 'ContainerService':
-      return serviceDraft(holding, place, storage(holding.value));
-    case 'StorageVolume':
-      return volumeDraft(holding, place);
-    case 'ServiceTemplate':
-      return templateDraft(holding, place);
-    case 'ImageRegistry':
-      return registryDraft(holding, place);
-  }
-}
-
-/** By reference where the volume is imported, too; by size where it belongs to the service; else by id. */
-function storageOf(
-  { id, volumeId }: wire.Service,
-  volumes: readonly wire.Volume[],
-  volumeNames: ReadonlyMap<string, string>,
-): StorageDraft {
-  // It shows that there is none.
-  if (volumeId === null) return undefined;
-  const volume =
-    volumes.find((candidate) => candidate.id === volumeId) ??
-    volumes.find((candidate) => candidate.serviceId === id);
-  const used = volume?.id ?? volumeId;
-  if (used === undefined) return undefined;
-  const imported = volumeNames.get(used);
-  if (imported !== undefined) return { volumeRef: { name: imported } };
-  const sizeGb = volume?.requestedSizeGb ?? volume?.sizeGb;
-  const owned = volume?.mode && isServiceOwned(volume);
-  return owned && sizeGb ? { volumeGb: sizeGb } : { volumeId: used };
+function headOf(
+  { kind, id, markedBy }: Holding,
+  { namespace, name, account }: Place,
+): Pick<Draft, 'namespace' | 'name' | 'notes' | 'annotations'> {
+  const { noun } = traitsOf(kind);
+  const stays = `If this document is removed, the ${noun} stays (deletionPolicy: Retain).`;
+  const foreign =
+    markedBy === undefined
+      ? []
+      : [
+          `It carries the mark of the owner ${markedBy}, whose documents may differ: two owners undo each`,
+          `other's changes. Remove it there before you change it here. ${annotations.adoptFrom} overrides the mark.`,
+        ];
+  return {
+    namespace,
+    name,
+    notes: [`Imported from the ${noun} ${id} of the account ${account}. ${stays}`, ...foreign],
+    annotations: markedBy === undefined ? {} : { [annotations.adoptFrom]: markedBy },
+  };
 }
 
 /** What the schema would fill in by itself is not written. */
 function accountDraft({ namespace, name, spec }: ImportedAccount['account']): Draft {
   const { url, insecure, credentialsSecretRef: ref } = spec;
-  const bare = { apiVersion, kind: 'Account', metadata: { name }, spec: { url, insecure } };
-  const defaults: Readonly<Record<string, unknown>> = schemas.Account.parse(bare).spec;
+  const bare = { apiVersion, kind: accountKind, metadata: { name }, spec: { url, insecure } };
+  const defaults: Readonly<Record<string, unknown>> = schemas[accountKind].parse(bare).spec;
   const told = Object.entries(spec).filter(
     ([field, value]) =>
       field !== 'credentialsSecretRef' && (field === 'url' || !sameValue(value, defaults[field])),
   );
   const example = ref ? `{name: ${ref.name}, key: ${ref.key}}` : '{name: FILL-IN, key: apiKey}';
   return {
-    kind: 'Account',
+    kind: accountKind,
     namespace,
     name,
     notes: [],
@@ -181,15 +167,7 @@ function accountDraft({ namespace, name, spec }: ImportedAccount['account']): Dr
   };
 }
 
-const nouns: Readonly<Record<HeldKind, string>> = {
-  ContainerService: 'service',
-  StorageVolume: 'volume',
-  ServiceTemplate: 'template',
-  ImageRegistry: 'registry',
-};
 const longestName = 63;
-/** Without a `volumeName` the object's name is the volume's, and has to leave room for the mark. */
-const longestVolumeName = 48;
 
 class NameBook {
   readonly #existing: ReadonlySet<ObjectKey>;
@@ -199,26 +177,19 @@ class NameBook {
     this.#existing = existing;
   }
 
-  give(namespace: string, { kind, name, id }: Holding): string {
+  give(namespace: string, { kind, things, name, id }: Holding): string {
     const shelf = `${namespace}/${kind}`;
-    const names = this.#names.get(shelf) ?? this.#open(namespace, kind);
+    const names = this.#names.get(shelf) ?? this.#open(namespace, kind, things.longestName ?? longestName);
     this.#names.set(shelf, names);
-    return names.give(withoutMark(kind, name), nouns[kind], id);
+    const best = name === undefined ? undefined : (things.bestName?.(name) ?? name);
+    return names.give(best, traitsOf(kind).noun, id);
   }
 
-  #open(namespace: string, kind: ManagedKind): Names {
+  #open(namespace: string, kind: ManagedKind, longest: number): Names {
     const taken = [...this.#existing].map(parseObjectKey);
     return new Names(
       taken.filter((id) => id.kind === kind && id.namespace === namespace).map(({ name }) => name),
-      kind === 'StorageVolume' ? longestVolumeName : longestName,
+      longest,
     );
   }
-}
-
-/** The last part of a repository identifies it best. */
-function withoutMark(kind: HeldKind, name: string | undefined): string | undefined {
-  if (kind === 'ImageRegistry') return name?.split('/').slice(-2).join('-');
-  if (kind !== 'StorageVolume' || name === undefined) return name;
-  const mark = readVolumeMark(name);
-  return mark === undefined ? name : name.slice(0, -mark.length);
 }

@@ -10,6 +10,7 @@ export const account = declareKind({
   name: 'Account',
   plural: 'accounts',
   shortName: 'facct',
+  noun: 'account',
   document: accountDocument,
   list: undefined,
   home: 'itself',

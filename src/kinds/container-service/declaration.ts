@@ -13,6 +13,7 @@ export const containerService = declareKind({
   name: 'ContainerService',
   plural: 'containerservices',
   shortName: 'csvc',
+  noun: 'service',
   document: containerServiceDocument,
   list: 'services',
   home: 'accountRef',

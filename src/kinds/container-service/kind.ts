@@ -1,4 +1,5 @@
 /** ContainerService: a service at the provider (§3). */
+import { createService } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
 import { rememberedDigests } from '../../engine/plan/index.ts';
 import { defineKind, type RemoteThings, type Subject } from '../../engine/index.ts';
@@ -7,6 +8,7 @@ import { replacementPricing, servicePricing } from '../pricing.ts';
 import { desiredEnvironment } from './desired-environment.ts';
 import { ownForm } from './environment.ts';
 import { exchangeOf } from './exchange.ts';
+import { heldServices } from './held.ts';
 import { serviceDigests, shownService } from './fields.ts';
 import { lookAtService, type ServiceLook } from './look.ts';
 import { serviceMarks } from './marks.ts';
@@ -33,6 +35,8 @@ const remote: RemoteThings<ContainerServiceSpec, Service, ServiceLook> = {
   activities: (api, id) => api.activities(id),
   events: (api, id) => api.events(id),
   marks: serviceMarks,
+  creation: createService,
+  held: heldServices,
   /** Not by its marks, where they can be read, and else not by its name. */
   couldBe(entry, subject) {
     if (entry.environmentNames) {

@@ -11,6 +11,7 @@ export const imageRegistry = declareKind({
   name: 'ImageRegistry',
   plural: 'imageregistries',
   shortName: 'ireg',
+  noun: 'registry',
   document: imageRegistryDocument,
   list: 'registries',
   home: 'accountRef',

@@ -2,13 +2,14 @@
  * ImageRegistry: access to private images of a repository (§2 "Registry"). There is no room for a mark in it: an entry is an object's if it made
  * it, and so is the one that appears while a creation for the object is open, or that is there after the state was lost.
  */
-import { isCreation } from '../../actions/index.ts';
+import { createRegistry, isCreation } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
 import { defineKind, itemsOf, type RemoteThings, type Subject, type View } from '../../engine/index.ts';
 import { normalRepository, shownRepository, type ImageRegistrySpec } from '../../resources/index.ts';
 import { isCreationLost } from '../../state/index.ts';
 import { readFromList } from '../listed.ts';
 import { desiredCredentials } from './desired-credentials.ts';
+import { heldRegistries } from './held.ts';
 import { identifyRegistry, registryMarks, showsLostState } from './identify.ts';
 import type { LinkedService, RegistryInputs } from './inputs.ts';
 import { linkedServices, planRegistry, registryDigests } from './plan.ts';
@@ -21,6 +22,8 @@ const remote: RemoteThings<ImageRegistrySpec, Registry, RegistryInputs> = {
   listing: ({ registries }) => registries,
   read: (api, id) => readFromList(api.registries(), id),
   marks: registryMarks,
+  creation: createRegistry,
+  held: heldRegistries,
   identify(view, items, madeId) {
     const { record, store, fleet, seen } = view;
     const isLost = isCreationLost(record);

@@ -11,6 +11,7 @@ export const protectedTask = declareKind({
   name: 'ProtectedTask',
   plural: 'protectedtasks',
   shortName: 'ptask',
+  noun: 'task',
   document: protectedTaskDocument,
   list: undefined,
   home: { kind: containerService.name, reference: 'serviceRef' },

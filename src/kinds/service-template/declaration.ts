@@ -11,6 +11,7 @@ export const serviceTemplate = declareKind({
   name: 'ServiceTemplate',
   plural: 'servicetemplates',
   shortName: 'stpl',
+  noun: 'template',
   document: serviceTemplateDocument,
   list: 'templates',
   home: 'accountRef',

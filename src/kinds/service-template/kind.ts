@@ -1,8 +1,10 @@
 /** ServiceTemplate: a template of the account (§2 "Template"). */
+import { createTemplate } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
 import { defineKind, isBuiltIn, itemsOf, type RemoteThings, type View } from '../../engine/index.ts';
 import { remoteName, type ServiceTemplateSpec } from '../../resources/index.ts';
 import { readFromList } from '../listed.ts';
+import { heldTemplates } from './held.ts';
 import type { TemplateInputs } from './inputs.ts';
 import { templateMarks } from './marks.ts';
 import { planTemplate, shownTemplate, templateDigests } from './plan.ts';
@@ -20,6 +22,8 @@ const remote: RemoteThings<ServiceTemplateSpec, Template, TemplateLook> = {
   listing: ({ templates }) => templates,
   read: (api, id) => readFromList(api.templates(), id),
   marks: templateMarks,
+  creation: createTemplate,
+  held: heldTemplates,
   /** Built-in templates are everybody's. */
   candidates: (items, account) =>
     new Map([...items].filter(([, item]) => !isBuiltIn(item, account?.catalog.current))),

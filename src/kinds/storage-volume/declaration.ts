@@ -14,6 +14,7 @@ export const storageVolume = declareKind({
   name: 'StorageVolume',
   plural: 'storagevolumes',
   shortName: 'svol',
+  noun: 'volume',
   document: storageVolumeDocument,
   list: 'volumes',
   home: 'accountRef',

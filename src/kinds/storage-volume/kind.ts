@@ -1,9 +1,11 @@
 /** StorageVolume: a volume at the provider (§3). */
+import { createVolume } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
 import { rememberedDigests } from '../../engine/plan/index.ts';
 import { defineKind, type RemoteThings } from '../../engine/index.ts';
 import type { StorageVolumeSpec } from '../../resources/index.ts';
 import { volumePricing } from '../pricing.ts';
+import { heldVolumes } from './held.ts';
 import { lookAtVolume, type VolumeLook } from './look.ts';
 import { volumeMarks } from './marks.ts';
 import { planVolume, shownVolume, volumeDigests, volumeForms } from './plan.ts';
@@ -17,6 +19,8 @@ const remote: RemoteThings<StorageVolumeSpec, wire.Volume, VolumeLook> = {
   }),
   read: (api, id) => api.volume(id),
   marks: volumeMarks,
+  creation: createVolume,
+  held: heldVolumes,
   couldBe: (entry, { fleet: { owner }, record }) =>
     entry.name === undefined ||
     volumeMarks.of({ ...entry, id: '' }).includes(volumeMarks.own({ owner, record })),

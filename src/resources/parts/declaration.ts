@@ -52,6 +52,8 @@ export interface Traits<
   /** As in the path of a cluster's API. */
   readonly plural: string;
   readonly shortName: string;
+  /** What one is called in messages, among others of its kind: `service`. */
+  readonly noun: string;
   /** Where the account shows what the objects stand for; undefined: they stand for nothing at the provider. */
   readonly list: List;
   readonly home: Home<Referred>;

@@ -1,6 +1,7 @@
 /** How services are identified, for mutants that do it in another way. */
 import type { wire } from '../../../src/api/index.ts';
-import { kinds, serviceMarks } from '../../../src/kinds/index.ts';
+import { serviceMarks } from '../../../src/kinds/container-service/marks.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 import { identify, type RemoteThings } from '../../../src/engine/index.ts';
 import type { ContainerServiceSpec } from '../../../src/resources/index.ts';
 

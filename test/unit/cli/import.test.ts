@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { wire } from '../../../src/api/index.ts';
 import { planImport, type ImportScope } from '../../../src/cli/import/plan.ts';
-import { survey, type AccountContents } from '../../../src/cli/survey.ts';
+import { survey } from '../../../src/cli/survey.ts';
+import type { AccountContents } from '../../../src/engine/index.ts';
 import { digestKey } from '../../../src/base/index.ts';
 import { parseFile, type DesiredObject } from '../../../src/desired/index.ts';
 import { beaconName, ownerId, templateMark, volumeMark } from '../../../src/engine/plan/index.ts';
@@ -54,11 +55,14 @@ function imported(
   const all = { services: [], volumes: [], templates: [], registries: [], ...contents };
   const holdings = survey(all, undefined);
   const spec = accountSpec({ url: 'https://api.example.com' });
-  return planImport([{ account: { namespace: 'default', name: 'default', spec, ...account }, holdings }], {
-    all: false,
-    existing: undefined,
-    ...scope,
-  });
+  return planImport(
+    [{ account: { namespace: 'default', name: 'default', spec, ...account }, contents: all, holdings }],
+    {
+      all: false,
+      existing: undefined,
+      ...scope,
+    },
+  );
 }
 
 /** The objects as a folder with these files would have them; fails when one of them has a problem. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { wire } from '../../../src/api/index.ts';
 import { inventoryOf, inventoryText } from '../../../src/cli/inventory.ts';
-import { survey, type AccountContents } from '../../../src/cli/survey.ts';
+import { survey } from '../../../src/cli/survey.ts';
+import type { AccountContents } from '../../../src/engine/index.ts';
 import { digestKey } from '../../../src/base/index.ts';
 import { beaconName, derivedUid, ownerId, templateMark, volumeMark } from '../../../src/engine/plan/index.ts';
 import { objectKey } from '../../../src/resources/index.ts';

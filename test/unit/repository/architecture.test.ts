@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { actions } from '../../../src/actions/index.ts';
+import { managedKinds } from '../../../src/resources/index.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 
@@ -338,6 +339,27 @@ test('actions are named in actions/ only; the control plane shares no code', () 
     );
   expect(found).toEqual([]);
   expect((texts.get('actions/services.ts') ?? '').match(actionName)).toContain("'stop-service'");
+});
+
+const kindNames = managedKinds.join('|');
+/** In quotes of any kind, as the start of a key, as a member, or as the name of one. Text for people may have it in a sentence. */
+const kindLiteral = new RegExp(
+  `(['"\`])(?:${kindNames})(?:\\1|/)|(?<!wire)\\.(?:${kindNames})\\b|(?<=[{,(]\\s*)(?:${kindNames}):`,
+  'g',
+);
+const comments = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
+
+test('kinds are named in kinds/ only; the control plane shares no code', () => {
+  const found = files
+    .filter((file) => !['kinds', 'control-plane'].includes(file.split('/')[0] ?? ''))
+    .flatMap((file) => {
+      const code = (texts.get(file) ?? '').replaceAll(comments, '');
+      return Array.from(code.matchAll(kindLiteral), ([literal]) => `${file} ${literal}`);
+    });
+  // The title of a column.
+  expect(found).toEqual(["resources/parts/columns.ts 'Account'"]);
+  const samples = ["'Account'", '`Account/${name}`', 'specs.ProtectedTask', '{ ImageRegistry: 1 }'];
+  expect(samples.filter((sample) => !sample.match(kindLiteral))).toEqual([]);
 });
 
 /** Of a store or a snapshot that may hold a hundred thousand of them. */

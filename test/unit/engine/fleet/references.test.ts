@@ -8,7 +8,7 @@ import { isSuspiciousRead } from '../../../../src/engine/plan/index.ts';
 import type { AccountHandle, Accounts } from '../../../../src/engine/accounts.ts';
 import { Fleet } from '../../../../src/engine/fleet/fleet.ts';
 import { identifyRegistry } from '../../../../src/kinds/image-registry/identify.ts';
-import { templateMarks } from '../../../../src/kinds/index.ts';
+import { templateMarks } from '../../../../src/kinds/service-template/marks.ts';
 import { identify } from '../../../../src/engine/observation/observe.ts';
 import { isBuiltIn, listsOf } from '../../../../src/engine/fleet/references.ts';
 import { apiVersion, type ObjectKey } from '../../../../src/resources/index.ts';

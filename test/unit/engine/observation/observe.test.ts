@@ -10,7 +10,8 @@ import {
   usableSnapshot,
   type Observed,
 } from '../../../../src/engine/observation/observe.ts';
-import { serviceMarks, volumeMarks } from '../../../../src/kinds/index.ts';
+import { serviceMarks } from '../../../../src/kinds/container-service/marks.ts';
+import { volumeMarks } from '../../../../src/kinds/storage-volume/marks.ts';
 import type { ObjectRecord } from '../../../../src/state/index.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import {
