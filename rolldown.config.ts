@@ -1,14 +1,14 @@
 /** `npm run build`: the command with all of its libraries in `dist/`, which then needs nothing but Node. */
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import type { BuildOptions, Plugin } from 'rolldown';
+import type { BuildOptions, OutputBundle, Plugin } from 'rolldown';
 
 export default {
   input: 'src/main.ts',
   platform: 'node',
   // A file of ours does nothing by being imported; so a command does not load what it uses nothing of.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(?!main\.ts$)/, sideEffects: false }] },
-  plugins: [thirdParty()],
+  plugins: [thirdParty(), billOfMaterials()],
   output: {
     dir: 'dist',
     cleanDir: true,
@@ -24,11 +24,53 @@ function thirdParty(): Plugin {
   return {
     name: 'third-party',
     generateBundle(_options, bundle) {
-      const modules = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
-      const folders = [...new Set(modules.flatMap((id) => packageFolder.exec(id)?.[0] ?? []))].sort();
-      this.emitFile({ type: 'asset', fileName: 'THIRD-PARTY.md', source: folders.map(termsOf).join('\n\n') });
+      const source = packagesIn(bundle).map(termsOf).join('\n\n');
+      this.emitFile({ type: 'asset', fileName: 'THIRD-PARTY.md', source });
     },
   };
+}
+
+/** The packages in the bundle for scanners, in the form of CycloneDX. */
+function billOfMaterials(): Plugin {
+  return {
+    name: 'bill-of-materials',
+    generateBundle(_options, bundle) {
+      const components = packagesIn(bundle).map(componentOf);
+      const document = { bomFormat: 'CycloneDX', specVersion: '1.5', version: 1, components };
+      this.emitFile({
+        type: 'asset',
+        fileName: 'sbom.json',
+        source: `${JSON.stringify(document, undefined, 2)}\n`,
+      });
+    },
+  };
+}
+
+const { packages: locked } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+  readonly packages: Readonly<Record<string, { readonly integrity?: string }>>;
+};
+
+function componentOf(folder: string): object {
+  const { name = '', version = '', license } = manifestOf(folder);
+  const [, sha512 = ''] = /^sha512-(.+)$/.exec(locked[path.relative('.', folder)]?.integrity ?? '') ?? [];
+  return {
+    type: 'library',
+    name,
+    version,
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    hashes: [{ alg: 'SHA-512', content: Buffer.from(sha512, 'base64').toString('hex') }],
+    ...(license === undefined ? {} : { licenses: [{ license: { id: license } }] }),
+  };
+}
+
+function manifestOf(folder: string): Record<string, string> {
+  return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as Record<string, string>;
+}
+
+/** Their folders. */
+function packagesIn(bundle: OutputBundle): string[] {
+  const modules = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
+  return [...new Set(modules.flatMap((id) => packageFolder.exec(id)?.[0] ?? []))].sort();
 }
 
 const packageFolder = /^\/.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
@@ -36,7 +78,7 @@ const termsFile = /^(?:licen[cs]e|notice|copying)/i;
 
 function termsOf(folder: string): string {
   const text = (file: string) => readFileSync(path.join(folder, file), 'utf8').trim();
-  const { name, version, license } = JSON.parse(text('package.json')) as Record<string, string>;
+  const { name, version, license } = manifestOf(folder);
   const terms = readdirSync(folder).filter((file) => termsFile.test(file));
   return [`# ${name} ${version}`, ...(license ? [license] : []), ...terms.map(text)].join('\n\n');
 }

@@ -21,6 +21,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   clock: systemClock,
+  command: import.meta.filename.includes('node_modules') ? 'fleetkeeper' : 'npm run --silent fleetkeeper --',
   random: systemRandom,
   pid: process.pid,
   hostname: hostname(),

@@ -9,6 +9,8 @@ export interface Context {
   readonly stderr: NodeJS.WriteStream;
   readonly clock: Clock;
   readonly random: Random;
+  /** How this program is called, for messages that advise a command: `fleetkeeper`, or a script of npm in a checkout. */
+  readonly command: string;
   readonly pid: number;
   readonly hostname: string;
   /** Aborted by the first SIGINT or SIGTERM. */

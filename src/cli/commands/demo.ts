@@ -4,6 +4,7 @@ import { DemoFleet } from '../demo/fleet.ts';
 import { isLive, openScreen, type DemoScreen } from '../demo/screen.ts';
 import type { DemoStage } from '../demo/stage.ts';
 import { DemoStory } from '../demo/story.ts';
+import { examplesFolder } from '../examples.ts';
 import { watchProblems } from '../watch-problems.ts';
 
 /** Between the acts: time to read on a terminal. */
@@ -34,12 +35,14 @@ async function demo(context: Context): Promise<number> {
   try {
     await new DemoStory(context, stage, fleet, screen).play(live ? pauseMs.live : pauseMs.plain);
     if (live && !context.stopped.aborted) {
-      screen.post(await yourTurn(stage));
+      screen.post(await yourTurn(stage, context.command));
       screen.act('', 'your turn (what to try is above); Ctrl-C ends');
       await untilStopped(context);
     } else if (!live) {
       const { reads, changes } = await countRequests(stage);
-      screen.post(`\nAll seen, with ${reads} reads and ${changes} changes sent to the API.\n${byHand}`);
+      screen.post(
+        `\nAll seen, with ${reads} reads and ${changes} changes sent to the API.\n${byHand(context.command)}`,
+      );
     }
     return exitCodes.ok;
   } catch (error) {
@@ -61,7 +64,10 @@ async function countRequests({ metrics }: DemoStage): Promise<{ reads: number; c
   return counts;
 }
 
-async function yourTurn({ folder, url, colleague, colleagueKey, logFile }: DemoStage): Promise<string> {
+async function yourTurn(
+  { folder, url, colleague, colleagueKey, logFile }: DemoStage,
+  command: string,
+): Promise<string> {
   const storefront = await colleague.idOf('storefront');
   return `
 That was all. Your turn: this continues until Ctrl-C. In another terminal, in this folder:
@@ -70,24 +76,27 @@ That was all. Your turn: this continues until Ctrl-C. In another terminal, in th
   API=${url} KEY=${colleagueKey}
 
   $EDITOR $FLEET/storefront.yaml    # change the image or the resources, and save
-  rm $FLEET/thumbnails.yaml         # and back: cp examples/fleet/thumbnails.yaml $FLEET
+  rm $FLEET/thumbnails.yaml         # and back: cp ${examplesFolder}/fleet/thumbnails.yaml $FLEET
   # stop a service behind the manager's back:
   curl -s -H "Authorization: Bearer $KEY" -H "Idempotency-Key: $(date +%s)" \\
     -H 'Content-Type: application/json' -d '{"action":"stop"}' \\
     $API/api/services/${storefront}/actions
-  npm run --silent fleetkeeper -- status --source $FLEET
-  npm run --silent fleetkeeper -- plan --source $FLEET
+  ${command} status --source $FLEET
+  ${command} plan --source $FLEET
   cat ${logFile}    # the manager's warnings, if any
 `;
 }
 
-const byHand = `
+function byHand(command: string): string {
+  return `
 Try next:
-  npm run demo                     in a terminal: the same as a live table, and then it is your turn
+  ${command} demo
+                                   in a terminal: the same as a live table, and then it is your turn
   the same by hand, in two terminals (README.md has more):
-    cp -r examples /tmp/tour
-    npm run --silent fleetkeeper -- control-plane --listen 127.0.0.1:8787 --time-scale 8 \\
+    cp -r ${examplesFolder} /tmp/tour
+    ${command} control-plane --listen 127.0.0.1:8787 --time-scale 8 \\
       --database /tmp/tour/control-plane.db --accounts /tmp/tour/control-plane/accounts.yaml
-    npm run --silent fleetkeeper -- plan --source /tmp/tour/fleet
-    npm run --silent fleetkeeper -- apply --source /tmp/tour/fleet --yes
-    npm run --silent fleetkeeper -- status --source /tmp/tour/fleet`;
+    ${command} plan --source /tmp/tour/fleet
+    ${command} apply --source /tmp/tour/fleet --yes
+    ${command} status --source /tmp/tour/fleet`;
+}

@@ -136,6 +136,7 @@ export class SimulatedProgram implements Program {
       stdin: { isTTY: false } as NodeJS.ReadStream,
       stdout: { write: say('stdout'), isTTY: false } as unknown as NodeJS.WriteStream,
       stderr: { write: say('stderr'), isTTY: false } as unknown as NodeJS.WriteStream,
+      command: 'fleetkeeper',
       clock: life.clock,
       random: randomPort(stream(pid, 'process')),
       pid,

@@ -29,6 +29,7 @@ export function contextOf(
     clock,
     random: systemRandom,
     pid: 1,
+    command: 'fleetkeeper',
     hostname: 'here',
     stopped,
     takeSignals: () => () => undefined,

@@ -1,5 +1,6 @@
 /** What we depend on is what docs/internals/dependencies.md says, and what the lockfile holds can't be exchanged. */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 interface Package {
@@ -15,7 +16,6 @@ interface Package {
 
 const text = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
 const manifest = JSON.parse(text('package.json')) as {
-  readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
   readonly allowScripts: Readonly<Record<string, boolean>>;
 };
@@ -30,6 +30,18 @@ function placeOf(name: string, from: string): string | undefined {
     if (locked[place]) return place;
     if (folder === '') return undefined;
   }
+}
+
+/** Packages that src/ imports. The bundle holds them, and what they bring along; the package itself has no dependency. */
+function bundled(): string[] {
+  const root = path.join(import.meta.dirname, '../../..');
+  const names = globSync('src/**/*.ts', { cwd: root }).flatMap((file) =>
+    Array.from(
+      text(file).matchAll(/(?:from|import\() ?'(?<name>@[^/']+\/[^/']+|[^./'][^/':]*)[^':]*'/g),
+      ({ groups }) => groups?.['name'] ?? '',
+    ),
+  );
+  return [...new Set(names)].filter((name) => name in manifest.devDependencies).sort();
 }
 
 /** How many packages come with the one that we name. */
@@ -55,7 +67,7 @@ describe('the dependencies', () => {
       ),
     ];
     const told = rows.map(([, name, version, license, count]) => [name, version, license, Number(count)]);
-    const held = Object.keys(manifest.dependencies).map((name) => {
+    const held = bundled().map((name) => {
       const { version, license } = locked[`node_modules/${name}`] ?? {};
       return [name, version, license, broughtAlong(name)];
     });
@@ -63,7 +75,7 @@ describe('the dependencies', () => {
   });
 
   test('have exact versions', () => {
-    const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+    const versions = Object.entries(manifest.devDependencies);
     expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
   });
 
@@ -80,6 +92,6 @@ describe('the dependencies', () => {
     const scripted = Object.entries(locked).filter(([, { hasInstallScript }]) => hasInstallScript);
     expect(scripted.map(([place]) => place)).toEqual(['node_modules/node']);
     expect(manifest.allowScripts).toEqual({ node: true });
-    expect(manifest.dependencies).not.toHaveProperty('node');
+    expect(manifest).not.toHaveProperty('dependencies');
   });
 });
