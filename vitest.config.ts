@@ -12,14 +12,19 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Real containers take longest, and can't be divided among workers: they come first. Then the large files. */
-class ContainersFirst extends BaseSequencer {
+/**
+ * What takes longest comes first, so that at the end no core waits for another one: real containers, which cannot be divided among workers, then
+ * the projects in this order, each with its large files first. A worker goes on with files of its project only.
+ */
+const longestFirst = ['simulation', 'mutants', 'dialects', 'fleet:cluster', 'fleet', 'servers', 'unit'];
+
+const rank = ({ moduleId, project }: TestSpecification) =>
+  moduleId.endsWith('docker.test.ts') ? -2 : longestFirst.indexOf(project.name);
+
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const { first = [], then = [] } = Object.groupBy(sorted, ({ moduleId }) =>
-      moduleId.endsWith('docker.test.ts') ? 'first' : 'then',
-    );
-    return [...first, ...then];
+    return sorted.toSorted((left, right) => rank(left) - rank(right));
   }
 }
 
@@ -34,12 +39,16 @@ const filesOf = (folder: string) => [`test/${folder}/**/*.test.ts`];
 /** Only what hangs takes so long, also on a machine that does much else. */
 const hangsMs = 120_000;
 
+/** Two of them keep two cores busy; they wait for nothing but small sockets. */
 const inProcess = {
   testTimeout: hangsMs,
   // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
   isolate: false,
   maxWorkers: 2,
 };
+
+/** They change methods of the product while they run, or make much garbage, most of which is so soon after: it is not to be copied until then. */
+const simulating = { ...inProcess, isolate: true, execArgv: ['--max-semi-space-size=64'] };
 
 const withProcesses = {
   globalSetup: ['test/support/processes/build.ts', 'test/support/processes/kubebuilder.ts'],
@@ -48,39 +57,25 @@ const withProcesses = {
   isolate: false,
   // Most of the time they wait for processes, containers and clocks.
   maxWorkers: 4,
-  sequence: { groupOrder: 3 },
-};
-
-/** Fleets in one process, on a simulated clock and network (test/support/world.ts). */
-const simulated = {
-  testTimeout: hangsMs,
-  isolate: false,
-  maxWorkers: 2,
-  sequence: { groupOrder: 2 },
-};
-
-const computing = {
-  // Most of what is made is garbage soon after; it is not to be copied until then.
-  execArgv: ['--max-semi-space-size=64'],
-  sequence: { groupOrder: 4 },
+  sequence: { groupOrder: 1 },
 };
 
 export default defineConfig({
   test: {
     experimental: native,
     reporters: ['default'],
-    sequence: { sequencer: ContainersFirst },
+    sequence: { sequencer: LongestFirst },
     projects: [
       // Pure code: seconds.
-      { test: { ...inProcess, name: 'unit', include: filesOf('unit'), sequence: { groupOrder: 0 } } },
+      { test: { ...inProcess, name: 'unit', include: filesOf('unit') } },
       // What opens sockets, starts small processes, or reads thousands of hostile texts.
-      { test: { ...inProcess, name: 'servers', include: filesOf('servers'), sequence: { groupOrder: 1 } } },
+      { test: { ...inProcess, name: 'servers', include: filesOf('servers') } },
       // A whole life of a fleet for each reading of the contract: half a minute together.
-      { test: { ...inProcess, name: 'dialects', include: filesOf('dialects'), sequence: { groupOrder: 1 } } },
-      // Fleets in a folder, and in a cluster.
+      { test: { ...inProcess, name: 'dialects', include: filesOf('dialects') } },
+      // Fleets in one process, on a simulated clock and network (test/support/world.ts): in a folder, and in a cluster.
       {
         test: {
-          ...simulated,
+          ...inProcess,
           name: 'fleet',
           include: filesOf('fleet'),
           env: { FLEETKEEPER_TEST_WORLD: 'simulated' },
@@ -88,17 +83,17 @@ export default defineConfig({
       },
       {
         test: {
-          ...simulated,
+          ...inProcess,
           name: 'fleet:cluster',
           include: filesOf('fleet'),
           env: { FLEETKEEPER_TEST_WORLD: 'simulated', FLEETKEEPER_TEST_SOURCE: 'kubernetes' },
         },
       },
-      { test: { ...withProcesses, name: 'processes', include: filesOf('processes') } },
-      // SIMULATION_SECONDS for each place, and what was found before.
+      // A few seeds, and what was found before.
+      { test: { ...simulating, name: 'simulation', include: filesOf('simulation') } },
       // Whether each broken rule is found, where a seed is known that finds it.
-      { test: { ...computing, name: 'simulation', include: filesOf('simulation') } },
-      { test: { ...computing, name: 'mutants', include: filesOf('mutants') } },
+      { test: { ...simulating, name: 'mutants', include: filesOf('mutants') } },
+      { test: { ...withProcesses, name: 'processes', include: filesOf('processes') } },
       { test: { ...withProcesses, name: 'landing', include: filesOf('landing') } },
       // The tests of `fleet`, on real processes: in a folder and in a cluster (test/support/processes/fleet.ts).
       { test: { ...withProcesses, name: 'landing:folder', include: filesOf('fleet') } },

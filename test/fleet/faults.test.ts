@@ -14,6 +14,8 @@ import {
   volume,
 } from '../support/processes/fleet.ts';
 import { eventually, launch, sleep, temporaryFolder } from '../support/processes/processes.ts';
+import { seed } from '../support/seed.ts';
+import { SeededRandom } from '../support/seeded-random.ts';
 
 /** 40 services, ten of them with a volume. */
 async function largeFleet(folder: string, plane: ControlPlane): Promise<Fleet> {
@@ -61,14 +63,15 @@ test('a fleet whose every third answer and every fourth request is lost converge
   expect((await manager.kill('SIGTERM')).code).toBe(0);
 });
 
-test('the same with the manager killed at ten random moments', async () => {
+test(`the same with the manager killed at ten random moments (SEED=${seed})`, async () => {
+  const random = new SeededRandom(seed);
   const folder = await temporaryFolder();
   const plane = await new ControlPlane(folder).start();
   const fleet = await largeFleet(folder, plane);
   await plane.faults(lossy);
   for (let kill = 0; kill < 10; kill += 1) {
     const manager = fleet.run();
-    await sleep(500 + Math.random() * 1000);
+    await sleep(random.between(500, 1500));
     await manager.kill('SIGKILL');
   }
   fleet.run();

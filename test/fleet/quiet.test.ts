@@ -5,6 +5,7 @@ import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane, apiKey, isMutation } from '../support/processes/control-plane.ts';
 import { account, createFleet, folderOf, service, testInFolder } from '../support/processes/fleet.ts';
 import { eventually, fetch, fleetkeeper, nowMs, temporaryFolder } from '../support/processes/processes.ts';
+import { manyServices } from '../support/world.ts';
 
 testInFolder('secrets of the manifests appear in no log, state, status, plan or journal', async () => {
   const folder = await temporaryFolder();
@@ -86,9 +87,9 @@ test('a plan reads the account once, however much there is to do, and however lo
 });
 
 // COVERAGE 3, 113
-// Beside a real API server and its etcd, 1,000 creations take their time.
+// Beside a real API server and its etcd, so many creations take their time.
 test(
-  'with 1,000 Ready services a poll costs one GET, and no status is written',
+  `with ${manyServices} Ready services a poll costs one GET, and no status is written`,
   { timeout: 240_000 },
   async () => {
     const folder = await temporaryFolder();
@@ -100,11 +101,11 @@ test(
     );
     await fleet.write(
       'fleet.yaml',
-      Array.from({ length: 1000 }, (_, index) => service(`app-${index}`)),
+      Array.from({ length: manyServices }, (_, index) => service(`app-${index}`)),
     );
     const manager = fleet.run('--listen', '127.0.0.1:0');
     const [, url = ''] = await manager.line(/^listening on (.*)$/);
-    await fleet.untilReady(1000, 200_000);
+    await fleet.untilReady(manyServices, 200_000);
     const written = async () =>
       /^fleetkeeper_status_writes_total\{kind="ContainerService"\} (\d+)$/m.exec(
         await (await fetch(`${url}/metrics`)).text(),

@@ -18,6 +18,7 @@ import {
   wrongTargets,
 } from './malformed/wrong-heads.ts';
 import { temporaryFolder } from '../support/processes/processes.ts';
+import { seed } from '../support/seed.ts';
 
 const count = 10_000;
 const warmUp = 2_000;
@@ -25,7 +26,6 @@ const atOnce = 16;
 /** A leak of 130 bytes per request would exceed it. */
 const heapGrowthBytes = 1024 * 1024;
 const foreignKey = 'key-of-somebody-else';
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
 test(`${count} malformed requests are all refused 4xx in the error form, and leave nothing behind (SEED=${seed})`, async () => {
   const { server, port } = await start();

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { soak } from '../soak/soak.ts';
 import { temporaryFolder } from '../support/processes/processes.ts';
-
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+import { seed } from '../support/seed.ts';
 
 test(`ten kill -9 in the midst of random clients lose no write, no money and no secret (SEED=${seed})`, async () => {
   const folder = await temporaryFolder();

@@ -2,11 +2,16 @@
 import { expect } from 'vitest';
 import { plain } from '../dialects/dialect.ts';
 import type { ReplicaSabotage } from '../simulation/cluster/place.ts';
-import type { Mutant } from '../simulation/mutants/tools.ts';
-import { scriptOf, type PlaceName } from '../simulation/script.ts';
+import { timesReached, type Mutant } from '../simulation/mutants/tools.ts';
+import { scriptOf, type CrowdName, type PlaceName } from '../simulation/script.ts';
 import { run, type Result, type RunOptions } from '../simulation/world.ts';
 
 const mostSeeds = 200;
+
+interface Attempt {
+  readonly seed: number;
+  readonly crowd: CrowdName;
+}
 
 /** Within 200 seeds of a folder. */
 export function expectFoundInFolder(mutant: Mutant): Promise<void> {
@@ -20,27 +25,34 @@ export function expectFoundInCluster(mutant: Mutant<ReplicaSabotage>): Promise<v
 }
 
 async function expectFound(mutant: Mutant<unknown>, place: PlaceName, options: RunOptions): Promise<void> {
+  const { crowd = 'priced', foundBy } = mutant;
+  const reachedBefore = timesReached();
   const undo = mutant.patch?.();
   let violation: Result['violation'];
-  let last: number | undefined;
+  const tried: string[] = [];
   try {
-    for (const seed of seedsFor(mutant)) {
-      last = seed;
-      const { crowd = 'priced' } = mutant;
-      ({ violation } = await run(scriptOf(seed, place, { crowd, dialect: plain.name }), options));
-      if (violation) break;
+    for (const attempt of attempts(mutant)) {
+      tried.push(`${attempt.seed} of ${attempt.crowd}`);
+      ({ violation } = await run(
+        scriptOf(attempt.seed, place, { crowd: attempt.crowd, dialect: plain.name }),
+        options,
+      ));
+      const invariant = violation?.invariant ?? '';
+      // In the crowd of the mutant, nothing else may be found.
+      if (foundBy.includes(invariant) || (violation && attempt.crowd === crowd)) break;
     }
   } finally {
     undo?.();
   }
-  expect(mutant.foundBy, `seed ${last}: ${violation?.message}`).toContain(violation?.invariant);
+  const where = `${tried.length} runs, the last one seed ${tried.at(-1)}; the change was reached ${timesReached() - reachedBefore} times`;
+  expect(foundBy, `${where}: ${violation?.message}`).toContain(violation?.invariant);
 }
 
-/**
- * All that do not find it are run to their end, which takes minutes; when the product has changed,
- * another one may have to.
- */
-function seedsFor({ seed: known }: Mutant<unknown>): number[] {
-  const seeds = Array.from({ length: mostSeeds }, (_, index) => index + 1);
-  return known === undefined ? seeds : [known, ...seeds.filter((seed) => seed !== known)];
+/** The seed that is known; then, since a change of the product may need another one, all others, first each in a small crowd: that takes least. */
+function* attempts({ seed: known, crowd = 'priced' }: Mutant<unknown>): Iterable<Attempt> {
+  if (known !== undefined) yield { seed: known, crowd };
+  for (let seed = 1; seed <= mostSeeds; seed += 1) {
+    if (crowd !== 'small') yield { seed, crowd: 'small' };
+    if (seed !== known) yield { seed, crowd };
+  }
 }

@@ -13,6 +13,7 @@ import { apiServer, type Answer } from '../../support/processes/api-server.ts';
 import { createCluster } from '../../support/processes/kubernetes.ts';
 import { temporaryFolder } from '../../support/processes/processes.ts';
 import { realCluster } from '../../support/processes/real-cluster.ts';
+import { seed } from '../../support/seed.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -23,7 +24,6 @@ if (!isReal) {
   );
 }
 
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const draws = Number(process.env['DRAWS'] ?? 250);
 
 /** A document, and what became of it in each way to write it. */

@@ -5,6 +5,8 @@ import { keysWithTwoBodies, type ControlPlane } from '../../support/processes/co
 import { service } from '../../support/processes/fleet.ts';
 import { createWorld, mutations, namesAt, replica, untilLed } from '../../support/processes/operator.ts';
 import { eventually, type Program } from '../../support/processes/processes.ts';
+import { seed } from '../../support/seed.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 
 const kills = 20;
 const names = Array.from({ length: 100 }, (_, index) => `app-${index}`);
@@ -22,10 +24,11 @@ async function conflicts(plane: ControlPlane): Promise<number> {
   return (await mutations(plane)).filter(({ status }) => status === 409).length;
 }
 
-test('of 100 services none is made twice though the leader is killed twenty times', async () => {
+test(`of 100 services none is made twice though the leader is killed twenty times (SEED=${seed})`, async () => {
   // What this API has made it shows at once.
   const pace = { requests: { perSecond: 20, burst: 4, concurrency: 4 }, visibilitySeconds: 2 };
   const { plane, fleet } = await createWorld(pace, { timeScale: 600 });
+  const random = new SeededRandom(seed);
   let version = 1;
   await fleet.write('services.yaml', rollout(version));
   const start = () => replica(fleet, ['--lease', '2s', '--log-level', 'warn']);
@@ -43,7 +46,7 @@ test('of 100 services none is made twice though the leader is killed twenty time
       async () => !leader.running || (await mutations(plane)).length >= before + 6,
       120_000,
     );
-    await delay(Math.random() * 100);
+    await delay(random.between(0, 100));
     await leader.kill('SIGKILL');
     replicas = [...replicas.filter(({ running }: Program) => running), start()];
     leader = await untilLed(fleet, replicas, 120_000);

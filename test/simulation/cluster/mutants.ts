@@ -41,7 +41,8 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     breaks: 'a leader acts on although its Lease has run out',
     // What it does not send, it writes over what the next one has written.
     foundBy: ['S9', 'S16', 'L1'],
-    seed: 13,
+    crowd: 'small',
+    seed: 20,
     patch: () => replaced(Election.prototype, 'mayAct', () => () => true),
   },
   {

@@ -73,7 +73,8 @@ export const decisions: readonly Mutant[] = [
   {
     breaks: 'a state that nobody knows is taken for a steady one',
     foundBy: ['S6'],
-    seed: 7,
+    crowd: 'small',
+    seed: 70,
     patch: () => {
       const states = settledStates as Set<string>;
       states.add('migrating');

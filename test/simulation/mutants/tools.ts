@@ -70,17 +70,26 @@ export function overlaid<Target extends object>(target: Target, changed: Partial
   });
 }
 
+let reached = 0;
+
+/** How often what `replaced` has put there was taken; where that is never, something else runs, such as a module that was loaded twice. */
+export const timesReached = () => reached;
+
 /** Another member in place of one of `target`, made from that; returns how to undo it. */
 export function replaced<Target extends object, Name extends keyof Target>(
   target: Target,
   name: Name,
   make: (original: Target[Name]) => Target[Name],
 ): () => void {
-  const original = target[name];
-  target[name] = make(original);
-  return () => {
-    target[name] = original;
+  /** Undefined where it is inherited. */
+  const original = Object.getOwnPropertyDescriptor(target, name);
+  const changed = make(target[name]);
+  const get = () => {
+    reached += 1;
+    return changed;
   };
+  Object.defineProperty(target, name, { configurable: true, get });
+  return () => void (original ? Object.defineProperty(target, name, original) : delete target[name]);
 }
 
 /** Documents as another one than their author reads them. */
