@@ -45,6 +45,8 @@ const inProcess = {
   // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
   isolate: false,
   maxWorkers: 2,
+  // One second unless given; a busy machine takes longer.
+  expect: { poll: { timeout: hangsMs / 2 } },
 };
 
 /** They change methods of the product while they run, or make much garbage, most of which is so soon after: it is not to be copied until then. */

@@ -53,7 +53,7 @@ async function closed(server: Server): Promise<void> {
   });
 }
 
-test.each(wireForms)('a fleet lives with $name: $plays', { timeout: 120_000 }, async ({ write }) => {
+test.each(wireForms)('a fleet lives with $name: $plays', async ({ write }) => {
   const { problems } = await liveOver(write, dialectNamed('throttled'));
   expect(problems).toEqual([]);
 });
@@ -67,15 +67,11 @@ const overSockets = [
   'key-refused',
 ];
 
-test.each(overSockets)(
-  'a fleet lives with the dialect %s over real sockets',
-  { timeout: 120_000 },
-  async (name) => {
-    const { problems } = await liveOver(
-      (response, status, headers, text) =>
-        response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text),
-      dialectNamed(name),
-    );
-    expect(problems).toEqual([]);
-  },
-);
+test.each(overSockets)('a fleet lives with the dialect %s over real sockets', async (name) => {
+  const { problems } = await liveOver(
+    (response, status, headers, text) =>
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text),
+    dialectNamed(name),
+  );
+  expect(problems).toEqual([]);
+});

@@ -144,7 +144,7 @@ export const brokenRules: readonly BrokenRule[] = [
     file: 'engine/status/drift.ts',
     line: 'if (blindness(plan)) return previous;',
     becomes: '',
-    test: 'unit/kinds/drift-status',
+    test: 'unit/engine/status/drift',
     named: 'what was not observed is Unknown, and its drift stays with time and cause: AccountNotFound',
   },
   {
@@ -325,7 +325,7 @@ export const brokenRules: readonly BrokenRule[] = [
     file: 'kinds/container-service/removal.ts',
     line: "if (next.kind === 'hold') {",
     becomes: 'if (false as boolean) {',
-    test: 'unit/kinds/container-service/service',
+    test: 'unit/kinds/container-service/plan',
     named: 'Recreate deletes nothing for the sake of what could not be created',
   },
   {

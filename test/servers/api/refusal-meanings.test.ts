@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { meaningOf, type RefusalMeaning, type RefusalRule } from '../../../src/api/index.ts';
 import { refusalMeanings } from '../../../src/api/refusal-meanings.ts';
+import { cpuMs } from '../../support/cpu-time.ts';
 import { refusalRules } from '../../../src/kinds/account/schema-refusals.ts';
 
 const of = (status: number, code: string, message = '', rules: readonly RefusalRule[] = []) =>
@@ -108,9 +109,9 @@ describe('a message', () => {
   });
 
   test('that is very long is looked at in part', () => {
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     of(409, 'a_'.repeat(100_000), `idempotency key ${'a '.repeat(1_000_000)}`);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(cpuMs() - startedAt).toBeLessThan(500);
   });
 });
 

@@ -46,7 +46,7 @@ class Held {
   async send(name: string, ...request: Parameters<World['call']>): Promise<{ answer: Promise<Answer> }> {
     const before = await this.#arrived();
     const answer = this.#world.call(...request).finally(() => this.answered.push(name));
-    await vi.waitUntil(async () => (await this.#arrived()) > before);
+    await vi.waitUntil(async () => (await this.#arrived()) > before, { timeout: 60_000 });
     await settle();
     return { answer };
   }

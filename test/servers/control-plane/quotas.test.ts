@@ -207,4 +207,4 @@ test('a database that one account has filled before there were quotas is started
   expect((await world.ok('GET', '/api/account', undefined, key.bob)).services).toHaveLength(1);
   expect(await world.refusal('GET', '/api/account')).toBe('403 account_suspended');
   expect(log.join('')).toMatch(/"account":"alice".*suspended/);
-}, 60_000);
+});

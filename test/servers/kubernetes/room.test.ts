@@ -19,7 +19,7 @@ const configMaps: ResourceType = {
   kind: 'ConfigMap',
   namespaced: true,
 };
-const eventually = <Value>(check: () => Value) => vi.waitFor(check, { timeout: 8000, interval: 10 });
+const eventually = <Value>(check: () => Value) => vi.waitFor(check, { timeout: 60_000, interval: 10 });
 
 const faster = (factor: number) => surroundings(scaledClock(systemClock, factor));
 
@@ -167,7 +167,7 @@ test('Events are created, counted up, and shown where they belong', async () => 
     return items.map((event) => [event['reason'], event['count']]);
   };
   recorder.record({ about, type: 'Warning', reason: 'Held', message: 'waits for a person' });
-  await vi.waitFor(async () => expect(await counts()).toEqual([['Held', 1]]));
+  await eventually(async () => expect(await counts()).toEqual([['Held', 1]]));
   recorder.record({ about, type: 'Warning', reason: 'Held', message: 'waits for a person' });
   await recorder.stop(60_000);
   expect(await counts()).toEqual([['Held', 2]]);

@@ -47,4 +47,4 @@ test(`what was told to be durable outlives kill -9, also in the middle of a chec
     expect(database.all('SELECT 1 FROM intents').length).toBeLessThanOrEqual(20);
     database.close();
   }
-}, 60_000);
+});

@@ -38,7 +38,7 @@ describe.each(['0.1.0', '0.1.0-signed'])('the state of %s', (version) => {
     beforeAll(async () => {
       earlier = await openEarlier(version, place);
       await goneOn(earlier);
-    }, 60_000);
+    });
 
     afterAll(() => earlier.stop());
 

@@ -168,7 +168,7 @@ describe('a read of an account', () => {
       },
     );
     fc.assert(property, { numRuns: 1000 });
-  }, 60_000);
+  });
 
   const quiet = { services: [{ id: id(1), name: 'web ] "' }], volumes: [{ id: id(2) }], balanceMicros: 1 };
   const key = new Sensitive(apiKey);

@@ -42,7 +42,7 @@ async function settled(world: World, id: string): Promise<Json> {
         service = await world.service(id);
         return service.operation;
       },
-      { interval: 1, timeout: 10_000 },
+      { interval: 1 },
     )
     .toBe(null);
   return service;

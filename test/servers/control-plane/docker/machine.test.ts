@@ -83,7 +83,7 @@ describe("without a capacity in the configuration, the engine's machine bounds",
           await world.clock.advance(500);
           return (await world.service(id)).state;
         },
-        { interval: 1, timeout: 8_000 },
+        { interval: 1 },
       )
       .toBe('running');
     const resize = { action: 'resize', resources: { gpuCount: 0, cpu: 2.5, memoryGb: 1 } };

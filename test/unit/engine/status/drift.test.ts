@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { type Plan, holdFor, inSync, waitFor } from '../../../src/engine/plan/index.ts';
-import { buildStatus } from '../../../src/engine/status/index.ts';
-import { observedService, serviceHealth } from '../../../src/kinds/container-service/status.ts';
-import type { ConditionType } from '../../../src/resources/index.ts';
-import type { Intent, ObjectRecord, ObjectStatus } from '../../../src/state/index.ts';
-import { intentOf } from '../state/support.ts';
-import { aRecord, aService, aSpec, now, serviceId, serviceKey, servicePlan } from '../../support/plan.ts';
+import { type Plan, holdFor, inSync, waitFor } from '../../../../src/engine/plan/index.ts';
+import { buildStatus } from '../../../../src/engine/status/index.ts';
+import { observedService, serviceHealth } from '../../../../src/kinds/container-service/status.ts';
+import type { ConditionType } from '../../../../src/resources/index.ts';
+import type { Intent, ObjectRecord, ObjectStatus } from '../../../../src/state/index.ts';
+import { intentOf } from '../../state/support.ts';
+import { aRecord, aService, aSpec, now, serviceId, serviceKey, servicePlan } from '../../../support/plan.ts';
 
 const minuteMs = 60_000;
 const drifted = servicePlan({ spec: aSpec({ driftPolicy: 'Report' }), service: aService({ image: 'b:1' }) });

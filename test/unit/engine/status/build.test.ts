@@ -1,23 +1,21 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Plan, holdFor, inSync, waitFor } from '../../../src/engine/plan/index.ts';
-import { type StatusInputs, buildStatus } from '../../../src/engine/status/index.ts';
-import { observedService, serviceHealth } from '../../../src/kinds/container-service/status.ts';
-import { observedVolume, volumeHealth } from '../../../src/kinds/storage-volume/status.ts';
-import type { Condition, ConditionType } from '../../../src/resources/index.ts';
-import type { Intent, ObjectStatus } from '../../../src/state/index.ts';
+import { type Plan, holdFor, inSync, waitFor } from '../../../../src/engine/plan/index.ts';
+import { type StatusInputs, buildStatus } from '../../../../src/engine/status/index.ts';
+import { observedService } from '../../../../src/kinds/container-service/status.ts';
+import type { Condition, ConditionType } from '../../../../src/resources/index.ts';
+import type { Intent, ObjectStatus } from '../../../../src/state/index.ts';
 import {
   aRecord,
   aService,
   aSpec,
-  aVolume,
   anActivity,
   deepFreeze,
   env,
   serviceId,
   serviceKey,
   servicePlan,
-} from '../../support/plan.ts';
+} from '../../../support/plan.ts';
 
 const noon = Date.UTC(2026, 0, 1, 12);
 const drifted = servicePlan({ spec: aSpec({ driftPolicy: 'Report' }), service: aService({ image: 'b:1' }) });
@@ -223,37 +221,6 @@ describe('what else is told', () => {
     expect(statusOf(acting).drift).toBeUndefined();
   });
 
-  test('a price is what it costs now: nothing while it holds no compute', () => {
-    const told = ['running', 'paused', 'sleeping'].map((state) =>
-      observedService({ kind: 'present', value: aService({ state, hourlyMicros: 972_000 }) }),
-    );
-    expect(told.map(({ hourlyMicros }) => hourlyMicros)).toEqual([972_000, 0, 0]);
-    const volume = aVolume({ status: 'deleting', hourlyMicros: 1400 });
-    expect(observedVolume({ kind: 'present', value: volume })).toMatchObject({ hourlyMicros: 0 });
-  });
-
-  // COVERAGE 55, 62
-  test('what the API does not tell is left out', () => {
-    const value = aService({ endpoint: 'https://x.example', hourlyMicros: 12 });
-    expect(observedService({ kind: 'present', value })).toEqual({
-      state: 'running',
-      endpoint: 'https://x.example',
-      region: 'standard',
-      geography: 'eu-north',
-      hourlyMicros: 12,
-    });
-    expect(observedVolume({ kind: 'present', value: aVolume() })).toEqual({
-      state: 'ready',
-      region: 'standard',
-      geography: 'eu-north',
-      sizeGb: 100,
-      requestedSizeGb: 100,
-      provisioned: true,
-    });
-    expect(observedService({ kind: 'absent', confirmed: true })).toEqual({});
-    expect(observedVolume({ kind: 'pending', message: '' })).toEqual({});
-  });
-
   // COVERAGE 39
   test('no value of the environment is in a status', () => {
     const canary = 'canary-9f8e7d6c5b4a';
@@ -265,69 +232,5 @@ describe('what else is told', () => {
         expect(JSON.stringify(statusOf(plan))).not.toContain(canary);
       }
     }
-  });
-});
-
-describe('health', () => {
-  // COVERAGE 45
-  test.each([
-    [{}, { state: 'running' }, 'True Running'],
-    [{ httpPort: 80 }, { state: 'running' }, 'False NoEndpoint'],
-    [{ httpPort: 80 }, { state: 'running', endpoint: 'https://x.example' }, 'True Running'],
-    [{}, { state: 'sleeping' }, 'True Sleeping'],
-    [{}, { state: 'paused' }, 'False Paused'],
-    [{ desiredState: 'Stopped' }, { state: 'paused' }, 'True Stopped'],
-    [{}, { state: 'error', error: 'no image' }, 'False ServiceError'],
-    [{}, { state: 'provisioning' }, 'False NotRunning'],
-    [{}, { state: 'migrating' }, 'False NotRunning'],
-    [{}, { state: undefined }, 'False NotRunning'],
-  ])('a service with the spec %j that shows %j: %s', (spec, shown, expected) => {
-    const observation = { kind: 'present', value: aService(shown) } as const;
-    const { ready, reason } = serviceHealth(aSpec(spec), observation, undefined);
-    expect(`${ready} ${reason}`).toBe(expected);
-  });
-
-  // COVERAGE 55
-  test.each([
-    ['not looked at yet', undefined, 'False ProbePending'],
-    ['that answers', { ready: true } as const, 'True Running'],
-    ['that fails', { ready: false, message: 'answers 503' } as const, 'False ProbeFailed'],
-  ])('a running service with a readiness probe, and an endpoint %s', (_, probe, expected) => {
-    const spec = aSpec({ readiness: { path: '/healthz' } });
-    const shown = aService({ state: 'running', endpoint: 'https://x.example' });
-    const { ready, reason } = serviceHealth(spec, { kind: 'present', value: shown }, probe);
-    expect(`${ready} ${reason}`).toBe(expected);
-  });
-
-  test.each([
-    [{ status: 'ready' }, 'True Provisioned'],
-    [{ status: 'error', error: 'the disk is full' }, 'False VolumeError'],
-    [{ status: 'expanding' }, 'False NotReady'],
-    [{ status: undefined }, 'False NotReady'],
-  ])('a volume that shows %j: %s', (shown, expected) => {
-    const { ready, reason } = volumeHealth({ kind: 'present', value: aVolume(shown) });
-    expect(`${ready} ${reason}`).toBe(expected);
-  });
-
-  // COVERAGE 53, 63
-  test('the words of the provider are told without our secrets and on one line', () => {
-    const value = aService({ state: 'error', error: 'bad\ntoken canary-9f8e7d6c' });
-    const health = serviceHealth(aSpec(), { kind: 'present', value }, undefined, ['canary-9f8e7d6c']);
-    expect(health.message).toBe('bad token [redacted]');
-    const volume = aVolume({ status: 'error', error: `disk\u0007${'x'.repeat(1000)}` });
-    const told = volumeHealth({ kind: 'present', value: volume }).message;
-    expect([told.slice(0, 6), told.length]).toEqual(['disk x', 500]);
-  });
-
-  test('what was not seen is not ready', () => {
-    const pending = { kind: 'pending', message: 'not looked at yet' } as const;
-    const absent = { kind: 'absent', confirmed: true } as const;
-    expect(serviceHealth(aSpec(), pending, undefined)).toMatchObject({
-      ready: 'False',
-      reason: 'AwaitingObservation',
-    });
-    expect(serviceHealth(aSpec(), absent, undefined)).toMatchObject({ ready: 'False', reason: 'NotThere' });
-    expect(volumeHealth(pending)).toMatchObject({ ready: 'False', reason: 'AwaitingObservation' });
-    expect(volumeHealth(absent)).toMatchObject({ ready: 'False', reason: 'NotThere' });
   });
 });

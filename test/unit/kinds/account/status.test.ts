@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Observation } from '../../../src/engine/plan/index.ts';
-import { type AccountFacts, observedAccount } from '../../../src/kinds/account/status.ts';
-import { serviceAllocation } from '../../../src/kinds/container-service/status.ts';
-import { volumeAllocation } from '../../../src/kinds/storage-volume/status.ts';
-import type { Told } from '../../../src/engine/status/index.ts';
-import type { ObjectStatus } from '../../../src/state/index.ts';
-import { aService, aVolume } from '../../support/plan.ts';
+import { type AccountFacts, observedAccount } from '../../../../src/kinds/account/status.ts';
+import type { ObjectStatus } from '../../../../src/state/index.ts';
+import { aService } from '../../../support/plan.ts';
 
 const noon = Date.UTC(2026, 0, 1, 12);
 
@@ -82,46 +78,5 @@ describe('the status of an Account', () => {
       runwayHours: 1,
     });
     expect(observedAccount(facts({ afterMs: 86_400_000 }), status(first))).toEqual(first);
-  });
-});
-
-// COVERAGE 120
-describe('accepted and allocated are two things', () => {
-  const words = (told: Told[]) => told.map(([type, { status: is, reason }]) => `${type}=${is} ${reason}`);
-  const seen = <Value>(value: Value): Observation<Value> => ({ kind: 'present', value });
-
-  test.each([
-    ['running', 'True ComputeHeld'],
-    ['error', 'True ComputeHeld'],
-    ['provisioning', 'False NotAllocated'],
-    ['paused', 'False Paused'],
-    ['sleeping', 'False Sleeping'],
-    ['a new one', 'False NotAllocated'],
-  ])('a service that is %s is accepted, and allocated: %s', (state, allocated) => {
-    expect(words(serviceAllocation(seen(aService({ state }))))).toEqual([
-      'Accepted=True Exists',
-      `Allocated=${allocated}`,
-    ]);
-  });
-
-  test.each([
-    [{ status: 'ready', provisioned: true }, 'True StorageHeld'],
-    [{ status: 'ready', provisioned: null }, 'True StorageHeld'],
-    [{ status: 'expanding', provisioned: true }, 'True StorageHeld'],
-    [{ status: 'ready', provisioned: false }, 'False NotAllocated'],
-    [{ status: 'provisioning', provisioned: null }, 'False NotAllocated'],
-  ])('a volume that shows %j is allocated: %s', (shown, allocated) => {
-    expect(words(volumeAllocation(seen(aVolume(shown))))[1]).toBe(`Allocated=${allocated}`);
-  });
-
-  test('what is not there is neither, and of what was not read nothing is said', () => {
-    expect(words(serviceAllocation({ kind: 'absent', confirmed: true }))).toEqual([
-      'Accepted=False NotThere',
-      'Allocated=False NotThere',
-    ]);
-    expect(words(volumeAllocation({ kind: 'pending', message: '' }))).toEqual([
-      'Accepted=Unknown AwaitingObservation',
-      'Allocated=Unknown AwaitingObservation',
-    ]);
   });
 });
