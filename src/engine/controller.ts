@@ -243,7 +243,7 @@ export class Controller {
     const account = accountNamed(key) !== undefined ? this.#members.accountOf(key) : undefined;
     if (account) this.#lookAtAll(account);
     const asked = fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt];
-    if (asked !== undefined && asked !== store.record(key)?.status?.lastHandledReconcileAt) {
+    if (asked !== undefined && asked !== store.record(key)?.report?.reconcileAt) {
       this.#members.accountOf(key)?.informer.want();
     }
   }

@@ -26,7 +26,7 @@ import {
 } from './plan/index.ts';
 import { entryOf } from '../reasons/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
-import type { ObjectRecord, StateStore } from '../state/index.ts';
+import { lastReport, type ObjectRecord, type StateStore } from '../state/index.ts';
 import { buildStatus } from './status/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
@@ -198,7 +198,7 @@ export class Reconciler {
     const { plan, settled } = first.plan.kind === 'act' ? await this.#act(pass, account, first.plan) : first;
     const driftAcceptedUntil = this.#options.fleet.driftAcceptedUntil(record);
     const told = {
-      ...withCauses(plan, record.status?.drift ?? [], cause),
+      ...withCauses(plan, record.report?.drift ?? [], cause),
       ...(driftAcceptedUntil === undefined ? {} : { driftAcceptedUntil }),
     };
     return { plan: told, settled };
@@ -362,7 +362,7 @@ export class Reconciler {
       duplicates,
       ...pass.told(),
     });
-    const next = { ...settled, status };
+    const next = { ...settled, status, report: lastReport(status) };
     // A pass that was cut short by our own stop has nothing true to tell.
     const cut = stopping() && plan.kind === 'wait' && entryOf(plan.reason).cutByStop;
     const changed = !cut && !sameValue(next, record);

@@ -7,6 +7,7 @@
 import { isCreation } from '../actions/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';
 import type { Condition, ObjectKey, TemplateValues } from '../resources/index.ts';
+import { lastReport, type LastReport } from './last-report.ts';
 import type { IntentEstimate } from './prices.ts';
 
 /** The document as last read, without the values of its environment. */
@@ -108,6 +109,9 @@ export interface ObjectRecord {
   readonly repeated: { readonly fingerprint: string; readonly count: number } | undefined;
   /** Recently sent corrections and their number, to detect a loop (engine/plan/corrections.ts). */
   readonly corrections: readonly Correction[];
+  /** What the last pass reported. Undefined before the first one. */
+  readonly report: LastReport | undefined;
+  /** Output only: `report` has what later passes depend on. */
   readonly status: ObjectStatus | undefined;
 }
 
@@ -179,6 +183,7 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
     refusal: undefined,
     repeated: undefined,
     corrections: [],
+    report: undefined,
     status: undefined,
   };
 }
@@ -215,7 +220,8 @@ export function isCreationLost({
 
 /** A stored record. Fields that it lacks, because a later version added them, get the values of a new record. */
 export function readRecord(stored: ObjectRecord): ObjectRecord {
-  return { ...newRecord(stored.key, stored.uid), ...stored };
+  const read = { ...newRecord(stored.key, stored.uid), ...stored };
+  return read.report || !read.status ? read : { ...read, report: lastReport(read.status) };
 }
 
 /** Keyed digests of the value that was sent, and of the form in which the API shows it. */

@@ -119,11 +119,7 @@ export class Exchanges {
   }
 
   #whyNot(key: ObjectKey): string {
-    const conditions = this.#options.store.record(key)?.status?.conditions ?? [];
-    const told = conditions.find(
-      ({ type, status }) => (type === 'Reconciling' || type === 'Stalled') && status === 'True',
-    );
-    return told?.reason ?? 'not looked at yet';
+    return this.#options.store.record(key)?.report?.pending?.reason ?? 'not looked at yet';
   }
 }
 

@@ -61,10 +61,8 @@ export class Members {
   dependentsOf(key: ObjectKey): ObjectKey[] {
     const { store, fleet } = this.#options;
     const record = store.record(key);
-    const status: Readonly<Record<string, unknown>> = record?.status ?? {};
-    const attached = [status['serviceId'], status['volumeId']]
-      .filter((id) => typeof id === 'string')
-      .flatMap((id) => store.recordOf(id)?.key ?? []);
+    const { linked = [] } = record?.report ?? {};
+    const attached = linked.flatMap((id) => store.recordOf(id)?.key ?? []);
     const { kind, namespace } = parseObjectKey(key);
     const referred = record ? referredKeys({ kind, namespace, spec: fleet.planned(record).spec }) : [];
     const dependents = referringTo(fleet.snapshot.objects, key).map((dependent) => dependent.key);

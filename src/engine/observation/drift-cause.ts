@@ -13,7 +13,7 @@ export async function causeOfNewDrift(
   const record = pass.record();
   const observation = pass.observation();
   if (!pass.reportsEvents || observation.kind !== 'present') return undefined;
-  if (newDrift(plan, record.status?.drift ?? []).length === 0) return undefined;
+  if (newDrift(plan, record.report?.drift ?? []).length === 0) return undefined;
   const outcome = await pass.events(account);
   if (outcome?.kind !== 'applied') return undefined;
   const { baseline } = record;

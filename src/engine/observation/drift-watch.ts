@@ -112,9 +112,9 @@ export class DriftWatch {
   }
 
   /** Or it is held for that already: a brake that has been on does not come off by itself. */
-  #isNew({ status }: ObjectRecord, { path }: Difference): boolean {
-    const before = status?.drift?.find((entry) => entry.path === path);
-    if (!before || status?.conditions.some(({ reason }) => reason === massDriftReason)) return true;
-    return this.#options.clock.wallMs() - Date.parse(before.since) <= massDriftWindowMs;
+  #isNew({ report }: ObjectRecord, { path }: Difference): boolean {
+    const before = report?.drift.find((entry) => entry.path === path);
+    if (!before || report?.pending?.reason === massDriftReason) return true;
+    return this.#options.clock.wallMs() - before.since <= massDriftWindowMs;
   }
 }

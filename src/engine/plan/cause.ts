@@ -6,7 +6,7 @@
  * young the two clocks may disagree, and the newest ones are taken: as many as the revision has moved by.
  */
 import type { wire } from '../../api/index.ts';
-import type { Baseline, DriftEntry } from '../../state/index.ts';
+import type { Baseline, ReportedDrift } from '../../state/index.ts';
 import { toldText } from './told-text.ts';
 import type { Difference, Plan, Step } from './types.ts';
 
@@ -42,12 +42,12 @@ export function describeCause(
 }
 
 /** Of a plan's drift, the part that was not reported before. */
-export function newDrift(plan: Plan, told: readonly DriftEntry[]): Difference[] {
+export function newDrift(plan: Plan, told: readonly ReportedDrift[]): Difference[] {
   return plan.differences.filter(({ drift, path }) => drift && !told.some((entry) => entry.path === path));
 }
 
 /** The plan with what is known of each drift: from before, or `cause` for what is new. */
-export function withCauses(plan: Plan, told: readonly DriftEntry[], cause: string | undefined): Plan {
+export function withCauses(plan: Plan, told: readonly ReportedDrift[], cause: string | undefined): Plan {
   if (!plan.differences.some(({ drift }) => drift)) return plan;
   const add = (difference: Difference): Difference => {
     if (!difference.drift) return difference;

@@ -149,10 +149,8 @@ function waitForRollout(
 ): Plan | undefined {
   const busy = linked.filter(({ state }) => state === 'provisioning');
   if (busy.length === 0) return undefined;
-  const waiting = record.status?.conditions.find(
-    ({ type, status, reason }) => type === 'Reconciling' && status === 'True' && reason === rolloutUnderWay,
-  );
-  const sinceMs = waiting ? Date.parse(waiting.lastTransitionTime) : nowMs;
+  const { pending } = record.report ?? {};
+  const sinceMs = pending?.reason === rolloutUnderWay ? pending.since : nowMs;
   if (nowMs - sinceMs >= rolloutPatienceMs) return undefined;
   return waitFor(
     rolloutUnderWay,

@@ -1,4 +1,5 @@
 /** What the fleet knows of protected tasks: which services they protect, and which of them go on. */
+import { rfc3339 } from '../../base/index.ts';
 import { referringTo } from '../../desired/index.ts';
 import { jobState, taskEnd, type JobState } from '../../engine/plan/index.ts';
 import { isReason, reasons } from '../../reasons/index.ts';
@@ -39,10 +40,10 @@ export function jobOf(fleet: Fleet, record: ObjectRecord): JobState {
   return jobState(fleet.jobs?.(parseObjectKey(record.key).namespace, name), record);
 }
 
-function describeTask(name: string, { lease, status }: ObjectRecord): string {
+function describeTask(name: string, { lease, report }: ObjectRecord): string {
   if (!lease) return name;
-  const ready = status?.conditions.find(({ type }) => type === 'Ready');
+  const { ready } = report ?? {};
   const freshness = ready && isReason(ready.reason) ? reasons[ready.reason].freshness : undefined;
-  const details = ready && freshness !== undefined ? `, ${freshness} ${ready.lastTransitionTime}` : '';
+  const details = ready && freshness !== undefined ? `, ${freshness} ${rfc3339(ready.since)}` : '';
   return `${name} (${lease.activityId}${details})`;
 }

@@ -386,6 +386,25 @@ test('no work of the engine walks over all records, or over all objects of a sna
   );
 });
 
+/** The status of a record, or of what a store returns. */
+const readsStatus =
+  /\b(?:record|current|latest|task|service)(?:\([^()]*\))?\??\.status\b|\bstatus\b[^{}\n]*\}: (?:Object)?Record\b/g;
+/** They report it: transition times go on, and Events follow from what has changed in it. */
+const reports = new Set(['engine/status/build.ts', 'manager/cluster-events.ts']);
+/** Not yet: what an Account showed of its money. */
+const stillReads = new Set(['kinds/account/kind.ts']);
+
+test('a status is output: what a pass or a planner depends on is in the record', () => {
+  const found = files
+    .filter((file) => ['engine', 'kinds', 'manager', 'jobs', 'activities'].includes(file.split('/')[0] ?? ''))
+    .filter((file) => !reports.has(file) && !stillReads.has(file))
+    .flatMap((file) =>
+      Array.from((texts.get(file) ?? '').matchAll(readsStatus), ([read]) => `${file}: ${read}`),
+    );
+  expect(found).toEqual([]);
+  expect('store.record(key)?.status'.match(readsStatus)).not.toBeNull();
+});
+
 test('docs/internals/architecture.md shows the same table', () => {
   const text = readFileSync(path.join(root, 'docs/internals/architecture.md'), 'utf8');
   const rows = [

@@ -4,6 +4,7 @@ import { KubernetesError } from '../../../src/kubernetes/index.ts';
 import { annotations, cleanupFinalizer } from '../../../src/resources/index.ts';
 import {
   ClusterStore,
+  lastReport,
   pricesSignature,
   shownPrices,
   writeResolution,
@@ -61,9 +62,10 @@ describe('an object of a cluster', () => {
       applied: { image: 'd' },
     };
     const status = { observedGeneration: 2, conditions: [], state: 'running' };
-    await store.save({ ...record, status });
+    const saved = { ...record, status, report: lastReport(status) };
+    await store.save(saved);
     const { record: later } = await afterRestart();
-    expect(sameValue(later, { ...record, status })).toBe(true);
+    expect(sameValue(later, saved)).toBe(true);
   });
 
   test('is written when something has changed only', async () => {

@@ -7,6 +7,7 @@ import type { ObjectKey } from '../../../src/resources/index.ts';
 import {
   MemoryStore,
   intentOutcomes,
+  lastReport,
   openState,
   readState,
   type StateStore,
@@ -37,12 +38,14 @@ function contents(store: StateStore) {
 describe('the state file', () => {
   test('gives back what was saved, after it was closed', async () => {
     const file = temporaryFile('state.db');
+    const status = { observedGeneration: 1, conditions: [], state: 'running' };
     const record = recordOf(trainer, {
       externalId: 'id-1',
       deletionRequestedAt: 5,
       refusal: { fingerprint: 'f', generation: 1, action: 'a', status: 422, code: 'c', message: 'm', at: 1 },
       repeated: { fingerprint: 'f', count: 2 },
-      status: { observedGeneration: 1, conditions: [], state: 'running' },
+      status,
+      report: lastReport(status),
     });
     const intent = intentOf(trainer, 'key-1');
     let before;

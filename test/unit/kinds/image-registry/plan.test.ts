@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { linkedServices } from '../../../../src/kinds/image-registry/plan.ts';
 import type { Gate } from '../../../../src/engine/plan/index.ts';
+import { lastReport } from '../../../../src/state/index.ts';
 import { aService, actionOf, differing, now, said, serviceId, stepsOf } from '../../../support/plan.ts';
 import {
   aLink,
@@ -107,7 +108,7 @@ describe('rotation', () => {
       ],
     });
     const later = (ms: number) =>
-      said(registryPlan({ ...changed, linked, record: { status: waitingSince(now - ms) } }));
+      said(registryPlan({ ...changed, linked, record: { report: lastReport(waitingSince(now - ms)) } }));
     expect(later(599_000)).toBe('wait RolloutUnderWay');
     expect(later(600_000)).toBe('rotate-registry (CredentialsChanged)');
   });

@@ -1,0 +1,46 @@
+/**
+ * What the status of an object reports, as far as later passes depend on it. A status is output: others may edit it in a
+ * cluster, and nothing reads it back. So the record remembers these facts itself, when the status is saved.
+ */
+import type { ObjectStatus } from './records.ts';
+
+export interface LastReport {
+  /** The reason of `Ready`, and since when `Ready` has had its status. */
+  readonly ready: ReportedReason | undefined;
+  /** The reason of `Reconciling` or `Stalled`, whichever is True. */
+  readonly pending: ReportedReason | undefined;
+  readonly drift: readonly ReportedDrift[];
+  /** Ids of what the thing at the provider is attached to, or protects. */
+  readonly linked: readonly string[];
+  /** The value of the annotation `reconcile-at` that was handled last. */
+  readonly reconcileAt: string | undefined;
+}
+
+export interface ReportedReason {
+  readonly reason: string;
+  /** Unix milliseconds. */
+  readonly since: number;
+}
+
+export interface ReportedDrift {
+  readonly path: string;
+  /** Unix milliseconds. */
+  readonly since: number;
+  /** What the provider's events report about it, in the provider's text. */
+  readonly cause: string | undefined;
+}
+
+export function lastReport(status: ObjectStatus): LastReport {
+  const { conditions, drift = [], lastHandledReconcileAt } = status;
+  const reported = (types: readonly string[], isTrue: boolean): ReportedReason | undefined => {
+    const found = conditions.find((each) => types.includes(each.type) && (!isTrue || each.status === 'True'));
+    return found && { reason: found.reason, since: Date.parse(found.lastTransitionTime) };
+  };
+  return {
+    ready: reported(['Ready'], false),
+    pending: reported(['Reconciling', 'Stalled'], true),
+    drift: drift.map(({ path, since, cause }) => ({ path, since: Date.parse(since), cause })),
+    linked: [status['serviceId'], status['volumeId']].filter((id) => typeof id === 'string'),
+    reconcileAt: lastHandledReconcileAt,
+  };
+}
