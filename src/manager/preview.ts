@@ -46,7 +46,7 @@ export interface ChangeCost {
   readonly beforeMicros: number;
   readonly afterMicros: number;
   readonly deltaMicros: number;
-  /** Where the amounts come from (docs/manifests.md, "Prices"). With `unknown` they are too small. */
+  /** Where the amounts come from (docs/concepts/money.md, "Prices"). With `unknown` they are too small. */
   readonly basis: Cost['basis'];
 }
 

@@ -17,27 +17,27 @@ export const factReasons = {
     severity: 'warning',
     whose: 'user',
     remedy: 'Restore the field, write it into the document, or use `driftPolicy: Correct`.',
-    see: 'manifests.md#drift',
+    see: 'concepts/drift.md',
   }),
   DriftAccepted: fact('`Synced` is False: the drift is accepted until the time in `accept-drift-until`.', {
-    see: 'manifests.md#annotations',
+    see: 'reference/annotations.md',
   }),
   NoDrift: fact('`Drifted` is False: nobody else changed a field.'),
   ChangedElsewhere: fact('`Drifted` is True: somebody else changed the fields in the message.', {
     severity: 'warning',
-    see: 'manifests.md#drift',
+    see: 'concepts/drift.md',
   }),
   RevisionMoved: fact('`Drifted` is True: somebody else changed something that the API does not show.', {
     severity: 'warning',
-    see: 'manifests.md#drift',
+    see: 'concepts/drift.md',
   }),
   Accepted: fact('`Drifted` is True: a person accepts the drift until the time in the message.', {
-    see: 'manifests.md#annotations',
+    see: 'reference/annotations.md',
   }),
   ActivityUnreleased: fact('`Protected` is True: the message names the activity or ProtectedTask.'),
   AwaitingEvidence: fact('`OutcomeUnknown` is True: Fleetkeeper looks for evidence of the outcome.', {
     severity: 'warning',
-    see: 'safety-of-mutations.md#operator-confirmation',
+    see: 'concepts/unknown-outcomes.md#operator-confirmation',
   }),
   MarkFoundElsewhere: fact('`Duplicated` is True: something else carries the mark of the object.', {
     severity: 'warning',
@@ -54,7 +54,7 @@ export const factReasons = {
   TemplateChanged: fact('`TemplateOutdated` is True: the template gives other values now.', {
     whose: 'user',
     remedy: 'Use `templateUpdates: Apply` to take them over.',
-    see: 'manifests.md#services-and-their-templates',
+    see: 'how-to/change-services.md#services-and-their-templates',
   }),
   TemplateMissing: fact('`TemplateOutdated` is Unknown: the template of the service is gone.', {
     severity: 'warning',
@@ -84,17 +84,17 @@ export const eventReasons = {
   }),
   Drifted: event('Somebody else changed the fields in the message.', {
     severity: 'warning',
-    see: 'manifests.md#drift',
+    see: 'concepts/drift.md',
   }),
   PriceMoved: event('Something in the account costs more or less than before.', {
     severity: 'warning',
     whose: 'provider',
-    see: 'manifests.md#prices',
+    see: 'concepts/money.md#prices',
   }),
   PriceNotShown: event('Something in the account shows no price, and counts as 0 against the floor.', {
     severity: 'warning',
     whose: 'user',
     remedy: 'Give its price in `prices` of the Account.',
-    see: 'manifests.md#prices',
+    see: 'concepts/money.md#prices',
   }),
 } as const;

@@ -8,7 +8,7 @@ export const heldByOthers = {
     severity: 'warning',
     whose: 'user',
     observed: 'no',
-    see: 'manifests.md#annotations',
+    see: 'reference/annotations.md',
     meaning: 'It carries the mark of another owner or object.',
     remedy:
       'Remove it there first. If nobody manages it, use `adopt` with the annotation `fleetkeeper.dev/adopt-from`.',
@@ -71,7 +71,7 @@ export const heldByOthers = {
     whose: 'user',
     observed: 'no',
     mayBeOurs: true,
-    see: 'how-to/run-in-a-cluster.md#upgrade',
+    see: 'how-to/upgrade-and-uninstall.md#from-010',
     meaning: 'It was found by its mark or its id, and this state does not prove that it is this fleet’s.',
     remedy:
       'In a folder: name the owner once with `--owner`, or give the fleet another name. In a cluster: use `adopt` or `accept-bookkeeping-until`.',
@@ -82,7 +82,7 @@ export const heldByOthers = {
     severity: 'critical',
     whose: 'user',
     observed: 'no',
-    see: 'manifests.md#taking-documents-out',
+    see: 'how-to/run-in-a-folder.md#remove-documents',
     meaning: 'Many objects have disappeared at once, so creations and deletions are stopped.',
     remedy: 'Correct the source or the key. If the change is intended, confirm it.',
   },
@@ -91,7 +91,7 @@ export const heldByOthers = {
     severity: 'critical',
     whose: 'user',
     observed: 'yes',
-    see: 'manifests.md#drift-on-many-objects-at-once',
+    see: 'concepts/drift.md#drift-on-many-objects',
     meaning: 'The same drift has appeared on many objects at once, and is not corrected.',
     remedy:
       'Find out what the provider has changed. Write it into the documents, leave it, or allow the correction.',
@@ -103,7 +103,7 @@ export const heldByOthers = {
     whose: 'user',
     observed: 'no',
     accountUnread: true,
-    see: 'manifests.md#annotations',
+    see: 'reference/annotations.md',
     meaning: 'The API key belongs to another account than before. All of the account is held.',
     remedy:
       'Put the right key back. If the other account is intended, use the annotation `fleetkeeper.dev/accept-identity`.',
@@ -114,7 +114,7 @@ export const heldByOthers = {
     whose: 'user',
     observed: 'no',
     accountUnread: true,
-    see: 'manifests.md#annotations',
+    see: 'reference/annotations.md',
     meaning:
       'The `url` of the Account has another origin than before, and its key is not sent there. All of the account is held.',
     remedy:
@@ -126,7 +126,7 @@ export const heldByOthers = {
     whose: 'user',
     observed: 'no',
     accountUnread: true,
-    see: 'manifests.md#annotations',
+    see: 'reference/annotations.md',
     meaning: 'The Secret of the key does not allow the origin in `url`. All of the account is held.',
     remedy:
       'Correct the `url`, or name the origin in the annotation `fleetkeeper.dev/allowed-origins` of the Secret.',
@@ -184,7 +184,7 @@ export const heldByOthers = {
     whose: 'user',
     observed: 'no',
     distrusted: true,
-    see: 'manifests.md#annotations',
+    see: 'reference/annotations.md',
     meaning: 'For a minute, the API has shown a lower revision than before.',
     remedy:
       'Find out why. After a restored backup, use the annotation `fleetkeeper.dev/accept-revisions-until`.',
@@ -195,7 +195,7 @@ export const heldByOthers = {
     severity: 'warning',
     whose: 'user',
     observed: 'yes',
-    see: 'manifests.md#what-a-refusal-means',
+    see: 'reference/refusals.md',
     meaning: 'The API has refused the request as invalid.',
     remedy: 'Change what the API does not accept. The message has its answer.',
   },
@@ -223,7 +223,7 @@ export const heldByOthers = {
     severity: 'warning',
     whose: 'user',
     observed: 'yes',
-    see: 'safety-of-mutations.md#keys',
+    see: 'internals/settlement.md#keys',
     meaning: 'The API has seen the Idempotency-Key of the request with another body.',
     remedy: 'Edit the document: another request has another key.',
   },

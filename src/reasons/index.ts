@@ -63,5 +63,5 @@ export function entryOf(reason: BlockingReason): BlockingEntry {
 
 /** `path` of docs/ with the anchor of the section that has more. */
 export function sectionOf({ see }: ReasonEntry): string {
-  return `docs/${see ?? 'manifests.md#reasons'}`;
+  return `docs/${see ?? 'reference/reasons.md'}`;
 }

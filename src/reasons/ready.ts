@@ -20,10 +20,10 @@ export const doingReasons = {
   SpecChanged: doing('The document has changed, and the change is applied.'),
   CredentialsChanged: doing('The credentials in the Secret have changed, and are sent to the registry.'),
   Adopted: doing('The registry was adopted, and gets the credentials of its document.'),
-  Drift: doing('Somebody else changed it, and it is restored.', { see: 'manifests.md#drift' }),
-  Vanished: doing('Somebody else deleted it, and it is created again.', { see: 'manifests.md#drift' }),
+  Drift: doing('Somebody else changed it, and it is restored.', { see: 'concepts/drift.md' }),
+  Vanished: doing('Somebody else deleted it, and it is created again.', { see: 'concepts/drift.md' }),
   Replace: doing('A fixed field has changed: it is deleted and created again.', {
-    see: 'manifests.md#replacement',
+    see: 'how-to/change-services.md#replacement',
   }),
   VolumeExpansion: doing('The service is paused, so that its volume can grow.'),
   NeverSleeps: doing('The sleep policy is removed, as the document requires.'),

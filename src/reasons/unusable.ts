@@ -36,7 +36,7 @@ export const unusableReasons = {
     whose: 'user',
     meaning: 'Somebody else started the service, and `driftPolicy: Report` or accepted drift leaves it so.',
     remedy: 'Stop it, or let Fleetkeeper correct the drift.',
-    see: 'manifests.md#drift',
+    see: 'concepts/drift.md',
   },
   NotRunning: {
     kind: 'unusable',

@@ -47,7 +47,7 @@ export const waitsHere = {
     severity: 'info',
     whose: 'fleetkeeper',
     observed: 'yes',
-    see: 'manifests.md#replacement',
+    see: 'how-to/change-services.md#replacement',
     meaning:
       'The service is replaced together with others, because they exchange volumes. They are deleted together or not at all.',
     remedy: 'The message names the others, and what each waits for.',
@@ -112,7 +112,7 @@ export const waitsHere = {
     severity: 'warning',
     whose: 'user',
     observed: 'yes',
-    see: 'manifests.md#drift-that-comes-back',
+    see: 'concepts/drift.md#drift-that-comes-back',
     meaning: 'A corrected field differs again and again, so corrections are made after growing pauses.',
     remedy: 'Find out who changes it, remove the field from the document, or use `driftPolicy: Report`.',
   },

@@ -1,5 +1,5 @@
 /**
- * F63: the manager is killed with -9 at every point of its work that has a number (docs/reliability.md), once as its request arrives and
+ * F63: the manager is killed with -9 at every point of its work that has a number (docs/internals/fault-matrix.md), once as its request arrives and
  * nothing has happened yet, once when it has happened and before the answer. What is there in the end is as in a life without a kill:
  * one service, one volume, the same fields and revisions, the same events, nothing left behind.
  */

@@ -4,7 +4,7 @@
  *
  * How late is too late? A request whose outcome is unknown takes effect within `lateMs`, and a read is behind by at most `lagMs`; together they are
  * shorter than the settle window, since that is what the window is for. A creation may take effect minutes later, and what it made may be shown a minute
- * later: for that there are longer windows (docs/safety-of-mutations.md).
+ * later: for that there are longer windows (docs/internals/settlement.md).
  */
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ClusterFault } from './cluster/faults.ts';

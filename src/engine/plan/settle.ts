@@ -1,6 +1,6 @@
 /**
  * What the evidence shows about a mutation whose outcome is unknown. The observation must have begun after the settle
- * window. docs/safety-of-mutations.md has a table of all verdicts; `npm run docs:actions` makes it by asking
+ * window. docs/reference/actions.md has a table of all verdicts; `npm run docs:actions` makes it by asking
  * `settle`.
  *
  * | evidence | happened                              | did not happen                  | not decided                         |

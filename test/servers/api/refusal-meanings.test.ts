@@ -176,9 +176,8 @@ describe('the meanings that a rule of an Account may name are those of the table
   });
 
   test('in the manual', () => {
-    const manual = readFileSync(path.join(root, 'docs/manifests.md'), 'utf8');
-    const section = manual.split('### What a refusal means')[1]?.split('\n### ')[0] ?? '';
-    const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+    const manual = readFileSync(path.join(root, 'docs/reference/refusals.md'), 'utf8');
+    const rows = manual.split('\n').filter((line) => line.startsWith('| `'));
     const named = rows.flatMap((row) => (row.split('|')[1] ?? '').match(/[A-Za-z]+/g) ?? []);
     expect(named.sort()).toEqual([...refusalMeanings].sort());
   });

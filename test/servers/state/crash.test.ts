@@ -1,4 +1,4 @@
-/** The crash point CP16 (docs/reliability.md): between any two steps of SQLite, copying its log into the database among them. */
+/** The crash point CP16 (docs/internals/fault-matrix.md): between any two steps of SQLite, copying its log into the database among them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -63,7 +63,7 @@ const s1OnePerObject: Invariant = (view) => {
   };
 };
 
-/** A restart that a person asks for happens at most once; but for a second copy of a request whose first copy was refused (docs/reliability.md). */
+/** A restart that a person asks for happens at most once; but for a second copy of a request whose first copy was refused (docs/internals/simulation.md). */
 const s21OneRestart: Invariant = (view) => {
   const askedFor = new Map<string, ObjectKey>();
   const refused = new Set<string>();

@@ -17,7 +17,7 @@ import { onTestFinished } from 'vitest';
 import type { Program } from './processes.ts';
 
 export interface CrashPoint {
-  /** Its number in docs/reliability.md, and what the request is. */
+  /** Its number in docs/internals/fault-matrix.md, and what the request is. */
   readonly name: string;
   readonly method: string;
   readonly path: RegExp;

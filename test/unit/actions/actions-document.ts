@@ -1,5 +1,5 @@
 /**
- * The two tables of `docs/safety-of-mutations.md`, made from src/actions/: `npm run docs:actions` writes them.
+ * The two tables of `docs/reference/actions.md`, made from src/actions/: `npm run docs:actions` writes them.
  *
  * | table    | where a cell is from                                                                     |
  * |----------|------------------------------------------------------------------------------------------|
@@ -23,7 +23,7 @@ import {
 } from './situations.ts';
 
 const part = (from: string): GeneratedPart => ({
-  document: 'docs/safety-of-mutations.md',
+  document: 'docs/reference/actions.md',
   from,
   script: 'docs:actions',
 });

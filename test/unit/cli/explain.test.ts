@@ -12,7 +12,7 @@ test('a reason is explained: what it is, whose turn it is, what to do, and where
     '  turn     fleetkeeper',
   ]);
   expect(stdout).toMatch(/remedy +Wait\..*`fleetkeeper resolve`/);
-  expect(stdout).toContain('docs/safety-of-mutations.md#operator-confirmation');
+  expect(stdout).toContain('docs/concepts/unknown-outcomes.md#operator-confirmation');
 });
 
 test('programs get the same as JSON', async () => {
@@ -24,7 +24,7 @@ test('programs get the same as JSON', async () => {
     whose: 'user',
     meaning: 'There is no Account of the name in `accountRef`.',
     remedy: 'Add the Account, or correct the name.',
-    docs: 'docs/manifests.md#reasons',
+    docs: 'docs/reference/reasons.md',
   });
 });
 

@@ -1,4 +1,4 @@
-/** The section "Reasons" of `docs/manifests.md`, made from the table: `npm run docs:reasons` writes it. */
+/** `docs/reference/reasons.md`, made from the table: `npm run docs:reasons` writes it. */
 import {
   reasonNames,
   reasons,
@@ -9,7 +9,7 @@ import {
 import { writeGenerated, type GeneratedPart } from '../../support/generated-part.ts';
 
 export const reasonsPart: GeneratedPart = {
-  document: 'docs/manifests.md',
+  document: 'docs/reference/reasons.md',
   from: 'src/reasons/',
   script: 'docs:reasons',
 };
@@ -38,7 +38,7 @@ function section({ kind, title, text, remedy }: (typeof sections)[number]): stri
   const names = reasonNames.filter((name) => reasons[name].kind === kind);
   const heads = ['reason', 'meaning', ...(remedy ? ['what to do'] : [])];
   return [
-    `#### ${title}`,
+    `## ${title}`,
     '',
     text,
     '',
@@ -51,7 +51,7 @@ function section({ kind, title, text, remedy }: (typeof sections)[number]): stri
 
 function row(name: Reason, showsRemedy: boolean): string {
   const { meaning, remedy = '', see }: ReasonEntry = reasons[name];
-  const link = see === undefined ? '' : ` ([more](${see.replace(/^manifests\.md/, '')}))`;
+  const link = see === undefined ? '' : ` ([more](../${see}))`;
   const inMeaning = !showsRemedy && remedy !== '' ? ` ${remedy}` : '';
   const cells = showsRemedy ? [meaning, `${remedy}${link}`] : [`${meaning}${inMeaning}${link}`];
   return `| \`${name}\` | ${cells.join(' | ')} |`;

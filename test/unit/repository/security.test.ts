@@ -1,11 +1,11 @@
-/** What docs/internals/security.md and the hostile part of docs/reliability.md claim is shown by tests that are there. */
+/** What docs/internals/security.md and the hostile part of docs/internals/fault-matrix.md claim is shown by tests that are there. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const text = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
 const security = text('docs/internals/security.md');
 const hostile =
-  text('docs/reliability.md').split('## Malicious or hostile input')[1]?.split('\n## ')[0] ?? '';
+  text('docs/internals/fault-matrix.md').split('## Malicious or hostile input')[1]?.split('\n## ')[0] ?? '';
 const rows = [...hostile.matchAll(/^\| F(\d+) (.*) \| (.*) \| (.*) \|$/gm)];
 
 function testsIn(claims: string): string[] {
