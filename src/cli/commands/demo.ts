@@ -92,7 +92,7 @@ function byHand(command: string): string {
 Try next:
   ${command} demo
                                    in a terminal: the same as a live table, and then it is your turn
-  the same by hand, in two terminals (README.md has more):
+  the same by hand, in two terminals (docs/quickstart.md has more):
     cp -r ${examplesFolder} /tmp/tour
     ${command} control-plane --listen 127.0.0.1:8787 --time-scale 8 \\
       --database /tmp/tour/control-plane.db --accounts /tmp/tour/control-plane/accounts.yaml
