@@ -15,7 +15,7 @@ import { isKeyHold, type Readiness } from '../observed/index.ts';
 import {
   holdFor,
   inSync,
-  look,
+  observed,
   remediationReason,
   waitFor,
   withCauses,
@@ -347,7 +347,7 @@ export class Reconciler {
     const settled = {
       ...record,
       ...learned,
-      ...look(record, observation, plan, clock.wallMs()),
+      ...observed(record, observation, plan, clock.wallMs()),
     };
     if (settled.seen?.id === record.seen?.id) {
       this.#transitions.saw(pass.kind.name, record.seen?.state, settled.seen?.state);

@@ -1,29 +1,29 @@
 /**
- * Which API key an account is used with. Each account carries its origin, and the origin alone decides where its key may come from:
+ * Decides which API key an account uses. Each account has an origin, and only the origin decides where its key may come from:
  *
  *     origin                                   key
  *     environment                              FLEETKEEPER_API_KEY or its file
- *     document of a cluster                    the Secret that it names, of its own namespace; without one there is none
+ *     document of a cluster                    the Secret that it names, in its namespace; otherwise none
  *     document of a folder, naming a Secret    that Secret
- *     document of a folder, naming none        the key of the environment, unless FLEETKEEPER_API_URL says that it is for another origin
+ *     document of a folder, naming none        the key of the environment, unless FLEETKEEPER_API_URL has another origin
  *
- * There is no fallback from one row to another: whoever may write an Account of a cluster would be sent the operator's own key,
- * at an address of their choice. A document that is gone keeps its row; of a cluster it then has no key at all, since nobody
- * states any more where its Secret may go.
+ * There is no fallback between the rows. Otherwise, whoever may write an Account in a cluster could have the operator's own
+ * key sent to any address. If a document is gone, its row still applies. In a cluster it then has no key at all, since
+ * nothing states any more where its Secret may be sent.
  */
 import { Sensitive } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import { originHold, type OriginHold } from '../engine/plan/index.ts';
 import { annotations, accountKey, originOf, type AccountSpec } from '../resources/index.ts';
 
-/** What the environment says: used where no document does. */
+/** The account of the environment. It is used where no document replaces it. */
 export interface EnvironmentAccount {
   readonly url: string | undefined;
-  /** The header that carries the key; `Authorization` unless given. */
+  /** The header that carries the key. The default is `Authorization`. */
   readonly credentialsHeader?: string | undefined;
-  /** Read anew at each use, so that a rotated key file is noticed. */
+  /** Read at each use, so that a rotated key file is noticed. */
   readonly apiKey: () => Sensitive<string> | undefined;
-  /** Why there is none although it was said where it is. */
+  /** Why a configured key could not be read. */
   readonly apiKeyProblem?: () => string | undefined;
 }
 
@@ -32,7 +32,7 @@ export type AccountOrigin =
   | {
       readonly kind: 'document';
       readonly place: 'folder' | 'cluster';
-      /** Of the object in the cluster: another one of the same name is another account. */
+      /** The uid of the Account in the cluster. Another object of the same name is another account. */
       readonly uid: string | undefined;
     };
 
@@ -47,7 +47,7 @@ export interface KeyedAccount {
 
 export type AccountKey =
   | { readonly kind: 'key'; readonly key: Sensitive<string> }
-  /** `remedy`: what a person is to do. */
+  /** `remedy`: how to provide a key. */
   | { readonly kind: 'none'; readonly remedy: string };
 
 export class AccountKeys {
@@ -71,7 +71,7 @@ export class AccountKeys {
     );
   }
 
-  /** Why no key of the account may be sent to its `url`; `pinned`: the origin that it was first used with. */
+  /** Why no key of the account may be sent to its `url`. `pinned`: the origin that it was first used with. */
   holdOf(
     { name, spec, origin }: KeyedAccount,
     pinned: string | undefined,
@@ -125,15 +125,15 @@ function secretRemedy(
 ): string {
   const whole = `Secret ${secret} in the namespace ${namespace}`;
   if (isThere) {
-    return `the ${whole} has nothing under \`${key}\`; put the API key there, or name another key in \`credentialsSecretRef\` of the Account`;
+    return `the ${whole} has no value under \`${key}\`; put the API key there, or name another key in \`credentialsSecretRef\` of the Account`;
   }
   const unread = snapshot?.problems.find(({ file }) => file === `secrets/${namespace}/${secret}`);
   if (unread)
-    return `the ${whole}, which has to hold it under \`${key}\`, ${unread.message}; ${unread.remedy}`;
+    return `the ${whole}, which must contain it under \`${key}\`, ${unread.message}; ${unread.remedy}`;
   const isInCluster = origin.kind === 'document' && origin.place === 'cluster';
   return isInCluster
-    ? `there is no ${whole}, which has to hold it under \`${key}\`; make it: \`kubectl create secret generic ${secret} --namespace ${namespace} --from-file=${key}=KEYFILE\``
-    : `there is no usable ${whole}, which has to hold it under \`${key}\`; add a Secret document of that name with \`stringData\` (or mend it, if it is there)`;
+    ? `there is no ${whole}, which must contain it under \`${key}\`; create it: \`kubectl create secret generic ${secret} --namespace ${namespace} --from-file=${key}=KEYFILE\``
+    : `no usable ${whole}, which must contain it under \`${key}\`; add a Secret document of that name with \`stringData\` (or fix it, if it exists)`;
 }
 
 function none(remedy: string): AccountKey {

@@ -1,4 +1,4 @@
-/** Which accounts there are: from the documents and, for the account `default`, the environment. */
+/** The accounts that exist: from the documents and, for the account `default`, from the environment. */
 import {
   accountObject,
   accountsIn,
@@ -17,13 +17,13 @@ export interface WantedAccount {
 export const defaultAccount = 'default';
 export const environmentKey = `default/${defaultAccount}`;
 
-/** The accounts that may be others than in the snapshot before, or may have another key. */
+/** The accounts whose spec or key may differ from the snapshot before. */
 export function movedAccounts(
   now: DesiredSnapshot,
   before: DesiredSnapshot | undefined,
 ): ReadonlySet<string> | 'all' {
   const changed = changedKeys(now, before);
-  // In a folder, an Account may have the key of the environment, and nobody tells when that is another one.
+  // In a folder, an Account may use the key of the environment, and no event reports when that changes.
   if (!before || !now.cluster || changed === 'all' || now.complete !== before.complete) return 'all';
   const secrets = now.secrets.changedSince(before.secrets);
   if (secrets === 'all') return 'all';
@@ -40,7 +40,7 @@ export function movedAccounts(
   return moved;
 }
 
-/** By `namespace/name`; only these, if given. */
+/** By `namespace/name`. If `names` is given, only these. */
 export function accountSpecs(
   snapshot: DesiredSnapshot | undefined,
   environment: EnvironmentAccount,

@@ -1,7 +1,7 @@
 /**
- * The accounts that the fleet lives in: one client, limiter and informer each, made from the Account documents, or
- * for the account `default` from flags and environment. A changed document replaces its handle; a changed
- * credential is used with the next request.
+ * The accounts of the fleet. Each has one client, limiter and informer. They are created from the Account
+ * documents; the account `default` may come from flags and environment instead. A changed document replaces
+ * the handle. A changed credential is used from the next request on.
  */
 import { ControlApi, Limiter, type Transport } from '../api/index.ts';
 import { messageOf, sameValue, type Clock, type Random, type Sensitive, type Timer } from '../base/index.ts';
@@ -29,44 +29,44 @@ import { IdentityWatch } from './identity-watch.ts';
 export interface AccountRegistryOptions {
   readonly environment: EnvironmentAccount;
   readonly store: StateStore;
-  /** The name of an identity that a person has said to be right, for any account. */
+  /** The name of an identity that the operator has confirmed, for any account. */
   readonly acceptedIdentity: string | undefined;
-  /** Whether this process may change anything; undefined: always. */
+  /** Whether this process may send changes. Undefined: always. */
   readonly mayAct: (() => boolean) | undefined;
   readonly createTransport: (clock: Clock) => Transport;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** What is to be read of an account beside itself. */
+  /** What to read of an account besides itself. */
   readonly lists: (account: AccountHandle) => Lists;
-  /** Whether there are tasks that are beaten for in the account. */
-  readonly beats: (account: string) => boolean;
+  /** Whether tasks in the account need heartbeats. */
+  readonly hasHeartbeats: (account: string) => boolean;
   readonly onSnapshot: (handle: AccountHandle, change: SnapshotChange) => void;
   readonly onFailure: (handle: AccountHandle, failure: ReadFailure) => void;
   readonly onReplaced: (handle: AccountHandle) => void;
-  /** Nothing resolves to it any more. */
+  /** The handle is no longer in use. */
   readonly onLost: (handle: AccountHandle) => void;
 }
 
 type Readable = WantedAccount & { readonly retired?: boolean };
 
-/** Between two looks at the key of the environment. */
-const keyLookMs = 2000;
-/** Between two questions whose key it is that heartbeats wait to go on with. */
+/** Interval of the check for a new key in the environment. */
+const keyCheckMs = 2000;
+/** Interval of identity checks while heartbeats wait for one. */
 const identityRetryMs = 30_000;
 
 interface Entry {
   readonly handle: AccountHandle;
   readonly identity: IdentityWatch;
   readonly transport: Transport;
-  /** The name of its limiter. */
-  readonly door: string;
-  /** Where it comes from, for as long as it is there: its key may come from nowhere else. */
+  /** The key of its limiter. */
+  readonly limiterKey: string;
+  /** Where it came from when it was created. Its key may come from nowhere else. */
   readonly origin: AccountOrigin;
-  /** What its document says now; while it is held, `handle.spec` is what was in use before. */
+  /** The current document. While it is held, `handle.spec` is the spec that was in use before. */
   readonly declared: { account: WantedAccount };
-  /** The credential in use, the identity that the document accepts, and why it is held, to notice a change. */
+  /** The credential in use, the accepted identity, and why the account is held, so that a change is noticed. */
   seen: Seen;
 }
 
@@ -79,13 +79,13 @@ interface Seen {
 export class AccountRegistry implements Accounts {
   readonly #options: AccountRegistryOptions;
   readonly #entries = new Map<string, Entry>();
-  /** Their documents went (with a mount, perhaps) while tasks were held in them. */
+  /** Their documents are gone (perhaps with a mount) while tasks in them still had activities. */
   readonly #retired = new Map<string, Entry>();
-  /** By account and address. They outlive their documents: neither Retry-After nor the learned rate is forgotten by an edit. */
+  /** By account and address. They outlive their documents, so an edit does not forget Retry-After. */
   readonly #limiters = new Map<string, Limiter>();
   readonly #closing = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
-  /** When it is asked, by account, whose key it is that heartbeats wait to go on with. */
+  /** Timers for identity checks that heartbeats wait for, by account. */
   readonly #questions = new Map<string, Timer>();
   readonly #keys: AccountKeys;
   readonly #transports: SharedTransports;
@@ -107,7 +107,7 @@ export class AccountRegistry implements Accounts {
     const own = this.#entries.get(`${namespace}/${name}`);
     if (own?.origin.kind === 'document') return { kind: 'usable', handle: own.handle };
     if (this.#snapshot?.unusable.has(key)) {
-      const message = `the document of Account ${name} can't be used; put that right first`;
+      const message = `the document of Account ${name} can't be used; correct it first`;
       return { kind: 'problem', reason: 'AccountInvalid', message };
     }
     const shared = name === defaultAccount ? this.#entries.get(environmentKey) : undefined;
@@ -123,9 +123,9 @@ export class AccountRegistry implements Accounts {
     };
   }
 
-  /** Makes, replaces and ends handles so that they are what the snapshot says. */
+  /** Creates, replaces and closes handles so that they match the snapshot. */
   update(snapshot: DesiredSnapshot): void {
-    // A folder without one document is far more often a wrong one: activities in the accounts are kept fresh meanwhile.
+    // A folder without any document is usually the wrong one. Activities are kept fresh meanwhile.
     if (snapshot.empty && !snapshot.cluster && this.#snapshot) return;
     const moved = movedAccounts(snapshot, this.#snapshot);
     this.#snapshot = snapshot;
@@ -135,7 +135,7 @@ export class AccountRegistry implements Accounts {
       if (!entry) continue;
       const next = wanted.get(name)?.origin.kind;
       if (next === entry.origin.kind) continue;
-      // Nothing is concluded from an unusable document, or from what could be read in part only: the environment does not take its place.
+      // An unusable document, or an incomplete snapshot, proves nothing. The environment replaces neither.
       const isUnusable = snapshot.unusable.has(accountKey(name));
       if (next !== 'document' && (isUnusable || !snapshot.complete)) {
         wanted.delete(name);
@@ -147,25 +147,25 @@ export class AccountRegistry implements Accounts {
       this.#options.onLost(entry.handle);
     }
     for (const [name, account] of wanted) if (!this.#isKept(name, account)) this.#put(name, account);
-    this.#lookAtKeys();
+    this.#checkKeys();
   }
 
-  /** Nobody tells that the key of the environment, or the file that it is in, is another one. */
-  #lookAtKeys(): void {
+  /** No event reports a changed key in the environment, or in the file that holds it. */
+  #checkKeys(): void {
     this.#keyTimer?.cancel();
     this.#keyTimer = undefined;
     const ofEnvironment = this.#entries.get(environmentKey);
     if (ofEnvironment?.origin.kind !== 'environment') return;
     this.#put(environmentKey, ofEnvironment.declared.account);
-    this.#keyTimer = this.#options.clock.after(keyLookMs, () => this.#lookAtKeys());
+    this.#keyTimer = this.#options.clock.after(keyCheckMs, () => this.#checkKeys());
   }
 
-  /** Sends nothing any more; what is under way is finished. */
-  closeDoors(): void {
+  /** Sends nothing from now on. Requests under way are finished. */
+  closeClients(): void {
     for (const { handle } of [...this.#entries.values(), ...this.#retired.values()]) handle.api.close();
   }
 
-  /** Reads of accounts end at once; mutations under way are waited for by whoever sent them. */
+  /** Ends reads of accounts at once. Mutations under way are awaited by their senders. */
   async stop(): Promise<void> {
     for (const entry of [...this.#entries.values(), ...this.#retired.values()]) this.#end(entry);
     this.#entries.clear();
@@ -176,9 +176,9 @@ export class AccountRegistry implements Accounts {
     await Promise.all(this.#closing);
   }
 
-  /** The environment does not take the place of a document that tasks are still held for. */
+  /** While tasks of a document's account have activities, the environment does not replace that account. */
   #isKept(name: string, { origin }: WantedAccount): boolean {
-    return origin.kind === 'environment' && this.#retired.has(name) && this.#options.beats(name);
+    return origin.kind === 'environment' && this.#retired.has(name) && this.#options.hasHeartbeats(name);
   }
 
   #put(name: string, wanted: WantedAccount): void {
@@ -190,10 +190,10 @@ export class AccountRegistry implements Accounts {
       const seen = this.#seen(name, spec, wanted);
       if (!sameValue(seen, current.seen)) {
         current.seen = seen;
-        // What was refused with the key before is looked at again, too.
+        // Whatever was refused with the old key is rechecked.
         this.#options.onReplaced(current.handle);
         current.handle.informer.retryNow();
-        this.#askForBeats(name, current.identity, 0);
+        this.#identifyForHeartbeats(name, current.identity, 0);
       }
       return;
     }
@@ -204,7 +204,7 @@ export class AccountRegistry implements Accounts {
     entry.handle.informer.start();
   }
 
-  /** As the document says; while that is held, as before: heartbeats go on to where the key was used. */
+  /** The spec of the document. While that is held, the previous one: heartbeats continue with it. */
   #specInUse(name: string, wanted: WantedAccount, before: Entry | undefined): AccountSpec {
     const isSameOwner = before?.origin.kind === wanted.origin.kind;
     const goesOn =
@@ -214,12 +214,12 @@ export class AccountRegistry implements Accounts {
     return goesOn ? before.handle.spec : wanted.spec;
   }
 
-  #limiterOf(account: string, { requests }: AccountSpec, door: string): Limiter {
+  #limiterOf(account: string, { requests }: AccountSpec, limiterKey: string): Limiter {
     const { clock, metrics } = this.#options;
     const { perSecond, burst, concurrency } = requests;
     const limits = { account, perSecond, burst, concurrency };
-    const limiter = this.#limiters.get(door) ?? new Limiter(limits, clock, metrics);
-    this.#limiters.set(door, limiter);
+    const limiter = this.#limiters.get(limiterKey) ?? new Limiter(limits, clock, metrics);
+    this.#limiters.set(limiterKey, limiter);
     limiter.configure(limits);
     return limiter;
   }
@@ -228,8 +228,8 @@ export class AccountRegistry implements Accounts {
     const { origin } = wanted;
     const { clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
     const transport = this.#transports.open(originOf(spec.url));
-    const door = `${name} ${spec.url}`;
-    const limiter = this.#limiterOf(name, spec, door);
+    const limiterKey = `${name} ${spec.url}`;
+    const limiter = this.#limiterOf(name, spec, limiterKey);
     const isSameApi = before?.origin.kind === origin.kind && before.handle.spec.url === spec.url;
     const account = () => ({ spec, origin, retired: this.#retired.get(name)?.identity === identity });
     const declared = { account: wanted };
@@ -243,7 +243,7 @@ export class AccountRegistry implements Accounts {
       hold,
       keyRemedy: () => this.#keyRemedy(name, account()),
       me: (...asked) => api.me(...asked),
-      heartbeatsWait: () => this.#options.beats(name),
+      heartbeatsWait: () => this.#options.hasHeartbeats(name),
       lastKnown: isSameApi ? before.identity.lastKnown : undefined,
       onRejected: () => this.#rejected(name, identity),
       accepted: () =>
@@ -264,7 +264,7 @@ export class AccountRegistry implements Accounts {
       ...(mayAct ? { mayAct } : {}),
     });
     let ledger: AccountSnapshot['ledger'] = [];
-    const told = logger.child({ account: name });
+    const accountLogger = logger.child({ account: name });
     const handle: AccountHandle = {
       name,
       isShared: origin.kind === 'environment',
@@ -273,16 +273,16 @@ export class AccountRegistry implements Accounts {
       identity,
       funds: new FundsMemory(clock),
       keyDigest: () => this.#digest(credential()),
-      catalog: new CatalogCache({ read: (signal) => api.catalog(signal), clock, logger: told }),
+      catalog: new CatalogCache({ read: (signal) => api.catalog(signal), clock, logger: accountLogger }),
       informer: new AccountInformer({
         api,
         identity,
         clock,
         random,
-        logger: told,
+        logger: accountLogger,
         pollMs: spec.pollSeconds * 1000,
         lists: () => this.#options.lists(handle),
-        heartbeatsWait: () => this.#options.beats(name),
+        heartbeatsWait: () => this.#options.hasHeartbeats(name),
         onSnapshot: (change) => {
           if (ledgerHasGap(ledger, change.snapshot.ledger)) metrics.ledgerGaps.inc({ account: name });
           ledger = change.snapshot.ledger;
@@ -291,14 +291,15 @@ export class AccountRegistry implements Accounts {
         onFailure: (failure) => onFailure(handle, failure),
       }),
     };
-    return { handle, identity, transport, door, origin, declared, seen: this.#seen(name, spec, wanted) };
+    const seen = this.#seen(name, spec, wanted);
+    return { handle, identity, transport, limiterKey, origin, declared, seen };
   }
 
   #pinned(name: string): string | undefined {
     return this.#options.store.identityPin(name)?.origin;
   }
 
-  /** Why no key may be sent to where the document says; nor, when its Secret forbids that, to where it was used before (`spec`). */
+  /** Why no key may be sent there. If the Secret forbids the previous origin (`spec`), heartbeats stop, too. */
   #holdOf(name: string, spec: AccountSpec, { origin, spec: said }: WantedAccount): OriginHold | undefined {
     const pinned = this.#pinned(name);
     const hold = this.#keys.holdOf({ name, spec: said, origin }, pinned, this.#snapshot);
@@ -312,25 +313,22 @@ export class AccountRegistry implements Accounts {
     return { credential, accepted: this.#accepted(name), held };
   }
 
-  /** Whose key it is has to be asked again before heartbeats go on. */
+  /** The API rejected the key. Before heartbeats continue, its identity has to be checked again. */
   #rejected(name: string, identity: IdentityWatch): void {
     const entry = this.#entries.get(name);
     if (entry?.identity === identity) entry.handle.informer.rejected();
-    this.#askForBeats(name, identity, identityRetryMs);
+    this.#identifyForHeartbeats(name, identity, identityRetryMs);
   }
 
-  /**
-   * Until it is known whose key it is, while heartbeats wait for that. Of a retired account no reads are made that would ask it, and those of
-   * another one may wait behind Retry-After.
-   */
-  #askForBeats(name: string, identity: IdentityWatch, delayMs: number): void {
+  /** Repeats identity checks while heartbeats wait. A retired account has no reads; others may wait for Retry-After. */
+  #identifyForHeartbeats(name: string, identity: IdentityWatch, delayMs: number): void {
     const isCurrent = () =>
       [this.#entries.get(name), this.#retired.get(name)].some((entry) => entry?.identity === identity);
-    const isOver = () => !isCurrent() || !this.#options.beats(name);
+    const isOver = () => !isCurrent() || !this.#options.hasHeartbeats(name);
     const ask = async () => {
-      if (isOver() || identity.letsBeat) return;
+      if (isOver() || identity.letsHeartbeats) return;
       await identity.check(this.#stopping.signal);
-      if (!identity.letsBeat) this.#askForBeats(name, identity, identityRetryMs);
+      if (!identity.letsHeartbeats) this.#identifyForHeartbeats(name, identity, identityRetryMs);
     };
     this.#questions.get(name)?.cancel();
     this.#questions.set(
@@ -345,7 +343,7 @@ export class AccountRegistry implements Accounts {
     return document?.annotations[annotations.acceptIdentity];
   }
 
-  /** An Account that is gone for good, with nothing of ours left in it, may come back as another one; where its key was used is not forgotten. */
+  /** After a deletion for good, another Account may have the name. The pinned origin is kept. */
   #forgetIdentity(name: string): void {
     const { store, logger } = this.#options;
     if (store.recordsOf(name).length > 0) return;
@@ -373,21 +371,21 @@ export class AccountRegistry implements Accounts {
     return found.kind === 'none' ? found.remedy : '';
   }
 
-  /** Nothing is read or changed for it any more; heartbeats for tasks that are held in it go on until the process ends. */
+  /** Stops reads and changes. Heartbeats for tasks that have activities in it continue until the process ends. */
   #retire(name: string, entry: Entry): void {
-    if (!this.#options.beats(name)) return this.#end(entry);
+    if (!this.#options.hasHeartbeats(name)) return this.#end(entry);
     const before = this.#retired.get(name);
     if (before) this.#end(before);
     this.#retired.set(name, entry);
     entry.handle.catalog.stop();
     void entry.handle.informer.stop();
-    this.#askForBeats(name, entry.identity, identityRetryMs);
+    this.#identifyForHeartbeats(name, entry.identity, identityRetryMs);
   }
 
   #end(entry: Entry): void {
     const others = [...this.#entries.values(), ...this.#retired.values()].filter((other) => other !== entry);
-    const isUsed = others.some(({ door }) => door === entry.door);
-    if (!isUsed && this.#limiters.get(entry.door)?.isIdle) this.#limiters.delete(entry.door);
+    const isUsed = others.some(({ limiterKey }) => limiterKey === entry.limiterKey);
+    if (!isUsed && this.#limiters.get(entry.limiterKey)?.isIdle) this.#limiters.delete(entry.limiterKey);
     entry.handle.catalog.stop();
     const ended = entry.handle.informer.stop().then(() => entry.transport.close());
     this.#closing.add(ended);

@@ -1,4 +1,4 @@
-/** Tells what passes do as Events of their objects. */
+/** Records what passes do as Events of their objects. */
 import type { Clock } from '../base/index.ts';
 import type { EventRecorder } from '../kubernetes/index.ts';
 import type { AccountNews, PassResult } from '../engine/index.ts';
@@ -22,7 +22,7 @@ export class ClusterEvents {
     this.#sinceMs = options.clock.wallMs();
   }
 
-  /** The account of the environment has no object to tell it of. */
+  /** The account of the environment has no object for Events. */
   ofAccount(account: string, { reason, message }: AccountNews): void {
     const { store, recorder } = this.#options;
     const record = store.record(accountKey(account));

@@ -1,6 +1,6 @@
 /**
- * The source of a cluster, with the store looking on: the objects themselves hold the state, so the store takes in each
- * snapshot before anybody decides anything on it. Snapshots are passed on in their order.
+ * The source of a cluster, connected to the store. The objects themselves hold the state, so the store takes
+ * in each snapshot before anybody decides on it. Snapshots are published in order.
  */
 import {
   changedKeys,
@@ -18,7 +18,7 @@ export interface WatchedByStore {
 }
 
 export interface WatchedSource extends DesiredSource {
-  /** What the source has told until now is passed on. */
+  /** Resolves when everything that the source has published so far is passed on. */
   passedOn(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ function shownIn(
   return facts ? storedObject(key, facts) : unusable.has(key) ? 'unusable' : undefined;
 }
 
-/** As it is now: the facts of a cluster are live. */
+/** The current object: the facts of a cluster are live. */
 export function storedObject(key: ObjectKey, facts: ClusterFacts): StoredObject {
   const { uid, resourceVersion, finalizers, deletionRequestedAt, status } = facts;
   return { key, uid, resourceVersion, finalizers, deletionRequestedAt, status };

@@ -1,4 +1,4 @@
-/** Gauges that are computed when they are asked for. */
+/** Gauges that are computed for each scrape. */
 import type { Clock } from '../base/index.ts';
 import { burnMicrosPerHour, clampedMicros, runwaySeconds } from '../engine/plan/index.ts';
 import { quotasOf, type AccountHandle } from '../engine/index.ts';
@@ -8,7 +8,7 @@ import type { Manager } from './manager.ts';
 
 export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: Clock): void {
   manager.tellWork();
-  tellObjects(metrics, manager, clock.wallMs());
+  setObjects(metrics, manager, clock.wallMs());
   // An account that is gone has no balance.
   const {
     balanceMicros,
@@ -21,13 +21,13 @@ export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: C
   const gauges = [balanceMicros, burnMicros, reservedMicros, runway, pollAgeSeconds, accountUp];
   for (const gauge of [...gauges, metrics.quotaUsed, metrics.quotaLimit]) gauge.reset();
   for (const handle of manager.accounts.handles()) {
-    tellAccount(metrics, handle, clock);
+    setAccount(metrics, handle, clock);
     reservedMicros.set({ account: handle.name }, manager.reservedMicros(handle.name));
   }
 }
 
-/** What a scrape reads was counted when each status was saved. */
-function tellObjects(metrics: Metrics, { store }: Manager, nowMs: number): void {
+/** These gauges were updated when each status was saved. */
+function setObjects(metrics: Metrics, { store }: Manager, nowMs: number): void {
   const { gauges } = store;
   const { objects, conditions, driftSeconds, unknownOutcomes, protectedSeconds } = metrics;
   objects.reset();
@@ -47,12 +47,12 @@ function tellObjects(metrics: Metrics, { store }: Manager, nowMs: number): void 
   protectedSeconds.set(secondsSince(gauges.protectedSince, nowMs));
 }
 
-/** None when it is not so, or has just begun by another clock. */
+/** 0 if undefined, or if another clock shows a time in the future. */
 function secondsSince(sinceMs: number | undefined, nowMs: number): number {
   return sinceMs === undefined ? 0 : Math.max(0, nowMs - sinceMs) / 1000;
 }
 
-function tellAccount(metrics: Metrics, { name: account, informer }: AccountHandle, clock: Clock): void {
+function setAccount(metrics: Metrics, { name: account, informer }: AccountHandle, clock: Clock): void {
   const { current, failure } = informer;
   metrics.accountUp.set({ account }, current && !failure ? 1 : 0);
   if (!current) return;

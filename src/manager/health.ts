@@ -1,19 +1,19 @@
-/** Whether the manager works, and whether it is of use. */
+/** Liveness and readiness of the manager. */
 import { entryOf } from '../reasons/index.ts';
 import type { AccountHandle, Controller } from '../engine/index.ts';
 
 export interface HealthCheck {
   readonly name: string;
-  /** Undefined when all is well. */
+  /** Undefined if healthy. */
   readonly problem: string | undefined;
 }
 
-/** A manager that fails these should be started anew. */
+/** A manager that fails one of these should be restarted. */
 export function livenessChecks(controller: Controller | undefined): HealthCheck[] {
   const lost = controller !== undefined && !controller.alive;
   return [
     { name: 'event-loop', problem: undefined },
-    { name: 'workers', problem: lost ? 'a worker was lost by a defect; the log says how' : undefined },
+    { name: 'workers', problem: lost ? 'a worker was lost because of a defect; see the log' : undefined },
   ];
 }
 
@@ -23,8 +23,8 @@ export function sourceChecks(controller: Controller | undefined): HealthCheck[] 
 }
 
 /**
- * Each account has been read, with a key that is accepted. An API that can't be reached later leaves the manager ready: it
- * knows what it last saw, and waits.
+ * Each account has been read with an accepted key. If an API becomes unreachable later, the manager stays
+ * ready: it keeps its last snapshot and waits.
  */
 export function accountChecks(handles: Iterable<AccountHandle>): HealthCheck[] {
   return [...handles].map((handle) => ({ name: `account ${handle.name}`, problem: accountProblem(handle) }));

@@ -1,20 +1,19 @@
 /**
  * Makes sure that a key still belongs to the account that it belonged to when it was first used.
  *
- *     unchecked ── origin durable ──> GET /api/me ──> ours ──> trusted ── doubt, rejected, another key ──> unchecked
- *                                         │     └── another account's ──> unchecked: nothing is read or sent but /api/me
- *                                         └── not sent ──> unchecked, and an origin that was new is taken back
+ *     unchecked ── origin durable ──> GET /api/me ──> same account ──> trusted ── recheck, rejected, new key ──> unchecked
+ *                                         │     └── another account ──> unchecked: only /api/me is sent
+ *                                         └── not sent ──> unchecked, and a new origin is unpinned
  *
- * A doubt stops no heartbeats: a key that was trusted protects with them until it is rejected, or is found to be another account's; also when
- * the document or the Secret that it was in has gone (with a mount, perhaps).
- *
- * A key that may not be sent to the account's origin (engine/plan/origin.ts) is not even asked about: it is held, and only heartbeats may go on, to the
- * origin and with the key that were trusted before.
- *
- * A key whose identity has not been checked is used for nothing else (api/client.ts asks), so neither can a mutation
- * go to a stranger's account nor an absence be seen in it. Nor is it before the pin is durable: the next process would not know where the
- * key may go, and would send it to whatever address the Account says by then. So the key of a document is not even asked about before its
- * origin is durable; an identity follows when the API has answered. What a person accepts is named in the document or in a flag.
+ * - Heartbeats continue during a recheck. A key that was trusted once is used for them until the API rejects it, or
+ *   identifies another account. That holds even if its document or Secret is gone (perhaps with a mount).
+ * - A key that must not be sent to the account's origin (engine/plan/origin.ts) is held. Its identity is not checked either.
+ *   Only heartbeats may continue, to the origin and with the key that were trusted before.
+ * - Apart from heartbeats, an unchecked key is used for nothing (api/client.ts enforces it). So no mutation reaches a foreign
+ *   account, and no absence is concluded from one.
+ * - The pin is durable before the key is used. Otherwise the next process would send the key to whatever address the
+ *   Account has by then. So the origin is pinned before the first `GET /api/me`, and the identity after it.
+ * - An operator accepts another identity by an annotation of the document, or a flag.
  */
 import type { CredentialTrust, Lane, Outcome, wire } from '../api/index.ts';
 import { messageOf, sameValue, type Sensitive } from '../base/index.ts';
@@ -22,7 +21,7 @@ import { readProblem, type IdentityCheck, type ReadProblem } from '../observed/i
 import {
   identityName,
   judgeIdentity,
-  tellsWho,
+  identifies,
   type IdentityVerdict,
   type OriginHold,
 } from '../engine/plan/index.ts';
@@ -35,28 +34,28 @@ export interface IdentityWatchOptions {
   /** `namespace/name`. */
   readonly account: string;
   readonly store: StateStore;
-  /** None while it is held. */
+  /** Undefined while there is none, or it is held. */
   readonly credential: () => Sensitive<string> | undefined;
   /** Scheme, host and port that it is sent to. */
   readonly origin: string;
   /** Why no key may be sent there. */
   readonly hold: () => OriginHold | undefined;
-  /** What a person is to do when there is no key. */
+  /** How to provide a key when there is none. */
   readonly keyRemedy: () => string;
   readonly me: (
     credential: Sensitive<string>,
     signal: AbortSignal,
     lane: Lane,
   ) => Promise<Outcome<wire.Identity>>;
-  /** Whether there are tasks that are beaten for in the account. */
+  /** Whether tasks in the account need heartbeats. */
   readonly heartbeatsWait: () => boolean;
-  /** The key that was trusted last, of an earlier document of the same account; it is not trusted here yet. */
+  /** The key that an earlier document of the same account trusted last. It is not trusted here yet. */
   readonly lastKnown: Sensitive<string> | undefined;
-  /** The API has said that the key is not valid. */
+  /** The API rejected the key as invalid. */
   readonly onRejected: () => void;
-  /** Names of identities that a person has said to be right. */
+  /** Names of identities that an operator has confirmed. */
   readonly accepted: () => readonly string[];
-  /** Where a person says so: a flag, or an annotation. */
+  /** Whether they are confirmed by an annotation, and not by a flag. */
   readonly isDocument: boolean;
   readonly logger: Logger;
 }
@@ -65,7 +64,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
   readonly #options: IdentityWatchOptions;
   #trusted: Sensitive<string> | undefined;
   #lastTrusted: Sensitive<string> | undefined;
-  /** Trusted at some time, whatever the API has said of it since. */
+  /** Trusted at some time, even if the API rejected it since. */
   #lastKnown: Sensitive<string> | undefined;
   #seen: wire.Identity | undefined;
 
@@ -74,16 +73,19 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     this.#lastKnown = options.lastKnown;
   }
 
-  /** An address that is not verified is asked about again at each read: nothing else would tell that it is now. */
+  /**
+   * An unverified address is checked again with each read, since nothing else would show that it has been
+   * verified.
+   */
   get current(): boolean {
     const credential = this.#options.credential();
     return credential !== undefined && this.trusts(credential, 'ordinary') && this.emailVerified !== false;
   }
 
-  /** The pinned account's name; undefined when there is nothing to tell it by. */
+  /** The name of the pinned account. Undefined if nothing identifies it. */
   get name(): string | undefined {
     const pin = this.#options.store.identityPin(this.#options.account);
-    return pin && tellsWho(pin) ? identityName(pin) : undefined;
+    return pin && identifies(pin) ? identityName(pin) : undefined;
   }
 
   get emailVerified(): boolean | undefined {
@@ -98,8 +100,8 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     return this.#lastKnown;
   }
 
-  /** Heartbeats can go out: the key that they would have is trusted for them. */
-  get letsBeat(): boolean {
+  /** Whether heartbeats can be sent: the key that they would use is trusted for them. */
+  get letsHeartbeats(): boolean {
     const credential = this.#options.credential() ?? this.#lastKnown;
     return credential !== undefined && this.trusts(credential, 'heartbeat');
   }
@@ -127,7 +129,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     const own = hold ? undefined : this.#options.credential();
     const credential = own ?? (hold?.heartbeats === false ? undefined : this.#lastKnown);
     const absent = this.#absent(hold);
-    const heartbeatsWait = !this.letsBeat && this.#options.heartbeatsWait();
+    const heartbeatsWait = !this.letsHeartbeats && this.#options.heartbeatsWait();
     if (!credential || (!own && !heartbeatsWait)) return absent;
     const before = store.identityPin(account);
     const unwritten = own && (await this.#pinOrigin(own, before));
@@ -145,7 +147,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     if (verdict.kind === 'changed') {
       this.#lastTrusted = undefined;
       if (own && before?.origin !== undefined) await this.#takeBack(before);
-      return this.#stranger(verdict);
+      return this.#identityChanged(verdict);
     }
     const pin = pinAfter(verdict, pinned, origin);
     const isPinned = sameValue(pin, pinned);
@@ -153,9 +155,9 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
       try {
         await store.saveIdentityPin(account, pin);
       } catch (error) {
-        // Heartbeats go on to where they went.
+        // Heartbeats continue to the same origin.
         if (isPinned) this.#lastTrusted = this.#lastKnown = credential;
-        const reason = `whose account it is could not be written down: ${messageOf(error)}`;
+        const reason = `the identity of the account could not be recorded: ${messageOf(error)}`;
         return readProblem({ kind: 'not-sent', reason });
       }
       logger.info({ account, identity: identityName(pin), origin }, 'identity of the account pinned');
@@ -168,21 +170,21 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     return undefined;
   }
 
-  /** An API may know an account by its key: that is pinned, logged and shown as a digest. */
+  /** An API may identify an account by its key. That is pinned, logged and shown as a digest. */
   #withoutKey(identity: wire.Identity, credential: Sensitive<string>): wire.Identity {
     const { id } = identity;
     if (!id?.includes(credential.reveal())) return identity;
     return { ...identity, id: `digest-${this.#options.store.digestKey.digest(id)}` };
   }
 
-  /** Where a key goes is written down before it goes there for the first time, whatever comes back. */
+  /** Pins the origin durably before the key is sent there for the first time. */
   async #pinOrigin(
     own: Sensitive<string>,
     before: IdentityPin | undefined,
   ): Promise<ReadProblem | undefined> {
     const { account, store, origin, isDocument } = this.#options;
     const isDurable = before?.origin === origin && store.identityPinIsDurable(account);
-    // The account of the environment has its address and its key from one hand.
+    // The environment supplies both the address and the key of its account.
     if (isDurable || !isDocument) return undefined;
     try {
       await store.saveIdentityPin(account, { ...(before ?? nobody), origin });
@@ -191,12 +193,12 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
       // This process has sent it there before.
       if (before?.origin === origin && this.#lastKnown?.reveal() === own.reveal()) return undefined;
       await this.#takeBack(before);
-      const reason = `where its key goes could not be written down: ${messageOf(error)}`;
+      const reason = `the origin of its key could not be recorded: ${messageOf(error)}`;
       return readProblem({ kind: 'not-sent', reason });
     }
   }
 
-  /** Nothing has left: an address with a slip in it is corrected without a word about it. */
+  /** Nothing was sent. So a mistyped address can be corrected without a confirmation. */
   async #takeBack(before: IdentityPin | undefined): Promise<void> {
     const { account, store, origin, isDocument, logger } = this.#options;
     if (!isDocument || before?.origin === origin) return;
@@ -207,7 +209,7 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     }
   }
 
-  /** Nothing can be asked with a key of the account. */
+  /** There is no usable key for the account. */
   #absent(hold: OriginHold | undefined): ReadProblem {
     const { reason, message } = hold ?? {
       reason: 'CredentialMissing' as const,
@@ -216,21 +218,21 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     return { reason, outcome: { kind: 'not-sent', reason: message }, message };
   }
 
-  #stranger({ pinned, seen }: IdentityVerdict & { kind: 'changed' }): ReadProblem {
+  #identityChanged({ pinned, seen }: IdentityVerdict & { kind: 'changed' }): ReadProblem {
     const { account, isDocument } = this.#options;
     const accept = isDocument
       ? `annotate the Account with ${annotations.acceptIdentity}: "${seen}"`
-      : `say --accept-identity ${seen} once`;
+      : `pass --accept-identity ${seen} once`;
     const message =
       `the API key of account ${account} belonged to the account ${pinned}, and now belongs to ${seen}: nothing is read, ` +
-      `changed or deleted with it. Put the right key back. If ${seen} is meant, ${accept}; what is recorded as ours and not found there then counts as vanished`;
+      `changed or deleted with it. Put the right key back. If ${seen} is meant, ${accept}; recorded things that are missing there then count as vanished`;
     return { reason: 'IdentityChanged', outcome: { kind: 'not-sent', reason: message }, message };
   }
 }
 
 const nobody: IdentityPin = { id: undefined, emailDigest: undefined };
 
-/** With the origin, also when the API shows nothing to tell the account by. */
+/** The origin is pinned even if the API shows nothing that identifies the account. */
 function pinAfter(
   verdict: Exclude<IdentityVerdict, { kind: 'changed' }>,
   pinned: IdentityPin | undefined,
@@ -240,7 +242,7 @@ function pinAfter(
   return { ...known, origin };
 }
 
-/** An API that does not let us see an identity shows none; undefined when it may yet. */
+/** An API that denies access to identities shows none. Undefined if it still may. */
 function hidden(outcome: Exclude<Outcome<wire.Identity>, { kind: 'applied' }>): wire.Identity | undefined {
   return outcome.kind === 'refused' && (outcome.status === 403 || outcome.status === 404) ? {} : undefined;
 }

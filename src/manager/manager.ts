@@ -1,9 +1,9 @@
 /**
- * The manager: wires source, state, accounts and engine together, and starts and stops them in order.
+ * The manager: it connects source, state, accounts and engine, and starts and stops them in order.
  *
- * Start: source (first snapshot) → accounts (first reads under way) → workers. Nothing is planned for an account
- * before its first read. Stop: no new passes → the mutations under way finish and are recorded → reads end →
- * connections close. Nothing is deleted or released by stopping.
+ * Start: source (first snapshot) → accounts (first reads begin) → workers. Nothing is planned for an account before its
+ * first read. Stop: no new passes → mutations under way finish and are recorded → reads end → connections close. Stopping
+ * deletes and releases nothing.
  */
 import { HeartbeatLoop } from '../activities/index.ts';
 import { createEndpointProbe, createTransport, type EndpointProbe, type Transport } from '../api/index.ts';
@@ -40,28 +40,28 @@ export interface ManagerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** The network, of which a simulation has its own: to the control API, and to the endpoints of services. */
+  /** The network to the control API and to the endpoints of services. A simulation provides its own. */
   readonly createTransport?: (clock: Clock) => Transport;
   readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
   /** How long a request with an unknown outcome may still take effect. */
   readonly settleMs: number;
-  /** How long an object must be missing from the source before it is taken as gone. */
+  /** How long an object must be missing from the source before it counts as removed. */
   readonly grace: Grace;
-  /** A person has said that a mass change is wanted. */
+  /** The operator has confirmed a mass change. */
   readonly allowMassChange: boolean;
-  /** The identity that a person has said to be right for whichever account shows it. */
+  /** The identity that the operator has confirmed, for any account. */
   readonly acceptedIdentity?: string;
-  /** Whether this process may change anything at the provider now; without it, always. */
+  /** Whether this process may send changes now. If undefined, it always may. */
   readonly mayAct?: () => boolean;
-  /** Whether it may keep activities fresh although it may change nothing. */
+  /** Whether it may send heartbeats although it may send no changes. */
   readonly maySendHeartbeats?: () => boolean;
-  /** Whether objects are left as they are until `resume`; tasks are looked at all the same. */
+  /** Whether passes are suspended until `resume`. Passes of tasks continue. */
   readonly isSuspended?: () => boolean;
-  /** How Jobs of the cluster stand; none in a folder. */
+  /** The states of Jobs in the cluster. Undefined in a folder. */
   readonly jobs?: Jobs;
   /** `preview`: plan only. */
   readonly mode: 'manage' | 'preview';
-  /** How this state is named on the command line, for messages that advise a command. */
+  /** The flags that name this state on the command line, for messages that suggest a command. */
   readonly commandFlags?: string;
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
   readonly onAccountNews?: (account: string, news: AccountNews) => void;
@@ -112,7 +112,7 @@ export class Manager {
       logger,
       metrics,
       lists: (account) => this.#lists(account),
-      beats: (account) => this.#heartbeats.holds(account),
+      hasHeartbeats: (account) => this.#heartbeats.holds(account),
       onSnapshot: (handle, change) => this.#controller?.onSnapshot(handle, change),
       onFailure: (handle, failure) => this.#controller?.onFailure(handle, failure),
       onReplaced: (handle) => this.#controller?.onAccountChanged(handle),
@@ -128,53 +128,56 @@ export class Manager {
     return this.#accounts;
   }
 
-  /** The source as last read. */
+  /** The last snapshot of the source. */
   get snapshot(): DesiredSnapshot | undefined {
     return this.#fleet?.snapshot;
   }
 
-  /** Objects that have had a pass since the start: only their status is this process's word. */
+  /** Objects that have had a pass since the start. Only their status is current. */
   get passed(): ReadonlySet<ObjectKey> {
     return this.#passed;
   }
 
-  /** What has to be so for the process to be worth keeping. */
+  /** Checks whose failure calls for a restart. */
   get liveness(): readonly HealthCheck[] {
     return livenessChecks(this.#controller);
   }
 
-  /** What has to be so for it to be of use. */
+  /** Checks whose failure means that it can't serve yet. */
   get readiness(): readonly HealthCheck[] {
     return [...this.sourceReadiness, ...accountChecks(this.#accounts.handles())];
   }
 
-  /** Without the accounts, which in a cluster are many people's: the mistake of one is told in the conditions of his. */
+  /**
+   * Without the accounts. In a cluster they belong to many users, and a mistake is reported in the conditions
+   * of that Account.
+   */
   get sourceReadiness(): readonly HealthCheck[] {
     return sourceChecks(this.#controller);
   }
 
-  /** Something outside of accounts and source has changed for it. */
+  /** Something else that matters for the object has changed. */
   lookAt(key: ObjectKey): void {
     this.#controller?.lookAt(key);
   }
 
-  /** It is suspended no more. */
+  /** Ends the suspension. */
   resume(): void {
     this.#controller?.resume();
   }
 
-  /** What is asked for in an account, and not shown with its price yet, in micro-USD an hour. */
+  /** Requested in an account but not shown with a price yet, in micro-USD per hour. */
   reservedMicros(account: string): number {
     return clampedMicros(this.#money?.reservations.openMicros(account) ?? 0n);
   }
 
-  /** Sets the metrics of the work that is under way. */
+  /** Sets the metrics of work in progress. */
   tellWork(): void {
     this.#controller?.tellWork();
     this.#heartbeats.tell();
   }
 
-  /** Rejects with a `UserError` when the source can't be read at all. */
+  /** Rejects with a `UserError` if the source can't be read at all. */
   async start(): Promise<void> {
     const { source, onSource } = this.#options;
     const early: DesiredSnapshot[] = [];
@@ -193,7 +196,7 @@ export class Manager {
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#options.source.stop();
-    this.#accounts.closeDoors();
+    this.#accounts.closeClients();
     await this.#controller?.stop();
     await Promise.all([this.#accounts.stop(), this.#readiness.stop(), this.#heartbeats.stop()]);
   }
@@ -266,7 +269,7 @@ export class Manager {
       : { templates: false, registries: false };
   }
 
-  /** By a flag, or by the annotation on one of the Accounts that are meant: one, those of a namespace, or all. */
+  /** Confirmed by a flag, or by the annotation of a concerned Account: a given one, one of a namespace, or any. */
   #massChangeAllowed(
     { account, namespace }: { readonly account?: string; readonly namespace?: string | undefined },
     snapshot = this.#fleet?.snapshot,

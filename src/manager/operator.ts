@@ -1,14 +1,14 @@
 /**
- * The operator: one of its replicas, which holds the Lease (of its shard), acts.
+ * The operator. Of its replicas, the one that holds the Lease (of its shard) acts.
  *
- *     standby ── Lease taken ──> leading ── stopped ──> stopping ─> Lease given back ─> `stopped`
+ *     standby ── Lease acquired ──> leading ── stopped ──> stopping ─> Lease released ─> `stopped`
  *        │                       │  ^ └── not renewed ──> isolated ─┐
- *        │                       │  └── renewed, all is listed anew ┤
- *        └── stopped ──> `stopped`  └───── Lease lost ──────────────┴─> `lost`: the process is to end, so that a new start begins clean
+ *        │                       │  └── renewed, all is listed again ┤
+ *        └── stopped ──> `stopped`  └───── Lease lost ──────────────┴─> `lost`: the process ends, and a new one starts clean
  *
- * A leader that has lost its Lease sends nothing that changes anything from that moment on, whether it has noticed or not:
- * the door to the API asks for the Lease before each such request (`mayAct`). One that can't renew it (F58) stays: it keeps activities fresh for the
- * tasks that it knows, and nothing else. When it holds the Lease again, it first sees what people want by then.
+ * A leader that has lost its Lease sends no change from that moment on, even before it notices: the limiter checks the Lease
+ * before each such request (`mayAct`). A leader that can't renew its Lease (F58) is isolated. It sends heartbeats for the tasks
+ * that it knows, and nothing else. When it holds the Lease again, it lists everything before it acts.
  */
 import type { EndpointProbe, Transport } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
@@ -34,12 +34,12 @@ import { UnusableObjects } from './unusable-objects.ts';
 
 export interface OperatorOptions {
   readonly api: KubernetesApi;
-  /** Of this process among the replicas, and of no other that ever was. */
+  /** Unique among all replicas, past and present. */
   readonly identity: string;
   readonly environment: EnvironmentAccount;
-  /** The owner's name, when it was given. */
+  /** From `--owner`. */
   readonly owner: string | undefined;
-  /** The identity that a person has said to be right for whichever account shows it. */
+  /** The identity that the operator has confirmed, for any account. */
   readonly acceptedIdentity?: string;
   /** Empty: all. */
   readonly namespaces: readonly string[];
@@ -47,12 +47,12 @@ export interface OperatorOptions {
   readonly leaseMs: number;
   /** How long a request with an unknown outcome may still take effect. */
   readonly settleMs: number;
-  /** How this fleet is named on the command line, for messages that advise a command. */
+  /** The flags that name this fleet on the command line, for messages that suggest a command. */
   readonly commandFlags?: string;
   /** Aborted when the process is asked to stop. */
   readonly stopped: AbortSignal;
   readonly onSource?: (snapshot: DesiredSnapshot) => void;
-  /** The network, of which a simulation has its own. */
+  /** A simulation provides its own network. */
   readonly createTransport?: (clock: Clock) => Transport;
   readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
   readonly clock: Clock;
@@ -64,12 +64,15 @@ export interface OperatorOptions {
 /** Why it has ended. */
 export type OperatorEnd = 'stopped' | 'lost';
 
-/** Who deletes many objects does it one after the other: so long none of it is carried out, so that the brake sees them all. */
+/**
+ * Deletions of many objects arrive one by one. None is carried out before this time, so the brake sees all of
+ * them.
+ */
 const goneAfterMs = 1000;
-/** How long Events that are still to be written may hold up the end. */
+/** How long pending Events may delay the end of the process. */
 const eventsMs = 2000;
 
-/** What a leader has beside its manager. */
+/** What a leader has in addition to its manager. */
 interface Leading {
   readonly store: ClusterStore;
   readonly events: ClusterEvents;
@@ -84,7 +87,7 @@ export class Operator {
   readonly #lost = Promise.withResolvers<string>();
   #manager: Manager | undefined;
   #sources: { readonly cluster: ClusterDesiredSource; readonly watched: WatchedSource } | undefined;
-  /** Since when nothing may be done: another object each time. */
+  /** Set while the Lease can't be renewed. Each isolation is a new object. */
   #isolation: { readonly reason: string } | undefined;
 
   constructor(options: OperatorOptions) {
@@ -102,7 +105,7 @@ export class Operator {
     });
   }
 
-  /** A replica that waits for its turn is as alive as one that acts. */
+  /** A standby replica is as alive as the leader. */
   get liveness(): readonly HealthCheck[] {
     return this.#manager?.liveness ?? [{ name: 'standby', problem: undefined }];
   }
@@ -112,12 +115,12 @@ export class Operator {
     return [...this.#manager.sourceReadiness, { name: 'lease', problem: this.#isolation?.reason }];
   }
 
-  /** What the leader keeps; undefined while another one leads. */
+  /** The leader's store. Undefined on a standby. */
   get store(): StateStore | undefined {
     return this.#manager?.store;
   }
 
-  /** What the leader has taken in of the cluster; undefined while another one leads. */
+  /** The leader's snapshot of the cluster. Undefined on a standby. */
   get snapshot(): DesiredSnapshot | undefined {
     return this.#manager?.snapshot;
   }
@@ -128,7 +131,7 @@ export class Operator {
     return metrics.registry.metrics();
   }
 
-  /** Rejects when the cluster does not let it begin. */
+  /** Rejects if the cluster denies access at the start. */
   async run(): Promise<OperatorEnd> {
     const { logger, api, stopped: signal, shard } = this.#options;
     const stopped = untilAborted(signal);
@@ -166,7 +169,7 @@ export class Operator {
       }
       logger.fatal(
         { note: reason },
-        'the Lease is lost; ending, so that a new start begins with what is then true',
+        'the Lease is lost; this process ends, and a new one starts from the current state',
       );
       return 'lost';
     } finally {
@@ -181,12 +184,12 @@ export class Operator {
     return this.#isolation === undefined && this.#election.mayAct();
   }
 
-  /** What was edited and deleted meanwhile comes before anything is done. */
+  /** Takes in all edits and deletions of the meantime before anything is sent. */
   async #catchUp(): Promise<void> {
     const isolation = this.#isolation;
     await this.#sources?.cluster.readAnew();
     await this.#sources?.watched.passedOn();
-    // Isolated once more meanwhile: the next time tells.
+    // Isolated again meanwhile: the next renewal catches up.
     if (this.#isolation !== isolation) return;
     this.#isolation = undefined;
     this.#manager?.resume();
@@ -209,7 +212,7 @@ export class Operator {
       onAccountNews: (account, news) => events.ofAccount(account, news),
       onSource: (snapshot) => {
         options.onSource?.(snapshot);
-        unusable.tell(snapshot);
+        unusable.report(snapshot);
       },
     });
   }
@@ -226,7 +229,7 @@ export class Operator {
       source,
       store,
       onNoticed: ({ tampered, vanished }) => {
-        for (const record of vanished) this.#tellOrphan(record);
+        for (const record of vanished) this.#logOrphan(record);
         for (const key of [...tampered, ...vanished.map((record) => record.key)]) this.#manager?.lookAt(key);
       },
     });
@@ -234,12 +237,12 @@ export class Operator {
     return watched;
   }
 
-  /** Its finalizer was taken off by hand, or it is another shard's from now on. */
-  #tellOrphan({ key, externalId }: ObjectRecord): void {
+  /** Somebody removed its finalizer, or it moved to another shard. */
+  #logOrphan({ key, externalId }: ObjectRecord): void {
     if (externalId === undefined) return;
     this.#options.logger.warn(
       { object: key, id: externalId },
-      'the object went without its cleanup: what it stands for stays as it is',
+      'the object is gone without a cleanup: what it managed stays as it is',
     );
   }
 }

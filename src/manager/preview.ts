@@ -1,4 +1,4 @@
-/** What `plan` shows: one pass over every object against one read of each account, with nothing sent that changes. */
+/** Computes the output of `plan`: one pass over every object, with one read of each account. No change is sent. */
 import { actions, type Verb } from '../actions/index.ts';
 import { rfc3339 } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
@@ -14,10 +14,13 @@ import { entryOf, type Reason } from '../reasons/index.ts';
 import type { PassResult } from '../engine/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
-/** The words of the plan output. `replace` is a deletion that is followed by a creation; what is left stays at the provider, and nobody manages it any more. */
+/**
+ * The verbs of the plan output. `replace` is a deletion followed by a creation. With `leave`, the thing stays
+ * at the provider, unmanaged.
+ */
 export type ChangeAction = Verb | 'replace' | 'leave' | 'protect' | 'release';
 
-/** As the summary counts them. */
+/** Groups of the summary. */
 type ChangeGroup = 'create' | 'update' | 'replace' | 'delete' | 'leave';
 
 const groups: Partial<Record<ChangeAction, ChangeGroup>> = {
@@ -34,10 +37,10 @@ export interface Change {
   readonly name: string;
   readonly action: ChangeAction;
   readonly reason: Reason;
-  /** Somebody else moved it; the document did not. */
+  /** The change corrects drift: somebody else changed it, not the document. */
   readonly drift: boolean;
   readonly differences: readonly ShownDifference[];
-  /** Absent where nothing changes, or none of it is known to cost something. */
+  /** Absent if nothing changes, or no cost is known. */
   readonly cost?: ChangeCost;
 }
 
@@ -50,16 +53,16 @@ export interface ChangeCost {
   readonly basis: Cost['basis'];
 }
 
-/** Of all changes together; what is held is not in it. */
+/** Of all changes together, without those that are held. */
 export interface PlanCost {
   readonly currency: 'USD';
-  /** What everything in the accounts costs, whoever made it. */
+  /** The cost of everything in the accounts, including unmanaged things. */
   readonly nowHourlyMicros: number;
   readonly thenHourlyMicros: number;
   readonly deltaHourlyMicros: number;
-  /** Changes that cost something, and nobody knows how much. */
+  /** Changes with an unknown cost. */
   readonly unpriced: number;
-  /** Changes with a cost, known or not. */
+  /** Changes with a cost, known or unknown. */
   readonly changes: number;
 }
 
@@ -67,26 +70,26 @@ export interface ShownDifference {
   readonly path: string;
   readonly desired: unknown;
   readonly observed: unknown;
-  /** Of drift: what the provider's events say. */
+  /** Of drift: what the provider's events report. */
   readonly cause?: string;
 }
 
-/** Something at the provider that carries the mark of an object and is not what is recorded for it. */
+/** A thing at the provider that carries the mark of an object but is not the recorded one. */
 export interface ShownDuplicate extends DescribedDuplicate {
   readonly kind: string;
   readonly namespace: string;
-  /** Of the object. */
+  /** The name of the object. */
   readonly object: string;
 }
 
-/** Something that is not done now, and why. */
+/** A change that is not made now, and why. */
 export interface Held {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
   readonly reason: Reason;
   readonly message: string;
-  /** What would be done otherwise. */
+  /** The actions that would be taken otherwise. */
   readonly actions: readonly ChangeAction[];
   readonly drift: boolean;
   readonly differences: readonly ShownDifference[];
@@ -107,10 +110,10 @@ export interface FleetPlan {
     readonly drift: number;
     readonly duplicates: number;
     readonly unchanged: number;
-    /** On their way, with nothing left to be sent. */
+    /** In progress, with nothing left to send. */
     readonly waiting: number;
     readonly problems: number;
-    /** Of accounts that could not be read; of these nothing else is said. */
+    /** Objects of accounts that could not be read. Nothing else is reported about them. */
     readonly unseen?: number;
   };
 }
@@ -123,7 +126,7 @@ export function changeAction(step: Step): ChangeAction {
   return step.reason === 'Replace' ? 'replace' : actions[step.action.do].verb;
 }
 
-/** `burnMicros`: what the accounts cost in an hour now. */
+/** `burnMicros`: the current cost of the accounts per hour. */
 export function summarise(
   results: ReadonlyMap<ObjectKey, PassResult>,
   snapshot: DesiredSnapshot,
@@ -143,7 +146,7 @@ export function summarise(
     }
     if (removed) {
       if (leaves !== undefined) changes.push(leaving(key, leaves));
-      // Else nothing is left to be done for it but to forget it.
+      // Otherwise, nothing remains but to forget it.
       continue;
     }
     const awaited = plan.kind === 'wait' ? entryOf(plan.reason).inPlan : undefined;
@@ -158,7 +161,7 @@ export function summarise(
     } else if (plan.kind === 'act') {
       for (const step of [plan.step, ...plan.later]) changes.push(change(key, step));
     } else if (plan.kind === 'wait' && awaited === 'change' && plan.steps.length > 0) {
-      // It waits for something else in the same fleet, which this plan brings about.
+      // It waits for another object of the fleet, which this plan changes.
       for (const step of plan.steps) changes.push(change(key, step));
     } else if (plan.kind === 'in-sync' && plan.differences.length === 0) {
       unchanged += 1;
@@ -257,7 +260,7 @@ function leftAsItIs({ driftAcceptedUntil }: Plan): { reason: Reason; message: st
   return { reason: 'DriftAccepted', message };
 }
 
-/** Whether somebody has to know: drift that a person accepts for now is no news. */
+/** Whether somebody has to act. Drift that an operator accepted for now does not count. */
 export function hasNews({ changes, held, duplicates }: FleetPlan): boolean {
   return changes.length > 0 || duplicates.length > 0 || held.some(({ reason }) => reason !== 'DriftAccepted');
 }

@@ -1,10 +1,10 @@
 /**
- * One transport for each origin: accounts of one provider share its connections and TLS sessions. What an account may have under way is its
- * limiter's business, so one that hangs does not use up the connections of the others.
+ * One transport for each origin: accounts of one provider share its connections and TLS sessions. Each account's limiter
+ * bounds its requests, so a hanging account can't use up the connections of the others.
  *
  *     open ──> shared by one, by several ── each closes its own share ──> the last one closes the transport
  *
- * A share that is closed sends nothing more, whoever still holds it. Exchanges that it has under way are finished first.
+ * A closed share sends nothing more, even if somebody still uses it. Its exchanges under way are finished first.
  */
 import type { HttpReply, Transport } from '../api/index.ts';
 
@@ -30,7 +30,7 @@ export class SharedTransports {
     let closing: Promise<void> | undefined;
     return {
       exchange: async (request, signal) => {
-        if (closing) return { kind: 'not-sent', reason: 'the account is not in use any more' };
+        if (closing) return { kind: 'not-sent', reason: 'the account is no longer in use' };
         const exchange = shared.transport.exchange(request, signal);
         underWay.add(exchange);
         try {

@@ -1,7 +1,8 @@
 /**
- * Objects of a cluster that the engine can't take up: the API server has admitted them, and our schema does not (a time zone that
- * there is none of; a field that an older definition lets pass). A person is told in their conditions, and by an Event; nothing else of their
- * status is touched, and nothing is done at the provider. One that was in use before is held by the engine itself.
+ * Reports objects of a cluster that the API server admitted, but the schema refuses. Examples: an unknown
+ * time zone; a field that an older CRD let pass. Their conditions and an Event report the problem. Nothing
+ * else of their status is changed, and nothing is sent to the provider. If such an object was in use before,
+ * the engine holds it instead.
  */
 import { mergePatch, messageOf, rfc3339, type Clock } from '../base/index.ts';
 import {
@@ -35,53 +36,53 @@ export interface UnusableObjectsOptions {
 
 export class UnusableObjects {
   readonly #options: UnusableObjectsOptions;
-  #telling: Promise<void> = Promise.resolve();
-  #told: DesiredSnapshot | undefined;
-  /** What may have to be told with the next snapshot, although nothing changes until then. */
-  readonly #untold = new Set<ObjectKey>();
+  #reporting: Promise<void> = Promise.resolve();
+  #reported: DesiredSnapshot | undefined;
+  /** Objects to report with the next snapshot, even if nothing changes until then. */
+  readonly #unreported = new Set<ObjectKey>();
 
   constructor(options: UnusableObjectsOptions) {
     this.#options = options;
   }
 
-  /** Tells each that does not say so yet. What can't be written is tried again with the next snapshot. */
-  tell(snapshot: DesiredSnapshot): void {
-    this.#telling = this.#telling.then(() => this.#tellAll(snapshot));
+  /** Reports each problem that is not in the status yet. After a failed write, the next snapshot tries again. */
+  report(snapshot: DesiredSnapshot): void {
+    this.#reporting = this.#reporting.then(() => this.#reportAll(snapshot));
   }
 
-  /** Somebody may have wiped what it says. */
+  /** Somebody may have wiped the condition. */
   statusMoved(key: ObjectKey): void {
-    if (this.#told?.unusable.has(key)) this.#untold.add(key);
+    if (this.#reported?.unusable.has(key)) this.#unreported.add(key);
   }
 
   async stop(): Promise<void> {
-    await this.#telling;
+    await this.#reporting;
   }
 
-  async #tellAll(snapshot: DesiredSnapshot): Promise<void> {
+  async #reportAll(snapshot: DesiredSnapshot): Promise<void> {
     const { store, logger, mayAct } = this.#options;
-    const changed = changedKeys(snapshot, this.#told);
-    const keys = new Set(changed === 'all' ? snapshot.unusable.keys() : [...changed, ...this.#untold]);
-    this.#told = snapshot;
-    this.#untold.clear();
+    const changed = changedKeys(snapshot, this.#reported);
+    const keys = new Set(changed === 'all' ? snapshot.unusable.keys() : [...changed, ...this.#unreported]);
+    this.#reported = snapshot;
+    this.#unreported.clear();
     for (const key of keys) {
       const facts = snapshot.cluster?.get(key);
       const [problem] = snapshot.unusable.get(key) ?? [];
       if (!facts || !problem) continue;
       if (store.record(key) || !mayAct()) {
-        this.#untold.add(key);
+        this.#unreported.add(key);
         continue;
       }
       try {
-        await this.#tellOne(key, facts, problem);
+        await this.#reportOne(key, facts, problem);
       } catch (error) {
-        this.#untold.add(key);
+        this.#unreported.add(key);
         logger.warn({ object: key, note: messageOf(error) }, 'its status could not be written');
       }
     }
   }
 
-  async #tellOne(key: ObjectKey, facts: ClusterFacts, problem: Problem): Promise<void> {
+  async #reportOne(key: ObjectKey, facts: ClusterFacts, problem: Problem): Promise<void> {
     const { api, clock, recorder } = this.#options;
     const { uid, resourceVersion, generation } = facts;
     const before = (facts.status ?? {}) as { readonly conditions?: readonly Condition[] };

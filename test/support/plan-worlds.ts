@@ -20,7 +20,7 @@ import { systemRandom } from '../../src/base/index.ts';
 import type { wire } from '../../src/api/index.ts';
 import { execute, type ExecutorOptions, type Target } from '../../src/engine/mutation/index.ts';
 import { planService } from '../../src/kinds/container-service/plan.ts';
-import { type Observation, type Plan, look, rememberedDigests } from '../../src/engine/plan/index.ts';
+import { type Observation, type Plan, observed, rememberedDigests } from '../../src/engine/plan/index.ts';
 import { planVolume, viewVolume, volumeDigests } from '../../src/kinds/storage-volume/plan.ts';
 import { serviceDigests, shownService } from '../../src/kinds/container-service/fields.ts';
 import type { ServiceInputs, VolumeView } from '../../src/kinds/container-service/inputs.ts';
@@ -218,7 +218,7 @@ export class ModelFleet {
       const { record, digests, restartToken } = target;
       const applied = rememberedDigests(record, digests);
       const settled = { ...record, applied, restartToken, refusal: undefined, repeated: undefined };
-      await this.store.save({ ...settled, unconfirmed: [], ...look(record, observation, plan, now) });
+      await this.store.save({ ...settled, unconfirmed: [], ...observed(record, observation, plan, now) });
     } else {
       await this.store.save(target.record);
     }

@@ -2,7 +2,7 @@
  * Which Accounts draw on one balance: several of them, one in each namespace, say, may hold keys of one account at the provider. They are
  * known by origin and pinned identity; where the API shows no identity, by origin and key.
  */
-import { identityName, tellsWho } from '../plan/index.ts';
+import { identityName, identifies } from '../plan/index.ts';
 import { originOf } from '../../resources/index.ts';
 import type { StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
@@ -29,7 +29,7 @@ export class SharedBalances {
 
   #balanceOf(name: string): string {
     const pin = this.#store.identityPin(name);
-    if (pin && tellsWho(pin)) return `${pin.origin} identity ${identityName(pin)}`;
+    if (pin && identifies(pin)) return `${pin.origin} identity ${identityName(pin)}`;
     return this.#keys.get(name) ?? `account ${name}`;
   }
 }

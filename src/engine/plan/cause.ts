@@ -1,9 +1,9 @@
 /**
- * What the provider's events say of a drift, for people only: the set of messages is not documented (§6), so nothing is
- * ever decided from them.
+ * What the provider's events report about a drift. It is for people only: the set of messages is not documented (§6), so
+ * nothing is ever decided from it.
  *
- * They are the events since the object was last as desired. Events have the provider's time, so where none is that
- * young the two clocks may disagree, and the newest ones are taken: as many as the revision has moved by.
+ * They are the events since the object last matched its spec. Events have the provider's time. If none is that new, the two
+ * clocks may disagree. Then the newest events are used, as many as the revision has moved by.
  */
 import type { wire } from '../../api/index.ts';
 import type { Baseline, ReportedDrift } from '../../state/index.ts';
@@ -17,11 +17,11 @@ const limits = { events: 3, messageLength: 120 } as const;
 export interface Window {
   readonly baseline: Baseline | undefined;
   readonly revision: number | undefined;
-  /** Unix milliseconds, where there is no baseline. */
+  /** Unix milliseconds. Used if there is no baseline. */
   readonly sinceMs: number | undefined;
 }
 
-/** `secrets`: values that must not be repeated. Undefined when the events say nothing. */
+/** `secrets`: values that must not be repeated. Undefined if the events report nothing. */
 export function describeCause(
   events: readonly wire.ServiceEvent[],
   { baseline, revision, sinceMs }: Window,

@@ -1,29 +1,30 @@
 /**
- * A request that has to be sent again although it took effect: something undoes it. The provider may show other values from one read to the
- * next, or somebody else may change them back. Each time may cost money, or restart what runs, so the pauses grow.
+ * Bounds a request that has to be sent repeatedly although it took effect, because something undoes it. For example, the
+ * provider shows other values from one read to the next, or somebody changes them back. Each repetition may cost money or
+ * restart a service, so the pauses grow.
  *
  *     sent, sent again ── differs again ──> pause of 10 s, 20 s, 40 s … 10 min ──> sent again
  *                                 └── from the fourth time on: `KeepsChanging`, Stalled, until it has stayed as desired for the pause and two minutes
  *
- * Counted for each object, action and content, and each generation of its spec: an edit is carried out at once. What has not been sent for
- * ten minutes after its pause is forgotten. Restarts by `onError` have a count of their own (restarts.ts), and what never shows has
- * another (`NotTakingEffect`).
+ * The count is per object, action, content and generation: an edit is applied at once. A correction that was not sent for
+ * ten minutes after its pause is forgotten. Restarts by `onError` have a count of their own (restarts.ts), as do requests
+ * without visible effect (`NotTakingEffect`).
  */
 import { elapsedMs, rfc3339 } from '../../base/index.ts';
 import type { Correction, ObjectRecord } from '../../state/index.ts';
 
 export const keepsChangingReason = 'KeepsChanging';
-/** So often it is sent without a pause. */
+/** The number of times that it is sent without a pause. */
 const freeOfPause = 2;
 const toldFrom = 4;
 const firstPauseMs = 10_000;
 const longestPauseMs = 600_000;
 const quietMs = 120_000;
 const forgottenMs = 600_000;
-/** Of one object, the newest ones. */
+/** Per object: only the newest corrections are kept. */
 const mostKept = 8;
 
-/** What is sent now. `mark`: digest of the action without id and revision. */
+/** The request to send. `mark`: digest of the action without id and revision. */
 export interface Sent {
   readonly mark: string;
   readonly action: string;
@@ -31,7 +32,7 @@ export interface Sent {
   readonly idempotencyKey: string;
 }
 
-/** To be written down with the intent. `nowMs`: Unix milliseconds. */
+/** To be recorded with the intent. `nowMs`: Unix milliseconds. */
 export function withCorrection(record: ObjectRecord, sent: Sent, nowMs: number): readonly Correction[] {
   const { generation } = record;
   const known = remembered(record, nowMs);
@@ -42,7 +43,7 @@ export function withCorrection(record: ObjectRecord, sent: Sent, nowMs: number):
   return [...others, now].slice(-mostKept);
 }
 
-/** It is known not to have happened. */
+/** For a request that is known not to have happened. */
 export function withoutCorrection({ corrections }: ObjectRecord, key: string): readonly Correction[] {
   return corrections
     .map((each) => (each.idempotencyKey === key ? { ...each, count: each.count - 1 } : each))
@@ -55,7 +56,7 @@ export interface Pause {
   readonly isTold: boolean;
 }
 
-/** Why it is not sent now; undefined: it may be. */
+/** Why it is not sent now. Undefined if it may be sent. */
 export function correctionPause(record: ObjectRecord, mark: string, nowMs: number): Pause | undefined {
   const before = remembered(record, nowMs).find((each) => each.mark === mark);
   if (!before) return undefined;
@@ -65,7 +66,7 @@ export function correctionPause(record: ObjectRecord, mark: string, nowMs: numbe
   return { leftMs, isTold: before.count >= toldFrom, message };
 }
 
-/** It is as desired, and has been so again and again. Undefined: that counts. */
+/** It matches the spec, but was corrected repeatedly. Undefined: it counts as stable. */
 export function unsettled(record: ObjectRecord, nowMs: number): Pause | undefined {
   const told = remembered(record, nowMs).filter(({ count }) => count >= toldFrom);
   const lefts = told.map((each) => ({ each, leftMs: pauseMs(each) + quietMs - elapsedMs(each.at, nowMs) }));
@@ -81,9 +82,9 @@ export function unsettled(record: ObjectRecord, nowMs: number): Pause | undefine
 }
 
 function whatHappened({ action, count, isStill, revision }: Correction): string {
-  const what = `${action} was sent ${count} times within a short while, and something undid it each time`;
+  const what = `${action} was sent ${count} times within a short time, and something undid it each time`;
   return isStill
-    ? `${what}. The revision (${revision}) has not moved meanwhile, so nobody has changed it: the API shows other values from one read to the next; ask the provider`
+    ? `${what}. The revision (${revision}) has not moved meanwhile, so nobody changed it: the API shows other values from one read to the next; ask the provider`
     : `${what}: somebody else changes it, or the provider does. Find out who (\`fleetkeeper events\`), remove the field from the document, or set \`driftPolicy: Report\``;
 }
 

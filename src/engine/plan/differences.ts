@@ -1,14 +1,14 @@
 /**
- * Field by field: the desired against the observed value. Only fields that the spec gives are compared. A field that
- * the API does not return is compared with what was last applied; of the known fields of a service (§2), image,
- * command and port are not among them.
+ * Compares the desired with the observed value of each field. Only fields in the spec are compared. A field that the API
+ * does not return is compared with the value that was last applied. Among the fields of a service (§2), image, command and port
+ * are always returned.
  *
- * Three things are no drift, however the observed value differs:
+ * Three kinds of difference are not drift:
  *
- * - The spec has changed since it was applied: the difference comes from the document.
- * - The field was sent, and has not been seen in place since (`unconfirmed`): it is on its way, or has no effect.
- * - The API shows the value in another form than it was sent in, and did so in the answer to that very request (`shownAs`). Then
- *   that form is expected. An answer results from its request alone.
+ * - The spec changed since it was applied: the difference comes from the document.
+ * - The field was sent, and no read has confirmed it yet (`unconfirmed`): it is on its way, or has no effect.
+ * - The API normalizes the value, and showed that form in the response to the very request that sent it (`shownAs`). Then that
+ *   form is expected. A response results from its request alone.
  */
 import { sameValue, type DigestKey } from '../../base/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
@@ -19,35 +19,35 @@ export interface Field {
   readonly name: string;
   readonly path: string;
   readonly desired: unknown;
-  /** undefined: the API does not return it; null: it has none. */
+  /** undefined: the API does not return it. null: it has none. */
   readonly observed: unknown;
-  /** Other values than the same one that are as good. */
+  /** Whether a different observed value is equivalent to the desired one. */
   readonly isAsGood?: (desired: unknown, observed: unknown) => boolean;
   /**
-   * Whether the API may write the desired value so. It does when the answer to a request that sent it shows that, even where that was
-   * shown before: an answer that was lost has shown nothing.
+   * Whether the observed value may be the API's form of the desired one. The response to the request decides
+   * it. A form that was shown before the request is not sufficient, because the response may have been lost.
    */
   readonly mayBeForm?: (desired: unknown, observed: unknown) => boolean;
-  /** Of a field that is fixed at creation, and that the API resolves: how it did. */
+  /** For a field that is fixed at creation and that the API resolves: its resolved value. */
   readonly resolved?: Resolved;
   /**
-   * Where the API hides it and nothing is written down of it, it is sent: the service was found by its mark, and may have had another
-   * document before. For what can be set again, and not for what is fixed.
+   * The field is sent if the API hides it and no value is recorded. The service was then found by its mark,
+   * and may have been created from another document. Only for fields that can be set again.
    */
   readonly isSentUnknown?: true;
 }
 
 /**
- * The API may answer in another form than it was asked (`auto` is in `europe`). So its value is no proof of a
- * difference. It can prove the opposite: a value that is written as it is shown is in place.
+ * The API may resolve a value: `auto` becomes `europe`. So a different observed value does not prove a
+ * difference. An equal one proves that it is in place.
  */
 export interface Resolved {
-  /** Undefined when the API does not show it. */
+  /** Undefined if the API does not show it. */
   readonly shown: unknown;
   readonly meets: (desired: unknown) => boolean;
 }
 
-/** What is remembered of fields that were sent. */
+/** The part of a record that concerns fields that were sent. */
 export type Remembered = Pick<ObjectRecord, 'applied' | 'unconfirmed' | 'shownAs'>;
 
 export const hidden = '(not shown by the API)';
@@ -65,7 +65,7 @@ export function compareFields(
     if (observed === undefined) {
       const { shown, meets = () => false } = field.resolved ?? {};
       const applied = record.applied[name];
-      const isKnown = applied === desiredDigest || record.applied[askedFor(name)] === desiredDigest;
+      const isKnown = applied === desiredDigest || record.applied[atCreation(name)] === desiredDigest;
       const mayDiffer = applied === undefined ? field.isSentUnknown === true : !isKnown;
       if (mayDiffer && !meets(desired)) {
         differences.push({ path, desired, observed: shown ?? hidden, drift: false, hidden: true });
@@ -88,7 +88,10 @@ function isInPlace(field: Field, record: Remembered, digestKey: DigestKey): bool
   );
 }
 
-/** What was applied is still what is desired, and was seen in place: it is the observed value that moved. */
+/**
+ * Whether the observed value moved: the desired value is the one that was last applied, and a read has
+ * confirmed it since.
+ */
 export function isDrift(name: string, desiredDigest: string, record: Remembered): boolean {
   return record.applied[name] === desiredDigest && !record.unconfirmed.includes(name);
 }
@@ -99,33 +102,36 @@ function emptyLike(desired: unknown): unknown {
 }
 
 /**
- * What the spec asks for, as digests to be remembered once it has been applied or seen in place. That it asks for
- * nothing is remembered, too: a field that it gives later is then a change, even where the API does not show it.
+ * Digests of the desired fields, to be recorded when they are applied or confirmed. An absent field is
+ * recorded as well. So adding it to the spec later is a change, even if the API does not show it.
  */
 export function fieldDigests(fields: readonly Field[], digestKey: DigestKey): Record<string, string> {
   return Object.fromEntries(
     fields.flatMap(({ name, desired, resolved }) => {
       const digest = digestKey.digest(desired);
       return resolved
-        ? [[name, digest] as const, [askedFor(name), digest] as const]
+        ? [[name, digest] as const, [atCreation(name), digest] as const]
         : [[name, digest] as const];
     }),
   );
 }
 
-/** The name under which is remembered what a creation asked for, whatever the field was given as since. */
-const askedFor = (name: string) => `asked:${name}`;
+/** The name under which the value of a field at creation is recorded. */
+const atCreation = (name: string) => `asked:${name}`;
 
-/** With the digests of what is in place now. The values of the creation stay: a return to them changes nothing. */
+/**
+ * The recorded digests, updated with those that are in place now. The values at creation stay, because
+ * returning to them changes nothing.
+ */
 export function rememberedDigests(
   { applied }: Pick<ObjectRecord, 'applied'>,
   digests: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const asked = Object.entries(applied).filter(([name]) => name.startsWith(askedFor('')));
+  const asked = Object.entries(applied).filter(([name]) => name.startsWith(atCreation('')));
   return { ...applied, ...digests, ...Object.fromEntries(asked) };
 }
 
-/** The name of a tier, in any case of letters. */
+/** The name of a tier, compared without case. */
 export function regionField(desired: string, shown: string | null | undefined): Field {
   return { name: 'region', path: 'region', desired, observed: shown ?? undefined, isAsGood: isSameRegion };
 }
@@ -134,14 +140,14 @@ export function isSameRegion(one: unknown, other: unknown): boolean {
   return String(one).toLowerCase() === String(other).toLowerCase();
 }
 
-/** In another case of letters, or with something behind it. */
+/** Equal without case, or with a suffix. */
 export function isFormOfName(asked: unknown, shown: unknown): boolean {
   if (typeof asked !== 'string' || typeof shown !== 'string') return false;
   const [one, other] = [asked.toLowerCase(), shown.toLowerCase()];
   return other.startsWith(one) && /^($|[^\p{L}\p{N}])/u.test(other.slice(one.length));
 }
 
-/** Where a thing is to be. `auto` is any place. */
+/** The location of a thing. `auto` is any. */
 export function geographyField(desired: string | undefined, shown: string | null | undefined): Field {
   const meets = (asked: unknown) => asked === 'auto' || (typeof shown === 'string' && asked === shown);
   return {
@@ -153,7 +159,10 @@ export function geographyField(desired: string | undefined, shown: string | null
   };
 }
 
-/** What the API shows of the fields that the spec gives. For one that is in place it is the digest of what is desired. */
+/**
+ * What the API shows of the desired fields, as digests. If a field is in place, this is the digest of its
+ * desired value.
+ */
 export function shownDigests(fields: readonly Field[], digestKey: DigestKey): Record<string, string> {
   return Object.fromEntries(
     fields
@@ -162,7 +171,7 @@ export function shownDigests(fields: readonly Field[], digestKey: DigestKey): Re
   );
 }
 
-/** The names of those that the API shows in what may be a form of its own (`mayBeForm`). */
+/** The names of fields that the API may show in a form of its own (`mayBeForm`). */
 export function possibleForms(fields: readonly Field[]): string[] {
   return fields
     .filter(({ desired, observed, mayBeForm }) => desired !== undefined && mayBeForm?.(desired, observed))
@@ -174,14 +183,14 @@ function shownDigest({ desired, observed, isAsGood }: Field, digestKey: DigestKe
 }
 
 /**
- * The field was sent again for this generation, or the service may have moved the revision by itself: the drift is
- * only reported.
+ * The drift is only reported. Either the field was sent again for this generation, or the provider may have
+ * moved the revision by itself.
  */
 export function isOnlyTold({ doubt, onlyTold }: Difference, record: ObjectRecord): boolean {
   return doubt === true && (onlyTold === true || record.resentFor === record.generation);
 }
 
-/** It was applied, is not asked for, and is, or may be, still there. */
+/** It was applied, is no longer in the spec, and is or may be still in place. */
 export function isRemoved(
   { record, owner }: { readonly record: ObjectRecord; readonly owner: Owner },
   { name, desired, observed }: Field,

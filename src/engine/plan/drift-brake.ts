@@ -1,22 +1,21 @@
 /**
- * The brake for corrections. When a provider begins to show something in another way, every object drifts at once,
- * and correcting that would restart a fleet for nothing. So the same difference on more than `max(5, 10 %)` of an
+ * The brake for corrections. For example, a provider begins to show a field in another form: then every object drifts at
+ * once, and correcting that would restart a fleet for nothing. So a difference that appears on more than `max(5, 10 %)` of an
  * account's objects within ten minutes is reported, and waits for an operator.
  *
  *     corrected ── it appears on too many ──> MassDrift ── they no longer have it, or an operator confirms ──> corrected
  *
- * Two differences are the same if kind of object, field and kind of drift are, whatever the values. A difference from
- * an edited document is no drift, and is not stopped. Nor is any other drift of the same objects, unless the request
- * that corrects it would correct this one, too: the environment of a service and the whole of a template are sent at
- * once.
+ * Two differences are the same if their kind of object, field and kind of drift are, whatever the values. A difference from
+ * an edited document is not drift, and is not stopped. Other drift of the same objects is not stopped either, unless one
+ * request would correct both: the environment of a service, and a whole template, are sent at once.
  */
 import { holdFor, type Difference, type Hold, type Step } from './types.ts';
 
 export const massDriftReason = 'MassDrift';
-/** What appears within it appears at once. */
+/** Changes within this time count together. */
 export const massDriftWindowMs = 600_000;
 
-/** Of a difference that is on too many objects: how many. */
+/** A difference that appears on too many objects. */
 export interface MassDrift {
   readonly objects: number;
   readonly of: number;
@@ -26,14 +25,14 @@ export interface MassDrift {
   readonly advice: string;
 }
 
-/** Undefined: it may be corrected. */
+/** Undefined if the difference may be corrected. */
 export type DriftBrake = (difference: Difference) => MassDrift | undefined;
 
 export function driftSignature(kind: string, { path, doubt }: Difference): string {
   return `${kind} ${path} ${doubt ? 'RevisionMoved' : 'Changed'}`;
 }
 
-/** For an object of which nothing else is to be done. `kept`: what would be corrected. */
+/** For an object that needs nothing else. `kept`: what would be corrected. */
 export function holdForMassDrift(
   kept: readonly Difference[],
   brake: DriftBrake,
@@ -46,7 +45,7 @@ export function holdForMassDrift(
   return holdFor(
     massDriftReason,
     `${paths} changed on ${mass.objects} of ${mass.of} objects of the account ${mass.account} at once (the limit is ${mass.limit}): ` +
-      'the provider may show something in another way, so it is reported and not corrected. Write the documents as the API shows it, or leave them; ' +
+      'the provider may show a value in another form, so it is reported and not corrected. Write the documents as the API shows it, or leave them; ' +
       `to have it corrected, ${mass.advice}`,
     rest,
   );

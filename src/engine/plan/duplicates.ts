@@ -1,13 +1,14 @@
 /**
- * What carries an object's mark and is not what is recorded for it: somebody copied it with its environment, or a creation took effect after
- * all. A mark on another id is never enough to change or delete it (S5); it is reported, and an operator decides.
+ * Things that carry an object's mark but are not the recorded one. Somebody copied a service with its
+ * environment, or a creation took effect late. A mark is never enough to change or delete a thing with
+ * another id (S5). It is reported, and an operator decides.
  */
 import { annotations } from '../../resources/index.ts';
 import { toldText } from './told-text.ts';
 
 export interface Duplicate {
   readonly id: string;
-  /** As the provider shows it, mark included. */
+  /** As the provider shows it, including the mark. */
   readonly name?: string;
   readonly state?: string;
   readonly hourlyMicros?: number;
@@ -32,16 +33,16 @@ function duplicateOf({ id, name, state, status, hourlyMicros }: Shown): Duplicat
 }
 
 export interface DescribedDuplicate extends Duplicate {
-  /** For people. */
+  /** A message for people. */
   readonly message: string;
 }
 
-/** One sentence: which it is, and what an operator does about it. `ownerId`: as it stands in the mark. */
+/** One sentence with the thing, and what an operator can do about it. `ownerId`: as in the mark. */
 function describeDuplicate({ id, name, state, hourlyMicros }: Duplicate, ownerId: string): string {
   const price = hourlyMicros === undefined ? '' : `, ${(hourlyMicros / 1_000_000).toFixed(4)} USD an hour`;
   const shown = [name, state].filter((part) => part !== undefined).join(', ');
   return (
-    `${id} (${shown}${price}) carries this object's mark and is not what is recorded for it; it is not touched. ` +
+    `${id} (${shown}${price}) carries this object's mark but is not the recorded thing; it is not changed. ` +
     `Delete it at the provider, or manage it with another document: \`adopt: {id: ${id}}\` and the annotation ${annotations.adoptFrom}: "${ownerId}"`
   );
 }

@@ -9,13 +9,13 @@ import type { DigestKey } from '../../base/index.ts';
 import type { IdentityPin } from '../../state/index.ts';
 
 export type IdentityVerdict =
-  /** It is the pinned account; `pin` is what is known of it now. */
+  /** It is the pinned account. `pin`: what is known of it now. */
   | { readonly kind: 'ours'; readonly pin: IdentityPin }
-  /** The API shows nothing that could be pinned, and nothing was. */
+  /** The API shows nothing that could be pinned, and nothing was pinned before. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'changed'; readonly pinned: string; readonly seen: string };
 
-/** `accepted`: names of identities that a person has accepted. */
+/** `accepted`: names of identities that an operator has accepted. */
 export function judgeIdentity(
   identity: wire.Identity,
   pinned: IdentityPin | undefined,
@@ -23,9 +23,10 @@ export function judgeIdentity(
   digestKey: DigestKey,
 ): IdentityVerdict {
   const seen = pinOf(identity, digestKey);
-  if (!pinned || !tellsWho(pinned)) return tellsWho(seen) ? { kind: 'ours', pin: seen } : { kind: 'unknown' };
+  if (!pinned || !identifies(pinned))
+    return identifies(seen) ? { kind: 'ours', pin: seen } : { kind: 'unknown' };
   if (isSame(pinned, seen)) {
-    // What is not shown this time is kept, for a time when nothing else is.
+    // What this response does not show is kept, because a later one may show nothing else.
     return {
       kind: 'ours',
       pin: { id: seen.id ?? pinned.id, emailDigest: seen.emailDigest ?? pinned.emailDigest },
@@ -35,12 +36,12 @@ export function judgeIdentity(
   return { kind: 'changed', pinned: identityName(pinned), seen: identityName(seen) };
 }
 
-/** Not only where its key was used. */
-export function tellsWho({ id, emailDigest }: IdentityPin): boolean {
+/** Whether the pin identifies an account, and does not only have an origin. */
+export function identifies({ id, emailDigest }: IdentityPin): boolean {
   return id !== undefined || emailDigest !== undefined;
 }
 
-/** What people call it, and write to accept it. */
+/** The name that operators see, and write to accept it. */
 export function identityName({ id, emailDigest }: IdentityPin): string {
   if (id !== undefined) return id;
   return emailDigest === undefined ? 'unknown' : `email-${emailDigest.slice(0, 16)}`;
@@ -55,7 +56,7 @@ function pinOf({ id, email }: wire.Identity, digestKey: DigestKey): IdentityPin 
 
 const longestId = 128;
 
-/** It is written down, logged and shown: what is long, or would steer a terminal, is known by a digest. */
+/** The id is recorded, logged and shown. A long one, or one with control characters, is replaced by a digest. */
 function presentableId(id: string, digestKey: DigestKey): string {
   const isPlain = id.length <= longestId && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(id);
   return isPlain ? id : `digest-${digestKey.digest(id)}`;

@@ -1,6 +1,6 @@
 /**
- * Whether two image references mean the same. A registry client fills in what a reference leaves out, and an API may
- * show the full form of what it was sent: Docker Hub, `library/`, `:latest`, and the digest that a tag stands for.
+ * Whether two image references mean the same. A registry client adds what a reference omits, and an API may
+ * show the full form: Docker Hub, `library/`, `:latest`, and the digest of a tag.
  */
 import { repositoryOf, shownRepositoryOf } from '../../resources/index.ts';
 
@@ -11,7 +11,7 @@ export function isSameImage(desired: string, observed: string): boolean {
   const want = versionOf(desired);
   const have = versionOf(observed);
   if (want.digest !== undefined) return want.digest === have.digest;
-  // By a digest alone nobody can tell which tag it was.
+  // A digest alone does not reveal the tag.
   return (want.tag ?? 'latest') === (have.tag ?? (have.digest === undefined ? 'latest' : undefined));
 }
 

@@ -34,7 +34,7 @@ export {
   type MassDrift,
 } from './drift-brake.ts';
 export { describedDuplicate, type DescribedDuplicate } from './duplicates.ts';
-export { identityName, judgeIdentity, tellsWho, type IdentityVerdict } from './identity.ts';
+export { identityName, judgeIdentity, identifies, type IdentityVerdict } from './identity.ts';
 export { isSameImage } from './image-form.ts';
 export type { DesiredCredentials, DesiredEnvironment, PlannedObject } from './inputs.ts';
 export { leavableFields, remedies } from './leavable-fields.ts';
@@ -97,7 +97,7 @@ export {
   remediationReason,
   restartsSoFar,
 } from './restarts.ts';
-export { baselineNow, distrust, isRegressed, lagMs, look, seenInAnswer, unusableReason } from './seen.ts';
+export { baselineNow, distrust, isRegressed, lagMs, observed, seenInAnswer, unusableReason } from './seen.ts';
 export { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
 export { left, settle, type Verdict } from './settle.ts';
 export { jobState, taskEnd, type JobAnswer, type JobState, type TaskEnd } from './task-end.ts';

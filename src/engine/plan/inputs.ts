@@ -1,4 +1,4 @@
-/** What planners of all kinds are given. */
+/** Inputs of the planners of all kinds. */
 import type { Sensitive } from '../../base/index.ts';
 import type { RegistryCredentials } from './types.ts';
 
@@ -9,13 +9,13 @@ export interface PlannedObject<Spec> {
   readonly deleting: boolean;
 }
 
-/** The desired environment, or why it can't be put together. */
+/** The desired environment, or why it can't be resolved. */
 export type DesiredEnvironment =
   | { readonly kind: 'unmanaged' }
   | { readonly kind: 'given'; readonly values: Sensitive<Readonly<Record<string, string>>> }
   | { readonly kind: 'problem'; readonly path: readonly (string | number)[]; readonly message: string };
 
-/** The credentials of a registry, or why they can't be put together. */
+/** The credentials of a registry, or why they can't be resolved. */
 export type DesiredCredentials =
   | { readonly kind: 'unmanaged' }
   | { readonly kind: 'given'; readonly values: RegistryCredentials }

@@ -1,4 +1,4 @@
-/** Fields that a service keeps when they are removed from its document, and what can be done about it. */
+/** Fields that a service keeps when they are removed from its document, and what the author can do instead. */
 export const remedies: Readonly<Record<string, string>> = {
   httpPort: 'restore it, or set `replacement: Recreate` to have the service created anew without it',
   command:

@@ -1,19 +1,19 @@
 /**
- * The decisions that the planners of all kinds have in common:
+ * Decisions that the planners of all kinds share:
  *
  * | object    | observation               | plan                                                        |
  * |-----------|---------------------------|-------------------------------------------------------------|
  * | any       | pending                   | Wait                                                        |
- * | wanted    | conflict                  | Hold: it must not be changed                                |
- * | wanted    | absent, not confirmed     | Wait, if there was something: one absence proves nothing    |
- * | wanted    | absent                    | the kind's creation                                         |
- * | wanted    | present                   | the kind's change                                           |
- * | removed   | conflict, or to be kept   | InSync: nothing managed is there to be deleted              |
- * | removed   | a conflict of `mayBeOurs` | Hold: what carries the object's mark, or is recorded, may be managed |
+ * | desired   | conflict                  | Hold: it must not be changed                                |
+ * | desired   | absent, not confirmed     | Wait, if there was something: one absence proves nothing    |
+ * | desired   | absent                    | the kind's creation                                         |
+ * | desired   | present                   | the kind's change                                           |
+ * | removed   | conflict, or retained     | InSync: there is nothing managed to delete                  |
+ * | removed   | a conflict of `mayBeOurs` | Hold: a thing with the object's mark, or the recorded one, may be managed |
  * | removed   | absent                    | InSync once it is confirmed                                 |
  * | removed   | present                   | the kind's deletion                                         |
  *
- * In any case `proceed` follows: the first step is taken unless a person paused the object or a gate is closed.
+ * In each case `proceed` follows: the first step is taken unless the object is paused or a gate is closed.
  */
 import { entryOf } from '../../reasons/index.ts';
 import { annotations } from '../../resources/index.ts';
@@ -38,7 +38,7 @@ interface LifecycleInputs<Value> {
 }
 
 interface Ways<Value> {
-  /** What people call such a thing: `service`. */
+  /** The everyday word for such a thing: `service`. */
   readonly noun: string;
   create(): Plan;
   change(value: Value): Plan;
@@ -47,7 +47,7 @@ interface Ways<Value> {
 
 export function planLifecycle<Value>(inputs: LifecycleInputs<Value>, ways: Ways<Value>): Plan {
   const { object, record, observation } = inputs;
-  // If the object were forgotten, a thing that may be managed would stay, and be billed.
+  // If the object were forgotten, a thing that may be managed would remain, and be billed.
   const isForeign = observation.kind === 'conflict' && !entryOf(observation.reason).mayBeOurs;
   const isLeft = object.spec.deletionPolicy === 'Retain' || isForeign;
   if (object.deleting && isLeft) return inSync();
@@ -92,12 +92,12 @@ export function proceed(
   return { kind: 'act', step, later, differences };
 }
 
-/** The object's own thing is gone, and we did not ask for that: somebody else did it. */
+/** The object's thing is gone, although Fleetkeeper did not delete it. */
 export function hasVanished({ record }: Pick<LifecycleInputs<unknown>, 'record'>): boolean {
   return record.externalId !== undefined && !record.deletedByUs;
 }
 
-/** A person has written the thing's name to confirm that its data may be lost. */
+/** The operator wrote the thing's name to confirm that its data may be lost. */
 export function dataLossConfirmed(
   { annotations: given }: Pick<PlannedObject<unknown>, 'annotations'>,
   name: string,

@@ -14,7 +14,10 @@ import type { Gate } from './types.ts';
 const withoutCompute = new Set(['paused', 'sleeping', 'deleting']);
 const largestMicros = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** A price as the API shows it: rounded up to whole micro-USD. Undefined when none is shown, or what is shown can't be one. */
+/**
+ * A price as the API shows it, rounded up to whole micro-USD. Undefined if none is shown, or the value can't
+ * be a price.
+ */
 export function priceOf(shown: unknown): bigint | undefined {
   if (typeof shown !== 'number' || !(shown >= 0) || shown > Number.MAX_SAFE_INTEGER) return undefined;
   return BigInt(Math.ceil(shown));
@@ -25,12 +28,12 @@ export function holdsCompute({ state }: Pick<wire.Service, 'state'>): boolean {
   return !withoutCompute.has(state ?? '');
 }
 
-/** Micro-USD per hour that a service costs now; undefined when it costs something, and shows no price. */
+/** The current cost of a service in micro-USD per hour. Undefined if it costs something but shows no price. */
 export function serviceBurn(service: Pick<wire.Service, 'state' | 'hourlyMicros'>): bigint | undefined {
   return holdsCompute(service) ? priceOf(service.hourlyMicros) : 0n;
 }
 
-/** The same of a volume. */
+/** The current cost of a volume, in the same way. */
 export function volumeBurn({
   status,
   hourlyMicros,
@@ -38,7 +41,7 @@ export function volumeBurn({
   return status === 'deleting' ? 0n : priceOf(hourlyMicros);
 }
 
-/** Micro-USD per hour. What shows no price costs nothing that is known. */
+/** Micro-USD per hour. Things without a shown price count as 0. */
 export function burnMicrosPerHour(services: Iterable<wire.Service>, volumes: Iterable<wire.Volume>): bigint {
   let sum = 0n;
   for (const service of services) sum += serviceBurn(service) ?? 0n;
@@ -46,32 +49,32 @@ export function burnMicrosPerHour(services: Iterable<wire.Service>, volumes: Ite
   return sum;
 }
 
-/** Seconds until the balance is used up at this burn; undefined when nothing burns. */
+/** Seconds until the balance is used up at this burn. Undefined if nothing burns. */
 export function runwaySeconds(balanceMicros: number, burn: bigint): number | undefined {
   if (burn <= 0n) return undefined;
   if (balanceMicros <= 0) return 0;
   return Number((BigInt(balanceMicros) * 3600n) / burn);
 }
 
-/** For JSON, which has no BigInt: amounts beyond what a number holds exactly are cut to that. */
+/** For JSON, which has no BigInt: larger amounts are cut to the largest exact number. */
 export function clampedMicros(micros: bigint): number {
   if (micros < -largestMicros) return Number(-largestMicros);
   return Number(micros > largestMicros ? largestMicros : micros);
 }
 
 export interface Funds {
-  /** Undefined when it can't be read. */
+  /** Undefined if it can't be read. */
   readonly balanceMicros: number | undefined;
   readonly currency: string;
-  /** Below it, nothing is spent; without one, nothing is spent unless there is something. */
+  /** Below this, nothing is spent. If undefined, nothing is spent without a positive balance. */
   readonly minimumBalanceMicros: number | undefined;
-  /** Undefined when the identity does not show it. */
+  /** Undefined if the identity does not show it. */
   readonly emailVerified: boolean | undefined;
-  /** The API refused for want of funds when the balance was this, and that was a short while ago. */
+  /** The balance at which the API recently refused for lack of funds. */
   readonly refusedAtMicros: number | undefined;
 }
 
-/** Why nothing that costs more is created, started or grown in the account; the first reason that applies. */
+/** Why nothing that costs more is created, started or grown in the account. The first reason counts. */
 export function spendingGate(account: string, funds: Funds): Gate | undefined {
   const { balanceMicros, currency, minimumBalanceMicros, emailVerified, refusedAtMicros } = funds;
   const stopped = 'nothing that costs more is created, started or grown';
@@ -114,18 +117,22 @@ export function spendingGate(account: string, funds: Funds): Gate | undefined {
   return undefined;
 }
 
-/** What a step adds to the cost of an hour, beside what is open: asked for, and not shown with its price yet (S15). */
+/**
+ * What a step adds to the hourly cost, in addition to what is open: requested but not shown with a price yet
+ * (S15).
+ */
 export interface Increase {
   readonly micros: bigint;
-  /** Of the other requests of the account that are open. */
+  /** Of the account's other open requests. */
   readonly openMicros: bigint;
-  /** What it costs is unknown, and will be known when something else that is open has been seen. */
+  /** The price is unknown until something else that is open shows it. */
   readonly awaited: string | undefined;
 }
 
 /**
- * Whether the balance bears a step. Of each increase one hour is counted, because that is the unit of price; a price that is unknown is not
- * 0: with a floor, one request finds it out, and the others wait for that.
+ * Whether the balance is sufficient for a step. One hour of each increase counts, since that is the unit of
+ * price. An unknown price does not count as 0: in an account with a floor, one request reveals it, and the
+ * others wait for that.
  */
 export function increaseGate(
   account: string,
@@ -136,7 +143,7 @@ export function increaseGate(
     return {
       kind: 'wait',
       reason: 'PriceUnknown',
-      message: `its cost per hour is not known (${awaited}), and the account ${account} has a floor; another object requests the same, and this one continues when that shows its price. \`prices\` of the Account can state it before`,
+      message: `its cost per hour is not known (${awaited}), and the account ${account} has a floor; another object requests the same, and this one continues when that shows its price. \`prices\` of the Account can state it earlier`,
     };
   }
   // The gate of the account reports that.
@@ -144,7 +151,7 @@ export function increaseGate(
   const left = BigInt(Math.floor(balanceMicros)) - openMicros - micros;
   const isEnough = minimumBalanceMicros === undefined ? left > 0n : left >= BigInt(minimumBalanceMicros);
   if (isEnough) return undefined;
-  const open = openMicros === 0n ? '' : `, and what else is under way ${openMicros}`;
+  const open = openMicros === 0n ? '' : `, and other requests under way add ${openMicros}`;
   const sum = `it adds ${micros} micro-USD an hour${open}; the balance of account ${account} is ${balanceMicros}`;
   return minimumBalanceMicros === undefined
     ? {
@@ -159,10 +166,10 @@ export function increaseGate(
       };
 }
 
-/** A balance this old does not show what may be spent now. */
+/** A balance of this age does not show what may be spent now. */
 const balanceFreshMs = 60_000;
 
-/** What costs more waits until the balance was read a short while ago; `ageMs`: how long ago that was. */
+/** A step that costs more waits until the balance has been read recently. `ageMs`: the age of the last read. */
 export function freshnessGate(action: ActionName, ageMs: number): (Gate & { kind: 'wait' }) | undefined {
   if (!actions[action].spends || ageMs <= balanceFreshMs) return undefined;
   return {
@@ -172,7 +179,7 @@ export function freshnessGate(action: ActionName, ageMs: number): (Gate & { kind
   };
 }
 
-/** One gate for the whole account, so that no object has to be refused to find out. */
+/** One gate for the whole account, so it is known without a refusal for each object. */
 export function verificationGate(
   account: string,
   action: ActionName,

@@ -1,20 +1,22 @@
 /**
- * Whose is it? The API has no labels, but it returns the *names* of environment variables and the names of
- * volumes, and both are part of the create itself: a mark in them can't be lost between a create and its
- * answer.
+ * Whose a thing is. The API has no labels. But it returns the *names* of environment variables and the names of volumes,
+ * and both are part of the create request. So a mark in them can't be lost between a create and its response.
  *
  * A service carries a beacon, a variable named
  *
  *     FLEETKEEPER_BEACON_<owner>_<uid>_<key>_<digest>
  *
- * owner: 8 hex digits of the owner's name; uid: 32 of the object's uid; key and digest: 8 and 16 of a keyed
- * digest of the desired environment, so that replaced values are seen although values are never returned. A
- * digest of another key proves nothing. A volume carries `-fk` and 13 hex digits behind its name: 8 of
- * owner and uid, 5 of a keyed digest of them. A template carries a line in its description:
+ * - owner: 8 hex digits of the owner's name.
+ * - uid: 32 hex digits of the object's uid.
+ * - key, digest: 8 and 16 hex digits of a keyed digest of the desired environment. So changed values are noticed although
+ *   the API never returns them. A digest of another key proves nothing.
+ *
+ * A volume's name ends with `-fk` and 13 hex digits: 8 of owner and uid, 5 of a keyed digest of them. A template carries a
+ * line in its description:
  *
  *     fleetkeeper: <owner>/<uid>/<key>
  *
- * A registry has room for no mark; its repository is unique in its account, and it is known by that.
+ * A registry has no room for a mark. Its repository is unique in its account, and identifies it.
  */
 import { digestOf, uuidOf, type DigestKey, type Sensitive } from '../../base/index.ts';
 import { beaconPrefix, volumeMarkLength } from '../../resources/index.ts';
@@ -29,7 +31,7 @@ export function ownerId(ownerName: string): string {
   return digestOf(`owner:${ownerName}`).slice(0, 8);
 }
 
-/** The uid of an object of a folder: the same again when the state file was lost. */
+/** The uid of an object of a folder. It is the same again after the state file was lost. */
 export function derivedUid(ownerName: string, key: string): string {
   return uuidOf(digestOf(`uid:${ownerName}:${key}`));
 }
@@ -58,7 +60,7 @@ export function compactUid(uid: string): string {
   return uid.replaceAll('-', '');
 }
 
-/** `environment` undefined: the spec does not manage it. */
+/** `environment` is undefined if the spec does not manage it. */
 export function beaconName(
   owner: Owner,
   uid: string,
@@ -75,7 +77,7 @@ export function environmentDigest(
   return owner.digestKey.digest({ environment: environment?.reveal() ?? null });
 }
 
-/** What the beacons among the variables' names say of the object with this uid. */
+/** What the beacons among the variables' names show about the object with this uid. */
 export function readMark(
   environmentNames: readonly string[] | null | undefined,
   owner: Owner,
@@ -86,9 +88,9 @@ export function readMark(
   return { ours: beacons.find(isOurs), foreign: beacons.find((beacon) => !isOurs(beacon)) };
 }
 
-/** Wherever an API has put it, in whatever case of letters it shows names. */
+/** Found wherever an API puts it, and in any case. */
 const volumeMarkPattern = /-fk[0-9a-f]{13}(?![0-9a-f])/gi;
-/** `-fk` and the digits that say whose it is; those behind it say which state made it. */
+/** `-fk` and the digits of owner and uid. Those after them show which state made it. */
 const volumeMarkIdLength = 11;
 
 export function volumeMark(owner: Owner, uid: string): string {
@@ -99,7 +101,7 @@ export function volumeMark(owner: Owner, uid: string): string {
   );
 }
 
-/** The last one is the mark: it is put behind what the author of a document writes, who may write another's there. */
+/** The last match is the mark. It follows the text of the author, which may contain another mark. */
 function lastMatch(text: string, pattern: RegExp): RegExpExecArray | undefined {
   return [...text.matchAll(pattern)].at(-1);
 }
@@ -114,12 +116,12 @@ export function readVolumeMark(name: string | undefined): string | undefined {
   return lastMatch(name ?? '', volumeMarkPattern)?.[0].toLowerCase();
 }
 
-/** The name with another mark in the place of the one that it has. */
+/** Replaces the mark in the name. */
 export function withVolumeMark(name: string, mark: string): string {
   return replaceLast(name, volumeMarkPattern, mark);
 }
 
-/** The part of a mark by which a volume is found again, also after the state file was lost. */
+/** The part of a mark that identifies a volume, even after the state file was lost. */
 export function volumeMarkId(mark: string): string {
   return mark.slice(0, volumeMarkIdLength);
 }
@@ -133,12 +135,12 @@ export interface TemplateMark {
 
 const templateMarkPattern = /(?:^|\s+)fleetkeeper: ([0-9a-f]{8})\/([0-9a-f]{32})\/([0-9a-f]{8})(?=\s|$)/gi;
 
-/** The line in a description, with the break before it at most `templateMarkLength` characters. */
+/** The line in a description. Including the line break it has at most `templateMarkLength` characters. */
 export function templateMark(owner: Owner, uid: string): string {
   return `fleetkeeper: ${owner.id}/${compactUid(uid)}/${owner.digestKey.id}`;
 }
 
-/** The mark in a description, wherever somebody has put it. */
+/** The mark in a description, wherever it is. */
 export function readTemplateMark(description: string | null | undefined): TemplateMark | undefined {
   const match = lastMatch(description ?? '', templateMarkPattern);
   if (!match) return undefined;
@@ -146,7 +148,7 @@ export function readTemplateMark(description: string | null | undefined): Templa
   return { ownerId: owner, uid, keyId };
 }
 
-/** What people wrote. */
+/** The author's text. */
 export function withoutTemplateMark(description: string): string {
   return replaceLast(description, templateMarkPattern, '').trimEnd();
 }

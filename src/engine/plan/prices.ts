@@ -42,7 +42,7 @@ export interface PriceBook {
 export interface Estimate {
   readonly micros: bigint;
   readonly basis: PriceBasis;
-  /** It is unknown for good: what has this size, in this place, runs and shows no price. */
+  /** The price stays unknown: a running thing of this size and place shows none. */
   readonly notShown: boolean;
 }
 
@@ -59,7 +59,7 @@ export function estimate(demand: Demand, place: Place, book: PriceBook): Estimat
   return { micros: 0n, basis: 'unknown', notShown: seen.length > 0 };
 }
 
-/** For people, and to tell one demand from another. Storage is priced by the GB, so its size makes no difference. */
+/** Describes a demand for people, and identifies it. Storage is priced by the GB, so its size is omitted. */
 export function demandText(demand: Demand, { region, geography }: Place): string {
   const where = `in ${region}/${geography ?? 'auto'}`;
   if ('storageGb' in demand) return `storage ${where}`;
@@ -67,7 +67,10 @@ export function demandText(demand: Demand, { region, geography }: Place): string
   return `${gpuCount} GPU, ${cpu} CPU, ${memoryGb} GB ${where}`;
 }
 
-/** Whether what shows the price of the one may show that of the other (texts of `demandText`): `auto` may become any geography. */
+/**
+ * Whether a thing that shows the price of one demand may show that of the other. Both are texts of
+ * `demandText`. `auto` may become any geography.
+ */
 export function mayShowSamePrice(one: string, other: string): boolean {
   const [left, right] = [splitGeography(one), splitGeography(other)];
   const isAnywhere = left.geography === 'auto' || right.geography === 'auto';
@@ -79,7 +82,7 @@ function splitGeography(demand: string): { rest: string; geography: string } {
   return { rest: demand.slice(0, at), geography: demand.slice(at + 1) };
 }
 
-/** One price is kept for each. */
+/** Identifies an observed price. One is kept for each key. */
 export function priceKey({ region, geography, demand, gpuModel }: ObservedPrice): string {
   const size =
     'compute' in demand
@@ -105,7 +108,7 @@ function isSameShape(one: Shape, other: Shape): boolean {
   return one.gpuCount === other.gpuCount && one.cpu === other.cpu && one.memoryGb === other.memoryGb;
 }
 
-/** Storage of another size is priced in proportion, unless that very size was seen. */
+/** Storage is priced in proportion to its size, unless the price of the exact size was observed. */
 function observedMicros(demand: Demand, seen: readonly ObservedPrice[]): bigint | undefined {
   const priced = seen.flatMap(({ demand: known, hourlyMicros }) =>
     hourlyMicros === undefined ? [] : [{ sizeGb: 'storageGb' in known ? known.storageGb : 0, hourlyMicros }],
@@ -145,7 +148,7 @@ function declaredMicros(
   return applying.toSorted((left, right) => right.rank - left.rank)[0]?.micros;
 }
 
-/** Undefined when a price is missing of which something is wanted. */
+/** Undefined if the price of a requested unit is missing. */
 function unitMicros(demand: Demand, prices: UnitPrices): bigint | undefined {
   const parts: readonly (readonly [number, number | undefined])[] =
     'compute' in demand
@@ -162,12 +165,12 @@ function unitMicros(demand: Demand, prices: UnitPrices): bigint | undefined {
   return priced.length < wanted.length ? undefined : sum(priced);
 }
 
-/** Millionths: as exact as anybody writes a number of CPUs. */
+/** Millionths: nobody writes a number of CPUs with more precision. */
 const scale = 1_000_000;
-/** No document asks for more that could be paid; there is no bound on what one may ask for. */
+/** Larger demands could not be paid. A document has no upper bound. */
 const most = Number.MAX_VALUE;
 
-/** Of micro-USD, each so many times; rounded up. */
+/** Of prices in micro-USD with their quantities. Rounded up. */
 function sum(parts: readonly (readonly [number, number])[]): bigint {
   const total = parts.reduce(
     (before, [micros, times]) => before + BigInt(micros) * BigInt(Math.ceil(Math.min(times * scale, most))),
@@ -178,10 +181,10 @@ function sum(parts: readonly (readonly [number, number])[]): bigint {
 
 // ---- steps -------------------------------------------------------------------------------------------
 
-/** What is paid for: at a price that is shown, or for a demand that has to be priced; nothing at all is free. */
+/** What is paid for: things with a shown price, or demands that have to be priced. No demands are free. */
 export type Charge = { readonly shown: bigint } | { readonly demands: readonly Demand[] };
 
-/** What an hour costs before a step of a plan and after it. */
+/** The hourly cost before and after a step. */
 export interface Pricing {
   readonly place: Place;
   readonly before: Charge;
@@ -194,13 +197,13 @@ export interface Cost {
   readonly beforeMicros: bigint;
   readonly afterMicros: bigint;
   readonly basis: PriceBasis;
-  /** Demands whose price is unknown, and may yet be shown. */
+  /** Demands whose price is unknown but may yet be shown. */
   readonly unknown: readonly string[];
-  /** Undefined: nothing but what shows its price. */
+  /** Undefined if everything shows its price. */
   readonly asked?: Asked | undefined;
 }
 
-/** What was asked for costs so much more in an hour, by a book of later. */
+/** What a request adds to the hourly cost, by the prices of a later book. */
 export function askedMicros({ region, geography, demands, beforeMicros }: Asked, book: PriceBook): bigint {
   const place = { region, geography };
   return increaseMicros(costOf({ place, before: { shown: BigInt(beforeMicros) }, after: { demands } }, book));
@@ -208,14 +211,14 @@ export function askedMicros({ region, geography, demands, beforeMicros }: Asked,
 
 export function costOf({ place, before, after }: Pricing, book: PriceBook): Cost {
   const [then, now] = [priceCharge(after, place, book), priceCharge(before, place, book)];
-  // Its cost today is no basis for an unknown price.
+  // The cost of today is no basis for an unknown price.
   const basis = weakest([then.basis, now.basis]);
   const cost = { beforeMicros: now.micros, afterMicros: then.micros, basis, unknown: then.unknown };
   if ('shown' in after) return cost;
   return { ...cost, asked: { ...place, demands: after.demands, beforeMicros: clampedMicros(now.micros) } };
 }
 
-/** What a step adds to the cost of an hour; 0 where that is unknown. */
+/** What a step adds to the hourly cost. 0 if unknown. */
 export function increaseMicros({ beforeMicros, afterMicros }: Cost): bigint {
   return afterMicros > beforeMicros ? afterMicros - beforeMicros : 0n;
 }
@@ -234,12 +237,12 @@ function priceCharge(charge: Charge, place: Place, book: PriceBook) {
 
 const byDoubt = ['observed', 'declared', 'catalog', 'unknown'] as const satisfies readonly PriceBasis[];
 
-/** An amount is as good as its weakest part. */
+/** The basis of an amount is the weakest one of its parts. */
 function weakest(bases: readonly PriceBasis[]): PriceBasis {
   return byDoubt[Math.max(0, ...bases.map((basis) => byDoubt.indexOf(basis)))] ?? 'unknown';
 }
 
-/** Regions of a catalog that show all four prices by the names of the reference control plane; never guessed. */
+/** Regions of a catalog that show all four prices by the names of the reference control plane. Nothing is guessed. */
 export function catalogPrices(
   regions: readonly Readonly<Record<string, unknown>>[],
 ): ReadonlyMap<string, UnitPrices> {
@@ -253,7 +256,7 @@ export function catalogPrices(
   return found;
 }
 
-/** Of any model; undefined if the region shows unknown prices that may be of GPUs. */
+/** The highest price of any model. Undefined if the region shows unknown prices that may be for GPUs. */
 function dearestGpu(shown: Readonly<Record<string, unknown>>): number | undefined {
   if (Object.keys(shown).some((key) => !knownPrices.has(key))) return undefined;
   const models = Object.values(shown['gpuModelHourMicros'] ?? {});

@@ -1,2 +1,2 @@
-/** A disruption waits for the activities of others. */
+/** The reason of a disruption that waits for activities. */
 export const protectedReason = 'Protected';

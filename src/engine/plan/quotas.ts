@@ -1,4 +1,4 @@
-/** What the API limits per account (§8), and how much of it is used. */
+/** The API's limits per account (§8), and how much of them is used. */
 import { limits } from '../../api/wire.ts';
 
 export interface Quota {
@@ -7,7 +7,7 @@ export interface Quota {
   readonly limit: number;
 }
 
-/** Of what has been read: lists that this fleet has no use for are not. */
+/** Counts what has been read. Lists that this fleet does not need are not read. */
 export function quotas(used: {
   readonly volumes: number;
   readonly templates: number | undefined;

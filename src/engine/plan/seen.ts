@@ -1,6 +1,6 @@
 /**
- * The remote object as it was last seen, and whether the current read counts. A field that decides and can't be read
- * makes the object unusable: Hold.
+ * The last observation of the remote thing, and whether the current read counts. If a field that matters can't be
+ * read, the object is unusable: Hold.
  *
  * | revision                                   | what follows                                                           |
  * |--------------------------------------------|------------------------------------------------------------------------|
@@ -15,7 +15,7 @@ import { annotations } from '../../resources/index.ts';
 import type { Baseline, ObjectRecord, Seen } from '../../state/index.ts';
 import { holdFor, waitFor, type Observation, type Plan } from './types.ts';
 
-/** Of every kind; a kind shows `state` or `status`, or neither. */
+/** Common to all kinds. A kind shows `state` or `status`, or neither. */
 export interface Remote {
   readonly id: string;
   readonly state?: string | null | undefined;
@@ -24,7 +24,7 @@ export interface Remote {
   readonly unreadable?: readonly wire.Unreadable[];
 }
 
-/** How long a read may lag behind another one. */
+/** How far a read may lag behind another one. */
 export const lagMs = 60_000;
 
 export function isRegressed({ seen }: ObjectRecord, observation: Observation<Remote>): boolean {
@@ -34,8 +34,8 @@ export function isRegressed({ seen }: ObjectRecord, observation: Observation<Rem
 }
 
 /**
- * `regressedForMs`: for how long its revision has been lower than before, without a break; undefined when it is not,
- * or when a person accepts it. The answer is undefined when the read counts.
+ * Undefined if the read counts. `regressedForMs`: how long the revision has been lower than before. Undefined
+ * if it is not lower, or an operator accepts it.
  */
 export function distrust(
   record: ObjectRecord,
@@ -60,16 +60,16 @@ export function distrust(
   );
 }
 
-/** Why nothing may be concluded of an object: a field that decides could not be read. */
+/** Why nothing may be concluded about an object: a field that matters could not be read. */
 export function unusableReason({ id, unreadable }: Pick<Remote, 'id' | 'unreadable'>): string | undefined {
   const problem = unreadable?.find(({ decides }) => decides);
   if (!problem) return undefined;
   const { field, found, expected } = problem;
-  return `the API shows ${field} of ${id} in a form that can't be read (expected ${expected}, found ${found}); nothing is done with it until it can`;
+  return `the API shows ${field} of ${id} in a form that can't be read (expected ${expected}, found ${found}); nothing is sent for it until then`;
 }
 
-/** What is recorded of an observation. The same observation again changes nothing. */
-export function look(
+/** Records an observation. The same observation again changes nothing. */
+export function observed(
   record: ObjectRecord,
   observation: Observation<Remote>,
   plan: Plan,
@@ -84,13 +84,13 @@ export function look(
   const asDesired = plan.kind === 'in-sync' && plan.differences.length === 0;
   const now = seenNow(seen, observation.value, wallMs);
   return {
-    // What was done rests on that look, and its answer is newer.
+    // The step was planned from that observation, and its response is newer.
     seen: plan.kind === 'act' && seen ? seenInAnswer(now, seen) : now,
     baseline: asDesired ? baselineNow(baseline, observation.value, wallMs) : baseline,
   };
 }
 
-/** The answer to a mutation counts as an observation: a read with an older revision was overtaken by it. */
+/** The response to a mutation counts as an observation: it is newer than a read with an older revision. */
 export function seenInAnswer(
   before: Seen | undefined,
   { id, revision }: Pick<Remote, 'id' | 'revision'>,
@@ -107,7 +107,7 @@ function seenNow(before: Seen | undefined, value: Remote, wallMs: number): Seen 
   return { id, revision: revision ?? before.revision, state, since };
 }
 
-/** The state in which it is as desired, of a read or of an answer. */
+/** The state in which it matches the spec, from a read or a response. */
 export function baselineNow(
   before: Baseline | undefined,
   value: Pick<Remote, 'id' | 'revision' | 'state' | 'status'>,

@@ -1,4 +1,7 @@
-/** The states of a service that the contract and its reference name; in any other one nothing is done (§3 "Gaps"). */
+/**
+ * The states of a service that the contract and its reference name. In any other state nothing is sent (§3
+ * "Gaps").
+ */
 import { toldText } from './told-text.ts';
 import { recheckMs, waitFor, type Difference, type Wait } from './types.ts';
 

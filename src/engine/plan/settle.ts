@@ -29,7 +29,7 @@ import type { Intent } from '../../state/index.ts';
 import { settledStates } from './service-states.ts';
 import type { Difference, Observation } from './types.ts';
 
-/** `undecided`: no evidence will tell. Undefined: this observation can't tell yet. */
+/** `undecided`: no evidence can decide. Undefined: this observation can't decide yet. */
 export type Verdict = 'applied' | 'not-applied' | 'outdated' | 'repeatable' | 'undecided' | undefined;
 
 interface Observed {
@@ -78,7 +78,7 @@ export function settle(
   }
 }
 
-/** What the intent would have removed of the differences, and is there. */
+/** The differences that the intent would have removed, and that still exist. */
 export function left({ action }: Intent, differences: readonly Difference[]): readonly Difference[] {
   const evidence = actionOf(action)?.evidence;
   if (evidence?.by !== 'fields') return [];

@@ -1,17 +1,17 @@
-/** When a task is over: by its document, its deadline or its Job. */
+/** When a task ends: by its document, its deadline or its Job. */
 import type { ProtectedTaskSpec } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { PlannedObject } from './inputs.ts';
 
-/** What a cluster reports of a Job. `gone`: a search found none; `unknown`: nobody could search yet. */
+/** What a cluster reports of a Job. `gone`: a search found none. `unknown`: no search was possible yet. */
 export type JobAnswer = 'running' | 'finished' | 'gone' | 'unknown';
 
-/** What that means for a task. `missing`: the Job has not been there yet; `no-cluster`: a folder has no Jobs. */
+/** What that means for a task. `missing`: the Job has not existed yet. `no-cluster`: a folder has no Jobs. */
 export type JobState = 'running' | 'over' | 'missing' | 'unknown' | 'no-cluster';
 
 /**
- * A Job that is not there is over only if it was there: an activity is registered for one that was seen, never before. A task
- * may be written down before its Job.
+ * A Job that is missing is over only if it existed before. A task may be created before its Job. An activity
+ * is registered only when the Job exists, so a registration proves that it did.
  */
 export function jobState(answer: JobAnswer | undefined, { lease }: Pick<ObjectRecord, 'lease'>): JobState {
   switch (answer) {
@@ -27,7 +27,7 @@ export function jobState(answer: JobAnswer | undefined, { lease }: Pick<ObjectRe
   }
 }
 
-/** Why the task is over; undefined while it runs. */
+/** Why the task has ended. Undefined while it runs. */
 export type TaskEnd = 'Released' | 'DeadlinePassed' | 'JobFinished' | 'Deleted';
 
 export function taskEnd(

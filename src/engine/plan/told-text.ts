@@ -1,4 +1,4 @@
-/** Texts of the provider are data: of one line, bounded, without our secrets and without anything that a terminal obeys. */
+/** Texts of the provider are data. They are shown in one line, bounded, and without secrets or control characters. */
 import { foreignText } from '../../base/index.ts';
 
 /** `secrets`: values that must not be repeated. */

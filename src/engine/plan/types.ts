@@ -1,6 +1,7 @@
 /**
- * The four answers of a planner. A planner is pure: it gets everything that it may read, and returns the next step
- * for one object, at most one mutation. Sequences are not coded: each pass plans anew from what is then observed.
+ * The four answers of a planner. A planner is pure: its input is everything that it may read, and its result
+ * is the next step for one object, with at most one mutation. Sequences are not coded. Each pass plans again
+ * from the current observation.
  */
 import type { Action } from '../../actions/index.ts';
 import type { ReasonOf } from '../../reasons/index.ts';
@@ -11,44 +12,47 @@ export type { Action, ActionName, RegistryCredentials } from '../../actions/inde
 export type Plan = InSync | Act | Wait | Hold;
 
 interface Outstanding {
-  /** Everything in which the observed object is not as desired, also what this plan does not act on. */
+  /** All differences between the spec and the observed thing, including those that this plan does not correct. */
   readonly differences: readonly Difference[];
-  /** Unix milliseconds: until then a person accepts the drift among them, and it is left so. */
+  /** Unix milliseconds. Until then an operator accepts the drift among them, and it is not corrected. */
   readonly driftAcceptedUntil?: number;
 }
 
-/** Nothing to do. For an object that is being deleted: nothing is left of it, the finalizer may go. */
+/** Nothing to do. For a deleted object: nothing is left of it, and the finalizer may be removed. */
 export interface InSync extends Outstanding {
   readonly kind: 'in-sync';
-  /** When time alone can change that: an acknowledgement runs out, a probation ends. */
+  /** When a recheck is needed without any event: an acceptance expires, or a probation ends. */
   readonly recheckAfterMs: number | undefined;
 }
 
-/** Carry out `step`; `later` is what the following passes are expected to do, for people who read plans. */
+/** Take `step`. `later`: the expected steps of the following passes, shown in plans. */
 export interface Act extends Outstanding {
   readonly kind: 'act';
   readonly step: Step;
   readonly later: readonly Step[];
 }
 
-/** Something that passes by itself: provisioning, backoff, capacity, somebody's running task. */
+/** Something that resolves by itself: provisioning, backoff, capacity, somebody's running task. */
 export interface Wait extends Outstanding {
   readonly kind: 'wait';
   readonly reason: ReasonOf<'waiting'>;
   readonly message: string;
   readonly recheckAfterMs: number;
-  /** It also needs a person: reported as stalled, while rechecks continue. */
+  /** It also needs an operator: reported as stalled, while rechecks continue. */
   readonly stalled?: true;
-  /** What would be done if it had not to wait. */
+  /** The steps that would be taken without the wait. */
   readonly steps: readonly Step[];
 }
 
-/** Something that a person must change; nothing is sent until spec, credential or account changes. */
+/**
+ * Something that an author or operator must change. Nothing is sent until the spec, credential or account
+ * changes.
+ */
 export interface Hold extends Outstanding {
   readonly kind: 'hold';
   readonly reason: ReasonOf<'held'>;
   readonly message: string;
-  /** The field of the document that is to be changed, if it is one. */
+  /** The field of the document to change, if any. */
   readonly path: readonly (string | number)[] | undefined;
   readonly steps: readonly Step[];
 }
@@ -56,12 +60,12 @@ export interface Hold extends Outstanding {
 export interface Step {
   readonly action: Action;
   readonly reason: ReasonOf<'doing'>;
-  /** It may interrupt what runs in the service; activities are read just before. */
+  /** It may interrupt what runs in the service. Activities are read just before it. */
   readonly disruptive: boolean;
-  /** What it interrupts in spite of a protection, because of `disruption: Always`. */
+  /** The protection that it overrides, because of `disruption: Always`. */
   readonly overrides?: string;
   readonly differences: readonly Difference[];
-  /** What an hour costs before it and after it; of a preview. */
+  /** The hourly cost before and after the step, in a preview. */
   readonly cost?: Cost;
 }
 
@@ -69,32 +73,35 @@ export interface Difference {
   readonly path: string;
   readonly desired: unknown;
   readonly observed: unknown;
-  /** The desired value is the one last applied: it is the observed one that moved. */
+  /** The desired value is the last applied one, so the observed value moved. */
   readonly drift: boolean;
-  /** The API does not return the field: this rests on what was last applied, not on what is observed. */
+  /** The API does not return the field. The difference is based on what was last applied. */
   readonly hidden?: true;
-  /** Nothing visible differs: the revision moved, and the field may have been changed (kinds/container-service/revision-drift.ts). */
+  /**
+   * No visible field differs, but the revision moved. So the field may have changed
+   * (kinds/container-service/revision-drift.ts).
+   */
   readonly doubt?: true;
-  /** It may as well have moved by itself: it is not sent again for that. */
+  /** The provider may have moved the revision by itself. So the field is not sent again. */
   readonly onlyTold?: true;
-  /** The document does not give the field any more, and the API has no way to unset it (kinds/container-service/removed-fields.ts). */
+  /** The spec no longer has the field, and the API can't unset it (kinds/container-service/removed-fields.ts). */
   readonly removed?: true;
-  /** What the provider's events say of a drift. */
+  /** What the provider's events report about a drift. */
   readonly cause?: string;
 }
 
 /**
- * What is known of the remote object:
+ * What is known of the remote thing:
  *
- * - pending: nothing that is new enough to decide from;
- * - present: read after the last mutation of it;
- * - absent: not in an account read that began after the last mutation; `confirmed` when a read by id agrees;
- * - conflict: there is something that must not be changed.
+ * - pending: no observation is recent enough to decide.
+ * - present: it was read after its last mutation.
+ * - absent: an account read that began after the last mutation lacks it. `confirmed`: a read by id agrees.
+ * - conflict: something exists that must not be changed.
  */
 export type Observation<Value> =
   | { readonly kind: 'pending'; readonly message: string }
   | { readonly kind: 'present'; readonly value: Value }
-  /** `message`: why it is not confirmed, where that is not the usual reason. */
+  /** `message`: why it is not confirmed, if the reason is unusual. */
   | { readonly kind: 'absent'; readonly confirmed: boolean; readonly message?: string }
   | { readonly kind: 'conflict'; readonly reason: ReasonOf<'held'>; readonly message: string };
 
@@ -104,16 +111,16 @@ export type Gate = (
   | { readonly kind: 'hold'; readonly reason: ReasonOf<'held'> }
 ) & {
   readonly message: string;
-  /** The field of the document that is to be changed, if it is one. */
+  /** The field of the document to change, if any. */
   readonly path?: readonly (string | number)[];
 };
 
 export interface Gates {
   readonly creation: Gate | undefined;
   readonly deletion: Gate | undefined;
-  /** Creating, starting and growing what costs. */
+  /** For creating, starting and growing what costs money. */
   readonly spending: Gate | undefined;
-  /** The same for one step, by what that costs; to be asked after `spending`. */
+  /** The same for one step, by its cost. To be evaluated after `spending`. */
   readonly increase?: (step: Step) => Gate | undefined;
 }
 
@@ -122,7 +129,7 @@ export function spendingGateOf({ spending, increase }: Gates, step: Step): Gate 
   return spending ?? increase?.(step);
 }
 
-/** How long to wait before a recheck of something that has no watch. */
+/** The pause before a recheck of something that has no watch. */
 export const recheckMs = { progress: 1000, protection: 15_000, gate: 30_000 } as const;
 
 const nothing: readonly Difference[] = [];

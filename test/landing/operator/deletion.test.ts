@@ -99,8 +99,8 @@ test('without its Secret a deletion says what is missing, and Retain lets the ob
   fleet.run();
   const stuck = await fleet.until('ContainerService/web', 'Ready', 'Unknown', 'CredentialMissing');
   expect(stuck.message).toBe(
-    `there is no API key for the account ${fleet.namespace}/default: there is no Secret compute in the namespace ${fleet.namespace}, which has to hold it under \`apiKey\`; ` +
-      `make it: \`kubectl create secret generic compute --namespace ${fleet.namespace} --from-file=apiKey=KEYFILE\`; ` +
+    `there is no API key for the account ${fleet.namespace}/default: there is no Secret compute in the namespace ${fleet.namespace}, which must contain it under \`apiKey\`; ` +
+      `create it: \`kubectl create secret generic compute --namespace ${fleet.namespace} --from-file=apiKey=KEYFILE\`; ` +
       'to let the object go without it, say `deletionPolicy: Retain`',
   );
   const target = { type: resourceTypes.ContainerService, namespace: fleet.namespace, name: 'web' };

@@ -192,7 +192,7 @@ test('heartbeats go on with a key whose pin is known, also while that can not be
   heartbeatsWait = true;
   watch.rejected();
   expect(await watch.check(signal)).toBeDefined();
-  expect([watch.current, watch.letsBeat]).toEqual([false, true]);
+  expect([watch.current, watch.letsHeartbeats]).toEqual([false, true]);
 });
 
 test.each([

@@ -48,15 +48,11 @@ const otherSecret = secretDocument.replace('apiKey:', 'other:');
 
 describe('of the API key', () => {
   test.each([
-    [
-      'that is not there',
-      {},
-      ['there is no usable Secret compute', 'namespace default', '`apiKey`', 'stringData'],
-    ],
+    ['that is not there', {}, ['no usable Secret compute', 'namespace default', '`apiKey`', 'stringData']],
     [
       'without the key',
       { 'secret.yaml': otherSecret },
-      ['Secret compute', 'namespace default', 'nothing under `apiKey`'],
+      ['Secret compute', 'namespace default', 'no value under `apiKey`'],
     ],
   ] as const)('%s', async (_, secret, words) => {
     const fleet = await fleetOf({

@@ -67,7 +67,7 @@ function statusOf(patch: Patch | undefined): Record<string, unknown> {
 }
 
 async function tell(status: unknown): Promise<void> {
-  objects.tell(snapshotWith(status));
+  objects.report(snapshotWith(status));
   await objects.stop();
 }
 
@@ -111,7 +111,7 @@ test('an object that the engine holds itself, or a process that does not lead, i
 });
 
 test('an Event says it, once for each time that the condition is written', async () => {
-  objects.tell(snapshotWith(undefined));
+  objects.report(snapshotWith(undefined));
   await objects.stop();
   expect(noted).toEqual([
     {
@@ -127,7 +127,7 @@ test('an Event says it, once for each time that the condition is written', async
       message: expect.stringContaining('there is no such time zone'),
     },
   ]);
-  objects.tell(snapshotWith(statusOf(written[0])));
+  objects.report(snapshotWith(statusOf(written[0])));
   await objects.stop();
   expect(noted).toHaveLength(1);
 });

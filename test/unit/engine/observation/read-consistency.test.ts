@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Observation, inSync, look } from '../../../../src/engine/plan/index.ts';
+import { type Observation, inSync, observed } from '../../../../src/engine/plan/index.ts';
 import type { wire } from '../../../../src/api/index.ts';
 import { Fleet, type AccountHandle } from '../../../../src/engine/index.ts';
 import type { Pass } from '../../../../src/engine/pass.ts';
@@ -24,7 +24,7 @@ const annotated = (annotation: string) =>
 /** A service that had revision 9, and shows another one. */
 function worldOf(clock: ManualClock, mode: 'manage' | 'preview', annotation = '') {
   const store = new MemoryStore({ digestKey: owner.digestKey, ownerName: 'lab' }, [], []);
-  const record = { ...aRecord(serviceKey), ...look(aRecord(serviceKey), present(9), inSync(), 0) };
+  const record = { ...aRecord(serviceKey), ...observed(aRecord(serviceKey), present(9), inSync(), 0) };
   const fleet = new Fleet(
     store,
     owner,

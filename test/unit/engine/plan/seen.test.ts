@@ -5,7 +5,7 @@ import {
   inSync,
   isRegressed,
   lagMs,
-  look,
+  observed,
   waitFor,
 } from '../../../../src/engine/plan/index.ts';
 import type { ObjectRecord } from '../../../../src/state/index.ts';
@@ -18,7 +18,7 @@ const present = (more: Partial<wire.Service> = {}): Observation<wire.Service> =>
 });
 const after = (record: ObjectRecord, seen: Observation<wire.Service>): ObjectRecord => ({
   ...record,
-  ...look(record, seen, inSync(), now),
+  ...observed(record, seen, inSync(), now),
 });
 const known = after(aRecord(serviceKey), present({ revision: 9 }));
 
@@ -58,8 +58,8 @@ describe('a revision', () => {
 
   test('that is not believed is not remembered', () => {
     const lagging = waitFor('StaleRead', '');
-    expect(look(known, present({ revision: 8 }), lagging, now).seen?.revision).toBe(9);
-    expect(look(known, present({ revision: 8 }), inSync(), now).seen?.revision).toBe(8);
+    expect(observed(known, present({ revision: 8 }), lagging, now).seen?.revision).toBe(9);
+    expect(observed(known, present({ revision: 8 }), inSync(), now).seen?.revision).toBe(8);
   });
 
   test('that is not shown any more is remembered', () => {
@@ -67,16 +67,16 @@ describe('a revision', () => {
   });
 });
 
-describe('a look', () => {
+describe('an observation', () => {
   test('remembers since when a state is seen', () => {
-    const later = look(known, present({ revision: 10 }), inSync(), now + 5000);
+    const later = observed(known, present({ revision: 10 }), inSync(), now + 5000);
     expect(later.seen).toEqual({ id: serviceId, revision: 10, state: 'running', since: now });
-    const moved = look(known, present({ revision: 10, state: 'paused' }), inSync(), now + 5000);
+    const moved = observed(known, present({ revision: 10, state: 'paused' }), inSync(), now + 5000);
     expect(moved.seen?.since).toBe(now + 5000);
   });
 
   test('at what is as before changes nothing', () => {
-    expect(look(known, present({ revision: 9 }), inSync(), now + 5000)).toEqual({
+    expect(observed(known, present({ revision: 9 }), inSync(), now + 5000)).toEqual({
       seen: known.seen,
       baseline: known.baseline,
     });
@@ -85,11 +85,14 @@ describe('a look', () => {
   test('is a baseline only when all is as desired', () => {
     expect(known.baseline).toEqual({ id: serviceId, revision: 9, state: 'running', at: now });
     const drifted = inSync([{ path: 'image', desired: 'a', observed: 'b', drift: true }]);
-    expect(look(known, present({ revision: 10 }), drifted, now + 1).baseline).toBe(known.baseline);
+    expect(observed(known, present({ revision: 10 }), drifted, now + 1).baseline).toBe(known.baseline);
   });
 
   test('at nothing leaves what is known', () => {
     const pending: Observation<never> = { kind: 'pending', message: '' };
-    expect(look(known, pending, inSync(), now + 1)).toEqual({ seen: known.seen, baseline: known.baseline });
+    expect(observed(known, pending, inSync(), now + 1)).toEqual({
+      seen: known.seen,
+      baseline: known.baseline,
+    });
   });
 });
