@@ -1,4 +1,4 @@
-/** What the reconciler needs of the accounts; the manager makes and keeps them. */
+/** What the reconciler needs of accounts. The manager creates them. */
 import type { ControlApi } from '../api/index.ts';
 import type { AccountInformer, CatalogCache } from '../observed/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';
@@ -8,7 +8,7 @@ import type { FundsMemory } from './money/funds.ts';
 export interface AccountHandle {
   /** `namespace/name`. */
   readonly name: string;
-  /** It is the account of the environment, which serves all namespaces. */
+  /** The account of the environment, which serves all namespaces. */
   readonly isShared?: boolean;
   readonly spec: AccountSpec;
   readonly api: ControlApi;
@@ -16,15 +16,15 @@ export interface AccountHandle {
   readonly identity: AccountIdentity;
   readonly catalog: CatalogCache;
   readonly funds: FundsMemory;
-  /** Keyed digest of the credential in use: what was refused with one says nothing of another. */
+  /** Keyed digest of the credential in use. A refusal counts only for the credential that it was sent with. */
   readonly keyDigest: () => string | undefined;
 }
 
-/** Whose account it is, as far as the API shows it. */
+/** The identity of an account, as far as the API shows it. */
 export interface AccountIdentity {
-  /** The id, or what stands for the e-mail address; undefined when neither is shown. */
+  /** The id, or a digest of the e-mail address. Undefined if neither is shown. */
   readonly name: string | undefined;
-  /** Undefined when it is not shown. */
+  /** Undefined if it is not shown. */
   readonly emailVerified: boolean | undefined;
 }
 

@@ -1,35 +1,35 @@
-/** What passes need of the keeper of activities; the manager makes it. */
+/** What passes need of the heartbeat loop. The manager creates it. */
 import type { ControlApi } from '../api/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 
-/** What is to be kept. */
+/** The activity to register. */
 export interface WantedRegistration {
   /** `namespace/name`: registrations of one account share its pace. */
   readonly account: string;
   readonly api: Pick<ControlApi, 'recordActivity' | 'activities' | 'heartbeatWaits'>;
   readonly serviceId: string;
-  /** The same for register, beats and release (§4 rule 6). */
+  /** The same for registration, heartbeats and release (§4 rule 6). */
   readonly activityId: string;
   readonly name: string;
   readonly wanted: 'held' | 'released';
   readonly releaseKey: string;
   /** No request for it can have been sent before. */
   readonly isNew: boolean;
-  /** For how long the list of activities may lack what was registered, in milliseconds. */
+  /** How long the list of activities may lack a registered one, in milliseconds. */
   readonly visibilityMs: number;
 }
 
-/** What is known of it. Times are monotonic milliseconds. */
+/** The state of a registration. Times are monotonic milliseconds. */
 export interface KeptRegistration {
   readonly phase: 'registering' | 'held' | 'releasing' | 'released' | 'spent';
   readonly expiresAtMs: number | undefined;
   readonly failure: string | undefined;
-  /** The status with which the newest request was refused, if it was. */
+  /** The status of the refusal, if the newest request was refused. */
   readonly refusedWith: number | undefined;
 }
 
 export interface ActivityRegistrations {
-  /** Sees to the lease from now on, and tells how it stands. */
+  /** Registers the activity and sends heartbeats from now on. Returns its state. */
   keep(key: ObjectKey, lease: WantedRegistration): KeptRegistration;
   /** Nothing is sent for it any more; what was registered stays registered. */
   drop(key: ObjectKey): void;

@@ -1,6 +1,6 @@
 /**
- * Turns events into keys, and keys into passes. Events are: the source has changed, an account has been read (or
- * could not be), time has passed. None of them carries a decision; each only says which objects to look at.
+ * Turns events into keys, and keys into passes. Events are: the source has changed, an account has been read
+ * or could not be read, time has passed. No event carries a decision. It only names objects to recheck.
  */
 import { backoffMs, messageOf, sameValue, type Clock, type Random } from '../base/index.ts';
 import { changedKeys, referringTo, type DataId, type DesiredSnapshot } from '../desired/index.ts';
@@ -36,7 +36,7 @@ export interface ControllerOptions {
   readonly fleet: Fleet;
   readonly kinds: Kinds;
   readonly admission: Admission;
-  /** The source as a reading shows it that begins now, or later; undefined: nobody reads it any more. */
+  /** A snapshot of the source from a reading that begins now or later. Undefined: the source is stopped. */
   readonly readSource?: (() => Promise<DesiredSnapshot | undefined>) | undefined;
   readonly reconciler: Reconciler;
   readonly accounts: Accounts;
@@ -46,28 +46,31 @@ export interface ControllerOptions {
   readonly metrics: Metrics;
   readonly money: Money;
   readonly workers: number;
-  /** Nothing could be written down, or sent: objects are looked at when that is over (`resume`). */
+  /** Nothing can be saved or sent. Objects are rechecked when that ends (`resume`). */
   readonly isSuspended: () => boolean;
-  /** Told after every pass, for whoever shows progress. */
+  /** Called after every pass, to show progress. */
   readonly onPass: (key: ObjectKey, result: PassResult) => void;
 }
 
 const crashBackoff = { firstMs: 1000, longestMs: 300_000 };
-/** An account that could not be read for this many polls makes everything in it Unknown. */
+/** After this many failed reads of an account, everything in it becomes Unknown. */
 const blindAfterPolls = 3;
 
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #queue: Workqueue<ObjectKey>;
   readonly #awaiting = new Map<string, Set<ObjectKey>>();
-  /** Held until something changes in the account: a limit, somebody else's mark, a read that is not believed. */
+  /**
+   * Objects that are held until something changes in the account: a limit, a foreign mark, a read that does
+   * not count.
+   */
   readonly #held = new Map<string, Set<ObjectKey>>();
   readonly #crashes = new Map<ObjectKey, number>();
   readonly #synced = new Set<string>();
-  /** Accounts that can't be read, and why, as everything in them has been told. */
+  /** Accounts that can't be read, with the reason that the objects in them report. */
   readonly #blind = new Map<string, ReadFailure['reason']>();
   readonly #spendingStops = new SpendingStops();
-  /** Accounts that can't be used any more since the last admission. */
+  /** Accounts that became unusable since the last admission. */
   readonly #lost = new Set<AccountHandle>();
   readonly #members: Members;
   readonly #values: ValuesWatch;
@@ -99,29 +102,32 @@ export class Controller {
     return this.#lostWorkers === 0;
   }
 
-  /** Sets the metrics of the work that is under way. */
+  /** Sets the metrics of work in progress. */
   tellWork(): void {
     this.#queue.tellWork();
   }
 
-  /** Lets the passes under way finish, requests included, and starts no other. */
+  /** Lets passes under way finish, including their requests, and starts no others. */
   async stop(): Promise<void> {
     await this.#intake.stop();
     await this.#queue.stop();
     await Promise.all(this.#workers);
   }
 
-  /** Resolves when nothing is ready or being worked on. */
+  /** Resolves when nothing is ready or in progress. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
 
-  /** Takes in a snapshot of the source, or a newer one that came meanwhile. */
+  /** Takes in a snapshot of the source, or a newer one that arrived meanwhile. */
   acceptDesired(snapshot: DesiredSnapshot): Promise<void> {
     return this.#intake.accept(snapshot);
   }
 
-  /** An account was read: look at what changed, at what uses it (a read before may have left it out), and at what waited for it. */
+  /**
+   * An account was read. This rechecks what changed, what uses that (an earlier read may have left it out),
+   * and what waited for a read.
+   */
   onSnapshot(handle: AccountHandle, change: SnapshotChange): void {
     const { store, money, fleet } = this.#options;
     const isLooser = money.observe(handle, change);
@@ -144,7 +150,7 @@ export class Controller {
     this.#lookAtAccount(handle);
   }
 
-  /** A balance or a verified address is noticed by everything that waited for it. */
+  /** Rechecks everything that waited for a balance or a verified address. */
   #spendingMoved(handle: AccountHandle, snapshot: SnapshotChange['snapshot']): boolean {
     return this.#spendingStops.moved(handle.name, this.#options.fleet.gates(handle, snapshot).spending);
   }
@@ -161,30 +167,30 @@ export class Controller {
     this.#lookAtAccount(handle);
   }
 
-  /** Everything is looked at again, also what has failed meanwhile. */
+  /** Everything is rechecked, including what failed meanwhile. */
   resume(): void {
     this.#crashes.clear();
     void this.#intake.settled().then(() => this.#lookAtAll(undefined));
   }
 
-  /** Something outside of accounts and source has changed for it. */
+  /** Something else that matters for the object has changed. */
   lookAt(key: ObjectKey): void {
     this.#enqueue(key, 'resync');
   }
 
-  /** A Job of the cluster has begun, ended or gone. */
+  /** A Job of the cluster has begun, ended or been deleted. */
   onJobChanged(namespace: string, name: string): void {
     for (const key of objectsOfJob(this.#options.fleet.snapshot, namespace, name)) {
       if (this.#options.store.record(key)) this.#enqueue(key, 'edit');
     }
   }
 
-  /** Looks at everything in an account again: its address, credential or limits have changed. */
+  /** The address, credential or limits of an account have changed. Everything in it is rechecked. */
   onAccountChanged(handle: AccountHandle): void {
     this.#synced.delete(handle.name);
   }
 
-  /** An account can't be used any more: what is in it hears of no account read. */
+  /** An account has become unusable, so no account read wakes the objects in it. */
   onAccountLost(handle: AccountHandle): void {
     this.#lost.add(handle);
   }
@@ -209,7 +215,8 @@ export class Controller {
     const { admitted, durable } = admission.admit(snapshot);
     const brakeMoved = !sameValue([...admitted.brakes], [...before.brakes]);
     const lingeringMoved = new Set([...admitted.lingering.keys(), ...before.lingering.keys()]);
-    // Records and documents change together: a pass between the two would act on one for the sake of the other.
+    // Records and documents change together. A pass between the two would combine an old document with a new
+    // record.
     fleet.take({ snapshot, ...admitted });
     try {
       await durable;
@@ -248,10 +255,7 @@ export class Controller {
     }
   }
 
-  /**
-   * Only keys whose account has been read once (or can't be): nothing is planned before the first full sync. What is new in a cluster is looked
-   * at when its document is taken in.
-   */
+  /** Only keys whose account and document have been read: nothing is planned before the first full sync. */
   #enqueue(key: ObjectKey, lane: QueueLane): void {
     const { store, fleet } = this.#options;
     const record = store.record(key);
@@ -268,7 +272,7 @@ export class Controller {
     for (const key of keys) this.#enqueue(key, 'resync');
   }
 
-  /** A Secret or ConfigMap says something else. */
+  /** The value of a Secret or ConfigMap has changed. */
   #lookAtUsersOf(id: DataId): void {
     for (const { key } of referringTo(this.#options.fleet.snapshot.objects, id)) {
       this.#enqueue(key, 'resync');
@@ -277,7 +281,7 @@ export class Controller {
     }
   }
 
-  /** Objects whose account can't be found hear of no account read. Which these are changes with an Account only. */
+  /** Objects whose account can't be found. No account read wakes them. They can only change with an Account. */
   #lookAtHomeless(changed: ReadonlySet<ObjectKey> | 'all'): void {
     const named = changed === 'all' ? [] : [...changed].flatMap((key) => accountNamed(key) ?? []);
     const accounts = changed === 'all' ? 'all' : [...this.#lost, ...named.map((name) => ({ name }))];
@@ -296,7 +300,7 @@ export class Controller {
     for (const key of keys) this.#queue.add(key, 'resync');
   }
 
-  /** Services of built-in templates: these are no objects of ours. */
+  /** Services that use built-in templates, for which no objects exist. */
   #lookAtBuiltIns(handle: AccountHandle, { snapshot, changedIds }: SnapshotChange): void {
     const { store } = this.#options;
     const { templates } = snapshot;
@@ -360,7 +364,7 @@ export class Controller {
     sequence: number | undefined,
   ): void {
     const { wake, wakes = [], plan } = result;
-    // Something that is new needs more than one look before it is sent.
+    // A new object keeps its priority until its first change is sent, which needs several observations.
     if (plan.kind !== 'wait' || plan.reason !== 'AwaitingObservation') this.#queue.settled(key);
     for (const other of wakes) this.#enqueue(other, 'resync');
     if (result.statusChanged || result.removed) {
@@ -378,7 +382,7 @@ export class Controller {
         this.#queue.addAfter(key, wake.delayMs);
         return;
       case 'change':
-        // A read that came in during the pass will not come again.
+        // If a read arrived during the pass, no further event will come for it.
         if (wake.account.informer.current?.sequence === sequence) lay(this.#held, wake.account.name, key);
         else this.#queue.add(key, 'resync');
         return;

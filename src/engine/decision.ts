@@ -20,42 +20,42 @@ export interface PassResult {
   readonly statusChanged: boolean;
   /** The object is gone for good. */
   readonly removed: boolean;
-  /** The id of what it leaves at the provider (`deletionPolicy: Retain`). */
+  /** The id of the thing that it leaves at the provider (`deletionPolicy: Retain`). */
   readonly leaves?: string;
-  /** Others that are to be looked at for what this pass came to. */
+  /** Other objects to recheck because of this pass. */
   readonly wakes?: readonly ObjectKey[];
-  /** What carries the object's mark beside what is recorded. */
+  /** Other things that carry the object's mark. */
   readonly duplicates?: readonly DescribedDuplicate[];
 }
 
-/** What a pass came to, and what is to be remembered of it. */
+/** The result of a pass, and what to record of it. */
 export interface Decision {
   readonly plan: Plan;
   readonly settled: Partial<ObjectRecord>;
 }
 
-/** What is found to be as desired is remembered as of this moment: an edit that comes while the pass goes on has not been carried out. */
+/** What is in sync is recorded as of this moment. An edit during the pass has not been applied. */
 export function decide(pass: Pass, plan: Plan, nowMs: number): Decision {
   if (plan.kind !== 'in-sync') return undecided(plan);
   const record = pass.record();
   const pause = record.deletionRequestedAt === undefined ? unsettled(record, nowMs) : undefined;
   const { differences } = plan;
-  const told =
+  const replaced =
     pause &&
     waitFor(keepsChangingReason, pause.message, {
       recheckAfterMs: pause.leftMs + 1,
       stalled: true,
       differences,
     });
-  return { plan: told ?? plan, settled: pass.settledRecord(plan) };
+  return { plan: replaced ?? plan, settled: pass.settledRecord(plan) };
 }
 
 export function undecided(plan: Plan): Decision {
   return { plan, settled: {} };
 }
 
-/** All that is in doubt, of which this request may settle a part. */
-export function withDoubts(target: Target, differences: readonly Difference[]): Target {
+/** Adds all unconfirmed fields, of which this request may settle some. */
+export function withUnconfirmed(target: Target, differences: readonly Difference[]): Target {
   const paths = differences.filter(({ doubt }) => doubt).map(({ path }) => path);
   if (paths.length === 0) return target;
   const doubted = [...new Set([...target.record.doubted, ...paths])];

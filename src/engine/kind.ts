@@ -1,19 +1,19 @@
 /**
- * What is particular to a kind. The course of a pass is the same for all kinds (reconciler.ts, pass.ts): observe, plan, read again, plan
- * again, send, report. `defineKind` makes a kind of these parts:
+ * The parts of a kind. A pass is the same for all kinds (reconciler.ts, pass.ts): observe, plan, read again, plan again, send,
+ * report. `defineKind` makes a kind of these parts:
  *
- * | part                              | what it says                                                                  | pure |
+ * | part                              | content                                                                       | pure |
  * |-----------------------------------|-------------------------------------------------------------------------------|------|
- * | `remote`                          | how the things of the kind are listed, read and recognized; absent if there are none | yes, but for `read` |
+ * | `remote`                          | how the things of the kind are listed, read and recognized; absent if there are none | yes, except `read` |
  * | `look`                            | everything that the planner may see, as one value                             | no   |
- * | `plan`                            | what is to be done next                                                       | yes  |
- * | `target`, `settled`               | what the record is to remember of a request, and of an object in sync         | yes  |
+ * | `plan`                            | the next step                                                                 | yes  |
+ * | `target`, `settled`               | what to record of a request, and of an object in sync                         | yes  |
  * | `pricing`, `roomFor`              | what a step costs                                                             | yes  |
  * | `status`                          | what the status shows of the thing                                            | yes  |
- * | `account`, `released`, `observe`, `whileHeld` | what a kind without a thing at the provider does otherwise        | no   |
+ * | `account`, `released`, `observe`, `whileHeld` | the counterparts for a kind without a thing at the provider       | no   |
  *
- * A look is made from a view: the object, its record and what has been seen of it at this moment. A pass makes at most three looks for a
- * mutation: from the account read, from fresh reads, and before the request leaves. Everything else is a function of a look.
+ * A `Look` is made from a view: the object, its record and the current observation. A pass makes at most three of them for a
+ * mutation: from the account read, from fresh reads, and just before the request is sent. Everything else is a function of one.
  */
 import type { ActionName } from '../actions/index.ts';
 import type { ControlApi, Outcome, ProbeResult, wire } from '../api/index.ts';
@@ -44,7 +44,7 @@ import type { Observed } from './observation/observe.ts';
 
 export type AnyRemote = wire.Service | wire.Volume | wire.Template | wire.Registry;
 
-/** What all passes of a process share. */
+/** Shared by all passes of a process. */
 export interface KindOptions {
   readonly store: StateStore;
   readonly accounts: Accounts;
@@ -57,91 +57,94 @@ export interface KindOptions {
   readonly mode: 'manage' | 'preview';
 }
 
-/** What a pass has seen so far. */
+/** What a pass has observed so far. */
 export interface Seen<Remote, Local> {
   readonly observation: Observation<Remote>;
   readonly account: AccountHandle | undefined;
   readonly snapshot: AccountSnapshot | undefined;
-  /** Read where something is to be created that the catalog has to offer. */
+  /** Read if something is to be created that the catalog has to offer. */
   readonly catalog: wire.Catalog | undefined;
   /** Read before a disruptive step. */
   readonly activities: readonly wire.Activity[] | undefined;
-  /** What `observe` of a kind without a thing at the provider came to. */
+  /** The result of `observe`, for a kind without a thing at the provider. */
   readonly local: Local | undefined;
 }
 
-/** What a kind is given of an object in its pass, as it is at this moment. */
+/** The current state of an object in its pass, as its kind sees it. */
 export interface View<Spec, Remote, Local> extends KindOptions {
   readonly key: ObjectKey;
   readonly record: ObjectRecord;
   readonly object: PlannedObject<Spec>;
   readonly seen: Seen<Remote, Local>;
-  /** The record as it is by now, when something has been saved since. */
+  /** The current record, including what was saved since. */
   readonly latest: () => ObjectRecord;
-  /** `placement`: what the catalog has to offer for a creation. What a step costs is asked of the kind's `pricing`. */
+  /** `placement`: what the catalog has to offer for a creation. The kind's `pricing` has the cost of a step. */
   gates(placement?: Placement): Gates;
-  /** `key`: of another object than this one, that is observed for its sake. */
+  /** `key`: another object that is observed for this one. */
   driftBrake(key?: ObjectKey): DriftBrake;
 }
 
 export type Subject<Spec> = Pick<View<Spec, unknown, unknown>, 'record' | 'object' | 'fleet'>;
 
-/** The things that a kind stands for. */
+/** The things at the provider that a kind manages. */
 export interface RemoteThings<Spec, Remote extends { readonly id: string }, Look> {
-  /** Those of an account read, and whether they were read at all. */
+  /** The things in an account read, and whether they were read at all. */
   listing(snapshot: AccountSnapshot): Listing<Remote>;
   read(api: ControlApi, id: string): Promise<Outcome<Remote>>;
   readonly marks: Marks<Remote>;
   /** The action that makes one. */
   readonly creation: { readonly name: ActionName };
   readonly held: HeldThings<Remote>;
-  /** Of those that are shown, the ones that may be an object's; all, unless it says otherwise. */
+  /** The things that may be an object's. All, if absent. */
   candidates?(
     items: ReadonlyMap<string, Remote>,
     account: AccountHandle | undefined,
   ): ReadonlyMap<string, Remote>;
-  /** For things that carry no marks. `madeId`: an operator says that this is what was made for the object. */
+  /**
+   * For things that carry no marks. `madeId`: an operator has named this as the thing that was made for the
+   * object.
+   */
   identify?(
     view: View<Spec, Remote, unknown>,
     items: ReadonlyMap<string, Remote>,
     madeId: string | undefined,
   ): Observed<Remote>;
-  /** Whether an entry that can't be identified, or used, could be what a creation for the object made. */
+  /** Whether an unidentified or unusable entry could be what a creation for the object made. */
   couldBe(entry: Remote | wire.Unidentified<Remote>, subject: Subject<Spec>): boolean;
   /** Whether it may carry the object's mark without showing it. */
   hidesMarks(value: Remote, subject: Subject<Spec>): boolean;
-  /** Why it can't be what a creation for the object made, whatever an operator says; undefined: it can. */
+  /** Why it can't be what a creation for the object made, even if an operator claims that. Undefined if it can. */
   refutes?(value: Remote, subject: Subject<Spec>): string | undefined;
-  /** What to remember, beside its id, when a thing is found for the object. */
+  /** What to record, in addition to its id, when a thing is found for the object. */
   found?(look: Look, byMark: boolean): Partial<ObjectRecord>;
-  /** What exists may be deleted, to be created anew. */
+  /** An existing thing may be deleted and created again. */
   replaces?(spec: Spec): boolean;
-  /** The catalog has to offer what a creation asks for. */
+  /** The catalog has to offer what a creation requests. */
   readonly needsCatalog?: true;
-  /** Before a disruptive step, who is at work in it is read. */
+  /** The activities in it, read before a disruptive step. */
   activities?(api: ControlApi, id: string): Promise<Outcome<readonly wire.Activity[]>>;
-  /** What the provider reports of its life. */
+  /** The provider's events about it. */
   events?(api: ControlApi, id: string): Promise<Outcome<readonly wire.ServiceEvent[]>>;
 }
 
 /** What a kind adds to the target of a request (engine/mutation/executor.ts). */
 export interface KindTarget<Remote> extends Pick<Target, 'digests'> {
   readonly restartToken?: string | undefined;
-  /** Of the record that is written down with it. */
+  /** The part of the record that is saved with it. */
   readonly record?: Partial<ObjectRecord>;
-  /** The fields as the API shows them, as digests. */
+  /** Digests of the fields as the API shows them. */
   readonly shownIn?: (value: Remote) => Readonly<Record<string, string>>;
   /** See `Target.formsIn`. */
   readonly formsIn?: (value: Remote) => readonly string[];
 }
 
-/** The account to work in, or what is wrong with it; neither for an object that needs none. */
+/** The account to work in, or what is wrong with it. Neither for an object that needs none. */
 export interface AccountOfObject {
   readonly handle: AccountHandle | undefined;
   readonly problem: Plan | undefined;
 }
 
-/** What a status shows beside the look. `secrets`: values that must not be repeated, whoever says them. */
+/** What a status shows in addition to the look. `secrets`: values that must not be repeated from any source. */
 export interface BesideLook {
   readonly probed: ProbeResult | undefined;
   readonly secrets: readonly string[];
@@ -152,47 +155,47 @@ export type KindStatus = Pick<StatusInputs, 'health' | 'observed' | 'revision' |
 export interface Kind<Spec, Remote extends { readonly id: string }, Look, Local = undefined> {
   readonly name: ManagedKind;
   readonly remote?: RemoteThings<Spec, Remote, Look>;
-  /** It goes on, also while the account can't be read. */
+  /** Its passes continue while the account can't be read. */
   readonly needsNoAccountRead?: true;
 
   look(view: View<Spec, Remote, Local>): Look;
   plan(look: Look): Plan;
   target?(look: Look): KindTarget<Remote>;
-  /** What to remember once the object is as desired, which `plan` says. */
+  /** What to record when the object matches its spec, according to `plan`. */
   settled?(look: Look, plan: InSync): Partial<ObjectRecord>;
-  /** What an hour costs before a step of its plan, and after it. */
+  /** The hourly cost before and after a step of its plan. */
   pricing?(look: Look, step: Step): Pricing | undefined;
-  /** What a deletion makes room for, which is paid after it. */
+  /** The room that a deletion makes for a creation after it. */
   roomFor?(look: Look, step: Step): Pricing | undefined;
-  /** The endpoint that is probed from here on; undefined: none is. */
+  /** The endpoint that is probed from here on. Undefined: none. */
   probe?(look: Look): ReadinessTarget | undefined;
   status(look: Look, beside: BesideLook): KindStatus;
-  /** Nothing but the count of restarts stands in the way of one that remediation has planned. */
+  /** Only the number of restarts prevents one that remediation has planned. */
   mayRemediate?(look: Look): boolean;
-  /** The other objects that have to go before this one can be created anew (exchanges.ts). */
+  /** The other objects that have to be deleted before this one can be created again (exchanges.ts). */
   exchanges?(view: View<Spec, Remote, Local>): readonly ObjectKey[];
-  /** Values that must not be repeated, whoever says them. */
+  /** Values that must not be repeated from any source. */
   secrets?(view: View<Spec, Remote, Local>): readonly string[];
 
-  /** Where it is not the one that `spec.accountRef` names. */
+  /** The account, if it is not the one in `spec.accountRef`. */
   account?(view: View<Spec, Remote, Local>): AccountOfObject;
-  /** The object is wanted no more, and nothing is left to be done for it; of a kind without `remote`. */
+  /** A removed object that needs nothing more. For a kind without `remote`. */
   released?(view: View<Spec, Remote, Local>): boolean;
-  /** What a pass does before it plans; of a kind without `remote`. */
+  /** What a pass does before it plans. For a kind without `remote`. */
   observe?(view: View<Spec, Remote, Local>, account: AccountHandle): Promise<Local | undefined>;
-  /** The object is held, and nothing may be changed: what goes on all the same. `forMs`: until then, where time ends it. */
+  /** What continues while the object is held and nothing may be changed. `forMs`: when that ends, if time ends it. */
   whileHeld?(
     view: View<Spec, Remote, Local>,
     account: AccountHandle | undefined,
   ): Promise<{ readonly local: Local | undefined; readonly forMs: number | undefined } | undefined>;
 }
 
-/** A kind of which the engine needs to know no more. */
+/** A kind, as far as the engine knows it. */
 export type AnyKind = Kind<CommonSpec, AnyRemote, unknown, unknown>;
 
 export type Kinds = Readonly<Record<ManagedKind, AnyKind>>;
 
-/** The types of its parts are checked against each other here; to the engine a look is just handed on. */
+/** Checks that the types of the parts fit together. The engine only passes looks on. */
 export function defineKind<Spec, Remote extends AnyRemote, Look, Local = undefined>(
   kind: Kind<Spec, Remote, Look, Local>,
 ): AnyKind {

@@ -1,8 +1,8 @@
-/** How metrics name what came out of a pass. */
+/** The results of passes, as labels of metrics. */
 import type { Plan } from './plan/index.ts';
 import type { Reason } from '../reasons/index.ts';
 
-/** As controller-runtime calls what comes out of a pass. */
+/** The names of controller-runtime. */
 export const passResults = {
   'in-sync': 'success',
   hold: 'success',

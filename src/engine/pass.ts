@@ -1,6 +1,7 @@
 /**
- * One pass over one object: what has been seen of it, and what its kind (kind.ts) makes of that. The reconciler decides in which order it is
- * asked. What is seen is replaced, never changed; a look is made anew when something else has been seen, or the record has changed.
+ * One pass over one object: what has been observed, and what its kind (kind.ts) concludes from it. The
+ * reconciler decides on the order of calls. An observation is replaced, never changed. A new look is made
+ * when the observation or the record has changed.
  */
 import type { Outcome, wire } from '../api/index.ts';
 import type { Target } from './mutation/index.ts';
@@ -81,17 +82,17 @@ export class Pass {
     }
     const { handle } = resolved;
     if (record.externalId !== undefined && record.account !== undefined && record.account !== handle.name) {
-      const message = `${record.externalId} lives in the account ${record.account} and can't move to ${handle.name}; take the change back`;
+      const message = `${record.externalId} is in the account ${record.account} and can't move to ${handle.name}; revert the change`;
       return { handle, problem: holdFor('ImmutableFieldChanged', message, { path }) };
     }
-    // A list that can't be read says nothing of what is in it, as an account that can't be read.
+    // Nothing is concluded about the items of a list that can't be read. The same is true for an account.
     const { current } = handle.informer;
     const listing = current && this.kind.remote?.listing(current);
     const problem = listing?.kind === 'failed' ? waitFor('ApiUnreachable', listing.message) : undefined;
     return { handle, problem };
   }
 
-  /** It is wanted no more, and there is nothing at the provider to be looked at for it. */
+  /** A removed object that needs no observation of the provider. */
   released(): boolean {
     const view = this.#observer.view();
     if (this.kind.released) return this.kind.released(view);
@@ -101,18 +102,21 @@ export class Pass {
     return isNothing || this.isGivenUp();
   }
 
-  /** It is wanted no more, and what it stands for is to stay: that needs no look at the provider. */
+  /** A removed object whose thing is retained. That needs no observation of the provider. */
   isGivenUp(): boolean {
     const { record, object } = this.#observer.view();
     if (record.deletionRequestedAt === undefined || this.#options.store.openIntent(this.key)) return false;
     return this.kind.remote !== undefined && object.spec.deletionPolicy === 'Retain';
   }
 
-  /** The object is held, and nothing may be changed: what has to go on all the same; for so many milliseconds, where time ends it. */
-  async goOn(account: AccountHandle | undefined): Promise<number | undefined> {
-    const goesOn = await this.kind.whileHeld?.(this.#observer.view(), account);
-    if (goesOn) this.#observer.see({ local: goesOn.local });
-    return goesOn?.forMs;
+  /**
+   * The object is held and nothing may be changed. Does what has to continue in any case. Resolves with the
+   * milliseconds until time ends that.
+   */
+  async whileHeld(account: AccountHandle | undefined): Promise<number | undefined> {
+    const held = await this.kind.whileHeld?.(this.#observer.view(), account);
+    if (held) this.#observer.see({ local: held.local });
+    return held?.forMs;
   }
 
   observe(account: AccountHandle, notBeforeMs: number): Promise<void> {
@@ -139,15 +143,15 @@ export class Pass {
     this.#observer.explain(error);
   }
 
-  // ---- what follows from it --------------------------------------------------------------------------
+  // ---- conclusions -----------------------------------------------------------------------------------
 
   plan(): Plan {
     this.#look = undefined;
-    return this.kind.plan(this.#lookNow());
+    return this.kind.plan(this.#currentLook());
   }
 
-  /** What the latest plan was made from, unless something has changed since. */
-  #lookNow(): unknown {
+  /** The look that the latest plan was made from, or a new one if something has changed since. */
+  #currentLook(): unknown {
     const view = this.#observer.view();
     const known = this.#look;
     if (known && known.record === view.record && known.seen === view.seen) return known.look;
@@ -156,7 +160,7 @@ export class Pass {
     return look;
   }
 
-  /** What differs in a snapshot, whatever becomes of it; without a request. */
+  /** The differences in a snapshot, regardless of what follows from them. Without a request. */
   peek(account: AccountHandle, snapshot: AccountSnapshot): readonly Difference[] {
     const { remote } = this.kind;
     if (!remote) return [];
@@ -174,7 +178,8 @@ export class Pass {
   #gates(placement: Placement | undefined): Gates {
     const { account, snapshot, catalog } = this.#observer.seen;
     const { fleet, money } = this.#options;
-    // Whatever the pass began with: what a request that had to wait may cost is asked when its turn comes.
+    // The newest snapshot, even if the pass began with another one: the cost of a delayed request is
+    // evaluated when it is sent.
     const latest = account?.informer.current ?? snapshot;
     if (!account || !latest) return noGates;
     const gates = fleet.gates(account, latest);
@@ -182,19 +187,19 @@ export class Pass {
     return { ...gates, creation, increase: (step) => money.gate(account, this.key, this.pricing(step)) };
   }
 
-  /** What is paid before a step of its plan, and after it. */
+  /** The cost before and after a step of its plan. */
   pricing(step: Step): Pricing | undefined {
-    return this.kind.pricing?.(this.#lookNow(), step);
+    return this.kind.pricing?.(this.#currentLook(), step);
   }
 
-  /** What a deletion makes room for, which is paid after it. */
+  /** The room that a deletion makes for a creation after it. */
   roomFor(step: Step): Pricing | undefined {
-    return this.kind.roomFor?.(this.#lookNow(), step);
+    return this.kind.roomFor?.(this.#currentLook(), step);
   }
 
   target(): Target {
     const { account, observation } = this.#observer.seen;
-    const { digests, restartToken, record, shownIn, formsIn } = this.kind.target?.(this.#lookNow()) ?? {
+    const { digests, restartToken, record, shownIn, formsIn } = this.kind.target?.(this.#currentLook()) ?? {
       digests: {},
     };
     const value = observation.kind === 'present' ? observation.value : undefined;
@@ -212,19 +217,19 @@ export class Pass {
     };
   }
 
-  /** What to remember once the object is as desired, which `plan` says. */
+  /** What to record when the object matches its spec, according to `plan`. */
   settledRecord(plan: InSync): Partial<ObjectRecord> {
-    return this.kind.settled?.(this.#lookNow(), plan) ?? {};
+    return this.kind.settled?.(this.#currentLook(), plan) ?? {};
   }
 
-  /** Nothing but the count of restarts stands in the way of one that remediation has planned. */
+  /** Only the number of restarts prevents one that remediation has planned. */
   mayRemediate(): boolean {
-    return this.kind.mayRemediate?.(this.#lookNow()) ?? false;
+    return this.kind.mayRemediate?.(this.#currentLook()) ?? false;
   }
 
-  /** The other objects that have to go before this one can be created anew (exchanges.ts). */
+  /** The other objects that have to be deleted before this one can be created again (exchanges.ts). */
   exchanges(): readonly ObjectKey[] {
-    // In a cluster the object may go by itself during its pass.
+    // In a cluster, the object may vanish during its pass.
     return this.#options.store.record(this.key) ? (this.kind.exchanges?.(this.#observer.view()) ?? []) : [];
   }
 
@@ -232,12 +237,12 @@ export class Pass {
     return this.kind.secrets?.(this.#observer.view()) ?? [];
   }
 
-  /** For the status: what was last seen counts also while a newer observation is waited for. */
-  told(): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt' | 'more'> {
+  /** For the status: the last observation, even while a newer one is awaited. */
+  statusInputs(): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt' | 'more'> {
     const observation = this.#observer.lastSeen();
     if (observation !== this.#observer.seen.observation) this.#observer.see({ observation });
     const { readiness } = this.#options;
-    const look = this.#lookNow();
+    const look = this.#currentLook();
     const target = this.kind.probe?.(look);
     if (!target) readiness.unwatch(this.key);
     const probed = target && readiness.watch(this.key, target);
@@ -247,27 +252,27 @@ export class Pass {
     return { ...this.kind.status(look, { probed, secrets }), reconcileAt };
   }
 
-  // ---- what it may be taken for ----------------------------------------------------------------------
+  // ---- recognition -----------------------------------------------------------------------------------
 
-  /** Of the latest snapshot. */
+  /** In the latest snapshot. */
   duplicates(): readonly DescribedDuplicate[] {
     const { remote } = this.kind;
     return remote ? recognition.duplicates(remote, this.#observer.view()) : [];
   }
 
-  /** Ids of what is no object's, and may carry the object's mark without showing it. */
+  /** Ids of things that belong to no object, and may carry the object's mark without showing it. */
   unmarked(snapshot = this.#observer.seen.snapshot): readonly string[] {
     const { remote } = this.kind;
     return remote && snapshot ? recognition.unmarked(remote, this.#observer.view(), snapshot) : [];
   }
 
-  /** Whether a snapshot shows a thing with this id that does not carry the object's mark. */
+  /** Whether a snapshot shows a thing with this id but without the object's mark. */
   showsOther(id: string, snapshot: AccountSnapshot): boolean {
     const { remote } = this.kind;
     return remote !== undefined && recognition.showsOther(remote, this.#observer.view(), id, snapshot);
   }
 
-  /** Why the thing with this id can't be what a creation of ours made; undefined: it can. */
+  /** Why the thing with this id can't be what a creation for this object made. Undefined if it can. */
   claim(id: string): string | undefined {
     const { remote } = this.kind;
     return remote && recognition.refutation(remote, this.#observer.view(), id);

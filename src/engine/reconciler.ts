@@ -1,11 +1,10 @@
 /**
- * One pass over one object: desired and observed in, at most one mutation out, status told.
+ * One pass over one object: desired and observed state in, at most one mutation out, and a status.
  *
  *     gather ─> (settle an open outcome) ─> plan ─> fresh reads ─> plan again ─> execute ─> status
  *
- * The first plan is made from the account snapshot and costs no request. Only when it says "act" is the object
- * itself read (and, before anything disruptive, its activities), and the planner asked once more with that; a
- * mutation therefore always rests on a read made for it.
+ * The first plan is made from the account snapshot and costs no request. Only if it has a step, the thing itself is read, and
+ * its activities before a disruption. Then the planner runs again. So every mutation is based on a read that was made for it.
  */
 import type { Outcome } from '../api/index.ts';
 import { sameValue, type Clock, type Random } from '../base/index.ts';
@@ -32,7 +31,7 @@ import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import { giveUpAdvice } from './fleet/advice.ts';
 import { Creations } from './outcomes/creations.ts';
-import { decide, fromGate, undecided, withDoubts, type Decision, type PassResult } from './decision.ts';
+import { decide, fromGate, undecided, withUnconfirmed, type Decision, type PassResult } from './decision.ts';
 import { causeOfNewDrift } from './observation/drift-cause.ts';
 import { DriftWatch, type DriftWatchOptions } from './observation/drift-watch.ts';
 import { ErrorReasons } from './outcomes/error-reasons.ts';
@@ -67,11 +66,11 @@ export interface ReconcilerOptions {
   readonly registrations: ActivityRegistrations;
   /** After an unknown outcome: how long the request may still take effect. */
   readonly settleMs: number;
-  /** No request is let through any more. */
+  /** No further requests are sent. */
   readonly stopping: () => boolean;
-  /** `preview`: plan only; nothing is sent that changes anything. */
+  /** `preview`: plan only. No change is sent. */
   readonly mode: 'manage' | 'preview';
-  /** How this state is named on the command line, for messages that advise a command. */
+  /** The flags that name this state on the command line, for messages that suggest a command. */
   readonly commandFlags?: string | undefined;
 }
 
@@ -108,8 +107,8 @@ export class Reconciler {
   }
 
   /**
-   * Must not be called twice at the same time for one key; the workqueue sees to that. `lane`: what a person waits for, or has
-   * just added, has requests that don't wait behind those of other passes.
+   * Must not run twice at the same time for one key; the workqueue ensures that. `lane`: requests for new or
+   * edited objects don't wait behind those of other passes.
    */
   async pass(key: ObjectKey, lane: QueueLane = 'resync'): Promise<PassResult> {
     const record = this.#options.store.record(key);
@@ -124,14 +123,16 @@ export class Reconciler {
     const account = pass.account();
     const blocked = this.#blocked(record, pass, account);
     const { handle } = account;
-    const goesOnForMs = blocked && (await pass.goOn(handle));
+    const againAfterMs = blocked && (await pass.whileHeld(handle));
     const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
     const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
     const plan = this.#options.money.priced(handle, pass, this.#located(key, decision.plan));
     if (blocked) this.#exchanges.forget(key);
     const wakes = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
     const result = { ...(await this.#conclude(planned, pass, { ...decision, plan }, handle)), wakes };
-    return goesOnForMs === undefined ? result : { ...result, wake: { kind: 'after', delayMs: goesOnForMs } };
+    return againAfterMs === undefined
+      ? result
+      : { ...result, wake: { kind: 'after', delayMs: againAfterMs } };
   }
 
   #passOf(key: ObjectKey): Pass {
@@ -141,13 +142,13 @@ export class Reconciler {
     return new Pass(key, kinds[parseObjectKey(key).kind], passOptions);
   }
 
-  /** A person who has to change a field is told where it is written. */
+  /** Adds the file and line to a message about a field. */
   #located(key: ObjectKey, plan: Plan): Plan {
     if (plan.kind !== 'hold' || plan.path === undefined) return plan;
     return { ...plan, message: `${this.#options.fleet.whereIs(key, plan.path)}${plan.message}` };
   }
 
-  /** What keeps the object from being looked at any further. */
+  /** What prevents an observation of the object. */
   #blocked(record: ObjectRecord, pass: Pass, account: ReturnType<Pass['account']>): Plan | undefined {
     const { fleet } = this.#options;
     if (fleet.behind === 'first') return behindSource(fleet);
@@ -169,13 +170,13 @@ export class Reconciler {
     const kept = this.#creations.keeps(pass, handle);
     if (account.problem) return pass.released() ? (kept ?? inSync()) : account.problem;
     const failure = handle?.informer.failure;
-    // A lease asks nothing of the account read: it must not end with it.
+    // A task does not need the account read, so its activity must not depend on it.
     if (!failure || pass.kind.needsNoAccountRead) return undefined;
     if (pass.isGivenUp()) return kept ?? inSync();
     const { reason, message } = failure;
-    const told = `${message}${giveUpAdvice(record)}`;
-    if (isKeyHold(reason)) return holdFor(reason, told);
-    return waitFor(reason, told, reason === 'CredentialMissing' ? { stalled: true } : {});
+    const text = `${message}${giveUpAdvice(record)}`;
+    if (isKeyHold(reason)) return holdFor(reason, text);
+    return waitFor(reason, text, reason === 'CredentialMissing' ? { stalled: true } : {});
   }
 
   async #planAndAct(record: ObjectRecord, pass: Pass, account: AccountHandle | undefined): Promise<Decision> {
@@ -197,14 +198,14 @@ export class Reconciler {
     const cause = await causeOfNewDrift(pass, account, first.plan, store);
     const { plan, settled } = first.plan.kind === 'act' ? await this.#act(pass, account, first.plan) : first;
     const driftAcceptedUntil = this.#options.fleet.driftAcceptedUntil(record);
-    const told = {
+    const reported = {
       ...withCauses(plan, record.report?.drift ?? [], cause),
       ...(driftAcceptedUntil === undefined ? {} : { driftAcceptedUntil }),
     };
-    return { plan: told, settled };
+    return { plan: reported, settled };
   }
 
-  /** The snapshot says that there is something to do: looks again, and does it. */
+  /** The snapshot shows that there is something to do. Observes again, and does it. */
   async #act(pass: Pass, account: AccountHandle, first: Act): Promise<Decision> {
     const preview = this.#options.mode === 'preview';
     const unread = preview ? undefined : await pass.refresh(account);
@@ -225,7 +226,7 @@ export class Reconciler {
     return unreadNow ? undecided(unreadNow) : this.#send(pass, account, this.#decide(pass, account));
   }
 
-  /** From the decision to the intent nothing is awaited: what is counted across objects can't change in between. */
+  /** Synchronous from the decision to the intent: counters across objects can't change in between. */
   async #send(pass: Pass, account: AccountHandle, second: Decision): Promise<Decision> {
     const preview = this.#options.mode === 'preview';
     const { plan } = second;
@@ -235,7 +236,7 @@ export class Reconciler {
       unverified(account, plan) ??
       this.#backoffs.find(pass.record(), plan.step, account) ??
       this.#exchanges.obstacle(plan, pass, account);
-    // Also in a preview: what the others plan may be too much together with it.
+    // Also in a preview: together with the plans of other objects it may be too much.
     if (preview && !obstacle) this.#options.money.reserve(account, pass, plan.step);
     if (obstacle || preview) return undecided(obstacle ?? plan);
     const old = outdated(account, plan, this.#options.clock.monotonicMs());
@@ -250,7 +251,7 @@ export class Reconciler {
     const wasThere = (id: string) => this.#creations.wasThere(record.key, pass, id);
     const unmarked = () => pass.unmarked();
     const request = { estimate, account: account.name, keyDigest: account.keyDigest(), wasThere, unmarked };
-    const planned = { ...withDoubts(pass.target(), plan.differences), ...request };
+    const planned = { ...withUnconfirmed(pass.target(), plan.differences), ...request };
     const target = this.#creations.targetOf(record, plan.step, planned);
     this.#driftWatch.corrected(record.key, account, plan.step.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
@@ -258,7 +259,7 @@ export class Reconciler {
     let sentAtMs: number | undefined;
     const isStillPlanned = () => {
       sentAtMs = clock.monotonicMs();
-      this.#creations.leaves(pass, account);
+      this.#creations.aboutToSend(pass, account);
       return this.#isStillPlanned(pass, plan.step, plannedAtMs);
     };
     let outcome: Outcome<Receipt>;
@@ -269,7 +270,7 @@ export class Reconciler {
       if (!store.openIntent(record.key)) money.answered(record.key, 'not-sent');
       throw error;
     } finally {
-      // Also when the outcome could not be written down: what was read before says nothing any more.
+      // Even if the outcome could not be saved: earlier reads no longer count.
       this.#lastMutations.ended(record.key, clock.monotonicMs());
       this.#settlement.begin(record.key);
       fleet.remediating.delete(record.key);
@@ -291,12 +292,12 @@ export class Reconciler {
       });
     }
     if (outcome.kind === 'refused') learnFromRefusal(account, outcome);
-    return this.#backoffs.meet(store.record(record.key) ?? record, plan, outcome);
+    return this.#backoffs.planAfter(store.record(record.key) ?? record, plan, outcome);
   }
 
   /**
-   * A request may wait for its turn as long as `Retry-After` says: tasks, brakes, annotations, windows and the Account may be others by then, and
-   * activities of others may have been registered.
+   * A request may wait in the limiter as long as `Retry-After` requires. Meanwhile, tasks, brakes,
+   * annotations, windows and the Account may change, and others may register activities.
    */
   #isStillPlanned(pass: Pass, step: Step, plannedAtMs: number): boolean {
     const { clock, fleet, store } = this.#options;
@@ -307,7 +308,7 @@ export class Reconciler {
     if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
       return false;
     if (now.kind === 'act' && this.#exchanges.obstacle(now, pass, account.handle)) return false;
-    // That its own restart is written down is no reason to wait for it.
+    // Its own recorded restart is no reason to wait.
     if (step.reason === remediationReason && pass.mayRemediate()) return true;
     const mark = (action: Step['action']) => fingerprint(action, store.digestKey);
     return now.kind === 'act' && mark(now.step.action) === mark(step.action);
@@ -322,13 +323,13 @@ export class Reconciler {
     const { store, clock, logger, metrics, stopping } = this.#options;
     const record = store.record(key);
     if (record?.uid !== uid) {
-      // In a cluster an object may go by itself during its pass; another one of its name has a pass of its own.
+      // In a cluster, an object may vanish during its pass. Another one of its name has its own pass.
       if (!record) this.#forget(key);
       const wake: Wake = { kind: record ? 'now' : 'never' };
       return { plan, wake, statusChanged: false, removed: !record };
     }
     if (record.deletionRequestedAt !== deletionRequestedAt) {
-      // Taken out, or put back, while the pass went on: what is in sync as the one is not so as the other.
+      // It was removed or restored during the pass, so the result no longer applies.
       await store.flush(key);
       return { plan, wake: { kind: 'now' }, statusChanged: false, removed: false };
     }
@@ -360,10 +361,10 @@ export class Reconciler {
       wallMs: clock.wallMs(),
       readSince: this.#waits.since(key, plan, clock.wallMs()),
       duplicates,
-      ...pass.told(),
+      ...pass.statusInputs(),
     });
     const next = { ...settled, status, report: lastReport(status) };
-    // A pass that was cut short by our own stop has nothing true to tell.
+    // A pass that was interrupted by a stop has nothing true to report.
     const cut = stopping() && plan.kind === 'wait' && entryOf(plan.reason).cutByStop;
     const changed = !cut && !sameValue(next, record);
     if (changed) {
@@ -372,7 +373,7 @@ export class Reconciler {
     } else {
       await store.flush(key);
     }
-    // One look is all that a preview takes: nothing comes of what was planned.
+    // A preview makes one observation, because no step is taken.
     const isPreview = this.#options.mode === 'preview';
     const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
     return { plan, wake, statusChanged: changed, removed: false, duplicates };
@@ -394,5 +395,5 @@ export class Reconciler {
   }
 }
 
-/** For so long it is believed that nobody has registered an activity since they were read. */
+/** How long a read of activities counts. */
 const activitiesFreshMs = 60_000;

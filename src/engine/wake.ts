@@ -1,4 +1,4 @@
-/** When an object is looked at again by itself, after a pass that ended in a plan. */
+/** When an object is rechecked without an event, after a pass that ended with a plan. */
 import { isKeyHold } from '../observed/index.ts';
 import type { InSync, Plan } from './plan/index.ts';
 import { entryOf } from '../reasons/index.ts';
@@ -8,9 +8,9 @@ export type Wake =
   | { readonly kind: 'never' }
   | { readonly kind: 'now' }
   | { readonly kind: 'after'; readonly delayMs: number }
-  /** With the next account snapshot in which anything has changed. */
+  /** With the next account snapshot in which something has changed. */
   | { readonly kind: 'change'; readonly account: AccountHandle }
-  /** With the next account snapshot, which is asked for. */
+  /** With the next account snapshot, which is requested. */
   | { readonly kind: 'observation'; readonly account: AccountHandle };
 
 const observationMs = 1000;
@@ -20,7 +20,7 @@ export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs
     case 'act':
       return account ? { kind: 'observation', account } : { kind: 'now' };
     case 'wait':
-      // What the account read will tell is waited for there; what only time will tell, with a timer.
+      // What the account read will show is awaited there. What only time changes gets a timer.
       return account && plan.recheckAfterMs <= observationMs
         ? { kind: 'observation', account }
         : { kind: 'after', delayMs: plan.recheckAfterMs };
@@ -35,7 +35,7 @@ export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs
   }
 }
 
-/** Nothing is to be done until something changes, or until time alone changes what is to be done. */
+/** Nothing to do until something changes, or until time alone makes something due. */
 function wakeWhenTimeTells(
   { recheckAfterMs, differences, driftAcceptedUntil }: InSync,
   wallMs: number,

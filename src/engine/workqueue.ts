@@ -1,16 +1,16 @@
 /**
- * A keyed workqueue as in client-go: a key is in it at most once, is never worked on twice at the same time, and
- * is put back if it was added again meanwhile. It carries keys, never events or objects.
+ * A keyed workqueue as in client-go. A key is in it at most once, is never processed twice at the same time, and is queued again
+ * if it was added meanwhile. It carries keys, never events or objects.
  *
  *     (absent) ── add ──> ready ── take ──> working ── done ──> (absent)
  *        └─ addAfter ─> delayed ── due ──> ready    └─ added meanwhile: ready again
  *
- * There are three lanes: what a person has just added is taken first, then what a person changed, then what is only looked at again. So
- * a new object never waits behind edits, and an edit never behind a resync. Each fourth key is taken from the slow lanes all the same, in turn, so that
- * nothing starves. What was added as new stays in that lane, whyever it is added again, until it is `settled`.
+ * There are three lanes: new objects first, then edited ones, then rechecks. So a new object never waits behind edits, nor an edit
+ * behind a resync. To prevent starvation, each fourth key is taken from the slow lanes in turn. A new object stays in its lane,
+ * whatever adds it again, until it is `settled`.
  *
- * Passes that wait for nothing would follow each other without end, thousands of them after a start. So keys are given out for
- * 20 ms of one turn of the event loop; then timers and sockets have theirs: the Lease, heartbeats, health.
+ * Passes without waits would follow each other without a break, thousands of them after a start. So keys are handed out for 20 ms of
+ * one turn of the event loop. Then timers and sockets have their turn: the Lease, heartbeats, health.
  */
 import type { Clock, Timer } from '../base/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
@@ -27,7 +27,7 @@ export class Workqueue<Key extends string> {
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #labels: { readonly name: string };
-  /** With the monotonic times since when they wait, and since when they are worked on. */
+  /** With the monotonic times since when they have been waiting, or in progress. */
   readonly #ready: Record<QueueLane, Map<Key, number>> = {
     new: new Map(),
     edit: new Map(),
@@ -41,17 +41,17 @@ export class Workqueue<Key extends string> {
   readonly #idleWaiters: (() => void)[] = [];
   #taken = 0;
   #stopped = false;
-  /** When the first key was given out in this turn of the event loop; undefined: none was. */
+  /** When the first key was handed out in this turn of the event loop. Undefined: none was. */
   #turnSinceMs: number | undefined;
 
-  /** `name`: in metrics. There is one queue for all of our kinds. */
+  /** `name`: the label in metrics. All kinds share one queue. */
   constructor(clock: Clock, metrics: Metrics, name = 'fleetkeeper') {
     this.#clock = clock;
     this.#metrics = metrics;
     this.#labels = { name };
   }
 
-  /** Keys that are ready or being worked on. */
+  /** Number of keys that are ready or in progress. */
   get busy(): number {
     return this.#depth + this.#working.size;
   }
@@ -79,7 +79,7 @@ export class Workqueue<Key extends string> {
     this.#serve();
   }
 
-  /** Adds the key to the slow lane later; an earlier time wins, and so does an `add`. */
+  /** Adds the key to the slow lane later. An earlier time takes precedence, as does an `add`. */
   addAfter(key: Key, delayMs: number): void {
     if (this.#stopped) return;
     const dueAtMs = this.#clock.monotonicMs() + delayMs;
@@ -94,7 +94,7 @@ export class Workqueue<Key extends string> {
     this.#delayed.set(key, { dueAtMs, timer });
   }
 
-  /** The next key, when there is one; undefined when the queue has been stopped. */
+  /** The next key. Undefined if the queue was stopped. */
   take(): Promise<Key | undefined> {
     return new Promise((resolve) => {
       this.#takers.push(resolve);
@@ -102,12 +102,12 @@ export class Workqueue<Key extends string> {
     });
   }
 
-  /** Why this key is being worked on. */
+  /** Why this key is in progress. */
   laneOf(key: Key): QueueLane {
     return this.#working.get(key)?.lane ?? 'resync';
   }
 
-  /** It is new no more. */
+  /** It no longer counts as new. */
   settled(key: Key): void {
     this.#newcomers.delete(key);
   }
@@ -124,7 +124,7 @@ export class Workqueue<Key extends string> {
     this.#tellIdle();
   }
 
-  /** Sets the metrics of what is being worked on now. */
+  /** Sets the metrics of work in progress. */
   tellWork(): void {
     const nowMs = this.#clock.monotonicMs();
     const seconds = [...this.#working.values()].map(({ sinceMs }) => (nowMs - sinceMs) / 1000);
@@ -135,7 +135,7 @@ export class Workqueue<Key extends string> {
     this.#metrics.longestRunningSeconds.set(this.#labels, Math.max(0, ...seconds));
   }
 
-  /** Resolves once nothing is ready or being worked on; what is delayed does not count. */
+  /** Resolves when nothing is ready or in progress. Delayed keys don't count. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idleWaiters.push(resolve);
@@ -143,7 +143,7 @@ export class Workqueue<Key extends string> {
     });
   }
 
-  /** Gives out nothing any more; resolves when what is being worked on is done. */
+  /** Returns no more keys. Resolves when the work in progress is done. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();
@@ -199,7 +199,7 @@ export class Workqueue<Key extends string> {
 
   #order(): readonly QueueLane[] {
     if ((this.#taken + 1) % fairness !== 0) return lanes;
-    // While nothing is new, edits have no need of a turn.
+    // Without new objects, edits need no turn of their own.
     const isEditsTurn = this.#ready.new.size > 0 && (this.#taken + 1) % (2 * fairness) === 0;
     return isEditsTurn ? ['edit', 'resync', 'new'] : ['resync', 'edit', 'new'];
   }

@@ -213,7 +213,7 @@ test('an account that answers with nothing in it is not believed', async () => {
   const empty = { services: [], volumes: [], ledger: [] };
   front.rewrite = ({ path }, body) => (path === '/api/account' ? { ...body, ...empty } : body);
   const told = await fleet.until('Account/default', 'Stalled', 'True', 'MassChangeBrake');
-  expect(told.message).toContain('3 of our 3 objects');
+  expect(told.message).toContain('lacks 3 of 3 managed objects');
   // A document that goes now must not take along what only seems to be gone.
   await fleet.write('web.yaml', [service('a'), service('b'), service('new')]);
   await fleet.until('ContainerService/new', 'Stalled', 'True', 'MassChangeBrake');

@@ -142,7 +142,9 @@ testInFolder('a file that is empty for a while, or ends between two documents, d
   const { plane, fleet, whole, alive } = await twoInOneFile();
   await fleet.write('web.yaml', '');
   const held = await fleet.until('ContainerService/web', 'Stalled', 'True', 'SourceIncomplete');
-  expect(held.message).toMatch(/^web\.yaml is still there, but has no document.*30 s.*remove the file/);
+  expect(held.message).toMatch(
+    /^web\.yaml still exists, but no longer contains a document.*30 s.*remove the file/,
+  );
   await sleep(4000);
   await fleet.write('web.yaml', whole.slice(0, 1));
   await fleet.until('ContainerService/worker', 'Reconciling', 'True', 'SourceIncomplete');
@@ -182,7 +184,7 @@ testInFolder(
     expect((await fleet.apply()).code).toBe(0);
     await fleet.write('web.yaml', '# nothing\n');
     const { code, stderr, stdout } = await fleet.apply();
-    expect([code, stdout + stderr]).toEqual([1, expect.stringContaining('web.yaml is still there')]);
+    expect([code, stdout + stderr]).toEqual([1, expect.stringContaining('web.yaml still exists')]);
     expect((await plane.account()).services).toHaveLength(2);
     expect((await fleet.plan()).plan.held).toMatchObject([{ name: 'web', reason: 'SourceIncomplete' }]);
     expect((await fleet.apply('--allow-mass-change')).code).toBe(0);
@@ -265,7 +267,7 @@ test('half of the account gone at once is not believed', async () => {
   database.close();
   await plane.start();
   const held = await fleet.until('ContainerService/good', 'Stalled', 'True', 'MassChangeBrake');
-  expect(held.message).toMatch(/12 of our 12 objects/);
+  expect(held.message).toMatch(/12 of 12 managed objects/);
   expect((await plane.account()).services.length).toBe(0);
 });
 

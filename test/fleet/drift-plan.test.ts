@@ -34,6 +34,6 @@ test('`plan` tells of drift with its cause; what is accepted is no news, and a d
   expect(wrong.plan.held).toMatchObject([{ name: 'web', reason: 'InvalidAnnotation' }]);
   const place = placeOf('ContainerService', 'web', 'web.yaml');
   expect(wrong.plan.held[0].message).toMatch(
-    new RegExp(`^${place}: .*accept-drift-until.*: "tomorrow" is no time`),
+    new RegExp(`^${place}: .*accept-drift-until.*: "tomorrow" is not a time`),
   );
 });

@@ -99,7 +99,7 @@ test('services that exchange their volumes go together, when the last one of the
   fleet.run();
   await eventually('who can not go yet is named', async () => {
     const { message } = await fleet.until('ContainerService/a', 'Reconciling', 'True', 'VolumeExchange');
-    return /these can't go yet: .*b \(Protected\)/.test(message);
+    return /these can't be deleted yet: .*b \(Protected\)/.test(message);
   });
   expect(await ids()).toEqual(before);
   await plane.call('POST', `/api/services/${before[1]}/activity`, { ...activity, release: true });

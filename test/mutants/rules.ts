@@ -196,7 +196,7 @@ export const brokenRules: readonly BrokenRule[] = [
     item: 'left by reviews (1)',
     breaks: 'what flips is believed to be as desired whenever it is shown so',
     file: 'engine/decision.ts',
-    line: 'return { plan: told ?? plan, settled: pass.settledRecord(plan) };',
+    line: 'return { plan: replaced ?? plan, settled: pass.settledRecord(plan) };',
     becomes: 'return { plan, settled: pass.settledRecord(plan) };',
     test: 'unit/manager/unsettled',
     named: 'the condition stays between two corrections',

@@ -1,15 +1,16 @@
 /**
- * Takes a snapshot of the source into the records: new objects get a record, changed ones a new generation, and
- * those that are gone are marked for deletion; unless too many are gone at once, or the source can't vouch for what
- * it does not show (deletion-gate.ts).
+ * Takes a snapshot of the source into the records. New objects get a record, changed ones a new generation, and missing ones
+ * are marked for deletion. They are not marked if too many are missing at once, or if the source can't vouch for their absence
+ * (deletion-gate.ts).
  *
- * Only those objects are examined of which something may have changed since the last admission: their documents (`changedKeys`), or their records
- * and intents, as the store tells. All others are counted as before (standings.ts). Everything is examined
+ * Only objects that may have changed since the last admission are examined: those with changed documents (`changedKeys`), and
+ * those whose record or intent the store reports as changed. All others are counted as before (standings.ts). Everything is
+ * examined
  *
  * - for the first snapshot of this process, or of another source;
- * - after an admission that could not be saved: what was counted for it is not so.
+ * - after an admission that could not be saved, since its counts are wrong.
  *
- * Beside these, the parts of the source are judged of which objects are missing: few are, or a brake is on.
+ * In addition, the parts of the source that lack objects or have an engaged brake are judged. They are few.
  */
 import type { Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredObject, type DesiredSnapshot } from '../../desired/index.ts';
@@ -21,13 +22,13 @@ import { Standings, type Standing } from './standings.ts';
 import { wholeSource } from '../fleet/fleet.ts';
 
 export interface Admitted {
-  /** New, changed, coming or going: to be looked at first. */
+  /** New, changed, restored or removed objects. They have priority. */
   readonly changed: readonly ObjectKey[];
-  /** The brakes that are on, by the part of the source: `wholeSource`, or a namespace of a cluster. */
+  /** The engaged brakes by part of the source: `wholeSource`, or a namespace of a cluster. */
   readonly brakes: ReadonlyMap<string, Gate>;
-  /** Wanted no more, but not yet taken as gone: why. */
+  /** Objects that are missing but do not count as removed yet, with the reason. */
   readonly lingering: ReadonlyMap<ObjectKey, Gate>;
-  /** Milliseconds after which to admit the same snapshot again; undefined when nothing waits for time. */
+  /** Milliseconds after which to admit the same snapshot again. Undefined if nothing waits for time. */
   readonly againAfterMs: number | undefined;
 }
 
@@ -35,20 +36,20 @@ export interface AdmissionOptions {
   readonly store: StateStore;
   readonly clock: Clock;
   readonly grace: Grace;
-  /** A person has said that a mass change is wanted now. */
+  /** An operator has currently confirmed a mass change. */
   readonly massChangeAllowed: (snapshot: DesiredSnapshot, namespace: string | undefined) => boolean;
 }
 
 export class Admission {
   readonly #options: AdmissionOptions;
-  /** Of the parts of which something is missing, or was a minute ago. */
+  /** Of the parts that lack something, or did so a minute ago. */
   readonly #gates = new Map<string, DeletionGate>();
   readonly #digested = new WeakMap<DesiredObject, { specDigest: string; metadataDigest: string }>();
   readonly #metadataDigests = new WeakMap<object, string>();
   #standings = new Standings();
-  /** The snapshot that was admitted and saved last; undefined: what was counted is not to be relied on. */
+  /** The last snapshot that was admitted and saved. Undefined: the counts are not reliable. */
   #admitted: DesiredSnapshot | undefined;
-  /** Objects whose record or intent has moved since the last admission. */
+  /** Objects whose record or intent has changed since the last admission. */
   #moved = new Set<ObjectKey>();
   #failures = 0;
 
@@ -57,14 +58,17 @@ export class Admission {
     options.store.listen((key) => this.#moved.add(key));
   }
 
-  /** A snapshot that is there, and may never be admitted, since a newer one comes while it waits: what it shows was not gone all along. */
+  /**
+   * Called for every snapshot, even if a newer one overtakes it before its admission. Objects in it were not
+   * missing all along.
+   */
   notice(snapshot: DesiredSnapshot): void {
     const nowMs = this.#options.clock.monotonicMs();
     const isShown = (key: ObjectKey) => !isLeaving(key, snapshot);
     for (const gate of this.#gates.values()) gate.notice(snapshot, isShown, nowMs);
   }
 
-  /** What it says is in memory when it returns, and on the disk when `durable` resolves; when that rejects, it is in neither. */
+  /** The result is in memory on return, and durable when `durable` resolves. If that rejects, it is in neither. */
   admit(snapshot: DesiredSnapshot): { readonly admitted: Admitted; readonly durable: Promise<void> } {
     const { store, clock } = this.#options;
     const updates: ObjectRecord[] = [];
@@ -101,7 +105,7 @@ export class Admission {
     return new Set([...snapshot.objects.keys(), ...store.everyKey()]);
   }
 
-  /** Only what is written down has left: who could not be written down will be judged anew. */
+  /** Only recorded removals count. The others are judged again. */
   async #writeDown(
     snapshot: DesiredSnapshot,
     updates: readonly ObjectRecord[],
@@ -116,7 +120,7 @@ export class Admission {
       this.#admitted = undefined;
       throw error;
     }
-    // What rests on something that was not saved may not have been saved either.
+    // A later admission that built on an unsaved one may not be saved either.
     if (failures === this.#failures) this.#admitted = snapshot;
     for (const [name, { gone }] of judged) this.#gates.get(name)?.taken(gone, nowMs);
   }
@@ -125,7 +129,8 @@ export class Admission {
     const { store, clock, grace, massChangeAllowed } = this.#options;
     const judged = new Map<string, Judged>();
     const wholeKinds = snapshot.cluster ? this.#standings.kindsThatGoAsAWhole() : new Set<string>();
-    // What has been cleaned up in a cluster was deleted by somebody who has seen that: it counts no more.
+    // In a cluster, an object with a finished cleanup was deleted by an earlier decision. It no longer
+    // counts.
     const isUnderWay = (key: ObjectKey) => !snapshot.cluster || store.record(key) !== undefined;
     const busy = [...this.#gates].filter(([, gate]) => !gate.isIdle).map(([name]) => name);
     for (const name of new Set([...this.#standings.shortParts(), ...busy])) {
@@ -141,7 +146,7 @@ export class Admission {
     return judged;
   }
 
-  /** By its record, its newest intent and its document, and by nothing else. */
+  /** It depends on the record, its newest intent and its document only. */
   #standing(key: ObjectKey, snapshot: DesiredSnapshot): Standing | undefined {
     const record = this.#options.store.record(key);
     if (!record || record.deletionRequestedAt !== undefined) return undefined;
@@ -153,8 +158,9 @@ export class Admission {
   }
 
   /**
-   * Whoever deletes it in a cluster destroys nothing by that: a task (many come and go with their Jobs), an Account (it stays while it is
-   * needed), what is left at the provider or was never made there, something whose deletion was admitted by the process before this one.
+   * Deleting it in a cluster destroys nothing. Examples: a task (many exist as long as their Jobs), an
+   * Account (it stays while it is needed), a thing that is retained or was never made. The same is true if an
+   * earlier process admitted its deletion.
    */
   #isHarmless(
     { key, deletedByUs, externalId, manifest }: ObjectRecord,
@@ -167,7 +173,7 @@ export class Admission {
     return isRetained(spec) || !isMade;
   }
 
-  /** The record that the document calls for, or undefined when the one there is as it should be. */
+  /** The record that the document requires. Undefined if the current one is up to date. */
   #updatedRecord(object: DesiredObject): ObjectRecord | undefined {
     const { store } = this.#options;
     const { key, annotations, labels, location, cluster } = object;
@@ -176,7 +182,8 @@ export class Admission {
     const manifest = () => ({ annotations, labels, spec: storedSpec(object) });
     const { file, line = 0 } = location;
     if (!record) {
-      // In a cluster the store knows all objects but those that go without us.
+      // In a cluster the store knows all objects, apart from those without the finalizer that are being
+      // deleted.
       if (cluster) return undefined;
       const uid = derivedUid(store.ownerName, key);
       return { ...newRecord(key, uid), specDigest, manifest: manifest(), file, line };
@@ -195,7 +202,7 @@ export class Admission {
     return { ...record, generation, specDigest, manifest: manifest(), file, line, deletionRequestedAt };
   }
 
-  /** Thousands of objects come again with every snapshot, most of them as they were. */
+  /** Cached, since a snapshot has thousands of objects, and most are unchanged. */
   #digests(object: DesiredObject): { readonly specDigest: string; readonly metadataDigest: string } {
     const known = this.#digested.get(object);
     if (known) return known;
@@ -214,7 +221,7 @@ export class Admission {
   }
 }
 
-/** What can be lost by itself: one team's namespace says nothing of another's. */
+/** What can be lost separately: a team's namespace proves nothing about another one. */
 function partOf(key: ObjectKey, { cluster }: DesiredSnapshot): string {
   return cluster ? parseObjectKey(key).namespace : wholeSource;
 }
@@ -224,7 +231,7 @@ function longest(delaysMs: readonly (number | undefined)[]): number | undefined 
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-/** Gone from a folder, or deleted in a cluster, where it stays to be seen until it has been cleaned up after. */
+/** Removed from a folder, or being deleted in a cluster. There it stays visible until its cleanup is done. */
 function isLeaving(key: ObjectKey, { objects, unusable }: DesiredSnapshot): boolean {
   const object = objects.get(key);
   return object ? object.cluster?.deletionRequestedAt !== undefined : !unusable.has(key);

@@ -1,23 +1,24 @@
 /**
- * Which objects that have left a source are taken as gone, and which are not yet believed to be. One of these is kept for each
- * part of the source that can be lost by itself: a folder, or a namespace of a cluster.
+ * Decides which missing objects count as removed. There is one gate for each part of the source that can be lost separately:
+ * a folder, or a namespace of a cluster.
  *
- * An object is taken as gone only when everything could be read, it was missing for long enough, and the mass-change
- * brake allows it. The brake stays on until the objects are back or a person says go.
+ * An object counts as removed only if everything could be read, it was missing for long enough, and the mass-change brake
+ * allows it. The brake stays engaged until the objects are back or an operator confirms.
  *
- * What is long enough depends on the file in which the object was written last:
+ * How long is enough depends on the file that contained the object:
  *
- * | that file | taken as gone after | told as |
+ * | that file | counts as removed after | reported as |
  * |---|---|---|
- * | is not there (or there are no files: a cluster) | `goneMs` | `Leaving` |
- * | is there, with other documents | `partlyMs` without a change of the file | `SourceIncomplete`, a wait |
- * | is there, without any document | `whollyMs` without a change of the file | `SourceIncomplete`, a hold |
+ * | is gone (or there are no files: a cluster) | `goneMs` | `Leaving` |
+ * | exists, with other documents | `partlyMs` without a change of the file | `SourceIncomplete`, a wait |
+ * | exists, without any document | `whollyMs` without a change of the file | `SourceIncomplete`, a hold |
  *
- * A full disk, a slow copy and a power cut leave files that are empty, or end between two documents. So a file that is still
- * there proves less than one that was removed. A person who allows a mass change has said that it is meant.
+ * A full disk, a slow copy and a power cut leave files that are empty, or end between two documents. So a file that still
+ * exists proves less than a removed one. If an operator allows a mass change, the deletion is intended.
  *
- * That time is one between two readings of the source: the first and the last one that do not show the object, with none between them that
- * does. What a clock says alone proves nothing of a folder that nobody has read meanwhile (a process that was stopped, a file server that hangs).
+ * The time is measured between two readings of the source: the first and the last one that lack the object, with none between
+ * them that shows it. The clock alone proves nothing about a folder that nobody has read meanwhile (a suspended process, a
+ * hanging file server).
  */
 import type { DesiredSnapshot } from '../../desired/index.ts';
 import { brakeWindowMs, isMassChange, massChangeLimit, type Gate } from '../plan/index.ts';
@@ -26,50 +27,53 @@ import type { ObjectRecord } from '../../state/index.ts';
 import { massChangeAdvice } from '../fleet/advice.ts';
 
 export interface Leaving {
-  /** How many are not marked as gone. */
+  /** Number of objects that are not marked for deletion. */
   readonly live: number;
-  /** Of these, those that the source does not want any more, by key. */
+  /** Those of them that the source lacks, by key. */
   readonly missing: readonly ObjectRecord[];
-  /** They are too many, wherever else the others were. */
+  /** All objects of a kind are missing from the whole cluster. */
   readonly goesAsAWhole: boolean;
-  /** What was taken as gone within the last minute counts while that is so. */
+  /** Whether a removal in the last minute still counts. */
   readonly isUnderWay: (key: ObjectKey) => boolean;
 }
 
 export interface Judged {
   readonly gone: readonly ObjectRecord[];
   readonly brake: Gate | undefined;
-  /** Wanted no more, but not yet taken as gone: why. */
+  /** Objects that are missing but do not count as removed yet, with the reason. */
   readonly lingering: ReadonlyMap<ObjectKey, Gate>;
-  /** Milliseconds after which to judge again; undefined when nothing waits for time. */
+  /** Milliseconds after which to judge again. Undefined if nothing waits for time. */
   readonly againAfterMs: number | undefined;
 }
 
-/** How long an object must be missing to be taken as gone: see the table above. */
+/** How long an object must be missing to count as removed: see the table above. */
 export interface Grace {
   readonly goneMs: number;
   readonly partlyMs: number;
-  /** Infinity: only when a person says so. */
+  /** Infinity: only if an operator confirms it. */
   readonly whollyMs: number;
 }
 
-/** `run`: a copy over a network may stall for a while. */
+/** `run`: copying over a network may stall for a while. */
 export const defaultShortenedGrace = { partlyMs: 60_000, whollyMs: 300_000 } as const;
-/** What is read once: a person is shown what goes; of a file without a document that is not enough. */
+/**
+ * For commands that read once and show the deletions to a person. For a file without any document, that is
+ * not enough.
+ */
 export const oneShotGrace: Grace = { goneMs: 0, partlyMs: 0, whollyMs: Number.POSITIVE_INFINITY };
 
 interface Missing {
-  /** When the first reading began that did not show it, or not its file as it is now. */
+  /** The start of the first reading that lacked it, with its file as it is now. */
   readonly sinceMs: number;
   readonly file: string;
-  /** What its file said then; undefined when it was not there. */
+  /** The digest of its file then. Undefined if the file was gone. */
   readonly digest: string | undefined;
 }
 
 export class DeletionGate {
   readonly #grace: Grace;
   readonly #missing = new Map<ObjectKey, Missing>();
-  /** With the monotonic times at which they were taken as gone, in the window. */
+  /** Removals in the window with their monotonic times. */
   #deletions: { readonly key: ObjectKey; readonly atMs: number }[] = [];
   #braked = false;
 
@@ -90,12 +94,15 @@ export class DeletionGate {
     return { brake: undefined, ...this.#afterGrace(missing, snapshot, nowMs, massChangeAllowed) };
   }
 
-  /** Nothing is missing, and nothing would be different if it were judged so. */
+  /** Whether judging again could make no difference. */
   get isIdle(): boolean {
     return !this.#braked && this.#missing.size === 0;
   }
 
-  /** What another snapshot shows, or the file of what it does not show says otherwise, is waited for anew. Not each one is judged. */
+  /**
+   * Restarts the time of objects that this snapshot shows, or whose file has changed. Not every snapshot is
+   * judged.
+   */
   notice(snapshot: DesiredSnapshot, isShown: (key: ObjectKey) => boolean, nowMs: number): void {
     for (const [key, { file, digest }] of this.#missing) {
       const shown = snapshot.files?.get(file)?.digest;
@@ -124,7 +131,7 @@ export class DeletionGate {
       this.#braked = false;
       return undefined;
     }
-    // What could not be read may be why: then the brake holds no longer than that lasts.
+    // If not everything could be read, that may be the reason. Then the brake is not kept.
     this.#braked ||= snapshot.complete;
     const [{ key }] = missing as [ObjectRecord];
     return massChangeGate({ missing: missingCount + recently, total, goesAsAWhole, key }, snapshot);
@@ -139,7 +146,7 @@ export class DeletionGate {
     const gone: ObjectRecord[] = [];
     const sayGo = missing.length > 0 ? massChangeAdvice(snapshot) : '';
     const lingering = new Map<ObjectKey, Gate>();
-    /** By how long they are waited for: what leaves together is taken as gone together. */
+    /** By their grace period: objects that leave together are removed together. */
     const againAfterMs = new Map<number, number>();
     for (const record of missing) {
       const { graceMs, gate } = this.#claim(record, snapshot, massChangeAllowed, sayGo);
@@ -155,7 +162,7 @@ export class DeletionGate {
     return { gone, lingering, againAfterMs: Number.isFinite(nextMs) ? nextMs : undefined };
   }
 
-  /** Each change of its file begins the time anew: whoever writes it has not finished. */
+  /** Each change of its file restarts the time, because its author has not finished. */
   #since({ key, file }: ObjectRecord, snapshot: DesiredSnapshot, nowMs: number): number {
     const digest = snapshot.files?.get(file)?.digest;
     const known = this.#missing.get(key);
@@ -179,7 +186,7 @@ export class DeletionGate {
       : { graceMs: whollyMs, gate: emptied(file, whollyMs, sayGo) };
   }
 
-  /** Has been written down. */
+  /** The removals have been recorded. */
   taken(gone: readonly ObjectRecord[], nowMs: number): void {
     for (const { key } of gone) {
       this.#missing.delete(key);
@@ -196,15 +203,15 @@ export class DeletionGate {
   }
 }
 
-/** A cluster tells at any time what it has been told. */
+/** A cluster is always up to date. */
 function readAt({ readAtMs }: DesiredSnapshot, nowMs: number): number {
   return readAtMs ?? nowMs;
 }
 
 function leaving({ cluster }: DesiredSnapshot): Gate {
   const message = cluster
-    ? 'the object was deleted just now; what it stands for follows in a moment'
-    : 'the object has just left the source; it is deleted if it stays away';
+    ? 'the object was just deleted; the thing that it manages follows in a moment'
+    : 'the object has just been removed from the source; it is deleted unless it comes back';
   return { kind: 'wait', reason: 'Leaving', message };
 }
 
@@ -213,7 +220,7 @@ function shortened(file: string, graceMs: number, sayGo: string): Gate {
     kind: 'wait',
     reason: 'SourceIncomplete',
     message:
-      `${file} is still there, but the object is not in it any more: an interrupted copy looks the same. ` +
+      `${file} still exists, but no longer contains the object: an interrupted copy looks the same. ` +
       `It is deleted when the file has not changed for ${seconds(graceMs)}. To have it deleted at once, ${sayGo}`,
   };
 }
@@ -226,8 +233,8 @@ function emptied(file: string, graceMs: number, sayGo: string): Gate {
     kind: 'hold',
     reason: 'SourceIncomplete',
     message:
-      `${file} is still there, but has no document any more: a full disk or an interrupted copy looks the same. ${after}. ` +
-      `If the file was lost, put it back; if the deletion is meant, remove the file, or ${sayGo}`,
+      `${file} still exists, but no longer contains a document: a full disk or an interrupted copy looks the same. ${after}. ` +
+      `If the file was lost, put it back; if the deletion is intended, remove the file, or ${sayGo}`,
   };
 }
 
@@ -242,7 +249,7 @@ function sourceIncomplete(snapshot: DesiredSnapshot): Gate {
   return {
     kind: 'hold',
     reason: 'SourceIncomplete',
-    message: `the object is not in what could be read of the source, but not everything could be read${where}; nothing is deleted until it can`,
+    message: `the object is missing, but not everything in the source could be read${where}; nothing is deleted until it can be read`,
   };
 }
 
@@ -264,10 +271,10 @@ function massChangeGate({ missing, total, goesAsAWhole, key }: MassChange, snaps
     : `${missing} of ${total} objects of the namespace were deleted at once ${limit}`;
   const all = empty ? `the source is empty; all ${missing} objects` : `${missing} of ${total} objects`;
   const message = cluster
-    ? `${what}, and what they stand for would go with them: creations and deletions are stopped in it. ` +
-      `If it is meant, \`kubectl annotate accounts.fleetkeeper.dev --all --namespace ${namespace} ${until}\` (RFC 3339); ` +
-      'else say `deletionPolicy: Retain`, which lets them go and keeps what they stand for. What is deleted one after the other, each when the one before is gone, is not stopped'
-    : `${all} have left the source within a minute ${limit}: creations and deletions are stopped. If a folder or mount is wrong, put it right. ` +
-      `If it is meant, ${massChangeAdvice(snapshot)}`;
+    ? `${what}, and the things that they manage would be deleted, too: creations and deletions are stopped in it.  ` +
+      `If that is intended,  \`kubectl annotate accounts.fleetkeeper.dev --all --namespace ${namespace} ${until}\` (RFC 3339); ` +
+      'otherwise set `deletionPolicy: Retain`, which deletes the objects and keeps the things. Sequential deletions, each after the one before is finished, are not stopped'
+    : `${all} have left the source within a minute ${limit}: creations and deletions are stopped. If a folder or mount is wrong, correct it.  ` +
+      `If that is intended,  ${massChangeAdvice(snapshot)}`;
   return { kind: 'hold', reason: 'MassChangeBrake', message };
 }

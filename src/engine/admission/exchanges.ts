@@ -1,17 +1,18 @@
 /**
- * Services with `replacement: Recreate` that are to have each other's volumes. A volume can be attached at a creation only
- * (§2), so they all have to go before the first one can come back. Who is deleted while another one has to stay would be away
- * for as long as that stays; so nobody is deleted before all of them are found free to go.
+ * Services with `replacement: Recreate` that are to get each other's volumes. A volume can only be attached at a creation (§2),
+ * so all of them have to be deleted before the first one can be created again. If one of them can't be deleted, the others would
+ * be missing as long as that lasts. So none is deleted before all of them are free.
  *
- *     blocked ── its pass finds nothing but the others in its way ──> free, for a minute
- *     free ── its pass finds something else, or the minute is over ──> blocked
- *     free, all the others are, and the balance bears all the creations together ──> deleted
+ *     blocked ── its pass finds that only the others prevent its deletion ──> free, for a minute
+ *     free ── its pass finds another reason, or the minute is over ──> blocked
+ *     free, all others are free, and the balance is sufficient for all creations ──> deleted
  *
- * Who goes first reserves for the creations of all: nobody else may spend what those who are away wait for.
+ * The first one to be deleted reserves money for the creations of all. So nothing else can spend what they need.
  *
- * What a pass finds is everything that it looks at before it deletes: activities and tasks, windows, annotations, brakes, refusals, and
- * all that a creation needs (kinds/container-service/removal.ts). What happens after that look is not foreseen: an activity that is registered in
- * one service while the request to delete another one is under way keeps that other one away for as long as it lasts.
+ * A pass checks everything before a deletion: activities and tasks, windows, annotations, brakes, refusals, and all that a creation
+ * needs (kinds/container-service/removal.ts). Later events are not foreseen. For example, an activity may be registered in
+ * one service while the request to delete another one is under way. Then that other one is missing as long as the activity
+ * lasts.
  */
 import type { Clock } from '../../base/index.ts';
 import {
@@ -31,7 +32,7 @@ import type { Money } from '../money/money.ts';
 import type { Pass } from '../pass.ts';
 
 const waitReason = 'VolumeExchange';
-/** For so long it is believed that a service is still free to go. */
+/** How long the result of a pass counts. */
 const freeMs = 60_000;
 
 export interface ExchangeOptions {
@@ -41,7 +42,7 @@ export interface ExchangeOptions {
   readonly mode: 'manage' | 'preview';
 }
 
-/** Found free to go. */
+/** Its last pass found it free. */
 interface Free {
   readonly atMs: number;
   /** Of the creation that follows. */
@@ -50,7 +51,7 @@ interface Free {
 
 export class Exchanges {
   readonly #options: ExchangeOptions;
-  /** Undefined: it was found not to be. */
+  /** Undefined: the last pass found it blocked. */
   readonly #free = new Map<ObjectKey, Free | undefined>();
 
   constructor(options: ExchangeOptions) {
@@ -61,7 +62,7 @@ export class Exchanges {
     this.#free.delete(key);
   }
 
-  /** The plan is to delete the service, and it is free to. */
+  /** The plan is to delete the service, and the service itself is free. */
   obstacle({ step, differences }: Act, pass: Pass, handle: AccountHandle | undefined): Plan | undefined {
     const others = pass.exchanges();
     if (step.reason !== 'Replace' || others.length === 0) return undefined;
@@ -72,8 +73,8 @@ export class Exchanges {
     }
     const names = blocked.map((key) => `${parseObjectKey(key).name} (${this.#whyNot(key)})`).join(', ');
     const message =
-      `the service is to be created anew with a volume that another one has, and they go together or not at all; ` +
-      `these can't go yet: ${names}`;
+      `the service is to be created again with a volume that another service has, so all of them are deleted together or none;  ` +
+      `these can't be deleted yet:  ${names}`;
     return waitFor(waitReason, message, { recheckAfterMs: recheckMs.protection, steps: [step], differences });
   }
 
@@ -88,14 +89,14 @@ export class Exchanges {
     return new Map(costs.filter((each): each is [ObjectKey, Cost] => each[1] !== undefined));
   }
 
-  /** The service is deleted next. Synchronous with the obstacle, so that nothing comes between them. */
+  /** The service is deleted next. Synchronous after the check, so that nothing happens between them. */
   begin(step: Step, pass: Pass, { name }: AccountHandle): void {
     if (step.reason !== 'Replace') return;
     const { reservations } = this.#options.money;
     for (const [key, cost] of this.#costsOf(pass.exchanges())) reservations.promise(key, name, cost);
   }
 
-  /** What a pass came to. The answer: those to be looked at again for it. */
+  /** Takes in the result of a pass. Returns the objects to recheck because of it. */
   saw(key: ObjectKey, plan: Plan, pass: Pass, handle: AccountHandle | undefined): readonly ObjectKey[] {
     const others = pass.exchanges();
     if (others.length === 0) {
@@ -112,18 +113,18 @@ export class Exchanges {
   #isFree(key: ObjectKey): boolean {
     const { store, clock, mode } = this.#options;
     if (store.record(key)?.deletedByUs && !store.openIntent(key)) return true;
-    // Who has not been looked at yet will be, and then this one once more.
+    // Services without a pass yet will have one, and then this one is rechecked.
     if (mode === 'preview' && !this.#free.has(key)) return true;
     const free = this.#free.get(key);
     return free !== undefined && clock.monotonicMs() - free.atMs <= freeMs;
   }
 
   #whyNot(key: ObjectKey): string {
-    return this.#options.store.record(key)?.report?.pending?.reason ?? 'not looked at yet';
+    return this.#options.store.record(key)?.report?.pending?.reason ?? 'not observed yet';
   }
 }
 
-/** The deletion that is planned, where nothing but the others is in its way. */
+/** The planned deletion, if only the others prevent it. */
 function stepOfFree(plan: Plan): Step | undefined {
   if (plan.kind === 'act') return plan.step.reason === 'Replace' ? plan.step : undefined;
   return plan.kind === 'wait' && plan.reason === waitReason ? plan.steps?.[0] : undefined;

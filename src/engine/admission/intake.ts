@@ -1,12 +1,12 @@
 /**
  * Takes in snapshots of the source, one after the other.
  *
- *     a snapshot comes ──> noticed at once ──> waits for its turn ──> admitted ── something waits for time ──> the source is read, admitted again
- *                                                │    ^                └── not written down ──> the same, after a pause that grows
- *                                                └── a newer one has come: that one is admitted in its place
+ *     a snapshot arrives ──> noticed at once ──> waits for its turn ──> admitted ── something waits for time ──> the source is read, admitted again
+ *                                                  │    ^                └── not saved ──> the same, after a growing pause
+ *                                                  └── a newer one has arrived: that one is admitted instead
  *
- * A write that takes long, or a process that was stopped for a while, makes snapshots wait. One that has waited is out of date: what it does
- * not show may be back.
+ * Snapshots wait during a slow write, or while the process is suspended. One that has waited is out of date: an object that it
+ * lacks may be back.
  */
 import { backoffMs, messageOf, type Clock, type Random, type Timer } from '../../base/index.ts';
 import type { DesiredSnapshot } from '../../desired/index.ts';
@@ -16,11 +16,17 @@ export interface IntakeOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The source as a reading shows it that begins now, or later; undefined: nobody reads it any more. Without it: as it last came. */
+  /**
+   * A snapshot of the source from a reading that begins now or later. Undefined: the source is stopped. If
+   * absent, the last snapshot is used.
+   */
   readonly readSource?: (() => Promise<DesiredSnapshot | undefined>) | undefined;
   /** Each snapshot that comes, also one that will not be admitted. */
   readonly notice: (snapshot: DesiredSnapshot) => void;
-  /** Resolves with the milliseconds after which to admit again; undefined: not before there is another snapshot. Rejects when it was not written down. */
+  /**
+   * Resolves with the milliseconds after which to admit again. Undefined: not before the next snapshot.
+   * Rejects if it could not be saved.
+   */
   readonly admit: (snapshot: DesiredSnapshot) => Promise<number | undefined>;
 }
 
@@ -30,7 +36,7 @@ export class Intake {
   readonly #options: IntakeOptions;
   #newest: DesiredSnapshot | undefined;
   #accepted = 0;
-  /** How many had been accepted when the last admission began. */
+  /** Number of accepted snapshots when the last admission began. */
   #taken = 0;
   #failures = 0;
   #turns: Promise<void> = Promise.resolve();
@@ -41,7 +47,7 @@ export class Intake {
     this.#options = options;
   }
 
-  /** Resolves when it, or a newer one, has been admitted, or could not be. */
+  /** Resolves when it, or a newer one, has been admitted or has failed. */
   accept(snapshot: DesiredSnapshot): Promise<void> {
     this.#newest = snapshot;
     this.#options.notice(snapshot);
@@ -50,7 +56,7 @@ export class Intake {
     return (this.#turns = this.#turns.then(() => this.#take(turn)));
   }
 
-  /** Resolves when none waits for its turn of those that have come. */
+  /** Resolves when no accepted snapshot waits for its turn. */
   settled(): Promise<void> {
     return this.#turns;
   }
@@ -61,7 +67,7 @@ export class Intake {
     this.#again?.cancel();
   }
 
-  /** What can't be written down (the disk is full) changes nothing, and is tried again. */
+  /** If saving fails (the disk is full), nothing changes, and it is tried again. */
   async #take(turn: number): Promise<void> {
     if (!this.#newest || turn <= this.#taken) return;
     this.#taken = this.#accepted;
@@ -83,7 +89,10 @@ export class Intake {
     this.#againAfter(delayMs);
   }
 
-  /** What the source says by then: an older reading must not be the last one, and time alone makes nothing gone (deletion-gate.ts). */
+  /**
+   * Reads the source again. An older reading must not be the last one, and time alone removes nothing
+   * (deletion-gate.ts).
+   */
   #againAfter(delayMs: number): void {
     this.#again?.cancel();
     if (this.#isStopped) return;

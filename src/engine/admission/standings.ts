@@ -1,20 +1,20 @@
 /**
- * What the source still has of what is on record, counted: which objects are wanted no more, and among how many others of their part of the
- * source. How an object stands follows from its record, its newest intent and its document alone. Admission calls `move` for each of which one of
- * these may have changed, so nothing here walks over all objects.
+ * Compares the source with the records: which objects are missing, and how many others their part of the source has. The
+ * standing of an object follows from its record, its newest intent and its document alone. Admission calls `move` when one of
+ * these may have changed, so no loop over all objects is needed.
  *
  * | standing | the object | counts as |
  * |---|---|---|
  * | `there` | is in the source | live |
- * | `missing` | is not, or is being deleted in a cluster | live and missing, until it is marked as gone |
- * | `harmless` | is being deleted in a cluster, and nothing is destroyed by that | nothing: it is marked at once |
- * | undefined | is marked as gone, has no record, or nothing would be destroyed by its deletion | nothing |
+ * | `missing` | is not, or is being deleted in a cluster | live and missing, until it is marked for deletion |
+ * | `harmless` | is being deleted in a cluster, which destroys nothing | nothing: it is marked at once |
+ * | undefined | is marked for deletion, has no record, or its deletion would destroy nothing | nothing |
  */
 import { isMassChange } from '../plan/index.ts';
 import { parseObjectKey, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
 
 export interface Standing {
-  /** Of the source: what can be lost by itself. */
+  /** The part of the source that can be lost separately. */
   readonly part: string;
   readonly is: 'there' | 'missing' | 'harmless';
 }
@@ -36,7 +36,7 @@ export class Standings {
   readonly #kinds = new Map<ManagedKind, Counted>();
   readonly #harmless = new Set<ObjectKey>();
 
-  /** Those that are marked at once. */
+  /** Objects that are marked at once. */
   get harmless(): ReadonlySet<ObjectKey> {
     return this.#harmless;
   }
@@ -45,12 +45,12 @@ export class Standings {
     return this.#parts.get(name) ?? { live: 0, missing: new Set() };
   }
 
-  /** Of which objects are missing. */
+  /** The parts that lack objects. */
   *shortParts(): Iterable<string> {
     for (const [name, { missing }] of this.#parts) if (missing.size > 0) yield name;
   }
 
-  /** Of which more than a few are there, and all are being deleted, in whichever part: their definition goes, it seems. */
+  /** Kinds of which more than a few objects exist, and all are being deleted. Probably somebody deleted the CRD. */
   kindsThatGoAsAWhole(): ReadonlySet<ManagedKind> {
     const whole = [...this.#kinds].filter(
       ([, { live, missing }]) => missing.size === live && isMassChange(live, live, 0),
@@ -58,7 +58,7 @@ export class Standings {
     return new Set(whole.map(([kind]) => kind));
   }
 
-  /** How the object stands now; undefined: it does not count. */
+  /** The current standing of the object. Undefined: it does not count. */
   move(key: ObjectKey, now: Standing | undefined): void {
     const before = this.#standings.get(key);
     if (before?.is === now?.is && before?.part === now?.part) return;

@@ -3,7 +3,10 @@ import type { DataId, DesiredSnapshot } from '../../desired/index.ts';
 
 type Data = DesiredSnapshot['secrets'] extends VersionedMap<string, infer Values> ? Values : never;
 
-/** Notices when a value of a Secret or ConfigMap moves: they have no record of their own, and are kept as a digest only. */
+/**
+ * Notices changed values of Secrets and ConfigMaps. They have no record of their own, and only a digest of
+ * them is kept.
+ */
 export class ValuesWatch {
   readonly #digestKey: DigestKey;
   readonly #digests = new Map<DataId, string>();
@@ -13,7 +16,7 @@ export class ValuesWatch {
     this.#digestKey = digestKey;
   }
 
-  /** Those that say something else than in the snapshot before; none of the first one. */
+  /** Those that differ from the snapshot before. None for the first one. */
   moved({ secrets, configMaps }: DesiredSnapshot): readonly DataId[] {
     const before = this.#seen;
     this.#seen = { secrets, configMaps };

@@ -3,7 +3,7 @@ import { accountsIn, type DesiredSnapshot } from '../../desired/index.ts';
 import { accountKey, annotations, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
-/** What a person is to type, after a look at the provider. */
+/** The command with which an operator resolves an unknown outcome. */
 export function resolveAdvice(
   effect: Effect | undefined,
   object: ObjectKey,
@@ -17,20 +17,21 @@ export function resolveAdvice(
   const command = (outcome: string) =>
     ['fleetkeeper resolve', `${kind}/${name}`, outcome, ...where].join(' ');
   const applied = effect === 'create' ? '--applied --id ID' : '--applied';
-  return `Look at the provider, and then say: ${command(applied)}, or: ${command('--not-applied')}`;
+  return `Check at the provider, then run: ${command(applied)}, or: ${command('--not-applied')}`;
 }
 
 const mostNamed = 5;
 
-/** Ids for a person to look at. */
+/** Ids for an operator to examine. */
 export function named(ids: readonly string[]): string {
   const more = ids.length - mostNamed;
   return `${ids.slice(0, mostNamed).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /**
- * How a person says that a change of many things at once is meant, as the end of "if it is meant, ". An account of the environment has no document
- * to annotate, and what is in a cluster is not applied with the command. `account`: `namespace/name`; without one, any in the source.
+ * How an operator confirms a mass change, as the end of "if it is intended, ". An account of the environment
+ * has no document to annotate, and objects in a cluster are not applied with the command. `account`:
+ * `namespace/name`. Without it, any account in the source.
  */
 export function massChangeAdvice({ objects, cluster }: DesiredSnapshot, account?: string): string {
   const annotation = `${annotations.allowMassChangeUntil}: "<time, RFC 3339>"`;
@@ -44,14 +45,14 @@ export function massChangeAdvice({ objects, cluster }: DesiredSnapshot, account?
   if (cluster)
     return `write an Account${which}${written} with the annotation ${annotation}: there is none to annotate`;
   return (
-    'stop what runs on this source, run `fleetkeeper apply --allow-mass-change` once with the same environment and flags, and start it again: the account comes ' +
+    'stop the process that manages this source, run `fleetkeeper apply --allow-mass-change` once with the same environment and flags, and start it again: the account comes ' +
     `from the environment. Or write an Account document${which} with its \`url\` and the annotation ${annotation}; without \`credentialsSecretRef\` it keeps the key of the environment`
   );
 }
 
-/** For messages about what stands in the way of an object that is to go. */
+/** For messages about something that prevents the deletion of an object. */
 export function giveUpAdvice({ deletionRequestedAt }: ObjectRecord): string {
   return deletionRequestedAt === undefined
     ? ''
-    : '; to let the object go without it, say `deletionPolicy: Retain`';
+    : '; to delete the object without it, set `deletionPolicy: Retain`';
 }

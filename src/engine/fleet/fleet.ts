@@ -1,6 +1,6 @@
 /**
- * What is wanted, as it was last admitted, and the brakes that follow from it. The controller writes it, passes
- * read it.
+ * The desired state, as it was last admitted, and the brakes that follow from it. The controller writes it,
+ * passes read it.
  */
 import { canonicalId, invariant, parseRfc3339 } from '../../base/index.ts';
 import { placeText, type DesiredSnapshot } from '../../desired/index.ts';
@@ -39,11 +39,11 @@ import { isTakenIn } from './taken-in.ts';
 /** The part of a source that a folder is. */
 export const wholeSource = '';
 
-/** What the source says, and what is made of what it does not say. */
+/** The snapshot of the source, and what admission concluded from it. */
 
 export interface SourceView {
   readonly snapshot: DesiredSnapshot;
-  /** By the part of the source: all of a folder, or a namespace of a cluster. */
+  /** By part of the source: all of a folder, or a namespace of a cluster. */
   readonly brakes: ReadonlyMap<string, Gate>;
   readonly lingering: ReadonlyMap<ObjectKey, Gate>;
 }
@@ -54,13 +54,14 @@ export class Fleet {
   readonly #massChangeAllowed: (account: string) => boolean;
   readonly #wallMs: () => number;
   #source: SourceView;
-  /** Services whose restart by remediation is being written down and sent: their records may not tell of it yet. */
+  /** Services whose restart by remediation is being recorded and sent. Their records may not show it yet. */
   readonly remediating = new Set<ObjectKey>();
-  /** How a Job of the cluster stands; undefined where there is no cluster. */
+  /** The state of a Job in the cluster. Undefined in a folder. */
   jobs: ((namespace: string, name: string) => JobAnswer) | undefined;
   /**
-   * What the source says now could not be written down yet. `newer`: by the word of before nothing is changed. `first`: nothing was ever taken in by
-   * this process, so records and documents do not belong together, and nothing is concluded from them either.
+   * The current snapshot has not been recorded yet. `newer`: an older one was, and nothing is changed because
+   * of it. `first`: this process has recorded none, so records and documents don't match, and nothing is
+   * concluded from them.
    */
   behind: 'first' | 'newer' | undefined;
   readonly #managedIds: ManagedIds;
@@ -97,12 +98,12 @@ export class Fleet {
     return this.#source;
   }
 
-  /** In the same turn as the records that were made from it. */
+  /** Called in the same turn of the event loop as the save of the records. */
   take({ snapshot, brakes, lingering }: SourceView): void {
     this.#source = { snapshot, brakes, lingering };
   }
 
-  /** The document, or, for an object that is going, what was kept of it. */
+  /** The document, or the stored one of a removed object. */
   planned(record: ObjectRecord): PlannedObject<CommonSpec>;
   planned<Kind extends ManagedKind>(record: ObjectRecord, kind: Kind): PlannedObject<Specs[Kind]>;
   planned(record: ObjectRecord, kind?: ManagedKind): PlannedObject<object> {
@@ -119,31 +120,31 @@ export class Fleet {
     };
   }
 
-  /** Where the account that an object lives in is to be looked for; undefined when nothing tells. */
+  /** The account that the object belongs to. Undefined if nothing shows it. */
   accountOf(record: ObjectRecord): { readonly namespace: string; readonly name: string } | undefined {
     if (accountNamed(record.key) === undefined && !isTakenIn(record, this.snapshot)) return undefined;
     const spec = this.snapshot.objects.get(record.key)?.spec ?? record.manifest.spec;
     const place = accountPlaceOf(record.key, spec);
     if ('account' in place) return split(place.account);
     const service = this.store.record(place.with);
-    // Whatever account its document names by now: there the service is, and there its activity was registered.
+    // Its document may name another account now, but the service and its activity are in this one.
     const isRegistered =
       record.lease !== undefined && this.store.recordOf(record.lease.serviceId) !== undefined;
     if (service && !isRegistered) return this.accountOf(service);
     return record.account === undefined ? undefined : split(record.account);
   }
 
-  /** Unix milliseconds, while a person accepts the object's drift: until then it is only reported. */
+  /** Unix milliseconds while an operator accepts the object's drift. Until then drift is only reported. */
   driftAcceptedUntil(record: ObjectRecord): number | undefined {
     return this.#isAhead(this.#annotationsOf(record)[annotations.acceptDriftUntil]);
   }
 
-  /** A person has said that revisions may be lower than before: of this object, or of its whole account. */
+  /** An operator accepts lower revisions, for this object or for its whole account. */
   acceptsRevisions(record: ObjectRecord, account: AccountHandle): boolean {
     return this.#isAccepted(record, account, annotations.acceptRevisionsUntil);
   }
 
-  /** A person has said that bookkeeping may be believed that is not signed: of this object, or of its whole account. */
+  /** An operator accepts unsigned bookkeeping, for this object or for its whole account. */
   acceptsBookkeeping(record: ObjectRecord, account: AccountHandle): boolean {
     return this.#isAccepted(record, account, annotations.acceptBookkeepingUntil);
   }
@@ -155,7 +156,7 @@ export class Fleet {
     );
   }
 
-  /** The first annotation of ours that says nothing that we understand. */
+  /** The first annotation of Fleetkeeper that is invalid. */
   annotationProblem(key: ObjectKey): { readonly name: string; readonly message: string } | undefined {
     for (const [name, value] of Object.entries(this.snapshot.objects.get(key)?.annotations ?? {})) {
       const message = name.startsWith(`${group}/`) ? annotationMistake(name, value) : undefined;
@@ -173,14 +174,17 @@ export class Fleet {
     return untilMs !== undefined && untilMs > this.#wallMs() ? untilMs : undefined;
   }
 
-  /** `file:line: path: ` (in a cluster `plural/namespace/name: path: `) for the start of a message about a field; empty when the document is gone. */
+  /**
+   * The start of a message about a field: `file:line: path: `, or in a cluster `plural/namespace/name: path:
+   * `. Empty if the document is gone.
+   */
   whereIs(key: ObjectKey, path: readonly (string | number)[]): string {
     const desired = this.snapshot.objects.get(key);
     if (!desired) return '';
     return `${placeText(desired.locate(path))}: ${formatPath(path)}: `;
   }
 
-  /** `madeId`: what a person says was made for the object, which is then looked at as an adoption. */
+  /** `madeId`: the thing that an operator names as made for the object. It is then treated as an adoption. */
   identity(record: ObjectRecord, madeId?: string) {
     const { spec, annotations: given } = this.planned(record);
     const { adopt } = spec;
@@ -199,7 +203,7 @@ export class Fleet {
     };
   }
 
-  /** A person has said that a change of many things at once is meant. */
+  /** An operator has confirmed a mass change. */
   allowsMassChange(account: string): boolean {
     return this.#massChangeAllowed(account);
   }
@@ -219,7 +223,7 @@ export class Fleet {
     return { creation: brake, deletion: brake, spending };
   }
 
-  /** An account read that lacks too many of our things is not believed. */
+  /** An account read that lacks too many managed things does not count. */
   #readBrake(handle: AccountHandle, snapshot: AccountSnapshot): Gate | undefined {
     if (this.#massChangeAllowed(handle.name)) return undefined;
     const known = this.#readBrakes.get(snapshot);
@@ -250,21 +254,21 @@ function readBrakeGate(account: string, known: number, missing: number, advice: 
     kind: 'hold',
     reason: 'MassChangeBrake',
     message:
-      `the account ${account} suddenly shows ${missing} of our ${known} objects no more (the limit is ${massChangeLimit(known)}): ` +
+      `the account ${account} suddenly lacks ${missing} of ${known} managed objects (the limit is ${massChangeLimit(known)}): ` +
       'creations and deletions are stopped. Check that the key belongs to the right account. If the objects are really gone, ' +
       advice,
   };
 }
 
-/** A word that is misspelt must not be taken for none: it may be the one that was to stop us. */
+/** A misspelt annotation is not ignored, since it may be the one that was meant to stop Fleetkeeper. */
 function annotationMistake(name: string, value: string): string | undefined {
   if (!Object.values<string>(annotations).includes(name)) {
-    return 'there is no such annotation; correct the name, or take it out';
+    return 'there is no such annotation; correct the name, or remove it';
   }
   if (name === annotations.paused && value !== 'true' && value !== 'false') {
     return `"${value}" is neither "true" nor "false"`;
   }
-  if (name === annotations.allowedOrigins) return 'it belongs on a Secret; take it out here';
+  if (name === annotations.allowedOrigins) return 'it belongs on a Secret; remove it here';
   if (name === annotations.acceptOrigin && !isOrigin(value)) {
     return `"${value}" is no origin; write scheme, host and port only, as https://api.example.com`;
   }
@@ -275,5 +279,5 @@ function annotationMistake(name: string, value: string): string | undefined {
   const isTime = !timeAnnotations.includes(name) || parseRfc3339(value) !== undefined;
   return isTime
     ? undefined
-    : `"${value}" is no time; write one as 2027-01-31T12:00:00Z (RFC 3339), or take the annotation out`;
+    : `"${value}" is not a time; write one like 2027-01-31T12:00:00Z (RFC 3339), or remove the annotation`;
 }

@@ -1,12 +1,12 @@
-/** Jobs of a cluster, with which objects may end. */
+/** Jobs of a cluster, which may end objects. */
 import { byNamespace, type DesiredSnapshot } from '../../desired/index.ts';
 import { managedKinds, traitsOf, type ObjectKey } from '../../resources/index.ts';
 import type { JobAnswer } from '../plan/index.ts';
 
-/** What is asked about Jobs of a cluster. */
+/** Queries about Jobs of a cluster. */
 export interface Jobs {
   answer(namespace: string, name: string): JobAnswer;
-  /** From now on, who asked for an answer is told when it is another one. */
+  /** From now on, `listener` is called when the answer for a requested Job changes. */
   listen(listener: (namespace: string, name: string) => void): void;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Of each account: the objects that are known to stand for something there, and those of them that the newest read lacks. What the mass-change brake
- * for reads counts (engine/plan/brake.ts).
+ * Per account: the objects that have a thing there, and those of them that the newest read lacks. The mass-change brake for
+ * reads counts them (engine/plan/brake.ts).
  *
- * A record is looked at when it moves, as the store reports. A list of an account is looked at when a read shows another one: a list that did not
- * change is the same one (observed/listing.ts). So a read in which nothing has changed costs nothing here.
+ * A record is checked when it changes, as the store reports. A list of an account is checked when a read shows another one. An
+ * unchanged list is the same JavaScript object (observed/listing.ts), so a read without changes costs nothing here.
  */
 import type { AccountSnapshot, Listing } from '../../observed/index.ts';
 import { parseObjectKey, traitsOf, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
@@ -11,7 +11,7 @@ import type { ObjectRecord, StateStore } from '../../state/index.ts';
 
 type Shown = ReadonlyMap<string, unknown>;
 
-/** The objects of one kind in one account, by their id, and which of them the list lacks that was looked at last. */
+/** The objects of one kind in one account with their ids, and those that the last list lacks. */
 interface Managed {
   readonly ids: Map<ObjectKey, string>;
   readonly missing: Set<ObjectKey>;
@@ -31,7 +31,7 @@ export class ManagedIds {
     for (const key of store.everyKey()) this.#moved.add(key);
   }
 
-  /** `account`: `namespace/name`. What is of a list that was not read counts for nothing. */
+  /** `account`: `namespace/name`. Things of a list that was not read are not counted. */
   count(account: string, snapshot: AccountSnapshot): { readonly known: number; readonly missing: number } {
     for (const key of this.#moved) this.#move(key);
     this.#moved.clear();
@@ -66,7 +66,7 @@ export class ManagedIds {
   }
 }
 
-/** What was made and never shown can't be missing. */
+/** A thing that was made but never shown can't be missing. */
 function managedId(record: ObjectRecord): string | undefined {
   const { externalId, seen, deletedByUs, deletionRequestedAt } = record;
   return seen?.id === externalId && !deletedByUs && deletionRequestedAt === undefined
@@ -80,7 +80,7 @@ function look(managed: Managed, shown: Shown): void {
   for (const [key, id] of managed.ids) if (!shown.has(id)) managed.missing.add(key);
 }
 
-/** Everything of the kind; undefined when that has not been read. */
+/** All things of the kind. Undefined if they have not been read. */
 function shownOf(kind: ManagedKind, snapshot: AccountSnapshot): Shown | undefined {
   const { list } = traitsOf(kind);
   if (list === undefined) return undefined;

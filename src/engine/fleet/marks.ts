@@ -1,20 +1,20 @@
-/** The marks that tell whose a thing at the provider is. */
+/** The marks that show the owner of a thing at the provider. */
 import type { Owner } from '../plan/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
-/** Whose mark it is. */
+/** The object whose mark it is. */
 export interface MarkHolder {
   readonly owner: Owner;
   readonly record: ObjectRecord;
 }
 
-/** How a kind carries marks; a mark is text, so that the things of a snapshot can be looked up by it. */
+/** How a kind carries marks. A mark is text, so the things of a snapshot can be indexed by it. */
 export interface Marks<Item> {
-  /** Those that a thing carries. */
+  /** The marks that a thing carries. */
   of(item: Item): readonly string[];
-  /** The object's own. */
+  /** The object's own mark. */
   own(identity: MarkHolder): string;
-  /** What a person writes to name the owner of somebody else's. */
+  /** What an operator writes to name the owner of a foreign mark. */
   ownerIn(mark: string): string;
   /** It carries the object's mark, made with this state's digest key. */
   byKey(item: Item, identity: MarkHolder): boolean;

@@ -1,6 +1,7 @@
 /**
- * Which objects belong to which account, without a walk over all of them. An account of a document serves its namespace only; that of the
- * environment serves all. What stands for something in an account belongs to it wherever it is: a task stays where its activity was registered.
+ * Finds the objects of an account without a loop over all objects. The account of a document serves its own
+ * namespace. The account of the environment serves all namespaces. An object with something in an account
+ * belongs to it in any case: a task stays where its activity was registered.
  */
 import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from './fleet.ts';
@@ -16,7 +17,7 @@ export interface MembersOptions {
 
 type Near = Pick<AccountHandle, 'name' | 'isShared'>;
 
-/** Of the records that may belong to the account, all that do are among these. */
+/** A superset of the account's records. */
 export function recordsNear(store: StateStore, { name, isShared = false }: Near): ObjectRecord[] {
   if (isShared) return [...store.everyKey()].flatMap((key) => store.record(key) ?? []);
   const [namespace = ''] = name.split('/');
@@ -47,7 +48,7 @@ export class Members {
       .filter((key) => this.accountOf(key)?.name === account.name);
   }
 
-  /** Those whose account can't be found, among what these accounts had, or among all. */
+  /** Objects whose account can't be found, among those that these accounts had, or among all. */
   homeless(accounts: Iterable<Near> | 'all'): ObjectKey[] {
     const { store } = this.#options;
     const among =

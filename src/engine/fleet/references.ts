@@ -1,4 +1,4 @@
-/** What documents say of each other: services of their templates and registries, and these of their services. */
+/** References between documents: from services to templates and registries, and back. */
 import type { wire } from '../../api/index.ts';
 import { byAccountRef, byKind, referredKeys, type Referring } from '../../desired/index.ts';
 import type { Listing, Lists } from '../../observed/index.ts';
@@ -14,7 +14,7 @@ import type { AccountHandle, Accounts } from '../accounts.ts';
 import type { Fleet } from './fleet.ts';
 import { recordsNear } from './members.ts';
 
-/** Which lists a fleet has use for in an account. */
+/** The lists of an account that a fleet needs. */
 export function listsOf(fleet: Fleet, accounts: Accounts, account: AccountHandle): Lists {
   const isHere = ({ namespace, spec }: Referring) => {
     const resolved = accounts.resolve(namespace, accountRefOf(spec));
@@ -26,7 +26,7 @@ export function listsOf(fleet: Fleet, accounts: Accounts, account: AccountHandle
     account.isShared ? byKind(objects, kind) : byAccountRef(objects, kind, namespace, name);
   const declared = (list: keyof Lists) =>
     usersOfLists.some((kind) => among(kind).some((user) => usedLists(user).has(list) && isHere(user)));
-  // What has left the source is still to be deleted.
+  // Removed objects still have to be deleted at the provider.
   const leaving = recordsNear(fleet.store, account).flatMap((record): Referring[] => {
     const { kind, namespace: home } = parseObjectKey(record.key);
     if (accountNamed(record.key) !== undefined || objects.has(record.key)) return [];
@@ -37,7 +37,7 @@ export function listsOf(fleet: Fleet, accounts: Accounts, account: AccountHandle
   return { templates: uses('templates'), registries: uses('registries') };
 }
 
-/** Their objects may be shown in a list, or refer to what is. */
+/** Kinds whose things a list may show, or that refer to such things. */
 const usersOfLists = managedKinds.filter((kind) => {
   const traits = traitsOf(kind);
   return traits.home === 'accountRef' && (isOfOwn(traits.list) || traits.references !== undefined);
@@ -48,7 +48,7 @@ function usedLists({ kind, namespace, spec }: Referring): ReadonlySet<keyof List
   return new Set([kind, ...referred].map((each) => traitsOf(each).list).filter(isOfOwn));
 }
 
-/** The account read shows the others. */
+/** The account read shows all others. */
 function isOfOwn(list: string | undefined): list is keyof Lists {
   return list === 'templates' || list === 'registries';
 }
@@ -57,12 +57,12 @@ function accountRefOf(spec: CommonSpec): string {
   return spec.accountRef?.name ?? '';
 }
 
-/** What of a list may be looked at; nothing of one that was not read. */
+/** The items of a list. Empty if it was not read. */
 export function itemsOf<Item>(listing: Listing<Item> | undefined): ReadonlyMap<string, Item> {
   return listing?.kind === 'read' ? listing.items : new Map<string, Item>();
 }
 
-/** Public, the same for everybody, and not to be changed (§2 "Template"). */
+/** Public templates are shared by everybody and can't be changed (§2 "Template"). */
 export function isBuiltIn({ id, builtIn }: wire.Template, catalog: wire.Catalog | undefined): boolean {
   return builtIn ?? (catalog?.templates ?? []).some((template) => template['id'] === id);
 }

@@ -1,4 +1,4 @@
-/** The money of all accounts: what things cost (price-books.ts), and what is asked for and not seen yet (reservations.ts). */
+/** The money of all accounts: prices (price-books.ts), and requested but unseen costs (reservations.ts). */
 import type { Clock } from '../../base/index.ts';
 import type { SnapshotChange } from '../../observed/index.ts';
 import {
@@ -29,7 +29,7 @@ export interface MoneyOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly mode: 'manage' | 'preview';
-  /** Something that a person should know of an account. */
+  /** Called with news about an account for its users. */
   readonly onNews?: ((account: string, news: AccountNews) => void) | undefined;
 }
 
@@ -43,13 +43,13 @@ export class Money {
   readonly books: PriceBooks;
   readonly reservations: Reservations;
   readonly #balances: SharedBalances;
-  /** By account: who waits for money, or for a price. */
+  /** By account: objects that wait for money, or for a price. */
   readonly #waiting = new Map<string, Set<ObjectKey>>();
-  /** Demands by account of which it was told that nothing shows their price. */
+  /** By account: demands for which it was reported that no price is shown. */
   readonly #unpriced = new Set<string>();
-  /** Of the prices with which the reservations of an account have been priced last, by the account that knew them, and theirs. */
+  /** For a pair of accounts: the prices that the reservations of the second were last priced with. */
   readonly #editions = new Map<string, readonly unknown[]>();
-  /** What was left to spend after the read before. */
+  /** The spendable balance after the previous read. */
   readonly #left = new Map<string, bigint>();
 
   constructor(options: MoneyOptions) {
@@ -59,7 +59,7 @@ export class Money {
     this.#balances = new SharedBalances(options.store);
   }
 
-  /** Why the object has to wait with what costs so much, by the newest balance. */
+  /** Why the object has to wait with this cost, by the newest balance. */
   gate(handle: AccountHandle, key: ObjectKey, pricing: Pricing | undefined): Gate | undefined {
     const { balanceMicros } = handle.informer;
     if (!pricing || balanceMicros === undefined) return undefined;
@@ -86,8 +86,8 @@ export class Money {
   }
 
   /**
-   * Why the balance does not bear the creations of a whole exchange, of which nobody has gone yet who waits for room; undefined: it does.
-   * `others`: what the creations of the others cost.
+   * Why the balance is not sufficient for all creations of an exchange, before its first deletion. Undefined
+   * if it is. `others`: the cost of the other creations.
    */
   exchangeGate(
     handle: AccountHandle,
@@ -108,18 +108,18 @@ export class Money {
     return increaseGate(name, { balanceMicros, minimumBalanceMicros }, increase);
   }
 
-  /** What takes the place of the object once a step of its plan has deleted it; undefined for other steps. */
+  /** The cost of the thing that replaces the object after this step has deleted it. Undefined for other steps. */
   replacementCost(handle: AccountHandle, pass: Pass, step: Step): Cost | undefined {
     const pricing = pass.roomFor(step);
     return pricing && this.cost(handle, pricing);
   }
 
-  /** Other Accounts that have something open, and draw on the same balance. */
+  /** Other Accounts with open requests that draw on the same balance. */
   #sharing(name: string): string[] {
     return this.#balances.others(name, this.reservations.accounts());
   }
 
-  /** What is open counts with the highest of what is known now; of all that draw on the balance. */
+  /** An open request counts with its highest known cost. This includes all accounts that draw on the balance. */
   #reprice(handle: AccountHandle): void {
     const { books, reservations } = this;
     const edition = books.edition(handle);
@@ -143,19 +143,19 @@ export class Money {
     return costOf(pricing, this.books.book(handle));
   }
 
-  /** Nothing in the account shows the price of the plan's step. The catalog may show it. */
+  /** Whether no thing in the account shows the price of the plan's step. The catalog may show it. */
   lacksPrice(handle: AccountHandle, pass: Pass, plan: Plan): boolean {
     const pricing = plan.kind === 'act' ? pass.pricing(plan.step) : undefined;
     return pricing !== undefined && this.cost(handle, pricing).unknown.length > 0;
   }
 
-  /** For people who read a preview: with what the steps cost. */
+  /** Adds the costs of the steps, for previews. */
   priced(handle: AccountHandle | undefined, pass: Pass, plan: Plan): Plan {
     if (!handle || this.#options.mode !== 'preview') return plan;
     return withCosts(plan, pass, (pricing) => this.cost(handle, pricing));
   }
 
-  /** For the request that is sent next; undefined when it costs nothing more, and nothing of before is open. */
+  /** Reserves the cost of the next request. Undefined if it costs nothing more and nothing before it is open. */
   reserve(handle: AccountHandle, pass: Pass, step: Step): IntentEstimate | undefined {
     const { key } = pass.record();
     const room = pass.roomFor(step);
@@ -166,13 +166,13 @@ export class Money {
       : this.reservations.carried(key);
   }
 
-  /** The outcome of the request for which was reserved. */
+  /** The outcome of the request that the reservation was for. */
   answered(key: ObjectKey, outcome: 'applied' | 'not-applied' | 'refused' | 'not-sent' | 'unknown'): void {
     if (outcome === 'applied') this.reservations.heard(key, this.#options.clock.monotonicMs());
     else if (outcome !== 'unknown') this.reservations.endUnheard(key);
   }
 
-  /** What is not there, for certain, costs nothing. */
+  /** A thing that is certainly absent costs nothing. */
   observed(pass: Pass): void {
     const observation = pass.observation();
     const { key } = pass.record();
@@ -180,7 +180,7 @@ export class Money {
     if (isAbsent && !this.#options.store.openIntent(key)) this.reservations.absent(key);
   }
 
-  /** Remembers who waits for money. */
+  /** Records which objects wait for money. */
   concluded(key: ObjectKey, account: string | undefined, plan: Plan): void {
     for (const waiting of this.#waiting.values()) waiting.delete(key);
     if (plan.kind === 'in-sync' || plan.kind === 'hold') this.reservations.endRoom(key);
@@ -198,7 +198,7 @@ export class Money {
     return [...(this.#waiting.get(account) ?? [])];
   }
 
-  /** Whether there is more to spend than before, or a price is known that was waited for. */
+  /** Whether more can be spent than before, or an awaited price has become known. */
   observe(handle: AccountHandle, change: SnapshotChange): boolean {
     const { name } = handle;
     this.#balances.saw(handle);
@@ -218,7 +218,7 @@ export class Money {
     for (const demand of demands) {
       if (this.#unpriced.has(`${account} ${demand}`)) continue;
       this.#unpriced.add(`${account} ${demand}`);
-      const message = `${demand} is there, and shows no price: it counts as 0 where the balance is held against the floor; \`prices\` of the Account can tell it`;
+      const message = `${demand} exists but shows no price: it counts as 0 when the balance is compared with the floor; \`prices\` of the Account can state it`;
       this.#tell(account, { reason: 'PriceNotShown', message });
     }
   }
@@ -232,10 +232,10 @@ export class Money {
 
 function moveText({ price: { demand, region, geography, hourlyMicros }, beforeMicros }: PriceMove): string {
   const what = 'storageGb' in demand ? `${demand.storageGb} GB of ` : '';
-  return `${what}${demandText(demand, { region, geography })} costs ${hourlyMicros} micro-USD an hour, and cost ${beforeMicros} before`;
+  return `${what}${demandText(demand, { region, geography })} costs ${hourlyMicros} micro-USD an hour, and ${beforeMicros} before`;
 }
 
-/** An unknown price may be any. */
+/** An unknown price may have any value. */
 function isIncrease({ beforeMicros, afterMicros, unknown }: Cost): boolean {
   return afterMicros > beforeMicros || unknown.length > 0;
 }

@@ -1,11 +1,11 @@
 /**
- * What things cost, by account: learned from every snapshot, kept for 30 days after it was last seen, and written down. engine/plan/prices.ts
- * says what is made of it.
+ * Prices by account, learned from every snapshot. They are recorded, and kept for 30 days after they were last seen. The
+ * table in engine/plan/prices.ts shows how they are used.
  *
- * - A price counts for the place that is shown, and, for a thing of ours, for the place as its document names it: what was asked for under
- *   one name may be shown under another.
- * - What does not run yet may show that it costs nothing yet; only what runs proves that nothing is shown, or asked.
- * - A price that can be none (negative, beyond 2^53-1) is ignored, with one line in the log.
+ * - A price counts for the place that the API shows. For a managed thing, it also counts for the place in its document,
+ *   because the API may show another name than the one that was requested.
+ * - A thing that does not run yet may show a price of 0 for now. Only running things prove that a price is missing or 0.
+ * - An impossible price (negative, beyond 2^53-1) is ignored, with one line in the log.
  */
 import { wire } from '../../api/index.ts';
 import { messageOf, type Clock } from '../../base/index.ts';
@@ -23,10 +23,10 @@ export interface PriceBooksOptions {
 }
 
 const keptMs = 30 * 86_400_000;
-/** So often all of an account is learned anew, so that what goes on unchanged is not forgotten. */
+/** Interval in which all prices of an account are learned again, so that unchanged ones don't expire. */
 const reviewMs = 3_600_000;
 const dayMs = 86_400_000;
-/** The newest are kept. */
+/** Only the newest are kept. */
 const mostPrices = 1024;
 
 interface Book {
@@ -35,7 +35,7 @@ interface Book {
   reviewedAtMs: number;
 }
 
-/** Of one demand at one place. */
+/** The price of one demand in one place has changed. */
 export interface PriceMove {
   readonly price: ObservedPrice;
   readonly beforeMicros: number;
@@ -44,14 +44,14 @@ export interface PriceMove {
 export class PriceBooks {
   readonly #options: PriceBooksOptions;
   readonly #books = new Map<string, Book>();
-  /** Ids with a price that can be none. */
+  /** Ids with an impossible price. */
   readonly #absurd = new Set<string>();
 
   constructor(options: PriceBooksOptions) {
     this.#options = options;
   }
 
-  /** As it is now. */
+  /** The current prices. */
   book({ name, spec, catalog }: AccountHandle): PriceBook {
     const book = this.#bookOf(name);
     if (catalog.current) book.catalog = catalogPrices(catalog.current.regions);
@@ -60,7 +60,7 @@ export class PriceBooks {
     return { observed, declared: spec.prices ?? [], catalog: book.catalog };
   }
 
-  /** Others than before when something may cost another amount. */
+  /** Changes when something may have another cost. */
   edition({ name, spec, catalog }: AccountHandle): readonly unknown[] {
     return [this.#bookOf(name).observed, spec.prices, catalog.current];
   }
@@ -70,7 +70,7 @@ export class PriceBooks {
     return newest(this.#bookOf(account).observed);
   }
 
-  /** Learns what a snapshot shows; prices that have moved by more than one per cent. */
+  /** Learns the prices in a snapshot. Returns those that changed by more than one per cent. */
   observe({ name }: AccountHandle, { snapshot, changedIds }: SnapshotChange): PriceMove[] {
     const { clock } = this.#options;
     const book = this.#bookOf(name);
@@ -94,7 +94,7 @@ export class PriceBooks {
     let isNews = false;
     for (const [key, price] of sighted) {
       const before = book.observed.get(key);
-      // One that shows no price says nothing against others that do.
+      // A thing without a price does not contradict others that show one.
       if (before?.hourlyMicros !== undefined && price.hourlyMicros === undefined) continue;
       const beforeMicros = before?.hourlyMicros;
       if (beforeMicros !== undefined && hasMoved(beforeMicros, price.hourlyMicros ?? 0))
@@ -106,7 +106,7 @@ export class PriceBooks {
     if (!isNews) return moved;
     book.observed = new Map(newest(book.observed).map((price) => [priceKey(price), price]));
     store.savePrices(account, newest(book.observed)).catch((error: unknown) => {
-      logger.warn({ account, note: messageOf(error) }, 'prices could not be written down');
+      logger.warn({ account, note: messageOf(error) }, 'prices could not be recorded');
     });
     return moved;
   }
@@ -118,8 +118,8 @@ export class PriceBooks {
       wire.wholeResources(service.resources) ?? asked?.compute ?? record?.template?.values.resources;
     const price = this.#priceOf(service);
     const isRunning = service.state === 'running';
-    const isTold = isRunning || (price !== undefined && price > 0 && service.state !== 'deleting');
-    if (!shape || !isTold) return [];
+    const isPriced = isRunning || (price !== undefined && price > 0 && service.state !== 'deleting');
+    if (!shape || !isPriced) return [];
     const { gpuCount, cpu, memoryGb } = shape;
     const gpuModel = typeof service['gpuModel'] === 'string' ? service['gpuModel'] : undefined;
     return this.#at(service, asked, { compute: { gpuCount, cpu, memoryGb } }, gpuModel, price);
@@ -129,13 +129,13 @@ export class PriceBooks {
     const asked = askedBy(this.#options.store.recordOf(volume.id));
     const storageGb = volume.sizeGb ?? asked?.storageGb;
     const price = this.#priceOf(volume);
-    const isTold =
+    const isPriced =
       volume.status === 'ready' || (price !== undefined && price > 0 && volume.status !== 'deleting');
-    if (storageGb === undefined || !(storageGb > 0) || !isTold) return [];
+    if (storageGb === undefined || !(storageGb > 0) || !isPriced) return [];
     return this.#at(volume, asked, { storageGb }, undefined, price);
   }
 
-  /** Where it is shown to be, and where its document says. */
+  /** The place that the API shows, and the place in the document. */
   #at(
     shown: { readonly region?: string | null | undefined; readonly geography?: string | null | undefined },
     asked: Asked | undefined,
@@ -161,7 +161,7 @@ export class PriceBooks {
     const price = priceOf(hourlyMicros);
     if (price === undefined && hourlyMicros !== undefined && hourlyMicros !== null && !this.#absurd.has(id)) {
       this.#absurd.add(id);
-      this.#options.logger.warn({ id, hourlyMicros }, 'a price that can be none is ignored');
+      this.#options.logger.warn({ id, hourlyMicros }, 'an impossible price is ignored');
     }
     return price;
   }
@@ -180,7 +180,7 @@ function askedBy(record: ObjectRecord | undefined): Asked | undefined {
   return record && traitsOf(parseObjectKey(record.key).kind).asks?.(record.manifest.spec);
 }
 
-/** Of several that are the same to anybody who asks. */
+/** Keeps the highest of several prices for the same demand. */
 function keepDearest(sighted: Map<string, ObservedPrice>, price: ObservedPrice): void {
   const key = priceKey(price);
   const before = sighted.get(key);

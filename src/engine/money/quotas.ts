@@ -2,7 +2,7 @@
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { quotas, type Quota } from '../plan/index.ts';
 
-/** Built-in templates are everybody's (§2 "Template"). */
+/** Built-in templates are not in the quota (§2 "Template"). */
 export function quotasOf({ volumes, templates, registries, unidentified }: AccountSnapshot): Quota[] {
   return quotas({
     volumes: volumes.size + (unidentified?.volumes.length ?? 0),

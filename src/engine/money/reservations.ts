@@ -1,20 +1,21 @@
 /**
- * What requests add to the cost of an hour, until it can be seen (S15).
+ * What requests add to the hourly cost, until a snapshot shows it (S15).
  *
- *     (none) ── take: before the intent is written ──> open ── refused, not sent, not applied ──> (none)
- *                                                      │  └── outcome unknown, restart: still open
- *                                    answered, or settled as applied
- *                                                      v
- *                       awaiting its price ── a snapshot begun after that shows it with a price ──> (none)
- *                                          ── settled in a state, and no price shown ──> (none), and the book learns that
- *                                          ── absent for certain, or taken back ──> (none)
+ *     (none) ── take: before the intent is saved ──> open ── refused, not sent, not applied ──> (none)
+ *                                                     │  └── outcome unknown, restart: still open
+ *                                   answered, or settled as applied
+ *                                                     v
+ *                      awaiting its price ── a later snapshot shows it with a price ──> (none)
+ *                                         ── in a steady state without a price ──> (none), and the book learns that
+ *                                         ── certainly absent, or reverted ──> (none)
  *
- * All objects of an account share the sum: two workers can't pass the same gap. So do all Accounts that draw on one balance (shared-balances.ts). A process that starts has what the newest intents of the
- * objects say: those that are open, and those that were applied, of which its first read tells whether they show.
+ * All objects of an account share the sum, so two workers can't spend the same money. So do all Accounts that draw on one balance
+ * (shared-balances.ts). A new process restores reservations from the newest intents: those that are open, and those that
+ * were applied. Its first read shows whether the latter have ended.
  *
- * A price may become known, or rise, while nothing shows what was asked for: then that counts, never less than before.
+ * A price may become known or rise meanwhile. Then the reservation rises, but never falls.
  *
- * Whatever goes wrong at the provider (it never shows what it made, or never a price), an answered request is given up after `patienceMs`.
+ * An answered request whose price never appears is given up after `patienceMs`.
  */
 import type { wire } from '../../api/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
@@ -36,25 +37,25 @@ export interface Reservation {
   readonly basis: IntentEstimate['basis'];
   readonly unknown: readonly string[];
   readonly of: IntentEstimate['of'];
-  /** Monotonic milliseconds since which it is known to have happened. */
+  /** Monotonic milliseconds at which it became known that the request took effect. */
   readonly heardAtMs: number | undefined;
-  /** Of the object's request before, which was answered and not shown yet; its amount is in `micros`. */
+  /** The object's earlier request, which was answered but is not shown yet. Its amount is included in `micros`. */
   readonly before: Reservation | undefined;
-  /** What `micros` without those of `before` is the price of. */
+  /** What the part of `micros` without `before` is the price of. */
   readonly asked: Asked | undefined;
-  /** Room that others of an exchange count on (exchanges.ts): it stays when the deletion does not come to be. */
+  /** Room that others of an exchange rely on (exchanges.ts). It stays even if the deletion is not made. */
   readonly isPromised?: boolean;
 }
 
-/** A snapshot has ended it. */
+/** A reservation that a snapshot has ended. */
 export interface Ended {
   readonly unknown: readonly string[];
-  /** It is there, and shows no price. */
+  /** The thing exists and shows no price. */
   readonly isUnpriced: boolean;
 }
 
 const patienceMs = 600_000;
-/** In others a price may still come. */
+/** In other states, a price may still appear. */
 const settledStates: ReadonlySet<string | undefined> = new Set([
   'running',
   'error',
@@ -79,14 +80,17 @@ export class Reservations {
     this.#startedAtMs = startedAtMs;
   }
 
-  /** Synchronous, so that nothing comes between the gate and this. What it stands for is to be written with the intent. */
+  /**
+   * Synchronous, so nothing happens between the gate and the reservation. The result is to be recorded with
+   * the intent.
+   */
   take(key: ObjectKey, account: string, cost: Cost, of?: 'creation-to-follow'): IntentEstimate {
     const known = this.#of(key);
-    // Room that was made for a creation is taken by it; what is not shown yet is paid as well.
+    // The creation uses the room that was made for it. What is not shown yet is added.
     const before = known?.of === 'creation-to-follow' || known?.heardAtMs === undefined ? undefined : known;
     const micros = (before?.micros ?? 0n) + increaseMicros(cost);
     const { basis, asked } = cost;
-    // What is not shown yet goes on to be what finds out the price.
+    // Its unknown demands still wait for the same prices.
     const unknown = [...new Set([...(before?.unknown ?? []), ...cost.unknown])];
     const isPromised = of !== undefined && known?.isPromised === true;
     this.#put({ key, account, micros, basis, unknown, of, heardAtMs: undefined, before, asked, isPromised });
@@ -99,7 +103,10 @@ export class Reservations {
     };
   }
 
-  /** Room for a creation that follows a deletion which is still to be asked for; nothing where the object has a reservation. */
+  /**
+   * Reserves room for a creation after a deletion that has not been requested yet. Does nothing if the object
+   * has a reservation.
+   */
   promise(key: ObjectKey, account: string, cost: Cost): void {
     if (this.#of(key)) return;
     const { basis, unknown, asked } = cost;
@@ -116,7 +123,7 @@ export class Reservations {
     return this.#of(key)?.of === 'creation-to-follow';
   }
 
-  /** What another request of the object is to carry on, so that its intent does not hide what is not shown yet. */
+  /** What the object's next request has to include, so that its intent does not hide what is not shown yet. */
   carried(key: ObjectKey): IntentEstimate | undefined {
     const before = this.#of(key);
     if (!before || before.of === 'creation-to-follow') return undefined;
@@ -124,7 +131,7 @@ export class Reservations {
     return { estimateMicros: clampedMicros(micros), basis, unknown, of: 'earlier', ...unpriced(before) };
   }
 
-  /** By newer prices; `newMicros`: what it costs more in an hour. */
+  /** Applies newer prices. `newMicros`: what a request adds to the hourly cost. */
   reprice(account: string, newMicros: (asked: Asked) => bigint): void {
     this.#rebuild();
     for (const reservation of Array.from((this.#open.get(account) ?? none).values())) {
@@ -133,7 +140,7 @@ export class Reservations {
     }
   }
 
-  /** It has happened; from then on a snapshot may show it. */
+  /** The request took effect. From now on, a snapshot may show that. */
   heard(key: ObjectKey, atMs: number): void {
     const reservation = this.#of(key);
     if (reservation && reservation.heardAtMs === undefined) this.#put({ ...reservation, heardAtMs: atMs });
@@ -150,7 +157,7 @@ export class Reservations {
     this.#accounts.delete(key);
   }
 
-  /** The request for which it was taken last has not come to be. */
+  /** Ends the last reservation, whose request was not made. */
   endUnheard(key: ObjectKey): void {
     const reservation = this.#of(key);
     if (!reservation || reservation.heardAtMs !== undefined || reservation.isPromised) return;
@@ -158,19 +165,19 @@ export class Reservations {
     else this.end(key);
   }
 
-  /** What it stands for is not there, for certain. */
+  /** The thing is certainly absent. */
   absent(key: ObjectKey): void {
     if (this.#of(key)?.of !== 'creation-to-follow') this.end(key);
   }
 
-  /** Nothing is to follow a deletion any more. */
+  /** No creation will follow the deletion any more. */
   endRoom(key: ObjectKey): void {
     if (this.#of(key)?.of === 'creation-to-follow') this.end(key);
   }
 
   /**
-   * Of the whole account, but for the request of `except` that is asked about. Who has made room for itself does not wait for the room of
-   * others, which is asked for by nobody yet: they would wait for each other.
+   * The sum of the whole account, without the request of `except`. An object that has made room for itself
+   * ignores the promised room of others. Otherwise they would wait for each other.
    */
   openMicros(account: string, except?: ObjectKey): bigint {
     this.#rebuild();
@@ -182,7 +189,7 @@ export class Reservations {
     return isAsked ? sum - own.micros + (own.before?.micros ?? 0n) : sum;
   }
 
-  /** Those that have something open. */
+  /** Accounts with reservations. */
   accounts(): Iterable<string> {
     this.#rebuild();
     return [...this.#open].filter(([, open]) => open.size > 0).map(([account]) => account);
@@ -195,7 +202,7 @@ export class Reservations {
     return rooms.reduce((sum, { micros }) => sum + micros, 0n);
   }
 
-  /** Whether somebody else is about to find out the price. */
+  /** Whether another object's request will reveal the price. */
   asks(account: string, unknown: string, except: ObjectKey): boolean {
     this.#rebuild();
     return [...(this.#open.get(account) ?? none).values()].some(
@@ -203,7 +210,7 @@ export class Reservations {
     );
   }
 
-  /** Ends what a snapshot shows. */
+  /** Ends the reservations that a snapshot shows. */
   observe(account: string, snapshot: AccountSnapshot, nowMs: number): Ended[] {
     this.#rebuild();
     const ended: Ended[] = [];
@@ -247,7 +254,7 @@ export class Reservations {
     this.#sums.set(account, (this.#sums.get(account) ?? 0n) + micros);
   }
 
-  /** Once: all that happens later is told. */
+  /** Runs once. Later changes are reported by calls. */
   #rebuild(): void {
     if (this.#isRebuilt) return;
     this.#isRebuilt = true;
@@ -259,7 +266,7 @@ export class Reservations {
   }
 }
 
-/** Never less than before. */
+/** A reservation never falls. */
 function repriced(reservation: Reservation, newMicros: (asked: Asked) => bigint): Reservation {
   const { asked, micros } = reservation;
   const before = reservation.before && repriced(reservation.before, newMicros);
@@ -268,12 +275,12 @@ function repriced(reservation: Reservation, newMicros: (asked: Asked) => bigint)
   return { ...reservation, before, micros: (before?.micros ?? 0n) + (now > own ? now : own) };
 }
 
-/** Only what nobody could price is written down to be priced again. */
+/** Only unknown prices are recorded for later pricing. */
 function unpriced({ basis, asked }: Pick<Cost, 'basis' | 'asked'>): Pick<IntentEstimate, 'asked'> {
   return basis === 'unknown' && asked ? { asked } : {};
 }
 
-/** What an intent of an earlier process reserves. */
+/** The reservation of an intent of an earlier process. */
 function reservationOf(
   record: ObjectRecord,
   { estimate, outcome }: Intent,
@@ -285,7 +292,7 @@ function reservationOf(
   const isOpen = outcome === 'pending' || outcome === 'unknown';
   if (!isOpen && outcome !== 'applied' && of !== 'earlier') return undefined;
   if (of === 'creation-to-follow' && deletionRequestedAt !== undefined) return undefined;
-  // What lies in the status of an object may have been edited.
+  // Somebody may have edited the status that holds it.
   const micros = Number.isSafeInteger(estimateMicros) && estimateMicros > 0 ? BigInt(estimateMicros) : 0n;
   const heardAtMs = isOpen && of !== 'earlier' ? undefined : startedAtMs;
   const demands = Array.isArray(unknown) ? unknown : [];
@@ -293,7 +300,7 @@ function reservationOf(
   return { key, account, micros, basis, unknown: demands, of, heardAtMs, before: undefined, asked };
 }
 
-/** From before what we know to have happened to it. */
+/** Read before the last known change of the thing. */
 function isOlder(
   { id, revision }: Pick<wire.Service, 'id' | 'revision'>,
   record: ObjectRecord | undefined,

@@ -1,6 +1,7 @@
 /**
- * Which Accounts draw on one balance: several of them, one in each namespace, say, may hold keys of one account at the provider. They are
- * known by origin and pinned identity; where the API shows no identity, by origin and key.
+ * Finds Accounts that draw on one balance. For example, one Account in each namespace may have a key of the
+ * same provider account. They are identified by origin and pinned identity. If the API shows no identity,
+ * origin and key identify them.
  */
 import { identityName, identifies } from '../plan/index.ts';
 import { originOf } from '../../resources/index.ts';
@@ -21,7 +22,7 @@ export class SharedBalances {
     if (digest !== undefined) this.#keys.set(name, `${originOf(spec.url)} key ${digest}`);
   }
 
-  /** Those among `accounts` that draw on the balance of `name`, without itself. */
+  /** The accounts among `accounts` that share the balance of `name`, without itself. */
   others(name: string, accounts: Iterable<string>): string[] {
     const balance = this.#balanceOf(name);
     return [...accounts].filter((other) => other !== name && this.#balanceOf(other) === balance);

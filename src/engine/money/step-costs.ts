@@ -1,6 +1,6 @@
 /**
- * What the steps of a plan cost, one after the other, for whoever reads the plan: a service that was stopped before is resized for nothing,
- * and is started at the price of its new size.
+ * The costs of the steps of a plan in their order. For example, a stopped service is resized at no cost, and
+ * then started at the price of its new size.
  */
 import { resizeService, startService, stopService } from '../../actions/index.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../plan/index.ts';
 import type { Pass } from '../pass.ts';
 
-/** The plan, with the cost of each step that has one. `costOf`: by the book of its account. */
+/** The plan with the cost of each step. `costOf`: by the prices of its account. */
 export function withCosts(plan: Plan, pass: Pass, costOf: (pricing: Pricing) => Cost): Plan {
   if (plan.kind === 'in-sync') return plan;
   if (plan.kind !== 'act') return { ...plan, steps: priced(plan.steps, pass, costOf) };
@@ -27,7 +27,7 @@ function priced(steps: readonly Step[], pass: Pass, costOf: (pricing: Pricing) =
   let runs =
     observation.kind === 'present' &&
     holdsCompute(observation.value as { readonly state?: string | undefined });
-  /** Of the size that it was given while it did not run. */
+  /** Of the size that the service got while it was stopped. */
   let newCharge: Charge | undefined;
   return steps.map((step) => {
     const pricing = pass.pricing(step);

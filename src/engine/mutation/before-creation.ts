@@ -1,18 +1,18 @@
 /**
- * Things without a visible mark that the account had before a creation was first sent. The creation did not make
- * them, whatever they look like. They are recorded with the intent, since the next process can't know them.
+ * Things without a visible mark that existed in the account before a creation was first sent. The creation did not make
+ * them, whatever they look like. Their ids are recorded with the intent, since the next process can't know them.
  *
  *     first sent ── ids of such things ──> kept while the same request is repeated ── the outcome is known ──> forgotten
- *     first sent by a version that recorded none, or with too many of them: not known, and an operator is asked
+ *     first sent by a version that recorded none, or with too many of them: unknown, and an operator has to decide
  */
 import { isCreation } from '../../actions/index.ts';
 import type { BeforeCreation, Intent, ObjectRecord, StateStore } from '../../state/index.ts';
 import type { Target } from './executor.ts';
 
-/** They are a part of the object's status in a cluster, which has a limit, and of each write of it. */
-const mostWrittenDown = 100;
+/** In a cluster they are part of the object's status, whose size is limited. */
+const mostRecorded = 100;
 
-/** To be written down with `intent`, which is not in the store yet. */
+/** To be recorded with `intent`, which is not in the store yet. */
 export function beforeCreation(
   store: StateStore,
   { record, unmarked = () => [] }: Pick<Target, 'record' | 'unmarked'>,
@@ -24,10 +24,10 @@ export function beforeCreation(
   const known = knownBefore(record, idempotencyKey);
   if (known || wasSent) return known;
   const ids = unmarked();
-  return ids.length > mostWrittenDown ? undefined : { idempotencyKey, unmarked: ids };
+  return ids.length > mostRecorded ? undefined : { idempotencyKey, unmarked: ids };
 }
 
-/** Of the creation with this key. */
+/** For the creation with this key. */
 export function knownBefore(
   { beforeCreation: before }: ObjectRecord,
   idempotencyKey: string | undefined,

@@ -1,14 +1,14 @@
 /**
- * What the answer to a request shows of the fields that were sent. It results from that request alone, so its values
- * are what the API made of them:
+ * What the response to a request shows of the fields that were sent. It results from that request alone, so its values are
+ * what the API made of them:
  *
- * | the answer shows the field      | what is recorded                                                         |
+ * | the response shows the field    | what is recorded                                                         |
  * |---------------------------------|--------------------------------------------------------------------------|
  * | as sent                         | it is in place                                                           |
  * | in another form than before     | the API has its own form for the value, which is equal (`shownAs`)       |
  * | in a form known to be its own   | it is in place                                                           |
- * | as before, which may be a form of what was sent | the same: a lost answer could not have shown it          |
- * | as before, or not at all        | it is still to be seen in place (`unconfirmed`): until then, it is no drift |
+ * | as before, which may be a form of what was sent | the same: a lost response could not have shown it        |
+ * | as before, or not at all        | a read has to confirm it (`unconfirmed`); until then, it is not drift    |
  */
 import { entryOfAction, type Action } from '../../actions/index.ts';
 import type { ObjectRecord, ShownAs } from '../../state/index.ts';
@@ -43,7 +43,7 @@ export function confirm(
   return { unconfirmed: [...unconfirmed], shownAs };
 }
 
-/** Of those that an action can bring to the desired value, the ones that are in this request. */
+/** Of the fields that the action can set, those that this request contains. */
 export function fieldsSent(action: Action, fields: readonly string[]): readonly string[] {
   const entry = entryOfAction(action);
   return entry.isSent ? fields.filter((name) => entry.isSent?.(action, name)) : fields;

@@ -1,16 +1,15 @@
 /**
- * Carries out one step: the intent is written down first, then one request is sent, then what became of
- * it is written down.
+ * Carries out one step: it records the intent, sends one request, and records the outcome.
  *
  *     (none) ── saveIntent ──> pending ── send ──> applied | refused | not-sent | unknown
- *                                 └── crash: found pending at the next start, and then as good as unknown
+ *                                 └── crash: found pending at the next start, and treated as unknown
  *     unknown ── evidence ──> applied | not-applied (and then, for the same request, pending again with the same key)
  *                             | outdated (and then another request, with another revision and key)
  *                             | repeatable (and then pending again with the same key)
  *
- * One key per intent. A request that was not sent, was shown not to have been applied, or is repeatable, is sent again with the
- * key and the bytes it had; a request with another body gets another key. New keys are random; those of creations of a state
- * that shares its digest key are derived (creation-keys.ts).
+ * There is one key per intent. A request that was not sent, was not applied, or is repeatable, is sent again with the same key
+ * and bytes. A request with another body gets another key. New keys are random. If the state shares its digest key, those of
+ * creations are derived (creation-keys.ts).
  */
 import {
   actionOf,
@@ -60,36 +59,39 @@ export interface Target {
   readonly record: ObjectRecord;
   readonly revision: number | undefined;
   readonly state: string | undefined;
-  /** What is to be remembered of the desired fields once they are applied. */
+  /** Digests of the desired fields, to be recorded when they are applied. */
   readonly digests: Readonly<Record<string, string>>;
   readonly restartToken: string | undefined;
   /** `namespace/name`. */
   readonly account?: string | undefined;
-  /** Of the credential that the request is sent with. */
+  /** A digest of the credential that the request is sent with. */
   readonly keyDigest?: string | undefined;
-  /** What the request adds to the cost of an hour. */
+  /** What the request adds to the hourly cost. */
   readonly estimate?: IntentEstimate | undefined;
-  /** The fields as the API showed them before, and as an answer of it shows them, as digests. */
+  /** Digests of the fields as the API showed them before, and as a response shows them. */
   readonly shownBefore?: Readonly<Record<string, string>>;
   readonly shownIn?: (answer: Receipt) => Readonly<Record<string, string>>;
-  /** The fields that an answer shows in what may be a form of the API's own for what was sent (engine/plan/differences.ts). */
+  /** The fields that a response may show in a form of the API's own (engine/plan/differences.ts). */
   readonly formsIn?: (answer: Receipt) => readonly string[];
-  /** Of a creation: whether the account showed the thing, without our mark, before the request was first sent. */
+  /**
+   * Of a creation: whether the account showed the thing, without the object's mark, before the request was
+   * first sent.
+   */
   readonly wasThere?: (id: string) => boolean;
-  /** Of a creation: ids of what the account has, shows no mark, and is no object's. */
+  /** Of a creation: ids of things in the account that show no mark and belong to no object. */
   readonly unmarked?: () => readonly string[];
 }
 
-/** After these the same request has the key that it had. */
+/** After these outcomes, the same request is sent with the same key. */
 const repeatedOutcomes: ReadonlySet<IntentOutcome> = new Set(['not-sent', 'not-applied', 'repeatable']);
 
-/** Sends `step` once. Resolves when the outcome has been made durable. */
+/** Sends `step` once. Resolves when the outcome is durable. */
 export async function execute(
   options: ExecutorOptions,
   api: ControlApi,
   step: Step,
   target: Target,
-  /** Asked when its turn has come, which may be an hour later (`Retry-After`). */
+  /** Called when the limiter lets the request pass, which may be an hour later (`Retry-After`). */
   isStillPlanned: () => boolean,
 ): Promise<Outcome<Receipt>> {
   const { store, clock, logger, metrics } = options;
@@ -117,7 +119,7 @@ export async function execute(
     outcome: 'pending',
     note: undefined,
   };
-  // The revision shows foreign changes up to here.
+  // Up to this request, foreign changes are visible by the revision.
   const intended = { ...recordIntended(store, target, step, intent), baseline: undefined };
   await store.saveIntent(intent, intended);
   if (step.overrides !== undefined) {
@@ -130,7 +132,7 @@ export async function execute(
   const outcome = ofThisOne(store, target, action, await send(meant, action, intent.idempotencyKey));
   const finished: Intent = {
     ...intent,
-    // Evidence for an outcome that is known already is not needed.
+    // A known outcome needs no evidence.
     digests: outcome.kind === 'unknown' ? intent.digests : undefined,
     outcome: outcome.kind,
     finishedAt: clock.wallMs(),
@@ -152,7 +154,8 @@ export async function execute(
     'mutation',
   );
   const now = store.record(key);
-  // In a cluster the object may have gone meanwhile, and another one have its name: the answer is about neither.
+  // In a cluster, the object may be gone, and another one may have its name. Then the response is about
+  // neither.
   if (now?.uid === learned.uid) await store.saveIntent(finished, withEngineFields(now, learned));
   return outcome;
 }
@@ -175,7 +178,10 @@ function newKey({ store, random }: ExecutorOptions, action: Action, target: Targ
   return creationKey(store, record, action, identity) ?? random.uuid();
 }
 
-/** While a request waits for its turn the document may be edited, taken out, or put back, and be another object's. */
+/**
+ * While a request waits in the limiter, the document may be edited, removed, or replaced by that of another
+ * object.
+ */
 function isMeant(now: ObjectRecord | undefined, planned: ObjectRecord): boolean {
   return (
     now?.uid === planned.uid && now.generation === planned.generation && isLeaving(now) === isLeaving(planned)
@@ -187,8 +193,9 @@ function isLeaving({ deletionRequestedAt }: ObjectRecord): boolean {
 }
 
 /**
- * A creation makes something new, with our mark: what another object stands for, what was there before the request, and what
- * carries the mark of another object, is not what it made. An API may answer with what has the same name already.
+ * A creation makes a new thing with the object's mark. So it did not make a thing that belongs to another
+ * object, existed before the request, or carries another mark. An API may answer with an existing thing of
+ * the same name.
  */
 function ofThisOne(
   store: StateStore,
@@ -200,19 +207,19 @@ function ofThisOne(
   const { id, environmentNames } = outcome.value;
   const owner = store.recordOf(id)?.key;
   if (owner !== undefined && owner !== key) {
-    return { kind: 'unknown', reason: `a ${outcome.status} that is about ${id}, which is ${owner}` };
+    return { kind: 'unknown', reason: `a ${outcome.status} with the id ${id}, which belongs to ${owner}` };
   }
   if (wasThere?.(id) === true) {
-    const reason = `a ${outcome.status} that is about ${id}, which the account showed before the request; use \`adopt: {id: ${id}}\` to take it over`;
+    const reason = `a ${outcome.status} with the id ${id}, which the account showed before the request; use \`adopt: {id: ${id}}\` to take it over`;
     return { kind: 'unknown', reason };
   }
   const sent = beaconIn(Object.keys(environmentOf(action)?.reveal() ?? {}));
   const shown = beaconIn(environmentNames ?? []);
   if (!sent || !shown || (sent.uid === shown.uid && sent.ownerId === shown.ownerId)) return outcome;
-  return { kind: 'unknown', reason: `a ${outcome.status} that is about ${id}, which carries another mark` };
+  return { kind: 'unknown', reason: `a ${outcome.status} with the id ${id}, which carries another mark` };
 }
 
-/** All that is set of it. */
+/** The whole environment that the action sets. */
 function environmentOf(action: Action) {
   return 'environment' in action ? action.environment : undefined;
 }
@@ -221,7 +228,7 @@ function beaconIn(names: readonly string[]) {
   return names.map((name) => parseBeacon(name)).find((beacon) => beacon !== undefined);
 }
 
-/** What a person may want to ask the provider for. */
+/** What an operator may want to ask the provider about. */
 function noteOf(outcome: Outcome<Receipt>): string | undefined {
   if (outcome.kind !== 'applied') return describeOutcome(outcome);
   const { operationId } = outcome.value;
@@ -229,8 +236,8 @@ function noteOf(outcome: Outcome<Receipt>): string | undefined {
 }
 
 /**
- * What must be known of a mutation even if its outcome never arrives. A first creation undoes nothing, and restarts by remediation have a count of
- * their own.
+ * What must be recorded of a mutation even if its outcome is never known. A first creation corrects nothing,
+ * and restarts by remediation have a count of their own.
  */
 function recordIntended(store: StateStore, target: Target, step: Step, intent: Intent): ObjectRecord {
   const { do: name } = step.action;
@@ -257,7 +264,7 @@ function correctionsWith(
   return withCorrection(record, sent, createdAt);
 }
 
-/** It is known not to have happened: what was written down for the case that it does is taken back. */
+/** Reverts what was recorded for a request that is known not to have happened. */
 export function withoutIntent(
   before: ObjectRecord,
   { action, idempotencyKey }: Pick<Intent, 'action' | 'idempotencyKey'>,
@@ -280,7 +287,7 @@ function recordOutcome(
   if (outcome.kind === 'not-sent') return target.record;
   if (outcome.kind === 'refused') {
     const { status, code, message, meaning } = outcome;
-    // It did not happen: what was written down for the case that it does is taken back.
+    // Reverts what was recorded for the request.
     return {
       ...target.record,
       ...(hasDerivedKey(store, action.do) ? afterRefusal(idempotencyKey, meaning) : {}),
@@ -336,23 +343,23 @@ function recordOutcome(
 }
 
 /**
- * The environment was sent as a whole, and is in place at the revision of the answer. Additional variables at that
- * revision are the provider's own. Of other fields, the answer shows nothing that a read would not show better.
+ * The environment was sent as a whole, and is in place at the revision of the response. Additional variables
+ * at that revision are the provider's own. For other fields, a read shows at least as much as the response.
  */
 function isWholeEnvironment(action: Action, { unconfirmed }: Pick<ObjectRecord, 'unconfirmed'>): boolean {
   return environmentOf(action) !== undefined && !unconfirmed.includes('env');
 }
 
-/** A key that the API has seen may be that of another process, whose creation may still appear. */
+/** If the API knows the key, another process may have used it, and its creation may still appear. */
 function afterRefusal(idempotencyKey: string, meaning: RefusalMeaning): Partial<ObjectRecord> {
   const isSeen = meaning === 'KeyConflict';
   return { refusedKey: idempotencyKey, ...(isSeen ? { creationInDoubt: { idempotencyKey } } : {}) };
 }
 
-/** Recorded by a later version: which fields it brings about is not known here. */
+/** Recorded by a later version: this version does not know which fields it sets. */
 const unknownAction: Pick<ActionEntry, 'fields' | 'answersRestart'> = { fields: [] };
 
-/** The record after `action` was applied, according to the API, to evidence or to an operator. */
+/** The record after `action` was applied, according to the API, evidence or an operator. */
 export function recordApplied(record: ObjectRecord, action: string, target: Target): ObjectRecord {
   const names = appliedNames(action, target);
   const { fields, answersRestart } = actionOf(action) ?? unknownAction;
@@ -374,7 +381,7 @@ export function recordApplied(record: ObjectRecord, action: string, target: Targ
   };
 }
 
-/** What is created runs; it is as desired only once it has been seen so. */
+/** A created service runs. Until a read confirms that, it does not count as matching its spec. */
 function appliedNames(action: string, { digests }: Target): readonly string[] {
   const { fields } = actionOf(action) ?? unknownAction;
   return fields === 'all' ? Object.keys(digests).filter((name) => name !== 'desiredState') : fields;

@@ -56,7 +56,7 @@ const classes: Readonly<Record<RefusalMeaning, RefusalClass>> = {
   StateConflict: wait('Conflict', brief),
   Conflict: wait('Conflict', brief),
   KeyConflict: hold('IdempotencyKeyReused'),
-  // The client makes an unknown outcome of it; it is not asked here.
+  // The client turns it into an unknown outcome, so it is never classified here.
   KeyInUse: wait('Conflict', brief),
   Validation: hold('Refused'),
   NotFound: wait('NotFound', brief),
@@ -66,7 +66,7 @@ const classes: Readonly<Record<RefusalMeaning, RefusalClass>> = {
   Unavailable: wait('Unavailable', brief),
 };
 
-/** `isKeyKnown`: the same request may have been sent under the same key before, by this process or by another one. */
+/** `isKeyKnown`: this process or another one may have sent the same request with the same key before. */
 export function classifyRefusal({ meaning }: Pick<Refused, 'meaning'>, isKeyKnown = false): RefusalClass {
   return classes[isKeyKnown && meaning === 'KeyConflict' ? 'Conflict' : meaning];
 }

@@ -1,7 +1,7 @@
 /**
- * What the provider has too little of (capacity, funds, room) is asked for again with growing pauses, 10 s to 10 min. They
- * count for what is asked of its stock, and are written down: neither an edit of the rest of the document nor a restart
- * of the manager makes it ask sooner.
+ * A request that the provider lacks something for (capacity, funds, room) is repeated with growing pauses, 10
+ * s to 10 min. The pauses are recorded, and belong to the stock that is requested. So neither an unrelated
+ * edit of the document nor a restart of the manager shortens them.
  */
 import { entryOfAction, type Action } from '../../actions/index.ts';
 import type { Refused } from '../../api/index.ts';
@@ -9,14 +9,14 @@ import { backoffMs, type DigestKey, type Random } from '../../base/index.ts';
 import type { ObjectRecord, Scarcity } from '../../state/index.ts';
 import { classifyRefusal, scarceBackoff } from './refusals.ts';
 
-/** After a refusal of `action`; what was known stays if the refusal had another reason. */
+/** After a refusal of `action`. If the refusal had another reason, the previous value stays. */
 export function nextScarcity(
   record: ObjectRecord,
   action: Action,
   refused: Refused,
   { digestKey, random, wallMs }: { digestKey: DigestKey; random: Random; wallMs: number },
 ): Scarcity | undefined {
-  // Of before the wall clock was set back nobody can tell how long ago it was.
+  // If the wall clock was set back since, the age of that refusal is unknown.
   const isOfNow = record.refusal !== undefined && wallMs >= record.refusal.at;
   const before = isOfNow ? record.refusal?.scarcity : undefined;
   const verdict = classifyRefusal(refused);
@@ -28,7 +28,7 @@ export function nextScarcity(
   return { demand, failures, retryAt: wallMs + pauseMs, reason: verdict.reason, message };
 }
 
-/** Why `action` is not to be sent yet, and for how long; undefined when it may be. */
+/** Why `action` is not sent yet, and for how long. Undefined if it may be sent. */
 export function stillScarce(
   { refusal }: ObjectRecord,
   action: Action,
@@ -37,13 +37,13 @@ export function stillScarce(
 ): (Scarcity & { readonly leftMs: number }) | undefined {
   const scarcity = refusal?.scarcity;
   if (!scarcity || scarcity.demand !== digestKey.digest(demandOf(action))) return undefined;
-  // The wall clock was set back: how long ago it was nobody can tell, and waiting for that time to come again may take for ever.
+  // The wall clock was set back, so the age of the refusal is unknown, and its time may be far ahead.
   if (wallMs < refusal.at) return undefined;
   const leftMs = scarcity.retryAt - wallMs;
   return leftMs > 0 ? { ...scarcity, leftMs } : undefined;
 }
 
-/** What of the provider's stock an action needs. */
+/** The stock of the provider that an action needs. */
 function demandOf(action: Action): object {
   const own = entryOfAction(action).demand?.(action);
   return own ?? { do: action.do, id: 'id' in action ? action.id : undefined };

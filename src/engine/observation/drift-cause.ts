@@ -3,7 +3,10 @@ import type { StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import type { Pass } from '../pass.ts';
 
-/** The events of a kind that has any, read once, when a drift first appears, and before it is corrected. */
+/**
+ * Reads the events of the thing, if its kind has any. They are read once, when a drift first appears and
+ * before it is corrected.
+ */
 export async function causeOfNewDrift(
   pass: Pass,
   account: AccountHandle,

@@ -1,4 +1,4 @@
-/** Counts what drifts alike in an account, for the brake for corrections (engine/plan/drift-brake.ts). */
+/** Counts equal drift in an account, for the brake for corrections (engine/plan/drift-brake.ts). */
 import type { Clock } from '../../base/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import {
@@ -22,26 +22,26 @@ export interface DriftWatchOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** What differs of an object in an account read, without a request. */
+  /** The differences of an object in an account read, without a request. */
   readonly peek: (key: ObjectKey, account: AccountHandle, snapshot: AccountSnapshot) => readonly Difference[];
 }
 
-/** Objects that drift alike, by the signature of the drift. */
+/** Objects with equal drift, by its signature. */
 type Alike = ReadonlyMap<string, ReadonlySet<ObjectKey>>;
 
 export class DriftWatch {
   readonly #options: DriftWatchOptions;
   readonly #counted = new WeakMap<AccountSnapshot, { readonly alike: Alike; readonly objects: number }>();
-  /** What has been corrected in the last minutes, by account and signature: it appeared, too. */
+  /** Corrections of the last minutes, by account and signature. They count, too. */
   readonly #corrected = new Map<string, Map<ObjectKey, number>>();
-  /** The accounts and signatures of which it has been logged that they are not corrected. */
+  /** The accounts and signatures for which the brake has been logged. */
   readonly #engaged = new Set<string>();
 
   constructor(options: DriftWatchOptions) {
     this.#options = options;
   }
 
-  /** Why a drift is not to be corrected. */
+  /** Why a drift must not be corrected. */
   brake(key: ObjectKey, account: AccountHandle, difference: Difference): MassDrift | undefined {
     const { fleet, logger, metrics } = this.#options;
     const snapshot = account.informer.current;
@@ -89,7 +89,7 @@ export class DriftWatch {
     return [...objects.keys()];
   }
 
-  /** Asked only when something is to be corrected: then all objects are looked at, once for each read. */
+  /** Counts all objects once for each read, and only when something has to be corrected. */
   #count(account: AccountHandle, snapshot: AccountSnapshot) {
     const known = this.#counted.get(snapshot);
     if (known) return known;
@@ -111,7 +111,7 @@ export class DriftWatch {
     return counted;
   }
 
-  /** Or it is held for that already: a brake that has been on does not come off by itself. */
+  /** Or it is held for that already: an engaged brake is not released by itself. */
   #isNew({ report }: ObjectRecord, { path }: Difference): boolean {
     const before = report?.drift.find((entry) => entry.path === path);
     if (!before || report?.pending?.reason === massDriftReason) return true;

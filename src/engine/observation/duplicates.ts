@@ -1,6 +1,7 @@
 /**
- * What carries an object's mark and is not what is recorded for it: somebody copied it with its environment, or a creation took effect after
- * all. A mark on another id is never enough to change or delete it (S5): an operator decides.
+ * Things that carry an object's mark but are not the recorded one. Somebody copied a service with its
+ * environment, or a creation took effect late. A mark is never enough to change or delete a thing with
+ * another id (S5): an operator decides.
  */
 import type { ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
@@ -9,7 +10,7 @@ interface Shown {
   readonly id: string;
 }
 
-/** `marked`: all that carry the object's mark. `holderOf`: who is recorded as standing for an id. */
+/** `marked`: all things that carry the object's mark. `holderOf`: the object that an id is recorded for. */
 export function duplicatesAmong<Item extends Shown>(
   { key, externalId }: Pick<ObjectRecord, 'key' | 'externalId'>,
   marked: readonly Item[],

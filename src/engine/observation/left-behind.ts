@@ -7,7 +7,7 @@ import type { Clock } from '../../base/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { AbsenceRule } from '../outcomes/creations.ts';
 
-/** Longer than any two account reads are apart. */
+/** Longer than the interval of any two account reads. */
 const keptMs = 86_400_000;
 
 export class LeftBehind {

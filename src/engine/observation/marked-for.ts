@@ -6,7 +6,7 @@ import type { Kinds } from '../kind.ts';
 import { recordsNear } from '../fleet/members.ts';
 import { shown } from './recognition.ts';
 
-/** The objects whose mark a thing carries, as one of the snapshots shows it: what appears or goes beside them is theirs to report. */
+/** The objects whose mark a thing carries, by one of the snapshots. They have to report changes of such things. */
 export function markedFor(
   kinds: Kinds,
   fleet: Pick<Fleet, 'store' | 'owner'>,

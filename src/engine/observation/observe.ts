@@ -1,11 +1,11 @@
 /**
- * Which remote object is this one's, and what is known of it. Three ways lead to it: the id that was
- * recorded, the id that the spec adopts, and our mark in the account (found after a lost answer or a lost state
- * file). Nothing is ever taken by its name.
+ * Finds the remote thing of an object, and what is known of it. There are three ways: the recorded id, the id that the spec
+ * adopts, and the object's mark in the account (after a lost response or a lost state file). Nothing is found by its name.
  *
- * Only a snapshot that began after our last mutation of the object counts. A recorded id that is not in such a
- * snapshot is read by itself; it is gone when both reads say so, and, unless our deletion of it was accepted, still say so a
- * settle window later. What has no id was never made when two account reads in a row lack its mark.
+ * - A snapshot counts only if it began after the last mutation of the object.
+ * - If a recorded id is missing from such a snapshot, the thing is read by its id. It is gone if both reads lack it. Unless its
+ *   deletion was accepted, both have to lack it again one settle window later.
+ * - An object without an id has no thing if two account reads in a row lack its mark.
  */
 import type { Outcome } from '../../api/index.ts';
 import type { Clock } from '../../base/index.ts';
@@ -22,13 +22,13 @@ import type { Marks } from '../fleet/marks.ts';
 
 export interface Observed<Value> {
   readonly observation: Observation<Value>;
-  /** Found without being recorded: to be bound to the object. */
+  /** Found without being recorded: this id has to be bound to the object. */
   readonly found: string | undefined;
   /** Found by a mark, and not by an id. */
   readonly byMark: boolean;
   /** It carries the object's own mark, however it was found. */
   readonly isMarked?: boolean;
-  /** Ids of others that carry the object's mark, when what is recorded is not there. */
+  /** Ids of other things that carry the object's mark, if the recorded thing is missing. */
   readonly elsewhere?: readonly string[];
 }
 
@@ -37,11 +37,11 @@ export interface Identity {
   readonly owner: Owner;
   readonly adoptId: string | undefined;
   readonly adoptFrom: string | undefined;
-  /** Another object that already stands for `adoptId`. */
+  /** Another object that already manages `adoptId`. */
   readonly takenBy: ObjectKey | undefined;
-  /** A creation of ours may have made what carries our mark. */
+  /** A creation may have made the thing with the object's mark. */
   readonly awaits: boolean;
-  /** The object that stands for a thing. */
+  /** The object that manages a thing. */
   readonly holderOf: (id: string) => ObjectKey | undefined;
 }
 
@@ -49,7 +49,7 @@ interface Remote {
   readonly id: string;
 }
 
-/** Finds the object among `items`, all of one kind of one snapshot. */
+/** Finds the object's thing among `items`, which are of one kind and one snapshot. */
 export function identify<Item extends Remote>(
   identity: Identity,
   items: ReadonlyMap<string, Item>,
@@ -58,11 +58,11 @@ export function identify<Item extends Remote>(
   const { record, adoptId } = identity;
   if (record.externalId !== undefined) {
     const item = items.get(record.externalId);
-    // An adopted object that was created anew stands for its successor: the adoption is spent.
+    // If an adopted thing was created again, the object manages its successor, and the adoption is over.
     if (item && adoptId !== undefined && adoptId !== record.externalId && items.has(adoptId)) {
       return conflict(
         'AdoptionChanged',
-        `the object already stands for ${record.externalId}; to adopt ${adoptId}, take this document out (with deletionPolicy: Retain) and add it anew`,
+        `the object already manages ${record.externalId}; to adopt ${adoptId}, remove this document (with deletionPolicy: Retain) and add it again`,
       );
     }
     const trusts = !identity.awaits && record.distrusted === undefined;
@@ -73,7 +73,7 @@ export function identify<Item extends Remote>(
       return { observation, found: undefined, byMark: false, elsewhere };
     }
     const isMarked = marks.of(item).includes(marks.own(identity));
-    // A mark is worth more than an id that nobody has signed.
+    // A mark is stronger evidence than an unsigned id.
     const marked = record.distrusted && !isMarked && findMarked(identity, items, marks, { confirmed: false });
     if (marked && marked.observation.kind === 'present') return marked;
     return (
@@ -88,7 +88,7 @@ export function identify<Item extends Remote>(
   if (adoptId !== undefined && identity.takenBy !== undefined) {
     return conflict(
       'AdoptedTwice',
-      `${adoptId} is already managed as ${identity.takenBy}; one thing can't be kept as two documents say: remove one of them`,
+      `${adoptId} is already managed as ${identity.takenBy}; two documents can't manage one thing: remove one of them`,
     );
   }
   if (adoptId !== undefined) {
@@ -106,11 +106,11 @@ export function identify<Item extends Remote>(
   const marked = findMarked(identity, items, marks, { confirmed: true });
   const isSure = !identity.awaits && record.distrusted === undefined;
   const isLeaving = record.deletionRequestedAt !== undefined && isSure;
-  // A mark is not enough to delete what was never recorded.
+  // A mark is not enough to delete a thing that was never recorded.
   return isLeaving && marked.found !== undefined ? markedElsewhere(record, [marked.found]) : marked;
 }
 
-/** Others than what is recorded that carry the object's mark. */
+/** Things other than the recorded one that carry the object's mark. */
 export function duplicatesOf<Item extends Remote>(
   identity: Pick<Identity, 'record' | 'owner' | 'holderOf'>,
   items: ReadonlyMap<string, Item>,
@@ -120,20 +120,20 @@ export function duplicatesOf<Item extends Remote>(
   return duplicatesAmong(identity.record, marked, identity.holderOf);
 }
 
-/** What is recorded is not there, and something else carries the object's mark. */
+/** The recorded thing is missing, and something else carries the object's mark. */
 export function markedElsewhere({ externalId }: ObjectRecord, ids: readonly string[]): Observed<never> {
   const recorded = externalId === undefined ? 'nothing is recorded for the object' : `${externalId} is gone`;
   const which = ids.join(', ');
   return conflict(
     'MarkedElsewhere',
-    `${recorded}, and ${which} carries its mark: a copy, or what it should stand for. It is not touched, and nothing is created beside it. ` +
-      `Delete it at the provider, or say \`adopt: {id: ${ids[0]}}\` in this document to manage it (and to delete it with the document)`,
+    `${recorded}, and ${which} carries its mark: a copy, or the thing that it should manage. It is not changed, and nothing else is created.  ` +
+      `Delete it at the provider, or add \`adopt: {id: ${ids[0]}}\` to this document to manage it (and to delete it with the document)`,
   );
 }
 
 /**
- * By our mark: after a lost state file, or after a create whose answer was lost, also when that was to replace
- * the one that is recorded.
+ * Finds the thing by the object's mark: after a lost state file, or after a create whose response was lost.
+ * That create may have been a replacement of the recorded thing.
  */
 function findMarked<Item extends Remote>(
   identity: Identity,
@@ -146,14 +146,14 @@ function findMarked<Item extends Remote>(
   if (ours.length > 1) {
     return conflict(
       'MarkedTwice',
-      `${ours.length} things in the account carry this object's mark: ${ours.map(({ id }) => id).join(', ')}; delete all but one, or say which with \`adopt\``,
+      `${ours.length} things in the account carry this object's mark: ${ours.map(({ id }) => id).join(', ')}; delete all but one, or choose one with \`adopt\``,
     );
   }
   if (!item) return { observation: { kind: 'absent', ...absence }, found: undefined, byMark: false };
   return { observation: { kind: 'present', value: item }, found: item.id, byMark: true, isMarked: true };
 }
 
-/** Every object without an id is looked for in the same snapshot: its marks are read once. */
+/** Each snapshot is indexed by marks once, for all objects without an id. */
 const indexes = new WeakMap<object, ReadonlyMap<string, readonly unknown[]>>();
 
 function markIndex<Item>(
@@ -182,8 +182,8 @@ function foreignMark<Item extends Remote>(
   if (foreign === identity.adoptFrom) return undefined;
   return conflict(
     'OwnedByAnother',
-    `${item.id} carries the mark of another owner or object (${foreign}); take it out there first. ` +
-      `If nobody manages it any more, say so with the annotation ${annotations.adoptFrom}: "${foreign}" and \`adopt: {id: ${item.id}}\``,
+    `${item.id} carries the mark of another owner or object (${foreign}); remove it there first.  ` +
+      `If nobody manages it any more, confirm that with the annotation ${annotations.adoptFrom}: "${foreign}" and \`adopt: {id: ${item.id}}\``,
   );
 }
 
@@ -192,8 +192,9 @@ export function conflict(reason: ReasonOf<'held'>, message: string): Observed<ne
 }
 
 /**
- * What to make of an object without an id whose mark one account read does not show. A read may have left it out, and
- * then creating it would make a second one: the read before has to say the same, and to be as new as a decision needs.
+ * For an object without an id whose mark is missing from one account read. A read may have left it out, and
+ * creating it would make a second one. So the read before has to agree, and has to be recent enough for a
+ * decision.
  */
 export function neverMade<Value>(
   before: AccountSnapshot | undefined,
@@ -205,7 +206,7 @@ export function neverMade<Value>(
   return { kind: 'pending', message: 'one account read does not show it; waiting for another one' };
 }
 
-/** Memory of absences that are being confirmed; lost at a restart, which only starts the window anew. */
+/** Absences that are being confirmed. After a restart, the confirmation begins again. */
 export class AbsenceProofs {
   readonly left: LeftBehind;
   readonly #sinceMs = new Map<ObjectKey, number>();
@@ -230,8 +231,8 @@ export class AbsenceProofs {
     return account && this.left.leave(record, this.#creations.absenceRule(record, account));
   }
 
-  /** A preview sends nothing, and takes one look for the truth. */
-  get takesOneLook(): boolean {
+  /** A preview sends nothing, so one observation is sufficient. */
+  get needsOneObservation(): boolean {
     return this.#settleMs === 0;
   }
 
@@ -240,8 +241,8 @@ export class AbsenceProofs {
   }
 
   /**
-   * What to make of a recorded id that the snapshot does not show, given a read of it by id that was made just
-   * now: present after all, absent for certain, or not decided yet.
+   * Decides about a recorded id that the snapshot lacks, given a new read by id: it is present after all,
+   * certainly absent, or undecided.
    */
   confirm<Value>(
     record: ObjectRecord,
@@ -266,21 +267,24 @@ export class AbsenceProofs {
     const sinceMs = this.#sinceMs.get(key) ?? nowMs;
     this.#sinceMs.set(key, sinceMs);
     const earliestMs = Math.max(sinceMs + this.#settleMs, rule.notBeforeMs);
-    const isOld = this.takesOneLook ? rule.notBeforeMs <= nowMs : snapshot.startedAtMs >= earliestMs;
+    const isOld = this.needsOneObservation ? rule.notBeforeMs <= nowMs : snapshot.startedAtMs >= earliestMs;
     if (isOld && nowMs >= earliestMs) return { kind: 'absent', confirmed: true };
     const isYoung = nowMs < rule.notBeforeMs;
     return { kind: 'absent', confirmed: false, ...(isYoung ? { message: rule.message } : {}) };
   }
 }
 
-/** Which status an id gets that is not there is not documented (§7), nor with which code: 404, or words that say so. */
+/** The status and code for a missing id are not documented (§7): 404, or a text like these. */
 const goneWords =
   /not.?found|no.?such|does.?n.t.?exist|does.?not.?exist|unknown.?(id|service|volume|resource)|\bgone\b|was.?deleted|is.?deleted/i;
-/** Which say that what is asked with is not there, not what is asked for. */
+/** Texts with these terms report an unknown credential, not an unknown thing. */
 const otherWords = /key|token|credential|account|user/i;
 const refusingStatuses: ReadonlySet<number> = new Set([400, 403, 404, 409, 410]);
 
-/** Of a read by id of what a whole account read does not show. What we deleted ourselves is refused in any words once it is gone. */
+/**
+ * For a read by id of a thing that an account read lacks. After our own deletion, any refusal means that it
+ * is gone.
+ */
 function saysGone(read: Outcome<unknown>, deletedByUs: boolean): boolean {
   if (read.kind !== 'refused' || !refusingStatuses.has(read.status)) return false;
   if (read.status === 404 || deletedByUs) return true;
@@ -288,7 +292,7 @@ function saysGone(read: Outcome<unknown>, deletedByUs: boolean): boolean {
   return goneWords.test(words) && !otherWords.test(words);
 }
 
-/** The snapshot to decide from, or why there is none: it has to have begun after `notBeforeMs`. */
+/** The snapshot to decide from, or why there is none. It has to have begun after `notBeforeMs`. */
 export function usableSnapshot(
   { informer }: AccountHandle,
   notBeforeMs: number,

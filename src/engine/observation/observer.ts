@@ -1,6 +1,7 @@
 /**
- * What a pass sees of its object: in an account read, in a read of the thing itself, in what the provider reports of its life. It is replaced, never
- * changed. What is found for the object is written down at once (observe.ts says how it is found).
+ * What a pass observes of its object: in an account read, in a read of the thing, and in the provider's
+ * events. Each observation replaces the one before. A thing that is found for the object is recorded at once
+ * (see observe.ts).
  */
 import { describeOutcome, type Outcome, type wire } from '../../api/index.ts';
 import { canonicalId, invariant } from '../../base/index.ts';
@@ -21,10 +22,10 @@ export interface ObserverOptions extends KindOptions {
 
 export type AnySeen = Seen<AnyRemote, unknown>;
 
-/** What keeps an object from being changed, for whoever plans. */
+/** What prevents a change of the object, for planners. */
 export type Brakes = Pick<AnyView, 'gates' | 'driftBrake'>;
 
-/** Before anything has been seen. */
+/** Before the first observation. */
 const nothingSeen: Seen<never, never> = {
   observation: { kind: 'pending', message: 'not observed yet' },
   account: undefined,
@@ -84,7 +85,7 @@ export class Observer {
     const { record, object } = this.view();
     const creates = this.seen.observation.kind === 'absent' || remote.replaces?.(object.spec) === true;
     const leaves = record.deletionRequestedAt !== undefined;
-    // What exists is not questioned by the catalog.
+    // The catalog matters only for creations.
     if (creates && !leaves && remote.needsCatalog) this.see({ catalog: await account.catalog.get() });
   }
 
@@ -105,7 +106,7 @@ export class Observer {
     }
     if (observation.kind === 'present') absenceProofs.forget(this.key);
     if (this.record().distrusted && recognition.isProven(this.view(), observed)) {
-      // What it was made with is seen in it again.
+      // Its creation parameters have to be observed again.
       await store.save({ ...this.record(), distrusted: undefined, madeVolumeId: undefined });
     }
     const record = this.record();
@@ -121,13 +122,14 @@ export class Observer {
       const confirmed = absenceProofs.confirm(record, account, snapshot, read);
       this.see({ observation: confirmed });
       const isConfirmed = 'confirmed' in confirmed && confirmed.confirmed;
-      // What is to take the place of what we deleted may have been made already, as may what has no id yet.
+      // The thing that replaces a deleted one may have been made already. The same is true for an object
+      // without an id.
       if (isConfirmed && elsewhere.length > 0 && !isLeaving) {
         return this.#takeAdopted(things, account, snapshot, elsewhere);
       }
       if (!isConfirmed || !record.deletedByUs) return;
     }
-    if (absenceProofs.takesOneLook) return;
+    if (absenceProofs.needsOneObservation) return;
     const look = (before: AccountSnapshot) => recognition.recognize(things, this.view(), before).observation;
     const fromMs = Math.max(notBeforeMs, absenceProofs.left.shownByMs(record));
     this.see({ observation: neverMade(account.informer.previous, fromMs, look) });
@@ -152,7 +154,10 @@ export class Observer {
     });
   }
 
-  /** What is recorded is gone, and others carry our mark: the one that the document adopts is taken, and else none. */
+  /**
+   * The recorded thing is gone, and others carry the object's mark. Only the one that the document adopts is
+   * taken.
+   */
   async #takeAdopted(
     things: AnyThings,
     account: AccountHandle,
@@ -170,7 +175,7 @@ export class Observer {
     await this.#bind(things, account, found, byMark, observation.value);
   }
 
-  /** Reads the object itself, just before it is acted upon; a plan when it could not be read. */
+  /** Reads the thing itself just before it is changed. Returns a plan if it could not be read. */
   async refresh(account: AccountHandle): Promise<Plan | undefined> {
     const { remote } = this.kind;
     const { observation } = this.seen;
@@ -198,11 +203,11 @@ export class Observer {
       this.see({ activities: outcome.value });
       return undefined;
     }
-    const message = `before a disruptive change, activities: ${describeOutcome(outcome)}`;
+    const message = `reading activities before a disruptive change: ${describeOutcome(outcome)}`;
     return waitFor('ActivitiesUnreadable', message, { recheckAfterMs: recheckMs.protection });
   }
 
-  /** What the provider reports of the object's life; undefined for a kind of which it reports nothing. */
+  /** The provider's events about the thing. Undefined for a kind without events. */
   async events(account: AccountHandle): Promise<Outcome<readonly wire.ServiceEvent[]> | undefined> {
     const id = this.#idOfPresent();
     return id === undefined ? undefined : this.kind.remote?.events?.(account.api, id);
@@ -213,19 +218,19 @@ export class Observer {
     return observation.kind === 'present' ? observation.value.id : undefined;
   }
 
-  /** There are events for things of its kind. */
+  /** Whether its kind has events. */
   get reportsEvents(): boolean {
     return this.kind.remote?.events !== undefined;
   }
 
-  /** The object is in error for this reason, which the API does not show with it. */
+  /** The thing is in an error state for this reason, which the API does not show with it. */
   explain(error: string): void {
     const { observation } = this.seen;
     if (observation.kind !== 'present') return;
     this.see({ observation: { kind: 'present', value: { ...observation.value, error } } });
   }
 
-  /** For the status: what was last seen counts also while a newer observation is waited for. */
+  /** For the status: the last observation, even while a newer one is awaited. */
   lastSeen(): Observation<AnyRemote> {
     const { observation, account } = this.seen;
     const { externalId } = this.record();

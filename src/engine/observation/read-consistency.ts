@@ -12,12 +12,12 @@ export interface TrustOptions {
   readonly mode: 'manage' | 'preview';
 }
 
-/** Whether what is seen may be concluded from (engine/plan/seen.ts). */
+/** Whether an observation counts (engine/plan/seen.ts). */
 export class ReadConsistency {
   readonly #options: TrustOptions;
-  /** Since when the revision has been lower than it was before. */
+  /** Since when the revision has been lower than before. */
   readonly #regressedSinceMs = new Map<ObjectKey, number>();
-  /** What was believed last: a pass looks twice before it writes down what it has seen. */
+  /** The last observation that counted. A pass observes twice before it records what it has seen. */
   readonly #believed = new Map<ObjectKey, Seen>();
 
   constructor(options: TrustOptions) {
@@ -29,7 +29,7 @@ export class ReadConsistency {
     this.#believed.delete(key);
   }
 
-  /** What to do instead; undefined when it is believed. */
+  /** The plan if the observation does not count. Undefined if it counts. */
   check(pass: Pass, account: AccountHandle): Plan | undefined {
     const { clock, fleet, mode } = this.#options;
     const record = this.#withBelieved(pass.record());
@@ -45,7 +45,7 @@ export class ReadConsistency {
     }
     const sinceMs = this.#regressedSinceMs.get(record.key) ?? clock.monotonicMs();
     this.#regressedSinceMs.set(record.key, sinceMs);
-    // One look can't tell what lags from what is lost.
+    // One observation can't distinguish a stale read from a lost change.
     return distrust(record, observation, mode === 'preview' ? lagMs : clock.monotonicMs() - sinceMs);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Which of the things at the provider is an object's, by what its kind says of them (kind.ts). The ways that lead to it are those of
- * observe.ts. All of it is a function of a view and an account read.
+ * Recognizes an object's thing at the provider, with the functions of its kind (kind.ts), in the ways that
+ * observe.ts describes. Everything is a function of a view and an account read.
  */
 import type { wire } from '../../api/index.ts';
 import { canonicalId } from '../../base/index.ts';
@@ -14,18 +14,18 @@ import { itemsOf } from '../fleet/references.ts';
 export type AnyView = View<CommonSpec, AnyRemote, unknown>;
 export type AnyThings = RemoteThings<CommonSpec, AnyRemote, unknown>;
 
-/** The things of the kind that an account read shows; none where they were not read. */
+/** The things of the kind that an account read shows. Empty if they were not read. */
 export function shown(things: AnyThings, snapshot: AccountSnapshot): ReadonlyMap<string, AnyRemote> {
   return itemsOf(things.listing(snapshot));
 }
 
-/** Those of them that may be an object's. */
+/** The things that may be the object's. */
 function candidates(things: AnyThings, view: AnyView, snapshot: AccountSnapshot) {
   const items = shown(things, snapshot);
   return things.candidates?.(items, view.seen.account) ?? items;
 }
 
-/** `madeId`: an operator says that this is what was made for the object. */
+/** `madeId`: an operator has named this as the thing that was made for the object. */
 export function recognize(
   things: AnyThings,
   view: AnyView,
@@ -42,7 +42,7 @@ export function recognize(
   return identify(view.fleet.identity(view.record, madeId), items, things.marks);
 }
 
-/** Something in the account may be this object without showing it: then its absence is not concluded. */
+/** A thing in the account may be this object's without showing it. Then its absence is not concluded. */
 export function mayBeHidden(things: AnyThings, view: AnyView, snapshot: AccountSnapshot): string | undefined {
   const { externalId } = view.record;
   const entry = unidentified(things, snapshot).find(
@@ -51,7 +51,7 @@ export function mayBeHidden(things: AnyThings, view: AnyView, snapshot: AccountS
   const problem = entry?.unreadable?.[0];
   if (problem) {
     const { field, expected, found } = problem;
-    return `the account shows an entry that can't be identified (${field}: expected ${expected}, found ${found}), and it may be this object; nothing is concluded until it can`;
+    return `the account shows an entry that can't be identified (${field}: expected ${expected}, found ${found}), and it may be this object's; nothing is concluded until it can be identified`;
   }
   if (externalId !== undefined) return undefined;
   const unusable = [...shown(things, snapshot).values()].find(
@@ -61,7 +61,7 @@ export function mayBeHidden(things: AnyThings, view: AnyView, snapshot: AccountS
       things.couldBe(value, view),
   );
   const reason = unusable && unusableReason(unusable);
-  return reason && `${reason}; it may be this object`;
+  return reason && `${reason}; it may be this object's`;
 }
 
 function unidentified(things: AnyThings, snapshot: AccountSnapshot): readonly wire.Unidentified<AnyRemote>[] {
@@ -69,14 +69,17 @@ function unidentified(things: AnyThings, snapshot: AccountSnapshot): readonly wi
   return listing.kind === 'read' ? (listing.unidentified ?? []) : [];
 }
 
-/** Whether a mark is this state's own work; the owner's name alone may be another fleet's, too. */
+/**
+ * Whether the mark was made with this state's digest key. The owner's name alone may belong to another fleet,
+ * too.
+ */
 export function isMadeHere(things: AnyThings, view: AnyView, value: AnyRemote): boolean {
   return (
     view.store.ownerConfirmed || things.marks.byKey(value, { owner: view.fleet.owner, record: view.record })
   );
 }
 
-/** What nobody has signed is so all the same: the thing shows it, its author says it, or an operator. */
+/** Whether unsigned bookkeeping is proven: by the thing, by the document, or by an operator. */
 export function isProven(view: AnyView, { observation, isMarked }: Observed<AnyRemote>): boolean {
   const { fleet, record, store, seen } = view;
   if (seen.account && fleet.acceptsBookkeeping(record, seen.account)) return true;
@@ -87,7 +90,7 @@ export function isProven(view: AnyView, { observation, isMarked }: Observed<AnyR
   return isMarked === true || (isAdopted && !others());
 }
 
-/** What carries the object's mark beside what is recorded; while a creation is awaited, that may be what it made. */
+/** Other things that carry the object's mark. While a creation is unresolved, one of them may be what it made. */
 export function duplicates(things: AnyThings, view: AnyView): readonly DescribedDuplicate[] {
   const { record, fleet, seen } = view;
   const snapshot = seen.account?.informer.current;
@@ -98,20 +101,20 @@ export function duplicates(things: AnyThings, view: AnyView): readonly Described
   return found.map((item) => describedDuplicate(item, identity.owner.id));
 }
 
-/** Ids of what is no object's, and may carry the object's mark without showing it. */
+/** Ids of things that belong to no object, and may carry the object's mark without showing it. */
 export function unmarked(things: AnyThings, view: AnyView, snapshot: AccountSnapshot): readonly string[] {
   return [...shown(things, snapshot).values()]
     .filter((value) => things.hidesMarks(value, view) && view.store.recordOf(value.id) === undefined)
     .map(({ id }) => id);
 }
 
-/** Whether a snapshot shows a thing with this id that does not carry the object's mark. */
+/** Whether a snapshot shows a thing with this id but without the object's mark. */
 export function showsOther(things: AnyThings, view: AnyView, id: string, snapshot: AccountSnapshot): boolean {
   const value = shown(things, snapshot).get(canonicalId(id));
   return value !== undefined && !things.marks.byKey(value, { owner: view.fleet.owner, record: view.record });
 }
 
-/** Why the thing with this id can't be what a creation for the object made; undefined: it can. */
+/** Why the thing with this id can't be what a creation for the object made. Undefined if it can. */
 export function refutation(things: AnyThings, view: AnyView, id: string): string | undefined {
   const { snapshot } = view.seen;
   if (!snapshot) return 'the account has not been read yet';

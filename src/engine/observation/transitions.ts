@@ -4,8 +4,8 @@ import type { Logger } from '../../telemetry/index.ts';
 const longestGraph = 500;
 
 /**
- * The transitions between states are not documented (§3 "Gaps"): each is logged when it is seen for the first time, so
- * that the graph can be put together from the log.
+ * The transitions between states are not documented (§3 "Gaps"). Each is logged when it is first observed, so
+ * the graph can be derived from the log.
  */
 export class Transitions {
   readonly #seen = new Set<string>();

@@ -2,7 +2,10 @@ import type { Plan } from '../plan/index.ts';
 import { entryOf } from '../../reasons/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 
-/** Since when objects have waited for reads without a break (engine/status/progress.ts has the bound). Lost at a restart, which begins the time anew. */
+/**
+ * Since when objects have been waiting for reads (engine/status/progress.ts has the bound). Lost at a
+ * restart; then the time begins again.
+ */
 export class Waits {
   readonly #since = new Map<ObjectKey, number>();
 
@@ -10,7 +13,7 @@ export class Waits {
     this.#since.delete(key);
   }
 
-  /** Unix milliseconds; undefined: it does not wait for a read. */
+  /** Unix milliseconds. Undefined if it does not wait for a read. */
   since(key: ObjectKey, plan: Plan, nowMs: number): number | undefined {
     if (plan.kind !== 'wait' || entryOf(plan.reason).stalled?.since !== 'read') {
       this.forget(key);

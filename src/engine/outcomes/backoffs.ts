@@ -1,7 +1,4 @@
-/**
- * What stands in the way of a step that is otherwise to be taken: it was refused, it was accepted and does not show, or
- * it is not ours to take.
- */
+/** Reasons not to take a step now: it was refused, it was accepted but shows no effect, or it may not be taken. */
 import { describeOutcome, meaningOf, type Outcome, type Refused } from '../../api/index.ts';
 import { backoffMs, type Clock, type Random } from '../../base/index.ts';
 import {
@@ -50,15 +47,15 @@ interface Obstacle {
   readonly keyDigest: string | undefined;
 }
 
-/** The same correction is applied at most this often without the observation following it. */
+/** A correction without visible effect is applied at most this often. */
 const longestRepetition = 3;
-/** How long an accepted request may take to show in what is read. */
+/** How long an accepted request may take to become visible in reads. */
 const effectMs = 15_000;
 
 export class Backoffs {
   readonly #options: ObstacleOptions;
   readonly #met = new Map<ObjectKey, Obstacle>();
-  /** What was applied last, until it is seen in place: acceptance does not mean that it has happened (§1). */
+  /** The last applied step, until a read confirms it: acceptance does not mean that it has happened (§1). */
   readonly #applied = new Map<ObjectKey, { fingerprint: string; atMs: number }>();
 
   constructor(options: ObstacleOptions) {
@@ -71,7 +68,7 @@ export class Backoffs {
     this.#applied.set(key, { fingerprint: fingerprint(action, store.digestKey), atMs: clock.monotonicMs() });
   }
 
-  /** It is as desired: nothing is waited for. */
+  /** It matches its spec, so nothing is awaited. */
   cleared(key: ObjectKey): void {
     this.#applied.delete(key);
   }
@@ -81,7 +78,10 @@ export class Backoffs {
     this.#applied.delete(key);
   }
 
-  /** `account`: its rules may have been edited since, and its key may be another one. A step that was refused for good, is backing off, or does not take effect. */
+  /**
+   * Finds why the step is not taken: it was refused permanently, is backing off, or does not take effect.
+   * `account`: its rules or its key may have changed since the refusal.
+   */
   find(
     record: ObjectRecord,
     step: Step,
@@ -97,8 +97,8 @@ export class Backoffs {
       return holdFor(
         'OwnershipUnproven',
         `${step.action.id} carries the mark of the owner "${store.ownerName}", but it was not made with this state file. ` +
-          `If it is this fleet's, and its state was lost, say so once with --owner ${store.ownerName}. ` +
-          'If another fleet goes by that name, give this one a name of its own with --owner, and a new state file',
+          `If it is this fleet's, and its state was lost, confirm that once with --owner ${store.ownerName}. ` +
+          'If another fleet has that owner name, choose another one for this fleet with --owner, and a new state file',
         rest,
       );
     }
@@ -146,17 +146,20 @@ export class Backoffs {
       : undefined;
   }
 
-  /** It was sent again and again, and something undoes it. */
+  /** It was sent repeatedly, and something undoes it. */
   #pause(record: ObjectRecord, step: Step): Plan | undefined {
     const { store, clock } = this.#options;
     const mark = correctionMark(step.action, store.digestKey);
     const pause = correctionPause(record, mark, clock.wallMs());
     if (!pause) return undefined;
     const rest = { steps: [step], differences: step.differences, recheckAfterMs: pause.leftMs + 1 };
-    return waitFor(keepsChangingReason, pause.message, { ...rest, ...(pause.isTold && { stalled: true }) });
+    return waitFor(keepsChangingReason, pause.message, {
+      ...rest,
+      ...(pause.isReported && { stalled: true }),
+    });
   }
 
-  /** The provider had too little of what the step needs. */
+  /** The provider lacks something that the step needs. */
   #scarce(record: ObjectRecord, step: Step): Plan | undefined {
     const { store, clock } = this.#options;
     const scarcity = stillScarce(record, step.action, store.digestKey, clock.wallMs());
@@ -166,8 +169,8 @@ export class Backoffs {
     return waitFor(reason, message, { ...rest, recheckAfterMs: leftMs + 1 });
   }
 
-  /** What comes of a step that was refused, or could not be sent. */
-  meet(
+  /** The plan after a step was refused, or could not be sent. */
+  planAfter(
     record: ObjectRecord,
     plan: Act,
     outcome: Exclude<Outcome<Receipt>, { kind: 'applied' | 'unknown' }>,
@@ -200,7 +203,7 @@ export class Backoffs {
   }
 }
 
-/** It was refused for the rights of a key that is not in use any more. */
+/** It was refused for missing permissions of a key that is no longer in use. */
 function isOfAnotherKey(
   reason: BlockingReason,
   refused: { readonly keyDigest?: string | undefined },
@@ -210,16 +213,16 @@ function isOfAnotherKey(
   return refused.keyDigest !== keyDigest;
 }
 
-/** So often is looked whether the source has been taken in. */
+/** Interval of the check whether the source has been recorded. */
 const behindRecheckMs = 2000;
 
 export function behindSource({ behind }: Pick<Fleet, 'behind'>): Plan | undefined {
   if (!behind) return undefined;
-  const message = 'what the source says now could not be written down yet; nothing is changed until it is';
+  const message = 'the current documents could not be recorded yet; nothing is sent until they are';
   return waitFor('SourceIncomplete', message, { recheckAfterMs: behindRecheckMs });
 }
 
-/** One gate for the whole account: no object has to be refused to find out. */
+/** One gate for the whole account, so it is known without a refusal for each object. */
 export function unverified(
   { name, identity }: AccountHandle,
   { step, later, differences }: Act,
@@ -228,7 +231,7 @@ export function unverified(
   return gate && shut(gate, [step, ...later], differences);
 }
 
-/** What costs more rests on what the account had a short while ago. */
+/** A step that costs more requires a recent read of the account. */
 export function outdated(
   { informer }: AccountHandle,
   { step, later, differences }: Act,
@@ -248,26 +251,26 @@ export function outdated(
   );
 }
 
-/** What a refusal of one object's request tells of its account. */
+/** What a refusal of one object's request reveals about its account. */
 export function learnFromRefusal({ informer, funds, catalog }: AccountHandle, refused: Refused): void {
   if (refused.status === 401) informer.retryNow();
   if (classifyRefusal(refused).reason === 'InsufficientFunds') funds.refused(informer.balanceMicros);
   if (concernsCatalog(refused.code, refused.message)) catalog.expire();
 }
 
-/** Why the step is not taken on the ground of bookkeeping that nobody has signed; undefined: it is. */
+/** Why unsigned bookkeeping does not suffice for the step. Undefined if it does. */
 function distrust({ distrusted, madeVolumeId }: ObjectRecord, { action }: Step): string | undefined {
   if (distrusted === undefined) return undefined;
   const accept = `annotate it, or its Account, with ${annotations.acceptBookkeepingUntil}: "<time, RFC 3339>"`;
   if ('id' in action) {
     return (
-      `that this object stands for ${action.id} is in its status only, which this operator has not signed: version 0.1.0 wrote it, or somebody else. ` +
-      `${action.id} carries no mark of the object, so it is not changed. If it is the object's, say \`adopt: {id: ${action.id}}\` in its spec, or ${accept}`
+      `only the status of this object names ${action.id}, and this operator has not signed that status: version 0.1.0 wrote it, or somebody else.  ` +
+      `${action.id} carries no mark of the object, so it is not changed. If it belongs to the object, add \`adopt: {id: ${action.id}}\` to its spec, or ${accept}`
     );
   }
   if (distrusted === 'unsigned' && madeVolumeId === undefined) return undefined;
   return (
-    'somebody else has written to `status.bookkeeping` of this object, so it is not known what it stood for, and nothing in the account carries its mark: ' +
-    `nothing is created, since it may be there. Say \`adopt: {id: …}\` in its spec if it is; if it is not, ${accept}`
+    'somebody else has written to `status.bookkeeping` of this object, so it is unknown what it managed, and nothing in the account carries its mark: ' +
+    `nothing is created, since it may exist. If it exists, add \`adopt: {id: …}\` to the spec; if not, ${accept}`
   );
 }

@@ -1,43 +1,42 @@
 /**
- * Creations that no read has shown yet. A provider may apply a request long after the client gave up on it, and may show what it has
- * made long after it answered; either must not lead to a second thing.
+ * Creations that no read has shown yet. A provider may apply a request long after the client gave up on it. It may also show
+ * a thing long after it confirmed the creation. Neither may lead to a second thing.
  *
  *     answered ── a read shows it ──> seen
- *         └── not shown for `visibilitySeconds` ──> lost: it is created anew
+ *         └── not shown for `visibilitySeconds` ──> lost: it is created again
  *
- *     unknown ── something carries our mark ──> applied
- *        └── patience over, nothing is shown ──> in doubt
- *     in doubt ── the same request is wanted ──> it is sent again, with the key and the bytes it had; if the balance bears it
- *              ├── another one is wanted ──> the first is sent again as it was, and then patched; if its bytes are
- *              │                             still in memory, and a patch can lead from it to what is wanted
- *              ├── something carries our mark ──> applied
+ *     unknown ── something carries the object's mark ──> applied
+ *        └── patience over, nothing is shown ──> unresolved
+ *     unresolved ── the same request is needed ──> it is sent again, with the same key and bytes, if the balance is sufficient
+ *              ├── another one is needed ──> the first is sent again and then patched, if its bytes are still in memory
+ *              │                             and a patch can lead from it to what is needed
+ *              ├── something carries the object's mark ──> applied
  *              ├── `visibilitySeconds` over, or an operator resolves it ──> it did not happen
- *              └── they are over, and something may carry our mark without showing it ──> an operator has to resolve it
- *     status wiped, in a cluster ──> in doubt: whether there was a creation is not known, and there is none to send again
+ *              └── they are over, and something may carry the mark without showing it ──> an operator has to resolve it
+ *     status wiped, in a cluster ──> unresolved: it is unknown whether there was a creation, and there is none to send again
  *
- * In doubt is a creation, too, whose derived key the API has refused as one that it had seen (engine/mutation/creation-keys.ts).
+ * (`creationInDoubt` in the record.) A creation is unresolved, too, if the API refused its derived key as a known one. While a
+ * creation is unresolved, no other key is used for its object, and the object is not forgotten. With `deletionPolicy: Retain`
+ * it is forgotten when `visibilitySeconds` are over. The refusal of a repetition proves nothing about the first request.
  *
- * While a creation is in doubt no other key is used for its object, and the object is not forgotten; with `deletionPolicy: Retain` it is
- * forgotten when `visibilitySeconds` are over. The refusal of a repetition says nothing of the first request.
- *
- * | not shown                                       | believed after                                       |
+ * | not shown                                       | counts as gone after                                 |
  * |-------------------------------------------------|------------------------------------------------------|
- * | what was seen and is older than the patience    | the settle window                                    |
- * | what was seen and is younger                    | when it is as old as that: replicas may lag behind   |
- * | what was answered and never seen                | `visibilitySeconds` from the answer                  |
- * | what was deleted, and its deletion was answered | at once                                              |
- * | what was deleted, without an answer             | as if it had not been                                |
- * | what an object left (`Retain`), for the next of its name | as of the one that left it (left-behind.ts)  |
- * | a creation without an answer: to send it again  | the patience                                         |
- * | a creation without an answer: to use another key | `visibilitySeconds` from when its outcome became unknown, the latest time |
+ * | a thing that was seen and is older than the patience | the settle window                               |
+ * | a thing that was seen and is younger            | when it is as old as that: replicas may lag behind   |
+ * | a thing that was answered and never seen        | `visibilitySeconds` from the response                |
+ * | a thing whose deletion was confirmed            | at once                                              |
+ * | a thing whose deletion got no response          | as if it had not been deleted                        |
+ * | a thing that an object left (`Retain`), for the next object of its name | as of the one that left it (left-behind.ts) |
+ * | a creation without a response: to send it again | the patience                                         |
+ * | a creation without a response: to use another key | `visibilitySeconds` from when its outcome last became unknown |
  *
- * What the account showed, without the object's mark, before a creation was first sent is never what it made, whatever the answer says. Of a
- * creation that an earlier process sent, that is what the account shows before it is repeated; but for what shows no marks, of which
- * it is written down what there was (engine/mutation/before-creation.ts).
+ * A creation never made a thing that the account showed without the object's mark before the creation was first sent,
+ * whatever the response is. If an earlier process sent it, this means before it is repeated. For things that show no
+ * marks, the ids are recorded instead (engine/mutation/before-creation.ts).
  *
- * The patience is twelve settle windows (a minute), or what the provider was seen to need, if that is longer (pace.ts). All times are
- * of this process and monotonic: a restart begins them anew. How old the thing is a restart takes from the intent of its creation, or, when that was
- * followed by another one, from the time at which it was first seen in its present state.
+ * The patience is twelve settle windows (a minute), or what the provider was observed to need if that is longer (pace.ts).
+ * All times are monotonic and of this process, so a restart begins them again. After a restart, a thing is as old as the
+ * intent of its creation. If another intent followed, it is as old as its present state.
  */
 import { effectOf, isCreation, type Effect } from '../../actions/index.ts';
 import { canonicalId, type Clock } from '../../base/index.ts';
@@ -68,7 +67,7 @@ export interface CreationOptions {
   readonly commandFlags?: string | undefined;
 }
 
-/** What was sent. Its environment may hold secrets, so it is in memory only. */
+/** What was sent. Its environment may contain secrets, so it stays in memory. */
 interface SentCreation {
   readonly idempotencyKey: string;
   readonly action: Action;
@@ -79,15 +78,15 @@ interface SentCreation {
 interface Before {
   readonly idempotencyKey: string;
   readonly snapshots: readonly AccountSnapshot[];
-  /** An earlier process had sent it: what was written down is older. */
+  /** An earlier process sent it first, so the recorded ids are older. */
   readonly isRepetition: boolean;
 }
 
-/** From when on a read that does not show a thing says that it is gone, in monotonic milliseconds. */
+/** From when a read that lacks a thing proves its absence, in monotonic milliseconds. */
 export interface AbsenceRule {
   readonly notBeforeMs: number;
   readonly message: string;
-  /** Its deletion was accepted: one look is enough. */
+  /** Its deletion was accepted, so one read is sufficient. */
   readonly isDeleted?: true;
 }
 
@@ -101,7 +100,7 @@ export class Creations {
   readonly #unknownSinceMs = new Map<ObjectKey, number>();
   readonly #sent = new Map<ObjectKey, SentCreation>();
   readonly #before = new Map<ObjectKey, Before>();
-  /** By their idempotency keys. */
+  /** By idempotency key. */
   readonly #answeredWithOther = new Map<ObjectKey, string>();
 
   constructor(options: CreationOptions) {
@@ -110,7 +109,7 @@ export class Creations {
     this.#startedAtMs = options.clock.monotonicMs();
   }
 
-  /** A change was answered, or given up, after so long. */
+  /** A change was answered, or given up, after this time. */
   took(account: string, ms: number): void {
     this.#pace.learn(account, ms);
   }
@@ -126,15 +125,15 @@ export class Creations {
     for (const memory of memories) memory.delete(key);
   }
 
-  /** After an unknown outcome: for how long evidence that it did not happen is not believed. */
+  /** After an unknown outcome: how long a read without evidence does not prove that it did not happen. */
   patienceMs(effect: Effect | undefined, account: AccountHandle): number {
     const { settleMs } = this.#options;
     const leastMs = effect === 'create' ? settleMs * windowsOfPatience : settleMs;
     return Math.min(Math.max(leastMs, this.#pace.needsMs(account.name)), longestMs(account, settleMs));
   }
 
-  /** The newest intent of the object is about to be sent. */
-  leaves(pass: Pass, { informer: { current, previous } }: AccountHandle): void {
+  /** The object's newest intent is about to be sent. */
+  aboutToSend(pass: Pass, { informer: { current, previous } }: AccountHandle): void {
     const { key, creationInDoubt } = pass.record();
     const intent = this.#options.store.lastIntent(key);
     if (!intent || !isCreation(intent.action)) return;
@@ -145,9 +144,9 @@ export class Creations {
     this.#before.set(key, { idempotencyKey, snapshots, isRepetition });
   }
 
-  /** Whether it was there, without our mark, before the creation was first sent. */
+  /** Whether it existed, without the object's mark, before the creation was first sent. */
   wasThere(key: ObjectKey, pass: Pass, id: string): boolean {
-    // In a cluster the object may have gone by itself meanwhile.
+    // In a cluster, the object may be gone meanwhile.
     const record = this.#options.store.record(key);
     if (!record) return false;
     const { snapshots = [], isRepetition = false, idempotencyKey } = this.#before.get(key) ?? {};
@@ -160,12 +159,12 @@ export class Creations {
     return isOther;
   }
 
-  /** The creation was answered with what had been there before: to send it again would be answered in the same way. */
+  /** The response named a thing that existed before. Sending it again would give the same response. */
   isAnsweredWithOther({ object, idempotencyKey }: Intent): boolean {
     return this.#answeredWithOther.get(object) === idempotencyKey;
   }
 
-  /** Ids of what an open creation, or one in doubt, may have made: they show no mark, and were not there before it. */
+  /** Ids of things that an open or unresolved creation may have made: unmarked, and not there before it. */
   candidates(pass: Pass): readonly string[] {
     const record = pass.record();
     const asked = this.#options.store.openIntent(record.key) ?? record.creationInDoubt;
@@ -173,7 +172,7 @@ export class Creations {
     return pass.unmarked().filter((id) => !unmarked.includes(id));
   }
 
-  /** The outcome of a creation has been written down. */
+  /** The outcome of a creation has been recorded. */
   ended({ key }: ObjectRecord, action: Action, target: Target): void {
     const { store, clock } = this.#options;
     const record = store.record(key);
@@ -186,7 +185,7 @@ export class Creations {
       this.#answered.set(key, { id: record.externalId, atMs: nowMs });
     } else if (intent.outcome === 'unknown') {
       const { digests, restartToken } = target;
-      // A repetition may be late, too.
+      // A repetition may also arrive late.
       this.#unknownSinceMs.set(key, nowMs);
       this.#sent.set(key, {
         idempotencyKey: intent.idempotencyKey,
@@ -195,13 +194,13 @@ export class Creations {
       });
     } else if (intent.outcome === 'refused') {
       this.#sent.delete(key);
-      // Its key had been seen before, so somebody has used it until now.
+      // Its key was known to the API, so somebody has used it until now.
       if (record.creationInDoubt && record.refusedKey === intent.idempotencyKey)
         this.#unknownSinceMs.set(key, nowMs);
     }
   }
 
-  /** What became of the object's creation by the latest look: seen, or not there for good. Writes down what is certain now. */
+  /** Checks the creation against the latest observation: seen, or finally absent. Saves what is certain. */
   async review(pass: Pass, account: AccountHandle): Promise<Plan | undefined> {
     const { store, mode } = this.#options;
     const observation = pass.observation();
@@ -222,8 +221,8 @@ export class Creations {
     if (isResolved && word.applied && word.id !== undefined) {
       if (pass.claim(word.id) !== undefined) return undefined;
       await this.#close(record, { externalId: word.id, unproven: false, deletedByUs: false });
-      // What was looked at before did not know of it: it would be made again, or forgotten.
-      return waitFor('AwaitingObservation', 'a person has said what came of it; looking again');
+      // The observation is older than that decision, so a second thing could be created.
+      return waitFor('AwaitingObservation', 'an operator has resolved the outcome; observing again');
     }
     const showsMarks = this.candidates(pass).length === 0;
     const isOver = observation.kind === 'absent' && showsMarks && this.#isOver(key, account);
@@ -232,8 +231,9 @@ export class Creations {
   }
 
   /**
-   * The object has been looked at. What is found by its mark after a creation without an answer is as young as one with an answer, also
-   * while that creation is not settled: asked after every look, before the look is remembered.
+   * The object has been observed. A thing that is found by its mark after a creation without a response
+   * counts as young, as with a response, even while that creation is not settled. To be called after each
+   * observation, before it is recorded.
    */
   sawFirst(pass: Pass): void {
     const { clock, store } = this.#options;
@@ -267,7 +267,7 @@ export class Creations {
     return (this.#unknownSinceMs.get(key) ?? this.#startedAtMs) + visibilityMs(account);
   }
 
-  /** What to do in place of `plan` while a creation of the object is in doubt. */
+  /** The plan that replaces `plan` while a creation of the object is unresolved. */
   instead(pass: Pass, account: AccountHandle | undefined, plan: Plan): Plan {
     const record = pass.record();
     const doubt = record.creationInDoubt;
@@ -285,20 +285,23 @@ export class Creations {
     const { action } = plan.step;
     const { store } = this.#options;
     const last = store.lastIntent(record.key);
-    // `pending`: its repetition waits for its turn.
+    // `pending`: its repetition waits in the limiter.
     const isUnspent = last !== undefined && unspentOutcomes.has(last.outcome);
     if (isUnspent && last.idempotencyKey === doubt.idempotencyKey) {
       if (last.bodyDigest === bodyDigest(action, store.digestKey)) return plan;
       const sent = this.#sent.get(record.key);
       const isKnown = sent?.idempotencyKey === doubt.idempotencyKey;
       if (isKnown && leadsTo(sent.action, action)) {
-        return this.#asItWas(pass, account, { ...plan, step: { ...plan.step, action: sent.action } });
+        return this.#withOriginalCost(pass, account, {
+          ...plan,
+          step: { ...plan.step, action: sent.action },
+        });
       }
     }
     return this.#wait(pass, account, [plan.step]);
   }
 
-  /** What to wait for before an object that is given up may be forgotten: another one of its name would be created beside a late one. */
+  /** What to wait for before a removed object may be forgotten: a late creation would be a duplicate. */
   keeps(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
     return pass.isGivenUp() ? this.#whileInDoubt(pass, account) : undefined;
   }
@@ -310,14 +313,14 @@ export class Creations {
     return isOver ? undefined : this.#wait(pass, account, []);
   }
 
-  /** If the first one did not happen, what is repeated costs what it cost, not what the document asks for now (S15). */
-  #asItWas(pass: Pass, account: AccountHandle | undefined, plan: Act): Plan {
+  /** A repetition costs what the first request cost, not what the document asks for now (S15). */
+  #withOriginalCost(pass: Pass, account: AccountHandle | undefined, plan: Act): Plan {
     const { step, differences } = plan;
     const gate = account && this.#options.money.gate(account, pass.record().key, pass.pricing(step));
     return gate ? shut(gate, [step], differences) : plan;
   }
 
-  /** What is to be remembered of a creation that is sent again as it was. */
+  /** What to record for a creation that is sent again unchanged. */
   targetOf(record: ObjectRecord, step: Step, target: Target): Target {
     const sent = this.#sent.get(record.key);
     return sent?.action === step.action ? { ...target, ...sent.target } : target;
@@ -333,8 +336,8 @@ export class Creations {
     const rest = mode === 'preview' ? '' : `, for up to ${seconds} s more (visibilitySeconds of the Account)`;
     const wiped = isCreationLost(pass.record()) ? 'the status of the object was wiped: ' : '';
     const cause = needsPerson
-      ? `an earlier creation may have made one of the things in the account that do not show whose they are (${named(candidates)}); nothing else is created or forgotten`
-      : `an earlier creation may still take effect, and nothing else is created or forgotten until that is ruled out${rest}`;
+      ? `an earlier creation may have made one of the things in the account that show no owner (${named(candidates)}); no other thing is created, and the object is not forgotten`
+      : `an earlier creation may still take effect; until that is ruled out, no other thing is created, and the object is not forgotten${rest}`;
     return waitFor('OutcomeUnknown', `${wiped}${cause}. ${resolveAdvice('create', key, commandFlags)}`, {
       steps,
       recheckAfterMs: leftMs > 0 ? Math.min(Math.max(leftMs, shortestWaitMs), waitRecheckMs) : waitRecheckMs,
@@ -342,12 +345,12 @@ export class Creations {
     });
   }
 
-  /** When the thing that `record` stands for may be believed to be gone. */
+  /** From when the absence of the recorded thing counts. */
   absenceRule(record: ObjectRecord, account: AccountHandle): AbsenceRule {
     const { clock, store, mode, settleMs } = this.#options;
     const { key, externalId = '', seen, deletedByUs } = record;
     const certain = { notBeforeMs: Number.NEGATIVE_INFINITY, message: '' };
-    // A deletion without an answer proves nothing.
+    // A deletion without a response proves nothing.
     const isAsked = effectOf(store.openIntent(key)?.action ?? '') === 'delete';
     if (deletedByUs && !isAsked) return { ...certain, isDeleted: true };
     const isSeen = seen?.id === externalId;
@@ -355,15 +358,15 @@ export class Creations {
     const madeAtMs = answered?.id === externalId ? answered.atMs : undefined;
     const last = store.lastIntent(key);
     const isCreated = last && isCreation(last.action) && last.outcome === 'applied';
-    // Another request followed the creation: it is taken for as old as what was last seen to change.
+    // Another request followed the creation. The last visible change gives a lower bound of its age.
     const madeAtWallMs = isCreated ? last.finishedAt : isSeen ? seen.since : undefined;
     const seconds = account.spec.visibilitySeconds;
     const message = isSeen
-      ? `${externalId} was created a short while ago and is not shown now; reads may lag behind`
+      ? `${externalId} was created recently and is not shown now; reads may lag behind`
       : `${externalId} was created and has not been shown yet; it is not created again before ${seconds} s are over (visibilitySeconds of the Account)`;
     const windowMs = isSeen ? this.patienceMs('create', account) : visibilityMs(account);
     if (mode === 'preview') {
-      // One look: the answer is only as old as the wall clock says.
+      // One read: the response is only as old as the wall clock claims.
       const ageMs = madeAtWallMs === undefined ? undefined : clock.wallMs() - madeAtWallMs;
       const isYoung = ageMs !== undefined && ageMs < (isSeen ? settleMs : visibilityMs(account));
       return isYoung ? { notBeforeMs: Number.POSITIVE_INFINITY, message } : certain;
@@ -375,9 +378,9 @@ export class Creations {
   }
 }
 
-/** How often a look is taken that nothing else would cause. */
+/** Interval of rechecks that nothing else triggers. */
 const waitRecheckMs = 5000;
-/** A shorter wait is one for an account read (wake.ts), and while the API is away there is none. */
+/** A shorter wait is for an account read (wake.ts), and there is none while the API is unreachable. */
 const shortestWaitMs = 1001;
 
 const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set([
@@ -387,7 +390,7 @@ const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set([
   'repeatable',
 ]);
 
-/** Without an Account: of one that says nothing. */
+/** Without an Account, the default of an Account. */
 function visibilityMs(account: AccountHandle | undefined): number {
   return (account?.spec.visibilitySeconds ?? 600) * 1000;
 }

@@ -7,13 +7,13 @@ import type { Pass } from '../pass.ts';
 interface Read {
   readonly id: string;
   readonly revision: number | undefined;
-  /** Undefined: the events say nothing. */
+  /** Undefined: the events report nothing. */
   readonly text: string | undefined;
 }
 
 /**
- * Why a service is in error, where the API shows no `error`: its events (§6) are read once for each revision in that state. Lost at a restart,
- * after which they are read once more.
+ * Why a service is in an error state, if the API shows no `error`. Its events (§6) are read once for each
+ * revision in that state, and once more after a restart.
  */
 export class ErrorReasons {
   readonly #read = new Map<ObjectKey, Read>();
@@ -22,7 +22,7 @@ export class ErrorReasons {
     this.#read.delete(key);
   }
 
-  /** What was observed says why, where anything is known. */
+  /** The observation explains the error, if anything is known. */
   async explain(pass: Pass, account: AccountHandle): Promise<void> {
     const observation = pass.observation();
     if (observation.kind !== 'present' || !pass.reportsEvents) return;
@@ -34,13 +34,13 @@ export class ErrorReasons {
     let read = this.#read.get(key);
     if (read?.id !== id || read.revision !== revision) {
       const outcome = await pass.events(account);
-      // What could not be asked is asked again.
+      // Try again: the API was not reached.
       if (outcome?.kind === 'not-sent' || outcome?.kind === 'unknown') return;
       const events = outcome?.kind === 'applied' ? outcome.value : [];
       const window = { baseline, revision, sinceMs: undefined };
       read = { id, revision, text: describeCause(events, window, pass.secrets()) };
       this.#read.set(key, read);
     }
-    if (read.text !== undefined) pass.explain(`its events say: ${read.text}`);
+    if (read.text !== undefined) pass.explain(`its events report: ${read.text}`);
   }
 }

@@ -2,8 +2,8 @@ import type { ObjectKey } from '../../resources/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 
 /**
- * When our last mutation of an object ended, in monotonic milliseconds: what was read before says nothing of it any more. That
- * outlives the object, since another one may be declared under its key before the account is read again.
+ * When the last mutation of an object ended, in monotonic milliseconds. Earlier reads don't count. The time
+ * outlives the object, since another one may be declared with its name before the next account read.
  */
 export class LastMutations {
   readonly #endedMs = new Map<ObjectKey, number>();
@@ -14,12 +14,12 @@ export class LastMutations {
     this.#forgotten.delete(key);
   }
 
-  /** Only reads that began from then on count. */
+  /** Only reads that began after this count. */
   notBeforeMs(key: ObjectKey): number {
     return this.#endedMs.get(key) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** The object is gone. `oldestReadMs`: when the oldest read began that anything may still be concluded from. */
+  /** The object is gone. `oldestReadMs`: when the oldest read began that still counts. */
   forget(key: ObjectKey, oldestReadMs: number): void {
     this.#forgotten.add(key);
     for (const each of this.#forgotten) {
@@ -30,7 +30,7 @@ export class LastMutations {
   }
 }
 
-/** When the oldest read began that anything may still be concluded from; of an account that was read once, it may have begun at any time. */
+/** When the oldest read began that still counts. For an account that was read once, that may have been any time. */
 export function startOfOldestRead(handles: Iterable<AccountHandle>): number {
   const reads = Array.from(handles, ({ informer }) => informer.previous?.startedAtMs);
   return Math.min(...reads.map((startedAtMs) => startedAtMs ?? Number.NEGATIVE_INFINITY));

@@ -1,7 +1,7 @@
 import { createService, createVolume } from '../../actions/index.ts';
 import type { Action } from '../plan/index.ts';
 
-/** What a patch, a resize or a rotation can change afterwards; all else has to be the same from the start. */
+/** What a patch, a resize or a rotation can change later. Everything else has to be equal from the start. */
 const changeable: ReadonlySet<string> = new Set([
   'image',
   'command',
@@ -10,7 +10,7 @@ const changeable: ReadonlySet<string> = new Set([
   'sleepAfterMinutes',
 ]);
 
-/** Whether what `sent` makes can be brought to what `wanted` would make without creating it anew. */
+/** Whether the thing that `sent` makes can become the one that `wanted` would make, without a new creation. */
 export function leadsTo(sent: Action, wanted: Action): boolean {
   if (sent.do === createService.name && wanted.do === createService.name) {
     const [from, to] = [sent.body, wanted.body] as Readonly<Record<string, unknown>>[];

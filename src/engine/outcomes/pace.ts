@@ -1,6 +1,6 @@
 /**
- * How long a provider was seen to need: to answer a change, to give no answer at all, to show what it has made. What it may need
- * the next time is twice the longest of the last hour.
+ * How long a provider was observed to need: to respond to a change, to give up on one, or to show what it has
+ * made. The next time it may need twice the longest time of the last hour.
  */
 import type { Clock } from '../../base/index.ts';
 
@@ -20,7 +20,7 @@ export class ProviderPace {
     if (ms >= this.#longestMs(account)) this.#longest.set(account, { ms, atMs });
   }
 
-  /** 0 when nothing is known. */
+  /** 0 if nothing is known. */
   needsMs(account: string): number {
     return this.#longestMs(account) * margin;
   }

@@ -1,14 +1,16 @@
 /**
- * Outcomes that are not known: of which mutation since when, and what becomes of them.
+ * Settles unknown outcomes: which mutations they belong to, since when, and what is decided.
  *
- *     unknown ── settle window over ──> evidence ── tells ──> applied | not-applied
- *                                          ├── its revision has moved ──> outdated (engine/plan/settle.ts); the third time in a row as below
- *                                          ├── it may be sent again as it is ──> repeatable (engine/plan/settle.ts); the third time in a row as below
- *                                          └── can't tell ──> a person's word ──> applied | not-applied
+ *     unknown ── settle window over ──> evidence ── decides ──> applied | not-applied
+ *                                          ├── its revision has moved ──> outdated (engine/plan/settle.ts)
+ *                                          ├── it may be sent again unchanged ──> repeatable (engine/plan/settle.ts)
+ *                                          └── can't decide ──> an operator resolves it ──> applied | not-applied
  *
- * Evidence goes before the word of a person. Both count only once the settle window is over: until then the request may still
- * take effect. That it did not happen is concluded later, from a read that began when the provider has had as long as it was
- * seen to need; for a creation that is a minute at least (creations.ts).
+ * The third consecutive outdated or repeatable outcome also waits for an operator.
+ *
+ * Evidence takes precedence over an operator. Both count only after the settle window, because until then the request may
+ * still take effect. "It did not happen" is concluded later, from a read that began after the time that the provider was
+ * observed to need. For a creation, that is at least a minute (creations.ts).
  */
 import { effectOf, isCreation } from '../../actions/index.ts';
 import type { Clock } from '../../base/index.ts';
@@ -39,22 +41,22 @@ export interface SettlementOptions {
   readonly logger: Logger;
   readonly settleMs: number;
   readonly mode: 'manage' | 'preview';
-  /** How this state is named on the command line. */
+  /** The flags that name this state on the command line. */
   readonly commandFlags?: string | undefined;
 }
 
-/** How often a person's word is asked for. */
+/** Interval of the check for an operator's decision. */
 const wordRecheckMs = 2000;
-/** So often the same change is sent without any answer: each time may restart a service. */
+/** The same change is sent this often without any response. Each one may restart a service. */
 const mostUnanswered = 3;
-/** In the place of a digest, of a field of which nobody knows what it is: it is none of a value. */
+/** Stands in for the digest of a field whose value is unknown. It equals no digest. */
 const unknownDigest = 'unknown';
 
 export class Settlement {
   readonly #options: SettlementOptions;
   readonly #creations: Creations;
   readonly #startedAtMs: number;
-  /** Monotonic time at which an outcome of this process became unknown. */
+  /** Monotonic time at which an outcome became unknown in this process. */
   readonly #sinceMs = new Map<ObjectKey, number>();
 
   constructor(options: SettlementOptions, creations: Creations) {
@@ -72,11 +74,11 @@ export class Settlement {
     this.#sinceMs.delete(key);
   }
 
-  /** Undefined once the outcome is known, else what to wait for. */
+  /** Undefined once the outcome is known. Otherwise, what to wait for. */
   async settle(intent: Intent, pass: Pass, account: AccountHandle): Promise<Plan | undefined> {
     const { clock, settleMs, mode } = this.#options;
     const sinceMs = this.#sinceMs.get(intent.object) ?? this.#startedAtMs;
-    const message = `${intent.action} may or may not have been applied (${intent.note ?? 'the process ended before its answer'})`;
+    const message = `${intent.action} may or may not have been applied (${intent.note ?? 'the process ended before the response'})`;
     const leftMs = sinceMs + settleMs - clock.monotonicMs();
     if (leftMs > 0 || mode === 'preview') {
       return waitFor('OutcomeUnknown', `${message}; looking for evidence`, {
@@ -98,7 +100,7 @@ export class Settlement {
     );
     const isSentAgain = verdict === 'outdated' || verdict === 'repeatable';
     if ((verdict === 'not-applied' || isSentAgain) && isPatient) {
-      return waitFor('OutcomeUnknown', `${message}; nothing shows that it was, and it may still be`);
+      return waitFor('OutcomeUnknown', `${message}; no read shows that it was, and it may still take effect`);
     }
     const isFutile = verdict === 'not-applied' && this.#creations.isAnsweredWithOther(intent);
     if (isFutile) return this.#askPerson(intent, pass, verdict, message);
@@ -117,7 +119,7 @@ export class Settlement {
     return this.#askPerson(intent, pass, verdict, message);
   }
 
-  /** What is hidden may be as it was sent, or as it was before. */
+  /** Hidden fields may have the value that was sent, or the earlier one. */
   #unclear(intent: Intent, record: ObjectRecord, plan: Plan): ObjectRecord {
     const { digestKey } = this.#options.store;
     const again = stepsOf(plan).find(({ action }) => action.do === intent.action);
@@ -138,7 +140,7 @@ export class Settlement {
         ? waitFor('OutcomeUnknown', `${message}; looking for evidence`)
         : waitFor(
             'OutcomeUnknown',
-            `${message}, and what the API shows can't tell${candidatesText(this.#creations.candidates(pass), intent)}. ${resolveAdvice(effectOf(intent.action), intent.object, this.#options.commandFlags)}`,
+            `${message}, and what the API shows can't decide that${candidatesText(this.#creations.candidates(pass), intent)}. ${resolveAdvice(effectOf(intent.action), intent.object, this.#options.commandFlags)}`,
             {
               recheckAfterMs: wordRecheckMs,
               stalled: true,
@@ -149,7 +151,7 @@ export class Settlement {
     if (problem !== undefined) {
       return waitFor(
         'OutcomeUnknown',
-        `${message}. The word that ${word.id} is what it made can't be taken: ${problem}`,
+        `${message}. The decision that it made ${word.id} can't be used: ${problem}`,
         {
           recheckAfterMs: wordRecheckMs,
           stalled: true,
@@ -157,19 +159,19 @@ export class Settlement {
       );
     }
     await this.#close(intent, pass, word.applied ? 'applied' : 'not-applied', { madeId: word.id });
-    // What was looked at before did not know of the word.
-    return waitFor('AwaitingObservation', 'a person has said what came of it; looking again');
+    // The observation was made before that decision.
+    return waitFor('AwaitingObservation', 'an operator has resolved the outcome; observing again');
   }
 
   async #close(
     intent: Intent,
     pass: Pass,
     verdict: 'applied' | 'not-applied',
-    /** Of a person, who knows. */
+    /** Decided by an operator. */
     resolved?: { readonly madeId: string | undefined },
   ): Promise<void> {
     const record = pass.record();
-    // What one read does not show is good enough to send the same request again, and for nothing else.
+    // The absence in one read suffices to send the same request again, and for nothing else.
     const doubt = resolved ? { creationInDoubt: undefined } : inDoubt(intent);
     const after =
       verdict === 'applied'
@@ -192,7 +194,7 @@ export class Settlement {
     const { object, action, idempotencyKey } = intent;
     const settled = { ...intent, digests: undefined, outcome: verdict, finishedAt: clock.wallMs() };
     await store.saveIntent(settled, after);
-    // What may have happened may cost.
+    // A change that may have happened may cost money.
     money.answered(object, verdict === 'not-applied' ? verdict : 'applied');
     this.end(object);
     logger.info({ object, action, idempotencyKey, verdict }, 'unknown outcome settled');
@@ -204,7 +206,7 @@ function stepsOf(plan: Plan): readonly Step[] {
   return plan.kind === 'in-sync' ? [] : plan.steps;
 }
 
-/** What a person has to look at. */
+/** The things that an operator has to examine. */
 function candidatesText(candidates: readonly string[], { action }: Intent): string {
   return isCreation(action) && candidates.length > 0 ? `: it may have made ${named(candidates)}` : '';
 }
@@ -213,7 +215,7 @@ function inDoubt({ idempotencyKey }: Intent): Pick<ObjectRecord, 'creationInDoub
   return { creationInDoubt: { idempotencyKey } };
 }
 
-/** A field in doubt goes on to be so: it has not been edited. */
+/** A field that was possibly changed remains so: it has not been edited. */
 function notKnown(differences: readonly Difference[]): Record<string, string> {
   const paths = differences.filter(({ doubt }) => !doubt).map(({ path }) => path);
   return Object.fromEntries(paths.map((path) => [path, unknownDigest]));
@@ -225,7 +227,7 @@ function made(id: string | undefined): Partial<ObjectRecord> {
     : { externalId: id, unproven: false, distrusted: undefined, deletedByUs: false };
 }
 
-/** What was sent was of the document, and of the Secrets, of that time: later ones may ask for something else. */
+/** What was sent came from the document and the Secrets of that time. The current ones may differ. */
 function recordSettled(record: ObjectRecord, intent: Intent, target: Target): ObjectRecord {
   const ofEarlierVersion = intent.generation === record.generation ? target.digests : {};
   const digests = intent.digests ?? ofEarlierVersion;

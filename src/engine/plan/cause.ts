@@ -31,27 +31,29 @@ export function describeCause(
   const recent = events.filter((event) => event.created_at >= fromMs);
   const steps = baseline && revision !== undefined ? revision - baseline.revision : 1;
   const window = recent.length > 0 ? recent : events.slice(0, Math.max(1, steps));
-  const told = window
+  const texts = window
     .toReversed()
     .slice(0, limits.events)
     .map(({ message }) => toldText(message, secrets, limits.messageLength))
     .filter((text) => text !== '');
-  if (told.length === 0) return undefined;
+  if (texts.length === 0) return undefined;
   const more = window.length - limits.events;
-  return `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+  return `${texts.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-/** Of a plan's drift, the part that was not reported before. */
-export function newDrift(plan: Plan, told: readonly ReportedDrift[]): Difference[] {
-  return plan.differences.filter(({ drift, path }) => drift && !told.some((entry) => entry.path === path));
+/** The part of a plan's drift that was not reported before. */
+export function newDrift(plan: Plan, reported: readonly ReportedDrift[]): Difference[] {
+  return plan.differences.filter(
+    ({ drift, path }) => drift && !reported.some((entry) => entry.path === path),
+  );
 }
 
-/** The plan with what is known of each drift: from before, or `cause` for what is new. */
-export function withCauses(plan: Plan, told: readonly ReportedDrift[], cause: string | undefined): Plan {
+/** The plan with the cause of each drift: the one recorded before, or `cause` for new drift. */
+export function withCauses(plan: Plan, reported: readonly ReportedDrift[], cause: string | undefined): Plan {
   if (!plan.differences.some(({ drift }) => drift)) return plan;
   const add = (difference: Difference): Difference => {
     if (!difference.drift) return difference;
-    const before = told.find((entry) => entry.path === difference.path);
+    const before = reported.find((entry) => entry.path === difference.path);
     const known = before ? before.cause : (cause ?? (difference.doubt ? nothingVisible : undefined));
     return known === undefined ? difference : { ...difference, cause: known };
   };

@@ -16,7 +16,7 @@ import type { Correction, ObjectRecord } from '../../state/index.ts';
 export const keepsChangingReason = 'KeepsChanging';
 /** The number of times that it is sent without a pause. */
 const freeOfPause = 2;
-const toldFrom = 4;
+const reportedFrom = 4;
 const firstPauseMs = 10_000;
 const longestPauseMs = 600_000;
 const quietMs = 120_000;
@@ -53,7 +53,7 @@ export function withoutCorrection({ corrections }: ObjectRecord, key: string): r
 export interface Pause {
   readonly leftMs: number;
   readonly message: string;
-  readonly isTold: boolean;
+  readonly isReported: boolean;
 }
 
 /** Why it is not sent now. Undefined if it may be sent. */
@@ -63,20 +63,23 @@ export function correctionPause(record: ObjectRecord, mark: string, nowMs: numbe
   const leftMs = pauseMs(before) - elapsedMs(before.at, nowMs);
   if (leftMs <= 0) return undefined;
   const message = `${whatHappened(before)}; it is sent again after ${rfc3339(before.at + pauseMs(before))}`;
-  return { leftMs, isTold: before.count >= toldFrom, message };
+  return { leftMs, isReported: before.count >= reportedFrom, message };
 }
 
 /** It matches the spec, but was corrected repeatedly. Undefined: it counts as stable. */
 export function unsettled(record: ObjectRecord, nowMs: number): Pause | undefined {
-  const told = remembered(record, nowMs).filter(({ count }) => count >= toldFrom);
-  const lefts = told.map((each) => ({ each, leftMs: pauseMs(each) + quietMs - elapsedMs(each.at, nowMs) }));
+  const frequent = remembered(record, nowMs).filter(({ count }) => count >= reportedFrom);
+  const lefts = frequent.map((each) => ({
+    each,
+    leftMs: pauseMs(each) + quietMs - elapsedMs(each.at, nowMs),
+  }));
   const [longest] = lefts.sort((one, other) => other.leftMs - one.leftMs);
   if (!longest || longest.leftMs <= 0) return undefined;
   const { each, leftMs } = longest;
   const until = rfc3339(each.at + pauseMs(each) + quietMs);
   return {
     leftMs,
-    isTold: true,
+    isReported: true,
     message: `${whatHappened(each)}; it is as desired if it stays so until ${until}`,
   };
 }

@@ -143,7 +143,7 @@ export function increaseGate(
     return {
       kind: 'wait',
       reason: 'PriceUnknown',
-      message: `its cost per hour is not known (${awaited}), and the account ${account} has a floor; another object requests the same, and this one continues when that shows its price. \`prices\` of the Account can state it earlier`,
+      message: `its cost per hour is not known (${awaited}), and the account ${account} has a floor. Another object requests the same; this one continues when that shows its price. \`prices\` of the Account can state it earlier`,
     };
   }
   // The gate of the account reports that.

@@ -41,8 +41,8 @@ export function originHold(facts: OriginFacts): OriginHold | undefined {
     const message =
       `the key of account ${account} may not be sent to ${origin}: the Secret ${allowed.secret} allows only ` +
       `${allowed.origins.join(', ') || 'no origin'} in its annotation ${annotations.allowedOrigins}. Correct \`url\`, or add the origin to that annotation`;
-    const goesOn = pinned !== undefined && allowed.origins.includes(pinned);
-    return { reason: 'OriginNotAllowed', message, heartbeats: goesOn };
+    const continues = pinned !== undefined && allowed.origins.includes(pinned);
+    return { reason: 'OriginNotAllowed', message, heartbeats: continues };
   }
   const isChanged = isDocument && pinned !== undefined && pinned !== origin;
   if (!isChanged || isAllowed || accepted === origin) return undefined;

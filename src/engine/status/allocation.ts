@@ -1,6 +1,6 @@
 /**
- * An accepted request, an allocation and a ready application are three things (§1): `Accepted` is what the API has taken
- * on, `Allocated` what it holds for it now, `Ready` (conditions.ts) what can be used.
+ * An accepted request, an allocation and a ready application differ (§1). `Accepted` is what the API has
+ * accepted, `Allocated` is what it holds for that now, and `Ready` (conditions.ts) is what can be used.
  */
 import type { Observation } from '../plan/index.ts';
 import type { Reason } from '../../reasons/index.ts';

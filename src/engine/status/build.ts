@@ -1,4 +1,7 @@
-/** `status` of each kind: conditions, drift, the last mutation, and what the API shows. Never a secret value. */
+/**
+ * `status` of each kind: conditions, drift, the last mutation, and what the API shows. It never contains a
+ * secret value.
+ */
 import { rfc3339 } from '../../base/index.ts';
 import type { DescribedDuplicate, Plan } from '../plan/index.ts';
 import type { Intent, ObjectRecord, ObjectStatus } from '../../state/index.ts';
@@ -17,9 +20,9 @@ export interface StatusInputs {
   readonly reconcileAt: string | undefined;
   /** Conditions that only some kinds have. */
   readonly more?: ConditionInputs['more'];
-  /** What carries the object's mark beside what is recorded. */
+  /** Other things that carry the object's mark. */
   readonly duplicates?: readonly DescribedDuplicate[];
-  /** Unix milliseconds since which it has waited for a read without a break. */
+  /** Unix milliseconds since when it has been waiting for a read. */
   readonly readSince?: number | undefined;
   readonly wallMs: number;
 }
@@ -30,7 +33,7 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
   const { duplicates = [] } = inputs;
   const outcomeUnknown =
     lastIntent?.outcome === 'unknown' || lastIntent?.outcome === 'pending'
-      ? `${lastIntent.action} (${lastIntent.idempotencyKey}): ${lastIntent.note ?? 'no answer yet'}`
+      ? `${lastIntent.action} (${lastIntent.idempotencyKey}): ${lastIntent.note ?? 'no response yet'}`
       : record.creationInDoubt
         ? `${lastIntent ? `${lastIntent.action} (${record.creationInDoubt.idempotencyKey})` : 'a creation from before the status was wiped'}: it may still take effect`
         : undefined;

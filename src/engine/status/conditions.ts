@@ -1,21 +1,21 @@
 /**
- * Conditions as a pure function of what was planned and observed.
+ * Conditions as a pure function of the plan and the observation.
  *
  * | condition      | True when                                                                       |
  * |----------------|---------------------------------------------------------------------------------|
  * | Ready          | a read after the last mutation shows the object usable and as this generation requires |
- * | Reconciling    | something is under way, or awaited, that continues by itself                     |
- * | Stalled        | a person has to change something, or a wait takes too long (progress.ts)         |
+ * | Reconciling    | something is in progress, or awaited, that continues by itself                   |
+ * | Stalled        | somebody has to change something, or a wait takes too long (progress.ts)         |
  * | Synced         | no field differs, apart from drift that is only to be reported                   |
  * | Drifted        | somebody else changed an applied field                                           |
  * | Protected      | an activity in the service keeps a disruptive change waiting                     |
- * | OutcomeUnknown | the outcome of a mutation is not known, and evidence is being sought             |
- * | Duplicated     | something else carries the object's mark: a copy, or a second one                |
+ * | OutcomeUnknown | the outcome of a mutation is unknown, and evidence is being sought               |
+ * | Duplicated     | another thing carries the object's mark: a copy, or a second one                 |
  * | Accepted, Allocated | the API has accepted it; compute or storage is held for it (allocation.ts)  |
- * | TemplateOutdated | of a service with a template: its values differ from those that the service took |
+ * | TemplateOutdated | of a service with a template: its values differ from those that the service copied |
  * | SpendingAllowed | of an Account: what costs more may be created, started and grown                |
  *
- * `Protected`, `OutcomeUnknown` and `Duplicated` appear once they have been True; the others are always present.
+ * `Protected`, `OutcomeUnknown` and `Duplicated` appear once they have been True. The others are always present.
  */
 import { rfc3339, unreachable } from '../../base/index.ts';
 import { nothingVisible, protectedReason, type Plan } from '../plan/index.ts';
@@ -26,7 +26,7 @@ import { blindness } from './blindness.ts';
 import type { Overdue } from './progress.ts';
 
 export interface Health {
-  /** What the observed object is good for, were it as desired. */
+  /** Whether the observed thing is usable, apart from differences. */
   readonly ready: 'True' | 'False';
   readonly reason: Reason;
   readonly message: string;
@@ -36,14 +36,14 @@ export interface ConditionInputs {
   readonly plan: Plan;
   readonly health: Health;
   readonly outcomeUnknown: string | undefined;
-  /** What is waited for takes too long, or needs a person. */
+  /** The wait takes too long, or needs an operator. */
   readonly overdue: Overdue | undefined;
   readonly drift: readonly DriftEntry[];
   readonly generation: number;
   readonly previous: readonly Condition[];
   /** Conditions that only some kinds have. */
   readonly more?: readonly (readonly [ConditionType, Statement])[];
-  /** What else carries the object's mark, a sentence for each. */
+  /** Other things that carry the object's mark, with a sentence for each. */
   readonly duplicates?: readonly string[];
   /** RFC 3339. */
   readonly now: string;
@@ -103,7 +103,7 @@ function withTransition(
   };
 }
 
-/** Of a `metav1.Condition`, in characters. */
+/** The limit of a `metav1.Condition`, in characters. */
 const longestMessage = 32_768;
 
 function shortened(message: string): string {

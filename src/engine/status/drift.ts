@@ -1,9 +1,9 @@
-/** `status.drift`: what somebody else changed, since when, and what the provider's events say of it. */
+/** `status.drift`: what somebody else changed, since when, and what the provider's events report about it. */
 import { toldText, type Difference, type Plan } from '../plan/index.ts';
 import type { DriftEntry } from '../../state/index.ts';
 import { blindness } from './blindness.ts';
 
-/** An entry keeps its `since` and its cause for as long as the path differs. */
+/** An entry keeps its `since` and its cause as long as the path differs. */
 export function driftEntries(
   plan: Plan,
   previous: readonly DriftEntry[],
@@ -26,14 +26,14 @@ function entryOf(difference: Difference, previous: readonly DriftEntry[], now: s
 
 const longest = { text: 1024, list: 100 } as const;
 
-/** What the API shows is whatever it likes: as much of it as may stand in a status. */
+/** The API may show any value. This is the part of it that may be in a status. */
 function shown(observed: unknown): unknown {
   if (typeof observed === 'string') return toldText(observed, [], longest.text);
   if (Array.isArray(observed)) return observed.slice(0, longest.list).map(shown);
   return observed;
 }
 
-/** The thing as a whole is named by what it is. */
+/** Names for a whole thing. */
 const wholes = new Set(['service', 'volume', 'template', 'registry']);
 
 function kindOf({ path, doubt }: Difference): DriftEntry['kind'] {

@@ -1,6 +1,7 @@
 /**
- * What of a pass is worth an Event in a cluster: each mutation with its outcome, each hold, each drift; once, when it is
- * new. Pure. What is being waited for is in the conditions, except for a wait that a person may want to end: somebody's task.
+ * What of a pass becomes an Event in a cluster: each mutation with its outcome, each hold, and each drift.
+ * Each is reported once. Pure. Waits are in the conditions only. The exception is a wait for somebody's task,
+ * since an operator may want to end that.
  */
 import { actionOf } from '../../actions/index.ts';
 import type { Plan } from '../plan/index.ts';
@@ -16,14 +17,14 @@ export interface Happening {
 export interface PassView {
   readonly plan: Plan;
   readonly lastIntent: Intent | undefined;
-  /** What the object stands for at the provider; what a creation made. */
+  /** The id of the thing at the provider, including one that a creation has just made. */
   readonly id: string | undefined;
   readonly drift: readonly DriftEntry[];
-  /** What else carries its mark. */
+  /** Other things that carry its mark. */
   readonly duplicates?: { readonly ids: readonly string[]; readonly message: string };
 }
 
-/** What has been reported of an object so far. */
+/** What has been reported about an object so far. */
 export interface ToldNews {
   readonly intent: string;
   readonly obstacle: string;
@@ -33,7 +34,10 @@ export interface ToldNews {
 
 export const nothingTold: ToldNews = { intent: '', obstacle: '', drift: [], duplicates: [] };
 
-/** What is new in `view`. `sinceMs`: intents that ended before (Unix milliseconds) are an earlier process's to tell. */
+/**
+ * What is new in `view`. `sinceMs` (Unix milliseconds): intents that ended earlier were reported by an
+ * earlier process.
+ */
 export function happenings(
   view: PassView,
   before: ToldNews,
@@ -72,13 +76,13 @@ function intentNews({ lastIntent: intent, id }: PassView, sinceMs: number): Happ
         { type: 'Warning', reason: 'OutcomeUnknown', message: `${what}: ${note ?? 'there was no answer'}` },
       ];
     case 'not-applied':
-      return [{ type: 'Normal', reason: 'NotApplied', message: `${what} is shown not to have happened` }];
+      return [{ type: 'Normal', reason: 'NotApplied', message: `${what} did not happen, as evidence shows` }];
     case 'outdated':
       return [
         {
           type: 'Normal',
           reason: 'Outdated',
-          message: `${what} may have happened, and can't any more: its revision has moved`,
+          message: `${what} may have happened, and no longer can: its revision has moved`,
         },
       ];
     case 'repeatable':

@@ -1,9 +1,9 @@
-/** What the statuses of all kinds have in common: whether a thing can be used, and its own fields. */
+/** Common to the statuses of all kinds: whether a thing is usable, and its own fields. */
 import { clampedMicros, toldText, type Observation } from '../plan/index.ts';
 import type { Reason } from '../../reasons/index.ts';
 import type { Health } from './conditions.ts';
 
-/** By the rule of burn (engine/plan/money.ts): what it costs now, not what it would cost if it ran. */
+/** By the rule of burn (engine/plan/money.ts): the current cost, not the cost if it ran. */
 export function shownMicros(burn: bigint | undefined): number | undefined {
   return burn === undefined ? undefined : clampedMicros(burn);
 }

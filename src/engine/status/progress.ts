@@ -1,13 +1,13 @@
 /**
- * Every wait has a bound. After it the wait is reported as stalled, while waiting and rechecks continue. It is only a
- * report, so the wall clock is good enough, and a restart does not reset it, except for waits for reads.
+ * Every wait has a bound. After it, the wait is reported as stalled, while waiting and rechecks continue. The bound only
+ * affects that report. So the wall clock is sufficient, and a restart does not reset it, except for waits for reads.
  *
  * | waiting for                               | since (`stalled` in the table of reasons)   | reported as                |
  * |-------------------------------------------|---------------------------------------------|----------------------------|
- * | provisioning, expansion, deletion         | `state`: the object is in its present state | `ProgressDeadlineExceeded` |
- * | the end of a state that is not known (§3) | the same                                    | the reason of the wait     |
+ * | provisioning, expansion, deletion         | `state`: the object entered its state       | `ProgressDeadlineExceeded` |
+ * | the end of an unknown state (§3)          | the same                                    | the reason of the wait     |
  * | evidence of an unknown outcome            | `outcome`: the request was sent             | the same                   |
- * | a read that shows the object              | `read`: it waits for reads without a break  | the same                   |
+ * | a read that shows the object              | `read`: it began to wait for reads          | the same                   |
  */
 import { rfc3339 } from '../../base/index.ts';
 import type { Plan } from '../plan/index.ts';
@@ -21,9 +21,9 @@ export interface Overdue {
 
 /** Unix milliseconds. */
 export interface WaitTimes {
-  /** A mutation was sent whose outcome is not known. */
+  /** When a mutation with an unknown outcome was sent. */
   readonly unknownSince: number | undefined;
-  /** It waits for a read without a break. */
+  /** When it began to wait for a read. */
   readonly readSince?: number | undefined;
 }
 
@@ -43,4 +43,4 @@ export function overdue(
   return { reason: bound.as ?? plan.reason, message };
 }
 
-const nothingChanged = '; nothing is changed until a read shows it: ask the provider';
+const nothingChanged = '; nothing is sent until a read shows it: ask the provider';

@@ -59,8 +59,8 @@ function inUse({ key, fleet, store, accounts }: AccountView): Plan | undefined {
   if (!first) return undefined;
   const shown = users.slice(0, 3).map((user) => user.key);
   const message =
-    `${users.length} objects still stand for something in this account: ${shown.join(', ')}${users.length > 3 ? ', …' : ''}. ` +
-    'The Account is removed when they are gone: delete them, or say `deletionPolicy: Retain` and delete them to leave what they stand for as it is';
+    `${users.length} objects still manage something in this account: ${shown.join(', ')}${users.length > 3 ? ', …' : ''}. ` +
+    'The Account is removed when they are gone: delete them, or set `deletionPolicy: Retain` before you delete them, which keeps what they manage';
   return holdFor('InUse', message);
 }
 

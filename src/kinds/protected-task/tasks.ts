@@ -1,4 +1,4 @@
-/** What the fleet knows of protected tasks: which services they protect, and which of them go on. */
+/** What the fleet knows about protected tasks: the services that they protect, and which of them are running. */
 import { rfc3339 } from '../../base/index.ts';
 import { referringTo } from '../../desired/index.ts';
 import { jobState, taskEnd, type JobState } from '../../engine/plan/index.ts';
@@ -19,8 +19,8 @@ export function serviceKeyOf(record: ObjectRecord, { serviceRef }: ProtectedTask
 }
 
 /**
- * The declared tasks that protect a service and are not over, for people, whether their activities are registered yet or
- * not: what is declared together with a change must not be overtaken by it.
+ * Descriptions of the declared tasks that protect a service and are not over. Tasks without a registered
+ * activity are included: a change that is declared together with a task must not overtake it.
  */
 export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): string[] {
   return referringTo(fleet.snapshot.objects, service).flatMap(({ key, kind }) => {
@@ -33,7 +33,7 @@ export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): 
   });
 }
 
-/** How the Job stands that the task lasts as long as; `running` for a task without one. */
+/** The state of the Job that a task lasts as long as. `running` for a task without one. */
 export function jobOf(fleet: Fleet, record: ObjectRecord): JobState {
   const name = fleet.planned(record, 'ProtectedTask').spec.until?.jobRef?.name;
   if (name === undefined) return 'running';

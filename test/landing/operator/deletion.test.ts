@@ -80,8 +80,8 @@ test('an Account that is deleted before its services waits for them, says so, an
   const { plane, fleet } = await runningWorld();
   await remove(fleet, 'Account/default');
   const waiting = await fleet.until('Account/default', 'Stalled', 'True', 'InUse');
-  expect(waiting.message).toContain('2 objects still stand for something in this account');
-  expect(waiting.message).toContain('delete them, or say `deletionPolicy: Retain`');
+  expect(waiting.message).toContain('2 objects still manage something in this account');
+  expect(waiting.message).toContain('delete them, or set `deletionPolicy: Retain`');
   expect(await namesAt(plane)).toHaveLength(2);
   await remove(fleet, 'ContainerService/web');
   await remove(fleet, 'StorageVolume/data');
@@ -101,7 +101,7 @@ test('without its Secret a deletion says what is missing, and Retain lets the ob
   expect(stuck.message).toBe(
     `there is no API key for the account ${fleet.namespace}/default: there is no Secret compute in the namespace ${fleet.namespace}, which must contain it under \`apiKey\`; ` +
       `create it: \`kubectl create secret generic compute --namespace ${fleet.namespace} --from-file=apiKey=KEYFILE\`; ` +
-      'to let the object go without it, say `deletionPolicy: Retain`',
+      'to delete the object without it, set `deletionPolicy: Retain`',
   );
   const target = { type: resourceTypes.ContainerService, namespace: fleet.namespace, name: 'web' };
   await api.patch(target, { kind: 'merge', body: { spec: { deletionPolicy: 'Retain' } } });

@@ -210,7 +210,7 @@ test('Retry-After outlives an Account that goes and comes back', async () => {
 test.each([
   ['fleetkeeper.dev/paused: "yes"', '"yes" is neither "true" nor "false"'],
   ['fleetkeeper.dev/pausd: "true"', 'there is no such annotation'],
-  ['fleetkeeper.dev/accept-drift-until: tomorrow', '"tomorrow" is no time'],
+  ['fleetkeeper.dev/accept-drift-until: tomorrow', '"tomorrow" is not a time'],
 ])('an annotation that says nothing holds its object: %s', async (annotation, message) => {
   const document = serviceDocument('web').replace(
     '{name: web}',

@@ -36,24 +36,12 @@ function forbiddenInRoom(room: string, textsIn: (source: string) => string[]): s
   return files.flatMap((file) => forbiddenInTexts(textsIn(textOf(`src/${file}`)), forbidden));
 }
 
-/** Rooms of `src/` whose messages or comments are to be rewritten. These lists only shrink. */
 describe.each([
-  { texts: 'messages', textsIn: messagesIn, later: ['engine'] },
-  {
-    texts: 'comments',
-    textsIn: commentsIn,
-    later: ['engine'],
-  },
-])('$texts', ({ textsIn, later }) => {
-  test.each(rooms.filter((room) => !later.includes(room)))(
-    'of src/%s have the terms of the glossary',
-    (room) => {
-      expect(forbiddenInRoom(room, textsIn)).toEqual([]);
-    },
-  );
-
-  test.each(later)('of src/%s are still to be rewritten (else take it off the list)', (room) => {
-    expect(forbiddenInRoom(room, textsIn)).not.toEqual([]);
+  { texts: 'messages', textsIn: messagesIn },
+  { texts: 'comments', textsIn: commentsIn },
+])('$texts', ({ textsIn }) => {
+  test.each(rooms)('of src/%s have the terms of the glossary', (room) => {
+    expect(forbiddenInRoom(room, textsIn)).toEqual([]);
   });
 });
 

@@ -362,7 +362,7 @@ describe('outcomes', () => {
     });
     expect(await run(creation(), mixedUp)).toEqual({
       kind: 'unknown',
-      reason: `a 201 that is about ${id}, which is ${volumeKey}`,
+      reason: `a 201 with the id ${id}, which belongs to ${volumeKey}`,
     });
     expect(record()?.externalId).toBeUndefined();
   });

@@ -174,7 +174,7 @@ describe('a file that is still there and has lost documents', () => {
         kind: 'hold',
         reason: 'SourceIncomplete',
         message: expect.stringMatching(
-          /^web.yaml is still there, but has no document.*300 s.*remove the file/,
+          /^web.yaml still exists, but no longer contains a document.*300 s.*remove the file/,
         ),
       });
       await clock.advance(grace.whollyMs - 1);
