@@ -24,7 +24,7 @@ const changes = [
 interface Circumstances {
   readonly what: string;
   /** As the manager is told; undefined: the peer. */
-  readonly told: Rate | undefined;
+  readonly reported: Rate | undefined;
   readonly changes: typeof changes;
   /** Each so manieth answer to a create is lost on its way. */
   readonly loseEvery?: number;
@@ -34,12 +34,12 @@ interface Circumstances {
 const steady = { changes: [] };
 const loseEvery = 100;
 const all: readonly Circumstances[] = [
-  { what: 'R known', told: known, ...steady, targets: { ofLimit: 1.02, refusedShare: 0.001 } },
-  { what: 'peer', told: undefined, ...steady },
-  { what: 'R unknown', told: guess, ...steady, targets: { ofLimit: 1.15 } },
-  { what: 'R changes', told: guess, changes, targets: { ofLimit: 1.15 } },
-  { what: `each ${loseEvery}th answer lost`, told: known, ...steady, loseEvery },
-  { what: `peer, each ${loseEvery}th answer lost`, told: undefined, ...steady, loseEvery },
+  { what: 'R known', reported: known, ...steady, targets: { ofLimit: 1.02, refusedShare: 0.001 } },
+  { what: 'peer', reported: undefined, ...steady },
+  { what: 'R unknown', reported: guess, ...steady, targets: { ofLimit: 1.15 } },
+  { what: 'R changes', reported: guess, changes, targets: { ofLimit: 1.15 } },
+  { what: `each ${loseEvery}th answer lost`, reported: known, ...steady, loseEvery },
+  { what: `peer, each ${loseEvery}th answer lost`, reported: undefined, ...steady, loseEvery },
 ];
 
 interface Measured extends Passed {
@@ -69,8 +69,8 @@ async function measure(circumstances: Circumstances, services: number): Promise<
     }
     const ended = new AbortController();
     void changeRate(gate, circumstances, services, ended.signal);
-    await (circumstances.told
-      ? byManager(world, gate, circumstances.told, services)
+    await (circumstances.reported
+      ? byManager(world, gate, circumstances.reported, services)
       : byPeer(gate, services));
     ended.abort();
     const passed = await gate.passed();
@@ -98,14 +98,19 @@ async function changeRate(
   }
 }
 
-async function byManager(world: FolderWorld, gate: GateProcess, told: Rate, services: number): Promise<void> {
+async function byManager(
+  world: FolderWorld,
+  gate: GateProcess,
+  reported: Rate,
+  services: number,
+): Promise<void> {
   await world.declare(
     {
       accounts: 1,
       servicesPerAccount: services,
       servicesPerFile: 100,
       pollSeconds: 60,
-      requests: { ...told, concurrency: 10 },
+      requests: { ...reported, concurrency: 10 },
     },
     gate.url,
   );
@@ -131,7 +136,7 @@ async function byPeer(gate: GateProcess, services: number): Promise<void> {
 }
 
 function rowsOf(circumstances: Circumstances, measured: readonly Measured[], services: number): Row[] {
-  const { what, targets, told, loseEvery: losing } = circumstances;
+  const { what, targets, reported, loseEvery: losing } = circumstances;
   const limit = limitSeconds(services, circumstances.changes);
   const requests = measured.map((one) => one.requests).join(', ');
   return [
@@ -160,7 +165,7 @@ function rowsOf(circumstances: Circumstances, measured: readonly Measured[], ser
       values: measured.map(({ duplicates }) => duplicates),
       unit: '',
       limit: 0,
-      ...(told && { target: { atMost: 0 }, isCount: true }),
+      ...(reported && { target: { atMost: 0 }, isCount: true }),
       ...(losing === undefined ? {} : { beside: `${Math.floor(services / losing)} answers lost at least` }),
     },
   ];

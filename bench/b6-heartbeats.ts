@@ -3,7 +3,7 @@
  * the same limiter. Ours, and a timer for each task before one queue, run at the same time, each with a control plane of its own.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Gaps, busiest, periodSeconds } from './support/beats.ts';
+import { Gaps, busiest, periodSeconds } from './support/heartbeat-log.ts';
 import type { Benchmark, BenchmarkOptions } from './support/benchmark.ts';
 import { HeartbeatWorld, type HeartbeatWorldOptions } from './support/heartbeat-world.ts';
 import { median, shown, type Row } from './support/report.ts';
@@ -19,7 +19,7 @@ interface Kept {
   readonly p999Seconds: number;
   readonly longestSeconds: number;
   readonly peakToMean: number;
-  readonly cpuMsOfBeat: number;
+  readonly cpuMsOfHeartbeat: number;
   readonly refused: number;
   readonly created: number;
 }
@@ -46,15 +46,15 @@ async function keep(loop: HeartbeatWorldOptions['loop'], { tasks, services, seco
     }
     const endedMs = Date.now();
     const cpuSeconds = (await world.cpuSeconds()) - startedCpu;
-    const beats = await world.beats(startedMs, endedMs);
+    const heartbeats = await world.heartbeats(startedMs, endedMs);
     const creations = await world.creations(startedMs, endedMs);
     return {
       expired: gaps.expired,
       p999Seconds: gaps.quantileMs(0.999) / 1000,
       longestSeconds: gaps.quantileMs(1) / 1000,
-      peakToMean: busiest(beats, tasks),
-      cpuMsOfBeat: (cpuSeconds * 1000) / beats.length,
-      refused: beats.filter(({ status }) => status !== 200).length / beats.length,
+      peakToMean: busiest(heartbeats, tasks),
+      cpuMsOfHeartbeat: (cpuSeconds * 1000) / heartbeats.length,
+      refused: heartbeats.filter(({ status }) => status !== 200).length / heartbeats.length,
       created: creations.filter(({ status }) => status === 201).length,
     };
   } finally {
@@ -89,7 +89,7 @@ function rowsOf(ours: readonly Kept[], naive: readonly Kept[], { services }: Siz
     },
     row('beats that were refused', '%', ({ refused }) => refused * 100),
     row(`created meanwhile, of ${services}`, '', ({ created }) => created),
-    row('CPU for one beat, creations included', 'ms', ({ cpuMsOfBeat }) => cpuMsOfBeat),
+    row('CPU for one beat, creations included', 'ms', ({ cpuMsOfHeartbeat }) => cpuMsOfHeartbeat),
   ];
 }
 

@@ -12,7 +12,7 @@ import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Fault } from '../src/control-plane/http/faults.ts';
-import { Gaps, busiest, periodSeconds } from './support/beats.ts';
+import { Gaps, busiest, periodSeconds } from './support/heartbeat-log.ts';
 import { HeartbeatWorld } from './support/heartbeat-world.ts';
 
 const { values: flags } = parseArgs({
@@ -48,17 +48,17 @@ async function measureCost(world: HeartbeatWorld): Promise<object> {
     if (listed.some(({ fresh }) => !fresh)) throw new Error('a record has expired');
   }
   const cpuSeconds = (await world.cpuSeconds()) - fromCpu;
-  const beats = await world.beats(fromMs, Date.now());
+  const heartbeats = await world.heartbeats(fromMs, Date.now());
   return {
     'tasks, minutes': { measured: `${tasks}, ${minutes}`, target: '2000, 10' },
     'beats (all accepted)': {
-      measured: `${beats.length} (${beats.every(({ status }) => status === 200)})`,
+      measured: `${heartbeats.length} (${heartbeats.every(({ status }) => status === 200)})`,
       target: `${Math.round(mean * minutes * 60)} (true)`,
     },
     'oldest heartbeat at any look': { measured: `${Math.max(...oldest) / 1000} s`, target: '≤ 33 s' },
-    'busiest second / mean': { measured: busiest(beats, tasks).toFixed(2), target: '≤ 2' },
+    'busiest second / mean': { measured: busiest(heartbeats, tasks).toFixed(2), target: '≤ 2' },
     'CPU of the manager per 1,000 beats': {
-      measured: `${((cpuSeconds / beats.length) * 1000).toFixed(2)} s`,
+      measured: `${((cpuSeconds / heartbeats.length) * 1000).toFixed(2)} s`,
       target: '≤ 1 s',
     },
   };
@@ -80,8 +80,8 @@ async function measureOutage(world: HeartbeatWorld, kind: string): Promise<objec
   }
   const renewedMs = Date.now();
   await delay(2 * periodSeconds * 1000);
-  const meanwhile = await world.beats(startedMs, endedMs);
-  const afterwards = await world.beats(endedMs, Date.now());
+  const meanwhile = await world.heartbeats(startedMs, endedMs);
+  const afterwards = await world.heartbeats(endedMs, Date.now());
   return {
     'tasks, outage': { measured: `${tasks}, ${kind} for ${seconds} s`, target: '' },
     'beats meanwhile, accepted of them': {

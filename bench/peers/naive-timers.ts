@@ -58,9 +58,9 @@ async function serviceIds(): Promise<string[]> {
 /** Registers a task, and beats for it from then on. */
 async function keep(serviceId: string): Promise<void> {
   const body = { id: randomUUID(), name: 'task', release: false };
-  const beat = () => post(`/api/services/${serviceId}/activity`, body);
-  await beat();
-  setInterval(() => void beat(), periodMs);
+  const heartbeat = () => post(`/api/services/${serviceId}/activity`, body);
+  await heartbeat();
+  setInterval(() => void heartbeat(), periodMs);
 }
 
 const { tasks, tasksPerService } = settings;

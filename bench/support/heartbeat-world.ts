@@ -16,7 +16,7 @@ const apiKey = 'key-of-the-benchmark';
 const apiVersion = 'fleetkeeper.dev/v1alpha1';
 
 /** As the control plane saw it come. */
-export interface Beat {
+export interface SentHeartbeat {
   readonly atMs: number;
   /** Null without an answer. */
   readonly status: number | null;
@@ -66,8 +66,8 @@ export class HeartbeatWorld {
     const lines = linesOf(plane);
     const url = await addressIn(lines, /^listening on (.*)$/);
     const adminUrl = await addressIn(lines, /^admin on (.*)$/);
-    const startKeeper = kind === 'manager' ? startManager : startNaiveTimers;
-    const { loop, burst } = await startKeeper({ folder, url, tasks, requestsPerSecond });
+    const startHeartbeatLoop = kind === 'manager' ? startManager : startNaiveTimers;
+    const { loop, burst } = await startHeartbeatLoop({ folder, url, tasks, requestsPerSecond });
     const world = new HeartbeatWorld({ folder, plane, loop, burst, url, adminUrl });
     while ((await world.activities()).length < tasks) await delay(500);
     return world;
@@ -99,16 +99,16 @@ export class HeartbeatWorld {
     return cpuSecondsOf(this.#heartbeats);
   }
 
-  beats(fromMs: number, untilMs: number): Promise<Beat[]> {
+  heartbeats(fromMs: number, untilMs: number): Promise<SentHeartbeat[]> {
     return this.#posts(/\/activity$/, fromMs, untilMs);
   }
 
   /** Creations of services, accepted or not. */
-  creations(fromMs: number, untilMs: number): Promise<Beat[]> {
+  creations(fromMs: number, untilMs: number): Promise<SentHeartbeat[]> {
     return this.#posts(/^\/api\/services$/, fromMs, untilMs);
   }
 
-  async #posts(where: RegExp, fromMs: number, untilMs: number): Promise<Beat[]> {
+  async #posts(where: RegExp, fromMs: number, untilMs: number): Promise<SentHeartbeat[]> {
     const response = await fetch(`${this.#adminUrl}/requests`);
     const { requests } = (await response.json()) as { requests: JournalEntry[] };
     return requests
@@ -144,7 +144,7 @@ export class HeartbeatWorld {
   }
 }
 
-interface KeeperSettings {
+interface HeartbeatSettings {
   readonly folder: string;
   readonly url: string;
   readonly tasks: number;
@@ -161,7 +161,7 @@ async function startManager({
   url,
   tasks,
   requestsPerSecond,
-}: KeeperSettings): Promise<HeartbeatLoop> {
+}: HeartbeatSettings): Promise<HeartbeatLoop> {
   const fleet = path.join(folder, 'fleet');
   await mkdir(fleet);
   const write = (file: string, documents: readonly object[]) =>
@@ -173,7 +173,11 @@ async function startManager({
   return { loop, burst };
 }
 
-async function startNaiveTimers({ url, tasks, requestsPerSecond }: KeeperSettings): Promise<HeartbeatLoop> {
+async function startNaiveTimers({
+  url,
+  tasks,
+  requestsPerSecond,
+}: HeartbeatSettings): Promise<HeartbeatLoop> {
   const settings: NaiveTimers = { url, apiKey, tasks, tasksPerService, requestsPerSecond };
   const file = path.join(import.meta.dirname, '../peers/naive-timers.ts');
   const loop = fork(file, [JSON.stringify(settings)]);

@@ -247,7 +247,7 @@ export class OperatorProcess {
   }
 
   /** Resolves when so many passes of services have come to their end, and no key waits for one. */
-  async whenLookedAt(services: number): Promise<Usage> {
+  async whenObserved(services: number): Promise<Usage> {
     for (;;) {
       await delay(100);
       const response = await fetch(`${this.#url}/metrics`);

@@ -49,7 +49,7 @@ type Permit =
   | { readonly kind: 'given'; readonly mayLeave: (() => boolean) | undefined }
   | { readonly kind: 'denied'; readonly reason: string };
 
-export interface BeatsOptions {
+export interface HeartbeatsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -78,7 +78,7 @@ const goneStatuses: ReadonlySet<number> = new Set([404, 410]);
 
 export class AccountHeartbeats {
   readonly #account: string;
-  readonly #options: BeatsOptions;
+  readonly #options: HeartbeatsOptions;
   readonly #registrations = new Set<Registration>();
   /** By time. A turn counts only while it is what its registration is due at: others have been put off, or taken. */
   readonly #turns = new TinyQueue<Turn>([], (left, right) => left.atMs - right.atMs);
@@ -89,7 +89,7 @@ export class AccountHeartbeats {
   #nextTurnAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  constructor(account: string, options: BeatsOptions) {
+  constructor(account: string, options: HeartbeatsOptions) {
     this.#account = account;
     this.#options = options;
   }
@@ -142,16 +142,17 @@ export class AccountHeartbeats {
   }
 
   /** Sets the gauges of this account's registrations. */
-  tell(): void {
+  setMetrics(): void {
     const { metrics, clock } = this.#options;
     const account = this.#account;
     const nowMs = clock.monotonicMs();
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const { phase, expiresAtMs } of this.#registrations) {
-      if (phase !== 'released' && phase !== 'spent') metrics.leases.inc({ account, phase });
+      if (phase !== 'released' && phase !== 'spent') metrics.registrations.inc({ account, phase });
       if (phase === 'held') soonestMs = Math.min(soonestMs, expiresAtMs ?? soonestMs);
     }
-    if (Number.isFinite(soonestMs)) metrics.leaseExpirySeconds.set({ account }, (soonestMs - nowMs) / 1000);
+    if (Number.isFinite(soonestMs))
+      metrics.registrationExpirySeconds.set({ account }, (soonestMs - nowMs) / 1000);
   }
 
   async stop(): Promise<void> {
@@ -215,7 +216,7 @@ export class AccountHeartbeats {
 
   #send(registration: Registration, nowMs: number): void {
     if (registration.phase === 'held') {
-      this.#options.metrics.beatLateSeconds.observe((nowMs - registration.dueAtMs) / 1000);
+      this.#options.metrics.heartbeatLateSeconds.observe((nowMs - registration.dueAtMs) / 1000);
     }
     registration.sending = true;
     const sending = this.#exchange(registration).finally(() => {
@@ -250,7 +251,7 @@ export class AccountHeartbeats {
       if (releases && registration.request.wanted === 'held' && outcome.kind === 'applied')
         this.#end(registration, 'spent');
       if (registration.request.wanted !== request.wanted) return;
-      this.#options.metrics.beats.inc({ account: this.#account, outcome: outcome.kind });
+      this.#options.metrics.heartbeats.inc({ account: this.#account, outcome: outcome.kind });
       if (outcome.kind === 'applied') this.#acknowledged(registration, outcome.value, sentAtMs);
       else if (await this.#isOver(registration, outcome, deadline.signal))
         this.#end(registration, releases ? 'released' : 'spent');

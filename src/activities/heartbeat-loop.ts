@@ -64,11 +64,11 @@ export class HeartbeatLoop<Key extends string> {
   }
 
   /** Sets the gauges of registrations. */
-  tell(): void {
+  setMetrics(): void {
     const { metrics } = this.#options;
-    metrics.leases.reset();
-    metrics.leaseExpirySeconds.reset();
-    for (const heartbeats of this.#accounts.values()) heartbeats.tell();
+    metrics.registrations.reset();
+    metrics.registrationExpirySeconds.reset();
+    for (const heartbeats of this.#accounts.values()) heartbeats.setMetrics();
   }
 
   /** Sends nothing any more; resolves when what was sent has been answered. */

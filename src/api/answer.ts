@@ -46,8 +46,8 @@ export function readAnswer<Value>(
   const secrets = [...(credential ? [credential.reveal()] : []), ...secretsOf(question.body)];
   if (reply.status >= 200 && reply.status < 300) {
     const isOpen = isJson && question.answer.mayHoldKey !== true;
-    const told = isOpen ? withoutKey(body, reply.body, credential?.reveal()) : body;
-    const value = question.answer.read(told, { ...notes, secrets });
+    const shown = isOpen ? withoutKey(body, reply.body, credential?.reveal()) : body;
+    const value = question.answer.read(shown, { ...notes, secrets });
     if (value instanceof Misread) {
       return { kind: 'unknown', reason: `a ${reply.status} that can't be read (${value.message})` };
     }

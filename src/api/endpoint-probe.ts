@@ -20,7 +20,7 @@ export interface ProbeTarget {
 
 export interface EndpointProbe {
   /** Never rejects. Ready is an answer with 200 to 399 within `timeoutMs`. */
-  look(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult>;
+  probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult>;
   close(): Promise<void>;
 }
 
@@ -28,10 +28,10 @@ const probesAtOnce = 32;
 const bodyBytes = 1024 * 1024;
 
 export function createEndpointProbe(clock: Clock): EndpointProbe {
-  const local = door(neverConnected);
-  const remote = door(neverConnectedFromOutside);
+  const local = agentFor(neverConnected);
+  const remote = agentFor(neverConnectedFromOutside);
   const queue = new PQueue({ concurrency: probesAtOnce });
-  const look: EndpointProbe['look'] = async ({ url, timeoutMs, loopback }, signal) => {
+  const probe: EndpointProbe['probe'] = async ({ url, timeoutMs, loopback }, signal) => {
     const { agent, forbidden } = loopback ? local : remote;
     const problem = addressProblem(url, forbidden);
     if (problem !== undefined) return { ready: false, message: problem };
@@ -54,14 +54,14 @@ export function createEndpointProbe(clock: Clock): EndpointProbe {
     }
   };
   return {
-    look: (target, signal) => queue.add(() => look(target, signal)),
+    probe: (target, signal) => queue.add(() => probe(target, signal)),
     close: async () => {
       await Promise.all([local.agent.destroy(), remote.agent.destroy()]);
     },
   };
 }
 
-function door(forbidden: BlockList) {
+function agentFor(forbidden: BlockList) {
   const connect = { lookup: checkedLookup(forbidden, notAsked) };
   const agent = new Agent({ connections: 1, pipelining: 1, maxResponseSize: bodyBytes, connect });
   return { agent, forbidden };

@@ -65,9 +65,9 @@ export function revision(value: unknown): number | undefined {
 
 export function flag(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
-  const told = typeof value === 'string' ? value.toLowerCase() : value;
-  if (told === 'true' || told === 1) return true;
-  return told === 'false' || told === 0 ? false : undefined;
+  const found = typeof value === 'string' ? value.toLowerCase() : value;
+  if (found === 'true' || found === 1) return true;
+  return found === 'false' || found === 0 ? false : undefined;
 }
 
 /** Zero and an empty text are no port. */
@@ -179,8 +179,8 @@ export function endpoint(value: unknown): string | null | undefined {
     return Object.values(value).find((one): one is string => typeof one === 'string' && URL.canParse(one));
   }
   const at = port(value['port'] ?? 0);
-  const told = firstText(value, ['protocol', 'scheme'])?.replace(/:.*$/, '').toLowerCase();
-  const scheme = told ?? (at === null || at === 443 ? 'https' : 'http');
+  const found = firstText(value, ['protocol', 'scheme'])?.replace(/:.*$/, '').toLowerCase();
+  const scheme = found ?? (at === null || at === 443 ? 'https' : 'http');
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}${at ? `:${at}` : ''}`;
 }
 
@@ -189,16 +189,16 @@ export function reason(value: unknown): string | null | undefined {
   if (typeof value === 'string') return value === '' ? null : value.slice(0, longestText);
   if (value === false) return null;
   if (Array.isArray(value)) {
-    const told = value.map(reason).filter((one) => typeof one === 'string');
-    return value.length === 0 ? null : told.length > 0 ? told.join('; ') : undefined;
+    const found = value.map(reason).filter((one) => typeof one === 'string');
+    return value.length === 0 ? null : found.length > 0 ? found.join('; ') : undefined;
   }
   if (!isObject(value)) return typeof value === 'number' ? String(value) : undefined;
   if (Object.keys(value).length === 0) return null;
   const code = text(value['code'] ?? value['type']);
   const members = ['message', 'reason', 'detail', 'details', 'description', 'error', 'title'];
   const said = firstText(value, members) ?? withinOne(value, members);
-  const told = [code, said].filter((part) => part !== undefined && part !== '');
-  return told.length > 0 ? told.join(': ') : undefined;
+  const found = [code, said].filter((part) => part !== undefined && part !== '');
+  return found.length > 0 ? found.join(': ') : undefined;
 }
 
 /** The text of a member that is an object itself. */

@@ -113,7 +113,7 @@ function listsOf(
 /** Notes of an answer, to be passed on in order when it is known that the answer counts. */
 class Heard implements Notes {
   readonly #notes: Notes;
-  readonly #told: { readonly resource: string | undefined; readonly tell: () => void }[] = [];
+  readonly #pending: { readonly resource: string | undefined; readonly report: () => void }[] = [];
 
   constructor(notes: Notes) {
     this.#notes = notes;
@@ -124,23 +124,23 @@ class Heard implements Notes {
   }
 
   readonly note = (resource: string, problem: wire.Unreadable): void => {
-    this.#told.push({ resource, tell: () => this.#notes.note(resource, problem) });
+    this.#pending.push({ resource, report: () => this.#notes.note(resource, problem) });
   };
 
   readonly spelled = (id: string, shown: string): void => {
-    this.#told.push({ resource: undefined, tell: () => this.#notes.spelled(id, shown) });
+    this.#pending.push({ resource: undefined, report: () => this.#notes.spelled(id, shown) });
   };
 
   /** An id does not say in which list it stands. */
   isOdd(kind: string): boolean {
-    return this.#told.some(({ resource }) => resource === undefined || resource === kind);
+    return this.#pending.some(({ resource }) => resource === undefined || resource === kind);
   }
 
   forget(): void {
-    this.#told.length = 0;
+    this.#pending.length = 0;
   }
 
   pass(): void {
-    for (const { tell } of this.#told) tell();
+    for (const { report } of this.#pending) report();
   }
 }

@@ -52,7 +52,7 @@ export function meaningOf(refusal: Refusal, rules: readonly RefusalRule[] = []):
   if (own) return own.meaning;
   const certain = certainStatuses.get(status);
   if (certain) return certain;
-  const text = message.slice(0, longestLook).toLowerCase();
+  const text = message.slice(0, longestChecked).toLowerCase();
   return byCode(plainCode(code), status) ?? byMessage(text, status) ?? statuses.get(status) ?? 'Validation';
 }
 
@@ -69,7 +69,7 @@ function matches(
   );
 }
 
-const longestLook = 2000;
+const longestChecked = 2000;
 
 /** `CapacityUnavailable`, `CAPACITY-UNAVAILABLE` and `capacity unavailable` are `capacity_unavailable`. */
 function plainCode(code: string): string {

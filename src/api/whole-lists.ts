@@ -22,14 +22,14 @@ export function moreIn(body: unknown): string | undefined {
   if (!isObject(body)) return undefined;
   const places = [body, ...pageMembers.map((name) => body[name]).filter(isObject)];
   return moreMembers.find((name) =>
-    places.some((place) => Object.hasOwn(place, name) && saysMore(place[name])),
+    places.some((place) => Object.hasOwn(place, name) && hasMore(place[name])),
   );
 }
 
-function saysMore(value: unknown): boolean {
+function hasMore(value: unknown): boolean {
   const isText =
     typeof value === 'string' && !['', '0', 'false', 'null', 'none'].includes(value.toLowerCase());
-  const isFilled = isObject(value) && Object.values(value).some(saysMore);
+  const isFilled = isObject(value) && Object.values(value).some(hasMore);
   return value === true || isText || isFilled || (typeof value === 'number' && value > 0);
 }
 

@@ -5,7 +5,7 @@
 
 const longestText = 500;
 /** The part of a text that is processed at all. */
-const longestLook = 16_384;
+const longestChecked = 16_384;
 /** A piece of a secret of this length is taken out, too; a shorter one occurs in any text. */
 const pieceLength = 8;
 const redacted = '[redacted]';
@@ -25,8 +25,8 @@ export interface Confidence {
 export function foreignText(text: string, confidence: Confidence = {}): string {
   const { secrets = [], shortestSecret = pieceLength, longest = longestText } = confidence;
   const forms = secrets.filter((secret) => secret.length >= shortestSecret).flatMap(formsOf);
-  const looked = text.slice(0, longestLook);
-  const clean = oneLine(forms.length === 0 ? looked : withoutPieces(withoutWhole(looked, forms), forms));
+  const checked = text.slice(0, longestChecked);
+  const clean = oneLine(forms.length === 0 ? checked : withoutPieces(withoutWhole(checked, forms), forms));
   return clean.length > longest ? `${clean.slice(0, longest - 1)}…` : clean;
 }
 

@@ -79,8 +79,8 @@ async function ownTemplates(
   templates: readonly wire.Template[],
   stopped: AbortSignal,
 ): Promise<wire.Template[]> {
-  const untold = templates.some(({ builtIn }) => typeof builtIn !== 'boolean');
-  const catalog = untold
+  const needsCatalog = templates.some(({ builtIn }) => typeof builtIn !== 'boolean');
+  const catalog = needsCatalog
     ? answerTo(`read the catalog for the account ${key}`, await api.catalog(stopped), stopped)
     : undefined;
   return templates.filter((template) => !isBuiltIn(template, catalog));

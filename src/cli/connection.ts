@@ -12,7 +12,7 @@ import type { StateStore } from '../state/index.ts';
 import { createMetrics } from '../telemetry/index.ts';
 import { withClusterFlags, type ClusterFlags } from './cluster.ts';
 import type { Context } from './context.ts';
-import { lookOnce } from './fleet-access.ts';
+import { observeOnce } from './fleet-access.ts';
 import { digestKeyOption } from './options.ts';
 import { environmentAccount } from './source.ts';
 
@@ -111,7 +111,7 @@ async function fleetView(context: Context, flags: ConnectionFlags): Promise<Flee
       'name the folder that the state belongs to, too',
     );
   }
-  return lookOnce(context, { ...flags, source });
+  return observeOnce(context, { ...flags, source });
 }
 
 function chooseAccounts(

@@ -42,7 +42,7 @@ export async function readFleet(context: Context, flags: FleetFlagsOf): Promise<
 }
 
 /** Source and state as they are now. */
-export async function lookOnce(
+export async function observeOnce(
   context: Context,
   flags: FleetFlagsOf,
 ): Promise<{ readonly snapshot: DesiredSnapshot; readonly store: StateStore }> {

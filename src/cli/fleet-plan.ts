@@ -20,7 +20,7 @@ import { Outstanding } from './output/outstanding.ts';
 import { environmentAccount, type GivenAccount } from './source.ts';
 import { withProgress } from './output/progress.ts';
 
-export interface FleetLook {
+export interface ObservedFleet {
   readonly plan: FleetPlan;
   readonly snapshot: DesiredSnapshot;
   /** Without the objects of accounts that could not be read; undefined when nothing else is there. */
@@ -29,11 +29,11 @@ export interface FleetLook {
   readonly unreadable: readonly string[];
 }
 
-export async function lookAtFleet(
+export async function observeFleet(
   context: Context,
   flags: FleetFlags & { allowMassChange?: boolean; timeout: number },
   { source, store }: Pick<FleetAccess, 'source' | 'store'>,
-): Promise<FleetLook> {
+): Promise<ObservedFleet> {
   const { clock, random } = context;
   const results = new Map<ObjectKey, PassResult>();
   const finished = new AbortController();
@@ -61,7 +61,7 @@ export async function lookAtFleet(
       if (!results.has(key)) results.set(key, result);
       // What came of these rests on what was not known of this one yet.
       for (const other of result.wakes ?? []) results.delete(other);
-      for (const one of [key, ...(result.wakes ?? [])]) outstanding.look(one);
+      for (const one of [key, ...(result.wakes ?? [])]) outstanding.check(one);
       if (outstanding.isEmpty) finish();
     },
   });
@@ -164,7 +164,7 @@ export function problemLines(snapshot: DesiredSnapshot): string[] {
 }
 
 /** Holds that come from what was written in the documents, not from the state of the fleet. */
-export function hasInputErrors({ plan, snapshot }: FleetLook): boolean {
+export function hasInputErrors({ plan, snapshot }: ObservedFleet): boolean {
   return (
     snapshot.problems.length > 0 ||
     plan.held.some(({ reason }) => isBlocking(reason) && entryOf(reason).fromDocuments)

@@ -24,7 +24,7 @@ type ActivityApi = RegistrationRequest['api'];
 
 /** How long the release is tried after the command has ended. */
 const releaseMs = 30_000;
-const lookAgainMs = 2000;
+const recheckMs = 2000;
 const passing = new Set([408, 429, 503]);
 
 export class Protection {
@@ -106,7 +106,7 @@ export class Protection {
         const waits = error instanceof RequestFailed && mayPass(error);
         if (!waits) return this.#held.reject(error);
         if (this.#ending.signal.aborted) return;
-        await sleep(this.#context.clock, lookAgainMs, this.#ending.signal);
+        await sleep(this.#context.clock, recheckMs, this.#ending.signal);
       }
     }
   }
@@ -137,7 +137,7 @@ export class Protection {
       random,
       logger: createLogger('silent'),
       metrics: createMetrics(),
-      onChange: () => look(),
+      onChange: () => check(),
     });
     /** Somebody has released it meanwhile: another one protects from here on, unless it is over anyway. */
     const retake = () => {
@@ -145,9 +145,9 @@ export class Protection {
       const lost = this.label;
       this.#activity = { ...this.#activity, id: random.uuid() };
       complain(this.#context, `${lost} was released by somebody else; continuing with ${this.#activity.id}`);
-      look();
+      check();
     };
-    const look = (): void => {
+    const check = (): void => {
       if (this.#ending.signal.aborted && !this.#mayExist) return over.resolve();
       const state = loop.keep('task', {
         account: account.key,
@@ -170,9 +170,9 @@ export class Protection {
       this.#held.reject(refusal);
       over.resolve();
     };
-    this.#ending.signal.addEventListener('abort', look, { once: true });
+    this.#ending.signal.addEventListener('abort', check, { once: true });
     this.#givingUp.signal.addEventListener('abort', () => over.resolve(), { once: true });
-    look();
+    check();
     await over.promise;
     await loop.stop();
   }

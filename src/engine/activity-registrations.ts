@@ -30,7 +30,7 @@ export interface KeptRegistration {
 
 export interface ActivityRegistrations {
   /** Registers the activity and sends heartbeats from now on. Returns its state. */
-  keep(key: ObjectKey, lease: WantedRegistration): KeptRegistration;
+  keep(key: ObjectKey, wanted: WantedRegistration): KeptRegistration;
   /** Nothing is sent for it any more; what was registered stays registered. */
   drop(key: ObjectKey): void;
 }

@@ -103,8 +103,8 @@ export class Controller {
   }
 
   /** Sets the metrics of work in progress. */
-  tellWork(): void {
-    this.#queue.tellWork();
+  setWorkMetrics(): void {
+    this.#queue.setWorkMetrics();
   }
 
   /** Lets passes under way finish, including their requests, and starts no others. */
@@ -134,7 +134,7 @@ export class Controller {
     this.#blind.delete(handle.name);
     if (!this.#synced.has(handle.name)) {
       this.#synced.add(handle.name);
-      this.#lookAtAll(handle);
+      this.#recheckAll(handle);
     }
     for (const id of change.changedIds) {
       const key = store.recordOf(id)?.key;
@@ -142,12 +142,12 @@ export class Controller {
       for (const each of key ? [key, ...this.#members.dependentsOf(key)] : marked)
         this.#queue.add(each, 'resync');
     }
-    this.#lookAtBuiltIns(handle, change);
-    if (this.#spendingMoved(handle, change.snapshot)) this.#lookAtAll(handle);
+    this.#recheckBuiltIns(handle, change);
+    if (this.#spendingMoved(handle, change.snapshot)) this.#recheckAll(handle);
     for (const key of isLooser ? money.waiting(handle.name) : []) this.#queue.add(key, 'resync');
     this.#wake(this.#awaiting, handle.name);
     if (change.changedIds.size > 0) this.#wake(this.#held, handle.name);
-    this.#lookAtAccount(handle);
+    this.#recheckAccount(handle);
   }
 
   /** Rechecks everything that waited for a balance or a verified address. */
@@ -162,19 +162,19 @@ export class Controller {
     this.#synced.add(handle.name);
     if (first || (blind && this.#blind.get(handle.name) !== failure.reason)) {
       this.#blind.set(handle.name, failure.reason);
-      this.#lookAtAll(handle);
+      this.#recheckAll(handle);
     }
-    this.#lookAtAccount(handle);
+    this.#recheckAccount(handle);
   }
 
   /** Everything is rechecked, including what failed meanwhile. */
   resume(): void {
     this.#crashes.clear();
-    void this.#intake.settled().then(() => this.#lookAtAll(undefined));
+    void this.#intake.settled().then(() => this.#recheckAll(undefined));
   }
 
   /** Something else that matters for the object has changed. */
-  lookAt(key: ObjectKey): void {
+  recheck(key: ObjectKey): void {
     this.#enqueue(key, 'resync');
   }
 
@@ -236,9 +236,9 @@ export class Controller {
     for (const key of [...lingeringMoved, ...[...examined].filter(isOrWasUnusable)])
       this.#enqueue(key, 'edit');
     const moved = this.#values.moved(snapshot);
-    if (brakeMoved) this.#lookAtAll(undefined);
-    else for (const id of moved) this.#lookAtUsersOf(id);
-    this.#lookAtHomeless(changed);
+    if (brakeMoved) this.#recheckAll(undefined);
+    else for (const id of moved) this.#recheckUsersOf(id);
+    this.#recheckHomeless(changed);
     return admitted.againAfterMs;
   }
 
@@ -248,7 +248,7 @@ export class Controller {
     this.#enqueue(key, isMade || accountNamed(key) !== undefined ? 'edit' : 'new');
     for (const dependent of this.#members.dependentsOf(key)) this.#enqueue(dependent, 'edit');
     const account = accountNamed(key) !== undefined ? this.#members.accountOf(key) : undefined;
-    if (account) this.#lookAtAll(account);
+    if (account) this.#recheckAll(account);
     const asked = fleet.snapshot.objects.get(key)?.annotations[annotations.reconcileAt];
     if (asked !== undefined && asked !== store.record(key)?.report?.reconcileAt) {
       this.#members.accountOf(key)?.informer.want();
@@ -267,29 +267,29 @@ export class Controller {
     this.#queue.add(key, lane);
   }
 
-  #lookAtAll(handle: AccountHandle | undefined): void {
+  #recheckAll(handle: AccountHandle | undefined): void {
     const keys = handle ? this.#members.of(handle) : this.#options.store.everyKey();
     for (const key of keys) this.#enqueue(key, 'resync');
   }
 
   /** The value of a Secret or ConfigMap has changed. */
-  #lookAtUsersOf(id: DataId): void {
+  #recheckUsersOf(id: DataId): void {
     for (const { key } of referringTo(this.#options.fleet.snapshot.objects, id)) {
       this.#enqueue(key, 'resync');
       const account = accountNamed(key) !== undefined ? this.#members.accountOf(key) : undefined;
-      if (account) this.#lookAtAll(account);
+      if (account) this.#recheckAll(account);
     }
   }
 
   /** Objects whose account can't be found. No account read wakes them. They can only change with an Account. */
-  #lookAtHomeless(changed: ReadonlySet<ObjectKey> | 'all'): void {
+  #recheckHomeless(changed: ReadonlySet<ObjectKey> | 'all'): void {
     const named = changed === 'all' ? [] : [...changed].flatMap((key) => accountNamed(key) ?? []);
     const accounts = changed === 'all' ? 'all' : [...this.#lost, ...named.map((name) => ({ name }))];
     this.#lost.clear();
     for (const key of this.#members.homeless(accounts)) this.#enqueue(key, 'resync');
   }
 
-  #lookAtAccount(handle: AccountHandle): void {
+  #recheckAccount(handle: AccountHandle): void {
     const key = accountKey(handle.name);
     if (this.#options.store.record(key)) this.#queue.add(key, 'resync');
   }
@@ -301,7 +301,7 @@ export class Controller {
   }
 
   /** Services that use built-in templates, for which no objects exist. */
-  #lookAtBuiltIns(handle: AccountHandle, { snapshot, changedIds }: SnapshotChange): void {
+  #recheckBuiltIns(handle: AccountHandle, { snapshot, changedIds }: SnapshotChange): void {
     const { store } = this.#options;
     const { templates } = snapshot;
     if (templates.kind !== 'read') return;
@@ -383,16 +383,17 @@ export class Controller {
         return;
       case 'change':
         // If a read arrived during the pass, no further event will come for it.
-        if (wake.account.informer.current?.sequence === sequence) lay(this.#held, wake.account.name, key);
+        if (wake.account.informer.current?.sequence === sequence)
+          addSleeper(this.#held, wake.account.name, key);
         else this.#queue.add(key, 'resync');
         return;
       case 'observation':
-        lay(this.#awaiting, wake.account.name, key);
+        addSleeper(this.#awaiting, wake.account.name, key);
         wake.account.informer.want(plan.kind === 'act' ? 'mutation' : 'progress');
     }
   }
 }
 
-function lay(sleepers: Map<string, Set<ObjectKey>>, account: string, key: ObjectKey): void {
+function addSleeper(sleepers: Map<string, Set<ObjectKey>>, account: string, key: ObjectKey): void {
   sleepers.set(account, (sleepers.get(account) ?? new Set()).add(key));
 }

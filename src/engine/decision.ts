@@ -56,7 +56,7 @@ export function undecided(plan: Plan): Decision {
 
 /** Adds all unconfirmed fields, of which this request may settle some. */
 export function withUnconfirmed(target: Target, differences: readonly Difference[]): Target {
-  const paths = differences.filter(({ doubt }) => doubt).map(({ path }) => path);
+  const paths = differences.filter(({ revisionMoved }) => revisionMoved).map(({ path }) => path);
   if (paths.length === 0) return target;
   const doubted = [...new Set([...target.record.doubted, ...paths])];
   return { ...target, record: { ...target.record, doubted } };

@@ -31,15 +31,12 @@ export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs
       return account ? { kind: 'change', account } : { kind: 'never' };
     }
     case 'in-sync':
-      return wakeWhenTimeTells(plan, wallMs);
+      return wakeWhenDue(plan, wallMs);
   }
 }
 
 /** Nothing to do until something changes, or until time alone makes something due. */
-function wakeWhenTimeTells(
-  { recheckAfterMs, differences, driftAcceptedUntil }: InSync,
-  wallMs: number,
-): Wake {
+function wakeWhenDue({ recheckAfterMs, differences, driftAcceptedUntil }: InSync, wallMs: number): Wake {
   const acceptsDrift = driftAcceptedUntil !== undefined && differences.some(({ drift }) => drift);
   const delaysMs = [
     ...(recheckAfterMs === undefined ? [] : [recheckAfterMs]),

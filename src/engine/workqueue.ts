@@ -75,7 +75,7 @@ export class Workqueue<Key extends string> {
     if (current) this.#ready[current].delete(key);
     else this.#metrics.queueAdds.inc(this.#labels);
     this.#ready[lane].set(key, sinceMs ?? this.#clock.monotonicMs());
-    this.#tellDepth();
+    this.#setDepth();
     this.#serve();
   }
 
@@ -121,11 +121,11 @@ export class Workqueue<Key extends string> {
     const lane = this.#again.get(key);
     this.#again.delete(key);
     if (lane) this.add(key, lane);
-    this.#tellIdle();
+    this.#notifyIdle();
   }
 
   /** Sets the metrics of work in progress. */
-  tellWork(): void {
+  setWorkMetrics(): void {
     const nowMs = this.#clock.monotonicMs();
     const seconds = [...this.#working.values()].map(({ sinceMs }) => (nowMs - sinceMs) / 1000);
     this.#metrics.unfinishedSeconds.set(
@@ -139,7 +139,7 @@ export class Workqueue<Key extends string> {
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idleWaiters.push(resolve);
-      this.#tellIdle();
+      this.#notifyIdle();
     });
   }
 
@@ -167,7 +167,7 @@ export class Workqueue<Key extends string> {
       const next = this.#next();
       if (!next) return;
       this.#working.set(next.key, { sinceMs: this.#clock.monotonicMs(), lane: next.lane });
-      this.#tellDepth();
+      this.#setDepth();
       this.#takers.shift()?.(next.key);
     }
   }
@@ -204,11 +204,11 @@ export class Workqueue<Key extends string> {
     return isEditsTurn ? ['edit', 'resync', 'new'] : ['resync', 'edit', 'new'];
   }
 
-  #tellDepth(): void {
+  #setDepth(): void {
     this.#metrics.queueDepth.set(this.#labels, this.#depth);
   }
 
-  #tellIdle(): void {
+  #notifyIdle(): void {
     if (this.busy > 0) return;
     for (const waiter of this.#idleWaiters.splice(0)) waiter();
   }

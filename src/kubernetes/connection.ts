@@ -201,7 +201,7 @@ class Silence {
     this.#clock = clock;
     this.#ms = ms;
     this.#heardAtMs = clock.monotonicMs();
-    this.#timer = clock.after(ms, () => this.#look());
+    this.#timer = clock.after(ms, () => this.#checkSilence());
   }
 
   get signal(): AbortSignal {
@@ -220,10 +220,10 @@ class Silence {
     this.#timer.cancel();
   }
 
-  #look(): void {
+  #checkSilence(): void {
     const leftMs = this.#heardAtMs + this.#ms - this.#clock.monotonicMs();
     if (leftMs <= 0) this.#own.abort();
-    else this.#timer = this.#clock.after(leftMs, () => this.#look());
+    else this.#timer = this.#clock.after(leftMs, () => this.#checkSilence());
   }
 }
 

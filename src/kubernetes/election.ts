@@ -108,7 +108,7 @@ export class Election {
   }
 
   start(): void {
-    this.#tell(0);
+    this.#setLeading(0);
     this.#running ??= this.#run();
   }
 
@@ -133,7 +133,7 @@ export class Election {
     if (this.#state !== 'candidate') return 0;
     if (outcome === 'held' && this.#leftMs() > 0) {
       this.#state = 'leading';
-      this.#tell(1);
+      this.#setLeading(1);
       this.#watchDeadline();
       logger.info({ lease: name, identity }, 'this process leads');
       onLeading();
@@ -192,7 +192,7 @@ export class Election {
     const { logger, name, onIsolated } = this.#options;
     if (this.#state !== 'leading') return;
     this.#state = 'isolated';
-    this.#tell(0);
+    this.#setLeading(0);
     logger.error({ lease: name, reason }, 'this process does not lead for now');
     onIsolated(reason);
   }
@@ -201,7 +201,7 @@ export class Election {
     const { logger, name, onRegained } = this.#options;
     if (this.#state !== 'isolated' || this.#leftMs() <= 0) return;
     this.#state = 'leading';
-    this.#tell(1);
+    this.#setLeading(1);
     this.#watchDeadline();
     logger.info({ lease: name }, 'this process leads again');
     onRegained();
@@ -219,7 +219,7 @@ export class Election {
   #finish(): void {
     this.#end.abort();
     this.#deadline?.cancel();
-    this.#tell(0);
+    this.#setLeading(0);
   }
 
   async #release(): Promise<void> {
@@ -252,7 +252,7 @@ export class Election {
     return pauseMs * (1 + 0.2 * this.#options.random.fraction());
   }
 
-  #tell(value: 0 | 1): void {
+  #setLeading(value: 0 | 1): void {
     this.#options.metrics.leading.set({ name: this.#options.name }, value);
   }
 }

@@ -60,7 +60,7 @@ export function brokenOff(
   because?: string,
 ): KubernetesError {
   return new KubernetesError(
-    `can't ${attempt.verb} ${attempt.what} at ${server}: ${because ?? told(error)}`,
+    `can't ${attempt.verb} ${attempt.what} at ${server}: ${because ?? describe(error)}`,
     {
       reason: error instanceof RangeError ? 'TooLarge' : undefined,
       cause: error,
@@ -68,7 +68,7 @@ export function brokenOff(
   );
 }
 
-function told(error: unknown): string {
+function describe(error: unknown): string {
   if (error instanceof UserError) return error.message;
   const cause = rootCause(error);
   const code = (cause as NodeJS.ErrnoException).code ?? '';

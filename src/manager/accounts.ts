@@ -207,11 +207,11 @@ export class AccountRegistry implements Accounts {
   /** The spec of the document. While that is held, the previous one: heartbeats continue with it. */
   #specInUse(name: string, wanted: WantedAccount, before: Entry | undefined): AccountSpec {
     const isSameOwner = before?.origin.kind === wanted.origin.kind;
-    const goesOn =
+    const continues =
       isSameOwner &&
       originOf(before.handle.spec.url) === this.#pinned(name) &&
       this.#holdOf(name, before.handle.spec, wanted)?.heartbeats === true;
-    return goesOn ? before.handle.spec : wanted.spec;
+    return continues ? before.handle.spec : wanted.spec;
   }
 
   #limiterOf(account: string, { requests }: AccountSpec, limiterKey: string): Limiter {

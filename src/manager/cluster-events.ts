@@ -4,7 +4,7 @@ import type { EventRecorder } from '../kubernetes/index.ts';
 import type { AccountNews, PassResult } from '../engine/index.ts';
 import { accountKey, apiVersion, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { ObjectStatus, StateStore } from '../state/index.ts';
-import { happenings, nothingTold, type ToldNews } from '../engine/status/index.ts';
+import { newEvents, nothingReported, type ReportedEvents } from '../engine/status/index.ts';
 
 export interface ClusterEventsOptions {
   readonly recorder: Pick<EventRecorder, 'record'>;
@@ -14,7 +14,7 @@ export interface ClusterEventsOptions {
 
 export class ClusterEvents {
   readonly #options: ClusterEventsOptions;
-  readonly #told = new Map<ObjectKey, ToldNews>();
+  readonly #reported = new Map<ObjectKey, ReportedEvents>();
   readonly #sinceMs: number;
 
   constructor(options: ClusterEventsOptions) {
@@ -33,7 +33,7 @@ export class ClusterEvents {
 
   passed(key: ObjectKey, { plan, removed }: PassResult): void {
     if (removed) {
-      this.#told.delete(key);
+      this.#reported.delete(key);
       return;
     }
     const { store, recorder } = this.#options;
@@ -48,8 +48,8 @@ export class ClusterEvents {
       drift: status?.drift ?? [],
       ...(duplicates ? { duplicates } : {}),
     };
-    const { told, news } = happenings(view, this.#told.get(key) ?? nothingTold, this.#sinceMs);
-    this.#told.set(key, told);
+    const { reported, news } = newEvents(view, this.#reported.get(key) ?? nothingReported, this.#sinceMs);
+    this.#reported.set(key, reported);
     const about = { apiVersion, ...parseObjectKey(key), uid };
     for (const { type, reason, message } of news) recorder.record({ about, type, reason, message });
   }

@@ -7,7 +7,7 @@ import type { Metrics } from '../telemetry/index.ts';
 import type { Manager } from './manager.ts';
 
 export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: Clock): void {
-  manager.tellWork();
+  manager.setWorkMetrics();
   setObjects(metrics, manager, clock.wallMs());
   // An account that is gone has no balance.
   const {

@@ -112,19 +112,19 @@ export class IdentityWatch implements IdentityCheck, CredentialTrust, AccountIde
     return trusted?.reveal() === credential.reveal();
   }
 
-  doubt(): void {
+  recheck(): void {
     this.#trusted = undefined;
   }
 
   rejected(): void {
-    this.doubt();
+    this.recheck();
     this.#lastTrusted = undefined;
     this.#options.onRejected();
   }
 
   async check(signal: AbortSignal): Promise<ReadProblem | undefined> {
     const { account, store, me, accepted, logger, origin } = this.#options;
-    this.doubt();
+    this.recheck();
     const hold = this.#options.hold();
     const own = hold ? undefined : this.#options.credential();
     const credential = own ?? (hold?.heartbeats === false ? undefined : this.#lastKnown);

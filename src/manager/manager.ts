@@ -84,7 +84,7 @@ export class Manager {
   constructor(options: ManagerOptions) {
     this.#options = options;
     const { environment, clock, random, logger, metrics } = options;
-    const onChange = (key: ObjectKey) => this.#controller?.lookAt(key);
+    const onChange = (key: ObjectKey) => this.#controller?.recheck(key);
     const { mayAct, maySendHeartbeats } = options;
     this.#heartbeats = new HeartbeatLoop({
       clock,
@@ -157,8 +157,8 @@ export class Manager {
   }
 
   /** Something else that matters for the object has changed. */
-  lookAt(key: ObjectKey): void {
-    this.#controller?.lookAt(key);
+  recheck(key: ObjectKey): void {
+    this.#controller?.recheck(key);
   }
 
   /** Ends the suspension. */
@@ -172,9 +172,9 @@ export class Manager {
   }
 
   /** Sets the metrics of work in progress. */
-  tellWork(): void {
-    this.#controller?.tellWork();
-    this.#heartbeats.tell();
+  setWorkMetrics(): void {
+    this.#controller?.setWorkMetrics();
+    this.#heartbeats.setMetrics();
   }
 
   /** Rejects with a `UserError` if the source can't be read at all. */

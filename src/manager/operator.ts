@@ -222,7 +222,7 @@ export class Operator {
       ...this.#options,
       onStatus: (key, facts) => {
         unusable.statusMoved(key);
-        if (store.notice(storedObject(key, facts))) this.#manager?.lookAt(key);
+        if (store.notice(storedObject(key, facts))) this.#manager?.recheck(key);
       },
     });
     const watched = watchedByStore({
@@ -230,7 +230,7 @@ export class Operator {
       store,
       onNoticed: ({ tampered, vanished }) => {
         for (const record of vanished) this.#logOrphan(record);
-        for (const key of [...tampered, ...vanished.map((record) => record.key)]) this.#manager?.lookAt(key);
+        for (const key of [...tampered, ...vanished.map((record) => record.key)]) this.#manager?.recheck(key);
       },
     });
     this.#sources = { cluster: source, watched };

@@ -78,7 +78,7 @@ export interface SnapshotChange {
 export interface IdentityCheck {
   /** That of the credential in use is known. */
   readonly current: boolean;
-  doubt(): void;
+  recheck(): void;
   /** Asks the API. Any identity but the pinned one is a failure to read the account. */
   check(signal: AbortSignal): Promise<ReadProblem | undefined>;
 }
@@ -107,7 +107,7 @@ const eagerReads = 10;
 const failureBackoff = { firstMs: 500, longestMs: 60_000 };
 const credentialBackoff = { firstMs: 5000, longestMs: 300_000 };
 /** The period of heartbeats. */
-const longestWithBeatsMs = 30_000;
+const longestWithHeartbeatsMs = 30_000;
 
 export class AccountInformer {
   readonly #options: AccountInformerOptions;
@@ -183,7 +183,7 @@ export class AccountInformer {
   /** Reads now, or right after the read that is under way, whatever the backoff: the credential has changed. */
   retryNow(): void {
     this.#failures = 0;
-    this.#options.identity.doubt();
+    this.#options.identity.recheck();
     this.#readNext();
   }
 
@@ -239,7 +239,7 @@ export class AccountInformer {
       const limits = forbidden || isRefused ? credentialBackoff : failureBackoff;
       const { identity, heartbeatsWait } = this.#options;
       const isUrgent = heartbeatsWait() && !identity.current;
-      const longestMs = isUrgent ? longestWithBeatsMs : limits.longestMs;
+      const longestMs = isUrgent ? longestWithHeartbeatsMs : limits.longestMs;
       this.#schedule(backoffMs(this.#failures - 1, { ...limits, longestMs }, random));
       return;
     }
@@ -279,8 +279,8 @@ export class AccountInformer {
   async #readVouched(): Promise<AccountSnapshot | ReadProblem> {
     const { api, clock, identity, lists } = this.#options;
     const { signal } = this.#stopping;
-    const stranger = identity.current ? undefined : await identity.check(signal);
-    if (stranger) return stranger;
+    const problem = identity.current ? undefined : await identity.check(signal);
+    if (problem) return problem;
     // The request may wait at the limiter, which only makes what it shows newer than `startedAtMs` promises.
     const startedAtMs = clock.monotonicMs();
     const wanted = lists();

@@ -62,7 +62,7 @@ export class ReadinessWatch<Key extends string> implements Readiness<Key> {
     };
     this.#watched.set(key, watched);
     const firstMs = Math.min(target.periodMs, longestFirstMs) * this.#options.random.fraction();
-    this.#lookAfter(firstMs, key, watched);
+    this.#probeAfter(firstMs, key, watched);
     return undefined;
   }
 
@@ -78,17 +78,17 @@ export class ReadinessWatch<Key extends string> implements Readiness<Key> {
     await this.#options.probe.close();
   }
 
-  #lookAfter(delayMs: number, key: Key, watched: Watched): void {
-    watched.timer = this.#options.clock.after(delayMs, () => void this.#look(key, watched));
+  #probeAfter(delayMs: number, key: Key, watched: Watched): void {
+    watched.timer = this.#options.clock.after(delayMs, () => void this.#probe(key, watched));
   }
 
-  async #look(key: Key, watched: Watched): Promise<void> {
+  async #probe(key: Key, watched: Watched): Promise<void> {
     const { periodMs, ...target } = watched.target;
-    const result = await this.#options.probe.look(target, watched.ended.signal);
+    const result = await this.#options.probe.probe(target, watched.ended.signal);
     if (watched.ended.signal.aborted) return;
     const changed = !sameValue(watched.result, result);
     watched.result = result;
-    this.#lookAfter(periodMs, key, watched);
+    this.#probeAfter(periodMs, key, watched);
     if (changed) this.#options.onChange(key);
   }
 }

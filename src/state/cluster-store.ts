@@ -186,9 +186,9 @@ export class ClusterStore extends MemoryStore {
   async #see(key: ObjectKey, object: StoredObject | undefined): Promise<boolean> {
     const known = this.#known.get(key);
     // It is being deleted and needs no cleanup, or somebody removed the finalizer.
-    const goes = object?.deletionRequestedAt !== undefined && !object.finalizers.includes(cleanupFinalizer);
-    if (known && (goes || known.uid !== object?.uid)) await this.#forget(key);
-    if (!object || goes) return false;
+    const leaves = object?.deletionRequestedAt !== undefined && !object.finalizers.includes(cleanupFinalizer);
+    if (known && (leaves || known.uid !== object?.uid)) await this.#forget(key);
+    if (!object || leaves) return false;
     if (known?.uid !== object.uid) await this.#load(object);
     else if (newerVersion(object.resourceVersion, known.resourceVersion)) return this.#follow(known, object);
     return false;

@@ -19,6 +19,6 @@ export class ObjectGone extends Error {
 /** Something exists at the provider, or may exist, that has to be cleaned up before the object is deleted. */
 export function needsCleanup(record: ObjectRecord, intent: Intent | undefined): boolean {
   const isOpen = intent?.outcome === 'pending' || intent?.outcome === 'unknown';
-  const isLeased = record.lease !== undefined && record.releasedAt === undefined;
-  return isOpen || isLeased || record.externalId !== undefined || accountNamed(record.key) !== undefined;
+  const isRegistered = record.lease !== undefined && record.releasedAt === undefined;
+  return isOpen || isRegistered || record.externalId !== undefined || accountNamed(record.key) !== undefined;
 }

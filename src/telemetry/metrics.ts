@@ -284,19 +284,19 @@ function accountMetrics(registers: Registry[]) {
 
 function taskMetrics(registers: Registry[]) {
   return {
-    beats: new Counter({
+    heartbeats: new Counter({
       name: 'fleetkeeper_activity_requests_total',
       help: 'Requests that register, renew or release activities, by account and outcome.',
       labelNames: ['account', 'outcome'],
       registers,
     }),
-    leases: new Gauge({
+    registrations: new Gauge({
       name: 'fleetkeeper_activity_leases',
       help: 'Activities of protected tasks by account and phase (registering, held, releasing).',
       labelNames: ['account', 'phase'],
       registers,
     }),
-    leaseExpirySeconds: new Gauge({
+    registrationExpirySeconds: new Gauge({
       name: 'fleetkeeper_activity_expiry_seconds',
       help: 'Seconds until the first held activity expires; negative once one has.',
       labelNames: ['account'],
@@ -307,7 +307,7 @@ function taskMetrics(registers: Registry[]) {
       help: 'Seconds that the oldest disruption has waited for an activity; 0 without one.',
       registers,
     }),
-    beatLateSeconds: new Histogram({
+    heartbeatLateSeconds: new Histogram({
       name: 'fleetkeeper_activity_beat_lateness_seconds',
       help: 'Delay of heartbeats of held activities behind their due time.',
       buckets: [0.01, 0.1, 0.5, 1, 3, 10, 30, 120],

@@ -17,8 +17,8 @@ describe('who may call', () => {
   test.each(protectedEndpoints.map(([method, path, body]) => ({ method, path, body, of: shown(path) })))(
     '§5 rule 6: $method $of without or with bad credentials is 401',
     async ({ method, path, body }) => {
-      for (const stranger of [api.as(undefined), api.as(`${target.runName}-not-a-key`)]) {
-        const answer = await stranger.call(method, path, body);
+      for (const foreign of [api.as(undefined), api.as(`${target.runName}-not-a-key`)]) {
+        const answer = await foreign.call(method, path, body);
         expect(answer.status).toBe(401);
         expect(errorBody.safeParse(answer.body).success).toBe(true);
       }

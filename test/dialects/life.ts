@@ -326,7 +326,7 @@ class FleetLife {
 
   /** What is true whatever the dialect. */
   #judge(): void {
-    const { created, faults, beats } = this.#provider;
+    const { created, faults, heartbeats } = this.#provider;
     const counts = Map.groupBy(created, (name) => name);
     for (const [name, each] of counts) {
       if (each.length > 1 && name !== 'theirs')
@@ -334,8 +334,9 @@ class FleetLife {
     }
     for (const fault of faults) this.#problems.push(`the contract forbids: ${fault}`);
     const isHeld = this.#held.has('ProtectedTask/epoch') || this.#held.has('ContainerService/job');
-    if (beats.size !== 1 && !isHeld) this.#problems.push(`${beats.size} activities were registered`);
-    for (const [id, times] of beats) {
+    if (heartbeats.size !== 1 && !isHeld)
+      this.#problems.push(`${heartbeats.size} activities were registered`);
+    for (const [id, times] of heartbeats) {
       const longest = Math.max(...times.slice(1).map((atMs, index) => atMs - (times[index] ?? 0)));
       if (longest > mostSilentMs) this.#problems.push(`activity ${id} had no heartbeat for ${longest} ms`);
     }

@@ -75,9 +75,9 @@ test('a key of another account stops everything while it runs, says why, and the
   await fleet.write('account.yaml', documents(plane.url, otherKey));
   // What would be sent meanwhile: a change, a creation and a deletion.
   await fleet.write('web.yaml', [service('a', { image: 'ghcr.io/acme/app:2' }), service('c')]);
-  const told = await fleet.until('Account/default', 'Stalled', 'True', 'IdentityChanged');
-  expect(told.message).toContain(`belonged to the account ${mine}, and now belongs to ${theirs}`);
-  expect(told.message).toContain(`fleetkeeper.dev/accept-identity: "${theirs}"`);
+  const reported = await fleet.until('Account/default', 'Stalled', 'True', 'IdentityChanged');
+  expect(reported.message).toContain(`belonged to the account ${mine}, and now belongs to ${theirs}`);
+  expect(reported.message).toContain(`fleetkeeper.dev/accept-identity: "${theirs}"`);
   for (const name of ['a', 'b', 'c']) {
     await fleet.until(`ContainerService/${name}`, 'Ready', 'Unknown', 'IdentityChanged');
   }
@@ -212,8 +212,8 @@ test('an account that answers with nothing in it is not believed', async () => {
   await plane.forgetRequests();
   const empty = { services: [], volumes: [], ledger: [] };
   front.rewrite = ({ path }, body) => (path === '/api/account' ? { ...body, ...empty } : body);
-  const told = await fleet.until('Account/default', 'Stalled', 'True', 'MassChangeBrake');
-  expect(told.message).toContain('lacks 3 of 3 managed objects');
+  const reported = await fleet.until('Account/default', 'Stalled', 'True', 'MassChangeBrake');
+  expect(reported.message).toContain('lacks 3 of 3 managed objects');
   // A document that goes now must not take along what only seems to be gone.
   await fleet.write('web.yaml', [service('a'), service('b'), service('new')]);
   await fleet.until('ContainerService/new', 'Stalled', 'True', 'MassChangeBrake');
@@ -267,7 +267,7 @@ test('a rejected key in one account leaves the other alone; so do its limits', a
   await fleet.until('ContainerService/two', 'Ready', 'Unknown', 'CredentialRejected');
   const ready = await fetch(`${url}/readyz`);
   // In a cluster the accounts are those of tenants.
-  const told = isInCluster
+  const reported = isInCluster
     ? [200, 'ok\n']
     : [
         503,
@@ -275,7 +275,7 @@ test('a rejected key in one account leaves the other alone; so do its limits', a
           /^\[\+\]source ok\n\[\+\]account default\/default ok\n\[-\]account default\/second failed: CredentialRejected: .*\nreadyz check failed\n$/,
         ),
       ];
-  expect([ready.status, await ready.text()]).toEqual(told);
+  expect([ready.status, await ready.text()]).toEqual(reported);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   await fleet.write('second.yaml', [second, keyOfSecond(otherKey)]);
   await fleet.untilReady(2);

@@ -103,8 +103,8 @@ test('another currency stops spending, and is told', async () => {
   await fleet.write('web.yaml', [service('web')]);
   fleet.run();
   await fleet.until('ContainerService/web', 'Stalled', 'True', 'ContractDrift');
-  const told = await fleet.until('Account/default', 'SpendingAllowed', 'False', 'ContractDrift');
-  expect(told.message).toContain('"EUR"');
+  const reported = await fleet.until('Account/default', 'SpendingAllowed', 'False', 'ContractDrift');
+  expect(reported.message).toContain('"EUR"');
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
 });
 

@@ -147,11 +147,11 @@ for (const [what, happens, reason] of accidents) {
     await happens(fleet);
     await fleet.until(`ProtectedTask/${object}`, 'Ready', 'False', reason);
     await first.kill('SIGKILL');
-    const lastBeat = async () =>
+    const lastHeartbeat = async () =>
       (await activitiesOf(plane)).find(({ name }: { name: string }) => name === object)?.lastHeartbeatAt;
-    const before = await lastBeat();
+    const before = await lastHeartbeat();
     fleet.run();
-    await eventually('another heartbeat', async () => (await lastBeat()) > before, 15_000);
+    await eventually('another heartbeat', async () => (await lastHeartbeat()) > before, 15_000);
     expect(await activitiesOf(plane)).toHaveLength(7);
   });
 }

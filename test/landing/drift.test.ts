@@ -166,9 +166,9 @@ async function meddle(
   const id = lab.record(kind, name)?.externalId ?? '';
   await change(lab, id);
   const before = sequence(lab);
-  const told = () => lab.record(kind, name)?.status?.drift?.find((entry) => entry.path === path);
-  await lab.until(`${kind} ${name} drifts in ${path}`, () => told() !== undefined);
-  const entry = told();
+  const reported = () => lab.record(kind, name)?.status?.drift?.find((entry) => entry.path === path);
+  await lab.until(`${kind} ${name} drifts in ${path}`, () => reported() !== undefined);
+  const entry = reported();
   if (!entry) throw new Error('it was there');
   return { id, entry, reads: sequence(lab) - before };
 }

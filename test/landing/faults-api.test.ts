@@ -33,12 +33,12 @@ function rewriteServices(front: Front, change: (service: Json) => Json, methods 
 }
 
 /** Beats come each `seconds`, as the answers say. */
-function shortBeats(front: Front, heartbeatSeconds = 1): void {
+function shortHeartbeats(front: Front, heartbeatSeconds = 1): void {
   front.rewrite = (_, body) =>
     body.heartbeatSeconds ? { ...body, heartbeatSeconds, expiresInSeconds: 10 } : body;
 }
 
-const beatsOf = (tenants: Tenants, name: string) =>
+const heartbeatsOf = (tenants: Tenants, name: string) =>
   tenants.mutations(name).filter(({ path }) => path.endsWith('/activity'));
 
 async function morePolls(tenants: Tenants, names: readonly string[], count: number): Promise<void> {
@@ -144,7 +144,7 @@ async function patience(): Promise<void> {
     tenants.front(name).answer = () => ({ status: 429, body: errorForm('rate_limited'), headers });
   }
   await tenants.write('f20-key', [serviceOf('f20-key'), taskOf('f20-key')]);
-  shortBeats(tenants.front('f20-key'));
+  shortHeartbeats(tenants.front('f20-key'));
   const manager = tenants.run();
   await tenants.until('ProtectedTask/f20-key', 'Ready', 'True');
   tenants.front('f20-key').answer = () => ({ status: 401, body: errorForm('unauthenticated') });
@@ -165,7 +165,7 @@ async function patience(): Promise<void> {
   // Nothing but a question now and then: heartbeats, too, wait for a key of which it is known whose it is.
   const asked = tenants.front('f20-key').seen.length - rejected.requests;
   expect(asked).toBeLessThanOrEqual(1 + (Date.now() - rejected.atMs) / 2000);
-  const beats = beatsOf(tenants, 'f20-key').length;
+  const sentBefore = heartbeatsOf(tenants, 'f20-key').length;
   tenants.front('f20-key').answer = ({ authorization }) =>
     authorization.includes(newKeyOf('f20-key'))
       ? undefined
@@ -173,9 +173,9 @@ async function patience(): Promise<void> {
   const changedAtMs = Date.now();
   await tenants.write('f20-key', [serviceOf('f20-key'), taskOf('f20-key')], { key: newKeyOf('f20-key') });
   await tenants.until('ContainerService/f20-key', 'Ready', 'True');
-  await comesTrue('a heartbeat', async () => beatsOf(tenants, 'f20-key').length > beats);
+  await comesTrue('a heartbeat', async () => heartbeatsOf(tenants, 'f20-key').length > sentBefore);
   expect(Date.now() - changedAtMs).toBeLessThan(60_000);
-  expect(new Set(beatsOf(tenants, 'f20-key').map(({ body }) => JSON.parse(body).id)).size).toBe(1);
+  expect(new Set(heartbeatsOf(tenants, 'f20-key').map(({ body }) => JSON.parse(body).id)).size).toBe(1);
   expect(manager.running).toBe(true);
 }
 
@@ -333,8 +333,8 @@ async function heartbeats(): Promise<void> {
   await tasks('f34-funds', inFunds('old'));
   await tasks('f37-lost');
   await tasks('f38-flood');
-  shortBeats(tenants.front('f37-lost'));
-  shortBeats(tenants.front('f38-flood'), 0.001);
+  shortHeartbeats(tenants.front('f37-lost'));
+  shortHeartbeats(tenants.front('f38-flood'), 0.001);
   const poor = { is: false };
   tenants.front('f34-funds').rewrite = ({ path }, body) => {
     if (body.heartbeatSeconds) return { ...body, heartbeatSeconds: 1, expiresInSeconds: 10 };
@@ -343,17 +343,20 @@ async function heartbeats(): Promise<void> {
   tenants.run();
   await tenants.untilReady(7);
   const floodedFromMs = Date.now();
-  const flooded = beatsOf(tenants, 'f38-flood').length;
+  const flooded = heartbeatsOf(tenants, 'f38-flood').length;
 
   poor.is = true;
   await tenants.until('Account/f34-funds', 'SpendingAllowed', 'False', 'InsufficientFunds');
-  const beats = beatsOf(tenants, 'f34-funds').length;
+  const sentBefore = heartbeatsOf(tenants, 'f34-funds').length;
   await tasks('f34-funds', inFunds('new'));
   await tenants.until('ContainerService/new', 'Reconciling', 'True', 'InsufficientFunds');
   await comesTrue('the deletion', async () =>
     (await tenants.services('f34-funds')).every(({ name }) => name !== 'old'),
   );
-  await comesTrue('three more beats', async () => beatsOf(tenants, 'f34-funds').length >= beats + 3);
+  await comesTrue(
+    'three more beats',
+    async () => heartbeatsOf(tenants, 'f34-funds').length >= sentBefore + 3,
+  );
   expect((await tenants.services('f34-funds')).map(({ name }) => name as string)).toEqual(['f34-funds']);
 
   let refusals = 0;
@@ -362,15 +365,15 @@ async function heartbeats(): Promise<void> {
       ? { status: 404, body: errorForm('not_found') }
       : undefined;
   await comesTrue('two refusals', async () => refusals >= 2);
-  const lost = beatsOf(tenants, 'f37-lost').length;
-  await comesTrue('two more beats', async () => beatsOf(tenants, 'f37-lost').length >= lost + 2);
+  const lost = heartbeatsOf(tenants, 'f37-lost').length;
+  await comesTrue('two more beats', async () => heartbeatsOf(tenants, 'f37-lost').length >= lost + 2);
   await tenants.until('ProtectedTask/f37-lost', 'Ready', 'True');
-  const ids = beatsOf(tenants, 'f37-lost').map(({ body }) => JSON.parse(body).id as string);
+  const ids = heartbeatsOf(tenants, 'f37-lost').map(({ body }) => JSON.parse(body).id as string);
   expect(new Set(ids).size).toBe(1);
 
   const seconds = (Date.now() - floodedFromMs) / 1000;
-  expect(beatsOf(tenants, 'f38-flood').length - flooded).toBeLessThanOrEqual(seconds + 2);
-  expect(beatsOf(tenants, 'f38-flood').length).toBeGreaterThan(1);
+  expect(heartbeatsOf(tenants, 'f38-flood').length - flooded).toBeLessThanOrEqual(seconds + 2);
+  expect(heartbeatsOf(tenants, 'f38-flood').length).toBeGreaterThan(1);
 }
 
 test('whatever the API answers, it is not hammered, nothing is done twice or on bad ground, and it goes on afterwards', async () => {

@@ -220,9 +220,12 @@ async function liveThrough({ name, world, steps, points }: Life, moment?: Moment
       return there !== undefined && step.isDone(there) && (await isSettled(fleet, step)) && there;
     };
     const state: Json = await eventually(`step ${index}`, isThere, 90_000).catch(async (error: Error) => {
-      const told = [...(await fleet.records()).values()].map(({ key, status }) => [key, status?.conditions]);
+      const reported = [...(await fleet.records()).values()].map(({ key, status }) => [
+        key,
+        status?.conditions,
+      ]);
       const met = crashes.met.join(', ');
-      throw new Error(`${name}, killed ${moment} ${met}: ${error.message}\n${JSON.stringify(told)}`);
+      throw new Error(`${name}, killed ${moment} ${met}: ${error.message}\n${JSON.stringify(reported)}`);
     });
     states.push(lasting(state));
   }

@@ -34,7 +34,11 @@ function trickle({ response, socket }: Exchange): void {
 }
 
 /** The first heartbeat is answered so; resolves to how long its connection lasted. */
-function firstBeat(tenants: Tenants, name: string, how: (exchange: Exchange) => unknown): Promise<number> {
+function firstHeartbeat(
+  tenants: Tenants,
+  name: string,
+  how: (exchange: Exchange) => unknown,
+): Promise<number> {
   return new Promise((resolve) => {
     let isFirst = true;
     tenants.front(name).disturb = ({ method, path: asked }) => {
@@ -56,7 +60,7 @@ async function noConnection(): Promise<void> {
     silent: /[Tt]imeout/,
     reset: /ECONNRESET|TLS connection/,
     expired: /certificate has expired/,
-    stranger: /altnames/,
+    foreign: /altnames/,
     'self-signed': /self-signed certificate/,
     moved: /status 30[1278]/,
   };
@@ -67,7 +71,7 @@ async function noConnection(): Promise<void> {
   const broken = await listen((socket) => socket.once('data', () => socket.resetAndDestroy()));
   const untrusted = {
     expired: await encrypted(expiredCertificate),
-    stranger: await encrypted(certificateOfAnotherHost),
+    foreign: await encrypted(certificateOfAnotherHost),
     'self-signed': await encrypted(certificate),
   };
   const urls: Record<keyof typeof unreachable, string> = {
@@ -76,7 +80,7 @@ async function noConnection(): Promise<void> {
     silent: `https://127.0.0.1:${silent.port}`,
     reset: `https://127.0.0.1:${broken.port}`,
     expired: untrusted.expired.url,
-    stranger: untrusted.stranger.url,
+    foreign: untrusted.foreign.url,
     'self-signed': untrusted['self-signed'].url,
     moved: tenants.front('moved').url,
   };
@@ -88,15 +92,15 @@ async function noConnection(): Promise<void> {
   for (const [name, url] of Object.entries(urls)) await tenants.write(name, undefined, { url });
   await tenants.write('fine');
   for (const name of ['slow', 'hole']) await tenants.write(name, [serviceOf(name), taskOf(name)]);
-  const lasted = [firstBeat(tenants, 'slow', trickle), firstBeat(tenants, 'hole', () => {})];
+  const lasted = [firstHeartbeat(tenants, 'slow', trickle), firstHeartbeat(tenants, 'hole', () => {})];
   const authorities = path.join(fleet.folder, '..', 'authorities.pem');
   await writeFile(authorities, expiredCertificate + certificateOfAnotherHost);
   const manager = tenants.run({ NODE_EXTRA_CA_CERTS: authorities });
 
   await tenants.until('ContainerService/fine', 'Ready', 'True');
   for (const [name, reason] of Object.entries(unreachable)) {
-    const told = await tenants.until(`ContainerService/${name}`, 'Ready', 'Unknown', 'ApiUnreachable');
-    expect.soft(told.message, name).toMatch(reason);
+    const reported = await tenants.until(`ContainerService/${name}`, 'Ready', 'Unknown', 'ApiUnreachable');
+    expect.soft(reported.message, name).toMatch(reason);
     const account = await fleet.condition(`Account/${name}`, 'Ready');
     expect.soft([name, account?.status, account?.reason]).toEqual([name, 'Unknown', 'ApiUnreachable']);
     expect.soft(await tenants.services(name), name).toEqual([]);
@@ -110,9 +114,9 @@ async function noConnection(): Promise<void> {
   expect(broken.connections).toBeLessThan(20);
   for (const { received } of [silent, broken]) expect(received.toString('latin1')).not.toMatch(/HTTP|Bearer/);
   expect(elsewhere.connections).toBe(0);
-  for (const beatMs of await Promise.all(lasted)) {
-    expect(beatMs).toBeGreaterThan(9000);
-    expect(beatMs).toBeLessThan(28_000);
+  for (const heartbeatMs of await Promise.all(lasted)) {
+    expect(heartbeatMs).toBeGreaterThan(9000);
+    expect(heartbeatMs).toBeLessThan(28_000);
   }
   for (const name of ['slow', 'hole']) {
     await tenants.until(`ProtectedTask/${name}`, 'Ready', 'True');
@@ -132,11 +136,11 @@ const reset = ({ socket }: Exchange) => socket.resetAndDestroy();
 const bomb = gzipSync(Buffer.alloc(64 * 1024 ** 2, ' '));
 const page = '<html><body>Please log in</body></html>';
 
-async function endless({ response }: Exchange, told: { bytes: number }): Promise<void> {
+async function endless({ response }: Exchange, reported: { bytes: number }): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json' });
   const part = Buffer.alloc(1024 ** 2, ' ');
   function* parts() {
-    for (; told.bytes < 1024 ** 3; told.bytes += part.length) yield part;
+    for (; reported.bytes < 1024 ** 3; reported.bytes += part.length) yield part;
   }
   // It is cut, as it should be.
   await pipeline(Readable.from(parts()), response).catch(() => {});

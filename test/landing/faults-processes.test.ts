@@ -20,13 +20,13 @@ async function world(spec: object = {}) {
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `app-${index}`);
 const epoch = task('epoch');
-const isBeat = ({ method, path }: { method: string; path: string }) =>
+const isHeartbeat = ({ method, path }: { method: string; path: string }) =>
   method === 'POST' && path.endsWith('/activity');
 
 /** A beat each second: the shortest period that is followed. */
-function beatFast(front: Front): void {
+function sendFastHeartbeats(front: Front): void {
   front.rewrite = (seen, body: Json) =>
-    isBeat(seen) ? { ...body, heartbeatSeconds: 1, expiresInSeconds: 300 } : body;
+    isHeartbeat(seen) ? { ...body, heartbeatSeconds: 1, expiresInSeconds: 300 } : body;
 }
 
 /** Memory that is never given back, from SIGUSR2 on. */
@@ -60,18 +60,18 @@ test('F65 a manager that runs out of memory ends, and the next one doubles nothi
 
 test('F66 a manager that stood still goes on beating at once, and makes up for nothing', async () => {
   const { front, fleet, start } = await world();
-  beatFast(front);
+  sendFastHeartbeats(front);
   await fleet.write('fleet.yaml', [service('web'), epoch]);
   const manager = start({});
-  const beats = () => front.seen.filter(isBeat);
-  await eventually('two beats', async () => beats().length >= 2);
+  const heartbeats = () => front.seen.filter(isHeartbeat);
+  await eventually('two beats', async () => heartbeats().length >= 2);
   process.kill(manager.pid ?? 0, 'SIGSTOP');
   await delay(4000);
-  const before = beats().length;
+  const before = heartbeats().length;
   const wokenAtMs = Date.now();
   process.kill(manager.pid ?? 0, 'SIGCONT');
-  await eventually('three beats', async () => beats().length >= before + 3);
-  const after = beats().slice(before);
+  await eventually('three beats', async () => heartbeats().length >= before + 3);
+  const after = heartbeats().slice(before);
   const [first, , third] = after;
   expect((first?.atMs ?? 0) - wokenAtMs).toBeLessThan(3000);
   expect((third?.atMs ?? 0) - wokenAtMs).toBeGreaterThan(900);
@@ -108,8 +108,8 @@ test('F68 after a start, heartbeats do not wait behind what has to be changed', 
     const requests = (await plane.requests()).filter(isMutation);
     return requests.length >= 10 && requests;
   });
-  expect(sent.findIndex(isBeat)).toBeGreaterThanOrEqual(0);
-  expect(sent.findIndex(isBeat)).toBeLessThan(5);
+  expect(sent.findIndex(isHeartbeat)).toBeGreaterThanOrEqual(0);
+  expect(sent.findIndex(isHeartbeat)).toBeLessThan(5);
 });
 
 const hourMs = 3_600_000;
@@ -124,7 +124,7 @@ test('F69, F72 a wall clock that jumps disturbs neither heartbeats nor changes, 
     Date.parse('2038-01-19T03:14:07.500Z'),
   ];
   const { plane, front, fleet, start } = await world();
-  beatFast(front);
+  sendFastHeartbeats(front);
   const write = (tag: number) =>
     fleet.write('fleet.yaml', [service('web', { image: `a/a:${tag}`, disruption: 'Always' }), epoch]);
   const untilTagged = (tag: number) =>
@@ -134,22 +134,22 @@ test('F69, F72 a wall clock that jumps disturbs neither heartbeats nor changes, 
   await fleet.untilReady(2);
   for (const [index] of times.entries()) {
     process.kill(manager.pid ?? 0, 'SIGUSR2');
-    const before = front.seen.filter(isBeat).length;
+    const before = front.seen.filter(isHeartbeat).length;
     await write(index + 1);
     await untilTagged(index + 1);
-    await eventually('two beats', async () => front.seen.filter(isBeat).length >= before + 2);
+    await eventually('two beats', async () => front.seen.filter(isHeartbeat).length >= before + 2);
   }
   // In the state it is 2038 now.
   await manager.kill('SIGKILL');
-  const before = front.seen.filter(isBeat).length;
+  const before = front.seen.filter(isHeartbeat).length;
   await write(times.length + 1);
   start({});
   await untilTagged(times.length + 1);
-  await eventually('a beat', async () => front.seen.filter(isBeat).length > before);
+  await eventually('a beat', async () => front.seen.filter(isHeartbeat).length > before);
   await fleet.untilReady(2);
-  const beats = front.seen.filter(isBeat);
+  const heartbeats = front.seen.filter(isHeartbeat);
   const patches = (await plane.requests()).filter(({ method }) => method === 'PATCH');
   expect(patches).toHaveLength(times.length + 1);
-  const tookS = ((beats.at(-1)?.atMs ?? 0) - (beats[0]?.atMs ?? 0)) / 1000;
-  expect(beats.length).toBeLessThanOrEqual(tookS + times.length + 3);
+  const tookS = ((heartbeats.at(-1)?.atMs ?? 0) - (heartbeats[0]?.atMs ?? 0)) / 1000;
+  expect(heartbeats.length).toBeLessThanOrEqual(tookS + times.length + 3);
 });

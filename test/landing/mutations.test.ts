@@ -119,24 +119,26 @@ const lasting = (value: Json): Json =>
   JSON.parse(JSON.stringify(value, (key, member: unknown) => (fleeting.has(key) ? undefined : member)));
 
 /** The states after each step, and what the events tell of the service's whole life. */
-async function lifeWith(fault: object | undefined): Promise<{ told: Json[]; requests: RecordedRequest[] }> {
+async function lifeWith(
+  fault: object | undefined,
+): Promise<{ reported: Json[]; requests: RecordedRequest[] }> {
   const lab = await Lab.start();
-  const told: Json[] = [];
+  const reported: Json[] = [];
   let hits = 0;
   for (let step = 0; step <= stepCount; step += 1) {
     await lab.faults(fault === undefined ? [] : faultsOnAll(fault));
     const isEnd = step === stepCount;
-    if (isEnd) told.push(await eventsOf(lab));
+    if (isEnd) reported.push(await eventsOf(lab));
     lab.want(isEnd ? [] : documentsOf(step));
     const keys = lives.map(({ kind, name }) => objectKey(kind, 'default', name));
     await lab.untilSettled(isEnd ? [] : keys);
     hits += fault === undefined ? 0 : await lab.faultHits();
-    told.push(lasting(await live(lab)));
+    reported.push(lasting(await live(lab)));
   }
   const requests = await lab.requests();
   expect(keysWithTwoBodies(requests)).toEqual([]);
   expect(hits).toBe(fault === undefined ? 0 : mutations);
-  return { told, requests };
+  return { reported, requests };
 }
 
 function faultsOnAll(fault: object): object[] {
@@ -157,8 +159,8 @@ test('every mutation of the life of each kind survives every fault, with the eff
     [undefined, ...Object.values(faults)].map((fault) => lifeWith(fault)),
   );
   expect(undisturbed?.requests.filter(isMutation)).toHaveLength(mutations);
-  expect(undisturbed?.told.at(-1)).toEqual({ services: [], volumes: [], templates: [], registries: [] });
+  expect(undisturbed?.reported.at(-1)).toEqual({ services: [], volumes: [], templates: [], registries: [] });
   for (const [index, name] of Object.keys(faults).entries()) {
-    expect.soft(disturbed[index]?.told, name).toEqual(undisturbed?.told);
+    expect.soft(disturbed[index]?.reported, name).toEqual(undisturbed?.reported);
   }
 });

@@ -13,11 +13,11 @@ test('of ten services that fail together, two are restarted at a time', async ()
   };
   const failing = { image: 'registry.invalid/app:1', onError: { restarts: 1 } };
   lab.want(Array.from({ length: 10 }, (_, index) => service(`web-${index}`, failing)));
-  const told = (reason: string) =>
+  const reported = (reason: string) =>
     lab.records().filter(({ status }) => status?.conditions.some((one) => one.reason === reason)).length;
   await lab.until(
     'two have been restarted, eight wait',
-    () => told('RemediationExhausted') === 2 && told('RemediationBrake') === 8,
+    () => reported('RemediationExhausted') === 2 && reported('RemediationBrake') === 8,
   );
   const restarts = (await lab.requests()).filter(({ path }) => path.endsWith('/actions'));
   expect(restarts).toHaveLength(2);

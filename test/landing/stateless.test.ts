@@ -124,10 +124,10 @@ test('a changed value rolls out once, when the digest key is supplied', async ()
   expect([third.code, third.stdout]).toEqual([0, expect.stringContaining('Nothing to do')]);
   expect([fourth.code, fourth.stdout]).toEqual([0, expect.stringContaining('Nothing to do')]);
   expect(await changes()).toEqual([]);
-  const told = [second, third, fourth].map(({ stdout, stderr }) => stdout + stderr).join('');
+  const reported = [second, third, fourth].map(({ stdout, stderr }) => stdout + stderr).join('');
   const shown = JSON.stringify(await plane.account());
   for (const hidden of ['value-number', '0123456789abcdef']) {
-    expect(told).not.toContain(hidden);
+    expect(reported).not.toContain(hidden);
     expect(shown).not.toContain(hidden);
   }
 });

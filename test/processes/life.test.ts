@@ -89,8 +89,8 @@ describe.each(places)('in %s', (_place, create) => {
     await fleet.write('web.yaml', [service('web')]);
     const command = ['run', ...fleet.flags, '--settle', '1s'];
     const distrustful = launch(command);
-    const told = await fleet.until('Account/default', 'Ready', 'Unknown', 'ApiUnreachable');
-    expect(told.message).toContain('NODE_EXTRA_CA_CERTS');
+    const reported = await fleet.until('Account/default', 'Ready', 'Unknown', 'ApiUnreachable');
+    expect(reported.message).toContain('NODE_EXTRA_CA_CERTS');
     expect(front.seen).toEqual([]);
     await distrustful.kill('SIGTERM');
     const authorities = path.join(folder, 'authorities.pem');

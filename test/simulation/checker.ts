@@ -1,6 +1,6 @@
 /** Shows everything that happens to every invariant. */
 import { referenceInvariants } from './invariants/reference.ts';
-import { accountInvariants, isHeartbeat, s16BeatsOfOthers } from './invariants/account.ts';
+import { accountInvariants, isHeartbeat, s16HeartbeatsOfOthers } from './invariants/account.ts';
 import { deletionInvariants } from './invariants/deletion.ts';
 import { mutationInvariants } from './invariants/mutations.ts';
 import { neighbourInvariants } from './invariants/neighbours.ts';
@@ -27,7 +27,7 @@ export class Checker implements Required<Watcher> {
 
   constructor(view: View) {
     this.#view = view;
-    this.#everybody = s16BeatsOfOthers(view);
+    this.#everybody = s16HeartbeatsOfOthers(view);
     this.#watchers = invariants.map((invariant) => invariant(view));
   }
 

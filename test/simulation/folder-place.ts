@@ -36,7 +36,7 @@ interface Running {
 
 export class FolderPlace implements Place {
   readonly keepsEveryStatus = true;
-  readonly shelf = new SimulatedFolder();
+  readonly documentStore = new SimulatedFolder();
   readonly state: Disk;
   #writes = 0;
   readonly #parts: PlaceParts;
@@ -98,7 +98,7 @@ export class FolderPlace implements Place {
     });
     this.#metrics = createMetrics();
     const plain: ManagerOptions = {
-      source: this.shelf.source(() => life.isOver),
+      source: this.documentStore.source(() => life.isOver),
       store,
       environment: { url: operatorsAddress, apiKey: () => new Sensitive(operatorsKey) },
       clock: life.clock,
@@ -133,12 +133,12 @@ export class FolderPlace implements Place {
         this.state.fullUntilMs = scheduler.nowMs + one(60_000);
       },
       'lose-source': () => {
-        this.shelf.lose(one(2) === 0 ? 'empty' : 'half');
-        scheduler.after(one(90_000), () => this.shelf.lose('none'));
+        this.documentStore.lose(one(2) === 0 ? 'empty' : 'half');
+        scheduler.after(one(90_000), () => this.documentStore.lose('none'));
       },
       'truncate-file': () => {
         const cut = one(2) === 0 ? 'wholly' : 'partly';
-        const mend = this.shelf.truncate(one(1000), cut);
+        const mend = this.documentStore.truncate(one(1000), cut);
         scheduler.after(1 + one(longestCutMs[cut]), mend);
       },
     };

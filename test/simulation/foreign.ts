@@ -3,7 +3,7 @@ import { SeededRandom } from '../support/seeded-random.ts';
 import type { WorldFault } from './faults.ts';
 import type { KeptThing } from './healing.ts';
 import type { Network } from './network.ts';
-import { ourKey, strangersKey, type Plane } from './plane.ts';
+import { ourKey, foreignKey, type Plane } from './plane.ts';
 import type { Json, Watcher } from './watch.ts';
 
 /** They try again after it. */
@@ -187,7 +187,7 @@ export class ForeignHands {
     if (service && random.chance(0.5)) {
       const path = `/api/services/${service.id}`;
       const request = { method: 'GET', path, key: undefined, text: undefined, isForeign: true };
-      const reply = await network.deliver(request, { authorization: `Bearer ${strangersKey}` });
+      const reply = await network.deliver(request, { authorization: `Bearer ${foreignKey}` });
       if (reply && reply.status < 300) violated('R7', `a stranger was shown service ${service.id}`);
       return;
     }

@@ -7,7 +7,7 @@
  */
 import { SeededRandom } from '../support/seeded-random.ts';
 import { annotations } from '../../src/resources/index.ts';
-import type { Shelf } from './place.ts';
+import type { DocumentStore } from './place.ts';
 import { ourAddress } from './plane.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Users } from './users.ts';
@@ -27,14 +27,14 @@ const edits: readonly object[] = [
 
 export class HostileEdits {
   readonly #users: Users;
-  readonly #shelf: Shelf;
+  readonly #documentStore: DocumentStore;
   readonly #scheduler: Scheduler;
   #isOver = false;
   #isUnderWay = false;
 
-  constructor(users: Users, shelf: Shelf, scheduler: Scheduler) {
+  constructor(users: Users, documentStore: DocumentStore, scheduler: Scheduler) {
     this.#users = users;
-    this.#shelf = shelf;
+    this.#documentStore = documentStore;
     this.#scheduler = scheduler;
   }
 
@@ -47,8 +47,8 @@ export class HostileEdits {
     const isDeleted = random.chance(0.7);
     const absenceMs = random.between(100, longestAbsenceMs);
     this.#later(editMs, () => {
-      if (isDeleted) this.#shelf.discard('account');
-      this.#shelf.publish();
+      if (isDeleted) this.#documentStore.discard('account');
+      this.#documentStore.publish();
       this.#later(isDeleted ? absenceMs : 0, () => this.#putBack());
     });
   }

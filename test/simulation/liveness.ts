@@ -47,7 +47,7 @@ function isReportedAsHidden(view: View, key: ObjectKey, document: Document): boo
 }
 
 /** S22: what carries the mark of an object, and is not what is recorded for it, is told. */
-function untoldCopy(view: View): Unsettled | undefined {
+function unreportedCopy(view: View): Unsettled | undefined {
   const { neighbours, plane, disk } = view;
   for (const [id, key] of neighbours?.copies ?? []) {
     const state = plane.store?.services.get(id)?.state;
@@ -58,9 +58,10 @@ function untoldCopy(view: View): Unsettled | undefined {
     if (!isMarked) continue;
     if (record.deletionRequestedAt !== undefined) continue;
     const { duplicates = [], conditions } = record.status;
-    const isTold =
+    const isReported =
       duplicates.some((each) => each.id === id) || conditions.some(({ message }) => message.includes(id));
-    if (!isTold) return { invariant: 'S22', message: `${id} carries the mark of ${key}: ${told(view, key)}` };
+    if (!isReported)
+      return { invariant: 'S22', message: `${id} carries the mark of ${key}: ${shown(view, key)}` };
   }
   return undefined;
 }
@@ -72,17 +73,17 @@ export function stuck(view: View, users: Users): Unsettled | undefined {
     const document = documents.get(key);
     const service: string | undefined = document?.spec.serviceRef?.name;
     if (document && isReportedAsHidden(view, key, document)) continue;
-    const isOfTold =
+    const isOfReported =
       service !== undefined && tellsPeople(view, objectKey('ContainerService', 'default', service));
-    if (isOfTold || tellsPeople(view, key) || parseObjectKey(key).kind === 'Account') continue;
+    if (isOfReported || tellsPeople(view, key) || parseObjectKey(key).kind === 'Account') continue;
     if (!document || deletionRequestedAt !== undefined)
-      return { invariant: 'L2', message: `${key} is still there: ${told(view, key)}` };
+      return { invariant: 'L2', message: `${key} is still there: ${shown(view, key)}` };
     const problem =
       document.kind === 'ProtectedTask' ? taskProblem(view, key, document) : problemOf(view, key, document);
     if (problem) return problem;
   }
-  const untold = untoldCopy(view);
-  if (untold) return untold;
+  const unreported = unreportedCopy(view);
+  if (unreported) return unreported;
   const missing = [...documents.keys()].find((key) => !view.disk.record(key));
   return missing && { invariant: 'L1', message: `${missing} has not been taken in` };
 }
@@ -95,13 +96,13 @@ export function unsettled(view: View, users: Users): Unsettled | undefined {
     if (outcome === 'unknown' || outcome === 'pending') {
       return {
         invariant: 'L3',
-        message: `what became of ${action} for ${object} is not known: ${told(view, object)}`,
+        message: `what became of ${action} for ${object} is not known: ${shown(view, object)}`,
       };
     }
   }
   for (const { key } of disk.records()) {
     const isWanted = view.wanted.has(key) || parseObjectKey(key).kind === 'Account';
-    if (!isWanted) return { invariant: 'L2', message: `${key} is still there: ${told(view, key)}` };
+    if (!isWanted) return { invariant: 'L2', message: `${key} is still there: ${shown(view, key)}` };
   }
   for (const [key, document] of users.documents()) {
     const problem =
@@ -119,7 +120,7 @@ function taskProblem(view: View, key: ObjectKey, { spec }: Document): Unsettled 
   if (record && isDone) return undefined;
   return {
     invariant: 'L6',
-    message: `${key} is not ${spec.released ? 'released' : 'held'}: ${told(view, key)}`,
+    message: `${key} is not ${spec.released ? 'released' : 'held'}: ${shown(view, key)}`,
   };
 }
 
@@ -129,7 +130,7 @@ function problemOf(view: View, key: ObjectKey, document: Document): Unsettled | 
   if (record && isReady(view, key) && unlike === undefined) return undefined;
   return {
     invariant: 'L1',
-    message: `${key} is not as wanted (${unlike ?? 'not Ready'}): ${told(view, key)}`,
+    message: `${key} is not as wanted (${unlike ?? 'not Ready'}): ${shown(view, key)}`,
   };
 }
 
@@ -187,7 +188,7 @@ function isReady({ disk }: View, key: ObjectKey): boolean {
   );
 }
 
-function told({ disk }: View, key: ObjectKey): string {
+function shown({ disk }: View, key: ObjectKey): string {
   const conditions = disk.record(key)?.status?.conditions ?? [];
   return conditions
     .filter(({ type }) => type === 'Ready' || type === 'Stalled' || type === 'Synced')

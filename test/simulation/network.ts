@@ -10,7 +10,7 @@ import type { Timer } from '../../src/base/index.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { rendered } from '../dialects/render.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
-import type { Disguise } from './disguise.ts';
+import type { AlteredReads } from './altered-reads.ts';
 import {
   exchangeMs,
   lagMs,
@@ -48,7 +48,7 @@ export interface NetworkOptions {
   readonly onReceived: (exchange: Exchange, answer: Received) => void;
   readonly watcher: () => Required<Pick<Watcher, 'arriving' | 'delivered'>>;
   readonly onFault: (kind: string, exchange: Exchange) => void;
-  readonly disguise: Disguise;
+  readonly alteredReads: AlteredReads;
   /** How the client is answered; everybody else, and the invariants, see the plain answers. */
   readonly dialect: Dialect;
   /** What else a read shows than there is; whether that is anything. */
@@ -146,9 +146,11 @@ export class Network {
         isOver = true;
         deadline.cancel();
         ignore();
-        const told = received(reply);
-        scheduler.trace(`receive #${exchange.number} ${reply.kind} ${told.status ?? ''} ${told.verdict}`);
-        onReceived(exchange, told);
+        const reported = received(reply);
+        scheduler.trace(
+          `receive #${exchange.number} ${reply.kind} ${reported.status ?? ''} ${reported.verdict}`,
+        );
+        onReceived(exchange, reported);
         resolve(inDialect(this.#options.dialect, exchange, reply));
       };
       const deadline = life.after(exchangeMs, () => finish(unknown('no complete answer within 30 s')));
@@ -315,12 +317,12 @@ export class Network {
   /** What a read shows in place of `text`; undefined: that there is no such thing. */
   #shown(exchange: Exchange, text: string): string | undefined {
     const { path } = exchange;
-    const { random, disguise } = this.#options;
+    const { random, alteredReads } = this.#options;
     const isAccount = path === '/api/account';
     const id = /^\/api\/services\/([^/]+)$/.exec(path)?.[1];
     if (path === '/api/catalog') {
       const catalog: Json = JSON.parse(text);
-      return disguise.put(path, catalog) ? JSON.stringify(catalog) : text;
+      return alteredReads.put(path, catalog) ? JSON.stringify(catalog) : text;
     }
     if (!isAccount && id === undefined) return text;
     let shown = text;
@@ -335,7 +337,7 @@ export class Network {
       }
     }
     const body: Json = JSON.parse(shown);
-    const isDisguised = [disguise.put(path, body), this.#options.more?.(body)].includes(true);
+    const isDisguised = [alteredReads.put(path, body), this.#options.more?.(body)].includes(true);
     const lists = isAccount ? [body.services, body.volumes].filter((list: Json[]) => list.length > 0) : [];
     const isTruncated = lists.length > 0 && !this.#wasTruncated && this.#draws('truncated-reads', exchange);
     if (isAccount) this.#wasTruncated = isTruncated;
@@ -408,8 +410,8 @@ function received(reply: HttpReply): Received {
     return { verdict: body === undefined ? 'uncertain' : 'done', status, retryAfter, body };
   }
   const isRefusal = (status >= 400 && status < 500 && status !== 408) || status === 503;
-  const isTold = typeof body?.error?.code === 'string';
-  return { verdict: isRefusal && isTold ? 'rejected' : 'uncertain', status, retryAfter, body: undefined };
+  const isReported = typeof body?.error?.code === 'string';
+  return { verdict: isRefusal && isReported ? 'rejected' : 'uncertain', status, retryAfter, body: undefined };
 }
 
 function parsed(text: string): Json {

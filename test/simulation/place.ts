@@ -12,7 +12,7 @@ import type { DurableState } from './state.ts';
 import type { Json } from './watch.ts';
 
 /** Where people put their documents, each under a name of its own. */
-export interface Shelf {
+export interface DocumentStore {
   /** Whether it was taken: a cluster refuses what can't be changed, and keeps what there is. */
   write(file: string, document: Json): boolean;
   remove(file: string): void;
@@ -28,7 +28,7 @@ export interface Shelf {
 
 export interface Place {
   readonly state: DurableState;
-  readonly shelf: Shelf;
+  readonly documentStore: DocumentStore;
   /** Starts what serves the fleet. */
   start(): void;
   /** Whether this life of a manager may change anything at the provider now. */

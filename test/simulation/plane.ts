@@ -44,7 +44,7 @@ export const ourAddress = 'https://control.example';
 /** In the environment of every process: what it is for is not part of the run, and answers 401. */
 export const operatorsKey = 'key-of-the-operator';
 export const operatorsAddress = 'https://operator.example';
-export const strangersKey = 'key-of-a-stranger';
+export const foreignKey = 'key-of-a-stranger';
 const wealth = 1_000_000_000_000;
 /** What it charges for an hour, in micro-USD: of a GPU, a CPU, and a GB of memory or storage. */
 export const providerPrices = {
@@ -102,7 +102,7 @@ export class Plane {
             email: 's@other.example',
             emailVerified: true,
             balanceMicros: wealth,
-            apiKeys: [strangersKey],
+            apiKeys: [foreignKey],
           },
         ],
       },

@@ -6,7 +6,7 @@
 import { stringify } from 'yaml';
 import { following, type DesiredSnapshot, type DesiredSource } from '../../src/desired/index.ts';
 import { desiredOf } from '../support/desired.ts';
-import type { Shelf } from './place.ts';
+import type { DocumentStore } from './place.ts';
 import type { Json } from './watch.ts';
 
 /** `half`: of the rest it is known that it could not be read. */
@@ -19,7 +19,7 @@ const cutOff = {
 } as const;
 export type Cut = keyof typeof cutOff;
 
-export class SimulatedFolder implements Shelf {
+export class SimulatedFolder implements DocumentStore {
   readonly #files = new Map<string, string>();
   readonly #cut = new Map<string, Cut>();
   readonly #listeners = new Set<(snapshot: DesiredSnapshot) => void>();

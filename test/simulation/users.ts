@@ -4,13 +4,13 @@ import { objectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { edited, manifestOf, newDocument, secrets, type Document } from './documents.ts';
 import type { Action, Slot } from './script.ts';
-import type { Shelf } from './place.ts';
+import type { DocumentStore } from './place.ts';
 import type { Wanted } from './watch.ts';
 
 export const accountName = 'default';
 
 export interface UsersOptions {
-  readonly shelf: Shelf;
+  readonly documentStore: DocumentStore;
   readonly slots: readonly Slot[];
   readonly accountSpec: object;
   readonly nowMs: () => number;
@@ -34,13 +34,13 @@ export class Users {
 
   constructor(options: UsersOptions) {
     this.#options = options;
-    for (const secret of secrets) options.shelf.write(`secret-${secret.metadata.name}`, secret);
+    for (const secret of secrets) options.documentStore.write(`secret-${secret.metadata.name}`, secret);
     this.writeAccount({});
   }
 
   writeAccount(annotations: Readonly<Record<string, string>>): void {
-    const { shelf, accountSpec } = this.#options;
-    shelf.write('secret-key', {
+    const { documentStore, accountSpec } = this.#options;
+    documentStore.write('secret-key', {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { name: 'compute' },
@@ -51,16 +51,16 @@ export class Users {
 
   /** As it is meant, but for `change`. */
   editAccount(change: object, annotations: Readonly<Record<string, string>> = {}): void {
-    const { shelf, accountSpec } = this.#options;
+    const { documentStore, accountSpec } = this.#options;
     const { apiKey: _apiKey, ...meant } = accountSpec as { apiKey: string };
     const spec = { ...meant, ...change };
-    shelf.write('account', {
+    documentStore.write('account', {
       apiVersion: 'fleetkeeper.dev/v1alpha1',
       kind: 'Account',
       metadata: { name: accountName, annotations },
       spec,
     });
-    shelf.publish();
+    documentStore.publish();
   }
 
   history(key: ObjectKey): readonly Wanted[] {
@@ -87,7 +87,7 @@ export class Users {
     const used = new Set(documents.map(({ spec }) => spec.storage?.volumeRef?.name));
     const volumes = documents
       .filter((each) => each.kind === 'StorageVolume' && !used.has(each.name))
-      .filter((each) => !this.#options.shelf.isLeaving(objectKey(each.kind, 'default', each.name)))
+      .filter((each) => !this.#options.documentStore.isLeaving(objectKey(each.kind, 'default', each.name)))
       .map((each) => each.name);
     const document = newDocument(kind, name, random, volumes);
     // What is written anew under its old name finds what there was, until that is gone.
@@ -117,7 +117,7 @@ export class Users {
     const keyed = documents.map((document) => [keyOf(document), document] as const);
     const present = keyed.filter(([key]) => this.#documents.has(key));
     for (const [key, document] of present) this.#note(key, document);
-    if (present.length > 0) this.#options.shelf.publish();
+    if (present.length > 0) this.#options.documentStore.publish();
   }
 
   /** Somebody makes a second one out of what is there, under a name that was never used. */
@@ -170,12 +170,12 @@ export class Users {
 
   #put(key: ObjectKey, document: Document): void {
     this.#note(key, document);
-    this.#options.shelf.publish();
+    this.#options.documentStore.publish();
   }
 
   /** What is refused stays as it was. */
   #note(key: ObjectKey, document: Document): void {
-    if (!this.#options.shelf.write(key, manifestOf(document))) return;
+    if (!this.#options.documentStore.write(key, manifestOf(document))) return;
     this.#documents.set(key, document);
     const wanted = { key, name: document.name, spec: document.spec };
     this.wanted.set(key, wanted);
@@ -186,8 +186,8 @@ export class Users {
     this.#documents.delete(key);
     this.wanted.delete(key);
     this.#removedAtMs.set(key, this.#options.nowMs());
-    this.#options.shelf.remove(key);
-    this.#options.shelf.publish();
+    this.#options.documentStore.remove(key);
+    this.#options.documentStore.publish();
   }
 
   #slot(index: number): Slot {

@@ -16,7 +16,7 @@ import { Checker } from './checker.ts';
 import { ClusterPlace, type ReplicaSabotage } from './cluster/place.ts';
 import { settleMs, type FaultKind } from './faults.ts';
 import { dialectNamed } from '../dialects/index.ts';
-import { Disguise } from './disguise.ts';
+import { AlteredReads } from './altered-reads.ts';
 import type { Document } from './documents.ts';
 import { FolderPlace, type Sabotage } from './folder-place.ts';
 import { ForeignHands, type ForeignDeed } from './foreign.ts';
@@ -27,7 +27,7 @@ import { stuck, unsettled } from './liveness.ts';
 import { Neighbours, neighbourDeeds, type NeighbourDeed } from './neighbours.ts';
 import { Network } from './network.ts';
 import { epochMs, type Place } from './place.ts';
-import { differenceBetween, portraitOf, type Portrait } from './portrait.ts';
+import { differenceBetween, finalStateOf, type FinalState } from './final-state.ts';
 import { Person } from './person.ts';
 import { Plane, ourAddress, ourKey } from './plane.ts';
 import { stream } from './random-port.ts';
@@ -92,7 +92,7 @@ class World {
   readonly #neighbours: Neighbours | undefined;
   readonly #checker: Checker;
   readonly #person: Person | undefined;
-  readonly #disguise: Disguise;
+  readonly #alteredReads: AlteredReads;
   readonly #planeRandom: SeededRandom;
   readonly #coverage = new Set<string>();
   readonly #journalCoverage: JournalCoverage;
@@ -110,8 +110,12 @@ class World {
     this.#planeRandom = stream(seed, 'restarts of the plane');
     const scheduler = this.#scheduler;
     const { money } = script;
-    this.#disguise = new Disguise(() => scheduler.nowMs, minimumBalanceMicros, money?.hidesPrices ?? false);
-    if (money) this.#disguise.poor(money.poorMs, money.aboveFloorMicros);
+    this.#alteredReads = new AlteredReads(
+      () => scheduler.nowMs,
+      minimumBalanceMicros,
+      money?.hidesPrices ?? false,
+    );
+    if (money) this.#alteredReads.poor(money.poorMs, money.aboveFloorMicros);
     const accountSpec = {
       url: ourAddress,
       credentialsSecretRef: { name: 'compute', key: 'apiKey' },
@@ -163,24 +167,24 @@ class World {
         this.#coverage.add(`${kind} ${method} ${path.replaceAll(/[0-9a-f-]{36}/g, 'id')}`);
         this.#journalCoverage.hit(kind, exchange);
       },
-      disguise: this.#disguise,
+      alteredReads: this.#alteredReads,
       dialect: dialectNamed(script.dialect),
       more: (body) => this.#neighbours?.put(body) ?? false,
       wordsRandom: script.hasNeighbours ? stream(seed, 'words of refusals') : undefined,
     });
     this.#place = this.#createPlace();
     this.#person = dialectNamed(script.dialect).asksPeople && this.#createPerson();
-    const { shelf, state } = this.#place;
+    const { documentStore, state } = this.#place;
     this.#journalCoverage = new JournalCoverage(state);
     this.#users = new Users({
-      shelf,
+      documentStore,
       slots,
       accountSpec,
       nowMs: () => scheduler.nowMs,
       isInTheWay: (key) => this.#neighbours?.isInTheWay(key) ?? false,
     });
     this.#neighbours = script.hasNeighbours ? this.#createNeighbours() : undefined;
-    this.#hostileEdits = new HostileEdits(this.#users, shelf, scheduler);
+    this.#hostileEdits = new HostileEdits(this.#users, documentStore, scheduler);
     this.#checker = new Checker(this.#view());
     this.#plane.onCrash = () => this.#restartPlane();
     this.#foreign = new ForeignHands({
@@ -296,7 +300,7 @@ class World {
    */
   async #watchChangesOfMind(failed: () => boolean): Promise<void> {
     if (failed()) return;
-    const before = this.#portrait();
+    const before = this.#finalState();
     let undo: ReadonlyMap<ObjectKey, Document> = new Map();
     await this.#actedOn(failed, () => {
       undo = this.#users.changeTheirMinds(stream(this.#script.seed, 'afterwards'));
@@ -309,7 +313,7 @@ class World {
     });
     await this.#untilQuiet(failed);
     if (failed()) return;
-    const difference = differenceBetween(before, this.#portrait());
+    const difference = differenceBetween(before, this.#finalState());
     if (difference !== undefined) this.#violated('L11', `after an edit that was taken back, ${difference}`);
   }
 
@@ -345,7 +349,7 @@ class World {
       await newcomer.#untilQuiet(() => newcomer.#violation !== undefined);
       const { invariant, message } = newcomer.#violation ?? {};
       if (invariant !== undefined) this.#violated(invariant, `without faults: ${message}`);
-      const difference = differenceBetween(this.#portrait(), newcomer.#portrait());
+      const difference = differenceBetween(this.#finalState(), newcomer.#finalState());
       if (difference !== undefined)
         this.#violated('L10', `without faults it would be otherwise: ${difference}`);
     } finally {
@@ -353,8 +357,8 @@ class World {
     }
   }
 
-  #portrait(): Portrait {
-    return portraitOf(this.#view(), this.#users.documents());
+  #finalState(): FinalState {
+    return finalStateOf(this.#view(), this.#users.documents());
   }
 
   /** All is as wanted within a bounded time (L1 to L3, L6), and stays so, with nothing sent and written for a while (L8). */
@@ -458,9 +462,9 @@ class World {
       'crash-plane': () => this.#plane.crashAtCommit(),
       'odd-state': () => {
         const services = [...(this.#plane.store?.services.all() ?? [])];
-        this.#disguise.odd(services[one(Math.max(1, services.length))]?.id ?? '', one(120_000));
+        this.#alteredReads.odd(services[one(Math.max(1, services.length))]?.id ?? '', one(120_000));
       },
-      poor: () => this.#disguise.poor(one(180_000), this.#script.money?.aboveFloorMicros ?? -1),
+      poor: () => this.#alteredReads.poor(one(180_000), this.#script.money?.aboveFloorMicros ?? -1),
       'foreign-change': foreign('foreign-change'),
       'foreign-delete': foreign('foreign-delete'),
       'foreign-create': foreign('foreign-create'),
@@ -476,7 +480,7 @@ class World {
   async #heal(): Promise<void> {
     const scheduler = this.#scheduler;
     scheduler.trace('healing');
-    this.#disguise.end();
+    this.#alteredReads.end();
     this.#hostileEdits.end();
     this.#neighbours?.heal();
     this.#place.heal();
@@ -488,7 +492,7 @@ class World {
       [annotations.acceptOrigin]: ourAddress,
     };
     this.#users.writeAccount(until);
-    this.#place.shelf.heal();
+    this.#place.documentStore.heal();
     await this.#foreign.releaseAll();
   }
 
@@ -560,7 +564,7 @@ class World {
       epochMs,
       neighbours: this.#neighbours,
       history: (key: ObjectKey) => users.history(key),
-      wasRemoved: (key: ObjectKey) => users.wasRemoved(key) || place.shelf.isLeaving(key),
+      wasRemoved: (key: ObjectKey) => users.wasRemoved(key) || place.documentStore.isLeaving(key),
       isOpen: (intent: Intent) => place.isOpen(intent),
       knowsUndone: (object: ObjectKey, idempotencyKey: string) =>
         place.memories().some(({ store }) => {

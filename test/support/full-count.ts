@@ -33,10 +33,10 @@ export function admissionMistake({ store, snapshot }: Memory): string | undefine
 export function objectsMistake(objects: DesiredObjects): string | undefined {
   const groups = (of: DesiredObjects) =>
     Object.fromEntries([...of.terms()].map(([term, keys]) => [term, [...keys.keys()].toSorted()]));
-  const [full, told] = [groups(desiredObjects(objects)), groups(objects)];
-  for (const term of new Set([...Object.keys(full), ...Object.keys(told)])) {
-    if (isDeepStrictEqual(full[term], told[term])) continue;
-    return `"${term}" is ${JSON.stringify(told[term])}, and ${JSON.stringify(full[term])} by a full count`;
+  const [full, reported] = [groups(desiredObjects(objects)), groups(objects)];
+  for (const term of new Set([...Object.keys(full), ...Object.keys(reported)])) {
+    if (isDeepStrictEqual(full[term], reported[term])) continue;
+    return `"${term}" is ${JSON.stringify(reported[term])}, and ${JSON.stringify(full[term])} by a full count`;
   }
   return undefined;
 }
@@ -44,9 +44,9 @@ export function objectsMistake(objects: DesiredObjects): string | undefined {
 /** The first index that is not as a full count; undefined when all are. */
 export function indexMistake(store: StateStore): string | undefined {
   const records = [...store.records()];
-  for (const [index, full, told] of comparisons(store, records)) {
-    if (isDeepStrictEqual(full, told)) continue;
-    return `${index} is ${JSON.stringify(told)}, and ${JSON.stringify(full)} by a full count`;
+  for (const [index, full, reported] of comparisons(store, records)) {
+    if (isDeepStrictEqual(full, reported)) continue;
+    return `${index} is ${JSON.stringify(reported)}, and ${JSON.stringify(full)} by a full count`;
   }
   return undefined;
 }
@@ -54,7 +54,7 @@ export function indexMistake(store: StateStore): string | undefined {
 function* comparisons(
   store: StateStore,
   records: readonly ObjectRecord[],
-): Iterable<readonly [index: string, counted: unknown, told: unknown]> {
+): Iterable<readonly [index: string, counted: unknown, reported: unknown]> {
   const kindOf = ({ key }: ObjectRecord) => parseObjectKey(key).kind;
   yield ['everyKey', keysOf(records), [...store.everyKey()].toSorted()];
   const accounts = Map.groupBy(records, ({ account }) => account);
@@ -81,7 +81,7 @@ function* gauges(
   store: StateStore,
   records: readonly ObjectRecord[],
 ): Iterable<readonly [string, unknown, unknown]> {
-  const told = store.gauges;
+  const reported = store.gauges;
   const conditionsOf = ({ status }: ObjectRecord) => status?.conditions ?? [];
   const kindOf = ({ key }: ObjectRecord) => parseObjectKey(key).kind;
   const ready = (record: ObjectRecord) =>
@@ -89,29 +89,29 @@ function* gauges(
   yield [
     'objects',
     counted(records.map((record) => [kindOf(record), ready(record)])),
-    asCounted(told.objects),
+    asCounted(reported.objects),
   ];
   const conditions = records.flatMap((record) =>
     conditionsOf(record).map(({ type, status, reason }) => [kindOf(record), type, status, reason]),
   );
-  yield ['conditions', counted(conditions), asCounted(told.conditions)];
+  yield ['conditions', counted(conditions), asCounted(reported.conditions)];
   const unknown = records.filter(({ key }) => store.lastIntent(key)?.outcome === 'unknown');
   yield [
     'unknownOutcomes',
     counted(unknown.map((record) => [kindOf(record)])),
-    asCounted([...told.unknownOutcomes].map(([kind, value]) => ({ labels: [kind], value }))),
+    asCounted([...reported.unknownOutcomes].map(([kind, value]) => ({ labels: [kind], value }))),
   ];
   for (const kind of managedKinds) {
     const drift = records
       .filter((record) => kindOf(record) === kind)
       .flatMap(({ status }) => (status?.drift ?? []).map(({ since }) => Date.parse(since)));
-    yield [`driftSince ${kind}`, earliest(drift), told.driftSince.get(kind)];
+    yield [`driftSince ${kind}`, earliest(drift), reported.driftSince.get(kind)];
   }
   const waits = records.flatMap((record) =>
     conditionsOf(record).filter(({ type, status }) => type === 'Protected' && status === 'True'),
   );
   const since = waits.map(({ lastTransitionTime }) => Date.parse(lastTransitionTime));
-  yield ['protectedSince', earliest(since), told.protectedSince];
+  yield ['protectedSince', earliest(since), reported.protectedSince];
 }
 
 function keysOf(records: readonly ObjectRecord[]): ObjectKey[] {

@@ -212,7 +212,7 @@ export class ModelFleet {
     this.plans.push(plan);
     if (plan.kind === 'act') {
       this.mutations.push({ key, plan });
-      const doubted = withDoubts(target, plan);
+      const doubted = withUnconfirmed(target, plan);
       await execute(this.#options, this.api.client, plan.step, doubted, () => true);
     } else if (plan.kind === 'in-sync') {
       const { record, digests, restartToken } = target;
@@ -302,8 +302,8 @@ function planTwice<Inputs>(planner: (inputs: Inputs) => Plan, inputs: Inputs): P
   return plan;
 }
 
-function withDoubts(target: Target, { differences }: Plan): Target {
-  const paths = differences.filter(({ doubt }) => doubt).map(({ path }) => path);
+function withUnconfirmed(target: Target, { differences }: Plan): Target {
+  const paths = differences.filter(({ revisionMoved }) => revisionMoved).map(({ path }) => path);
   const doubted = [...new Set([...target.record.doubted, ...paths])];
   return { ...target, record: { ...target.record, doubted } };
 }

@@ -19,7 +19,7 @@ export const epoch: ObjectKey = 'ProtectedTask/default/epoch';
 export const serviceId = '00000000-0000-4000-8000-000000000001';
 export const otherId = '00000000-0000-4000-8000-000000000002';
 /** What a heartbeat for the service asks. */
-export const beat = `POST /api/services/${serviceId}/activity`;
+export const heartbeat = `POST /api/services/${serviceId}/activity`;
 
 export const accountDocument = stringify({
   apiVersion,
@@ -108,7 +108,7 @@ export type Answer =
 
 export class ScriptedApi {
   readonly clock: ManualClock;
-  #told = 0;
+  #reported = 0;
   readonly asked: Asked[] = [];
   services: Record<string, unknown>[] = [];
   volumes: Record<string, unknown>[] = [];
@@ -134,8 +134,8 @@ export class ScriptedApi {
 
   /** What it was asked since this was called last. */
   news(): string[] {
-    const news = this.asked.slice(this.#told).map(({ what }) => what);
-    this.#told = this.asked.length;
+    const news = this.asked.slice(this.#reported).map(({ what }) => what);
+    this.#reported = this.asked.length;
     return news;
   }
 

@@ -10,7 +10,7 @@ import { createLogger, createMetrics } from '../../telemetry/index.ts';
 import { isCluster, refuseForeignFlags } from '../cluster.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
 import { fleetIdentity } from '../digest-key.ts';
-import { lookAtFleet, problemLines, type FleetLook } from '../fleet-plan.ts';
+import { observeFleet, problemLines, type ObservedFleet } from '../fleet-plan.ts';
 import {
   acceptIdentityOption,
   acceptance,
@@ -78,17 +78,17 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
   const owner = await fleetIdentity(context, flags, file);
   const store = readState(file, context.random, owner);
   const timeout = Math.min(flags.timeout, 60_000);
-  const look = await lookAtFleet(context, { ...flags, timeout }, { source, store });
-  for (const line of problemLines(look.snapshot)) complain(context, line);
-  if (look.unreadable.length > 0) {
+  const observed = await observeFleet(context, { ...flags, timeout }, { source, store });
+  for (const line of problemLines(observed.snapshot)) complain(context, line);
+  if (observed.unreadable.length > 0) {
     throw new UserError(
-      look.unreadable.join('\n'),
+      observed.unreadable.join('\n'),
       'nothing was applied: correct that first; `fleetkeeper run` works on the accounts that can be read',
     );
   }
   if (flags.output === 'text')
-    print(context, renderPlan(look.plan, palette(context.stdout, context.environment)));
-  if (!(await consented(context, flags, look))) return exitCodes.failed;
+    print(context, renderPlan(observed.plan, palette(context.stdout, context.environment)));
+  if (!(await consented(context, flags, observed))) return exitCodes.failed;
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, context.random, owner);
   try {
@@ -96,13 +96,13 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
     const outcome = converged === 'ready' ? stillReady(state.store) : converged;
     report(context, flags, state.store);
     if (outcome !== 'ready') complain(context, outcome);
-    return outcome === 'ready' && look.snapshot.problems.length === 0 ? exitCodes.ok : exitCodes.failed;
+    return outcome === 'ready' && observed.snapshot.problems.length === 0 ? exitCodes.ok : exitCodes.failed;
   } finally {
     state.close();
   }
 }
 
-async function consented(context: Context, flags: ApplyFlags, { plan }: FleetLook): Promise<boolean> {
+async function consented(context: Context, flags: ApplyFlags, { plan }: ObservedFleet): Promise<boolean> {
   // What is held now may be carried out as soon as nothing holds it any more.
   const asksForNothing = plan.changes.length === 0 && plan.held.every(({ actions }) => actions.length === 0);
   if (flags.yes || asksForNothing) return true;
@@ -154,7 +154,7 @@ async function converge(
     commandFlags: sameFleetFlags(flags),
     onPass: (key, result) => {
       tell(key, result);
-      outstanding.look(key);
+      outstanding.check(key);
       if (outstanding.isEmpty) finish(verdict(store));
     },
   });

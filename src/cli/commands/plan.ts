@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { hasNews } from '../../manager/index.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
 import { readFleet } from '../fleet-access.ts';
-import { hasInputErrors, lookAtFleet, problemLines, type FleetLook } from '../fleet-plan.ts';
+import { hasInputErrors, observeFleet, problemLines, type ObservedFleet } from '../fleet-plan.ts';
 import {
   acceptIdentityOption,
   durationOption,
@@ -27,22 +27,22 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'plan also what the brakes for many changes at once would stop')
     .action(async (flags: PlanFlags) => {
-      const look = await planOf(context, flags);
-      for (const line of problemLines(look.snapshot)) complain(context, line);
-      for (const message of look.unreadable) complain(context, message);
-      if (flags.output !== 'text') print(context, structured(flags.output, look.plan));
-      else if (look.readable) {
-        print(context, renderPlan(look.readable, palette(context.stdout, context.environment)));
+      const observed = await planOf(context, flags);
+      for (const line of problemLines(observed.snapshot)) complain(context, line);
+      for (const message of observed.unreadable) complain(context, message);
+      if (flags.output !== 'text') print(context, structured(flags.output, observed.plan));
+      else if (observed.readable) {
+        print(context, renderPlan(observed.readable, palette(context.stdout, context.environment)));
       }
-      if (hasInputErrors(look) || look.unreadable.length > 0) return exit(exitCodes.failed);
-      return exit(hasNews(look.plan) ? exitCodes.changes : exitCodes.ok);
+      if (hasInputErrors(observed) || observed.unreadable.length > 0) return exit(exitCodes.failed);
+      return exit(hasNews(observed.plan) ? exitCodes.changes : exitCodes.ok);
     });
 }
 
-async function planOf(context: Context, flags: PlanFlags): Promise<FleetLook> {
+async function planOf(context: Context, flags: PlanFlags): Promise<ObservedFleet> {
   const access = await readFleet(context, flags);
   try {
-    return await lookAtFleet(context, flags, access);
+    return await observeFleet(context, flags, access);
   } finally {
     await access.close();
   }

@@ -88,8 +88,8 @@ function inFile(context: Context, flags: ResolveFlags): Place {
 
 /** As an annotation of the object. */
 async function inCluster(context: Context, flags: ResolveFlags): Promise<Place> {
-  const { lookOnce } = await import('../fleet-access.ts');
-  const { store } = await lookOnce(context, flags);
+  const { observeOnce } = await import('../fleet-access.ts');
+  const { store } = await observeOnce(context, flags);
   return {
     store,
     async leave(key, resolution) {

@@ -41,8 +41,8 @@ function folderState(context: Context, flags: StatusFlags): StateStore {
 }
 
 async function clusterState(context: Context, flags: StatusFlags): Promise<StateStore> {
-  const { lookOnce } = await import('../fleet-access.ts');
-  return (await lookOnce(context, flags)).store;
+  const { observeOnce } = await import('../fleet-access.ts');
+  return (await observeOnce(context, flags)).store;
 }
 
 export function printStatus(context: Context, output: OutputFormat, records: readonly ObjectRecord[]): void {

@@ -17,8 +17,8 @@ export interface NewFile {
 export async function addFiles(folder: string, files: readonly NewFile[]): Promise<void> {
   const taken = await takenPlaces(folder, files);
   if (taken.length > 0) throw overwrites(folder, taken);
-  await told(folder, () => mkdir(folder, { recursive: true }));
-  const staging = await told(folder, () => mkdtemp(path.join(folder, '.import-')));
+  await withUserErrors(folder, () => mkdir(folder, { recursive: true }));
+  const staging = await withUserErrors(folder, () => mkdtemp(path.join(folder, '.import-')));
   const placed: string[] = [];
   try {
     for (const [index, { file, text }] of files.entries()) {
@@ -65,7 +65,7 @@ async function put(staged: string, place: string): Promise<void> {
   }
 }
 
-async function told<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+async function withUserErrors<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

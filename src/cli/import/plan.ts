@@ -144,7 +144,7 @@ function accountDraft({ namespace, name, spec }: ImportedAccount['account']): Dr
   const { url, insecure, credentialsSecretRef: ref } = spec;
   const bare = { apiVersion, kind: accountKind, metadata: { name }, spec: { url, insecure } };
   const defaults: Readonly<Record<string, unknown>> = schemas[accountKind].parse(bare).spec;
-  const told = Object.entries(spec).filter(
+  const given = Object.entries(spec).filter(
     ([field, value]) =>
       field !== 'credentialsSecretRef' && (field === 'url' || !sameValue(value, defaults[field])),
   );
@@ -155,7 +155,7 @@ function accountDraft({ namespace, name, spec }: ImportedAccount['account']): Dr
     name,
     notes: [],
     annotations: {},
-    spec: { ...Object.fromEntries(told), ...(insecure ? { insecure } : {}) },
+    spec: { ...Object.fromEntries(given), ...(insecure ? { insecure } : {}) },
     needed: ['url'],
     gaps: [
       {
@@ -178,9 +178,9 @@ class NameBook {
   }
 
   give(namespace: string, { kind, things, name, id }: Holding): string {
-    const shelf = `${namespace}/${kind}`;
-    const names = this.#names.get(shelf) ?? this.#open(namespace, kind, things.longestName ?? longestName);
-    this.#names.set(shelf, names);
+    const group = `${namespace}/${kind}`;
+    const names = this.#names.get(group) ?? this.#open(namespace, kind, things.longestName ?? longestName);
+    this.#names.set(group, names);
     const best = name === undefined ? undefined : (things.bestName?.(name) ?? name);
     return names.give(best, traitsOf(kind).noun, id);
   }

@@ -13,7 +13,7 @@ export class Outstanding {
   }
 
   /** Something about this object has changed. */
-  look(key: ObjectKey): void {
+  check(key: ObjectKey): void {
     const record = this.#store.record(key);
     if (record && !this.#isSettled(record)) this.#keys.add(key);
     else this.#keys.delete(key);

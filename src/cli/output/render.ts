@@ -83,9 +83,9 @@ function costLine({
 }: PlanCost): string[] {
   if (changes === 0) return [];
   const month = `about ${signedUsd(deltaHourlyMicros * hoursPerMonth)} a month of ${hoursPerMonth} h`;
-  const doubt = unpriced === 0 ? '' : `; ${unpriced} of ${changes} changes have no known price`;
+  const unpricedNote = unpriced === 0 ? '' : `; ${unpriced} of ${changes} changes have no known price`;
   return [
-    `Cost: ${usd(nowHourlyMicros)}/h → ${usd(thenHourlyMicros)}/h (${signedUsd(deltaHourlyMicros)}/h, ${month})${doubt}`,
+    `Cost: ${usd(nowHourlyMicros)}/h → ${usd(thenHourlyMicros)}/h (${signedUsd(deltaHourlyMicros)}/h, ${month})${unpricedNote}`,
   ];
 }
 

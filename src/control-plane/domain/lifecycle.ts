@@ -183,7 +183,7 @@ export class Lifecycle {
 
   #asleep(service: ServiceRecord, report: Report): void {
     const { activities, events } = this.#platform;
-    if (report.goesOn) {
+    if (report.staysRunning) {
       this.#run(service, report);
       return events.add(service.id, 'not sleeping: in use again');
     }

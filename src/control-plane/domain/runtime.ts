@@ -55,7 +55,7 @@ export interface Report {
   /** Where a service answers, when it was provisioned or continues after all. */
   readonly endpoint?: string;
   /** Of a `sleep`: the service was in use until now, and continues to run. */
-  readonly goesOn?: true;
+  readonly staysRunning?: true;
   /** Why the operation failed; absent when it succeeded. */
   readonly error?: string;
 }

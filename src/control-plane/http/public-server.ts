@@ -183,10 +183,10 @@ function receive(request: FastifyRequest, reply: FastifyReply, parts: PublicServ
   };
   const known = authentication.holderOfKey(request.headers);
   if (known) return admit(known);
-  const tooMany = problemOf(() => traffic.requireStranger(request.ip));
+  const tooMany = problemOf(() => traffic.requireAnonymous(request.ip));
   if (tooMany) return done(tooMany);
   if (request.is404 || request.routeOptions.config.isPublic) {
-    traffic.countStranger(request.ip);
+    traffic.countAnonymous(request.ip);
     return done();
   }
   void authenticate();
@@ -196,7 +196,7 @@ function receive(request: FastifyRequest, reply: FastifyReply, parts: PublicServ
     try {
       account = await authentication.caller(request.headers);
     } catch (error) {
-      traffic.countStranger(request.ip);
+      traffic.countAnonymous(request.ip);
       return done(asError(error));
     }
     admit(account);

@@ -25,7 +25,7 @@ export interface TrafficLimits {
   readonly requestsPerSecond: number | null;
   readonly requestBurst: number;
   /** Of an address, without valid credentials. */
-  readonly strangersPerSecond: number;
+  readonly anonymousPerSecond: number;
   readonly answerBytesPerSecond: number;
   readonly requestsInFlight: number;
   /** Of an account or an address, that are not held back. */
@@ -41,7 +41,7 @@ export interface TrafficLimits {
 export const defaultTrafficLimits: TrafficLimits = {
   requestsPerSecond: 1000,
   requestBurst: 2000,
-  strangersPerSecond: 1000,
+  anonymousPerSecond: 1000,
   answerBytesPerSecond: 16 * 1024 * 1024,
   requestsInFlight: 256,
   refusalsPerSecond: 200,
@@ -64,7 +64,7 @@ interface Share {
 export class Traffic {
   readonly #limits: TrafficLimits;
   readonly #requests: RateLimiter | undefined;
-  readonly #strangers: RateLimiter;
+  readonly #anonymous: RateLimiter;
   readonly #answerBytes: RateLimiter;
   readonly #refusals: RateLimiter;
   /** How many refusals are held back, by account or network. */
@@ -83,7 +83,7 @@ export class Traffic {
       requestsPerSecond === null
         ? undefined
         : new RateLimiter(requestsPerSecond, clock, { burst: requestBurst });
-    this.#strangers = new RateLimiter(limits.strangersPerSecond, clock);
+    this.#anonymous = new RateLimiter(limits.anonymousPerSecond, clock);
     this.#answerBytes = new RateLimiter(answerBytesPerSecond, clock, {
       burst: answerBurstSeconds * answerBytesPerSecond,
       what: 'bytes of answers',
@@ -128,14 +128,14 @@ export class Traffic {
   }
 
   /** A request without a known key, before anything is done for it. Refuses with 429. */
-  requireStranger(address: string | undefined): void {
-    this.#strangers.require(networkOf(address));
+  requireAnonymous(address: string | undefined): void {
+    this.#anonymous.require(networkOf(address));
     this.#answerBytes.require(networkOf(address));
   }
 
   /** It turned out to be of no account. */
-  countStranger(address: string | undefined): void {
-    this.#strangers.spend(networkOf(address), 1);
+  countAnonymous(address: string | undefined): void {
+    this.#anonymous.spend(networkOf(address), 1);
   }
 
   /** An answer of so many bytes is about to be sent. Refuses with 429. */

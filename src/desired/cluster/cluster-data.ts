@@ -133,7 +133,7 @@ export class ClusterData {
   stop(): void {
     this.#pacer?.cancel();
     this.#stopping.abort();
-    this.#tellAnswered();
+    this.#notifyAnswered();
   }
 
   /** Called after each change of an item. */
@@ -215,10 +215,10 @@ export class ClusterData {
     this.#pump();
     if (this.pending) return;
     this.#schedule();
-    this.#tellAnswered();
+    this.#notifyAnswered();
   }
 
-  #tellAnswered(): void {
+  #notifyAnswered(): void {
     for (const done of this.#waiting) done();
   }
 

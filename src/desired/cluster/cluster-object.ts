@@ -163,10 +163,10 @@ function isSameSpec(before: KubernetesObject, now: KubernetesObject): boolean {
 }
 
 function isSameMetadata(before: KubernetesObject, now: KubernetesObject): boolean {
-  return sameValue(lookedAt(before), lookedAt(now));
+  return sameValue(relevantMetadata(before), relevantMetadata(now));
 }
 
-function lookedAt(object: KubernetesObject): unknown[] {
+function relevantMetadata(object: KubernetesObject): unknown[] {
   const { labels = {}, finalizers = [], deletionTimestamp } = object.metadata;
   const deletion = deletionTimestamp === undefined ? [] : [deletionTimestamp, finalizers];
   return [annotationsOf(object), labels, deletion];

@@ -118,7 +118,7 @@ export class FolderReader {
       return;
     }
     const parsed = parseFile(file, content.bytes);
-    if (before && saysLess(parsed, before.parsed)) {
+    if (before && hasLess(parsed, before.parsed)) {
       if (before.doubted?.digest !== digest) before.doubted = { digest, sinceMs: nowMs };
       if (nowMs - before.doubted.sinceMs < settleMs) {
         before.signature = undefined;
@@ -196,7 +196,7 @@ async function contentOf({ path }: ListedFile): Promise<Content> {
 }
 
 /** Whether something that the file declared is no longer in it. An incomplete file forgets nothing. */
-function saysLess(now: ParsedFile, before: ParsedFile): boolean {
+function hasLess(now: ParsedFile, before: ParsedFile): boolean {
   const present = new Set(now.documents.map((document) => document.id));
   return now.complete && before.documents.some((document) => !present.has(document.id));
 }

@@ -93,7 +93,7 @@ class Walk {
       else if (this.#links.length > 0) {
         const [next = '', ...rest] = this.#links.sort(compareText);
         this.#links = rest;
-        await this.#look({ file: next, link: true });
+        await this.#visit({ file: next, link: true });
       } else return { files: this.#files, unlisted: this.#unlisted };
     }
     this.#unlisted.push({
@@ -116,13 +116,13 @@ class Walk {
         if (entry.isSymbolicLink()) this.#links.push(file);
         else if (entry.isDirectory() || isDocumentFile(entry.name)) steps.push({ file, link: false });
       }
-      await Promise.all(steps.map((step) => this.#look(step)));
+      await Promise.all(steps.map((step) => this.#visit(step)));
     } catch (error) {
       this.#cannot(folder, error);
     }
   }
 
-  async #look({ file, link }: Step): Promise<void> {
+  async #visit({ file, link }: Step): Promise<void> {
     try {
       const path = join(this.#root, file);
       const found = await stat(path, { bigint: true });

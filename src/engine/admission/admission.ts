@@ -136,11 +136,11 @@ export class Admission {
     for (const name of new Set([...this.#standings.shortParts(), ...busy])) {
       const { live, missing: keys } = this.#standings.part(name);
       const missing = [...keys].sort().flatMap((key) => store.record(key) ?? []);
-      const goesAsAWhole = missing.some(({ key }) => wholeKinds.has(parseObjectKey(key).kind));
+      const isWholeKind = missing.some(({ key }) => wholeKinds.has(parseObjectKey(key).kind));
       const gate = this.#gates.get(name) ?? new DeletionGate(grace);
       this.#gates.set(name, gate);
       const isAllowed = () => massChangeAllowed(snapshot, name === wholeSource ? undefined : name);
-      const part = { live, missing, goesAsAWhole, isUnderWay };
+      const part = { live, missing, isWholeKind, isUnderWay };
       judged.set(name, gate.judge(part, snapshot, clock.monotonicMs(), isAllowed));
     }
     return judged;

@@ -32,7 +32,7 @@ export interface Leaving {
   /** Those of them that the source lacks, by key. */
   readonly missing: readonly ObjectRecord[];
   /** All objects of a kind are missing from the whole cluster. */
-  readonly goesAsAWhole: boolean;
+  readonly isWholeKind: boolean;
   /** Whether a removal in the last minute still counts. */
   readonly isUnderWay: (key: ObjectKey) => boolean;
 }
@@ -113,7 +113,7 @@ export class DeletionGate {
   }
 
   #brake(
-    { live, missing, goesAsAWhole, isUnderWay }: Leaving,
+    { live, missing, isWholeKind, isUnderWay }: Leaving,
     snapshot: DesiredSnapshot,
     nowMs: number,
     massChangeAllowed: () => boolean,
@@ -125,7 +125,7 @@ export class DeletionGate {
     );
     const recently = this.#deletions.length;
     const total = live + recently;
-    const isMany = goesAsAWhole || isMassChange(total, missingCount, recently);
+    const isMany = isWholeKind || isMassChange(total, missingCount, recently);
     const tooMany = this.#braked || snapshot.empty || isMany;
     if (!tooMany || massChangeAllowed()) {
       this.#braked = false;
@@ -134,7 +134,7 @@ export class DeletionGate {
     // If not everything could be read, that may be the reason. Then the brake is not kept.
     this.#braked ||= snapshot.complete;
     const [{ key }] = missing as [ObjectRecord];
-    return massChangeGate({ missing: missingCount + recently, total, goesAsAWhole, key }, snapshot);
+    return massChangeGate({ missing: missingCount + recently, total, isWholeKind, key }, snapshot);
   }
 
   #afterGrace(
@@ -144,12 +144,12 @@ export class DeletionGate {
     massChangeAllowed: () => boolean,
   ): Omit<Judged, 'brake'> {
     const gone: ObjectRecord[] = [];
-    const sayGo = missing.length > 0 ? massChangeAdvice(snapshot) : '';
+    const confirm = missing.length > 0 ? massChangeAdvice(snapshot) : '';
     const lingering = new Map<ObjectKey, Gate>();
     /** By their grace period: objects that leave together are removed together. */
     const againAfterMs = new Map<number, number>();
     for (const record of missing) {
-      const { graceMs, gate } = this.#claim(record, snapshot, massChangeAllowed, sayGo);
+      const { graceMs, gate } = this.#claim(record, snapshot, massChangeAllowed, confirm);
       const untilMs = this.#since(record, snapshot, nowMs) + graceMs;
       if (untilMs > readAt(snapshot, nowMs)) {
         lingering.set(record.key, gate);
@@ -176,14 +176,14 @@ export class DeletionGate {
     { file }: ObjectRecord,
     snapshot: DesiredSnapshot,
     massChangeAllowed: () => boolean,
-    sayGo: string,
+    confirm: string,
   ): { readonly graceMs: number; readonly gate: Gate } {
     const { goneMs, partlyMs, whollyMs } = this.#grace;
     const content = snapshot.files?.get(file);
     if (!content || massChangeAllowed()) return { graceMs: goneMs, gate: leaving(snapshot) };
     return content.documentCount > 0
-      ? { graceMs: partlyMs, gate: shortened(file, partlyMs, sayGo) }
-      : { graceMs: whollyMs, gate: emptied(file, whollyMs, sayGo) };
+      ? { graceMs: partlyMs, gate: shortened(file, partlyMs, confirm) }
+      : { graceMs: whollyMs, gate: emptied(file, whollyMs, confirm) };
   }
 
   /** The removals have been recorded. */
@@ -215,17 +215,17 @@ function leaving({ cluster }: DesiredSnapshot): Gate {
   return { kind: 'wait', reason: 'Leaving', message };
 }
 
-function shortened(file: string, graceMs: number, sayGo: string): Gate {
+function shortened(file: string, graceMs: number, confirm: string): Gate {
   return {
     kind: 'wait',
     reason: 'SourceIncomplete',
     message:
       `${file} still exists, but no longer contains the object: an interrupted copy looks the same. ` +
-      `It is deleted when the file has not changed for ${seconds(graceMs)}. To have it deleted at once, ${sayGo}`,
+      `It is deleted when the file has not changed for ${seconds(graceMs)}. To have it deleted at once, ${confirm}`,
   };
 }
 
-function emptied(file: string, graceMs: number, sayGo: string): Gate {
+function emptied(file: string, graceMs: number, confirm: string): Gate {
   const after = Number.isFinite(graceMs)
     ? `It is deleted when the file has not changed for ${seconds(graceMs)}`
     : 'It is not deleted';
@@ -234,7 +234,7 @@ function emptied(file: string, graceMs: number, sayGo: string): Gate {
     reason: 'SourceIncomplete',
     message:
       `${file} still exists, but no longer contains a document: a full disk or an interrupted copy looks the same. ${after}. ` +
-      `If the file was lost, put it back; if the deletion is intended, remove the file, or ${sayGo}`,
+      `If the file was lost, put it back; if the deletion is intended, remove the file, or ${confirm}`,
   };
 }
 
@@ -256,17 +256,17 @@ function sourceIncomplete(snapshot: DesiredSnapshot): Gate {
 interface MassChange {
   readonly missing: number;
   readonly total: number;
-  readonly goesAsAWhole: boolean;
+  readonly isWholeKind: boolean;
   /** Of one of them. */
   readonly key: ObjectKey;
 }
 
-function massChangeGate({ missing, total, goesAsAWhole, key }: MassChange, snapshot: DesiredSnapshot): Gate {
+function massChangeGate({ missing, total, isWholeKind, key }: MassChange, snapshot: DesiredSnapshot): Gate {
   const { cluster, empty } = snapshot;
   const limit = `(the limit is ${massChangeLimit(total)})`;
   const { kind, namespace } = parseObjectKey(key);
   const until = `${annotations.allowMassChangeUntil}=TIME`;
-  const what = goesAsAWhole
+  const what = isWholeKind
     ? `every ${kind} of the cluster was deleted at once, among them ${missing} of ${total} objects of the namespace`
     : `${missing} of ${total} objects of the namespace were deleted at once ${limit}`;
   const all = empty ? `the source is empty; all ${missing} objects` : `${missing} of ${total} objects`;

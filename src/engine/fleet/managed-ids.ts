@@ -39,7 +39,7 @@ export class ManagedIds {
     for (const [kind, managed] of this.#accounts.get(account) ?? []) {
       const shown = shownOf(kind, snapshot);
       if (!shown) continue;
-      if (managed.shown !== shown) look(managed, shown);
+      if (managed.shown !== shown) compare(managed, shown);
       known += managed.ids.size;
       missing += managed.missing.size;
     }
@@ -74,7 +74,7 @@ function managedId(record: ObjectRecord): string | undefined {
     : undefined;
 }
 
-function look(managed: Managed, shown: Shown): void {
+function compare(managed: Managed, shown: Shown): void {
   managed.shown = shown;
   managed.missing.clear();
   for (const [key, id] of managed.ids) if (!shown.has(id)) managed.missing.add(key);

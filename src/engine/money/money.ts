@@ -209,21 +209,21 @@ export class Money {
     const left = BigInt(Math.floor(balance)) - this.#openMicros(name);
     const before = this.#left.get(name);
     this.#left.set(name, left);
-    for (const move of moved) this.#tell(name, { reason: 'PriceMoved', message: moveText(move) });
-    for (const { isUnpriced, unknown } of ended) if (isUnpriced) this.#tellUnpriced(name, unknown);
+    for (const move of moved) this.#report(name, { reason: 'PriceMoved', message: moveText(move) });
+    for (const { isUnpriced, unknown } of ended) if (isUnpriced) this.#reportUnpriced(name, unknown);
     return (before !== undefined && left > before) || ended.length > 0;
   }
 
-  #tellUnpriced(account: string, demands: readonly string[]): void {
+  #reportUnpriced(account: string, demands: readonly string[]): void {
     for (const demand of demands) {
       if (this.#unpriced.has(`${account} ${demand}`)) continue;
       this.#unpriced.add(`${account} ${demand}`);
       const message = `${demand} exists but shows no price: it counts as 0 when the balance is compared with the floor; \`prices\` of the Account can state it`;
-      this.#tell(account, { reason: 'PriceNotShown', message });
+      this.#report(account, { reason: 'PriceNotShown', message });
     }
   }
 
-  #tell(account: string, news: AccountNews): void {
+  #report(account: string, news: AccountNews): void {
     const { logger, onNews } = this.#options;
     logger.warn({ account, reason: news.reason, note: news.message }, 'prices');
     onNews?.(account, news);

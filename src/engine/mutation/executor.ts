@@ -364,7 +364,7 @@ export function recordApplied(record: ObjectRecord, action: string, target: Targ
   const names = appliedNames(action, target);
   const { fields, answersRestart } = actionOf(action) ?? unknownAction;
   const doubted = record.doubted.filter((name) => !names.includes(name));
-  const isDoubtMet = record.doubted.length > 0 && doubted.length === 0;
+  const isResent = record.doubted.length > 0 && doubted.length === 0;
   const applied: Record<string, string> = fields === 'all' ? {} : { ...record.applied };
   for (const name of names) {
     const digest = target.digests[name];
@@ -374,7 +374,7 @@ export function recordApplied(record: ObjectRecord, action: string, target: Targ
     ...record,
     applied,
     doubted,
-    resentFor: isDoubtMet ? record.generation : record.resentFor,
+    resentFor: isResent ? record.generation : record.resentFor,
     unconfirmed: record.unconfirmed.filter((name) => !names.includes(name)),
     ...(answersRestart ? { restartToken: target.restartToken ?? record.restartToken } : {}),
     ...(action === startService.name ? { pausedFor: undefined } : {}),

@@ -199,10 +199,10 @@ export function conflict(reason: ReasonOf<'held'>, message: string): Observed<ne
 export function neverMade<Value>(
   before: AccountSnapshot | undefined,
   notBeforeMs: number,
-  look: (snapshot: AccountSnapshot) => Observation<Value>,
+  observeIn: (snapshot: AccountSnapshot) => Observation<Value>,
 ): Observation<Value> {
   const isUsable = before !== undefined && before.startedAtMs >= notBeforeMs;
-  if (isUsable && look(before).kind === 'absent') return { kind: 'absent', confirmed: true };
+  if (isUsable && observeIn(before).kind === 'absent') return { kind: 'absent', confirmed: true };
   return { kind: 'pending', message: 'one account read does not show it; waiting for another one' };
 }
 
@@ -255,7 +255,7 @@ export class AbsenceProofs {
       this.#sinceMs.delete(key);
       return { kind: 'present', value: read.value };
     }
-    if (!saysGone(read, record.deletedByUs)) {
+    if (!reportsAbsence(read, record.deletedByUs)) {
       return {
         kind: 'pending',
         message: `${record.externalId} is not in the account, and could not be read by its id`,
@@ -285,7 +285,7 @@ const refusingStatuses: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
  * For a read by id of a thing that an account read lacks. After our own deletion, any refusal means that it
  * is gone.
  */
-function saysGone(read: Outcome<unknown>, deletedByUs: boolean): boolean {
+function reportsAbsence(read: Outcome<unknown>, deletedByUs: boolean): boolean {
   if (read.kind !== 'refused' || !refusingStatuses.has(read.status)) return false;
   if (read.status === 404 || deletedByUs) return true;
   const words = `${read.code} ${read.message}`;

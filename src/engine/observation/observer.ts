@@ -130,9 +130,10 @@ export class Observer {
       if (!isConfirmed || !record.deletedByUs) return;
     }
     if (absenceProofs.needsOneObservation) return;
-    const look = (before: AccountSnapshot) => recognition.recognize(things, this.view(), before).observation;
+    const observeIn = (before: AccountSnapshot) =>
+      recognition.recognize(things, this.view(), before).observation;
     const fromMs = Math.max(notBeforeMs, absenceProofs.left.shownByMs(record));
-    this.see({ observation: neverMade(account.informer.previous, fromMs, look) });
+    this.see({ observation: neverMade(account.informer.previous, fromMs, observeIn) });
     account.informer.wantSecond();
   }
 

@@ -6,7 +6,7 @@ import type { AccountHandle } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Pass } from '../pass.ts';
 
-export interface TrustOptions {
+export interface ReadConsistencyOptions {
   readonly clock: Clock;
   readonly fleet: Fleet;
   readonly mode: 'manage' | 'preview';
@@ -14,32 +14,32 @@ export interface TrustOptions {
 
 /** Whether an observation counts (engine/plan/seen.ts). */
 export class ReadConsistency {
-  readonly #options: TrustOptions;
+  readonly #options: ReadConsistencyOptions;
   /** Since when the revision has been lower than before. */
   readonly #regressedSinceMs = new Map<ObjectKey, number>();
   /** The last observation that counted. A pass observes twice before it records what it has seen. */
-  readonly #believed = new Map<ObjectKey, Seen>();
+  readonly #accepted = new Map<ObjectKey, Seen>();
 
-  constructor(options: TrustOptions) {
+  constructor(options: ReadConsistencyOptions) {
     this.#options = options;
   }
 
   forget(key: ObjectKey): void {
     this.#regressedSinceMs.delete(key);
-    this.#believed.delete(key);
+    this.#accepted.delete(key);
   }
 
   /** The plan if the observation does not count. Undefined if it counts. */
   check(pass: Pass, account: AccountHandle): Plan | undefined {
     const { clock, fleet, mode } = this.#options;
-    const record = this.#withBelieved(pass.record());
+    const record = this.#withAccepted(pass.record());
     const observation = pass.observation();
     if (!isRegressed(record, observation) || fleet.acceptsRevisions(record, account)) {
       this.#regressedSinceMs.delete(record.key);
       const plan = distrust(record, observation, undefined);
       if (!plan && observation.kind === 'present') {
         const { id, revision } = observation.value;
-        this.#believed.set(record.key, { id, revision, state: undefined, since: clock.wallMs() });
+        this.#accepted.set(record.key, { id, revision, state: undefined, since: clock.wallMs() });
       }
       return plan;
     }
@@ -49,12 +49,12 @@ export class ReadConsistency {
     return distrust(record, observation, mode === 'preview' ? lagMs : clock.monotonicMs() - sinceMs);
   }
 
-  #withBelieved(record: ObjectRecord): ObjectRecord {
-    const believed = this.#believed.get(record.key);
-    if (!believed) return record;
+  #withAccepted(record: ObjectRecord): ObjectRecord {
+    const accepted = this.#accepted.get(record.key);
+    if (!accepted) return record;
     return {
       ...record,
-      seen: record.seen?.id === believed.id ? seenInAnswer(record.seen, believed) : believed,
+      seen: record.seen?.id === accepted.id ? seenInAnswer(record.seen, accepted) : accepted,
     };
   }
 }

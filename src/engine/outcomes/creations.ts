@@ -205,7 +205,7 @@ export class Creations {
     const { store, mode } = this.#options;
     const observation = pass.observation();
     const record = pass.record();
-    const { key, creationInDoubt: doubt } = record;
+    const { key, creationInDoubt: unresolved } = record;
     const answered = this.#answered.get(key);
     if (
       observation.kind === 'present' &&
@@ -215,9 +215,9 @@ export class Creations {
       const shownAtMs = account.informer.current?.startedAtMs ?? answered.atMs;
       this.#pace.learn(account.name, Math.max(0, shownAtMs - answered.atMs));
     }
-    if (!doubt || mode === 'preview') return undefined;
+    if (!unresolved || mode === 'preview') return undefined;
     const word = store.resolution(key);
-    const isResolved = word?.idempotencyKey === doubt.idempotencyKey;
+    const isResolved = word?.idempotencyKey === unresolved.idempotencyKey;
     if (isResolved && word.applied && word.id !== undefined) {
       if (pass.claim(word.id) !== undefined) return undefined;
       await this.#close(record, { externalId: word.id, unproven: false, deletedByUs: false });
@@ -258,23 +258,23 @@ export class Creations {
   }
 
   #isOver(key: ObjectKey, account: AccountHandle): boolean {
-    const overAtMs = this.#doubtEndsMs(key, account);
+    const overAtMs = this.#unresolvedUntilMs(key, account);
     const { clock } = this.#options;
     return clock.monotonicMs() >= overAtMs && (account.informer.current?.startedAtMs ?? 0) >= overAtMs;
   }
 
-  #doubtEndsMs(key: ObjectKey, account: AccountHandle | undefined): number {
+  #unresolvedUntilMs(key: ObjectKey, account: AccountHandle | undefined): number {
     return (this.#unknownSinceMs.get(key) ?? this.#startedAtMs) + visibilityMs(account);
   }
 
   /** The plan that replaces `plan` while a creation of the object is unresolved. */
   instead(pass: Pass, account: AccountHandle | undefined, plan: Plan): Plan {
     const record = pass.record();
-    const doubt = record.creationInDoubt;
+    const unresolved = record.creationInDoubt;
     const observed = pass.observation().kind;
-    if (!doubt || observed === 'present') return plan;
+    if (!unresolved || observed === 'present') return plan;
     if (observed !== 'absent')
-      return plan.kind === 'in-sync' ? (this.#whileInDoubt(pass, account) ?? plan) : plan;
+      return plan.kind === 'in-sync' ? (this.#whileUnresolved(pass, account) ?? plan) : plan;
     const isLeaving = record.deletionRequestedAt !== undefined;
     if (plan.kind === 'in-sync') {
       return (
@@ -287,10 +287,10 @@ export class Creations {
     const last = store.lastIntent(record.key);
     // `pending`: its repetition waits in the limiter.
     const isUnspent = last !== undefined && unspentOutcomes.has(last.outcome);
-    if (isUnspent && last.idempotencyKey === doubt.idempotencyKey) {
+    if (isUnspent && last.idempotencyKey === unresolved.idempotencyKey) {
       if (last.bodyDigest === bodyDigest(action, store.digestKey)) return plan;
       const sent = this.#sent.get(record.key);
-      const isKnown = sent?.idempotencyKey === doubt.idempotencyKey;
+      const isKnown = sent?.idempotencyKey === unresolved.idempotencyKey;
       if (isKnown && leadsTo(sent.action, action)) {
         return this.#withOriginalCost(pass, account, {
           ...plan,
@@ -303,13 +303,13 @@ export class Creations {
 
   /** What to wait for before a removed object may be forgotten: a late creation would be a duplicate. */
   keeps(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
-    return pass.isGivenUp() ? this.#whileInDoubt(pass, account) : undefined;
+    return pass.isGivenUp() ? this.#whileUnresolved(pass, account) : undefined;
   }
 
-  #whileInDoubt(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
+  #whileUnresolved(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
     const { key, creationInDoubt } = pass.record();
     if (!creationInDoubt) return undefined;
-    const isOver = this.#options.clock.monotonicMs() >= this.#doubtEndsMs(key, account);
+    const isOver = this.#options.clock.monotonicMs() >= this.#unresolvedUntilMs(key, account);
     return isOver ? undefined : this.#wait(pass, account, []);
   }
 
@@ -329,7 +329,7 @@ export class Creations {
   #wait(pass: Pass, account: AccountHandle | undefined, steps: readonly Step[]): Plan {
     const { clock, commandFlags, mode } = this.#options;
     const { key } = pass.record();
-    const leftMs = this.#doubtEndsMs(key, account) - clock.monotonicMs();
+    const leftMs = this.#unresolvedUntilMs(key, account) - clock.monotonicMs();
     const seconds = Math.max(0, Math.ceil(leftMs / 1000));
     const candidates = this.candidates(pass);
     const needsPerson = leftMs <= 0 && candidates.length > 0;

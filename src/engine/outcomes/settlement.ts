@@ -127,7 +127,7 @@ export class Settlement {
     const before = record.repeated?.fingerprint === mark ? (record.repeated?.count ?? 0) : 0;
     return {
       ...record,
-      ...(isCreation(intent.action) ? inDoubt(intent) : {}),
+      ...(isCreation(intent.action) ? unresolvedCreation(intent) : {}),
       applied: { ...record.applied, ...notKnown(left(intent, plan.differences)) },
       repeated: mark === undefined ? undefined : { fingerprint: mark, count: before + 1 },
     };
@@ -172,7 +172,7 @@ export class Settlement {
   ): Promise<void> {
     const record = pass.record();
     // The absence in one read suffices to send the same request again, and for nothing else.
-    const doubt = resolved ? { creationInDoubt: undefined } : inDoubt(intent);
+    const creation = resolved ? { creationInDoubt: undefined } : unresolvedCreation(intent);
     const after =
       verdict === 'applied'
         ? {
@@ -181,7 +181,7 @@ export class Settlement {
             beforeCreation: undefined,
             ...made(resolved?.madeId),
           }
-        : { ...withoutIntent(record, intent), ...(isCreation(intent.action) ? doubt : {}) };
+        : { ...withoutIntent(record, intent), ...(isCreation(intent.action) ? creation : {}) };
     await this.#save(intent, verdict, after);
   }
 
@@ -211,13 +211,13 @@ function candidatesText(candidates: readonly string[], { action }: Intent): stri
   return isCreation(action) && candidates.length > 0 ? `: it may have made ${named(candidates)}` : '';
 }
 
-function inDoubt({ idempotencyKey }: Intent): Pick<ObjectRecord, 'creationInDoubt'> {
+function unresolvedCreation({ idempotencyKey }: Intent): Pick<ObjectRecord, 'creationInDoubt'> {
   return { creationInDoubt: { idempotencyKey } };
 }
 
 /** A field that was possibly changed remains so: it has not been edited. */
 function notKnown(differences: readonly Difference[]): Record<string, string> {
-  const paths = differences.filter(({ doubt }) => !doubt).map(({ path }) => path);
+  const paths = differences.filter(({ revisionMoved }) => !revisionMoved).map(({ path }) => path);
   return Object.fromEntries(paths.map((path) => [path, unknownDigest]));
 }
 

@@ -7,7 +7,7 @@
  */
 import type { wire } from '../../api/index.ts';
 import type { Baseline, ReportedDrift } from '../../state/index.ts';
-import { toldText } from './told-text.ts';
+import { providerText } from './provider-text.ts';
 import type { Difference, Plan, Step } from './types.ts';
 
 export const nothingVisible = 'somebody changed it, nothing visible';
@@ -34,7 +34,7 @@ export function describeCause(
   const texts = window
     .toReversed()
     .slice(0, limits.events)
-    .map(({ message }) => toldText(message, secrets, limits.messageLength))
+    .map(({ message }) => providerText(message, secrets, limits.messageLength))
     .filter((text) => text !== '');
   if (texts.length === 0) return undefined;
   const more = window.length - limits.events;
@@ -54,7 +54,7 @@ export function withCauses(plan: Plan, reported: readonly ReportedDrift[], cause
   const add = (difference: Difference): Difference => {
     if (!difference.drift) return difference;
     const before = reported.find((entry) => entry.path === difference.path);
-    const known = before ? before.cause : (cause ?? (difference.doubt ? nothingVisible : undefined));
+    const known = before ? before.cause : (cause ?? (difference.revisionMoved ? nothingVisible : undefined));
     return known === undefined ? difference : { ...difference, cause: known };
   };
   const addTo = (step: Step): Step => ({ ...step, differences: step.differences.map(add) });

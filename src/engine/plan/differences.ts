@@ -44,7 +44,7 @@ export interface Field {
 export interface Resolved {
   /** Undefined if the API does not show it. */
   readonly shown: unknown;
-  readonly meets: (desired: unknown) => boolean;
+  readonly matches: (desired: unknown) => boolean;
 }
 
 /** The part of a record that concerns fields that were sent. */
@@ -63,11 +63,11 @@ export function compareFields(
     if (desired === undefined) continue;
     const desiredDigest = digestKey.digest(desired);
     if (observed === undefined) {
-      const { shown, meets = () => false } = field.resolved ?? {};
+      const { shown, matches = () => false } = field.resolved ?? {};
       const applied = record.applied[name];
       const isKnown = applied === desiredDigest || record.applied[atCreation(name)] === desiredDigest;
       const mayDiffer = applied === undefined ? field.isSentUnknown === true : !isKnown;
-      if (mayDiffer && !meets(desired)) {
+      if (mayDiffer && !matches(desired)) {
         differences.push({ path, desired, observed: shown ?? hidden, drift: false, hidden: true });
       }
     } else if (!isInPlace(field, record, digestKey)) {
@@ -149,13 +149,13 @@ export function isFormOfName(asked: unknown, shown: unknown): boolean {
 
 /** The location of a thing. `auto` is any. */
 export function geographyField(desired: string | undefined, shown: string | null | undefined): Field {
-  const meets = (asked: unknown) => asked === 'auto' || (typeof shown === 'string' && asked === shown);
+  const matches = (asked: unknown) => asked === 'auto' || (typeof shown === 'string' && asked === shown);
   return {
     name: 'geography',
     path: 'geography',
     desired: desired ?? 'auto',
     observed: undefined,
-    resolved: { shown: shown ?? undefined, meets },
+    resolved: { shown: shown ?? undefined, matches },
   };
 }
 
@@ -186,8 +186,8 @@ function shownDigest({ desired, observed, isAsGood }: Field, digestKey: DigestKe
  * The drift is only reported. Either the field was sent again for this generation, or the provider may have
  * moved the revision by itself.
  */
-export function isOnlyTold({ doubt, onlyTold }: Difference, record: ObjectRecord): boolean {
-  return doubt === true && (onlyTold === true || record.resentFor === record.generation);
+export function isOnlyReported({ revisionMoved, isReportOnly }: Difference, record: ObjectRecord): boolean {
+  return revisionMoved === true && (isReportOnly === true || record.resentFor === record.generation);
 }
 
 /** It was applied, is no longer in the spec, and is or may be still in place. */

@@ -28,8 +28,8 @@ export interface MassDrift {
 /** Undefined if the difference may be corrected. */
 export type DriftBrake = (difference: Difference) => MassDrift | undefined;
 
-export function driftSignature(kind: string, { path, doubt }: Difference): string {
-  return `${kind} ${path} ${doubt ? 'RevisionMoved' : 'Changed'}`;
+export function driftSignature(kind: string, { path, revisionMoved }: Difference): string {
+  return `${kind} ${path} ${revisionMoved ? 'RevisionMoved' : 'Changed'}`;
 }
 
 /** For an object that needs nothing else. `kept`: what would be corrected. */

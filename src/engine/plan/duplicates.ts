@@ -4,7 +4,7 @@
  * another id (S5). It is reported, and an operator decides.
  */
 import { annotations } from '../../resources/index.ts';
-import { toldText } from './told-text.ts';
+import { providerText } from './provider-text.ts';
 
 export interface Duplicate {
   readonly id: string;
@@ -26,8 +26,8 @@ function duplicateOf({ id, name, state, status, hourlyMicros }: Shown): Duplicat
   const shownState = state ?? status ?? undefined;
   return {
     id,
-    ...(name === undefined ? {} : { name: toldText(name, [], 100) }),
-    ...(shownState === undefined ? {} : { state: toldText(shownState, [], 100) }),
+    ...(name === undefined ? {} : { name: providerText(name, [], 100) }),
+    ...(shownState === undefined ? {} : { state: providerText(shownState, [], 100) }),
     ...(typeof hourlyMicros === 'number' ? { hourlyMicros } : {}),
   };
 }

@@ -16,7 +16,7 @@ export {
   hidden,
   isDrift,
   isFormOfName,
-  isOnlyTold,
+  isOnlyReported,
   isRemoved,
   isSameRegion,
   possibleForms,
@@ -101,7 +101,7 @@ export { baselineNow, distrust, isRegressed, lagMs, observed, seenInAnswer, unus
 export { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
 export { left, settle, type Verdict } from './settle.ts';
 export { jobState, taskEnd, type JobAnswer, type JobState, type TaskEnd } from './task-end.ts';
-export { toldText } from './told-text.ts';
+export { providerText } from './provider-text.ts';
 export {
   holdFor,
   inSync,

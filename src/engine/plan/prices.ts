@@ -235,11 +235,11 @@ function priceCharge(charge: Charge, place: Place, book: PriceBook) {
   };
 }
 
-const byDoubt = ['observed', 'declared', 'catalog', 'unknown'] as const satisfies readonly PriceBasis[];
+const byCertainty = ['observed', 'declared', 'catalog', 'unknown'] as const satisfies readonly PriceBasis[];
 
 /** The basis of an amount is the weakest one of its parts. */
 function weakest(bases: readonly PriceBasis[]): PriceBasis {
-  return byDoubt[Math.max(0, ...bases.map((basis) => byDoubt.indexOf(basis)))] ?? 'unknown';
+  return byCertainty[Math.max(0, ...bases.map((basis) => byCertainty.indexOf(basis)))] ?? 'unknown';
 }
 
 /** Regions of a catalog that show all four prices by the names of the reference control plane. Nothing is guessed. */

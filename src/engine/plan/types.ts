@@ -81,9 +81,9 @@ export interface Difference {
    * No visible field differs, but the revision moved. So the field may have changed
    * (kinds/container-service/revision-drift.ts).
    */
-  readonly doubt?: true;
+  readonly revisionMoved?: true;
   /** The provider may have moved the revision by itself. So the field is not sent again. */
-  readonly onlyTold?: true;
+  readonly isReportOnly?: true;
   /** The spec no longer has the field, and the API can't unset it (kinds/container-service/removed-fields.ts). */
   readonly removed?: true;
   /** What the provider's events report about a drift. */

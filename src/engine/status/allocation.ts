@@ -7,12 +7,12 @@ import type { Reason } from '../../reasons/index.ts';
 import type { ConditionType } from '../../resources/index.ts';
 import type { Statement } from './conditions.ts';
 
-export type Told = readonly [ConditionType, Statement];
+export type ConditionEntry = readonly [ConditionType, Statement];
 
 export function allocation<Value>(
   observation: Observation<Value>,
   held: (value: Value) => Statement,
-): Told[] {
+): ConditionEntry[] {
   if (observation.kind === 'present') {
     return [
       ['Accepted', yes('Exists')],

@@ -1,5 +1,5 @@
 /** `status.drift`: what somebody else changed, since when, and what the provider's events report about it. */
-import { toldText, type Difference, type Plan } from '../plan/index.ts';
+import { providerText, type Difference, type Plan } from '../plan/index.ts';
 import type { DriftEntry } from '../../state/index.ts';
 import { blindness } from './blindness.ts';
 
@@ -28,7 +28,7 @@ const longest = { text: 1024, list: 100 } as const;
 
 /** The API may show any value. This is the part of it that may be in a status. */
 function shown(observed: unknown): unknown {
-  if (typeof observed === 'string') return toldText(observed, [], longest.text);
+  if (typeof observed === 'string') return providerText(observed, [], longest.text);
   if (Array.isArray(observed)) return observed.slice(0, longest.list).map(shown);
   return observed;
 }
@@ -36,7 +36,7 @@ function shown(observed: unknown): unknown {
 /** Names for a whole thing. */
 const wholes = new Set(['service', 'volume', 'template', 'registry']);
 
-function kindOf({ path, doubt }: Difference): DriftEntry['kind'] {
-  if (doubt) return 'RevisionMoved';
+function kindOf({ path, revisionMoved }: Difference): DriftEntry['kind'] {
+  if (revisionMoved) return 'RevisionMoved';
   return wholes.has(path) ? 'Missing' : 'Changed';
 }

@@ -8,7 +8,7 @@ import type { Plan } from '../plan/index.ts';
 import { entryOf, type Reason } from '../../reasons/index.ts';
 import type { DriftEntry, Intent } from '../../state/index.ts';
 
-export interface Happening {
+export interface PassEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: Reason;
   readonly message: string;
@@ -25,44 +25,44 @@ export interface PassView {
 }
 
 /** What has been reported about an object so far. */
-export interface ToldNews {
+export interface ReportedEvents {
   readonly intent: string;
   readonly obstacle: string;
   readonly drift: readonly string[];
   readonly duplicates: readonly string[];
 }
 
-export const nothingTold: ToldNews = { intent: '', obstacle: '', drift: [], duplicates: [] };
+export const nothingReported: ReportedEvents = { intent: '', obstacle: '', drift: [], duplicates: [] };
 
 /**
  * What is new in `view`. `sinceMs` (Unix milliseconds): intents that ended earlier were reported by an
  * earlier process.
  */
-export function happenings(
+export function newEvents(
   view: PassView,
-  before: ToldNews,
+  before: ReportedEvents,
   sinceMs: number,
-): { readonly told: ToldNews; readonly news: readonly Happening[] } {
-  const told: ToldNews = {
+): { readonly reported: ReportedEvents; readonly news: readonly PassEvent[] } {
+  const reported: ReportedEvents = {
     intent: intentMark(view.lastIntent),
     obstacle: obstacleOf(view.plan)?.reason ?? '',
     drift: view.drift.map(driftMark),
     duplicates: view.duplicates?.ids ?? [],
   };
   const news = [
-    ...(told.intent === before.intent ? [] : intentNews(view, sinceMs)),
-    ...(told.obstacle === before.obstacle ? [] : obstacleNews(view.plan)),
-    ...(told.duplicates.every((id) => before.duplicates.includes(id)) ? [] : duplicateNews(view)),
+    ...(reported.intent === before.intent ? [] : intentNews(view, sinceMs)),
+    ...(reported.obstacle === before.obstacle ? [] : obstacleNews(view.plan)),
+    ...(reported.duplicates.every((id) => before.duplicates.includes(id)) ? [] : duplicateNews(view)),
     ...driftNews(view.drift.filter((entry) => !before.drift.includes(driftMark(entry)))),
   ];
-  return { told, news };
+  return { reported, news };
 }
 
 function intentMark(intent: Intent | undefined): string {
   return intent ? `${intent.idempotencyKey} ${intent.createdAt} ${intent.outcome}` : '';
 }
 
-function intentNews({ lastIntent: intent, id }: PassView, sinceMs: number): Happening[] {
+function intentNews({ lastIntent: intent, id }: PassView, sinceMs: number): PassEvent[] {
   if (!intent || (intent.finishedAt ?? intent.createdAt) < sinceMs) return [];
   const { action, outcome, note, targetId = outcome === 'applied' ? id : undefined } = intent;
   const what = `${action}${targetId === undefined ? '' : ` ${targetId}`}`;
@@ -104,14 +104,14 @@ function obstacleOf(plan: Plan): { readonly reason: Reason; readonly message: st
   return plan.kind === 'wait' && (plan.stalled || entryOf(plan.reason).event) ? plan : undefined;
 }
 
-function obstacleNews(plan: Plan): Happening[] {
+function obstacleNews(plan: Plan): PassEvent[] {
   const obstacle = obstacleOf(plan);
   if (!obstacle) return [];
   const { reason, message } = obstacle;
   return [{ type: plan.kind === 'hold' ? 'Warning' : 'Normal', reason, message }];
 }
 
-function duplicateNews({ duplicates }: PassView): Happening[] {
+function duplicateNews({ duplicates }: PassView): PassEvent[] {
   return duplicates ? [{ type: 'Warning', reason: 'Duplicated', message: duplicates.message }] : [];
 }
 
@@ -119,7 +119,7 @@ function driftMark({ path, kind, since }: DriftEntry): string {
   return `${path} ${kind} ${since}`;
 }
 
-function driftNews(entries: readonly DriftEntry[]): Happening[] {
+function driftNews(entries: readonly DriftEntry[]): PassEvent[] {
   if (entries.length === 0) return [];
   const what = entries.map(({ path, observed, desired, cause }) => {
     const shown = `${path} is ${JSON.stringify(observed)}, declared ${JSON.stringify(desired)}`;

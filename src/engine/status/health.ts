@@ -1,5 +1,5 @@
 /** Common to the statuses of all kinds: whether a thing is usable, and its own fields. */
-import { clampedMicros, toldText, type Observation } from '../plan/index.ts';
+import { clampedMicros, providerText, type Observation } from '../plan/index.ts';
 import type { Reason } from '../../reasons/index.ts';
 import type { Health } from './conditions.ts';
 
@@ -16,7 +16,7 @@ export function present(values: Readonly<Record<string, unknown>>): Record<strin
   return Object.fromEntries(
     Object.entries(values)
       .filter(([, value]) => value !== undefined && value !== null)
-      .map(([name, value]) => [name, typeof value === 'string' ? toldText(value) : value]),
+      .map(([name, value]) => [name, typeof value === 'string' ? providerText(value) : value]),
   );
 }
 

@@ -17,7 +17,7 @@ interface AccountLook {
   readonly gates: Gates | undefined;
 }
 
-function lookAtAccount(view: AccountView): AccountLook {
+function accountLook(view: AccountView): AccountLook {
   const { fleet, money, record, store } = view;
   const { handle } = accountOf(view);
   const read = handle?.informer.current;
@@ -71,11 +71,11 @@ function needsAccount(
   services: ReadonlyMap<string, unknown> | undefined,
 ): boolean {
   const isThere = lease !== undefined && (services?.has(lease.serviceId) ?? true);
-  const isLeased = isThere && releasedAt === undefined;
+  const isRegistered = isThere && releasedAt === undefined;
   return (
     externalId !== undefined ||
     creationInDoubt !== undefined ||
-    isLeased ||
+    isRegistered ||
     store.openIntent(key) !== undefined
   );
 }
@@ -102,7 +102,7 @@ export const account = defineKind<AccountSpec, never, AccountLook>({
   name: 'Account',
   account: accountOf,
   released: (view) => view.record.deletionRequestedAt !== undefined && !inUse(view),
-  look: lookAtAccount,
+  look: accountLook,
   plan,
   status: ({ facts, record, gates }) => ({
     health: health(facts),

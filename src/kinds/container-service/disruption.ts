@@ -17,7 +17,7 @@ import {
   holdFor,
   protectedReason,
   recheckMs,
-  toldText,
+  providerText,
   waitFor,
   type Difference,
   type Hold,
@@ -84,9 +84,9 @@ function closedWindow(
 
 function describeActivities(activities: readonly wire.Activity[]): string {
   const [first] = activities;
-  const name = first?.name === undefined ? 'an activity' : `the activity "${toldText(first.name)}"`;
+  const name = first?.name === undefined ? 'an activity' : `the activity "${providerText(first.name)}"`;
   const details = [
-    first?.id === undefined ? 'no id' : toldText(first.id),
+    first?.id === undefined ? 'no id' : providerText(first.id),
     ...(first?.fresh === undefined ? [] : [first.fresh ? 'fresh' : 'stale']),
     ...since(first?.['registeredAt']),
   ];

@@ -10,11 +10,11 @@ import { ownForm } from './environment.ts';
 import { exchangeOf } from './exchange.ts';
 import { heldServices } from './held.ts';
 import { serviceDigests, shownService } from './fields.ts';
-import { lookAtService, type ServiceLook } from './look.ts';
+import { serviceLook, type ServiceLook } from './look.ts';
 import { serviceMarks } from './marks.ts';
 import { planService } from './plan.ts';
 import { probation } from './remediation.ts';
-import { doubtsKept } from './revision-drift.ts';
+import { keptRevisionDrift } from './revision-drift.ts';
 import {
   observedReferences,
   observedService,
@@ -72,7 +72,7 @@ function present({ observation }: ServiceLook): Service | undefined {
 export const containerService = defineKind<ContainerServiceSpec, Service, ServiceLook>({
   name: 'ContainerService',
   remote,
-  look: lookAtService,
+  look: serviceLook,
   plan: planService,
   pricing: (look, step) => servicePricing(step, look.object.spec, present(look)),
   roomFor: (look, step) => replacementPricing(step, look.object.spec),
@@ -87,7 +87,7 @@ export const containerService = defineKind<ContainerServiceSpec, Service, Servic
     return {
       applied: rememberedDigests(record, serviceDigests(look)),
       shownAs: { ...record.shownAs, ...ownForm(look, present(look)) },
-      ...doubtsKept(record, differences),
+      ...keptRevisionDrift(record, differences),
       restartToken: object.spec.restartToken ?? record.restartToken,
       pausedFor: undefined,
       madeVolumeId: look.madeVolumeId,

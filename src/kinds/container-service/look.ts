@@ -25,7 +25,7 @@ export interface ServiceLook extends ServiceInputs {
   readonly apiUrl: string | undefined;
 }
 
-export function lookAtService(view: ServiceView): ServiceLook {
+export function serviceLook(view: ServiceView): ServiceLook {
   const { fleet, key, record, store, clock } = view;
   const { observation, account, snapshot, activities } = view.seen;
   const service = observation.kind === 'present' ? observation.value : undefined;

@@ -41,7 +41,7 @@ import {
   holdForMassDrift,
   inSync,
   isDrift,
-  isOnlyTold,
+  isOnlyReported,
   passingStates,
   planLifecycle,
   settledStates,
@@ -68,7 +68,7 @@ import type { ServiceInputs } from './inputs.ts';
 import { planError, probation } from './remediation.ts';
 import { act, lacksConsent, planReplacement, planServiceDeletion, serviceName } from './removal.ts';
 import { holdForRemoved, isUnsetByReplacement } from './removed-fields.ts';
-import { doubts, environmentDoubts } from './revision-drift.ts';
+import { revisionDrift, environmentRevisionDrift } from './revision-drift.ts';
 import { templateObstacle } from './template.ts';
 
 export function planService(inputs: ServiceInputs): Plan {
@@ -266,19 +266,19 @@ function compareMutable(inputs: ServiceInputs, service: wire.Service): MutableDi
   const { spec } = object;
   const compare = (fields: readonly Field[]) => [
     ...compareFields(fields, record, owner.digestKey),
-    ...doubts(inputs, service, fields),
+    ...revisionDrift(inputs, service, fields),
   ];
   const sent = [...compare(patchFields(spec, service)), ...environmentDifferences(inputs, service)];
   const resources = compare([resourcesField(spec, service)]);
   const sleep = compare([sleepField(spec, service)]);
   const power = powerDifferences(inputs, service);
   const visible = seen([...sent, ...resources, ...sleep, ...power]);
-  const patch = [...sent, ...environmentDoubts(inputs, service, { visible, inPatch: seen(sent) })];
+  const patch = [...sent, ...environmentRevisionDrift(inputs, service, { visible, inPatch: seen(sent) })];
   return { patch, resources, sleep, power, all: [...patch, ...resources, ...sleep, ...power] };
 }
 
 function seen(differences: readonly Difference[]): Difference[] {
-  return differences.filter(({ doubt }) => !doubt);
+  return differences.filter(({ revisionMoved }) => !revisionMoved);
 }
 
 function powerDifferences({ object, record, owner }: ServiceInputs, service: wire.Service): Difference[] {
@@ -384,7 +384,7 @@ function isOfEnvironment({ path }: Difference): boolean {
 }
 
 function isToBeCorrected({ object, record }: ServiceInputs, difference: Difference): boolean {
-  return difference.drift && object.spec.driftPolicy === 'Correct' && !isOnlyTold(difference, record);
+  return difference.drift && object.spec.driftPolicy === 'Correct' && !isOnlyReported(difference, record);
 }
 
 function reasonFor(differences: readonly Difference[]): Step['reason'] {

@@ -16,7 +16,7 @@ import {
   holdFor,
   remediationReason,
   restartsSoFar,
-  toldText,
+  providerText,
   waitFor,
   type Difference,
   type Plan,
@@ -40,7 +40,7 @@ export function planError(
   const restarts = restartsSoFar(record);
   const { environment } = inputs;
   const secrets = environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
-  const detail = service.error ? `: ${toldText(service.error, secrets)}` : '';
+  const detail = service.error ? `: ${providerText(service.error, secrets)}` : '';
   const remedy = 'fix what it runs, or set a new restartToken';
   if (allowed === 0) {
     const message = `the service is in error${detail}; ${remedy}`;

@@ -26,7 +26,11 @@ import type { ServiceInputs } from './inputs.ts';
 const steadyStates = new Set(['running', 'paused', 'sleeping']);
 
 /** Hidden fields among `fields` that somebody may have changed. */
-export function doubts(inputs: ServiceInputs, service: wire.Service, fields: readonly Field[]): Difference[] {
+export function revisionDrift(
+  inputs: ServiceInputs,
+  service: wire.Service,
+  fields: readonly Field[],
+): Difference[] {
   const { record, owner } = inputs;
   const moved = movement(inputs, service);
   return fields
@@ -37,11 +41,11 @@ export function doubts(inputs: ServiceInputs, service: wire.Service, fields: rea
         isDrift(name, owner.digestKey.digest(desired), record) &&
         (moved !== 'not' || record.doubted.includes(name)),
     )
-    .map(({ path, desired }) => doubtOf(path, desired, moved));
+    .map(({ path, desired }) => revisionDifference(path, desired, moved));
 }
 
 /** `visible`: what differs and can be seen; `inPatch`: of that, what a patch changes. */
-export function environmentDoubts(
+export function environmentRevisionDrift(
   inputs: ServiceInputs,
   service: wire.Service,
   { visible, inPatch }: { readonly visible: readonly Difference[]; readonly inPatch: readonly Difference[] },
@@ -52,12 +56,21 @@ export function environmentDoubts(
   if (!isDrift('env', environmentDigest(owner, environment.values), record)) return [];
   const isExplained = visible.length > 0 && !inPatch.some(({ drift }) => drift);
   const moved = isExplained ? 'not' : movement(inputs, service);
-  return moved === 'not' && !record.doubted.includes('env') ? [] : [doubtOf('env', '(as declared)', moved)];
+  return moved === 'not' && !record.doubted.includes('env')
+    ? []
+    : [revisionDifference('env', '(as declared)', moved)];
 }
 
-function doubtOf(path: string, desired: unknown, moved: Movement): Difference {
-  const doubt = { path, desired, observed: hidden, drift: true, hidden: true, doubt: true } as const;
-  return moved === 'perhaps' ? { ...doubt, onlyTold: true } : doubt;
+function revisionDifference(path: string, desired: unknown, moved: Movement): Difference {
+  const difference = {
+    path,
+    desired,
+    observed: hidden,
+    drift: true,
+    hidden: true,
+    revisionMoved: true,
+  } as const;
+  return moved === 'perhaps' ? { ...difference, isReportOnly: true } : difference;
 }
 
 type Movement = 'not' | 'perhaps' | 'by others';
@@ -78,11 +91,11 @@ function movement({ record, object, nowMs }: ServiceInputs, service: wire.Servic
  * Of a service for which nothing else is to be done: drift that is only reported stays so until the field is sent
  * again.
  */
-export function doubtsKept(
+export function keptRevisionDrift(
   record: ObjectRecord,
   differences: readonly Difference[],
 ): Partial<Pick<ObjectRecord, 'doubted' | 'resentFor'>> {
-  const paths = differences.filter(({ onlyTold }) => onlyTold).map(({ path }) => path);
+  const paths = differences.filter(({ isReportOnly }) => isReportOnly).map(({ path }) => path);
   if (paths.length === 0) return {};
   return { doubted: [...new Set([...record.doubted, ...paths])], resentFor: record.generation };
 }

@@ -1,6 +1,6 @@
 /** What the status of a service shows. */
 import type { ProbeResult, wire } from '../../api/index.ts';
-import { serviceBurn, toldText, type Observation } from '../../engine/plan/index.ts';
+import { serviceBurn, providerText, type Observation } from '../../engine/plan/index.ts';
 import type { ContainerServiceSpec } from '../../resources/index.ts';
 import {
   allocation,
@@ -11,7 +11,7 @@ import {
   yes,
   type ConditionInputs,
   type Health,
-  type Told,
+  type ConditionEntry,
 } from '../../engine/status/index.ts';
 import type { RegistryView, TemplateState } from './inputs.ts';
 
@@ -39,12 +39,12 @@ export function serviceHealth(
     case 'sleeping':
       return { ready: 'True', reason: 'Sleeping', message: 'asleep under its sleep policy' };
     case 'error':
-      return notReady('ServiceError', error ? toldText(error, secrets) : 'the service is in error');
+      return notReady('ServiceError', error ? providerText(error, secrets) : 'the service is in error');
     case undefined:
     default:
       return notReady(
         'NotRunning',
-        `the service is ${state === undefined ? 'in no known state' : toldText(state, [], 100)}`,
+        `the service is ${state === undefined ? 'in no known state' : providerText(state, [], 100)}`,
       );
   }
 }
@@ -77,7 +77,7 @@ export function observedService(observation: Observation<wire.Service>): Record<
   return present({ state, endpoint, region, geography, hourlyMicros, volumeId });
 }
 
-export function serviceAllocation(observation: Observation<wire.Service>): Told[] {
+export function serviceAllocation(observation: Observation<wire.Service>): ConditionEntry[] {
   return allocation(observation, ({ state }) => {
     // Compute is allocated while a service is running or in error (§3 rule 1).
     if (state === 'running' || state === 'error') return yes('ComputeHeld');

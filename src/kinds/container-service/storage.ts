@@ -56,7 +56,7 @@ export function storageField(spec: ContainerServiceSpec, attached: wire.Volume |
     observed: undefined,
     resolved: {
       shown: attached && { volumeGb: sizeGb ?? requestedSizeGb, volumeMode: mode },
-      meets: () => isOfSize && isOfMode && isMeant,
+      matches: () => isOfSize && isOfMode && isMeant,
     },
   };
 }

@@ -28,22 +28,22 @@ export function volumeFor(
     const message = `there is no StorageVolume ${storage?.volumeRef?.name} in this namespace; add its document, or correct the name`;
     return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
   }
-  const goes = whoGoes(view, leaving);
+  const isDeleted = isDeletedWith(view, leaving);
   const { account, snapshot } = view.seen;
-  if (storage?.volumeGb !== undefined && !service && snapshot) return keptVolumeOf(view, snapshot, goes);
+  if (storage?.volumeGb !== undefined && !service && snapshot) return keptVolumeOf(view, snapshot, isDeleted);
   if (!volume || !snapshot || !account) {
     const { volumeId } = storage ?? {};
     if (volumeId === undefined) return { kind: 'none' };
     if (service || !snapshot) return { kind: 'usable', id: volumeId };
-    return namedVolume(canonicalId(volumeId), object.spec, snapshot.volumes, goes);
+    return namedVolume(canonicalId(volumeId), object.spec, snapshot.volumes, isDeleted);
   }
-  return volumeOfObject(view, volume, { account, snapshot }, service, goes);
+  return volumeOfObject(view, volume, { account, snapshot }, service, isDeleted);
 }
 
-type Goes = ((user: string) => boolean) | undefined;
+type IsDeleted = ((user: string) => boolean) | undefined;
 
 /** Who leaves its volume together with `leaving`. */
-function whoGoes({ fleet, record, seen }: ServiceView, leaving: wire.Service | undefined): Goes {
+function isDeletedWith({ fleet, record, seen }: ServiceView, leaving: wire.Service | undefined): IsDeleted {
   if (!leaving) return undefined;
   const others = seen.snapshot ? exchangeOf(fleet, record, seen.snapshot) : [];
   const going = new Set([leaving.id, ...others.map(({ externalId }) => externalId)]);
@@ -54,7 +54,7 @@ function whoGoes({ fleet, record, seen }: ServiceView, leaving: wire.Service | u
 function keptVolumeOf(
   { object, record, fleet }: ServiceView,
   { volumes, unidentified }: AccountSnapshot,
-  goes: Goes,
+  isDeleted: IsDeleted,
 ): VolumeView {
   const name = remoteName('ContainerService', object.name, object.spec);
   const { madeVolumeId: id } = record;
@@ -62,7 +62,7 @@ function keptVolumeOf(
     const message = `the account does not show the volume ${id}, and shows volumes that can't be identified`;
     return { kind: 'not-ready', id, message };
   }
-  return keptVolume(object, record, name, fleet.owner.digestKey, volumes, goes);
+  return keptVolume(object, record, name, fleet.owner.digestKey, volumes, isDeleted);
 }
 
 function volumeOfObject(
@@ -70,7 +70,7 @@ function volumeOfObject(
   volume: ObjectRecord,
   { account, snapshot }: { readonly account: AccountHandle; readonly snapshot: AccountSnapshot },
   service: wire.Service | undefined,
-  goes: Goes,
+  isDeleted: IsDeleted,
 ): VolumeView {
   const { spec } = view.object;
   const name = spec.storage?.volumeRef?.name;
@@ -88,5 +88,5 @@ function volumeOfObject(
     driftBrake: view.driftBrake(volume.key),
   };
   const shown = viewVolume(inputs);
-  return service ? shown : attachable(shown, inputs, spec, goes);
+  return service ? shown : attachable(shown, inputs, spec, isDeleted);
 }

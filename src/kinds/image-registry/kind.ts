@@ -27,8 +27,8 @@ const remote: RemoteThings<ImageRegistrySpec, Registry, RegistryInputs> = {
   identify(view, items, madeId) {
     const { record, store, fleet, seen } = view;
     const isLost = isCreationLost(record);
-    const isInDoubt = record.creationInDoubt !== undefined && !isLost;
-    const isAwaited = isInDoubt || isCreation(store.openIntent(record.key)?.action ?? '');
+    const isUnresolved = record.creationInDoubt !== undefined && !isLost;
+    const isAwaited = isUnresolved || isCreation(store.openIntent(record.key)?.action ?? '');
     return identifyRegistry(fleet.identity(record, madeId), items, repositoryOf(view), {
       isAwaited,
       isLost,
@@ -54,7 +54,7 @@ function repositoryOf({ object: { spec } }: Pick<Subject<ImageRegistrySpec>, 'ob
   return normalRepository(spec.repository) ?? spec.repository;
 }
 
-function lookAtRegistry(view: RegistryView): RegistryInputs {
+function registryLook(view: RegistryView): RegistryInputs {
   const { fleet, key, record, object, seen, clock } = view;
   const { observation, account, snapshot } = seen;
   return {
@@ -82,7 +82,7 @@ function linked(view: RegistryView): readonly LinkedService[] {
 export const imageRegistry = defineKind<ImageRegistrySpec, Registry, RegistryInputs>({
   name: 'ImageRegistry',
   remote,
-  look: lookAtRegistry,
+  look: registryLook,
   plan: planRegistry,
   target: (look) => ({ digests: registryDigests(look) }),
   settled: (look) => ({

@@ -25,11 +25,11 @@ import {
   holdFor,
   holdForMassDrift,
   inSync,
-  isOnlyTold,
+  isOnlyReported,
   planLifecycle,
   proceed,
   recheckMs,
-  toldText,
+  providerText,
   waitFor,
   type Difference,
   type Field,
@@ -97,7 +97,8 @@ function planPresent(inputs: RegistryInputs, registry: wire.Registry): Plan {
   const differences = credentialDifferences(inputs, registry);
   const wanted = differences.filter(
     (difference) =>
-      (!difference.drift || object.spec.driftPolicy === 'Correct') && !isOnlyTold(difference, inputs.record),
+      (!difference.drift || object.spec.driftPolicy === 'Correct') &&
+      !isOnlyReported(difference, inputs.record),
   );
   const correctable = wanted.filter((difference) => !difference.drift || !inputs.driftBrake(difference));
   if (credentials.kind === 'problem') return holdForCredentials(credentials, differences);
@@ -133,8 +134,9 @@ function credentialDifferences(inputs: RegistryInputs, registry: wire.Registry):
   const isAdopted = record.applied['credentials'] === undefined;
   const isChanged = compareFields(registryFields(inputs), record, owner.digestKey).length > 0;
   if (isAdopted || isChanged) return [{ ...given, drift: false }];
-  const isDoubted = record.doubted.includes('credentials') || wasRotatedElsewhere(record.baseline, registry);
-  return isDoubted ? [{ ...given, drift: true, doubt: true }] : [];
+  const isUncertain =
+    record.doubted.includes('credentials') || wasRotatedElsewhere(record.baseline, registry);
+  return isUncertain ? [{ ...given, drift: true, revisionMoved: true }] : [];
 }
 
 /** Only rotations are known to move the revision of a registry, and nobody can see what one brought. */
@@ -246,9 +248,9 @@ export function linkedServices(
         typeof entry === 'string' ? { id: entry } : { ...entry };
       const service = services.get(id);
       return {
-        id: toldText(id, [], longestWord),
-        name: told(name ?? service?.name),
-        state: told(state ?? service?.state),
+        id: providerText(id, [], longestWord),
+        name: shownText(name ?? service?.name),
+        state: shownText(state ?? service?.state),
         credentials:
           typeof usesCurrentCredentials === 'boolean'
             ? usesCurrentCredentials
@@ -260,11 +262,16 @@ export function linkedServices(
   }
   return [...services.values()]
     .filter(({ image }) => image && shownRepositoryOf(image) === repository)
-    .map(({ id, name, state }) => ({ id, name: told(name), state: told(state), credentials: 'Unknown' }));
+    .map(({ id, name, state }) => ({
+      id,
+      name: shownText(name),
+      state: shownText(state),
+      credentials: 'Unknown',
+    }));
 }
 
 const longestWord = 100;
 
-function told(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : toldText(text, [], longestWord);
+function shownText(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : providerText(text, [], longestWord);
 }

@@ -2,21 +2,21 @@
 import type { AccountHandle, KeptRegistration, View } from '../../engine/index.ts';
 import { remoteName, type ProtectedTaskSpec } from '../../resources/index.ts';
 import type { TaskLease } from '../../state/index.ts';
-import type { LeaseView } from './plan.ts';
+import type { RegistrationView } from './plan.ts';
 import { protectedService } from './service.ts';
 
-export type TaskView = View<ProtectedTaskSpec, never, LeaseView>;
+export type TaskView = View<ProtectedTaskSpec, never, RegistrationView>;
 
 /** Where the activity is to be registered is known from here on. Whether it gets its id, or another service, now. */
 export async function prepare(view: TaskView, account: AccountHandle): Promise<boolean> {
   const service = protectedService(view);
   if (service.kind !== 'there' || view.record.lease?.serviceId === service.id) return false;
   // A release may have been sent to the service that it was registered in before: its key is used up.
-  await saveLease(view, account, { serviceId: service.id, releaseKey: view.random.uuid() });
+  await saveRegistration(view, account, { serviceId: service.id, releaseKey: view.random.uuid() });
   return true;
 }
 
-export async function saveLease(
+export async function saveRegistration(
   { latest, store, random }: TaskView,
   account: AccountHandle,
   changes: Partial<TaskLease>,
@@ -43,7 +43,7 @@ export function keepActivity(
   { key, latest, registrations, clock, object }: TaskView,
   account: AccountHandle,
   { ends, isNew }: { readonly ends: boolean; readonly isNew: boolean },
-): { readonly kept: KeptRegistration; readonly view: LeaseView } | undefined {
+): { readonly kept: KeptRegistration; readonly view: RegistrationView } | undefined {
   const { lease } = latest();
   if (!lease) return undefined;
   const kept = registrations.keep(key, {

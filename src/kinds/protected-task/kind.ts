@@ -11,8 +11,8 @@ import {
   type KeptRegistration,
 } from '../../engine/index.ts';
 import type { ProtectedTaskSpec } from '../../resources/index.ts';
-import { keepActivity, prepare, saveLease, writeDown, type TaskView } from './activity.ts';
-import { leftUntilDeadline, planTask, type LeaseView, type TaskInputs } from './plan.ts';
+import { keepActivity, prepare, saveRegistration, writeDown, type TaskView } from './activity.ts';
+import { leftUntilDeadline, planTask, type RegistrationView, type TaskInputs } from './plan.ts';
 import { protectedService } from './service.ts';
 import { observedTask, taskHealth } from './status.ts';
 import { jobOf } from './tasks.ts';
@@ -25,7 +25,7 @@ interface TaskLook extends TaskInputs {
 /** What requests to a service that is gone may be refused with. */
 const goneStatuses: ReadonlySet<number> = new Set([400, 404, 409, 410]);
 
-function lookAtTask(view: TaskView): TaskLook {
+function taskLook(view: TaskView): TaskLook {
   const { fleet, object, record, mode, clock, seen } = view;
   return {
     object,
@@ -70,7 +70,7 @@ async function whileHeld(view: TaskView, account: AccountHandle | undefined) {
   return { local, forMs: leftUntilDeadline(object.spec, clock.wallMs()) };
 }
 
-async function observe(view: TaskView, account: AccountHandle): Promise<LeaseView | undefined> {
+async function observe(view: TaskView, account: AccountHandle): Promise<RegistrationView | undefined> {
   const { key, store, registrations, mode, clock, random, fleet, object, record, latest } = view;
   if (record.releasedAt !== undefined || mode === 'preview') return undefined;
   const job = jobOf(fleet, record);
@@ -86,7 +86,7 @@ async function observe(view: TaskView, account: AccountHandle): Promise<LeaseVie
     await store.save({ ...latest(), releasedAt: clock.wallMs() });
     registrations.drop(key);
   } else if (activity?.kept.phase === 'spent' && latest().lease) {
-    await saveLease(view, account, { activityId: random.uuid(), releaseKey: random.uuid() });
+    await saveRegistration(view, account, { activityId: random.uuid(), releaseKey: random.uuid() });
     return keepActivity(view, account, { ends, isNew })?.view;
   }
   return activity?.view;
@@ -105,7 +105,7 @@ function isServiceGone(
   return !current.services.has(lease.serviceId) && store.recordOf(lease.serviceId) === undefined;
 }
 
-export const protectedTask = defineKind<ProtectedTaskSpec, never, TaskLook, LeaseView>({
+export const protectedTask = defineKind<ProtectedTaskSpec, never, TaskLook, RegistrationView>({
   name: 'ProtectedTask',
   needsNoAccountRead: true,
   account: accountOf,
@@ -114,7 +114,7 @@ export const protectedTask = defineKind<ProtectedTaskSpec, never, TaskLook, Leas
   },
   observe,
   whileHeld,
-  look: lookAtTask,
+  look: taskLook,
   plan,
   status: (look) => ({ health: taskHealth(look), observed: observedTask(look), revision: undefined }),
 });

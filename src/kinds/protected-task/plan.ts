@@ -35,7 +35,7 @@ export type ProtectedService =
   /** `dangling`: nobody has written it. `another`: the activity is registered in another one. */
   | { readonly kind: 'missing' | 'dangling' | 'another'; readonly message: string };
 
-export interface LeaseView {
+export interface RegistrationView {
   readonly phase: 'registering' | 'held' | 'releasing' | 'released' | 'spent';
   readonly failure: string | undefined;
   /** Negative when the record has expired; undefined when it was never registered by this process. */
@@ -46,7 +46,7 @@ export interface TaskInputs {
   readonly object: PlannedObject<ProtectedTaskSpec>;
   readonly record: ObjectRecord;
   readonly service: ProtectedService;
-  readonly lease: LeaseView | undefined;
+  readonly lease: RegistrationView | undefined;
   readonly job: JobState;
   /** Unix milliseconds. */
   readonly nowMs: number;

@@ -38,7 +38,7 @@ const remote: RemoteThings<ServiceTemplateSpec, Template, TemplateLook> = {
   hidesMarks: ({ description, builtIn }) => description === undefined && builtIn !== true,
 };
 
-function lookAtTemplate(view: View<ServiceTemplateSpec, Template, undefined>): TemplateLook {
+function templateLook(view: View<ServiceTemplateSpec, Template, undefined>): TemplateLook {
   const { fleet, record, object, seen } = view;
   const { observation, account, snapshot } = seen;
   const items = itemsOf(snapshot?.templates);
@@ -60,7 +60,7 @@ function lookAtTemplate(view: View<ServiceTemplateSpec, Template, undefined>): T
 export const serviceTemplate = defineKind<ServiceTemplateSpec, Template, TemplateLook>({
   name: 'ServiceTemplate',
   remote,
-  look: lookAtTemplate,
+  look: templateLook,
   plan: planTemplate,
   target: (look) => ({
     digests: templateDigests(look),

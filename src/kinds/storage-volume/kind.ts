@@ -6,7 +6,7 @@ import { defineKind, type RemoteThings } from '../../engine/index.ts';
 import type { StorageVolumeSpec } from '../../resources/index.ts';
 import { volumePricing } from '../pricing.ts';
 import { heldVolumes } from './held.ts';
-import { lookAtVolume, type VolumeLook } from './look.ts';
+import { volumeLook, type VolumeLook } from './look.ts';
 import { volumeMarks } from './marks.ts';
 import { planVolume, shownVolume, volumeDigests, volumeForms } from './plan.ts';
 import { observedVolume, volumeAllocation, volumeHealth } from './status.ts';
@@ -35,7 +35,7 @@ function present({ observation }: VolumeLook): wire.Volume | undefined {
 export const storageVolume = defineKind<StorageVolumeSpec, wire.Volume, VolumeLook>({
   name: 'StorageVolume',
   remote,
-  look: lookAtVolume,
+  look: volumeLook,
   plan: planVolume,
   pricing: (look, step) => volumePricing(step, look.object.spec, present(look)),
   target: (look) => ({

@@ -10,7 +10,7 @@ import { volumeMarks } from './marks.ts';
 
 export type VolumeLook = VolumeInputs;
 
-export function lookAtVolume(view: View<StorageVolumeSpec, wire.Volume, undefined>): VolumeLook {
+export function volumeLook(view: View<StorageVolumeSpec, wire.Volume, undefined>): VolumeLook {
   const { fleet, record, object, seen } = view;
   const { observation, snapshot } = seen;
   const volume = observation.kind === 'present' ? observation.value : undefined;

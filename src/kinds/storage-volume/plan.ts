@@ -34,7 +34,7 @@ import {
   regionField,
   shownDigests,
   spendingGateOf,
-  toldText,
+  providerText,
   unusableReason,
   volumeMark,
   volumeMarkId,
@@ -122,7 +122,7 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
   const differences = compareFields(fields, record, owner.digestKey);
   const status = volume.status ?? '(none)';
   if (status === 'error') {
-    const detail = volume.error ? `: ${toldText(volume.error)}` : '';
+    const detail = volume.error ? `: ${providerText(volume.error)}` : '';
     return holdFor('VolumeError', `the volume is in error${detail}`, { differences });
   }
   if (passingStatuses.has(status)) {
@@ -149,7 +149,7 @@ function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
 }
 
 function waitInUnknownStatus(status: string, differences: readonly Difference[]): Wait {
-  const message = `the API reports the status "${toldText(status, [], 100)}", which is not known; nothing is done in it`;
+  const message = `the API reports the status "${providerText(status, [], 100)}", which is not known; nothing is done in it`;
   return waitFor('UnknownState', message, { recheckAfterMs: recheckMs.protection, differences });
 }
 
@@ -230,7 +230,7 @@ function planRemoval({ object, gates, attachedTo }: VolumeInputs, volume: wire.V
     const name =
       attachedTo.kind === 'ours'
         ? `ContainerService ${attachedTo.name}`
-        : `service ${toldText(volume.serviceId ?? 'of another account', [], 100)}`;
+        : `service ${providerText(volume.serviceId ?? 'of another account', [], 100)}`;
     return waitFor(
       'Attached',
       `the volume is attached to ${name}; it is deleted when nothing uses it (§4 rule 9)`,

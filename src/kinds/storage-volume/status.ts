@@ -1,6 +1,6 @@
 /** What the status of a volume shows. */
 import type { wire } from '../../api/index.ts';
-import { toldText, volumeBurn, type Observation } from '../../engine/plan/index.ts';
+import { providerText, volumeBurn, type Observation } from '../../engine/plan/index.ts';
 import {
   allocation,
   no,
@@ -9,7 +9,7 @@ import {
   shownMicros,
   yes,
   type Health,
-  type Told,
+  type ConditionEntry,
 } from '../../engine/status/index.ts';
 
 export function volumeHealth(observation: Observation<wire.Volume>): Health {
@@ -20,8 +20,8 @@ export function volumeHealth(observation: Observation<wire.Volume>): Health {
   return notReady(
     status === 'error' ? 'VolumeError' : 'NotReady',
     error
-      ? toldText(error)
-      : `the volume is ${status === undefined ? 'in no status' : toldText(status, [], 100)}`,
+      ? providerText(error)
+      : `the volume is ${status === undefined ? 'in no status' : providerText(status, [], 100)}`,
   );
 }
 
@@ -34,7 +34,7 @@ export function observedVolume(observation: Observation<wire.Volume>): Record<st
 }
 
 /** Provisioned allocation is checked apart from the status (§2 Volume). */
-export function volumeAllocation(observation: Observation<wire.Volume>): Told[] {
+export function volumeAllocation(observation: Observation<wire.Volume>): ConditionEntry[] {
   return allocation(observation, ({ status, provisioned }) =>
     (provisioned ?? status === 'ready')
       ? yes('StorageHeld')

@@ -7,7 +7,7 @@ import { conditionTypes } from './conditions.ts';
 import { listOf } from './constraints.ts';
 
 export const text = z.string().optional();
-/** That a rule compares: it has to have a bound, that of `toldText`. */
+/** That a rule compares: it has to have a bound, that of `providerText`. */
 export const shownText = z.string().max(500).optional();
 export const count = z.int().optional();
 export const time = z.iso.datetime({ offset: true }).optional();

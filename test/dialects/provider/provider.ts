@@ -67,7 +67,7 @@ export class Provider {
   /** Names of services and volumes that were ever created, each as often as it was. */
   readonly created: string[] = [];
   /** When each activity was registered, renewed and released. */
-  readonly beats = new Map<string, number[]>();
+  readonly heartbeats = new Map<string, number[]>();
   #count = 0;
   #requests = 0;
 
@@ -180,7 +180,7 @@ export class Provider {
       'PATCH services/id': () => this.#patchService(request, this.#known(this.records.services, id)),
       'POST services/id/actions': () => this.#act(request, this.#known(this.records.services, id)),
       'PATCH services/id/sleep': () => this.#setSleep(this.#known(this.records.services, id), body),
-      'POST services/id/activity': () => this.#beat(request, this.#known(this.records.services, id)),
+      'POST services/id/activity': () => this.#heartbeat(request, this.#known(this.records.services, id)),
       'POST volumes': () => this.#createVolume(request),
       'PATCH volumes/id': () => this.#updateVolume(request, this.#known(this.records.volumes, id)),
       'DELETE volumes/id': () => this.#deleteVolume(this.#known(this.records.volumes, id)),
@@ -297,12 +297,12 @@ export class Provider {
     return this.#shown(service);
   }
 
-  #beat(request: Request, service: Service): Answer {
+  #heartbeat(request: Request, service: Service): Answer {
     const { body } = request;
     this.#check(request, checkActivity(body));
     const nowMs = this.#nowMs();
     const id = body.id.toLowerCase();
-    this.beats.set(id, [...(this.beats.get(id) ?? []), nowMs]);
+    this.heartbeats.set(id, [...(this.heartbeats.get(id) ?? []), nowMs]);
     const before = service.activities.get(id);
     if (body.release) service.activities.delete(id);
     else

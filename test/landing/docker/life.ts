@@ -250,12 +250,12 @@ export function testLife(engine: () => Engine): void {
 
   test('services of one account reach one another, those of another account do not', async () => {
     const world = await World.start(engine());
-    const [one, two, stranger] = await Promise.all([
+    const [one, two, foreign] = await Promise.all([
       world.running(),
       world.running(),
       world.running({}, keys.bob),
     ]);
-    await Promise.all([one, two, stranger].map(page));
+    await Promise.all([one, two, foreign].map(page));
     const addressOf = async (id: string) => {
       const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}';
       return world.podman.run('container', 'inspect', '--format', format, `fleetkeeper-${id}`);
@@ -265,7 +265,7 @@ export function testLife(engine: () => Engine): void {
       return (await world.exec(one.id, ['sh', '-c', script])).stdout;
     };
     expect(await ask(await addressOf(two.id))).toBe('start \n');
-    expect(await ask(await addressOf(stranger.id))).toBe('');
+    expect(await ask(await addressOf(foreign.id))).toBe('');
   });
 }
 

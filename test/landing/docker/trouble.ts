@@ -126,8 +126,8 @@ export function testTrouble(engine: () => Engine): void {
       const { id: registryId } = await world.ok('POST', '/registries', spec);
       const { id } = await world.running({ image });
       expect(await page((await world.ok('GET', `/services/${id}`)).service)).toBe('start \n');
-      const stranger = await world.create({ image }, keys.bob);
-      expect((await world.until(stranger.id, 'error', keys.bob)).error).toMatch(
+      const foreign = await world.create({ image }, keys.bob);
+      expect((await world.until(foreign.id, 'error', keys.bob)).error).toMatch(
         /^the image can not be pulled/,
       );
 

@@ -72,8 +72,8 @@ test('plan and status look beside a running operator, and change nothing', async
   expect((await fleet.plan()).plan.held).toMatchObject([{ name: 'idle', reason: 'Paused' }]);
   const { code, stdout } = await fleetkeeper(['status', ...fleet.flags, '--output', 'json']);
   expect(code).toBe(0);
-  const told = JSON.parse(stdout).items.map(({ kind, metadata }: Json) => `${kind}/${metadata.name}`);
-  expect(told).toEqual(['Account/default', 'ContainerService/idle', 'ContainerService/web']);
+  const reported = JSON.parse(stdout).items.map(({ kind, metadata }: Json) => `${kind}/${metadata.name}`);
+  expect(reported).toEqual(['Account/default', 'ContainerService/idle', 'ContainerService/web']);
   expect((await objectOf(fleet, 'ContainerService/idle'))?.metadata.resourceVersion).toBe(before);
   expect(await mutations(plane)).toHaveLength(1);
 });

@@ -70,8 +70,8 @@ test.skipIf(withoutFaults)(
     broken();
     await fleet.untilReady(60);
     await expectEachOnce(world, 60);
-    const told = logOf(leader).filter(({ msg }) => msg.startsWith('a Kubernetes Event was not written'));
-    expect(told).toHaveLength(1);
+    const reported = logOf(leader).filter(({ msg }) => msg.startsWith('a Kubernetes Event was not written'));
+    expect(reported).toHaveLength(1);
     expect(leader.running).toBe(true);
   },
 );
@@ -168,8 +168,8 @@ test.skipIf(withoutFaults)(
     await fleet.write('task.yaml', [task('epoch')]);
     const refusals = () => server.requests().filter(({ status }) => status === 503).length;
     await eventually('some refusals', async () => refusals() >= 4);
-    const beats = (await mutations(plane)).filter(({ path }) => path.endsWith('/activity'));
-    expect(beats).toEqual([]);
+    const heartbeats = (await mutations(plane)).filter(({ path }) => path.endsWith('/activity'));
+    expect(heartbeats).toEqual([]);
     end();
     await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
   },

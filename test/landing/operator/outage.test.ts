@@ -51,15 +51,15 @@ test.skipIf(withoutFaults)(
     const leader = replica(fleet, ['--lease', '15s', '--log-level', 'silent', '--listen', '127.0.0.1:0']);
     const [, url = ''] = await leader.line(/^listening on (.*)$/);
     await fleet.untilReady(2);
-    const beats = async () =>
+    const heartbeats = async () =>
       (await mutations(plane)).filter(({ path }) => path.endsWith('/activity')).length;
-    const before = await beats();
+    const before = await heartbeats();
     for (let round = 0; round < warmUp; round += 1) await trouble(server, round);
     const heapBefore = await leastHeap(url);
     for (let round = warmUp; round < rounds; round += 1) await trouble(server, round);
     const heapAfter = await leastHeap(url);
     server.faults.clear();
-    expect(await beats()).toBeGreaterThan(before);
+    expect(await heartbeats()).toBeGreaterThan(before);
     expect(heapAfter - heapBefore).toBeLessThan(8 * 1024 * 1024);
     expect(leader.running).toBe(true);
     await eventually('an answer', () =>
@@ -88,11 +88,11 @@ test.skipIf(withoutFaults)(
     // Drift, which a leader would put right.
     await plane.call('PATCH', `/api/services/${id}`, { revision, patch: { image: 'ghcr.io/acme/app:9' } });
     await plane.forgetRequests();
-    const beats = async () =>
+    const heartbeats = async () =>
       (await mutations(plane)).filter(({ path }) => path.endsWith('/activity')).length;
-    await eventually('a heartbeat', async () => (await beats()) >= 1, 45_000);
+    await eventually('a heartbeat', async () => (await heartbeats()) >= 1, 45_000);
     expect(leader.running).toBe(true);
-    expect((await mutations(plane)).length).toBe(await beats());
+    expect((await mutations(plane)).length).toBe(await heartbeats());
     server.faults.clear();
     await eventually(
       'the drift put right',

@@ -72,8 +72,8 @@ test('a server that no authority vouches for is sent no key', async () => {
 describe('a name', () => {
   const resolve = (never: typeof neverConnected, all: boolean) =>
     new Promise<string | readonly LookupAddress[]>((resolve_, reject) => {
-      const told = (address: string) => `not ${address}`;
-      checkedLookup(never, told)('localhost', { all }, (error, found) =>
+      const reported = (address: string) => `not ${address}`;
+      checkedLookup(never, reported)('localhost', { all }, (error, found) =>
         error ? reject(error) : resolve_(found),
       );
     });

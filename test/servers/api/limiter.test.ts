@@ -15,7 +15,7 @@ const normal = { perSecond: 5, burst: 10, concurrency: 4 };
 const metrics = createMetrics();
 
 /** A limiter, and what was started through it when. Times are from the start of the test. */
-class Door {
+class Traffic {
   readonly clock = new ManualClock(0);
   readonly limiter: Limiter;
   readonly starts: Start[] = [];
@@ -82,21 +82,21 @@ describe('laws', () => {
   test('no window of time sees more starts than burst + rate · window, and no more run at once than allowed', async () => {
     await fc.assert(
       fc.asyncProperty(limits, arrivals, async (options, pattern) => {
-        const door = new Door(options);
+        const traffic = new Traffic(options);
         for (const { atMs, ...task } of pattern) {
-          door.clock.after(
+          traffic.clock.after(
             atMs,
-            () => void door.send('', { ...task, answer: () => door.limiter.answered() }),
+            () => void traffic.send('', { ...task, answer: () => traffic.limiter.answered() }),
           );
         }
-        await door.clock.advance(60_000);
-        expectWithin(door.startsOf('ordinary'), options.burst, options.perSecond);
+        await traffic.clock.advance(60_000);
+        expectWithin(traffic.startsOf('ordinary'), options.burst, options.perSecond);
         expectWithin(
-          door.starts.map(({ atMs }) => atMs),
+          traffic.starts.map(({ atMs }) => atMs),
           options.burst,
           options.perSecond,
         );
-        expect(door.mostAtOnce).toBeLessThanOrEqual(options.concurrency);
+        expect(traffic.mostAtOnce).toBeLessThanOrEqual(options.concurrency);
       }),
       { numRuns: 60 },
     );
@@ -105,19 +105,19 @@ describe('laws', () => {
   test('whatever is answered, everything that waits is started in the end', async () => {
     await fc.assert(
       fc.asyncProperty(limits, arrivals, async (options, pattern) => {
-        const door = new Door(options);
+        const traffic = new Traffic(options);
         for (const { atMs, retryAfterMs, ...task } of pattern) {
-          door.clock.after(atMs, () => {
-            const startedAtMs = door.clock.monotonicMs();
+          traffic.clock.after(atMs, () => {
+            const startedAtMs = traffic.clock.monotonicMs();
             const answer = () =>
               retryAfterMs === null
-                ? door.limiter.answered()
-                : door.limiter.rateLimited(startedAtMs, retryAfterMs);
-            void door.send('', { ...task, answer });
+                ? traffic.limiter.answered()
+                : traffic.limiter.rateLimited(startedAtMs, retryAfterMs);
+            void traffic.send('', { ...task, answer });
           });
         }
-        await door.clock.advance(600_000);
-        expect(door.finished).toBe(pattern.length);
+        await traffic.clock.advance(600_000);
+        expect(traffic.finished).toBe(pattern.length);
       }),
       { numRuns: 60 },
     );
@@ -126,20 +126,20 @@ describe('laws', () => {
   test('nothing ordinary starts before Retry-After has passed, whoever asked for it', async () => {
     await fc.assert(
       fc.asyncProperty(limits, arrivals, async (options, pattern) => {
-        const door = new Door(options);
+        const traffic = new Traffic(options);
         const shut: { fromMs: number; untilMs: number }[] = [];
         for (const { atMs, retryAfterMs, ...task } of pattern) {
           const answer = () => {
             if (retryAfterMs === null) return;
-            const nowMs = door.clock.monotonicMs();
+            const nowMs = traffic.clock.monotonicMs();
             shut.push({ fromMs: nowMs, untilMs: nowMs + retryAfterMs });
-            door.limiter.rateLimited(nowMs, retryAfterMs);
+            traffic.limiter.rateLimited(nowMs, retryAfterMs);
           };
-          door.clock.after(atMs, () => void door.send('', { ...task, answer }));
+          traffic.clock.after(atMs, () => void traffic.send('', { ...task, answer }));
         }
-        await door.clock.advance(60_000);
+        await traffic.clock.advance(60_000);
         for (const { fromMs, untilMs } of shut) {
-          expect(door.startsOf('ordinary').filter((atMs) => atMs > fromMs && atMs < untilMs)).toEqual([]);
+          expect(traffic.startsOf('ordinary').filter((atMs) => atMs > fromMs && atMs < untilMs)).toEqual([]);
         }
       }),
       { numRuns: 60 },
@@ -148,46 +148,46 @@ describe('laws', () => {
 });
 
 describe('the door', () => {
-  let door: Door;
+  let traffic: Traffic;
   beforeEach(() => {
-    door = new Door();
+    traffic = new Traffic();
   });
 
   test('lets a burst in at once, less what is kept for heartbeats, and then goes on at the rate', async () => {
-    door.sendMany(13);
-    await door.clock.advance(0);
-    expect(door.starts).toHaveLength(8);
-    await door.clock.advance(999);
-    expect(door.starts).toHaveLength(12);
-    await door.clock.advance(1);
-    expect(door.starts).toHaveLength(13);
+    traffic.sendMany(13);
+    await traffic.clock.advance(0);
+    expect(traffic.starts).toHaveLength(8);
+    await traffic.clock.advance(999);
+    expect(traffic.starts).toHaveLength(12);
+    await traffic.clock.advance(1);
+    expect(traffic.starts).toHaveLength(13);
   });
 
   // COVERAGE 18, 78
   test('lets a heartbeat in at once although a roll-out has taken all that it may', async () => {
-    door.sendMany(50);
-    await door.clock.advance(0);
-    void door.send('beat', { lane: 'heartbeat' });
-    await door.clock.advance(0);
-    expect(door.startsOf('heartbeat')).toEqual([0]);
+    traffic.sendMany(50);
+    await traffic.clock.advance(0);
+    void traffic.send('beat', { lane: 'heartbeat' });
+    await traffic.clock.advance(0);
+    expect(traffic.startsOf('heartbeat')).toEqual([0]);
   });
 
   test('lets a heartbeat in although every ordinary connection is taken', async () => {
-    for (const name of ['a', 'b', 'c', 'd', 'e']) void door.send(name, { durationMs: 10_000 });
-    void door.send('beat', { lane: 'heartbeat' });
-    await door.clock.advance(0);
-    expect(door.starts.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd', 'beat']);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) void traffic.send(name, { durationMs: 10_000 });
+    void traffic.send('beat', { lane: 'heartbeat' });
+    await traffic.clock.advance(0);
+    expect(traffic.starts.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd', 'beat']);
   });
 
   test('lets in by priority, and within one by order of arrival', async () => {
-    door = new Door({ ...normal, concurrency: 1 });
-    void door.send('running', { durationMs: 100 });
-    void door.send('background', { priority: priorities.background });
-    void door.send('mutation 1', { priority: priorities.mutation });
-    void door.send('mutation 2', { priority: priorities.mutation });
-    void door.send('account read', { priority: priorities.accountRead });
-    await door.clock.advance(10_000);
-    expect(door.starts.map(({ name }) => name)).toEqual([
+    traffic = new Traffic({ ...normal, concurrency: 1 });
+    void traffic.send('running', { durationMs: 100 });
+    void traffic.send('background', { priority: priorities.background });
+    void traffic.send('mutation 1', { priority: priorities.mutation });
+    void traffic.send('mutation 2', { priority: priorities.mutation });
+    void traffic.send('account read', { priority: priorities.accountRead });
+    await traffic.clock.advance(10_000);
+    expect(traffic.starts.map(({ name }) => name)).toEqual([
       'running',
       'account read',
       'mutation 1',
@@ -197,10 +197,10 @@ describe('the door', () => {
   });
 
   test('gives back what the task gives, also when it throws', async () => {
-    const value = door.send('value');
-    const failure = door.limiter.run('ordinary', 0, () => Promise.reject(new Error('no')));
+    const value = traffic.send('value');
+    const failure = traffic.limiter.run('ordinary', 0, () => Promise.reject(new Error('no')));
     const settled = Promise.allSettled([value, failure]);
-    await door.clock.advance(0);
+    await traffic.clock.advance(0);
     expect(await settled).toMatchObject([
       { status: 'fulfilled', value: 'value' },
       { status: 'rejected', reason: { message: 'no' } },
@@ -208,10 +208,10 @@ describe('the door', () => {
   });
 
   test('forgets a task that was given up while it waited', async () => {
-    door = new Door({ ...normal, concurrency: 1 });
-    void door.send('running', { durationMs: 100 });
+    traffic = new Traffic({ ...normal, concurrency: 1 });
+    void traffic.send('running', { durationMs: 100 });
     const giveUp = new AbortController();
-    const waiting = door.limiter.run(
+    const waiting = traffic.limiter.run(
       'ordinary',
       0,
       () => Promise.reject(new Error('started')),
@@ -219,106 +219,109 @@ describe('the door', () => {
     );
     giveUp.abort();
     await expect(waiting).rejects.toThrow('aborted');
-    await door.clock.advance(10_000);
-    expect(door.starts).toHaveLength(1);
+    await traffic.clock.advance(10_000);
+    expect(traffic.starts).toHaveLength(1);
   });
 
   test('tells what became of a task that was given up after it had begun', async () => {
-    door = new Door(normal);
+    traffic = new Traffic(normal);
     const giveUp = new AbortController();
-    const running = door.limiter.run(
+    const running = traffic.limiter.run(
       'ordinary',
       0,
       async () => {
-        await sleep(door.clock, 100);
+        await sleep(traffic.clock, 100);
         return 'sent';
       },
       giveUp.signal,
     );
     giveUp.abort();
-    await door.clock.advance(100);
+    await traffic.clock.advance(100);
     expect(await running).toBe('sent');
   });
 
   test('closed, turns away who waits and who comes, and lets finish who is inside', async () => {
-    door = new Door({ ...normal, concurrency: 1 });
-    const inside = door.send('inside', { durationMs: 100 });
-    const waiting = door.send('waiting');
-    door.limiter.close();
+    traffic = new Traffic({ ...normal, concurrency: 1 });
+    const inside = traffic.send('inside', { durationMs: 100 });
+    const waiting = traffic.send('waiting');
+    traffic.limiter.close();
     await expect(waiting).rejects.toThrow('cleared');
-    await expect(door.send('late')).rejects.toThrow('closed');
-    await expect(door.send('beat', { lane: 'heartbeat' })).rejects.toThrow('closed');
-    await door.clock.advance(60_000);
+    await expect(traffic.send('late')).rejects.toThrow('closed');
+    await expect(traffic.send('beat', { lane: 'heartbeat' })).rejects.toThrow('closed');
+    await traffic.clock.advance(60_000);
     expect(await inside).toBe('inside');
-    expect(door.starts).toHaveLength(1);
+    expect(traffic.starts).toHaveLength(1);
   });
 
   test('stays closed, whatever the last answers are', async () => {
-    const last = door.send('last', { durationMs: 100, answer: () => door.limiter.rateLimited(0, 1000) });
-    door.limiter.close();
-    await door.clock.advance(100_000);
+    const last = traffic.send('last', {
+      durationMs: 100,
+      answer: () => traffic.limiter.rateLimited(0, 1000),
+    });
+    traffic.limiter.close();
+    await traffic.clock.advance(100_000);
     await last;
-    await expect(door.send('late')).rejects.toThrow('closed');
+    await expect(traffic.send('late')).rejects.toThrow('closed');
   });
 });
 
 // COVERAGE 78, 96
 describe('after a 429', () => {
-  let door: Door;
+  let traffic: Traffic;
   beforeEach(async () => {
-    door = new Door();
-    await door.clock.advance(1000);
-    door.limiter.rateLimited(0, 20_000);
+    traffic = new Traffic();
+    await traffic.clock.advance(1000);
+    traffic.limiter.rateLimited(0, 20_000);
   });
 
   test('heartbeats start, and nothing else', async () => {
-    door.sendMany(3);
-    for (const name of ['beat 1', 'beat 2']) void door.send(name, { lane: 'heartbeat' });
-    expect(door.limiter.shutForMs).toBe(20_000);
-    await door.clock.advance(19_999);
-    expect(door.starts).toEqual([
+    traffic.sendMany(3);
+    for (const name of ['beat 1', 'beat 2']) void traffic.send(name, { lane: 'heartbeat' });
+    expect(traffic.limiter.shutForMs).toBe(20_000);
+    await traffic.clock.advance(19_999);
+    expect(traffic.starts).toEqual([
       { lane: 'heartbeat', atMs: 1000, name: 'beat 1' },
       { lane: 'heartbeat', atMs: 1000, name: 'beat 2' },
     ]);
-    await door.clock.advance(10_000);
-    expect(door.startsOf('ordinary')).toHaveLength(3);
+    await traffic.clock.advance(10_000);
+    expect(traffic.startsOf('ordinary')).toHaveLength(3);
   });
 
   test('what has waited starts at the rate, not as a burst', async () => {
-    door.sendMany(30);
-    await door.clock.advance(60_000);
-    const startsMs = door.startsOf('ordinary');
+    traffic.sendMany(30);
+    await traffic.clock.advance(60_000);
+    const startsMs = traffic.startsOf('ordinary');
     expect(startsMs).toHaveLength(30);
     expect(startsMs[0]).toBeGreaterThanOrEqual(21_000);
     // One at a time; the hundredth is what comes in while a timer rounds up to a whole millisecond.
-    expectWithin(startsMs, 1.01, door.limiter.rate);
+    expectWithin(startsMs, 1.01, traffic.limiter.rate);
   });
 
   test('with a burst of one, a heartbeat still gets through while the door is shut', async () => {
-    door = new Door({ perSecond: 1, burst: 1, concurrency: 1 });
-    void door.send('limited', { answer: () => door.limiter.rateLimited(0, 60_000) });
-    await door.clock.advance(1000);
-    void door.send('beat', { lane: 'heartbeat' });
-    await door.clock.advance(10_000);
-    expect(door.startsOf('heartbeat')).toHaveLength(1);
+    traffic = new Traffic({ perSecond: 1, burst: 1, concurrency: 1 });
+    void traffic.send('limited', { answer: () => traffic.limiter.rateLimited(0, 60_000) });
+    await traffic.clock.advance(1000);
+    void traffic.send('beat', { lane: 'heartbeat' });
+    await traffic.clock.advance(10_000);
+    expect(traffic.startsOf('heartbeat')).toHaveLength(1);
   });
 
   test('without Retry-After the door is shut for a second', () => {
-    door = new Door();
-    door.limiter.rateLimited(0, undefined);
-    expect(door.limiter.shutForMs).toBe(1000);
+    traffic = new Traffic();
+    traffic.limiter.rateLimited(0, undefined);
+    expect(traffic.limiter.shutForMs).toBe(1000);
   });
 
   test('a shorter Retry-After does not open the door earlier', () => {
-    door.limiter.rateLimited(0, 1000);
-    expect(door.limiter.shutForMs).toBe(20_000);
+    traffic.limiter.rateLimited(0, 1000);
+    expect(traffic.limiter.shutForMs).toBe(20_000);
   });
 });
 
 // COVERAGE 110
 describe('the rate', () => {
   test('falls once for all requests that were under way together, and again for a later one', async () => {
-    const { clock, limiter } = new Door();
+    const { clock, limiter } = new Traffic();
     await clock.advance(1000);
     for (const startedAtMs of [900, 950, 1000]) limiter.rateLimited(startedAtMs, 1000);
     expect(limiter.rate).toBeCloseTo(3.5);
@@ -328,7 +331,7 @@ describe('the rate', () => {
   });
 
   test('comes back with answers up to what is configured, and not beyond', async () => {
-    const { clock, limiter } = new Door();
+    const { clock, limiter } = new Traffic();
     await clock.advance(1000);
     limiter.rateLimited(500, 1000);
     const rates = [limiter.rate];
@@ -342,21 +345,21 @@ describe('the rate', () => {
   });
 
   test('of an idle account saves up no more than a burst', async () => {
-    const door = new Door();
-    await door.clock.advance(3_600_000);
-    door.sendMany(50);
-    await door.clock.advance(0);
-    expect(door.starts).toHaveLength(8);
+    const traffic = new Traffic();
+    await traffic.clock.advance(3_600_000);
+    traffic.sendMany(50);
+    await traffic.clock.advance(0);
+    expect(traffic.starts).toHaveLength(8);
   });
 
   test('never falls to nothing', async () => {
-    const door = new Door();
+    const traffic = new Traffic();
     for (let count = 0; count < 100; count += 1) {
-      await door.clock.advance(10);
-      door.limiter.rateLimited(door.clock.monotonicMs(), 1000);
+      await traffic.clock.advance(10);
+      traffic.limiter.rateLimited(traffic.clock.monotonicMs(), 1000);
     }
-    void door.send('patient');
-    await door.clock.advance(60_000);
-    expect(door.finished).toBe(1);
+    void traffic.send('patient');
+    await traffic.clock.advance(60_000);
+    expect(traffic.finished).toBe(1);
   });
 });

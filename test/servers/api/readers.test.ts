@@ -191,9 +191,9 @@ describe('a field that decides', () => {
     const state = { text: `key-of-alice\n\u001B[2J${'x'.repeat(5000)}` };
     const body = account({ services: [{ id, state }] });
     const [service] = read(readers.account, body, ['key-of-alice']).services;
-    const told = service?.unreadable?.[0]?.found ?? '';
-    expect(told.length).toBeLessThan(150);
-    expect(told).not.toMatch(/[\p{Cc}]|key-of-alice/u);
+    const reported = service?.unreadable?.[0]?.found ?? '';
+    expect(reported.length).toBeLessThan(150);
+    expect(reported).not.toMatch(/[\p{Cc}]|key-of-alice/u);
   });
 
   test('an API can not say for us that a field was unreadable', () => {

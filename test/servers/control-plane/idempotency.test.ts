@@ -109,8 +109,9 @@ test('the key of an activity request is kept for as long as the activity is fres
   await using world = await startWorld();
   const { id } = await world.running();
   const task = { id: '3f0c2f8e-9d68-4a3b-9c0f-2b9d3a3f1a11', name: 'training' };
-  const beat = () => world.call('POST', `/api/services/${id}/activity`, task, { idempotencyKey: 'beat-1' });
-  const isReplay = async () => (await beat()).headers.has('idempotency-replayed');
+  const heartbeat = () =>
+    world.call('POST', `/api/services/${id}/activity`, task, { idempotencyKey: 'beat-1' });
+  const isReplay = async () => (await heartbeat()).headers.has('idempotency-replayed');
   expect(await isReplay()).toBe(false);
   await world.clock.advance(299_999);
   expect(await isReplay()).toBe(true);

@@ -133,7 +133,7 @@ test('a service that turns out to be in use goes on instead of sleeping', async 
   const { id } = await running(world, runtime, { sleepAfterMinutes: 1 });
   await world.clock.advance(60_000);
   expect(runtime.asked(id).kind).toBe('sleep');
-  runtime.done(id, { goesOn: true, endpoint: 'http://127.0.0.1:1' });
+  runtime.done(id, { staysRunning: true, endpoint: 'http://127.0.0.1:1' });
   const awake = { state: 'running', operation: null, endpoint: 'http://127.0.0.1:1' };
   expect(await world.service(id)).toMatchObject(awake);
   await world.clock.advance(59_999);

@@ -130,14 +130,14 @@ test('all accounts together have a bound for answers that are not read, too', ()
 });
 
 test('who has no credentials is limited by address', async () => {
-  await using world = await startWorld({ traffic: { strangersPerSecond: 3 } });
-  const stranger = () => world.call('GET', '/api/me', undefined, { as: 'nobody-knows-it' });
+  await using world = await startWorld({ traffic: { anonymousPerSecond: 3 } });
+  const foreign = () => world.call('GET', '/api/me', undefined, { as: 'nobody-knows-it' });
   const statuses = [];
-  for (let index = 0; index < 5; index += 1) statuses.push((await stranger()).status);
+  for (let index = 0; index < 5; index += 1) statuses.push((await foreign()).status);
   expect(statuses).toEqual([401, 401, 401, 429, 429]);
   expect((await world.call('GET', '/api/me')).status).toBe(200);
   await world.clock.advance(1_000);
-  expect((await stranger()).status).toBe(401);
+  expect((await foreign()).status).toBe(401);
 });
 
 /** Asks for the account, and reads nothing. Resolves when the server has begun to answer. */

@@ -65,7 +65,7 @@ class Twin {
   isOpen = false;
   isSpoilt = false;
   /** What members were told, and what they should have been told, in the order of their joining. */
-  readonly told: (string | undefined)[] = [];
+  readonly reported: (string | undefined)[] = [];
   readonly due: (string | undefined)[] = [];
   /** What reads saw, and what was durable at that moment. */
   readonly seen: object[] = [];
@@ -109,7 +109,7 @@ class Twin {
   }
 
   #work(kind: 'join' | 'run', changes: readonly Change[], end: End): void {
-    const member = this.told.push(undefined) - 1;
+    const member = this.reported.push(undefined) - 1;
     this.due.push(undefined);
     const perform = () => {
       for (const { id, name } of changes) this.#change(id, name);
@@ -118,11 +118,11 @@ class Twin {
     };
     if (kind === 'run') {
       this.#end();
-      this.told[member] = outcomeOf(() => this.store.unit.run(perform));
+      this.reported[member] = outcomeOf(() => this.store.unit.run(perform));
     } else {
       void this.store.unit.join(perform).then(
-        (answer) => (this.told[member] = answer),
-        (error: unknown) => (this.told[member] = (error as Error).message),
+        (answer) => (this.reported[member] = answer),
+        (error: unknown) => (this.reported[member] = (error as Error).message),
       );
     }
     this.isOpen = true;
@@ -202,7 +202,7 @@ describe('whatever members do, and however commits end,', () => {
         await settle();
         expect(twin.memory()).toEqual(twin.current);
         expect(twin.database()).toEqual(twin.current);
-        expect(twin.told).toEqual(twin.due);
+        expect(twin.reported).toEqual(twin.due);
         expect(twin.announced).toEqual(twin.announcements);
         expect(twin.seen).toEqual(twin.toBeSeen);
       }
@@ -241,10 +241,10 @@ describe('a group', () => {
     store.unit.run(() => 2);
     expect(await first).toBe(1);
     const second = store.unit.join(() => 3);
-    let isTold = false;
-    void second.then(() => (isTold = true));
+    let isReported = false;
+    void second.then(() => (isReported = true));
     await settle();
-    expect(isTold).toBe(false);
+    expect(isReported).toBe(false);
     loop.turn();
     expect(await second).toBe(3);
   });
@@ -259,13 +259,13 @@ test('when the disk does not confirm a commit, the process ends, and nobody is t
   };
   const loop = new ManualEventLoop();
   const unit = new UnitOfWork(database, loop);
-  let isTold = false;
-  const tell = () => (isTold = true);
+  let isReported = false;
+  const tell = () => (isReported = true);
   void unit.join(() => 1).then(tell, tell);
   loop.turn();
   await settle();
   expect(loop.crashes).toEqual([unconfirmed]);
-  expect(isTold).toBe(false);
+  expect(isReported).toBe(false);
 });
 
 test('what was announced and can not be begun ends the process: its record says that it was', async () => {

@@ -53,7 +53,7 @@ class World {
   }
 
   /** `added a, updated b`. */
-  get told(): string[] {
+  get reported(): string[] {
     return this.changes.splice(0).map(({ kind, object }) => `${kind} ${object.metadata.name}`);
   }
 
@@ -161,7 +161,7 @@ describe('a watch', () => {
     const world = new World();
     world.api.put('a', { size: 1 });
     await world.start();
-    expect(world.told).toEqual(['added a']);
+    expect(world.reported).toEqual(['added a']);
     world.api.put('a', { size: 2 });
     await world.clock.advance(0);
     expect(world.changes).toMatchObject([
@@ -170,7 +170,7 @@ describe('a watch', () => {
     world.api.put('b');
     world.api.delete('a');
     await world.clock.advance(0);
-    expect(world.told).toEqual(['updated a', 'added b', 'deleted a']);
+    expect(world.reported).toEqual(['updated a', 'added b', 'deleted a']);
     expect(world.names).toEqual(['default/b']);
   });
 
@@ -188,7 +188,7 @@ describe('a watch', () => {
     world.api.put('b');
     await world.clock.advance(seconds(1));
     expect(world.names).toEqual(['default/a', 'default/b']);
-    expect(world.told).toEqual(['added a', 'added b']);
+    expect(world.reported).toEqual(['added a', 'added b']);
     expect(world.api.count('list')).toBe(1);
     expect(world.api.calls.at(-1)).toMatchObject({ verb: 'watch', resourceVersion: '101' });
   });
@@ -225,7 +225,7 @@ describe('a watch', () => {
     const world = new World();
     for (const name of ['a', 'b', 'c']) world.api.put(name);
     await world.start();
-    expect(world.told.length).toBe(3);
+    expect(world.reported.length).toBe(3);
     world.api.silent = true;
     world.api.put('a', { changed: true });
     world.api.delete('b');
@@ -234,7 +234,7 @@ describe('a watch', () => {
     world.api.silent = false;
     world.api.endWatches();
     await world.clock.advance(seconds(2));
-    expect(world.told.sort()).toEqual(['added d', 'deleted b', 'updated a']);
+    expect(world.reported.sort()).toEqual(['added d', 'deleted b', 'updated a']);
     expect(world.copy).toEqual(world.truth);
   });
 
@@ -298,7 +298,7 @@ describe('an object deleted and created anew under its name', () => {
     world.api.delete('a');
     world.api.put('a');
     await world.clock.advance(0);
-    expect(world.told).toEqual(['added a', 'deleted a', 'added a']);
+    expect(world.reported).toEqual(['added a', 'deleted a', 'added a']);
   });
 
   test('while nobody looked: a list tells both', async () => {
@@ -326,11 +326,11 @@ describe('an object deleted and created anew under its name', () => {
     world.api.silent = false;
     world.api.put('a');
     await world.clock.advance(0);
-    expect(world.told).toEqual(['added a', 'deleted a', 'added a']);
+    expect(world.reported).toEqual(['added a', 'deleted a', 'added a']);
     world.api.send({ type: 'MODIFIED', object: before });
     world.api.send({ type: 'DELETED', object: before });
     await world.clock.advance(0);
-    expect(world.told).toEqual([]);
+    expect(world.reported).toEqual([]);
     expect(world.copy).toEqual(world.truth);
   });
 });
@@ -342,17 +342,17 @@ describe('events that come twice, late or in the wrong order', () => {
     await world.start();
     const second = world.api.put('a', { step: 2 });
     await world.clock.advance(0);
-    expect(world.told).toEqual(['added a', 'updated a']);
+    expect(world.reported).toEqual(['added a', 'updated a']);
     for (const object of [second, first, second]) {
       world.api.send({ type: 'MODIFIED', object });
       world.api.send({ type: 'ADDED', object });
     }
     await world.clock.advance(0);
-    expect(world.told).toEqual([]);
+    expect(world.reported).toEqual([]);
     world.api.delete('a');
     world.api.send({ type: 'MODIFIED', object: second });
     await world.clock.advance(0);
-    expect(world.told).toEqual(['deleted a']);
+    expect(world.reported).toEqual(['deleted a']);
     expect(world.names).toEqual([]);
   });
 
@@ -466,7 +466,7 @@ describe('an API that fails', () => {
     world.api.list = (...given) => ((lagging -= 1) >= 0 ? Promise.resolve(old) : list(...given));
     world.api.send({ type: 'ERROR', status: 410, message: 'too old' });
     await world.clock.advance(seconds(10));
-    expect(world.told).toEqual(['added a', 'added b']);
+    expect(world.reported).toEqual(['added a', 'added b']);
     expect(lagging).toBeLessThan(0);
     expect(world.copy).toEqual(world.truth);
   });
@@ -505,7 +505,7 @@ test('every ten minutes the list is read anew, and shows what a watch has lost',
   const untouched = world.reflector.items.get('default/b');
   await world.advance(minutes(4));
   expect(world.api.count('list')).toBe(2);
-  expect(world.told).toEqual(['added a', 'added b', 'updated a']);
+  expect(world.reported).toEqual(['added a', 'added b', 'updated a']);
   expect(world.reflector.items.get('default/b')).toBe(untouched);
 });
 
@@ -519,7 +519,7 @@ test('who throws at a change ends nothing, and misses nothing that follows', asy
   await world.start();
   world.api.put('c');
   await world.clock.advance(0);
-  expect(world.told).toEqual(['added a', 'added b', 'added c']);
+  expect(world.reported).toEqual(['added a', 'added b', 'added c']);
 });
 
 test('its silence is a metric, and failures are counted', async () => {

@@ -94,8 +94,8 @@ describe.each(['0.1.0', '0.1.0-signed', '0.2.0-dev'])('the state of %s', (versio
       const creations = earlier.sent.filter(({ body }) => body.startsWith('{"name":"scarce"'));
       expect(creations.length).toBeGreaterThan(0);
       expect(Math.min(...creations.map(({ atMs }) => atMs))).toBeGreaterThanOrEqual(retryAt);
-      const beats = earlier.sent.filter(({ body }) => body.includes('"name":"epoch"'));
-      const times = [earlier.kept.atMs, ...beats.map(({ atMs }) => atMs)];
+      const heartbeats = earlier.sent.filter(({ body }) => body.includes('"name":"epoch"'));
+      const times = [earlier.kept.atMs, ...heartbeats.map(({ atMs }) => atMs)];
       const longestMs = Math.max(...times.slice(1).map((atMs, at) => atMs - (times[at] ?? 0)));
       expect(longestMs).toBeLessThan(60_000);
     });

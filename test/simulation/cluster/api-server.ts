@@ -48,7 +48,7 @@ export class ApiServer {
 
   constructor({ random, wallMs }: ApiServerOptions) {
     this.#time = () => rfc3339(wallMs());
-    this.store = new ToldStore((storing) => this.onStoring({ ...this.#writing, ...storing }));
+    this.store = new ObservedStore((storing) => this.onStoring({ ...this.#writing, ...storing }));
     this.#writes = new Writes(this.store, this.#kinds, { uid: () => random.uuid(), time: this.#time });
     for (const name of namespaces)
       this.create(typeOf('Namespace', 'namespaces', false), { metadata: { name } }, 'somebody');
@@ -125,7 +125,7 @@ export class ApiServer {
 }
 
 /** Tells of each write before it is made. */
-class ToldStore extends Store {
+class ObservedStore extends Store {
   readonly #onStoring: (storing: Omit<Storing, 'author' | 'body'>) => void;
 
   constructor(onStoring: (storing: Omit<Storing, 'author' | 'body'>) => void) {

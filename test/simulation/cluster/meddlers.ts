@@ -8,12 +8,12 @@ import type { Action } from '../script.ts';
 import { hasOpenOutcome } from '../state.ts';
 import type { Json } from '../watch.ts';
 import type { ApiServer } from './api-server.ts';
-import type { ClusterShelf } from './shelf.ts';
+import type { ClusterDocuments } from './cluster-documents.ts';
 import type { ClusterState } from './state.ts';
 
 export interface MeddlersOptions {
   readonly server: ApiServer;
-  readonly shelf: ClusterShelf;
+  readonly documentStore: ClusterDocuments;
   readonly state: ClusterState;
   readonly scheduler: Scheduler;
   /** Without its status, too, nothing would lead to it any more. */
@@ -45,7 +45,7 @@ export class Meddlers {
 
   act({ do: deed, seed }: Action): void {
     const random = new SeededRandom(seed);
-    const objects = this.#options.shelf.objects();
+    const objects = this.#options.documentStore.objects();
     if (deed === 'touch-object' && objects.length > 0) this.touch(random.pick(objects).target);
     else if (deed === 'wipe-status') this.#wipe(random);
     else if (deed === 'take-lease') this.#takeLease();
@@ -69,9 +69,9 @@ export class Meddlers {
 
   /** Whether there was one to write into: a service that is there, so that it can be found again by its mark. */
   forge(victim: string, seed: number): boolean {
-    const { server, shelf, state } = this.#options;
+    const { server, documentStore, state } = this.#options;
     const random = new SeededRandom(seed);
-    const candidates = shelf.objects().filter(({ key, target }) => {
+    const candidates = documentStore.objects().filter(({ key, target }) => {
       const intent = state.intent(key);
       const isOpen = intent !== undefined && hasOpenOutcome(intent);
       return (
@@ -89,10 +89,10 @@ export class Meddlers {
 
   /** Objects whose bookkeeping is not the operator's, whether or not one has read it yet. */
   forged(): ObjectKey[] {
-    const { shelf, state } = this.#options;
+    const { documentStore, state } = this.#options;
     const isForged = ({ standing }: { standing: Standing }) =>
       standing === 'unsigned' || standing === 'forged';
-    return shelf
+    return documentStore
       .objects()
       .filter(({ key, object }) => {
         const { uid } = object.metadata;
@@ -111,8 +111,8 @@ export class Meddlers {
 
   /** All of it, or what the operator keeps for itself; not while something is open that only the status tells of. */
   #wipe(random: SeededRandom): void {
-    const { server, shelf, state } = this.#options;
-    const candidates = shelf.objects().filter(({ key, target, object }) => {
+    const { server, documentStore, state } = this.#options;
+    const candidates = documentStore.objects().filter(({ key, target, object }) => {
       const intent = state.intent(key);
       const isOpen = intent !== undefined && hasOpenOutcome(intent);
       return !isOpen && marked.has(target.type.kind) && object.status !== undefined;

@@ -20,7 +20,7 @@ function withApi(change: (api: KubernetesApi) => Partial<KubernetesApi>): Replic
 }
 
 /** Another answer to the read that a process makes before its heartbeats when it does not lead. */
-function withListBeforeBeats(answer: () => Awaited<ReturnType<ControlApi['activities']>>): () => void {
+function withListBeforeHeartbeats(answer: () => Awaited<ReturnType<ControlApi['activities']>>): () => void {
   return replaced(
     ControlApi.prototype,
     'activities',
@@ -49,7 +49,7 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     breaks: 'a leader without API server lets its activities expire',
     foundBy: ['L5'],
     seed: 2953,
-    patch: () => withListBeforeBeats(() => ({ kind: 'not-sent', reason: 'no leader beats alone' })),
+    patch: () => withListBeforeHeartbeats(() => ({ kind: 'not-sent', reason: 'no leader beats alone' })),
   },
   {
     breaks: 'who does not lead beats for what another one may have released',
@@ -57,7 +57,7 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     seed: 260,
     patch: () => {
       const anything = Object.assign([], { find: () => ({}) });
-      return withListBeforeBeats(() => ({ kind: 'applied', status: 200, value: anything }));
+      return withListBeforeHeartbeats(() => ({ kind: 'applied', status: 200, value: anything }));
     },
   },
   {

@@ -27,7 +27,7 @@ import { ApiServer, typeOf, type Storing } from './api-server.ts';
 import { Leadership, leaseStorage } from './leadership.ts';
 import { Meddlers } from './meddlers.ts';
 import { ReplicaApi } from './replica-api.ts';
-import { ClusterShelf } from './shelf.ts';
+import { ClusterDocuments } from './cluster-documents.ts';
 import { ClusterState } from './state.ts';
 
 /** What a test of the checker changes about a process of the operator; see mutants.ts. */
@@ -56,7 +56,7 @@ const key = Buffer.alloc(32, 7);
 
 export class ClusterPlace implements Place {
   readonly keepsEveryStatus = false;
-  readonly shelf: ClusterShelf;
+  readonly documentStore: ClusterDocuments;
   readonly state: ClusterState;
   readonly #parts: PlaceParts;
   readonly #sabotage: ReplicaSabotage | undefined;
@@ -87,7 +87,7 @@ export class ClusterPlace implements Place {
     const random = stream(script.seed, 'api server');
     const wallMs = () => epochMs + scheduler.nowMs;
     this.#server = new ApiServer({ random, wallMs });
-    this.shelf = new ClusterShelf(this.#server, scheduler);
+    this.documentStore = new ClusterDocuments(this.#server, scheduler);
     const owner = { digestKey: digestKey(key), ownerName, ownerConfirmed: true };
     this.state = new ClusterState(this.#server, owner);
     this.#leadership = new Leadership({
@@ -104,7 +104,7 @@ export class ClusterPlace implements Place {
     });
     this.#meddlers = new Meddlers({
       server: this.#server,
-      shelf: this.shelf,
+      documentStore: this.documentStore,
       state: this.state,
       scheduler,
       isUnmarked: parts.isUnmarked,
@@ -200,12 +200,12 @@ export class ClusterPlace implements Place {
   }
 
   resolve(object: ObjectKey, resolution: Resolution): void {
-    this.shelf.annotate(object, { [annotations.resolve]: writeResolution(resolution) });
+    this.documentStore.annotate(object, { [annotations.resolve]: writeResolution(resolution) });
   }
 
   mend(): void {
-    const told = this.state.records().filter((record) => record.distrusted !== undefined);
-    const distrusted = new Set([...told.map((record) => record.key), ...this.#meddlers.forged()]);
+    const reported = this.state.records().filter((record) => record.distrusted !== undefined);
+    const distrusted = new Set([...reported.map((record) => record.key), ...this.#meddlers.forged()]);
     if (distrusted.size === 0) return;
     this.#kill(this.#leader());
     for (const each of distrusted) this.#meddlers.forget(each);
@@ -337,7 +337,7 @@ export class ClusterPlace implements Place {
     }
     this.state.take(storing);
     this.#leadership.take(storing);
-    this.shelf.gone(storing);
+    this.documentStore.gone(storing);
     const isQuiet = storage === leaseStorage || storage.startsWith('accounts.') || storage === 'events';
     if (author !== 'somebody' && !isQuiet) this.#writes += 1;
     if (author !== 'somebody' && script.place === 'cluster') scheduler.trace(`stored ${storage}`);

@@ -110,7 +110,7 @@ export class ClusterState implements DurableState {
     const manifest = { annotations, labels, spec: object['spec'] as Json };
     const deletionRequestedAt = deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp);
     const { record } = kept;
-    const told = isOwn ? record.status : undefined;
-    return { ...kept, record: { ...record, generation, manifest, deletionRequestedAt, status: told } };
+    const reported = isOwn ? record.status : undefined;
+    return { ...kept, record: { ...record, generation, manifest, deletionRequestedAt, status: reported } };
   }
 }

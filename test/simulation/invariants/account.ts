@@ -31,15 +31,15 @@ const s8Rate: Invariant = (view) => {
       const pace = paceOf(exchange.origin);
       pace.level = Math.max(0, pace.level - ((view.nowMs - pace.atMs) / 1000) * perSecond) + 1;
       pace.atMs = view.nowMs;
-      const told = `${exchange.method} ${exchange.path}`;
+      const reported = `${exchange.method} ${exchange.path}`;
       if (pace.level > burst + 0.5)
-        view.violated('S8', `${told} is one of ${pace.level.toFixed(1)} at once; the burst is ${burst}`);
+        view.violated('S8', `${reported} is one of ${pace.level.toFixed(1)} at once; the burst is ${burst}`);
       // Who can't renew its Lease reads the list of activities before each heartbeat, in the same lane.
       if (isActivity(exchange)) return;
       const isHeld = view.disk.records().some(({ lease, releasedAt }) => lease && releasedAt === undefined);
       if (exchange.path === '/api/me' && isHeld) return;
       if (view.nowMs < pace.shutUntilMs)
-        view.violated('S8', `${told}, ${pace.shutUntilMs - view.nowMs} ms before Retry-After has passed`);
+        view.violated('S8', `${reported}, ${pace.shutUntilMs - view.nowMs} ms before Retry-After has passed`);
     },
     received({ origin }, { verdict, status, retryAfter }) {
       const seconds = Number(retryAfter);
@@ -74,16 +74,16 @@ const s11Tenancy: Invariant = (view) => {
     sent({ life, method, origin, path, authorization }) {
       const isOfNobody = path === '/api/catalog';
       const isOurs = authorization === `Bearer ${ourKey}`;
-      const told = `${method} ${origin}${path} has the credential ${authorization}`;
+      const reported = `${method} ${origin}${path} has the credential ${authorization}`;
       const isKnown = wasOurs || users.has(life);
       if (isOurs && origin === ourAddress) users.add(life);
       if (isOurs && !isOfNobody && !isKnown && origin !== operatorsAddress) {
-        if (origin !== pinned) view.violated('S11', `${told}, whose origin is written down nowhere`);
+        if (origin !== pinned) view.violated('S11', `${reported}, whose origin is written down nowhere`);
         return;
       }
       const owned = origin === operatorsAddress ? operatorsKey : origin === ourAddress ? ourKey : undefined;
       const credential = isOfNobody ? undefined : `Bearer ${owned}`;
-      if (owned === undefined || authorization !== credential) view.violated('S11', told);
+      if (owned === undefined || authorization !== credential) view.violated('S11', reported);
     },
   };
 };
@@ -132,9 +132,9 @@ const s16Activity: Invariant = (view) => {
         view.violated('S16', `a heartbeat of ${id}, whose release was acknowledged`);
       const wanted = view.wanted.get(key);
       // Of a lost source it knows what that last said.
-      const isToldOver =
+      const isReportedOver =
         (record.manifest.spec as Json).released === true || record.deletionRequestedAt !== undefined;
-      const isOver = wanted === undefined || wanted.spec.released === true || isToldOver;
+      const isOver = wanted === undefined || wanted.spec.released === true || isReportedOver;
       if (release && !isOver && !view.wasRemoved(key))
         view.violated('S16', `${id} is released, and ${key} is not over`);
     },
@@ -162,10 +162,10 @@ export function isHeartbeat(exchange: Exchange): boolean {
 }
 
 /** Of one heartbeat, and the read before it. */
-const beatMs = 10_000;
+const heartbeatMs = 10_000;
 
 /** Who does not lead keeps fresh only what it has just seen: the leader of now may have released it. */
-export const s16BeatsOfOthers: Invariant = (view) => {
+export const s16HeartbeatsOfOthers: Invariant = (view) => {
   const seenAtMs = new Map<string, number>();
   return {
     received({ method, path, life, sentAtMs }, { verdict, body }) {
@@ -178,7 +178,7 @@ export const s16BeatsOfOthers: Invariant = (view) => {
       const { life, path } = exchange;
       if (!isHeartbeat(exchange) || view.leads(life)) return;
       const atMs = seenAtMs.get(`${life} ${exchange.body.id}`) ?? Number.NEGATIVE_INFINITY;
-      if (view.nowMs - atMs > beatMs)
+      if (view.nowMs - atMs > heartbeatMs)
         view.violated(
           'S16',
           `${path}: manager ${life} does not lead, and beats for what it has not just seen`,
@@ -278,10 +278,10 @@ const l5Heartbeats: Invariant = (view) => {
     sent: overdue,
     finished: overdue,
     received(_exchange, { status }) {
-      if (status === 401) for (const beat of beaten.values()) beat.atMs = view.nowMs;
+      if (status === 401) for (const heartbeat of beaten.values()) heartbeat.atMs = view.nowMs;
     },
     unled() {
-      for (const beat of beaten.values()) beat.atMs = view.nowMs;
+      for (const heartbeat of beaten.values()) heartbeat.atMs = view.nowMs;
     },
     /** Its end is wanted, although nobody may have been told of it yet. */
     durable(write) {

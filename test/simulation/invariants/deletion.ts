@@ -35,12 +35,12 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
       if (!made.has(id))
         return view.violated('S5', `${exchange.method} ${exchange.path}, which others have made`);
       if (!destroys(exchange)) return;
-      const told = `the deletion of ${id} (${exchange.path})`;
+      const reported = `the deletion of ${id} (${exchange.path})`;
       const record = view.disk.records().find(({ externalId }) => externalId === id);
-      if (!record) return view.violated('S5', `${told}: no object has it`);
+      if (!record) return view.violated('S5', `${reported}: no object has it`);
       const { key, deletionRequestedAt, manifest } = record;
       if (deletionRequestedAt !== undefined && (manifest.spec as Json).deletionPolicy === 'Retain')
-        view.violated('S5', `${told}: ${key} is to be left there`);
+        view.violated('S5', `${reported}: ${key} is to be left there`);
       const recent: Json[] = [
         manifest.spec,
         ...view
@@ -50,17 +50,18 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
       ];
       const isReplaced = recent.some(({ replacement }) => replacement === 'Recreate');
       if (deletionRequestedAt === undefined && !isReplaced && !view.wasRemoved(key))
-        view.violated('S5', `${told}: ${key} is to stay`);
+        view.violated('S5', `${reported}: ${key} is to stay`);
       if (view.wanted.has(key) && !isReplaced && !view.wasRemoved(key))
-        view.violated('S5', `${told}: ${key} was never removed by anybody`);
+        view.violated('S5', `${reported}: ${key} was never removed by anybody`);
       const isService = parseObjectKey(key).kind === 'ContainerService';
       const isForced = recent.some(({ disruption }) => disruption === 'Always');
       if (!isService || isForced) return;
       const read = activities.get(id);
       if (!read || read.startedMs < view.nowMs - freshMs)
-        return view.violated('S5', `${told}: nobody has just looked for activities in it`);
+        return view.violated('S5', `${reported}: nobody has just looked for activities in it`);
       const unreleased = unreleasedSince(view, id, read.startedMs);
-      if (unreleased !== undefined) view.violated('S5', `${told}: the activity ${unreleased} goes on in it`);
+      if (unreleased !== undefined)
+        view.violated('S5', `${reported}: the activity ${unreleased} goes on in it`);
     },
   };
 };

@@ -48,20 +48,20 @@ const s2IntentBeforeEffect: Invariant = (view) => {
     sent(exchange) {
       const { disk } = view;
       const { method, path, key, body } = exchange;
-      const told = `${method} ${path} with the key ${key}`;
+      const reported = `${method} ${path} with the key ${key}`;
       if (isActivity(exchange) && method === 'POST') {
         if (body.release && leases.has(`${body.id} ${key}`)) return;
         const lease = disk.records().find(({ lease: kept }) => kept?.activityId === body.id)?.lease;
-        if (!lease) view.violated('S2', `${told}: the activity ${body.id} is not on the disk`);
+        if (!lease) view.violated('S2', `${reported}: the activity ${body.id} is not on the disk`);
         else if (body.release && lease.releaseKey !== key)
-          view.violated('S2', `${told}: the key of the release is not on the disk`);
+          view.violated('S2', `${reported}: the key of the release is not on the disk`);
         return;
       }
       if (!isMutation(exchange)) return;
       const intent = disk.intents().find(({ idempotencyKey }) => idempotencyKey === key);
-      if (!intent) view.violated('S2', `${told}: there is no such intent on the disk`);
+      if (!intent) view.violated('S2', `${reported}: there is no such intent on the disk`);
       else if (intent.outcome !== 'pending')
-        view.violated('S2', `${told}: its intent is ${intent.outcome} already`);
+        view.violated('S2', `${reported}: its intent is ${intent.outcome} already`);
     },
   };
 };
@@ -89,7 +89,7 @@ const s3KeyDiscipline: Invariant = (view) => {
   };
 };
 
-interface Doubt {
+interface Unresolved {
   readonly sinceMs: number;
   /** What is in doubt. */
   readonly exchange: number;
@@ -112,20 +112,20 @@ function shows({ disk }: Parameters<Invariant>[0], object: ObjectKey, path: stri
 
 /** After an uncertain outcome nothing is sent for the object before a read of it that began a settle window later. */
 const s4NoBlindRepeat: Invariant = (view) => {
-  const doubts = new Map<ObjectKey, Doubt>();
+  const unresolvedByKey = new Map<ObjectKey, Unresolved>();
   const open = new Map<number, ObjectKey>();
   return {
     sent(exchange) {
       const { object, method, path } = exchange;
       if (!isMutation(exchange) || object === undefined) return;
-      const doubt = doubts.get(object);
-      if (doubt && !doubt.isSettled) {
+      const unresolved = unresolvedByKey.get(object);
+      if (unresolved && !unresolved.isSettled) {
         view.violated(
           'S4',
-          `${method} ${path} for ${object}, whose last outcome is uncertain since ${view.nowMs - doubt.sinceMs} ms and was not looked into`,
+          `${method} ${path} for ${object}, whose last outcome is uncertain since ${view.nowMs - unresolved.sinceMs} ms and was not looked into`,
         );
       }
-      doubts.delete(object);
+      unresolvedByKey.delete(object);
       open.set(exchange.number, object);
     },
     received(exchange, { verdict }) {
@@ -133,20 +133,20 @@ const s4NoBlindRepeat: Invariant = (view) => {
       const object = open.get(number);
       open.delete(number);
       if (object !== undefined && verdict === 'uncertain')
-        doubts.set(object, { sinceMs: view.nowMs, exchange: number, isSettled: false });
+        unresolvedByKey.set(object, { sinceMs: view.nowMs, exchange: number, isSettled: false });
       // A process that leads no more, and lives on, is answered all the same.
-      const told = [...doubts].find(([, doubt]) => doubt.exchange === number);
-      if (told && verdict !== 'uncertain') doubts.delete(told[0]);
+      const reported = [...unresolvedByKey].find(([, unresolved]) => unresolved.exchange === number);
+      if (reported && verdict !== 'uncertain') unresolvedByKey.delete(reported[0]);
       if (exchange.method !== 'GET' || verdict !== 'done') return;
-      for (const [doubted, doubt] of doubts) {
-        const isLater = exchange.sentAtMs >= doubt.sinceMs + view.settleMs;
-        if (isLater && shows(view, doubted, exchange.path)) doubt.isSettled = true;
+      for (const [unresolvedKey, unresolved] of unresolvedByKey) {
+        const isLater = exchange.sentAtMs >= unresolved.sinceMs + view.settleMs;
+        if (isLater && shows(view, unresolvedKey, exchange.path)) unresolved.isSettled = true;
       }
     },
     /** Whatever was under way when the process died is uncertain for the next one. */
     started() {
       for (const [exchange, object] of open)
-        doubts.set(object, { sinceMs: view.nowMs, exchange, isSettled: false });
+        unresolvedByKey.set(object, { sinceMs: view.nowMs, exchange, isSettled: false });
       open.clear();
     },
   };
@@ -195,11 +195,11 @@ const s6UnknownMeansHandsOff: Invariant = (view) => {
       if (exchange.method === 'GET') seenBefore.set(exchange.number, highest.get(id) ?? 0);
       const seen = isMutation(exchange) ? read.get(id) : undefined;
       if (!seen) return;
-      const told = `${exchange.method} ${exchange.path}`;
-      if (!knownStates.has(seen.state)) view.violated('S6', `${told} in the state ${seen.state}`);
+      const reported = `${exchange.method} ${exchange.path}`;
+      if (!knownStates.has(seen.state)) view.violated('S6', `${reported} in the state ${seen.state}`);
       const revision: unknown = exchange.body?.revision;
       if (typeof revision === 'number' && revision < seen.atLeast) {
-        view.violated('S6', `${told} rests on revision ${revision}, and ${seen.atLeast} was seen before`);
+        view.violated('S6', `${reported} rests on revision ${revision}, and ${seen.atLeast} was seen before`);
       }
     },
   };

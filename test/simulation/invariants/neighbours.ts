@@ -79,14 +79,14 @@ const s23NothingReplacedInVain: Invariant = (view) => ({
     const other = view.disk.records().find(({ externalId }) => externalId === user);
     const state = view.plane.store?.services.get(user)?.state;
     if (user === id || !other || state === undefined || state === 'deleting') return;
-    const told = `${record.key} is deleted for the volume ${wanted}, and ${other.key} has it`;
+    const reported = `${record.key} is deleted for the volume ${wanted}, and ${other.key} has it`;
     const others = recentSpecs(view, other);
     const isLeaving = other.deletionRequestedAt !== undefined || view.wasRemoved(other.key);
     if (!isLeaving && others.every((each) => volumeOf(view, other, each) === wanted))
-      view.violated('S23', `${told}, and keeps it`);
+      view.violated('S23', `${reported}, and keeps it`);
     const isForced = others.some(({ disruption }) => disruption === 'Always');
     const activity = isForced ? undefined : atWorkIn(view, user);
-    if (activity !== undefined) view.violated('S23', `${told}, in which ${activity} goes on`);
+    if (activity !== undefined) view.violated('S23', `${reported}, in which ${activity} goes on`);
   },
 });
 

@@ -129,8 +129,8 @@ export const wire: readonly Mutant[] = [
     sabotage: onTheWire(async (request, next, send) => {
       const reply = await next();
       if (request.body?.includes('"release":true')) {
-        const beat = rewritten(request, (body) => (body.release = false));
-        await send({ ...beat, headers: { ...beat.headers, 'idempotency-key': newUuid() } });
+        const heartbeat = rewritten(request, (body) => (body.release = false));
+        await send({ ...heartbeat, headers: { ...heartbeat.headers, 'idempotency-key': newUuid() } });
       }
       return reply;
     }),

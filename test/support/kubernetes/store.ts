@@ -46,7 +46,7 @@ export interface Change {
 
 type Listener = (change: Change) => void;
 
-interface Shelf {
+interface Collection {
   readonly entries: Map<string, Entry>;
   readonly listeners: Set<Listener>;
   changes: Change[];
@@ -62,7 +62,7 @@ export function keyOf(namespace: string | undefined, name: string): string {
 }
 
 export class Store {
-  readonly #shelves = new Map<string, Shelf>();
+  readonly #collections = new Map<string, Collection>();
   readonly #listeners = new Set<(storage: string, change: Change) => void>();
   readonly #historyLength: number;
   #revision = 1;
@@ -77,24 +77,24 @@ export class Store {
   }
 
   get(storage: string, namespace: string | undefined, name: string): Entry | undefined {
-    return this.#shelf(storage).entries.get(keyOf(namespace, name));
+    return this.#collection(storage).entries.get(keyOf(namespace, name));
   }
 
   storages(): readonly string[] {
-    return [...this.#shelves.keys()];
+    return [...this.#collections.keys()];
   }
 
   /** In the order of their keys; to be read before the next write. */
   list(storage: string): readonly Entry[] {
-    return this.#shelf(storage).sorted;
+    return this.#collection(storage).sorted;
   }
 
   /** As `list` was when the counter stood at `revision`; throws `expired`. */
   listAt(storage: string, revision: number): readonly Entry[] {
-    const shelf = this.#shelf(storage);
+    const collection = this.#collection(storage);
     const since = this.changesSince(storage, revision);
     if (since.length === 0) return this.list(storage);
-    const entries = new Map(shelf.entries);
+    const entries = new Map(collection.entries);
     for (const { entry, previous } of since.toReversed()) {
       if (previous) entries.set(entry.key, previous);
       else entries.delete(entry.key);
@@ -107,7 +107,7 @@ export class Store {
     if (revision < this.#compacted) {
       throw expired(`too old resource version: ${revision} (${this.#compacted})`);
     }
-    const { changes } = this.#shelf(storage);
+    const { changes } = this.#collection(storage);
     return changes.slice(firstIndex(changes, (change) => change.resourceVersion > revision));
   }
 
@@ -116,23 +116,23 @@ export class Store {
     if (entry.body.length > sizeLimit) {
       throw new ApiError({ code: 500, reason: '', message: 'etcdserver: request is too large' });
     }
-    const shelf = this.#shelf(storage);
-    const previous = shelf.entries.get(entry.key);
-    shelf.entries.set(entry.key, entry);
+    const collection = this.#collection(storage);
+    const previous = collection.entries.get(entry.key);
+    collection.entries.set(entry.key, entry);
     this.#tell(storage, previous ? 'MODIFIED' : 'ADDED', entry, previous);
     return entry;
   }
 
   remove(storage: string, previous: Entry): Entry {
     const entry = new Entry(this.#stamped(previous.object));
-    this.#shelf(storage).entries.delete(entry.key);
+    this.#collection(storage).entries.delete(entry.key);
     this.#tell(storage, 'DELETED', entry, previous);
     return entry;
   }
 
   /** Returns what ends the subscription. */
   subscribe(storage: string, listener: Listener): () => void {
-    const { listeners } = this.#shelf(storage);
+    const { listeners } = this.#collection(storage);
     listeners.add(listener);
     return () => void listeners.delete(listener);
   }
@@ -145,7 +145,7 @@ export class Store {
   compact(): void {
     this.#revision += 1;
     this.#compacted = this.#revision;
-    for (const shelf of this.#shelves.values()) shelf.changes = [];
+    for (const collection of this.#collections.values()) collection.changes = [];
   }
 
   #stamped(object: StoredObject): StoredObject {
@@ -154,7 +154,7 @@ export class Store {
   }
 
   #tell(storage: string, type: Change['type'], entry: Entry, previous: Entry | undefined): void {
-    const shelf = this.#shelf(storage);
+    const collection = this.#collection(storage);
     const change = {
       type,
       resourceVersion: this.#revision,
@@ -162,26 +162,26 @@ export class Store {
       previous,
       lines: new Map<string, string>(),
     };
-    sortIn(shelf.sorted, type, entry);
-    shelf.changes.push(change);
-    if (shelf.changes.length > 2 * this.#historyLength) this.#forget(shelf);
+    sortIn(collection.sorted, type, entry);
+    collection.changes.push(change);
+    if (collection.changes.length > 2 * this.#historyLength) this.#forget(collection);
     for (const listener of this.#listeners) listener(storage, change);
-    for (const listener of shelf.listeners) listener(change);
+    for (const listener of collection.listeners) listener(change);
   }
 
-  #forget(shelf: Shelf): void {
-    const dropped = shelf.changes.length - this.#historyLength;
-    this.#compacted = Math.max(this.#compacted, shelf.changes[dropped - 1]?.resourceVersion ?? 0);
-    shelf.changes = shelf.changes.slice(dropped);
+  #forget(collection: Collection): void {
+    const dropped = collection.changes.length - this.#historyLength;
+    this.#compacted = Math.max(this.#compacted, collection.changes[dropped - 1]?.resourceVersion ?? 0);
+    collection.changes = collection.changes.slice(dropped);
   }
 
-  #shelf(storage: string): Shelf {
-    let shelf = this.#shelves.get(storage);
-    if (!shelf) {
-      shelf = { entries: new Map(), listeners: new Set(), changes: [], sorted: [] };
-      this.#shelves.set(storage, shelf);
+  #collection(storage: string): Collection {
+    let collection = this.#collections.get(storage);
+    if (!collection) {
+      collection = { entries: new Map(), listeners: new Set(), changes: [], sorted: [] };
+      this.#collections.set(storage, collection);
     }
-    return shelf;
+    return collection;
   }
 }
 

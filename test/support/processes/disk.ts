@@ -47,10 +47,10 @@ export async function failSyncs(pid: number | undefined): Promise<void> {
   const inject = ['-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`];
   const strace = spawn('strace', ['-f', '-o', '/dev/null', ...inject, '-p', String(pid)]);
   onTestFinished(() => void strace.kill('SIGKILL'));
-  let told = '';
-  strace.stderr.on('data', (part: Buffer) => (told += part.toString()));
-  while (!told.includes('attached')) {
-    if (strace.exitCode !== null) throw new Error(`strace: ${told}`);
+  let reported = '';
+  strace.stderr.on('data', (part: Buffer) => (reported += part.toString()));
+  while (!reported.includes('attached')) {
+    if (strace.exitCode !== null) throw new Error(`strace: ${reported}`);
     await Promise.race([once(strace.stderr, 'data'), delay(1000)]);
   }
 }

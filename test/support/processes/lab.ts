@@ -134,7 +134,7 @@ export class Lab {
       if (holds()) resolve();
     };
     const deadline = setTimeout(
-      () => reject(new Error(`not within ${timeoutMs} ms: ${what}${this.#told()}`)),
+      () => reject(new Error(`not within ${timeoutMs} ms: ${what}${this.#reported()}`)),
       timeoutMs,
     );
     this.#waiters.add(ask);
@@ -154,7 +154,7 @@ export class Lab {
     await this.until('everything settled', holds, timeoutMs);
   }
 
-  #told(): string {
+  #reported(): string {
     return this.records()
       .flatMap(({ key, status }) => {
         const ready = status?.conditions.find(({ type }) => type === 'Ready');

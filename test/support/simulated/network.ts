@@ -110,7 +110,7 @@ export class SimulatedNetwork {
   /** Endpoints of services are not in this world. */
   probe(life: Life): EndpointProbe {
     return {
-      look: ({ url }) =>
+      probe: ({ url }) =>
         new Promise((resolve) => {
           const message = `${url}: there is no such host`;
           life.after(wayMs, () => resolve({ ready: false, message }));

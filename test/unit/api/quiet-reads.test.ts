@@ -19,8 +19,8 @@ function listener() {
   return {
     heard,
     notes: {
-      note: (...told: readonly unknown[]) => void heard.push(told),
-      spelled: (...told: readonly unknown[]) => void heard.push(told),
+      note: (...reported: readonly unknown[]) => void heard.push(reported),
+      spelled: (...reported: readonly unknown[]) => void heard.push(reported),
     },
   };
 }

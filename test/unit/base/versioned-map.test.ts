@@ -87,9 +87,9 @@ describe('a map with versions', () => {
         for (const each of made) {
           compare(each.version, each.model);
           for (const other of made) {
-            const told = each.version.changedSince(other.version);
+            const reported = each.version.changedSince(other.version);
             const full = each.line === other.line ? differing(each.model, other.model) : 'all';
-            expect(told === 'all' ? told : [...told].toSorted()).toEqual(full);
+            expect(reported === 'all' ? reported : [...reported].toSorted()).toEqual(full);
           }
         }
       }),

@@ -15,7 +15,7 @@ import {
 } from '../../../src/resources/index.ts';
 
 const id = (digit: number) => `00000000-0000-4000-8000-${String(digit).padStart(12, '0')}`;
-const stranger = { id: ownerId('stranger'), digestKey: digestKey(Buffer.alloc(32, 1)) };
+const foreign = { id: ownerId('stranger'), digestKey: digestKey(Buffer.alloc(32, 1)) };
 
 const service: wire.Service = {
   id: id(1),
@@ -141,7 +141,7 @@ describe('an imported service', () => {
   });
 
   test('names its volume by id where somebody else manages that', () => {
-    const theirs = { ...volume, name: `data${volumeMark(stranger, id(9))}` };
+    const theirs = { ...volume, name: `data${volumeMark(foreign, id(9))}` };
     const plan = imported({ services: [{ ...service, volumeId: id(2) }], volumes: [theirs] });
     expect([...objects(plan).keys()]).toEqual(['Account/default', 'ContainerService/web-front']);
     expect(objects(plan).get('ContainerService/web-front')?.spec).toMatchObject({
@@ -173,24 +173,24 @@ describe('an imported service', () => {
   });
 
   test('that others manage is left out, and said so: how much, whose, and how to get it', () => {
-    const other = { ...stranger, id: ownerId('another') };
-    const of = (digit: number, owner: typeof stranger) =>
+    const other = { ...foreign, id: ownerId('another') };
+    const of = (digit: number, owner: typeof foreign) =>
       Object.assign({}, service, { id: id(digit), environmentNames: [beaconName(owner, id(9), undefined)] });
     const contents = {
-      services: [of(1, stranger), of(2, stranger), of(3, other)],
-      volumes: [{ ...volume, id: id(7), name: `data${volumeMark(stranger, id(9))}` }],
+      services: [of(1, foreign), of(2, foreign), of(3, other)],
+      volumes: [{ ...volume, id: id(7), name: `data${volumeMark(foreign, id(9))}` }],
     };
     // The mark of a volume is short, and names its owner in a form of its own.
-    const told = imported(contents).left.map((line) =>
+    const reported = imported(contents).left.map((line) =>
       line.replace(/To take over.*(import with --all).*/, '$1'),
     );
-    expect(told).toHaveLength(3);
+    expect(reported).toHaveLength(3);
     for (const line of [
       expect.stringMatching(/^1 object that the owner \w+ manages \(1 StorageVolume\)\. import with --all$/),
       `1 object that the owner ${other.id} manages (1 ContainerService). import with --all`,
-      `2 objects that the owner ${stranger.id} manages (2 ContainerService). import with --all`,
+      `2 objects that the owner ${foreign.id} manages (2 ContainerService). import with --all`,
     ]) {
-      expect(told).toContainEqual(line);
+      expect(reported).toContainEqual(line);
     }
     expect(imported(contents, { all: true }).left).toEqual([]);
   });
@@ -203,7 +203,7 @@ describe('an imported service', () => {
 });
 
 describe('what another owner manages', () => {
-  const theirs = { ...service, environmentNames: ['MODE', beaconName(stranger, id(9), undefined)] };
+  const theirs = { ...service, environmentNames: ['MODE', beaconName(foreign, id(9), undefined)] };
 
   test('is imported only on request', () => {
     expect(objects(imported({ services: [theirs] })).size).toBe(1);
@@ -211,14 +211,14 @@ describe('what another owner manages', () => {
 
   test('overrides the mark, and says whose it is', () => {
     const { object, text } = only({ services: [theirs] }, { all: true });
-    expect(object?.annotations).toEqual({ 'fleetkeeper.dev/adopt-from': stranger.id });
-    expect(text).toContain(`carries the mark of the owner ${stranger.id}`);
+    expect(object?.annotations).toEqual({ 'fleetkeeper.dev/adopt-from': foreign.id });
+    expect(text).toContain(`carries the mark of the owner ${foreign.id}`);
     expect(text).not.toContain('FLEETKEEPER_BEACON_');
   });
 
   test('leaves the name of a volume to that owner', () => {
     const { object } = only(
-      { volumes: [{ ...volume, name: `data${volumeMark(stranger, id(9))}` }] },
+      { volumes: [{ ...volume, name: `data${volumeMark(foreign, id(9))}` }] },
       { all: true },
     );
     expect(object).toMatchObject({ name: 'data', spec: { sizeGb: 40 } });
@@ -230,7 +230,7 @@ describe('what another owner manages', () => {
       id: id(3),
       name: 'base',
       image: 'a/b:1',
-      description: `mine\n${templateMark(stranger, id(9))}`,
+      description: `mine\n${templateMark(foreign, id(9))}`,
     };
     expect(only({ templates: [template] }, { all: true }).object?.spec).toMatchObject({
       description: 'mine',

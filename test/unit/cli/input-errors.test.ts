@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { hasInputErrors, type FleetLook } from '../../../src/cli/fleet-plan.ts';
+import { hasInputErrors, type ObservedFleet } from '../../../src/cli/fleet-plan.ts';
 import type { Reason } from '../../../src/reasons/index.ts';
 
-function heldFor(reason: Reason): FleetLook {
+function heldFor(reason: Reason): ObservedFleet {
   const held = [
     { kind: 'ProtectedTask', namespace: 'default', name: 'task', reason, message: '', actions: [] },
   ];
-  return { plan: { held }, snapshot: { problems: [] } } as unknown as FleetLook;
+  return { plan: { held }, snapshot: { problems: [] } } as unknown as ObservedFleet;
 }
 
 test.each([

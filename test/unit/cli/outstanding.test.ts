@@ -23,7 +23,7 @@ test('nothing is outstanding when all are settled, in whatever order they came t
   for (const key of [second, first]) {
     expect(outstanding.isEmpty).toBe(false);
     settled.add(key);
-    outstanding.look(key);
+    outstanding.check(key);
   }
   expect(outstanding.isEmpty).toBe(true);
 });
@@ -33,9 +33,9 @@ test('what was settled may become outstanding again, and what is removed is wait
   settled.add(first).add(second);
   expect(outstanding.isEmpty).toBe(true);
   settled.delete(first);
-  outstanding.look(first);
+  outstanding.check(first);
   expect(outstanding.isEmpty).toBe(false);
   records.delete(first);
-  outstanding.look(first);
+  outstanding.check(first);
   expect(outstanding.isEmpty).toBe(true);
 });

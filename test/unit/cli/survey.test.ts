@@ -12,7 +12,7 @@ import { desiredOf, serviceDocument } from '../../support/desired.ts';
 const id = (digit: number) => `00000000-0000-4000-8000-${String(digit).padStart(12, '0')}`;
 const key = digestKey(Buffer.alloc(32, 1));
 const owner = { id: ownerId('shop'), digestKey: key };
-const stranger = { id: ownerId('stranger'), digestKey: key };
+const foreign = { id: ownerId('stranger'), digestKey: key };
 
 function contents(given: Partial<AccountContents>): AccountContents {
   return { services: [], volumes: [], templates: [], registries: [], ...given };
@@ -60,13 +60,13 @@ describe('who manages what is in an account', () => {
   });
 
   test('is another owner, when it carries another mark', () => {
-    const theirs = { ...service, environmentNames: [marked(stranger, 'web')] };
-    const volume = { id: id(2), name: `data${volumeMark(stranger, id(9))}`, mode: 'independent' };
-    const template = { id: id(3), name: 'base', description: `a\n${templateMark(stranger, id(9))}` };
+    const theirs = { ...service, environmentNames: [marked(foreign, 'web')] };
+    const volume = { id: id(2), name: `data${volumeMark(foreign, id(9))}`, mode: 'independent' };
+    const template = { id: id(3), name: 'base', description: `a\n${templateMark(foreign, id(9))}` };
     expect(managers({ services: [theirs], volumes: [volume], templates: [template] }, fleet())).toEqual([
-      { is: 'owner', owner: stranger.id, isOurs: false },
+      { is: 'owner', owner: foreign.id, isOurs: false },
       { is: 'owner', owner: expect.stringMatching(/^fk[0-9a-f]{8}$/), isOurs: false },
-      { is: 'owner', owner: stranger.id, isOurs: false },
+      { is: 'owner', owner: foreign.id, isOurs: false },
     ]);
   });
 
@@ -77,11 +77,11 @@ describe('who manages what is in an account', () => {
 
   // COVERAGE 64
   test('is, for storage of a service, whoever manages the service', () => {
-    const theirs = { ...service, volumeId: id(2), environmentNames: [marked(stranger, 'web')] };
+    const theirs = { ...service, volumeId: id(2), environmentNames: [marked(foreign, 'web')] };
     const storage = { id: id(2), name: 'web', mode: 'service', serviceId: id(1) };
     expect(managers({ services: [theirs], volumes: [storage] })[1]).toEqual({
       is: 'owner',
-      owner: stranger.id,
+      owner: foreign.id,
       isOurs: false,
     });
     expect(managers({ services: [service], volumes: [storage] })[1]).toEqual({ is: 'nobody' });
@@ -98,7 +98,7 @@ describe('the inventory', () => {
           name: 'theirs',
           state: 'running',
           hourlyMicros: 1_000_000,
-          environmentNames: [marked(stranger, 'x')],
+          environmentNames: [marked(foreign, 'x')],
         },
         { id: id(3), state: 'running', environmentNames: [] },
       ],
@@ -155,7 +155,7 @@ describe('the inventory', () => {
 
   test('shows on request also what others manage, and who they are', () => {
     const { items } = inventoryOf([{ account: 'default/default', holdings }], true);
-    expect(items.find(({ name }) => name === 'theirs')?.managedBy).toEqual({ owner: stranger.id });
+    expect(items.find(({ name }) => name === 'theirs')?.managedBy).toEqual({ owner: foreign.id });
   });
 
   test('sums up per hour and per month', () => {

@@ -131,11 +131,11 @@ describe('nothing of a status is lost', () => {
       volumeId,
       geography: 'eu-1',
     });
-    const told = {
+    const reported = {
       ...observedService(present(service)),
       ...observedReferences(outdated, { kind: 'usable', name: 'ghcr' }),
     };
-    const status = statusOf('ContainerService', told, {
+    const status = statusOf('ContainerService', reported, {
       health: serviceHealth(aSpec(), present(service), undefined),
       more: [...serviceAllocation(present(service)), ...templateOutdated(outdated)],
     });
@@ -176,10 +176,10 @@ describe('nothing of a status is lost', () => {
   test('of a registry', () => {
     const linked = [aLink('running'), aLink(undefined, { name: undefined, credentials: 'Unknown' })];
     const registry = present(aRegistry({ rotatedAt: now }));
-    const told = observedRegistry(registry, 'ghcr.io/acme/web', linked);
+    const reported = observedRegistry(registry, 'ghcr.io/acme/web', linked);
     expectKept(
       'ImageRegistry',
-      statusOf('ImageRegistry', told, { health: registryHealth(registry, linked) }),
+      statusOf('ImageRegistry', reported, { health: registryHealth(registry, linked) }),
     );
   });
 

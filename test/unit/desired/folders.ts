@@ -25,6 +25,6 @@ export function names(snapshot: DesiredSnapshot): string[] {
   return [...snapshot.objects.values()].map((object) => object.name).sort();
 }
 
-export function told(snapshot: DesiredSnapshot): string[] {
+export function reported(snapshot: DesiredSnapshot): string[] {
   return snapshot.problems.map(formatProblem);
 }

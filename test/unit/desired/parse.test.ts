@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { formatProblem, parseFile, type DesiredObject } from '../../../src/desired/index.ts';
 import { configMap, documents, secret, service, volume } from './documents.ts';
 
-const told = (text: string | Buffer) => parseFile('fleet/web.yaml', text).problems.map(formatProblem);
+const reported = (text: string | Buffer) => parseFile('fleet/web.yaml', text).problems.map(formatProblem);
 const item = (text: string) => `- ${text.trimEnd().replaceAll('\n', '\n  ')}\n`;
 const entry = (text: string) => service('web', `  env:\n    - ${text}\n`);
 const kinds = (text: string | Buffer) =>
@@ -51,7 +51,7 @@ describe('what is read', () => {
   test('a List is its items, each with its own lines', () => {
     const text = `apiVersion: v1\nkind: List\nitems:\n${item(service('a'))}${item(service('b', '  imgae: x\n'))}`;
     expect(kinds(text)).toEqual(['object ContainerService/default/a', 'unusable ContainerService/default/b']);
-    expect(told(text)).toEqual([
+    expect(reported(text)).toEqual([
       'fleet/web.yaml:20: items[1].spec.imgae: unknown field `imgae`; did you mean `image`?',
     ]);
   });
@@ -129,32 +129,32 @@ describe('what is wrong is told with its place and a remedy', () => {
     ],
   ])('%s', (_what, more, expected) => {
     const text = service('web', `${more}\n`);
-    expect(told(text)).toContain(`fleet/web.yaml:${expected}`);
+    expect(reported(text)).toContain(`fleet/web.yaml:${expected}`);
     expect(kinds(text)).toEqual(['unusable ContainerService/default/web']);
     expect(parseFile('web.yaml', text).complete).toBe(true);
   });
 
   test('a missing field is told where it should be', () => {
-    expect(told(service('web').replace(/ {2}image.*\n/, ''))).toEqual([
+    expect(reported(service('web').replace(/ {2}image.*\n/, ''))).toEqual([
       'fleet/web.yaml:5: spec.image: is missing; add it (a text), or a `templateRef` whose template gives it',
     ]);
   });
 
   test('a tab for indentation is told with its line', () => {
-    expect(told('a:\n\tb: 1\n')[0]).toBe(
+    expect(reported('a:\n\tb: 1\n')[0]).toBe(
       'fleet/web.yaml:2: not valid YAML: a tab is used for indentation; indent with spaces',
     );
   });
 
   test('a problem is one printable line, whatever the document says', () => {
     const text = 'apiVersion: "a\\e[31mb"\nkind: "x\\ny"\nmetadata: {name: n}\n';
-    expect(told(text)[0]).toMatch(/^fleet\/web.yaml:2: kind: a\?\[31mb x\?y is not a kind/);
+    expect(reported(text)[0]).toMatch(/^fleet\/web.yaml:2: kind: a\?\[31mb x\?y is not a kind/);
   });
 
   test('the number of problems that are told is bounded', () => {
     const many = Array.from({ length: 1000 }, (_, index) => `  x${index}: 1\n`).join('');
-    expect(told(service('web', many)).length).toBeLessThan(30);
-    expect(told('--- a\n'.repeat(300)).length).toBeLessThan(250);
+    expect(reported(service('web', many)).length).toBeLessThan(30);
+    expect(reported('--- a\n'.repeat(300)).length).toBeLessThan(250);
   });
 });
 
@@ -193,7 +193,7 @@ describe('which document it is', () => {
   test('one of our kinds in a version that is not read is left alone', () => {
     const text = service('web').replace('v1alpha1', 'v9');
     expect(kinds(text)).toEqual(['unusable ContainerService/default/web']);
-    expect(told(text)[0]).toContain('apiVersion: is not a version that fleetkeeper reads');
+    expect(reported(text)[0]).toContain('apiVersion: is not a version that fleetkeeper reads');
   });
 
   test('one broken document leaves the others usable, and the file incomplete', () => {
@@ -218,7 +218,7 @@ describe('which document it is', () => {
       complete: true,
       documents: [{ is: 'data', data: undefined }],
     });
-    expect(told(text)).toEqual([
+    expect(reported(text)).toEqual([
       'fleet/web.yaml:5: stringData.port: must be a string; quote numbers and booleans',
     ]);
   });
@@ -260,7 +260,7 @@ describe('a hostile file', () => {
       '  name: web',
       '  name: web\n  labels: {constructor: a, toString: b}\n  annotations: {__proto__: x}',
     );
-    expect(told(text)).toEqual([
+    expect(reported(text)).toEqual([
       'fleet/web.yaml:6: metadata.annotations: this name is not allowed; choose another one',
     ]);
     expect(objectOf(text.replace('{__proto__: x}', '{}')).labels).toEqual({

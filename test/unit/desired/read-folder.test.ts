@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/index.ts';
 import { createFileSource, readFolder } from '../../../src/desired/index.ts';
 import { documents, service } from './documents.ts';
-import { names, removeTemporary, temporaryFolder, told, writeInto } from './folders.ts';
+import { names, removeTemporary, temporaryFolder, reported, writeInto } from './folders.ts';
 
 let folder: string;
 const write = (file: string, text: string) => writeInto(folder, file, text);
@@ -69,7 +69,7 @@ describe('a folder is read', () => {
     symlinkSync('gone', join(folder, 'more'));
     const snapshot = await readFolder(folder);
     expect(snapshot.complete).toBe(false);
-    expect(told(snapshot)).toEqual([
+    expect(reported(snapshot)).toEqual([
       'more: is a link to something that is not there; fix the link, or remove it',
     ]);
     expect(names(snapshot)).toEqual(['a']);
@@ -80,7 +80,7 @@ describe('a folder is read', () => {
     write('b.yaml', `${service('b')}# ${'x'.repeat(1024 * 1024)}`);
     const snapshot = await readFolder(folder);
     expect(snapshot.complete).toBe(false);
-    expect(told(snapshot)[0]).toMatch(/^b.yaml: the file is larger than 1 MiB; split it/);
+    expect(reported(snapshot)[0]).toMatch(/^b.yaml: the file is larger than 1 MiB; split it/);
   });
 
   test.skipIf(process.getuid?.() === 0)('a file that may not be read leaves it incomplete', async () => {
@@ -89,13 +89,13 @@ describe('a folder is read', () => {
     chmodSync(join(folder, 'b.yaml'), 0);
     const snapshot = await readFolder(folder);
     expect(snapshot.complete).toBe(false);
-    expect(told(snapshot)[0]).toMatch(/^b.yaml: the file can't be read: EACCES/);
+    expect(reported(snapshot)[0]).toMatch(/^b.yaml: the file can't be read: EACCES/);
   });
 
   test('an empty folder is read, and said to be empty', async () => {
     const snapshot = await readFolder(folder);
     expect(snapshot).toMatchObject({ empty: true, complete: true });
-    expect(told(snapshot)[0]).toContain('there is no document in it');
+    expect(reported(snapshot)[0]).toContain('there is no document in it');
   });
 
   test('a folder that is not there is refused at the start', async () => {

@@ -99,8 +99,8 @@ test.each(kinds)('%s that was there is not taken for what was asked for', async 
   await fleet.clock.advance(30_000);
   expect(fleet.store.record(given.key)?.externalId).toBeUndefined();
   expect(readyReason(fleet, given.key)).toBe('OutcomeUnknown');
-  const told = fleet.store.record(given.key)?.status?.conditions.map(({ message }) => message);
-  expect(told?.join('\n')).toContain(`adopt: {id: ${otherId}}`);
+  const reported = fleet.store.record(given.key)?.status?.conditions.map(({ message }) => message);
+  expect(reported?.join('\n')).toContain(`adopt: {id: ${otherId}}`);
   await fleet.clock.advance(1_200_000);
   // To send it again would be answered in the same way: a person has to say.
   const creations = fleet.api.asked.filter(

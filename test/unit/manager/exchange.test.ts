@@ -51,13 +51,15 @@ async function fleetOf(wish: Wish, prepare?: (api: ScriptedApi) => void): Promis
         shownVolume(volumeOf(name), name === 'free' ? null : serviceOf(name)),
       );
       for (const name of own) {
-        const goes = {
+        const deleting = {
           ...shownService({ id: serviceOf(name), name, volumeId: volumeOf(name) }),
           state: 'deleting',
         };
         api.on[`POST /api/services/${serviceOf(name)}/actions`] = () => {
-          api.services = api.services.map((service) => (service['id'] === serviceOf(name) ? goes : service));
-          return { status: 200, body: goes };
+          api.services = api.services.map((service) =>
+            service['id'] === serviceOf(name) ? deleting : service,
+          );
+          return { status: 200, body: deleting };
         };
       }
     },
@@ -193,8 +195,8 @@ test('who has gone for a round leaves room for the others, which nobody else may
     api.on[`POST /api/services/${serviceOf('two')}/actions`] = () => ({ status: 409 });
   });
   expect(readyReason(fleet, keyOf('one'))).toBe('Deleting');
-  const stranger = { 'stranger.yaml': serviceDocument('stranger', ['replacement: Never']) };
-  fleet.tell(wished({ has: swapped, more: { ...floorOf(1_000_000), ...stranger } }));
+  const foreign = { 'stranger.yaml': serviceDocument('stranger', ['replacement: Never']) };
+  fleet.tell(wished({ has: swapped, more: { ...floorOf(1_000_000), ...foreign } }));
   await fleet.clock.advance(120_000);
   expect(readyReason(fleet, objectKey('ContainerService', 'default', 'stranger'))).toBe('BalanceTooLow');
   await fleet.manager.stop();

@@ -7,7 +7,7 @@ import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
   accountDocument,
-  beat,
+  heartbeat,
   epoch,
   knownService,
   otherId,
@@ -42,7 +42,7 @@ async function holding(
     },
   });
   await fleet.clock.advance(60_000);
-  expect(fleet.api.news()).toContain(beat);
+  expect(fleet.api.news()).toContain(heartbeat);
   return fleet;
 }
 
@@ -55,10 +55,10 @@ async function holdingInRetained() {
 }
 
 /** In so many seconds from now. */
-async function beatsIn({ clock, api }: ScriptedFleet, seconds: number): Promise<number> {
+async function heartbeatsIn({ clock, api }: ScriptedFleet, seconds: number): Promise<number> {
   api.news();
   await clock.advance(seconds * 1000);
-  return api.news().filter((what) => what === beat).length;
+  return api.news().filter((what) => what === heartbeat).length;
 }
 
 test('heartbeats go on when the document of their account, and its key, are lost', async () => {
@@ -67,7 +67,7 @@ test('heartbeats go on when the document of their account, and its key, are lost
   await fleet.clock.advance(10_000);
   fleet.api.news();
   await fleet.clock.advance(60_000);
-  expect(fleet.api.news()).toEqual([beat, beat]);
+  expect(fleet.api.news()).toEqual([heartbeat, heartbeat]);
   await fleet.manager.stop();
 });
 
@@ -75,9 +75,9 @@ test('heartbeats go on when the key is lost, and its account after it', async ()
   const fleet = await holding(files, { graceMs: 2000 });
   const { 'secret.yaml': _lost, ...withoutKey } = files;
   fleet.tell(desiredOf(withoutKey));
-  expect(await beatsIn(fleet, 300)).toBeGreaterThan(8);
+  expect(await heartbeatsIn(fleet, 300)).toBeGreaterThan(8);
   fleet.tell(desiredOf(held));
-  expect(await beatsIn(fleet, 300)).toBeGreaterThan(8);
+  expect(await heartbeatsIn(fleet, 300)).toBeGreaterThan(8);
   await fleet.manager.stop();
 });
 
@@ -90,7 +90,7 @@ test('heartbeats go on when an Account goes, comes back, and goes again', async 
     fleet.tell(desiredOf(documents));
     await fleet.clock.advance(1000);
   }
-  expect(await beatsIn(fleet, 600)).toBeGreaterThan(15);
+  expect(await heartbeatsIn(fleet, 600)).toBeGreaterThan(15);
   await fleet.manager.stop();
 });
 
@@ -108,10 +108,10 @@ test('a task is told by its Account again once that has come back', async () => 
 test('a heartbeat that is answered 401 makes it asked soon whose key it is, however seldom the account is read', async () => {
   const seldom = accountDocument.replace('spec:', 'spec:\n  pollSeconds: 900');
   const fleet = await holding({ ...files, 'account.yaml': seldom });
-  fleet.api.on[beat] = () => ({ status: 401 });
-  expect(await beatsIn(fleet, 30)).toBeGreaterThan(0);
-  delete fleet.api.on[beat];
-  expect(await beatsIn(fleet, 40)).toBeGreaterThan(0);
+  fleet.api.on[heartbeat] = () => ({ status: 401 });
+  expect(await heartbeatsIn(fleet, 30)).toBeGreaterThan(0);
+  delete fleet.api.on[heartbeat];
+  expect(await heartbeatsIn(fleet, 40)).toBeGreaterThan(0);
   await fleet.manager.stop();
 });
 
@@ -119,10 +119,10 @@ test('after a 401 it is asked whose key it is for a task whose Account is gone, 
   const fleet = await holding();
   fleet.tell(desiredOf(held));
   await fleet.clock.advance(60_000);
-  fleet.api.on[beat] = () => ({ status: 401 });
-  expect(await beatsIn(fleet, 31)).toBeGreaterThan(0);
-  delete fleet.api.on[beat];
-  expect(await beatsIn(fleet, 300)).toBeGreaterThan(7);
+  fleet.api.on[heartbeat] = () => ({ status: 401 });
+  expect(await heartbeatsIn(fleet, 31)).toBeGreaterThan(0);
+  delete fleet.api.on[heartbeat];
+  expect(await heartbeatsIn(fleet, 300)).toBeGreaterThan(7);
   await fleet.manager.stop();
 });
 
@@ -130,7 +130,7 @@ test('heartbeats go on while it can not be asked whose account it is that someth
   const fleet = await holding();
   fleet.api.volumes = [];
   fleet.api.on['GET /api/me'] = () => ({ status: 429, retryAfter: '600' });
-  expect(await beatsIn(fleet, 590)).toBeGreaterThan(15);
+  expect(await heartbeatsIn(fleet, 590)).toBeGreaterThan(15);
   await fleet.manager.stop();
 });
 
@@ -140,7 +140,7 @@ test('heartbeats go on when the Account is edited while Retry-After keeps everyt
   await fleet.clock.advance(40_000);
   const seldom = accountDocument.replace('spec:', 'spec:\n  pollSeconds: 20');
   fleet.tell(desiredOf({ ...files, 'account.yaml': seldom }));
-  expect(await beatsIn(fleet, 500)).toBeGreaterThan(14);
+  expect(await heartbeatsIn(fleet, 500)).toBeGreaterThan(14);
   await fleet.manager.stop();
 });
 
@@ -149,18 +149,18 @@ test('a heartbeat that is told of a conflict does not wait to look into it while
   const { api } = fleet;
   api.on['GET /api/account'] = () => ({ status: 429, retryAfter: '1800' });
   await fleet.clock.advance(40_000);
-  api.on[beat] = () => {
-    delete api.on[beat];
+  api.on[heartbeat] = () => {
+    delete api.on[heartbeat];
     return { status: 409 };
   };
-  expect(await beatsIn(fleet, 600)).toBeGreaterThan(15);
+  expect(await heartbeatsIn(fleet, 600)).toBeGreaterThan(15);
   await fleet.manager.stop();
 });
 
 /** Heartbeats are refused for a while, as happens for many reasons; `answers` says what the list shows then. */
 async function conflictsFor(ms: number, answers: object): Promise<ScriptedFleet> {
   const fleet = await holding();
-  fleet.api.on[beat] = () => ({ status: 409 });
+  fleet.api.on[heartbeat] = () => ({ status: 409 });
   fleet.api.on[`GET /api/services/${serviceId}/activity`] = () => ({ status: 200, body: answers });
   await fleet.clock.advance(ms);
   return fleet;
@@ -169,10 +169,10 @@ async function conflictsFor(ms: number, answers: object): Promise<ScriptedFleet>
 // COVERAGE 18, 74
 test('a list that does not show an activity yet makes no second one beside it', async () => {
   const fleet = await conflictsFor(300_000, { activities: [] });
-  delete fleet.api.on[beat];
-  expect(await beatsIn(fleet, 60)).toBeGreaterThan(0);
-  const beats = fleet.api.asked.filter(({ what }) => what === beat);
-  expect(new Set(beats.map(({ body }) => body.id)).size).toBe(1);
+  delete fleet.api.on[heartbeat];
+  expect(await heartbeatsIn(fleet, 60)).toBeGreaterThan(0);
+  const heartbeats = fleet.api.asked.filter(({ what }) => what === heartbeat);
+  expect(new Set(heartbeats.map(({ body }) => body.id)).size).toBe(1);
   expect(readyReason(fleet, epoch)).toBe('Held');
   await fleet.manager.stop();
 });
@@ -181,7 +181,7 @@ test('an activity that somebody else has released is registered again, under ano
   const fleet = await holding();
   const { activityId: released } = fleet.store.record(epoch)?.lease ?? {};
   const answers = { activities: [{ activity: 'other' }, { id: released?.toUpperCase(), released: true }] };
-  fleet.api.on[beat] = ({ body }) => (body.id === released ? { status: 409 } : undefined);
+  fleet.api.on[heartbeat] = ({ body }) => (body.id === released ? { status: 409 } : undefined);
   fleet.api.on[`GET /api/services/${serviceId}/activity`] = () => ({ status: 200, body: answers });
   await fleet.clock.advance(60_000);
   expect(fleet.store.record(epoch)?.lease?.activityId).not.toBe(released);
@@ -195,15 +195,15 @@ test('a task whose release is refused is not over because its service is missing
   await fleet.clock.advance(60_000);
   expect(fleet.store.record(web)).toBeUndefined();
   fleet.api.services = [];
-  fleet.api.on[beat] = () => ({ status: 503 });
+  fleet.api.on[heartbeat] = () => ({ status: 503 });
   const { 'task.yaml': _task, ...withoutTask } = rest;
   fleet.tell(desiredOf(withoutTask));
   await fleet.clock.advance(60_000);
   expect(fleet.store.record(epoch)).toBeDefined();
-  delete fleet.api.on[beat];
+  delete fleet.api.on[heartbeat];
   await fleet.clock.advance(60_000);
   expect(fleet.store.record(epoch)).toBeUndefined();
-  expect(fleet.api.asked.some(({ what, body }) => what === beat && body.release === true)).toBe(true);
+  expect(fleet.api.asked.some(({ what, body }) => what === heartbeat && body.release === true)).toBe(true);
   await fleet.manager.stop();
 });
 
@@ -212,7 +212,7 @@ test('a key of another account protects nothing, and none is used that is known 
   fleet.api.on['GET /api/me'] = () => ({ status: 200, body: { id: 'somebody-else', emailVerified: true } });
   fleet.tell(desiredOf({ ...files, 'secret.yaml': secretDocument.replace('apiKey: key', 'apiKey: other') }));
   await fleet.clock.advance(10_000);
-  expect(await beatsIn(fleet, 300)).toBe(0);
+  expect(await heartbeatsIn(fleet, 300)).toBe(0);
   await fleet.manager.stop();
 });
 
@@ -220,7 +220,7 @@ test('a task that ends is over with its service, also when that is only told to 
   const reporting = { ...files, 'web.yaml': serviceDocument('web', ['driftPolicy: Report']) };
   const fleet = await holding(reporting);
   fleet.api.services = [];
-  fleet.api.on[beat] = () => ({ status: 404 });
+  fleet.api.on[heartbeat] = () => ({ status: 404 });
   fleet.api.on[`GET /api/services/${serviceId}/activity`] = () => ({ status: 404 });
   await fleet.clock.advance(60_000);
   const { 'task.yaml': _task, ...rest } = reporting;
@@ -240,13 +240,13 @@ test('a task that is said to protect another service is held where it was regist
   fleet.api.services = [shownService(), shownService({ id: otherId, name: 'two' })];
   const moved = taskDocument({ serviceRef: { name: 'two' } });
   fleet.tell(desiredOf({ ...both, 'task.yaml': moved }));
-  expect(await beatsIn(fleet, 60)).toBeGreaterThan(0);
+  expect(await heartbeatsIn(fleet, 60)).toBeGreaterThan(0);
   expect(readyReason(fleet, epoch)).toBe('ImmutableFieldChanged');
   const ended = taskDocument({ serviceRef: { name: 'two' }, released: true });
   fleet.tell(desiredOf({ ...both, 'task.yaml': ended }));
   await fleet.clock.advance(60_000);
   const released = fleet.api.asked.filter(({ body }) => body?.release === true);
-  expect(released.map(({ what }) => what)).toEqual([beat]);
+  expect(released.map(({ what }) => what)).toEqual([heartbeat]);
   await fleet.manager.stop();
 });
 
@@ -254,9 +254,9 @@ test('a task whose deadline passes while its document can not be used is not bea
   const until = { deadline: '2026-01-01T00:03:00Z' };
   const fleet = await holding({ ...files, 'task.yaml': taskDocument({ until }) });
   fleet.tell(desiredOf({ ...files, 'task.yaml': taskDocument({ until, typo: 1 }) }));
-  expect(await beatsIn(fleet, 60)).toBeGreaterThan(0);
+  expect(await heartbeatsIn(fleet, 60)).toBeGreaterThan(0);
   await fleet.clock.advance(90_000);
-  expect(await beatsIn(fleet, 600)).toBe(0);
+  expect(await heartbeatsIn(fleet, 600)).toBe(0);
   await fleet.manager.stop();
 });
 
@@ -268,7 +268,7 @@ test('a key that is changed while Retry-After keeps everything else waiting is b
   await fleet.clock.advance(40_000);
   const rotated = secretDocument.replace('apiKey: key', 'apiKey: rotated');
   fleet.tell(desiredOf({ ...files, 'secret.yaml': rotated }));
-  expect(await beatsIn(fleet, 600)).toBeGreaterThan(17);
+  expect(await heartbeatsIn(fleet, 600)).toBeGreaterThan(17);
   await fleet.manager.stop();
 });
 
@@ -283,7 +283,7 @@ test('a key that is changed is asked about again when the first question has fai
   };
   const rotated = secretDocument.replace('apiKey: key', 'apiKey: rotated');
   fleet.tell(desiredOf({ ...files, 'secret.yaml': rotated }));
-  expect(await beatsIn(fleet, 600)).toBeGreaterThan(15);
+  expect(await heartbeatsIn(fleet, 600)).toBeGreaterThan(15);
   await fleet.manager.stop();
 });
 
@@ -292,12 +292,12 @@ test('one 401 while Retry-After keeps everything else waiting stops heartbeats f
   const { api } = fleet;
   api.on['GET /api/account'] = nobodyElse;
   await fleet.clock.advance(40_000);
-  api.on[beat] = () => {
-    delete api.on[beat];
+  api.on[heartbeat] = () => {
+    delete api.on[heartbeat];
     return { status: 401 };
   };
   await fleet.clock.advance(31_000);
-  expect(await beatsIn(fleet, 600)).toBeGreaterThan(15);
+  expect(await heartbeatsIn(fleet, 600)).toBeGreaterThan(15);
   await fleet.manager.stop();
 });
 
@@ -306,15 +306,15 @@ test('a key that was rejected just before its Account went is asked about again'
   const fleet = await holding({ ...files, 'account.yaml': seldom });
   const { api, clock, tell } = fleet;
   const rejected = Promise.withResolvers<void>();
-  api.on[beat] = () => {
-    delete api.on[beat];
+  api.on[heartbeat] = () => {
+    delete api.on[heartbeat];
     rejected.resolve();
     return { status: 401 };
   };
   await clock.advance(30_000);
   await rejected.promise;
   tell(desiredOf(held));
-  expect(await beatsIn(fleet, 600)).toBeGreaterThan(15);
+  expect(await heartbeatsIn(fleet, 600)).toBeGreaterThan(15);
   await fleet.manager.stop();
 });
 
@@ -327,7 +327,7 @@ test.each([{ until: { deadline: '2026-01-01T00:03:00Z' } }, { released: true }])
     await fleet.clock.advance(30_000);
     fleet.tell(desiredOf({ ...held, 'task.yaml': taskDocument(ends) }));
     await fleet.clock.advance(120_000);
-    expect(await beatsIn(fleet, 600)).toBe(0);
+    expect(await heartbeatsIn(fleet, 600)).toBe(0);
     await fleet.manager.stop();
   },
 );
@@ -344,9 +344,9 @@ test('a task that is said to protect a service of another account is beaten for 
   const fleet = await holding(both, { records });
   fleet.tell(desiredOf({ ...both, 'task.yaml': taskDocument({ serviceRef: { name: 'two' } }) }));
   await fleet.clock.advance(90_000);
-  const hosts = fleet.api.asked.filter(({ what }) => what === beat).map(({ host }) => host);
+  const hosts = fleet.api.asked.filter(({ what }) => what === heartbeat).map(({ host }) => host);
   expect(new Set(hosts)).toEqual(new Set(['api.invalid']));
-  expect(await beatsIn(fleet, 60)).toBeGreaterThan(0);
+  expect(await heartbeatsIn(fleet, 60)).toBeGreaterThan(0);
   await fleet.manager.stop();
 });
 
@@ -383,13 +383,13 @@ describe('a task whose status can not be written', () => {
   test('is beaten for by a new process, when its registration is written down', async () => {
     const lease = { serviceId, activityId: derivedUid(stateIdentity.ownerName, epoch), releaseKey: 'key-1' };
     const fleet = await begun(lease, true);
-    expect(await beatsIn(fleet, 300)).toBeGreaterThanOrEqual(9);
+    expect(await heartbeatsIn(fleet, 300)).toBeGreaterThanOrEqual(9);
     await fleet.manager.stop();
   });
 
   test('is not beaten for while its registration is not', async () => {
     const fleet = await begun(undefined, false);
-    expect(await beatsIn(fleet, 300)).toBe(0);
+    expect(await heartbeatsIn(fleet, 300)).toBe(0);
     await fleet.manager.stop();
   });
 });

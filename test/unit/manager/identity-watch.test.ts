@@ -102,7 +102,7 @@ test('an account that the API knows by its key is known by a digest, and another
   expect(await watch.check(signal)).toBeUndefined();
   expect(JSON.stringify(store.identityPin(account))).not.toContain('first');
   expect(watch.name).toMatch(/^digest-[0-9a-f]{16}$/);
-  watch.doubt();
+  watch.recheck();
   expect(await watch.check(signal)).toBeUndefined();
   key = 'foreign';
   expect((await watch.check(signal))?.reason).toBe('IdentityChanged');
@@ -121,7 +121,7 @@ test('an identity that a person accepts is the one from then on', async () => {
 test('a key that changes while it is being asked about is not taken for the one that was asked about', async () => {
   await watch.check(signal);
   meanwhile = () => (key = 'foreign');
-  watch.doubt();
+  watch.recheck();
   await watch.check(signal);
   expect(asked).toEqual(['first', 'first']);
   expect(watch.current).toBe(false);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
-  beat,
+  heartbeat,
   epoch,
   knownService,
   otherId,
@@ -18,7 +18,7 @@ import {
 const lower = 'abcdef00-0000-4000-8000-00000000000a';
 const upper = lower.toUpperCase();
 const desired = desiredOf({ ...access, 'web.yaml': serviceDocument('web'), 'task.yaml': taskDocument() });
-const activity = beat.replace(/services\/[^/]+/, `services/${upper}`);
+const activity = heartbeat.replace(/services\/[^/]+/, `services/${upper}`);
 
 test('upper case in lists and lower case in answers register an activity once', async () => {
   const fleet = await scriptedFleet(desired, {

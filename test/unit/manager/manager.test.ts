@@ -86,7 +86,7 @@ test('while an edit is being written down, what is planned is planned for the ed
   tell(inAccount('two'));
   await settle();
   store.hold = () => Promise.resolve();
-  manager.lookAt(web);
+  manager.recheck(web);
   await settle();
   const record = store.record(web);
   expect(record).toMatchObject({ generation: 2, status: { observedGeneration: 2 } });

@@ -38,7 +38,12 @@ async function fleetOf(files: Record<string, string>): Promise<ScriptedFleet> {
 const condition = ({ store }: ScriptedFleet, key: ObjectKey, type: string) =>
   store.record(key)?.status?.conditions.find((each) => each.type === type);
 
-function expectTold(fleet: ScriptedFleet, key: ObjectKey, reason: string, words: readonly string[]): void {
+function expectReported(
+  fleet: ScriptedFleet,
+  key: ObjectKey,
+  reason: string,
+  words: readonly string[],
+): void {
   const stalled = condition(fleet, key, 'Stalled');
   expect([key, stalled?.status, stalled?.reason]).toEqual([key, 'True', reason]);
   for (const word of words) expect(stalled?.message).toContain(word);
@@ -65,7 +70,7 @@ describe('of the API key', () => {
         status: 'Unknown',
         reason: 'CredentialMissing',
       });
-      expectTold(fleet, key, 'CredentialMissing', words);
+      expectReported(fleet, key, 'CredentialMissing', words);
     }
     fleet.tell(desiredOf({ ...access, 'web.yaml': serviceDocument('web') }));
     await fleet.clock.advance(10_000);
@@ -81,7 +86,7 @@ describe('of the API key', () => {
     fleet.api.news();
     await fleet.clock.advance(120_000);
     expect(fleet.api.news()).toEqual([]);
-    expectTold(fleet, web, 'CredentialMissing', ['Secret compute']);
+    expectReported(fleet, web, 'CredentialMissing', ['Secret compute']);
   });
 
   test('of the environment', async () => {
@@ -90,7 +95,7 @@ describe('of the API key', () => {
     });
     running.push(fleet);
     await fleet.clock.advance(20_000);
-    expectTold(fleet, web, 'CredentialMissing', ['FLEETKEEPER_API_KEY']);
+    expectReported(fleet, web, 'CredentialMissing', ['FLEETKEEPER_API_KEY']);
   });
 });
 
@@ -131,7 +136,7 @@ describe('of others', () => {
   test('a value of the environment', async () => {
     const env = ['env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: tokens, key: web}}}]'];
     const fleet = await fleetOf({ ...access, 'web.yaml': serviceDocument('web', env) });
-    expectTold(fleet, web, 'InvalidReference', [
+    expectReported(fleet, web, 'InvalidReference', [
       'Secret tokens',
       'namespace default',
       '`web`',
@@ -158,7 +163,7 @@ describe('of others', () => {
     running.push(fleet);
     await fleet.clock.advance(20_000);
     const key = objectKey('ImageRegistry', 'default', 'ghcr');
-    expectTold(fleet, key, 'InvalidReference', [
+    expectReported(fleet, key, 'InvalidReference', [
       'Secret pull',
       'namespace default',
       '`user`',

@@ -292,9 +292,9 @@ test('a service of ours whose new size costs more than the balance bears is not 
 });
 
 test('a price that moves, and one that is not shown, are told once', async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const onAccountNews = (account: string, { reason }: { reason: string }) =>
-    told.push(`${account} ${reason}`);
+    reported.push(`${account} ${reason}`);
   const moving = await scriptedFleet(sixteen(), {
     prepare: provider({ balanceMicros: 100_000_000, price: 1_000_000, catalog: priced }),
     onAccountNews,
@@ -305,22 +305,22 @@ test('a price that moves, and one that is not shown, are told once', async () =>
     Object.assign(service, { hourlyMicros: 1_009_000 }),
   );
   await moving.clock.advance(60_000);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   moving.api.services = moving.api.services.map((service) =>
     Object.assign(service, { hourlyMicros: 1_100_000 }),
   );
   await moving.clock.advance(60_000);
-  expect(told).toEqual(['default/default PriceMoved']);
+  expect(reported).toEqual(['default/default PriceMoved']);
   await moving.manager.stop();
 
-  told.length = 0;
+  reported.length = 0;
   const silent = await scriptedFleet(sixteen(), {
     prepare: provider({ balanceMicros: 100_000_000 }),
     onAccountNews,
   });
   await silent.clock.advance(60_000);
   expect(silent.api.services).toHaveLength(16);
-  expect(told).toEqual(['default/default PriceNotShown']);
+  expect(reported).toEqual(['default/default PriceNotShown']);
   await silent.manager.stop();
 });
 

@@ -41,12 +41,12 @@ test('a new service is created in seconds, although hundreds of edits came befor
   await clock.advance(2000);
   api.news();
   tell(desiredOf({ ...edits, 'new.yaml': serviceDocument('new') }));
-  const toldAtMs = clock.monotonicMs();
+  const reportedAtMs = clock.monotonicMs();
   const created = () => api.asked.find(({ what }) => what === 'POST /api/services');
   for (let second = 0; second < 120 && !created(); second += 1) await clock.advance(1000);
   const before = api.news().filter((what) => what.startsWith('PATCH'));
   // At five requests a second: its reads and its creation, between what was under way and each fourth of the rest.
-  expect((created()?.atMs ?? Number.POSITIVE_INFINITY) - toldAtMs).toBeLessThan(15_000);
+  expect((created()?.atMs ?? Number.POSITIVE_INFINITY) - reportedAtMs).toBeLessThan(15_000);
   expect(before.length).toBeLessThan(40);
   await manager.stop();
 });

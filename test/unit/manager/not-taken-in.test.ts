@@ -25,7 +25,7 @@ test('a task that has to be looked at while its service is so new ends no proces
   const fleet = await scriptedFleet(desiredOf({ ...access, 'task.yaml': taskDocument() }));
   await fleet.clock.advance(5000);
   await fleet.store.saveAll([fresh(web)]);
-  fleet.manager.lookAt(epoch);
+  fleet.manager.recheck(epoch);
   await declared(fleet);
   expect(readyReason(fleet, web)).toBeDefined();
   await fleet.manager.stop();
@@ -36,7 +36,7 @@ test.each([web, epoch])('nor does %s itself, which is looked at when its documen
   const fleet = await scriptedFleet(desiredOf(access), { onPass: (passed) => passes.push(passed) });
   await fleet.clock.advance(5000);
   await fleet.store.saveAll([fresh(key)]);
-  fleet.manager.lookAt(key);
+  fleet.manager.recheck(key);
   await fleet.clock.advance(1);
   expect(passes).not.toContain(key);
   await declared(fleet);

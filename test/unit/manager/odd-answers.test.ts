@@ -5,7 +5,7 @@ import { objectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
-  beat,
+  heartbeat,
   epoch,
   knownService,
   otherId,
@@ -118,7 +118,7 @@ describe('a field that decides', () => {
     fleet.api.services = [shownService({ state: 7 })];
     fleet.api.news();
     await fleet.clock.advance(120_000);
-    expect(fleet.api.news().filter((what) => what === beat).length).toBeGreaterThanOrEqual(3);
+    expect(fleet.api.news().filter((what) => what === heartbeat).length).toBeGreaterThanOrEqual(3);
     await fleet.manager.stop();
   });
 
@@ -184,7 +184,7 @@ describe('an entry whose id can not be read', () => {
     await fleet.clock.advance(60_000);
     fleet.api.news();
     await fleet.clock.advance(60_000);
-    expect(fleet.api.news()).toContain(beat);
+    expect(fleet.api.news()).toContain(heartbeat);
     await fleet.manager.stop();
   });
 

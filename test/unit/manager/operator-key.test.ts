@@ -7,7 +7,7 @@ import { newRecord } from '../../../src/state/index.ts';
 import { desiredOf, inCluster, serviceDocument } from '../../support/desired.ts';
 import {
   accountDocument,
-  beat,
+  heartbeat,
   epoch,
   knownService,
   scriptedFleet,
@@ -43,7 +43,7 @@ async function holding(): Promise<ScriptedFleet> {
     },
   });
   await fleet.clock.advance(60_000);
-  expect(fleet.api.news()).toContain(beat);
+  expect(fleet.api.news()).toContain(heartbeat);
   return fleet;
 }
 

@@ -5,7 +5,7 @@ import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
   accountDocument,
-  beat,
+  heartbeat,
   knownService,
   readyReason,
   scriptedFleet,
@@ -54,7 +54,7 @@ test('an Account whose url is edited is held, and nothing is sent there', async 
   const fleet = await holding();
   const asked = await tell(fleet, { ...files, 'account.yaml': moved });
   expect(hostsOf(asked)).toEqual(['api.invalid']);
-  expect(asked.every(({ what }) => what === beat)).toBe(true);
+  expect(asked.every(({ what }) => what === heartbeat)).toBe(true);
   expect(readyReason(fleet, 'Account/default/default')).toBe('OriginChanged');
   expect(readyReason(fleet, web)).toBe('OriginChanged');
   await fleet.manager.stop();
@@ -67,7 +67,7 @@ test('heartbeats go on meanwhile where the task was registered, also when the Se
   const asked = [...(await tell(fleet, documents)), ...(await tell(fleet, documents))];
   expect(asked.length).toBeGreaterThan(4);
   expect(new Set(asked.map(({ what, host, credential }) => `${host} ${what} ${credential}`))).toEqual(
-    new Set([`api.invalid ${beat} key`]),
+    new Set([`api.invalid ${heartbeat} key`]),
   );
   await fleet.manager.stop();
 });
@@ -75,13 +75,13 @@ test('heartbeats go on meanwhile where the task was registered, also when the Se
 test('a heartbeat that is answered 401 meanwhile is asked about with the old key, and nothing else', async () => {
   const fleet = await holding();
   await tell(fleet, { ...files, 'account.yaml': moved });
-  fleet.api.on[beat] = () => {
-    delete fleet.api.on[beat];
+  fleet.api.on[heartbeat] = () => {
+    delete fleet.api.on[heartbeat];
     return { status: 401 };
   };
   const asked = await tell(fleet, { ...files, 'account.yaml': moved });
   expect(new Set(asked.map(({ what, host }) => `${host} ${what}`))).toEqual(
-    new Set([`api.invalid ${beat}`, 'api.invalid GET /api/me']),
+    new Set([`api.invalid ${heartbeat}`, 'api.invalid GET /api/me']),
   );
   await fleet.manager.stop();
 });

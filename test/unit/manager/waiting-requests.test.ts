@@ -5,7 +5,7 @@ import { objectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
-  beat,
+  heartbeat,
   knownService,
   otherId,
   readyReason,
@@ -27,7 +27,7 @@ const nobodysId = '00000000-0000-4000-8000-000000000009';
  * The next disruptive request for the service waits for ten minutes: in the moment in which its activities are answered, another request
  * is told to wait.
  */
-async function fleetBehindShutDoor(
+async function fleetBehindShutLimiter(
   documents: Readonly<Record<string, string>>,
   options: ScriptedFleetOptions,
 ): Promise<ScriptedFleet> {
@@ -50,7 +50,7 @@ async function waitingPatch(
   rest: Readonly<Record<string, string>> = {},
   more: ScriptedFleetOptions = {},
 ): Promise<ScriptedFleet> {
-  const fleet = await fleetBehindShutDoor(
+  const fleet = await fleetBehindShutLimiter(
     { ...rest, 'web.yaml': serviceDocument('web') },
     {
       records: [knownService()],
@@ -78,7 +78,7 @@ test('a task that is declared meanwhile protects from it', async () => {
   tell(desiredOf({ ...access, 'web.yaml': edited, 'task.yaml': taskDocument() }));
   await clock.advance(700_000);
   const asked = api.news();
-  expect(asked).toContain(beat);
+  expect(asked).toContain(heartbeat);
   expect(asked).not.toContain(patch);
   await manager.stop();
 });
@@ -128,7 +128,7 @@ test('the mass-change brake stops a deletion', async () => {
   const keys = names.map((name) => objectKey('ContainerService', 'default', name));
   const of = (some: readonly string[]) =>
     Object.fromEntries(some.map((name) => [`${name}.yaml`, serviceDocument(name)]));
-  const { tell, clock, api, store, manager } = await fleetBehindShutDoor(of(names), {
+  const { tell, clock, api, store, manager } = await fleetBehindShutLimiter(of(names), {
     records: keys.map((key, index) => knownService(key, { externalId: id(index) })),
     prepare: (given) => {
       given.services = names.map((name, index) => shownService({ id: id(index), name }));
@@ -149,7 +149,7 @@ test.each([
   ['paused', { 'web.yaml': failing('{name: web, annotations: {fleetkeeper.dev/paused: "true"}}') }],
   ['protected', { 'web.yaml': failing('{name: web}'), 'task.yaml': taskDocument() }],
 ])('a restart by remediation is not sent when its service is %s meanwhile', async (_, documents) => {
-  const fleet = await fleetBehindShutDoor(
+  const fleet = await fleetBehindShutLimiter(
     { 'web.yaml': failing('{name: web}') },
     {
       records: [knownService()],

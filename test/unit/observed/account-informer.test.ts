@@ -44,20 +44,20 @@ function refusal(status: number): HttpReply {
 class ScriptedIdentity {
   current = true;
   checks = 0;
-  stranger: ReadProblem | undefined;
+  foreign: ReadProblem | undefined;
 
-  doubt(): void {
+  recheck(): void {
     this.current = false;
   }
 
   async check(): Promise<ReadProblem | undefined> {
     this.checks += 1;
-    this.current = this.stranger === undefined;
-    return this.stranger;
+    this.current = this.foreign === undefined;
+    return this.foreign;
   }
 }
 
-const stranger: ReadProblem = {
+const foreign: ReadProblem = {
   reason: 'IdentityChanged',
   outcome: { kind: 'not-sent', reason: 'somebody else' },
   message: 'somebody else',
@@ -172,7 +172,7 @@ describe('a balance that is answered while a list beside it is still awaited', (
   test('does not count when the key turns out to be of another account', async () => {
     reading.answer = ok([{ id: id(1) }]);
     await reading.clock.advance(pollMs);
-    reading.identity.stranger = stranger;
+    reading.identity.foreign = foreign;
     reading.answer = ok([], [], 3);
     await reading.clock.advance(pollMs + 1);
     expect(reading.failures).toHaveLength(1);
@@ -378,8 +378,8 @@ describe('a failed read', () => {
   test('because it is not known whose key it is, is repeated each 30 s at least while heartbeats wait for that', async () => {
     reading = new Reading(0.999_999);
     reading.heartbeatsWait = true;
-    reading.identity.stranger = stranger;
-    reading.identity.doubt();
+    reading.identity.foreign = foreign;
+    reading.identity.recheck();
     await reading.begin();
     await reading.clock.advance(600_000);
     expect(reading.identity.checks).toBeGreaterThan(20);
@@ -552,7 +552,7 @@ describe('whose account it is', () => {
   test('is made sure of before the first read, and nothing of a stranger is read', async () => {
     reading = new Reading();
     reading.identity.current = false;
-    reading.identity.stranger = stranger;
+    reading.identity.foreign = foreign;
     await reading.begin();
     expect(reading.readsMs).toEqual([]);
     expect(reading.failures).toMatchObject([{ reason: 'IdentityChanged', message: 'somebody else' }]);
@@ -568,11 +568,11 @@ describe('whose account it is', () => {
     reading.answer = ok([{ id: id(1) }, { id: id(2) }]);
     await reading.clock.advance(pollMs);
     reading.answer = ok([{ id: id(2) }, { id: id(3) }]);
-    reading.identity.stranger = stranger;
+    reading.identity.foreign = foreign;
     await reading.clock.advance(pollMs);
     expect([...(reading.informer.current?.services.keys() ?? [])]).toEqual([id(1), id(2)]);
     expect(reading.informer.failure?.reason).toBe('IdentityChanged');
-    reading.identity.stranger = undefined;
+    reading.identity.foreign = undefined;
     await reading.clock.advance(pollMs);
     expect([...(reading.informer.current?.services.keys() ?? [])]).toEqual([id(2), id(3)]);
     expect(reading.informer.failure).toBeUndefined();
@@ -586,7 +586,7 @@ describe('whose account it is', () => {
     'is asked soon when a request was answered 401 and heartbeats wait (%s)',
     async (heartbeatsWait, afterMs) => {
       reading.heartbeatsWait = heartbeatsWait;
-      reading.identity.doubt();
+      reading.identity.recheck();
       const [checks, count] = [reading.identity.checks, reading.readsMs.length];
       reading.informer.rejected();
       await reading.clock.advance(afterMs - 1);
@@ -597,7 +597,7 @@ describe('whose account it is', () => {
   );
 
   test('is asked when the credential has changed, and for a stranger it is asked ever more seldom', async () => {
-    reading.identity.stranger = stranger;
+    reading.identity.foreign = foreign;
     reading.informer.retryNow();
     await reading.clock.advance(0);
     expect([reading.identity.checks, reading.readsMs.length]).toEqual([1, 1]);
@@ -611,7 +611,7 @@ describe('whose account it is', () => {
 test('against the reference control plane, a new service is a change, and its start another', async () => {
   await using world = await startWorld();
   await using client = clientOf(world.url, key.alice);
-  let told = Promise.withResolvers<SnapshotChange>();
+  let reported = Promise.withResolvers<SnapshotChange>();
   const informer = new AccountInformer({
     api: client.api,
     identity: new ScriptedIdentity(),
@@ -621,13 +621,13 @@ test('against the reference control plane, a new service is a change, and its st
     pollMs,
     lists: () => ({ templates: false, registries: false }),
     heartbeatsWait: () => false,
-    onSnapshot: (change) => told.resolve(change),
-    onFailure: (failure) => told.reject(new Error(failure.message)),
+    onSnapshot: (change) => reported.resolve(change),
+    onFailure: (failure) => reported.reject(new Error(failure.message)),
   });
   const next = async () => {
-    told = Promise.withResolvers<SnapshotChange>();
+    reported = Promise.withResolvers<SnapshotChange>();
     await client.clock.advance(pollMs);
-    return told.promise;
+    return reported.promise;
   };
   informer.start();
   expect((await next()).changedIds).toEqual(new Set());

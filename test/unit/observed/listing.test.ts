@@ -108,7 +108,7 @@ describe('an account informer', () => {
   ) {
     const clock = new ManualClock(0);
     const asked: string[][] = [];
-    const told: SnapshotChange[] = [];
+    const reported: SnapshotChange[] = [];
     const transport: Transport = {
       exchange: async ({ url }): Promise<HttpReply> => {
         const path = new URL(url).pathname;
@@ -130,7 +130,7 @@ describe('an account informer', () => {
         clock,
         metrics,
       }),
-      identity: { current: true, doubt: () => undefined, check: () => Promise.resolve(undefined) },
+      identity: { current: true, recheck: () => undefined, check: () => Promise.resolve(undefined) },
       clock,
       random: systemRandom,
       logger,
@@ -140,13 +140,13 @@ describe('an account informer', () => {
         return lists(asked.length);
       },
       heartbeatsWait: () => false,
-      onSnapshot: (change) => told.push(change),
+      onSnapshot: (change) => reported.push(change),
       onFailure: () => undefined,
     });
     informer.start();
     await clock.advance(2500);
     await informer.stop();
-    return { asked: asked.map((paths) => paths.sort()), told };
+    return { asked: asked.map((paths) => paths.sort()), reported };
   }
 
   test('reads a list in the polls in which somebody has use for it, and not in others', async () => {
@@ -162,15 +162,15 @@ describe('an account informer', () => {
   });
 
   test('goes on with the account when a list can not be read', async () => {
-    const { told } = await polls(
+    const { reported } = await polls(
       () => ({ templates: true, registries: true }),
       (path, poll) => {
         if (path === '/api/registries') return { registries: [{ id, repository: 'ghcr.io/a/b' }] };
         return poll === 2 ? 503 : { templates: [{ id: 'built-in', name: 'PyTorch' }] };
       },
     );
-    expect(told.map(({ snapshot }) => snapshot.templates.kind)).toEqual(['read', 'failed', 'read']);
-    expect(told.map(({ snapshot }) => snapshot.registries.kind)).toEqual(['read', 'read', 'read']);
-    expect(told.map(({ changedIds }) => [...changedIds].sort())).toEqual([[id, 'built-in'], [], []]);
+    expect(reported.map(({ snapshot }) => snapshot.templates.kind)).toEqual(['read', 'failed', 'read']);
+    expect(reported.map(({ snapshot }) => snapshot.registries.kind)).toEqual(['read', 'read', 'read']);
+    expect(reported.map(({ changedIds }) => [...changedIds].sort())).toEqual([[id, 'built-in'], [], []]);
   });
 });

@@ -24,7 +24,7 @@ describe('a look at an endpoint', () => {
     const probe = createEndpointProbe(systemClock);
     try {
       const target = { url, timeoutMs: 5000, loopback: true, ...more };
-      return await probe.look(target, new AbortController().signal);
+      return await probe.probe(target, new AbortController().signal);
     } finally {
       await probe.close();
     }
@@ -110,7 +110,7 @@ describe('the watch over readiness', () => {
       random: systemRandom,
       onChange: (key) => changes.push(key),
       probe: {
-        look: async ({ url }) => {
+        probe: async ({ url }) => {
           looks.push(url);
           return answers.shift() ?? { ready: true };
         },

@@ -177,7 +177,7 @@ function importableRooms(room: string): readonly string[] {
   return named === 'all of the above' ? rooms.slice(0, rooms.indexOf(room)) : named;
 }
 
-function told({ file, from, target, typesOnly }: Import): string {
+function reported({ file, from, target, typesOnly }: Import): string {
   return `${file} imports ${typesOnly ? 'types of ' : ''}${target ?? from}`;
 }
 
@@ -204,7 +204,7 @@ describe('the imports of src/', () => {
       `export type * from '../engine/plan/i.ts';`,
       `const j = await import('node:fs/promises');`,
     ].join('\n');
-    expect(importsOf('cli/x.ts', text).map(told)).toEqual([
+    expect(importsOf('cli/x.ts', text).map(reported)).toEqual([
       'cli/x.ts imports cli/a.ts',
       'cli/x.ts imports base/b.ts',
       'cli/x.ts imports types of pino',
@@ -217,17 +217,19 @@ describe('the imports of src/', () => {
   });
 
   test('lead to files that exist', () => {
-    expect(imports.filter(({ target }) => target !== undefined && !texts.has(target)).map(told)).toEqual([]);
+    expect(imports.filter(({ target }) => target !== undefined && !texts.has(target)).map(reported)).toEqual(
+      [],
+    );
   });
 
   test('are those of the table', () => {
     expect(files.map(roomOf).filter((room) => room !== '' && !rooms.includes(room))).toEqual([]);
-    expect(imports.filter((one) => !isAllowed(one)).map(told)).toEqual([]);
+    expect(imports.filter((one) => !isAllowed(one)).map(reported)).toEqual([]);
   });
 
   test('come through the index of another room, where it has one', () => {
     // What the control plane shares; what is loaded only by who talks to a cluster.
-    const doors = new Set(['api/wire.ts', 'kubernetes/connect.ts']);
+    const entrances = new Set(['api/wire.ts', 'kubernetes/connect.ts']);
     const indexed = new Set(files.filter((file) => file.endsWith('/index.ts')).map(roomOf));
     const beside = imports.filter(
       ({ file, from, target }) =>
@@ -235,10 +237,10 @@ describe('the imports of src/', () => {
         from !== roomOf(file) &&
         indexed.has(from) &&
         path.basename(target) !== 'index.ts' &&
-        !doors.has(target) &&
+        !entrances.has(target) &&
         from !== 'base',
     );
-    expect(beside.map(told)).toEqual([]);
+    expect(beside.map(reported)).toEqual([]);
   });
 
   test('keep what a kind decides and reports pure', () => {
@@ -261,7 +263,7 @@ describe('the imports of src/', () => {
         target !== 'api/wire.ts' &&
         (from !== 'kinds' || target === undefined || isAssembly(target)),
     );
-    expect(impure.map(told)).toEqual([]);
+    expect(impure.map(reported)).toEqual([]);
     expect(decides.length).toBeGreaterThan(40);
   });
 
@@ -287,7 +289,7 @@ describe('the imports of src/', () => {
       if (typesOnly && to === 'top') return false;
       return from !== to && !allowed[from]?.includes(to);
     });
-    expect(wrong.map(told)).toEqual([]);
+    expect(wrong.map(reported)).toEqual([]);
     expect(new Set(files.filter((file) => roomOf(file) === room).map(innerOf))).toEqual(
       new Set(Object.keys(allowed)),
     );
@@ -297,7 +299,7 @@ describe('the imports of src/', () => {
     const found = imports.filter(
       ({ file, from }) => from === '@kubernetes/client-node' && roomOf(file) !== 'kubernetes',
     );
-    expect(found.map(told)).toEqual([]);
+    expect(found.map(reported)).toEqual([]);
   });
 
   test('keep the reference control plane an island', () => {
@@ -307,7 +309,7 @@ describe('the imports of src/', () => {
     const others = ours.filter(
       ({ from, target }) => from !== 'control-plane' && from !== 'base' && target !== 'api/wire.ts',
     );
-    expect(others.map(told)).toEqual([]);
+    expect(others.map(reported)).toEqual([]);
     expect(ours.some(({ target }) => target === 'api/wire.ts')).toBe(true);
   });
 
@@ -324,7 +326,7 @@ describe('the imports of src/', () => {
     const impure = imports.filter(
       ({ file, from }) => onlyDecide.has(roomOf(file)) && from.startsWith('node:'),
     );
-    expect(impure.map(told)).toEqual([]);
+    expect(impure.map(reported)).toEqual([]);
   });
 });
 

@@ -66,12 +66,12 @@ describe('the dependencies', () => {
         /^\| `(.+?)` \| (.+?) \| (.+?) \| (\d+) \| .+ \| .+ \|$/gm,
       ),
     ];
-    const told = rows.map(([, name, version, license, count]) => [name, version, license, Number(count)]);
+    const reported = rows.map(([, name, version, license, count]) => [name, version, license, Number(count)]);
     const held = bundled().map((name) => {
       const { version, license } = locked[`node_modules/${name}`] ?? {};
       return [name, version, license, broughtAlong(name)];
     });
-    expect(told).toEqual(held);
+    expect(reported).toEqual(held);
   });
 
   test('have exact versions', () => {

@@ -9,9 +9,11 @@ import {
   findingsIn,
   forbiddenForms,
   forbiddenInTexts,
+  identifiersIn,
   messagesIn,
   sentencesOf,
   wordsIn,
+  wordsOfName,
 } from './prose.ts';
 
 const textOf = (document: string) => readFileSync(path.join(root, document), 'utf8');
@@ -42,6 +44,32 @@ describe.each([
 ])('$texts', ({ textsIn }) => {
   test.each(rooms)('of src/%s have the terms of the glossary', (room) => {
     expect(forbiddenInRoom(room, textsIn)).toEqual([]);
+  });
+});
+
+describe('names', () => {
+  /** As words of a name: `isToldOver` is `is told over`. A kind's `Look` is a term (`engine/kind.ts`). */
+  const ruledOut =
+    /\b(?:un)?told\b|\bdoors?\b|\bshel(?:f|ves)\b|\bstrangers?\b|\bdisguises?\b|\bportraits?\b|\bdoubts?\b|\bdoubted\b|\bgoes\b|\bgo on\b|\blook(?:ed)? (?:at|now|again|after|once)\b|\blooked\b|\bmeets?\b|\blay\b|\bbeats?\b|\bkeepers?\b|\bpurses?\b|\bhappenings?\b|\bbelieve[ds]?\b/;
+  /** Fields of records that an earlier version has saved, and a reason. */
+  const kept = new Set(['creationInDoubt', 'doubted', 'NotLookedAt']);
+
+  test.each(rooms)('of src/%s have the terms of the glossary', (room) => {
+    const files = globSync(room.endsWith('.ts') ? room : `${room}/**/*.ts`, { cwd: path.join(root, 'src') });
+    const found = files.flatMap((file) =>
+      identifiersIn(textOf(`src/${file}`))
+        .filter((name) => !kept.has(name) && ruledOut.test(wordsOfName(name)))
+        .map((name) => `src/${file}: ${name}`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('are found in code and in values of texts, and nowhere else', () => {
+    // A comment may say isToldOver.
+    const source =
+      "const isToldOver = 'onlyTold'; // lookAt\nlay(`a door ${goesOn}`); export type TaskLook = Told;";
+    const names = identifiersIn(source).filter((name) => ruledOut.test(wordsOfName(name)));
+    expect(names).toEqual(['isToldOver', 'lay', 'goesOn', 'Told']);
   });
 });
 

@@ -117,6 +117,21 @@ export function commentsIn(source: string): string[] {
     .map((token) => withoutCode(token.replaceAll(/\s*\n\s*\*?\s*/g, ' ')));
 }
 
+/** The names in source code: without comments and texts, but with the values that are put into texts. */
+export function identifiersIn(source: string): string[] {
+  const code = source.replaceAll(tokens, (token) =>
+    token.startsWith('`')
+      ? Array.from(token.matchAll(/\$\{([^}]*)\}/g), ([, value]) => value).join(' ')
+      : ' ',
+  );
+  return [...new Set(code.match(/[A-Za-z_$][\w$]*/g) ?? [])];
+}
+
+/** `isToldOver` as `is told over`. */
+export function wordsOfName(name: string): string {
+  return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|_/g, ' ').toLowerCase();
+}
+
 export function forbiddenInTexts(texts: string[], forbidden: string[]): string[] {
   const forms = anyOf(forbidden);
   return texts.flatMap((text) => Array.from(text.matchAll(forms), ([form]) => `"${form}": ${text}`));

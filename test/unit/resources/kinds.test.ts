@@ -40,12 +40,12 @@ function parse(kind: ManagedKind, spec: object = {}, metadata: object = {}) {
 }
 
 /** `path: message` of everything that is wrong; nothing when it is right. */
-function told(...what: Parameters<typeof parse>): string[] {
+function reported(...what: Parameters<typeof parse>): string[] {
   const { error } = parse(...what);
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`);
 }
 
-const service = (spec: object) => told('ContainerService', spec);
+const service = (spec: object) => reported('ContainerService', spec);
 
 describe('defaults', () => {
   test('of a service', () => {
@@ -106,22 +106,22 @@ describe('defaults', () => {
 
 describe('strictness', () => {
   test.each(managedKinds)('%s: an unknown field is refused', (kind) => {
-    expect(told(kind, { imgae: 'x' })).toEqual(['spec: Unrecognized key: "imgae"']);
-    expect(told(kind, {}, { lables: {} })).toEqual(['metadata: Unrecognized key: "lables"']);
+    expect(reported(kind, { imgae: 'x' })).toEqual(['spec: Unrecognized key: "imgae"']);
+    expect(reported(kind, {}, { lables: {} })).toEqual(['metadata: Unrecognized key: "lables"']);
   });
 
   test('what Kubernetes adds to an exported object is accepted', () => {
     const metadata = { uid: 'u', generation: 3, resourceVersion: '9', finalizers: [], managedFields: [] };
-    expect(told('ContainerService', {}, metadata)).toEqual([]);
+    expect(reported('ContainerService', {}, metadata)).toEqual([]);
   });
 
   test.each(['Web', '-web', 'web-', 'web_1', 'a/b', '', 'w'.repeat(254)])(
     'the name %j is refused',
     (name) => {
-      expect(told('ContainerService', {}, { name }).every((text) => text.startsWith('metadata.name: '))).toBe(
-        true,
-      );
-      expect(told('ContainerService', {}, { name })).not.toEqual([]);
+      expect(
+        reported('ContainerService', {}, { name }).every((text) => text.startsWith('metadata.name: ')),
+      ).toBe(true);
+      expect(reported('ContainerService', {}, { name })).not.toEqual([]);
     },
   );
 });
@@ -232,36 +232,40 @@ describe('the environment', () => {
 describe('a volume', () => {
   // COVERAGE 105
   test.each([9, 4097, 10.5, '100'])('of %j GB is refused', (sizeGb) => {
-    expect(told('StorageVolume', { sizeGb })[0]).toMatch(/^spec\.sizeGb: /);
+    expect(reported('StorageVolume', { sizeGb })[0]).toMatch(/^spec\.sizeGb: /);
   });
 
   test('leaves room for the mark behind its name', () => {
-    expect(told('StorageVolume', { volumeName: 'v'.repeat(48) })).toEqual([]);
-    expect(told('StorageVolume', { volumeName: 'v'.repeat(49) })[0]).toMatch(/^spec\.volumeName: at most 48/);
-    expect(told('StorageVolume', {}, { name: 'v'.repeat(49) })[0]).toMatch(/^metadata\.name: at most 48/);
-    expect(told('StorageVolume', { volumeName: 'v' }, { name: 'v'.repeat(49) })).toEqual([]);
+    expect(reported('StorageVolume', { volumeName: 'v'.repeat(48) })).toEqual([]);
+    expect(reported('StorageVolume', { volumeName: 'v'.repeat(49) })[0]).toMatch(
+      /^spec\.volumeName: at most 48/,
+    );
+    expect(reported('StorageVolume', {}, { name: 'v'.repeat(49) })[0]).toMatch(/^metadata\.name: at most 48/);
+    expect(reported('StorageVolume', { volumeName: 'v' }, { name: 'v'.repeat(49) })).toEqual([]);
   });
 });
 
 describe('a template', () => {
   test('leaves room for the line with the mark in its description', () => {
     const longest = 4096 - templateMarkLength;
-    expect(told('ServiceTemplate', { description: 'd'.repeat(longest) })).toEqual([]);
-    expect(told('ServiceTemplate', { description: 'd'.repeat(longest + 1) })[0]).toMatch(
+    expect(reported('ServiceTemplate', { description: 'd'.repeat(longest) })).toEqual([]);
+    expect(reported('ServiceTemplate', { description: 'd'.repeat(longest + 1) })[0]).toMatch(
       /^spec\.description: at most 4032 characters: the ownership mark needs 64 of 4096/,
     );
   });
 
   test('has a name that the API takes', () => {
-    expect(told('ServiceTemplate', {}, { name: 't'.repeat(129) })[0]).toMatch(/^metadata\.name: at most 128/);
-    expect(told('ServiceTemplate', { templateName: 't' }, { name: 't'.repeat(129) })).toEqual([]);
+    expect(reported('ServiceTemplate', {}, { name: 't'.repeat(129) })[0]).toMatch(
+      /^metadata\.name: at most 128/,
+    );
+    expect(reported('ServiceTemplate', { templateName: 't' }, { name: 't'.repeat(129) })).toEqual([]);
   });
 
   test('names the variables that it requires, each once, and never a value', () => {
-    expect(told('ServiceTemplate', { requiredEnvironment: ['A', 'B', 'A'] })).toEqual([
+    expect(reported('ServiceTemplate', { requiredEnvironment: ['A', 'B', 'A'] })).toEqual([
       'spec.requiredEnvironment.2: the variable A is named twice',
     ]);
-    expect(told('ServiceTemplate', { requiredEnvironment: ['A=secret'] })).toEqual([
+    expect(reported('ServiceTemplate', { requiredEnvironment: ['A=secret'] })).toEqual([
       'spec.requiredEnvironment.0: must be a name of an environment variable',
     ]);
   });
@@ -270,10 +274,12 @@ describe('a template', () => {
 describe('a task', () => {
   // COVERAGE 77, 108
   test('has a name that the API takes; a longer one is refused, so that two tasks keep two names', () => {
-    expect(told('ProtectedTask', {}, { name: 't'.repeat(128) })).toEqual([]);
-    expect(told('ProtectedTask', {}, { name: 't'.repeat(129) })[0]).toMatch(/^metadata\.name: at most 128/);
-    expect(told('ProtectedTask', { taskName: 't' }, { name: 't'.repeat(129) })).toEqual([]);
-    expect(told('ProtectedTask', { taskName: 't'.repeat(129) })[0]).toMatch(/^spec\.taskName: /);
+    expect(reported('ProtectedTask', {}, { name: 't'.repeat(128) })).toEqual([]);
+    expect(reported('ProtectedTask', {}, { name: 't'.repeat(129) })[0]).toMatch(
+      /^metadata\.name: at most 128/,
+    );
+    expect(reported('ProtectedTask', { taskName: 't' }, { name: 't'.repeat(129) })).toEqual([]);
+    expect(reported('ProtectedTask', { taskName: 't'.repeat(129) })[0]).toMatch(/^spec\.taskName: /);
   });
 });
 
@@ -281,7 +287,7 @@ describe('a registry', () => {
   test.each(['ghcr.io/acme/web', 'GHCR.io/acme/web', 'localhost:5000/web', 'docker.io/postgres'])(
     'is for the repository %s',
     (repository) => {
-      expect(told('ImageRegistry', { repository })).toEqual([]);
+      expect(reported('ImageRegistry', { repository })).toEqual([]);
     },
   );
 
@@ -293,16 +299,18 @@ describe('a registry', () => {
     'ghcr.io/Acme/web',
     'ghcr.io/',
   ])('is not for %s, which is no exact repository with its host', (repository) => {
-    expect(told('ImageRegistry', { repository })[0]).toMatch(
+    expect(reported('ImageRegistry', { repository })[0]).toMatch(
       /^spec\.repository: must be one exact repository/,
     );
   });
 
   test('only an adopted one goes without credentials', () => {
-    expect(told('ImageRegistry', { credentialsSecretRef: undefined })).toEqual([
+    expect(reported('ImageRegistry', { credentialsSecretRef: undefined })).toEqual([
       'spec.credentialsSecretRef: is missing; add it: only a registry that is adopted can go without',
     ]);
-    expect(told('ImageRegistry', { credentialsSecretRef: undefined, adopt: { id: serviceId } })).toEqual([]);
+    expect(reported('ImageRegistry', { credentialsSecretRef: undefined, adopt: { id: serviceId } })).toEqual(
+      [],
+    );
   });
 });
 
@@ -335,14 +343,14 @@ describe('the address of an account', () => {
     ['http://0.0.0.0', /must be https/],
   ])('%s is refused', (url, message) => {
     expect(baseAddressProblem(url, false)).toMatch(message);
-    expect(told('Account', { url })).toHaveLength(1);
-    expect(told('Account', { url })[0]).toMatch(/^spec\.url: /);
+    expect(reported('Account', { url })).toHaveLength(1);
+    expect(reported('Account', { url })[0]).toMatch(/^spec\.url: /);
   });
 
   test('what it may ask for has bounds', () => {
-    expect(told('Account', { requests: { perSecond: 0 } })[0]).toMatch(/^spec\.requests\.perSecond: /);
-    expect(told('Account', { requests: { burst: 0 } })[0]).toMatch(/^spec\.requests\.burst: /);
-    expect(told('Account', { pollSeconds: 0.1 })[0]).toMatch(/^spec\.pollSeconds: /);
+    expect(reported('Account', { requests: { perSecond: 0 } })[0]).toMatch(/^spec\.requests\.perSecond: /);
+    expect(reported('Account', { requests: { burst: 0 } })[0]).toMatch(/^spec\.requests\.burst: /);
+    expect(reported('Account', { pollSeconds: 0.1 })[0]).toMatch(/^spec\.pollSeconds: /);
     expect(parse('Account', { requests: { burst: 3 } }).data?.spec).toMatchObject({
       requests: { perSecond: 5, burst: 3, concurrency: 4 },
     });

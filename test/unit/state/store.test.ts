@@ -178,17 +178,19 @@ describe('the state file', () => {
     const file = temporaryFile('state.db');
     const loop = new ManualEventLoop();
     const state = openState(file, systemRandom, owner, loop);
-    const told: string[] = [];
+    const reported: string[] = [];
     const other = keys[1] ?? trainer;
-    void state.store.save(recordOf(trainer)).then(() => told.push('record'));
-    void state.store.saveIntent(intentOf(other, 'key-1'), recordOf(other)).then(() => told.push('intent'));
+    void state.store.save(recordOf(trainer)).then(() => reported.push('record'));
+    void state.store
+      .saveIntent(intentOf(other, 'key-1'), recordOf(other))
+      .then(() => reported.push('intent'));
     expect([state.store.record(trainer), state.store.openIntent(other)]).not.toContain(undefined);
     await settle();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect([...readState(file, systemRandom, owner).records()]).toEqual([]);
     loop.turn();
     await settle();
-    expect(told).toEqual(['record', 'intent']);
+    expect(reported).toEqual(['record', 'intent']);
     expect([...readState(file, systemRandom, owner).records()]).toHaveLength(2);
     state.close();
   });

@@ -46,8 +46,8 @@ class LaunchError extends Error {
   override readonly name = 'LaunchError';
   readonly words: string | undefined;
 
-  constructor(reason: LaunchReason | { readonly told: string }, words?: string) {
-    super(typeof reason === 'string' ? sentenceOf(reason) : reason.told);
+  constructor(reason: LaunchReason | { readonly text: string }, words?: string) {
+    super(typeof reason === 'string' ? sentenceOf(reason) : reason.text);
     this.words = words;
   }
 }
@@ -144,14 +144,14 @@ export class Operations {
       if (!(error instanceof LaunchError)) throw error;
       await this.#stop(request);
       await this.tidyNetwork(request.accountId);
-      return { error: this.#toldOf(error, request) };
+      return { error: this.#errorText(error, request) };
     } finally {
       this.#gpus.settle(request.subjectId);
     }
   }
 
   /** What the tenant learns. The engine's message is logged with the id that both have. */
-  #toldOf({ message, words }: LaunchError, request: RuntimeRequest): string {
+  #errorText({ message, words }: LaunchError, request: RuntimeRequest): string {
     if (words === undefined) return message;
     const { id: operation, subjectId: subject } = request;
     const engine = 'launch' in request ? withoutSecrets(words, request.launch) : words;
@@ -172,7 +172,7 @@ export class Operations {
     if (volume !== undefined && !(await this.#engine.hasVolume(volume))) {
       // An engine would make an empty one, and whoever removed it would not be missed.
       throw new LaunchError({
-        told: `the volume ${launch.volumeId} does not exist any more at the container engine`,
+        text: `the volume ${launch.volumeId} does not exist any more at the container engine`,
       });
     }
     for (const container of await this.containersOf(subjectId)) await this.retire(container);
@@ -211,12 +211,12 @@ export class Operations {
     const dropped = droppedLimits(before, launch.resources);
     if (dropped.length > 0) {
       throw new LaunchError({
-        told: `the container engine can't limit a container to ${dropped.join(', ')}`,
+        text: `the container engine can't limit a container to ${dropped.join(', ')}`,
       });
     }
     if (isUnstarted(before)) await requested('start', isLast, () => this.#startOrRemove(id));
     const after = await this.#inspect(id);
-    if (!after.State.Running) throw new LaunchError({ told: endReason(after) });
+    if (!after.State.Running) throw new LaunchError({ text: endReason(after) });
     if (this.#options.egress?.appliesTo(this.#installation, accountId) === false) {
       await this.#engine.remove(id);
       throw new LaunchError('NotStarted', 'the engine gave the bridge of the network another name');
@@ -265,7 +265,7 @@ export class Operations {
       await requested('volume', isLast, () => this.#engine.createVolume(volumeName(subjectId), owned));
       return {};
     } catch (error) {
-      if (error instanceof LaunchError) return { error: this.#toldOf(error, request) };
+      if (error instanceof LaunchError) return { error: this.#errorText(error, request) };
       throw error;
     }
   }

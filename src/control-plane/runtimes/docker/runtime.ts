@@ -57,7 +57,7 @@ class DockerRuntime implements Runtime {
     this.#operations = new Operations(engine, host.installation, options, host.logger);
     this.#meter = new Meter(engine, host, {
       up: () => this.#upIds(),
-      onMissing: (serviceId) => this.#doubt(this.#subject(serviceId)),
+      onMissing: (serviceId) => this.#recheck(this.#subject(serviceId)),
     });
   }
 
@@ -121,9 +121,9 @@ class DockerRuntime implements Runtime {
   async #workOff(subject: Subject): Promise<void> {
     while (subject.request || subject.isDoubtful) {
       const { request, signal } = subject;
-      const details = { subject: subject.id, operation: request?.kind ?? 'look' };
+      const details = { subject: subject.id, operation: request?.kind ?? 'inspect' };
       await this.#untilDone(details, signal, (failures) =>
-        request ? this.#carryOut(subject, request, failures, signal) : this.#look(subject),
+        request ? this.#carryOut(subject, request, failures, signal) : this.#inspect(subject),
       );
     }
     subject.work = undefined;
@@ -159,16 +159,16 @@ class DockerRuntime implements Runtime {
   ): Promise<void> {
     const ownedVolumeId = request.kind === 'remove' ? request.ownedVolumeId : null;
     if (ownedVolumeId !== null) await this.#abandon(ownedVolumeId);
-    const goesOn = request.kind === 'sleep' && (await this.#isInUse(subject.id));
-    const report = goesOn
-      ? await this.#goOn(request)
+    const staysRunning = request.kind === 'sleep' && (await this.#isInUse(subject.id));
+    const report = staysRunning
+      ? await this.#keepRunning(request)
       : await this.#operations.carryOut(request, failures, signal);
     if (signal.aborted) return;
     this.#host.onReports([report]);
     // Taking the report may have led to the next request.
     if (subject.request !== request) return;
     subject.request = undefined;
-    if ((request.kind === 'provision' && report.error === undefined) || report.goesOn) {
+    if ((request.kind === 'provision' && report.error === undefined) || report.staysRunning) {
       subject.up = { endpoint: report.endpoint ?? null };
       // It may have ended since it was inspected.
       subject.isDoubtful = true;
@@ -196,8 +196,8 @@ class DockerRuntime implements Runtime {
     return running !== undefined && this.#meter.isInUse(serviceId, running.id);
   }
 
-  async #goOn({ subjectId, id }: RuntimeRequest): Promise<Report> {
-    const report = { subjectId, operationId: id, goesOn: true } as const;
+  async #keepRunning({ subjectId, id }: RuntimeRequest): Promise<Report> {
+    const report = { subjectId, operationId: id, staysRunning: true } as const;
     const [container] = await this.#operations.containersOf(subjectId);
     const inspection = container && (await this.#engine.inspect(container.id));
     const endpoint = inspection && this.#operations.endpointOf(inspection);
@@ -205,7 +205,7 @@ class DockerRuntime implements Runtime {
   }
 
   /** Reports when the container of a service that is up has ended. */
-  async #look(subject: Subject): Promise<void> {
+  async #inspect(subject: Subject): Promise<void> {
     subject.isDoubtful = false;
     const { up } = subject;
     if (!up) return;
@@ -271,7 +271,7 @@ class DockerRuntime implements Runtime {
     onBegun();
     for await (const event of events) {
       const subject = this.#subjects.get(event.labels[labels.service] ?? '');
-      if (subject && event.action === 'die') this.#doubt(subject);
+      if (subject && event.action === 'die') this.#recheck(subject);
     }
   }
 
@@ -285,7 +285,7 @@ class DockerRuntime implements Runtime {
       if (this.#subjects.has(id)) continue;
       this.#host.logger.warn({ volume: id }, 'a volume without a record is kept');
     }
-    for (const subject of this.#subjects.values()) if (subject.up) this.#doubt(subject);
+    for (const subject of this.#subjects.values()) if (subject.up) this.#recheck(subject);
   }
 
   async #removeOrphan(container: ListedContainer): Promise<void> {
@@ -294,7 +294,7 @@ class DockerRuntime implements Runtime {
     await this.#operations.tidyNetwork(container.labels[labels.account] ?? '');
   }
 
-  #doubt(subject: Subject): void {
+  #recheck(subject: Subject): void {
     subject.isDoubtful = true;
     this.#work(subject);
   }

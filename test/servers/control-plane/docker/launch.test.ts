@@ -69,11 +69,11 @@ test.each(['create', 'start', 'network'])('an engine that fails at "%s" is asked
 });
 
 test.each([
-  { kind: 'create', told: 'the container could not be created' },
-  { kind: 'start', told: 'the container could not be started' },
+  { kind: 'create', reported: 'the container could not be created' },
+  { kind: 'start', reported: 'the container could not be started' },
 ])(
   'one that fails at "$kind" three times is believed, and its words are in the log only',
-  async ({ kind, told }) => {
+  async ({ kind, reported }) => {
     await using engine = await new EngineStub().listen();
     const log: string[] = [];
     await using world = await start(engine, {
@@ -83,7 +83,7 @@ test.each([
     engine.refuse(kind, refusal, refusal, refusal);
     const { id } = await world.ok('POST', '/api/services', { ...spec, environment: { TOKEN: 'secret-1' } });
     const { error } = await settled(world, id);
-    const operation = new RegExp(`^${told} \\(operation ([0-9a-f-]{36})\\)$`).exec(error)?.[1];
+    const operation = new RegExp(`^${reported} \\(operation ([0-9a-f-]{36})\\)$`).exec(error)?.[1];
     const line = log.find((one) => one.includes('the container engine refused')) ?? '{}';
     expect(JSON.parse(line)).toMatchObject({
       subject: id,

@@ -98,8 +98,8 @@ test('what an engine says is told without credentials and values', () => {
     credentials: new Sensitive({ username: 'me', password: 'p w' }),
   };
   const message = 'on a/\\"b\\" a%2F%22b%22 a/"b" and more: me p%20w "p w"';
-  const told = withoutSecrets(message, launch as never);
-  expect(told).toBe('on [redacted] [redacted] [redacted]: [redacted] [redacted] "[redacted]"');
+  const reported = withoutSecrets(message, launch as never);
+  expect(reported).toBe('on [redacted] [redacted] [redacted]: [redacted] [redacted] "[redacted]"');
   expect(withoutSecrets('x'.repeat(5000), launch as never).length).toBeLessThan(1100);
 });
 

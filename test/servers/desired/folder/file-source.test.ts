@@ -10,7 +10,13 @@ import {
 } from '../../../../src/desired/index.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { documents, secret, service, volume } from '../../../unit/desired/documents.ts';
-import { names, removeTemporary, temporaryFolder, told, writeInto } from '../../../unit/desired/folders.ts';
+import {
+  names,
+  removeTemporary,
+  temporaryFolder,
+  reported,
+  writeInto,
+} from '../../../unit/desired/folders.ts';
 
 let folder: string;
 const started: DesiredSource[] = [];
@@ -169,8 +175,8 @@ describe('a folder is watched', () => {
     const gone = await until((snapshot) => !snapshot.complete);
     expect(names(gone)).toEqual(['a']);
     expect(gone.empty).toBe(false);
-    expect(told(gone)).toHaveLength(1);
-    expect(told(gone)[0]).toMatch(
+    expect(reported(gone)).toHaveLength(1);
+    expect(reported(gone)[0]).toMatch(
       /the folder .* can't be read: ENOENT.*what was read from it before is kept; check/,
     );
     renameSync(`${folder}.away`, folder);

@@ -37,7 +37,7 @@ let api: ControlApi;
 let unreachable: ControlApi;
 const metrics = createMetrics();
 const transport = createTransport(systemClock);
-const door = createServer((request, response) => void passOn(request, response));
+const proxy = createServer((request, response) => void passOn(request, response));
 
 const stateFile = () => path.join(folder, 'state.db');
 
@@ -46,7 +46,7 @@ function newLimiter(): Limiter {
   return new Limiter(options, systemClock, metrics);
 }
 
-const doorUrl = () => `http://127.0.0.1:${(door.address() as AddressInfo).port}`;
+const proxyUrl = () => `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 
 function client(baseUrl: string, limiter = newLimiter()): ControlApi {
   const credential = () => new Sensitive(apiKeys.alice);
@@ -79,15 +79,15 @@ async function passOn(request: IncomingMessage, response: ServerResponse): Promi
 beforeAll(async () => {
   world = await startWorld();
   await new Promise<void>((resolve) => {
-    door.listen(0, '127.0.0.1', resolve);
+    proxy.listen(0, '127.0.0.1', resolve);
   });
-  api = client(doorUrl());
+  api = client(proxyUrl());
   unreachable = client('http://127.0.0.1:1');
 });
 
 afterAll(async () => {
   await transport.close();
-  door.close();
+  proxy.close();
   await world.close();
 });
 
@@ -200,7 +200,7 @@ describe('an intent', () => {
   test('is given up when the document was edited or put back while its request waited for its turn', async () => {
     const { id } = await world.running();
     const limiter = newLimiter();
-    const waiting = client(doorUrl(), limiter);
+    const waiting = client(proxyUrl(), limiter);
     for (const change of [{ generation: 2 }, { deletionRequestedAt: undefined }]) {
       limiter.rateLimited(systemClock.monotonicMs(), 150);
       const leaving = aRecord(serviceKey, { externalId: id, generation: 1, deletionRequestedAt: 5 });

@@ -29,7 +29,7 @@ import {
 } from '../../../support/plan.ts';
 
 const otherId = '33333333-3333-4333-8333-333333333333';
-const stranger = beacon(undefined, anOwner('another'));
+const foreignBeacon = beacon(undefined, anOwner('another'));
 const bare = (id: string, environmentNames: string[] = []) => aService({ id, environmentNames });
 
 interface Question {
@@ -76,7 +76,9 @@ describe('which service is ours', () => {
   test('never one of the same name', () => {
     expect(answer(look([bare(otherId)]))).toBe('absent, confirmed');
     const sibling = beaconName(owner, '44444444-4444-4444-8444-444444444444', undefined);
-    expect(answer(look([bare(otherId, [sibling]), bare(serviceId, [stranger])]))).toBe('absent, confirmed');
+    expect(answer(look([bare(otherId, [sibling]), bare(serviceId, [foreignBeacon])]))).toBe(
+      'absent, confirmed',
+    );
   });
 
   test('one whose variables are listed twice is still one', () => {
@@ -113,13 +115,13 @@ describe('which service is ours', () => {
 
 describe('marks of others', () => {
   test('are never touched, whether the id is recorded or to be adopted', () => {
-    const marked = [bare(serviceId, [stranger])];
+    const marked = [bare(serviceId, [foreignBeacon])];
     expect(answer(look(marked, known))).toBe('OwnedByAnother');
     expect(answer(look(marked, { adoptId: serviceId }))).toBe('OwnedByAnother');
   });
 
   test('give way when adopt-from names them, and only them', () => {
-    const marked = [bare(serviceId, [stranger])];
+    const marked = [bare(serviceId, [foreignBeacon])];
     const from = (adoptFrom: string) => answer(look(marked, { adoptId: serviceId, adoptFrom }));
     expect(from(ownerId('another'))).toBe(`${serviceId} found`);
     expect(from(ownerId('somebody'))).toBe('OwnedByAnother');
@@ -127,7 +129,7 @@ describe('marks of others', () => {
   });
 
   test('the message says whose it is and what to do', () => {
-    const { observation } = look([bare(serviceId, [stranger])], known);
+    const { observation } = look([bare(serviceId, [foreignBeacon])], known);
     expect(observation).toMatchObject({
       message: expect.stringContaining(`fleetkeeper.dev/adopt-from: "${ownerId('another')}"`),
     });

@@ -66,14 +66,14 @@ test('a value of the environment is not repeated, whoever says it', () => {
 });
 
 const drifted = servicePlan({ spec: aSpec({ driftPolicy: 'Report' }), service: aService({ image: 'b:1' }) });
-const told = [{ path: 'image', since: Date.parse('2026-01-01T00:00:00Z'), cause: 'then' }];
+const reported = [{ path: 'image', since: Date.parse('2026-01-01T00:00:00Z'), cause: 'then' }];
 const causes = (plan: { differences: readonly Difference[] }) => plan.differences.map(({ cause }) => cause);
 
 test('a drift keeps the cause that was found when it appeared', () => {
   expect(newDrift(drifted, [])).toHaveLength(1);
-  expect(newDrift(drifted, told)).toEqual([]);
+  expect(newDrift(drifted, reported)).toEqual([]);
   expect(causes(withCauses(drifted, [], 'now'))).toEqual(['now']);
-  expect(causes(withCauses(drifted, told, 'now'))).toEqual(['then']);
+  expect(causes(withCauses(drifted, reported, 'now'))).toEqual(['then']);
 });
 
 test('differences of the document have no cause', () => {
@@ -82,13 +82,13 @@ test('differences of the document have no cause', () => {
 });
 
 test('of a hidden field, all that can be said without events is that somebody changed it', () => {
-  const doubt = {
+  const difference = {
     path: 'image',
     desired: 'a',
     observed: '?',
     drift: true,
     hidden: true,
-    doubt: true,
+    revisionMoved: true,
   } as const;
-  expect(causes(withCauses(inSync([doubt]), [], undefined))).toEqual([nothingVisible]);
+  expect(causes(withCauses(inSync([difference]), [], undefined))).toEqual([nothingVisible]);
 });

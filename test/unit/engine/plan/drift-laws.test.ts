@@ -111,7 +111,9 @@ test('a change by somebody else is drift also where the API has its own forms, a
       if (said(service) !== 'in-sync') throw new Error(`${said(service)} after ${path}`);
       expect(fleet.mutations).toHaveLength(1);
       const drift =
-        fleet.plans[before]?.differences.filter(({ drift: moved, doubt }) => moved && !doubt) ?? [];
+        fleet.plans[before]?.differences.filter(
+          ({ drift: moved, revisionMoved }) => moved && !revisionMoved,
+        ) ?? [];
       expect(drift.map((difference) => difference.path.split('.')[0])).toEqual([path]);
     }),
     { numRuns: 20 },
@@ -136,7 +138,7 @@ test('where fields are hidden, a revision that moved by itself is met once, and 
   fleet.api.meddle({});
   const third = await fleet.converge({ service: awake });
   expect(fleet.mutations).toEqual([]);
-  expect(third.service.differences.every(({ doubt, drift }) => doubt && drift)).toBe(true);
+  expect(third.service.differences.every(({ revisionMoved, drift }) => revisionMoved && drift)).toBe(true);
   expect(third.service.differences.length).toBeGreaterThan(0);
 });
 
@@ -160,5 +162,5 @@ test('a service that may have slept and woken by itself is told, and left alone'
   fleet.api.meddle({});
   const { service } = await fleet.converge({ service: everything });
   expect(fleet.mutations).toEqual([]);
-  expect(service.differences.every(({ doubt }) => doubt)).toBe(true);
+  expect(service.differences.every(({ revisionMoved }) => revisionMoved)).toBe(true);
 });

@@ -56,9 +56,9 @@ describe('the beacon', () => {
   });
 
   test('another owner, and another object of ours, are not us', () => {
-    const stranger = beaconName(anOwner('another'), serviceUid, undefined);
+    const foreign = beaconName(anOwner('another'), serviceUid, undefined);
     const sibling = beaconName(owner, derivedUid('lab', 'ContainerService/default/web'), undefined);
-    for (const name of [stranger, sibling]) {
+    for (const name of [foreign, sibling]) {
       expect(readMark([name], owner, serviceUid)).toMatchObject({ ours: undefined, foreign: { name } });
     }
     expect(readMark(undefined, owner, serviceUid)).toEqual({ ours: undefined, foreign: undefined });

@@ -31,7 +31,7 @@ function book(more: Partial<PriceBook> = {}): PriceBook {
 
 const declared = { region: 'standard', ...units };
 const catalog = new Map([['standard', { ...units, gpuHourMicros: 800_000 }]]);
-const told = (demand: Demand, given: PriceBook, place: Parameters<typeof estimate>[1] = europe) => {
+const reported = (demand: Demand, given: PriceBook, place: Parameters<typeof estimate>[1] = europe) => {
   const { micros, basis } = estimate(demand, place, given);
   return `${micros} ${basis}`;
 };
@@ -47,10 +47,12 @@ test.each([1e308, Number.MAX_VALUE, 2 ** 60])('of %d CPUs there is a price, whic
 
 describe('the basis of a price', () => {
   test('is what was seen, then what is declared, then what the catalog shows', () => {
-    expect(told(gpu, book({ observed: [seen()], declared: [declared], catalog }))).toBe('1940000 observed');
-    expect(told(gpu, book({ declared: [declared], catalog }))).toBe('1092000 declared');
-    expect(told(gpu, book({ catalog }))).toBe('992000 catalog');
-    expect(told(gpu, book())).toBe('0 unknown');
+    expect(reported(gpu, book({ observed: [seen()], declared: [declared], catalog }))).toBe(
+      '1940000 observed',
+    );
+    expect(reported(gpu, book({ declared: [declared], catalog }))).toBe('1092000 declared');
+    expect(reported(gpu, book({ catalog }))).toBe('992000 catalog');
+    expect(reported(gpu, book())).toBe('0 unknown');
   });
 
   test.each([
@@ -58,7 +60,7 @@ describe('the basis of a price', () => {
     ['another geography', { geography: 'asia' }],
     ['another size', { demand: { compute: { gpuCount: 2, cpu: 8, memoryGb: 64 } } }],
   ])('is not what was seen in or with %s', (_what, more) => {
-    expect(told(gpu, book({ observed: [seen(more)] }))).toBe('0 unknown');
+    expect(reported(gpu, book({ observed: [seen(more)] }))).toBe('0 unknown');
   });
 
   test('is the dearest that was seen, where the document leaves place or GPU open', () => {
@@ -67,9 +69,9 @@ describe('the basis of a price', () => {
       seen({ geography: 'asia', hourlyMicros: 2_500_000 }),
       seen({ gpuModel: 'l4', hourlyMicros: 500_000 }),
     ];
-    expect(told(gpu, book({ observed }), anywhere)).toBe('2500000 observed');
-    expect(told(gpu, book({ observed }), { ...europe, geography: 'auto' })).toBe('2500000 observed');
-    expect(told(gpu, book({ observed }))).toBe('1940000 observed');
+    expect(reported(gpu, book({ observed }), anywhere)).toBe('2500000 observed');
+    expect(reported(gpu, book({ observed }), { ...europe, geography: 'auto' })).toBe('2500000 observed');
+    expect(reported(gpu, book({ observed }))).toBe('1940000 observed');
   });
 
   test('is unknown for good where what runs shows no price, unless somebody else tells one', () => {
@@ -79,7 +81,7 @@ describe('the basis of a price', () => {
       basis: 'unknown',
       notShown: true,
     });
-    expect(told(gpu, book({ observed, declared: [declared] }))).toBe('1092000 declared');
+    expect(reported(gpu, book({ observed, declared: [declared] }))).toBe('1092000 declared');
   });
 });
 
@@ -88,9 +90,9 @@ describe('storage', () => {
 
   test('of another size is priced in proportion, rounded up', () => {
     const observed = [seen({ demand: disk(30), hourlyMicros: 100 })];
-    expect(told(disk(30), book({ observed }))).toBe('100 observed');
-    expect(told(disk(10), book({ observed }))).toBe('34 observed');
-    expect(told(disk(300), book({ observed }))).toBe('1000 observed');
+    expect(reported(disk(30), book({ observed }))).toBe('100 observed');
+    expect(reported(disk(10), book({ observed }))).toBe('34 observed');
+    expect(reported(disk(300), book({ observed }))).toBe('1000 observed');
   });
 
   test('is one demand whatever its size', () => {
@@ -105,19 +107,19 @@ describe('declared prices', () => {
   test('the most specific one counts: resources, then geography', () => {
     const exact = { region: 'standard', resources: shape, hourlyMicros: 3 };
     const there = { ...declared, geography: 'europe', gpuHourMicros: 1 };
-    expect(told(gpu, book({ declared: [declared, there, exact] }))).toBe('3 declared');
-    expect(told(gpu, book({ declared: [declared, there] }))).toBe(`${1 + 96_000 + 96_000} declared`);
-    expect(told(gpu, book({ declared: [there, declared] }), { ...europe, geography: 'asia' })).toBe(
+    expect(reported(gpu, book({ declared: [declared, there, exact] }))).toBe('3 declared');
+    expect(reported(gpu, book({ declared: [declared, there] }))).toBe(`${1 + 96_000 + 96_000} declared`);
+    expect(reported(gpu, book({ declared: [there, declared] }), { ...europe, geography: 'asia' })).toBe(
       '1092000 declared',
     );
   });
 
   test('that lack one of what is wanted tell nothing', () => {
     const lacking = { region: 'standard', cpuHourMicros: 12_000, memoryGbHourMicros: 1500 };
-    expect(told(gpu, book({ declared: [lacking] }))).toBe('0 unknown');
+    expect(reported(gpu, book({ declared: [lacking] }))).toBe('0 unknown');
     const small: Demand = { compute: { gpuCount: 0, cpu: 0.25, memoryGb: 1 } };
-    expect(told(small, book({ declared: [lacking] }))).toBe('4500 declared');
-    expect(told({ storageGb: 10 }, book({ declared: [lacking] }))).toBe('0 unknown');
+    expect(reported(small, book({ declared: [lacking] }))).toBe('4500 declared');
+    expect(reported({ storageGb: 10 }, book({ declared: [lacking] }))).toBe('0 unknown');
   });
 });
 

@@ -112,7 +112,7 @@ test('an absence that is not confirmed settles nothing, but for what carries a m
 const moved = present({ state: 'running', revision: 6 });
 const bare = present({ state: 'running' });
 
-const untold: readonly (readonly [ActionName, string, Seen, Difference[], boolean])[] = [
+const unreported: readonly (readonly [ActionName, string, Seen, Difference[], boolean])[] = [
   ['create-service', 'two things carry our mark', conflict, [], false],
   ['create-service', 'there is something that hides its marks', absent, [], true],
   ['create-volume', 'there is something that hides its marks', absent, [], true],
@@ -130,7 +130,7 @@ const untold: readonly (readonly [ActionName, string, Seen, Difference[], boolea
   ['delete-service', 'no state is shown', present({ revision: 6 }), [], false],
 ];
 
-test.each(untold)(
+test.each(unreported)(
   '%s, and %s: a person has to say',
   (action, _seen, observation, differences, marksHidden) => {
     expect(settle(anIntent(action), observation, differences, marksHidden)).toBe('undecided');

@@ -108,7 +108,7 @@ test('what only a moved revision tells is a kind of its own', () => {
     observed: '?',
     drift: true,
     hidden: true,
-    doubt: true,
+    revisionMoved: true,
   } as const;
   const status = statusAt(now, inSync([doubt]));
   expect(status.drift?.[0]?.kind).toBe('RevisionMoved');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Plan, holdFor, inSync, waitFor } from '../../../../src/engine/plan/index.ts';
-import { type PassView, happenings, nothingTold } from '../../../../src/engine/status/index.ts';
+import { type PassView, newEvents, nothingReported } from '../../../../src/engine/status/index.ts';
 import { intentOf, trainer } from '../../state/support.ts';
 
 const quiet: PassView = { plan: inSync(), lastIntent: undefined, id: undefined, drift: [] };
@@ -8,10 +8,10 @@ const entry = { path: 'image', kind: 'Changed', desired: 'app:1', observed: 'app
 
 /** The news of each view, one after the other. */
 function newsOf(...views: Partial<PassView>[]): string[][] {
-  let told = nothingTold;
+  let reported = nothingReported;
   return views.map((view) => {
-    const next = happenings({ ...quiet, ...view }, told, 500);
-    told = next.told;
+    const next = newEvents({ ...quiet, ...view }, reported, 500);
+    reported = next.reported;
     return next.news.map(({ type, reason, message }) => `${type} ${reason} ${message}`.trim());
   });
 }

@@ -28,8 +28,8 @@ function facts(read: { balanceMicros?: number; afterMs?: number; services?: numb
   };
 }
 
-const status = (told: Record<string, unknown>) =>
-  ({ observedGeneration: 1, conditions: [], ...told }) as ObjectStatus;
+const status = (reported: Record<string, unknown>) =>
+  ({ observedGeneration: 1, conditions: [], ...reported }) as ObjectStatus;
 const first = observedAccount(facts(), undefined);
 
 describe('the status of an Account', () => {

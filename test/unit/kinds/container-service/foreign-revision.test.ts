@@ -24,7 +24,7 @@ describe('an environment whose names are as they were sent', () => {
   test('may have other values: it is sent again, as a whole', () => {
     const plan = servicePlan(world);
     expect([said(plan), differing(plan)]).toEqual(['patch-service (Drift)', ['env*']]);
-    expect(plan.differences).toMatchObject([{ path: 'env', doubt: true, hidden: true }]);
+    expect(plan.differences).toMatchObject([{ path: 'env', revisionMoved: true, hidden: true }]);
     expect(plan.kind === 'act' && sentEnvironment(plan.step.action)).toMatchObject(values);
   });
 
@@ -50,7 +50,9 @@ describe('an environment whose names are as they were sent', () => {
       },
     ],
   ])('is not doubted when %s', (_name, more) => {
-    expect(servicePlan({ ...world, ...more }).differences.filter(({ doubt }) => doubt)).toEqual([]);
+    expect(
+      servicePlan({ ...world, ...more }).differences.filter(({ revisionMoved }) => revisionMoved),
+    ).toEqual([]);
   });
 
   test('goes with the image that the same foreign patch may have changed', () => {

@@ -369,9 +369,9 @@ describe('the environment', () => {
   });
 
   test('an adopted service with env gets the whole map and our beacon, and loses the mark it had', () => {
-    const stranger = beacon(values, anOwner('another'));
+    const foreign = beacon(values, anOwner('another'));
     const adopted = aSpec({ adopt: { id: serviceId }, env: spec.env });
-    const service = aService({ environmentNames: ['MODE', 'TOKEN', stranger] });
+    const service = aService({ environmentNames: ['MODE', 'TOKEN', foreign] });
     const plan = servicePlan({ spec: adopted, before: 'nothing', service });
     expect(Object.keys(sentEnvironment(actionOf(plan, 'patch-service')) ?? {})).toEqual(names(values));
   });

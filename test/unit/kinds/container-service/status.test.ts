@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Told } from '../../../../src/engine/status/index.ts';
+import type { ConditionEntry } from '../../../../src/engine/status/index.ts';
 import {
   observedReferences,
   observedService,
@@ -17,7 +17,8 @@ const resolved = {
   outdated: [],
   missing: undefined,
 } as const;
-const words = (told: Told[]) => told.map(([type, { status: is, reason }]) => `${type}=${is} ${reason}`);
+const words = (reported: ConditionEntry[]) =>
+  reported.map(([type, { status: is, reason }]) => `${type}=${is} ${reason}`);
 
 describe('health', () => {
   // COVERAGE 45
@@ -69,10 +70,10 @@ describe('health', () => {
 
 describe('what is shown', () => {
   test('is the price of now: nothing while it holds no compute', () => {
-    const told = ['running', 'paused', 'sleeping'].map((state) =>
+    const reported = ['running', 'paused', 'sleeping'].map((state) =>
       observedService({ kind: 'present', value: aService({ state, hourlyMicros: 972_000 }) }),
     );
-    expect(told.map(({ hourlyMicros }) => hourlyMicros)).toEqual([972_000, 0, 0]);
+    expect(reported.map(({ hourlyMicros }) => hourlyMicros)).toEqual([972_000, 0, 0]);
   });
 
   // COVERAGE 55, 62

@@ -178,9 +178,9 @@ describe('a volume object that a new service is to be attached to', () => {
       attachedTo: { kind: 'ours', id: serviceId, name: 'trainer', state: 'running' },
     });
     const view = viewVolume(inputs);
-    const goes = (id: string) => (user: string) => user === id;
-    expect(attachable(view, inputs, aSpec(), goes(serviceId))).toEqual({ kind: 'usable', id: volumeId });
-    expect(attachable(view, inputs, aSpec(), goes(volumeId))).toMatchObject({ kind: 'not-ready' });
+    const isDeleted = (id: string) => (user: string) => user === id;
+    expect(attachable(view, inputs, aSpec(), isDeleted(serviceId))).toEqual({ kind: 'usable', id: volumeId });
+    expect(attachable(view, inputs, aSpec(), isDeleted(volumeId))).toMatchObject({ kind: 'not-ready' });
   });
 
   test('a volume that grows once its user is paused is not free for another service, unless its user goes', () => {
@@ -188,13 +188,13 @@ describe('a volume object that a new service is to be attached to', () => {
     const spec = aVolumeSpec({ sizeGb: 200, expansion: 'PauseService' });
     const inputs = volumeInputs({ spec, before: aVolumeSpec(), attachedTo: user });
     const view = viewVolume(inputs);
-    const goes = (id: string) => (other: string) => other === id;
+    const isDeleted = (id: string) => (other: string) => other === id;
     expect(view).toMatchObject({ kind: 'growing', needsPause: true });
     expect(attachable(view, inputs, aSpec())).toMatchObject({
       kind: 'not-ready',
       message: 'StorageVolume dataset is still attached to ContainerService trainer',
     });
-    expect(attachable(view, inputs, aSpec(), goes(serviceId))).toEqual(view);
+    expect(attachable(view, inputs, aSpec(), isDeleted(serviceId))).toEqual(view);
   });
 
   test('of another region is a mistake, whether it is there yet or not', () => {

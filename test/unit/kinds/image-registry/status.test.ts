@@ -25,8 +25,8 @@ describe('a registry', () => {
     [null, undefined],
     ['some day', undefined],
     [{ odd: 1 }, undefined],
-  ])('tells when it was rotated, if the API does: %j', (rotatedAt, told) => {
+  ])('tells when it was rotated, if the API does: %j', (rotatedAt, reported) => {
     const { rotatedAt: shown } = observedRegistry(present(aRegistry({ rotatedAt })), 'ghcr.io/a/b', []);
-    expect(typeof shown === 'string' ? Date.parse(shown) : shown).toBe(told && Date.parse(told));
+    expect(typeof shown === 'string' ? Date.parse(shown) : shown).toBe(reported && Date.parse(reported));
   });
 });

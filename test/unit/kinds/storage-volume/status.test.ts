@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Told } from '../../../../src/engine/status/index.ts';
+import type { ConditionEntry } from '../../../../src/engine/status/index.ts';
 import {
   observedVolume,
   volumeAllocation,
@@ -8,7 +8,8 @@ import {
 import { aVolume } from '../../../support/plan.ts';
 
 const pending = { kind: 'pending', message: 'not looked at yet' } as const;
-const words = (told: Told[]) => told.map(([type, { status: is, reason }]) => `${type}=${is} ${reason}`);
+const words = (reported: ConditionEntry[]) =>
+  reported.map(([type, { status: is, reason }]) => `${type}=${is} ${reason}`);
 
 describe('health', () => {
   test.each([
@@ -24,8 +25,8 @@ describe('health', () => {
   // COVERAGE 63
   test('the words of the provider are told bounded and on one line', () => {
     const volume = aVolume({ status: 'error', error: `disk\u0007${'x'.repeat(1000)}` });
-    const told = volumeHealth({ kind: 'present', value: volume }).message;
-    expect([told.slice(0, 6), told.length]).toEqual(['disk x', 500]);
+    const reported = volumeHealth({ kind: 'present', value: volume }).message;
+    expect([reported.slice(0, 6), reported.length]).toEqual(['disk x', 500]);
   });
 
   test('what was not seen is not ready', () => {

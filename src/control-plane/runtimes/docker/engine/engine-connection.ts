@@ -142,8 +142,8 @@ function registryAuth(credentials: object): string {
 async function messageIn({ body, statusCode }: Dispatcher.ResponseData): Promise<string> {
   const text = (await body.text()).slice(0, longestMessage);
   try {
-    const told: unknown = JSON.parse(text);
-    if (typeof told === 'object' && told !== null && 'message' in told) return String(told.message);
+    const answer: unknown = JSON.parse(text);
+    if (typeof answer === 'object' && answer !== null && 'message' in answer) return String(answer.message);
   } catch {
     // A proxy's page, say.
   }

@@ -2,6 +2,6 @@
 import { foreignText } from '../../base/index.ts';
 
 /** `secrets`: values that must not be repeated. */
-export function toldText(text: string, secrets: readonly string[] = [], longest = 500): string {
+export function providerText(text: string, secrets: readonly string[] = [], longest = 500): string {
   return foreignText(text, { secrets, longest });
 }

@@ -4,7 +4,7 @@
  */
 import type { Json } from './watch.ts';
 
-export class Disguise {
+export class AlteredReads {
   readonly #nowMs: () => number;
   readonly #floorMicros: number;
   readonly #hidesPrices: boolean;

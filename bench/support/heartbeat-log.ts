@@ -1,12 +1,12 @@
 /** What heartbeats came to, as the control plane saw them. */
-import type { Beat, ListedActivity } from './heartbeat-world.ts';
+import type { SentHeartbeat, ListedActivity } from './heartbeat-world.ts';
 
 export const periodSeconds = 30;
 const expirySeconds = 300;
 
 /** The most beats within one second, wherever it begins, as a multiple of the mean of so many tasks. */
-export function busiest(beats: readonly Beat[], tasks: number): number {
-  const times = beats.map(({ atMs }) => atMs).toSorted((left, right) => left - right);
+export function busiest(heartbeats: readonly SentHeartbeat[], tasks: number): number {
+  const times = heartbeats.map(({ atMs }) => atMs).toSorted((left, right) => left - right);
   let [most, first] = [0, 0];
   for (const [last, atMs] of times.entries()) {
     while (atMs - (times[first] ?? atMs) >= 1000) first += 1;

@@ -12,7 +12,7 @@ import {
 } from '../../../src/resources/index.ts';
 import type { KubernetesObject, ResourceType, Target } from '../../../src/kubernetes/index.ts';
 import { ApiError } from '../../support/kubernetes/errors.ts';
-import type { Shelf } from '../place.ts';
+import type { DocumentStore } from '../place.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { Json } from '../watch.ts';
 import { typeOf, type ApiServer, type Storing } from './api-server.ts';
@@ -25,7 +25,7 @@ const unprocessable = 422;
 /** How soon somebody sees that the old one is gone. */
 const againMs = 500;
 
-export class ClusterShelf implements Shelf {
+export class ClusterDocuments implements DocumentStore {
   readonly #server: ApiServer;
   readonly #scheduler: Scheduler;
   readonly #files = new Map<string, Target>();

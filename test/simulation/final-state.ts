@@ -7,16 +7,16 @@ import { beaconPrefix, type Condition, type ObjectKey } from '../../src/resource
 import type { Document } from './documents.ts';
 import type { Json, View } from './watch.ts';
 
-export type Portrait = ReadonlyMap<ObjectKey, string>;
+export type FinalState = ReadonlyMap<ObjectKey, string>;
 
-export function portraitOf(view: View, documents: Iterable<[ObjectKey, Document]>): Portrait {
+export function finalStateOf(view: View, documents: Iterable<[ObjectKey, Document]>): FinalState {
   return new Map(
     [...documents].map(([key, document]) => [key, JSON.stringify(likeness(view, key, document))]),
   );
 }
 
 /** The first object that looks otherwise; undefined when none does. */
-export function differenceBetween(one: Portrait, other: Portrait): string | undefined {
+export function differenceBetween(one: FinalState, other: FinalState): string | undefined {
   const unlike = [...one.keys()].find((key) => one.get(key) !== other.get(key));
   return unlike && `${unlike}:\n${one.get(unlike)}\nand\n${other.get(unlike)}`;
 }
@@ -25,10 +25,10 @@ function likeness(view: View, key: ObjectKey, document: Document): object {
   const { status, externalId = '' } = view.disk.record(key) ?? {};
   // Whether nobody has used a service for a while is not to be judged.
   const isService = document.kind === 'ContainerService';
-  const isDoubted = status?.conditions.some(({ reason }) => reason === 'RevisionMoved') === true;
+  const hasRevisionMoved = status?.conditions.some(({ reason }) => reason === 'RevisionMoved') === true;
   const conditions = (status?.conditions ?? [])
     .filter(({ type, reason }) => reason !== 'NotApplicable' && !(isService && type === 'Allocated'))
-    .map((condition) => asDeclared(condition, isDoubted))
+    .map((condition) => asDeclared(condition, hasRevisionMoved))
     .sort();
   return { ...remoteLikeness(view, externalId, document), conditions };
 }
@@ -37,9 +37,9 @@ function likeness(view: View, key: ObjectKey, document: Document): object {
  * Somebody has moved its revision once too often, and what the API hides may be changed: that is told until the document is edited, and sent with
  * that. Whoever takes the edit back is left without it, as a newcomer is; what is hidden is as it was (L1 compares values).
  */
-function asDeclared({ type, status, reason }: Condition, isDoubted: boolean): string {
-  if (isDoubted && type === 'Drifted') return 'Drifted=False NoDrift';
-  if (isDoubted && type === 'Synced') return 'Synced=True AsDesired';
+function asDeclared({ type, status, reason }: Condition, hasRevisionMoved: boolean): string {
+  if (hasRevisionMoved && type === 'Drifted') return 'Drifted=False NoDrift';
+  if (hasRevisionMoved && type === 'Synced') return 'Synced=True AsDesired';
   return `${type}=${status} ${reason === 'Sleeping' ? 'Running' : reason}`;
 }
 
