@@ -45,6 +45,7 @@ const inProcess = {
   // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
   isolate: false,
   maxWorkers: 2,
+  hookTimeout: hangsMs,
   // One second unless given; a busy machine takes longer.
   expect: { poll: { timeout: hangsMs / 2 } },
 };

@@ -1,30 +1,30 @@
 /**
- * The seeds that are run each time: the first few with every `npm test`, the others before a change lands. They are counted, and not as many as fit
- * into some seconds: each machine runs the same ones. `SEED` begins elsewhere.
+ * The seeds that are run each time. They are counted, and not as many as fit into some seconds: each machine runs the same ones. `SEED` begins
+ * elsewhere.
  */
 import { openViolations } from './open-violations.ts';
 import type { PlaceName } from './script.ts';
 
 /** A run in a cluster takes as long as two in a folder. */
-const counts: Readonly<Record<PlaceName, { readonly everyday: number; readonly all: number }>> = {
-  folder: { everyday: 10, all: 40 },
-  cluster: { everyday: 5, all: 20 },
+const counts: Readonly<Record<PlaceName, { readonly first: number; readonly all: number }>> = {
+  folder: { first: 10, all: 40 },
+  cluster: { first: 5, all: 20 },
 };
 
-const first = Number(process.env['SEED'] ?? 1000);
+const beginning = Number(process.env['SEED'] ?? 1000);
 
-export function everydaySeeds(place: PlaceName): readonly number[] {
-  return seedsOf(place, 0, counts[place].everyday);
+export function firstSeeds(place: PlaceName): readonly number[] {
+  return seedsOf(place, 0, counts[place].first);
 }
 
 export function furtherSeeds(place: PlaceName): readonly number[] {
-  return seedsOf(place, counts[place].everyday, counts[place].all);
+  return seedsOf(place, counts[place].first, counts[place].all);
 }
 
 /** Without those of open-violations.ts. */
 function seedsOf(place: PlaceName, from: number, to: number): number[] {
   const isOpen = (seed: number) => openViolations.some((open) => open.seed === seed && open.place === place);
-  return Array.from({ length: to - from }, (_, index) => first + from + index).filter(
+  return Array.from({ length: to - from }, (_, index) => beginning + from + index).filter(
     (seed) => !isOpen(seed),
   );
 }

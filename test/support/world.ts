@@ -93,7 +93,7 @@ export interface SimulatedWays {
 
 export const isSimulated = process.env['FLEETKEEPER_TEST_WORLD'] === 'simulated';
 
-/** So many services show what holds for any number of them: real processes take 1,000, and before a change lands only. */
+/** So many services show what holds for any number of them. */
 export const manyServices = isSimulated ? 100 : 1000;
 
 // Each worker would compile the same files anew.
