@@ -2,6 +2,9 @@ import { chmodSync, existsSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { UserError, messageOf } from './user-error.ts';
 
+/** SQL, or what it can't express. */
+export type Migration = string | ((database: Pick<Sqlite, 'all' | 'run'>) => void);
+
 export type Row = Record<string, SQLOutputValue>;
 export type Parameters = Readonly<Record<string, SQLInputValue>>;
 
@@ -45,7 +48,7 @@ export class Sqlite {
    * Brings the schema to `migrations.length`, one numbered step (from 1) after the other, each in its own
    * transaction. Throws a `UserError` when the file was written by a newer version.
    */
-  migrate(migrations: readonly string[]): void {
+  migrate(migrations: readonly Migration[]): void {
     const current = this.version();
     if (current > migrations.length) {
       throw new UserError(
@@ -56,7 +59,8 @@ export class Sqlite {
     for (const [index, migration] of migrations.entries()) {
       if (index < current) continue;
       this.transaction(() => {
-        this.#database.exec(migration);
+        if (typeof migration === 'string') this.#database.exec(migration);
+        else migration(this);
         this.#database.exec(`PRAGMA user_version = ${index + 1}`);
       });
     }

@@ -18,7 +18,7 @@
 import type { ActionName } from '../actions/index.ts';
 import type { ControlApi, Outcome, ProbeResult, wire } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
-import type { Target } from './mutation/index.ts';
+import type { RecordedMutation, Target } from './mutation/index.ts';
 import type { AccountSnapshot, Listing, Readiness, ReadinessTarget } from '../observed/index.ts';
 import type {
   DriftBrake,
@@ -71,13 +71,13 @@ export interface Seen<Remote, Local> {
 }
 
 /** The current state of an object in its pass, as its kind sees it. */
-export interface View<Spec, Remote, Local> extends KindOptions {
+export interface View<Spec, Remote, Local, State extends object = object> extends KindOptions {
   readonly key: ObjectKey;
-  readonly record: ObjectRecord;
+  readonly record: ObjectRecord<State>;
   readonly object: PlannedObject<Spec>;
   readonly seen: Seen<Remote, Local>;
   /** The current record, including what was saved since. */
-  readonly latest: () => ObjectRecord;
+  readonly latest: () => ObjectRecord<State>;
   /** `placement`: what the catalog has to offer for a creation. The kind's `pricing` has the cost of a step. */
   gates(placement?: Placement): Gates;
   /** `key`: another object that is observed for this one. */
@@ -150,17 +150,31 @@ export interface BesideLook {
   readonly secrets: readonly string[];
 }
 
-export type KindStatus = Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'more'>;
+export interface KindStatus<State extends object = object> extends Pick<
+  StatusInputs,
+  'health' | 'observed' | 'revision' | 'more'
+> {
+  /** The kind's part of the record, if it has to remember what is reported. */
+  readonly kind?: State;
+}
 
-export interface Kind<Spec, Remote extends { readonly id: string }, Look, Local = undefined> {
+export interface Kind<
+  Spec,
+  Remote extends { readonly id: string },
+  Look,
+  Local = undefined,
+  State extends object = object,
+> {
   readonly name: ManagedKind;
   readonly remote?: RemoteThings<Spec, Remote, Look>;
   /** Its passes continue while the account can't be read. */
   readonly needsNoAccountRead?: true;
 
-  look(view: View<Spec, Remote, Local>): Look;
+  look(view: View<Spec, Remote, Local, State>): Look;
   plan(look: Look): Plan;
   target?(look: Look): KindTarget<Remote>;
+  /** What its part of the record remembers of a mutation. */
+  remembers?(state: State, mutation: RecordedMutation): State;
   /** What to record when the object matches its spec, according to `plan`. */
   settled?(look: Look, plan: InSync): Partial<ObjectRecord>;
   /** The hourly cost before and after a step of its plan. */
@@ -169,23 +183,23 @@ export interface Kind<Spec, Remote extends { readonly id: string }, Look, Local 
   roomFor?(look: Look, step: Step): Pricing | undefined;
   /** The endpoint that is probed from here on. Undefined: none. */
   probe?(look: Look): ReadinessTarget | undefined;
-  status(look: Look, beside: BesideLook): KindStatus;
+  status(look: Look, beside: BesideLook): KindStatus<State>;
   /** Only the number of restarts prevents one that remediation has planned. */
   mayRemediate?(look: Look): boolean;
   /** The other objects that have to be deleted before this one can be created again (exchanges.ts). */
-  exchanges?(view: View<Spec, Remote, Local>): readonly ObjectKey[];
+  exchanges?(view: View<Spec, Remote, Local, State>): readonly ObjectKey[];
   /** Values that must not be repeated from any source. */
-  secrets?(view: View<Spec, Remote, Local>): readonly string[];
+  secrets?(view: View<Spec, Remote, Local, State>): readonly string[];
 
   /** The account, if it is not the one in `spec.accountRef`. */
-  account?(view: View<Spec, Remote, Local>): AccountOfObject;
+  account?(view: View<Spec, Remote, Local, State>): AccountOfObject;
   /** A removed object that needs nothing more. For a kind without `remote`. */
-  released?(view: View<Spec, Remote, Local>): boolean;
+  released?(view: View<Spec, Remote, Local, State>): boolean;
   /** What a pass does before it plans. For a kind without `remote`. */
-  observe?(view: View<Spec, Remote, Local>, account: AccountHandle): Promise<Local | undefined>;
+  observe?(view: View<Spec, Remote, Local, State>, account: AccountHandle): Promise<Local | undefined>;
   /** What continues while the object is held and nothing may be changed. `forMs`: when that ends, if time ends it. */
   whileHeld?(
-    view: View<Spec, Remote, Local>,
+    view: View<Spec, Remote, Local, State>,
     account: AccountHandle | undefined,
   ): Promise<{ readonly local: Local | undefined; readonly forMs: number | undefined } | undefined>;
 }
@@ -196,8 +210,12 @@ export type AnyKind = Kind<CommonSpec, AnyRemote, unknown, unknown>;
 export type Kinds = Readonly<Record<ManagedKind, AnyKind>>;
 
 /** Checks that the types of the parts fit together. The engine only passes looks on. */
-export function defineKind<Spec, Remote extends AnyRemote, Look, Local = undefined>(
-  kind: Kind<Spec, Remote, Look, Local>,
-): AnyKind {
+export function defineKind<
+  Spec,
+  Remote extends AnyRemote,
+  Look,
+  Local = undefined,
+  State extends object = object,
+>(kind: Kind<Spec, Remote, Look, Local, State>): AnyKind {
   return kind as unknown as AnyKind;
 }

@@ -27,7 +27,7 @@ import type { StatusInputs } from './status/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { giveUpAdvice } from './fleet/advice.ts';
 import type { DriftWatch } from './observation/drift-watch.ts';
-import type { AccountOfObject, AnyKind, AnyRemote } from './kind.ts';
+import type { AccountOfObject, AnyKind, AnyRemote, KindStatus } from './kind.ts';
 import { Observer, type AnySeen, type ObserverOptions } from './observation/observer.ts';
 import type { AnyView } from './observation/recognition.ts';
 import * as recognition from './observation/recognition.ts';
@@ -209,6 +209,9 @@ export class Pass {
       state: value === undefined ? undefined : ((value.state ?? value.status) as string | undefined),
       digests,
       restartToken,
+      ...(this.kind.remembers && {
+        remember: (state, mutation) => this.kind.remembers?.(state, mutation) ?? state,
+      }),
       ...(shownIn && {
         shownBefore: value === undefined ? {} : shownIn(value),
         shownIn: (answer) => shownIn(answer as AnyRemote),
@@ -238,7 +241,7 @@ export class Pass {
   }
 
   /** For the status: the last observation, even while a newer one is awaited. */
-  statusInputs(): Pick<StatusInputs, 'health' | 'observed' | 'revision' | 'reconcileAt' | 'more'> {
+  statusInputs(): KindStatus & Pick<StatusInputs, 'reconcileAt'> {
     const observation = this.#observer.lastSeen();
     if (observation !== this.#observer.seen.observation) this.#observer.see({ observation });
     const { readiness } = this.#options;

@@ -354,6 +354,7 @@ export class Reconciler {
       this.#transitions.saw(pass.kind.name, record.seen?.state, settled.seen?.state);
     }
     const duplicates = pass.duplicates();
+    const { kind = settled.kind, ...reported } = pass.statusInputs();
     const status = buildStatus({
       record: { ...settled, generation },
       plan,
@@ -361,9 +362,9 @@ export class Reconciler {
       wallMs: clock.wallMs(),
       readSince: this.#waits.since(key, plan, clock.wallMs()),
       duplicates,
-      ...pass.statusInputs(),
+      ...reported,
     });
-    const next = { ...settled, status, report: lastReport(status) };
+    const next = { ...settled, kind, status, report: lastReport(status) };
     // A pass that was interrupted by a stop has nothing true to report.
     const cut = stopping() && plan.kind === 'wait' && entryOf(plan.reason).cutByStop;
     const changed = !cut && !sameValue(next, record);

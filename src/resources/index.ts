@@ -16,6 +16,9 @@ export {
   type ContainerServiceSpec,
   type EnvironmentEntry,
 } from '../kinds/container-service/schema.ts';
+export type { AccountState, ShownMoney } from '../kinds/account/state.ts';
+export type { ServiceState } from '../kinds/container-service/state.ts';
+export type { Registration, TaskState } from '../kinds/protected-task/state.ts';
 export type { ImageRegistrySpec } from '../kinds/image-registry/schema.ts';
 export type { ProtectedTaskSpec } from '../kinds/protected-task/schema.ts';
 export {

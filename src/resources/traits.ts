@@ -6,10 +6,26 @@ import { objectKey, parseObjectKey, type ManagedKind, type ObjectKey } from './k
 
 export type { Asked };
 
-export type KindTraits = Traits<ManagedKind, object, RemoteList | undefined, ManagedKind>;
+export type KindTraits = Traits<ManagedKind, object, RemoteList | undefined, ManagedKind, object>;
 
 export function traitsOf(kind: ManagedKind): KindTraits {
   return declarations[kind];
+}
+
+/** How the kind's part of the record of this object is stored and understood. */
+export function stateTraitsOf(key: ObjectKey): KindTraits['state'] {
+  return traitsOf(parseObjectKey(key).kind).state;
+}
+
+/** The kind's part of the record of a new object. */
+export function newKindState(key: ObjectKey): object {
+  return stateTraitsOf(key).schema.parse({});
+}
+
+/** The kind's part as it was stored. Fields that a later version added are kept. Undefined if it is not readable. */
+export function readKindState(key: ObjectKey, stored: object): object | undefined {
+  const read = stateTraitsOf(key).schema.safeParse(stored);
+  return read.success ? { ...stored, ...read.data } : undefined;
 }
 
 /** What specs of several kinds have. */

@@ -9,6 +9,7 @@
  *     valid                                         signed      everything
  *     none (0.1.0), or made with another key        unsigned    what was made with this key; the id only as a claim (`distrusted`)
  *     wrong: edited, or copied from another object  forged      nothing; creations wait until it is clear what exists
+ *     valid, of a later version                     newer       nothing; it is not overwritten either (cluster-store.ts)
  *     unreadable, or of another uid                 none        nothing
  *
  * The finalizer follows the first intent (cluster-store.ts). So an object that has the finalizer, and is older than this
@@ -19,14 +20,22 @@
  * An old copy of the bookkeeping that somebody restores is signed as well. It can only name what belonged to this object.
  */
 import { mergePatch, type DigestKey } from '../base/index.ts';
-import { parseObjectKey, traitsOf, type ObjectKey } from '../resources/index.ts';
+import { parseObjectKey, stateTraitsOf, traitsOf, type ObjectKey } from '../resources/index.ts';
+import {
+  kindFieldsIn1,
+  readRecord,
+  recordVersion,
+  upgradedFrom1,
+  withoutKindFieldsIn1,
+  type Stored,
+} from './record-versions.ts';
 import {
   intentOutcomes,
   lostCreation,
   newRecord,
-  readRecord,
   type Intent,
   type ObjectRecord,
+  type ObjectStatus,
 } from './records.ts';
 import type { IdentityPin } from './identity-pin.ts';
 
@@ -40,9 +49,14 @@ export interface Bookkeeping {
    * has written.
    */
   readonly sequence: number;
+  /** Of the record. Absent in version 1. */
+  readonly version?: number;
   /** Covers the other fields and the object's key. Absent in bookkeeping of 0.1.0. */
   readonly signature?: string;
-  readonly record: Readonly<Record<string, unknown>>;
+  /** In version 2 without the kind's part, but with the fields that version 1 had for it. */
+  readonly record: Stored;
+  /** The kind's part of the record. Absent in version 1. */
+  readonly kind?: Stored;
   readonly intent?: Omit<Intent, 'object'>;
   /** On an Account: the provider account that its key belonged to when it was first used. */
   readonly identity?: IdentityPin;
@@ -55,7 +69,7 @@ export interface Kept {
   readonly sequence: number;
 }
 
-export type Standing = 'signed' | 'unsigned' | 'forged' | 'none';
+export type Standing = 'signed' | 'unsigned' | 'forged' | 'newer' | 'none';
 
 /** Fields of a record that are read from the object itself. */
 const readFromObject = [
@@ -67,6 +81,7 @@ const readFromObject = [
   'file',
   'line',
   'deletionRequestedAt',
+  'kind',
   'status',
 ] as const satisfies readonly (keyof ObjectRecord)[];
 
@@ -78,7 +93,6 @@ const madeWithKey = [
   'refusal',
   'repeated',
   'corrections',
-  'template',
 ] as const satisfies readonly (keyof ObjectRecord)[];
 
 export function bookkeepingOf(
@@ -91,10 +105,12 @@ export function bookkeepingOf(
     ([name, value]) => !omitted.has(name) && value !== undefined && !isBlank(value, blank[name]),
   );
   const content = {
+    version: recordVersion,
     uid: record.uid,
     digestKey: digestKey.id,
     sequence,
-    record: Object.fromEntries(kept),
+    record: { ...Object.fromEntries(kept), ...kindFieldsIn1(record) },
+    kind: Object.fromEntries(Object.entries(record.kind).filter(([, value]) => value !== undefined)),
     ...(intent ? { intent: withoutObject(intent) } : {}),
     ...(identity ? { identity } : {}),
   };
@@ -117,7 +133,8 @@ function standingOf(key: ObjectKey, uid: string, value: unknown, digestKey: Dige
   if (!isBookkeeping(value)) return 'none';
   if (value.uid !== uid) return 'none';
   if (value.signature === undefined || value.digestKey !== digestKey.id) return 'unsigned';
-  return value.signature === signatureOf(key, value, digestKey) ? 'signed' : 'forged';
+  if (value.signature !== signatureOf(key, value, digestKey)) return 'forged';
+  return (value.version ?? 1) > recordVersion ? 'newer' : 'signed';
 }
 
 /**
@@ -141,19 +158,15 @@ export function readBookkeeping(
     sequence: 0,
     standing,
   };
-  if (standing === 'forged') {
-    return { ...nothing, record: { ...nothing.record, distrusted: 'forged' }, identity: unknownOrigin };
-  }
-  if (standing === 'none' || !isBookkeeping(bookkeeping)) return nothing;
+  const record = { ...nothing.record, distrusted: 'forged' as const };
+  const forged = { ...nothing, record, identity: unknownOrigin, standing: 'forged' as const };
+  if (standing === 'forged') return forged;
+  if (standing === 'none' || standing === 'newer' || !isBookkeeping(bookkeeping)) return nothing;
   const isReadable = bookkeeping.digestKey === digestKey.id;
-  const stored: Partial<Record<string, unknown>> = { ...bookkeeping.record };
-  if (!isReadable) for (const name of madeWithKey) delete stored[name];
   const hasStatus = Array.isArray(shown['conditions']);
-  const read = readRecord({
-    ...newRecord(key, uid),
-    ...stored,
-    ...(hasStatus ? { status: shown } : {}),
-  } as ObjectRecord);
+  const stored = storedRecord(key, bookkeeping, hasStatus ? (shown as unknown as ObjectStatus) : undefined);
+  const read = readRecord(key, uid, isReadable ? stored : withoutDigests(key, stored));
+  if (!read) return forged;
   const { intent, identity, sequence } = bookkeeping;
   const isIntent = intent !== undefined && intentOutcomes.includes(intent.outcome);
   return {
@@ -165,14 +178,35 @@ export function readBookkeeping(
   };
 }
 
-/** Anybody may have written this record. The activity is trusted if its id is the uid of the object. */
+/** The record in bookkeeping of any version, as version 2. */
+function storedRecord(
+  key: ObjectKey,
+  { version = 1, record, kind = {} }: Bookkeeping,
+  status: ObjectStatus | undefined,
+): Stored {
+  const stored =
+    version === 1 ? upgradedFrom1(key, record, status) : { ...withoutKindFieldsIn1(record), kind };
+  return status ? { ...stored, status } : stored;
+}
+
+function withoutDigests(key: ObjectKey, stored: Stored): Stored {
+  const { madeWithKey: ofKind = [] } = stateTraitsOf(key);
+  return { ...without(stored, madeWithKey), kind: without(stored['kind'] as object, ofKind) };
+}
+
+function without(fields: object, names: readonly string[]): Stored {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+}
+
+/** Anybody may have written this record. */
 function claimed(record: ObjectRecord): ObjectRecord {
-  const { externalId, madeVolumeId, lease, uid } = record;
-  const claims = externalId !== undefined || madeVolumeId !== undefined;
+  const { key, externalId, kind, uid } = record;
+  const state = stateTraitsOf(key);
+  const claims = externalId !== undefined || state.hasClaims?.(kind) === true;
   return {
     ...record,
     distrusted: claims ? 'unsigned' : undefined,
-    lease: lease?.activityId === uid ? lease : undefined,
+    kind: state.unsigned?.(kind, uid) ?? kind,
   };
 }
 

@@ -35,10 +35,10 @@ import {
 } from '../kubernetes/index.ts';
 import { accountKey, accountNamed, cleanupFinalizer, type ObjectKey } from '../resources/index.ts';
 import { bookkeepingOf, isPinIn, isWritten, readBookkeeping, type Bookkeeping } from './bookkeeping.ts';
-import { ObjectGone, mayHaveHappened, needsCleanup } from './cluster-writes.ts';
+import { ObjectGone, mayHaveHappened, needsCleanup, writtenByLaterVersion } from './cluster-writes.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { MemoryStore } from './memory-store.ts';
-import { factsOf, targetOf, type StoredObject } from './stored-object.ts';
+import { factsOf, targetOf, type Noticed, type StoredObject } from './stored-object.ts';
 import { withEngineFields, type Intent, type ObjectRecord, type Resolution } from './records.ts';
 import { readPrices, type ObservedPrice } from './prices.ts';
 import { readResolution } from './resolution-annotation.ts';
@@ -51,13 +51,6 @@ export interface ClusterStoreOptions {
   readonly identity: { readonly digestKey: DigestKey; readonly ownerName: string };
   readonly clock: Clock;
   readonly random: Random;
-}
-
-export interface Noticed {
-  /** Somebody edited or wiped their bookkeeping. The next flush writes it again. */
-  readonly tampered: readonly ObjectKey[];
-  /** They are gone, or replaced by another object with the same name. Their records have been forgotten. */
-  readonly vanished: readonly ObjectRecord[];
 }
 
 interface Known extends StoredObject {
@@ -134,10 +127,10 @@ export class ClusterStore extends MemoryStore {
     if (this.#unwritten.has(key)) await this.#write(key);
   }
 
-  override isLeaseDurable(key: ObjectKey): boolean {
+  override isKindStateDurable(key: ObjectKey): boolean {
     const { uid = '', status } = this.#known.get(key) ?? {};
-    const { record, standing } = readBookkeeping(key, uid, status, this.digestKey);
-    return standing === 'signed' && sameValue(record.lease, this.record(key)?.lease);
+    const { record: written, standing } = readBookkeeping(key, uid, status, this.digestKey);
+    return standing === 'signed' && sameValue(written.kind, this.record(key)?.kind);
   }
 
   override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
@@ -200,6 +193,7 @@ export class ClusterStore extends MemoryStore {
     const isOlder = this.#older === 'all' || this.#older.has(key);
     const isFinalized = isOlder && finalizers.includes(cleanupFinalizer);
     const kept = readBookkeeping(key, uid, status, this.digestKey, isFinalized);
+    if (kept.standing === 'newer') throw writtenByLaterVersion(key);
     this.#known.set(key, { ...object, sequence: kept.sequence });
     await super.saveAll([kept.record]);
     if (kept.intent) await super.saveIntent(kept.intent, kept.record);
@@ -214,7 +208,7 @@ export class ClusterStore extends MemoryStore {
     const { key, uid, status } = object;
     const { sequence: found, standing } = readBookkeeping(key, uid, status, this.digestKey);
     // The next write finds out who wrote it, because that write has a conflict.
-    if (found > sequence && standing === 'signed') {
+    if (standing === 'newer' || (found > sequence && standing === 'signed')) {
       this.#ahead.add(key);
       return false;
     }
@@ -366,6 +360,7 @@ export class ClusterStore extends MemoryStore {
     }
     const facts = factsOf(key, object);
     const found = readBookkeeping(key, uid, facts.status, this.digestKey);
+    if (found.standing === 'newer') throw writtenByLaterVersion(key);
     // Only a manager signs. An unsigned sequence means nothing.
     const sequence = found.standing === 'signed' ? found.sequence : 0;
     const { attempted } = this.#known.get(key) ?? known;

@@ -1,6 +1,7 @@
 /** How a failed write to an object of a cluster is understood, and which objects need the finalizer. */
+import { UserError } from '../base/index.ts';
 import { KubernetesError } from '../kubernetes/index.ts';
-import { accountNamed, type ObjectKey } from '../resources/index.ts';
+import { accountNamed, stateTraitsOf, type ObjectKey } from '../resources/index.ts';
 import type { Intent, ObjectRecord } from './records.ts';
 
 /** It is unknown whether the write was carried out. */
@@ -16,9 +17,18 @@ export class ObjectGone extends Error {
   }
 }
 
+/** It would be lost if this version wrote what it understands of it. */
+export function writtenByLaterVersion(key: ObjectKey): UserError {
+  return new UserError(
+    `a later version of fleetkeeper has written the status of ${key}`,
+    'run that version, or a later one; during an upgrade, wait until all replicas run it',
+  );
+}
+
 /** Something exists at the provider, or may exist, that has to be cleaned up before the object is deleted. */
 export function needsCleanup(record: ObjectRecord, intent: Intent | undefined): boolean {
   const isOpen = intent?.outcome === 'pending' || intent?.outcome === 'unknown';
-  const isRegistered = record.lease !== undefined && record.releasedAt === undefined;
+  const activity = stateTraitsOf(record.key).registered?.(record.kind);
+  const isRegistered = activity !== undefined && !activity.isReleased;
   return isOpen || isRegistered || record.externalId !== undefined || accountNamed(record.key) !== undefined;
 }

@@ -1,6 +1,6 @@
 /** Records and intents in memory. The durable stores read from it, and a preview needs nothing else. */
 import { canonicalId, type DigestKey } from '../base/index.ts';
-import type { ManagedKind, ObjectKey } from '../resources/index.ts';
+import { stateTraitsOf, type ManagedKind, type ObjectKey } from '../resources/index.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import type { ObservedPrice } from './prices.ts';
 import { RecordIndexes, type RecordGauges } from './record-indexes.ts';
@@ -134,7 +134,7 @@ export class MemoryStore implements StateStore {
     // Memory is as durable as this store gets.
   }
 
-  isLeaseDurable(_key: ObjectKey): boolean {
+  isKindStateDurable(_key: ObjectKey): boolean {
     return true;
   }
 
@@ -248,14 +248,20 @@ export class MemoryStore implements StateStore {
 
 /** 0.1.0 stored ids as the API wrote them, which may be in upper case. */
 function withCanonicalIds(record: ObjectRecord): ObjectRecord {
-  const { externalId, madeVolumeId, lease, seen, baseline } = record;
-  const written = [externalId, madeVolumeId, lease?.serviceId, seen?.id, baseline?.id];
-  if (written.every((id) => id === undefined || id === canonicalId(id))) return record;
+  const { key, externalId, seen, baseline } = record;
+  let isCanonical = true;
+  const canonical = (id: string) => {
+    const found = canonicalId(id);
+    isCanonical &&= found === id;
+    return found;
+  };
+  const kind = stateTraitsOf(key).withIds?.(record.kind, canonical) ?? record.kind;
+  for (const id of [externalId, seen?.id, baseline?.id]) if (id !== undefined) canonical(id);
+  if (isCanonical) return record;
   return {
     ...record,
     externalId: externalId && canonicalId(externalId),
-    madeVolumeId: madeVolumeId && canonicalId(madeVolumeId),
-    lease: lease && { ...lease, serviceId: canonicalId(lease.serviceId) },
+    kind,
     seen: seen && { ...seen, id: canonicalId(seen.id) },
     baseline: baseline && { ...baseline, id: canonicalId(baseline.id) },
   };

@@ -1,13 +1,21 @@
 /**
- * What must survive a crash, per object: its identity, its id at the provider, what was last applied, and the
- * open intent. In a folder, one SQLite file holds all of it. In a cluster, it is in the object's metadata and
- * status. It never contains a value of a Secret, a ConfigMap or an environment variable, but only keyed
- * digests of them.
+ * What must survive a crash, per object. A record has three parts, and the status that the last pass reported:
+ *
+ * | part           | content                                                                              | whose         |
+ * |----------------|--------------------------------------------------------------------------------------|---------------|
+ * | RecordIdentity | key, uid, generation, document, account, id at the provider, how far it is proven     | the engine's  |
+ * | EngineState    | digests of what was applied, what was seen, refusals, corrections, last report         | the engine's  |
+ * | `kind`         | what the kind declares (kinds/KIND/state.ts); opaque here                             | the kind's    |
+ * | `status`       | output: `status`, `page` and tests read it, passes and planners do not                | of nobody     |
+ *
+ * Beside it, the newest intent is stored. In a folder, one SQLite file holds all of it. In a cluster, it is in the
+ * object's metadata and status. It never contains a value of a Secret, a ConfigMap or an environment variable, but only
+ * keyed digests of them. How stored records are read that an earlier version wrote: record-versions.ts.
  */
 import { isCreation } from '../actions/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';
-import type { Condition, ObjectKey, TemplateValues } from '../resources/index.ts';
-import { lastReport, type LastReport } from './last-report.ts';
+import { newKindState, type Condition, type ObjectKey } from '../resources/index.ts';
+import type { LastReport } from './last-report.ts';
 import type { IntentEstimate } from './prices.ts';
 
 /** The document as last read, without the values of its environment. */
@@ -17,7 +25,8 @@ export interface StoredManifest {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-export interface ObjectRecord {
+/** The object, its document, and its id at the provider. */
+export interface RecordIdentity {
   readonly key: ObjectKey;
   /** In a folder it is derived from owner and key, so a lost state file can be rebuilt. */
   readonly uid: string;
@@ -35,6 +44,20 @@ export interface ObjectRecord {
   readonly account: string | undefined;
   /** The id of the service or volume at the provider. */
   readonly externalId: string | undefined;
+  /**
+   * It was found by a mark that this state can't prove to be its own: another fleet may have the same owner
+   * name. It is observed but not changed until an operator confirms the owner.
+   */
+  readonly unproven: boolean;
+  /**
+   * In a cluster: the bookkeeping had no valid signature. The id is a claim until the mark on the remote
+   * thing or `adopt` proves it.
+   */
+  readonly distrusted: 'unsigned' | 'forged' | undefined;
+}
+
+/** What the engine knows of any object: what was applied and observed, and how its mutations went. */
+export interface EngineState {
   /** A keyed digest of each field, as last applied. */
   readonly applied: Readonly<Record<string, string>>;
   /** Fields that a request changed and no read has confirmed yet. Whatever they show is not drift. */
@@ -54,16 +77,6 @@ export interface ObjectRecord {
   readonly baseline: Baseline | undefined;
   /** The last restart token that was handled, or the first one seen if no restart was due. */
   readonly restartToken: string | undefined;
-  /**
-   * It was found by a mark that this state can't prove to be its own: another fleet may have the same owner
-   * name. It is observed but not changed until an operator confirms the owner.
-   */
-  readonly unproven: boolean;
-  /**
-   * In a cluster: the bookkeeping had no valid signature. The id is a claim until the mark on the remote
-   * thing or `adopt` proves it.
-   */
-  readonly distrusted: 'unsigned' | 'forged' | undefined;
   /** Fleetkeeper requested the deletion of `externalId`. Its absence is not drift. */
   readonly deletedByUs: boolean;
   /**
@@ -83,26 +96,6 @@ export interface ObjectRecord {
    * creation needs another key (engine/mutation/creation-keys.ts).
    */
   readonly refusedKey: string | undefined;
-  /** Why Fleetkeeper paused the service. That pause is not drift. */
-  readonly pausedFor: 'VolumeExpansion' | undefined;
-  /** The independent volume that was made together with the service and has no object of its own. */
-  readonly madeVolumeId: string | undefined;
-  /**
-   * Consecutive restarts by remediation: their number, the time of the last one (Unix milliseconds) and its
-   * generation.
-   */
-  readonly remediation:
-    | { readonly restarts: number; readonly at: number; readonly generation: number }
-    | undefined;
-  /**
-   * The values that the service copied from its template. Later changes of the template don't reach the
-   * service by themselves.
-   */
-  readonly template: { readonly name: string; readonly values: TemplateValues } | undefined;
-  /** Of a ProtectedTask: its activity, if one is or may be registered. */
-  readonly lease: TaskLease | undefined;
-  /** Unix milliseconds at which the API confirmed the release of its activity. */
-  readonly releasedAt: number | undefined;
   /** The request that the API refused permanently. It is not sent again until it changes. */
   readonly refusal: Refusal | undefined;
   /** How often the same correction was applied without effect on the observation. */
@@ -111,6 +104,11 @@ export interface ObjectRecord {
   readonly corrections: readonly Correction[];
   /** What the last pass reported. Undefined before the first one. */
   readonly report: LastReport | undefined;
+}
+
+export interface ObjectRecord<Kind extends object = object> extends RecordIdentity, EngineState {
+  /** The kind's part (kinds/KIND/state.ts). The engine stores it, and does not look into it. */
+  readonly kind: Kind;
   /** Output only: `report` has what later passes depend on. */
   readonly status: ObjectStatus | undefined;
 }
@@ -137,14 +135,6 @@ export interface BeforeCreation {
   readonly idempotencyKey: string;
   /** Ids of things that have no mark and belong to no object. */
   readonly unmarked: readonly string[];
-}
-
-export interface TaskLease {
-  readonly serviceId: string;
-  /** The uid of the object. After somebody else released it, a new activity needs another id. */
-  readonly activityId: string;
-  /** The Idempotency-Key of the release. */
-  readonly releaseKey: string;
 }
 
 /** The record of a new object. */
@@ -174,16 +164,11 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
     creationInDoubt: undefined,
     beforeCreation: undefined,
     refusedKey: undefined,
-    pausedFor: undefined,
-    madeVolumeId: undefined,
-    remediation: undefined,
-    template: undefined,
-    lease: undefined,
-    releasedAt: undefined,
     refusal: undefined,
     repeated: undefined,
     corrections: [],
     report: undefined,
+    kind: newKindState(key),
     status: undefined,
   };
 }
@@ -216,12 +201,6 @@ export function isCreationLost({
   creationInDoubt,
 }: Pick<ObjectRecord, 'uid' | 'creationInDoubt'>): boolean {
   return creationInDoubt?.idempotencyKey === uid;
-}
-
-/** A stored record. Fields that it lacks, because a later version added them, get the values of a new record. */
-export function readRecord(stored: ObjectRecord): ObjectRecord {
-  const read = { ...newRecord(stored.key, stored.uid), ...stored };
-  return read.report || !read.status ? read : { ...read, report: lastReport(read.status) };
 }
 
 /** Keyed digests of the value that was sent, and of the form in which the API shows it. */

@@ -3,7 +3,7 @@ import { digestKey, UserError, type Row, type Sqlite } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { OwnerChoice } from './owner-choice.ts';
 import type { IdentityPin } from './identity-pin.ts';
-import { readRecord } from './records.ts';
+import { readRecord } from './record-versions.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, IntentOutcome, ObjectRecord } from './records.ts';
 
@@ -53,9 +53,7 @@ export function load(database: Sqlite, owner: OwnerChoice) {
       isKeyShared: meta('digest-key-shared') === 'yes',
       epoch: typeof epoch === 'string' ? epoch : undefined,
     },
-    records: database
-      .all('SELECT record FROM objects')
-      .map((row) => readRecord(JSON.parse(String(row['record'])) as ObjectRecord)),
+    records: database.all('SELECT record FROM objects').map((row) => recordIn(String(row['record']))),
     intents: database
       .all('SELECT * FROM intents WHERE number IN (SELECT max(number) FROM intents GROUP BY object)')
       .map(readIntent),
@@ -69,6 +67,13 @@ export function load(database: Sqlite, owner: OwnerChoice) {
         .map((row) => [String(row['account']), JSON.parse(String(row['prices'])) as ObservedPrice[]]),
     ),
   };
+}
+
+function recordIn(text: string): ObjectRecord {
+  const stored = JSON.parse(text) as ObjectRecord;
+  const record = readRecord(stored.key, stored.uid, { ...stored });
+  if (!record) throw new Error(`the record of ${stored.key} can't be read`);
+  return record;
 }
 
 const optional = (value: unknown) => (value === null ? undefined : value);

@@ -21,6 +21,7 @@ import { keptLeftMs, MemoryStore } from './memory-store.ts';
 import { leftPrefix, load, pinPrefix } from './sqlite-contents.ts';
 import { keyBytes, type OwnerChoice } from './owner-choice.ts';
 import type { IdentityPin } from './identity-pin.ts';
+import { upgradedFrom1 } from './record-versions.ts';
 import { dropResolution, findResolution } from './resolutions.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
@@ -49,7 +50,20 @@ const migrations = [
   'ALTER TABLE intents ADD COLUMN digests TEXT;',
   `ALTER TABLE intents ADD COLUMN estimate TEXT;
    CREATE TABLE prices (account TEXT PRIMARY KEY, prices TEXT NOT NULL) STRICT;`,
+  toVersion2,
 ];
+
+/** Records get a part of their kind (record-versions.ts). */
+function toVersion2(database: Pick<Sqlite, 'all' | 'run'>): void {
+  for (const row of database.all('SELECT key, record FROM objects')) {
+    const stored = JSON.parse(String(row['record'])) as ObjectRecord;
+    const record = upgradedFrom1(stored.key, { ...stored }, stored.status);
+    database.run('UPDATE objects SET record = $record WHERE key = $key', {
+      key: stored.key,
+      record: JSON.stringify(record),
+    });
+  }
+}
 
 /** Intents kept per object, for people who investigate. */
 const intentsPerObject = 20;
@@ -136,7 +150,9 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
     if (version !== migrations.length) {
       throw new UserError(
         `the state file ${file} has schema ${version}, this version of fleetkeeper reads ${migrations.length}`,
-        'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
+        version > migrations.length
+          ? 'run the version of fleetkeeper that wrote it, or a newer one'
+          : 'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
       );
     }
     const { identity, records, intents, pins, prices, left } = withUserErrors(file, () =>

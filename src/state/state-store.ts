@@ -47,8 +47,8 @@ export interface StateStore {
   saveIntent(intent: Intent, record: ObjectRecord): Promise<void>;
   /** Resolves when everything saved of the object is durable. Until then, an intent's outcome may be in memory only. */
   flush(key: ObjectKey): Promise<void>;
-  /** Whether the next process will find the object's activity registration, even if flushing the rest fails. */
-  isLeaseDurable(key: ObjectKey): boolean;
+  /** Whether the next process will find the kind's part of the record, even if flushing the rest fails. */
+  isKindStateDurable(key: ObjectKey): boolean;
   /**
    * From now on, `onMoved` is called for each record and each newest intent that is saved, removed, or rolled
    * back. That may be before the change is durable.

@@ -1,5 +1,6 @@
 import type { KubernetesObject, Target } from '../kubernetes/index.ts';
 import { parseObjectKey, resourceTypes, type ObjectKey } from '../resources/index.ts';
+import type { ObjectRecord } from './records.ts';
 
 /** What the source shows of an object's existence. */
 export interface StoredObject {
@@ -10,6 +11,13 @@ export interface StoredObject {
   /** Unix milliseconds at which somebody deleted it. */
   readonly deletionRequestedAt: number | undefined;
   readonly status: unknown;
+}
+
+export interface Noticed {
+  /** Somebody edited or wiped their bookkeeping. The next flush writes it again. */
+  readonly tampered: readonly ObjectKey[];
+  /** They are gone, or replaced by another object with the same name. Their records have been forgotten. */
+  readonly vanished: readonly ObjectRecord[];
 }
 
 export function factsOf(key: ObjectKey, { metadata, status }: KubernetesObject): StoredObject {

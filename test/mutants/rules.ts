@@ -278,7 +278,7 @@ export const brokenRules: readonly BrokenRule[] = [
     breaks:
       'the activity of a task follows what nobody has signed into another service, and is never released where it was',
     file: 'kinds/protected-task/service.ts',
-    line: "if (lease) return { kind: 'there', id: lease.serviceId };",
+    line: "if (registration) return { kind: 'there', id: registration.serviceId };",
     becomes: "if (record.externalId !== undefined) return { kind: 'there', id: record.externalId };",
     test: 'unit/engine/distrusted',
     named: 'is kept where it is, and released there',

@@ -5,7 +5,6 @@
  */
 import {
   MemoryStore,
-  readRecord,
   type IdentityPin,
   type Intent,
   type ObjectRecord,
@@ -79,7 +78,7 @@ export class Disk implements DurableState {
       else this.#pins.delete(write.account);
     } else {
       const { records, intent } = JSON.parse(write.text) as { records: ObjectRecord[]; intent?: Intent };
-      for (const record of records) this.#records.set(record.key, readRecord(record));
+      for (const record of records) this.#records.set(record.key, record);
       if (intent) this.#intents.set(intent.object, { ...emptyIntent, ...intent });
     }
   }

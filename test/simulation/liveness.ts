@@ -5,6 +5,7 @@ import { objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/i
 import { environmentOf, withoutBeacon, type Document } from './documents.ts';
 import type { Users } from './users.ts';
 import type { Json, View } from './watch.ts';
+import { taskPart } from '../support/kind-state.ts';
 
 export interface Unsettled {
   readonly invariant: 'L1' | 'L2' | 'L3' | 'L6' | 'S22';
@@ -114,9 +115,10 @@ export function unsettled(view: View, users: Users): Unsettled | undefined {
 
 function taskProblem(view: View, key: ObjectKey, { spec }: Document): Unsettled | undefined {
   const record = view.disk.record(key);
+  const { registration, releasedAt } = taskPart(record);
   const isDone = spec.released
-    ? record?.lease === undefined || record.releasedAt !== undefined
-    : isReady(view, key) || record?.releasedAt !== undefined;
+    ? registration === undefined || releasedAt !== undefined
+    : isReady(view, key) || releasedAt !== undefined;
   if (record && isDone) return undefined;
   return {
     invariant: 'L6',

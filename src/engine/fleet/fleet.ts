@@ -24,6 +24,7 @@ import {
   group,
   isOrigin,
   parseObjectKey,
+  stateTraitsOf,
   timeAnnotations,
   type CommonSpec,
   type ManagedKind,
@@ -128,8 +129,8 @@ export class Fleet {
     if ('account' in place) return split(place.account);
     const service = this.store.record(place.with);
     // Its document may name another account now, but the service and its activity are in this one.
-    const isRegistered =
-      record.lease !== undefined && this.store.recordOf(record.lease.serviceId) !== undefined;
+    const activity = stateTraitsOf(record.key).registered?.(record.kind);
+    const isRegistered = activity !== undefined && this.store.recordOf(activity.serviceId) !== undefined;
     if (service && !isRegistered) return this.accountOf(service);
     return record.account === undefined ? undefined : split(record.account);
   }

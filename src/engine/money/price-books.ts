@@ -114,8 +114,7 @@ export class PriceBooks {
   #ofService(service: wire.Service): ObservedPrice[] {
     const record = this.#options.store.recordOf(service.id);
     const asked = askedBy(record);
-    const shape =
-      wire.wholeResources(service.resources) ?? asked?.compute ?? record?.template?.values.resources;
+    const shape = wire.wholeResources(service.resources) ?? asked?.compute;
     const price = this.#priceOf(service);
     const isRunning = service.state === 'running';
     const isPriced = isRunning || (price !== undefined && price > 0 && service.state !== 'deleting');
@@ -177,7 +176,7 @@ export class PriceBooks {
 }
 
 function askedBy(record: ObjectRecord | undefined): Asked | undefined {
-  return record && traitsOf(parseObjectKey(record.key).kind).asks?.(record.manifest.spec);
+  return record && traitsOf(parseObjectKey(record.key).kind).asks?.(record.manifest.spec, record.kind);
 }
 
 /** Keeps the highest of several prices for the same demand. */

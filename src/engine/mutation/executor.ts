@@ -11,19 +11,11 @@
  * and bytes. A request with another body gets another key. New keys are random. If the state shares its digest key, those of
  * creations are derived (creation-keys.ts).
  */
-import {
-  actionOf,
-  effectOf,
-  isCreation,
-  startService,
-  stopService,
-  type ActionEntry,
-} from '../../actions/index.ts';
+import { actionOf, effectOf, isCreation, type ActionEntry } from '../../actions/index.ts';
 import { describeOutcome, type ControlApi, type Outcome, type RefusalMeaning } from '../../api/index.ts';
 import { invariant, type Clock, type Random } from '../../base/index.ts';
 import {
   baselineNow,
-  nextRemediation,
   parseBeacon,
   remediationReason,
   seenInAnswer,
@@ -44,6 +36,7 @@ import type { Logger, Metrics } from '../../telemetry/index.ts';
 import { beforeCreation } from './before-creation.ts';
 import { confirm, fieldsSent } from './confirmation.ts';
 import { creationKey, hasDerivedKey } from './creation-keys.ts';
+import { remembered, type Remember } from './remember.ts';
 import { bodyDigest, correctionMark, fingerprint, send, type Receipt } from './requests.ts';
 import { nextScarcity } from './scarcity.ts';
 
@@ -62,6 +55,8 @@ export interface Target {
   /** Digests of the desired fields, to be recorded when they are applied. */
   readonly digests: Readonly<Record<string, string>>;
   readonly restartToken: string | undefined;
+  /** Of the object's kind, if that has to know of mutations. */
+  readonly remember?: Remember | undefined;
   /** `namespace/name`. */
   readonly account?: string | undefined;
   /** A digest of the credential that the request is sent with. */
@@ -241,17 +236,23 @@ function noteOf(outcome: Outcome<Receipt>): string | undefined {
  */
 function recordIntended(store: StateStore, target: Target, step: Step, intent: Intent): ObjectRecord {
   const { do: name } = step.action;
+  const { generation } = target.record;
+  const intended = remembered(target.record, target.remember, {
+    is: 'intended',
+    action: name,
+    reason: step.reason,
+    generation,
+    at: intent.createdAt,
+  });
   if (step.reason === remediationReason) {
-    return { ...target.record, remediation: nextRemediation(target.record, intent.createdAt) };
+    return intended;
   }
   const isFirst = step.reason === 'Create';
   const corrected = isFirst
-    ? target.record
-    : { ...target.record, corrections: correctionsWith(store, step, target, intent) };
+    ? intended
+    : { ...intended, corrections: correctionsWith(store, step, target, intent) };
   const record = { ...corrected, beforeCreation: beforeCreation(store, target, intent) };
-  if (effectOf(name) === 'delete') return { ...record, deletedByUs: true };
-  const pauses = name === stopService.name && step.reason === 'VolumeExpansion';
-  return pauses ? { ...record, pausedFor: 'VolumeExpansion' } : record;
+  return effectOf(name) === 'delete' ? { ...record, deletedByUs: true } : record;
 }
 
 function correctionsWith(
@@ -268,10 +269,11 @@ function correctionsWith(
 export function withoutIntent(
   before: ObjectRecord,
   { action, idempotencyKey }: Pick<Intent, 'action' | 'idempotencyKey'>,
+  remember: Remember | undefined,
 ): ObjectRecord {
-  const record = { ...before, corrections: withoutCorrection(before, idempotencyKey) };
-  if (effectOf(action) === 'delete') return { ...record, deletedByUs: false };
-  return action === stopService.name ? { ...record, pausedFor: undefined } : record;
+  const corrections = withoutCorrection(before, idempotencyKey);
+  const record = remembered({ ...before, corrections }, remember, { is: 'withdrawn', action });
+  return effectOf(action) === 'delete' ? { ...record, deletedByUs: false } : record;
 }
 
 function recordOutcome(
@@ -336,7 +338,6 @@ function recordOutcome(
           deletedByUs: false,
           creationInDoubt: undefined,
           beforeCreation: undefined,
-          pausedFor: undefined,
         }
       : {}),
   };
@@ -371,13 +372,12 @@ export function recordApplied(record: ObjectRecord, action: string, target: Targ
     if (digest !== undefined) applied[name] = digest;
   }
   return {
-    ...record,
+    ...remembered(record, target.remember, { is: 'applied', action }),
     applied,
     doubted,
     resentFor: isResent ? record.generation : record.resentFor,
     unconfirmed: record.unconfirmed.filter((name) => !names.includes(name)),
     ...(answersRestart ? { restartToken: target.restartToken ?? record.restartToken } : {}),
-    ...(action === startService.name ? { pausedFor: undefined } : {}),
   };
 }
 

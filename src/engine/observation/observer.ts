@@ -7,7 +7,7 @@ import { describeOutcome, type Outcome, type wire } from '../../api/index.ts';
 import { canonicalId, invariant } from '../../base/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { recheckMs, waitFor, type Observation, type Plan } from '../plan/index.ts';
-import type { ObjectKey } from '../../resources/index.ts';
+import { stateTraitsOf, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import { giveUpAdvice } from '../fleet/advice.ts';
@@ -107,7 +107,12 @@ export class Observer {
     if (observation.kind === 'present') absenceProofs.forget(this.key);
     if (this.record().distrusted && recognition.isProven(this.view(), observed)) {
       // Its creation parameters have to be observed again.
-      await store.save({ ...this.record(), distrusted: undefined, madeVolumeId: undefined });
+      const { kind } = this.record();
+      await store.save({
+        ...this.record(),
+        distrusted: undefined,
+        kind: stateTraitsOf(this.key).withoutClaims?.(kind) ?? kind,
+      });
     }
     const record = this.record();
     const isLeaving = record.deletionRequestedAt !== undefined;

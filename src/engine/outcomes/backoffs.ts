@@ -27,7 +27,7 @@ import {
   type Step,
 } from '../plan/index.ts';
 import { entryOf, type BlockingReason, type ReasonOf } from '../../reasons/index.ts';
-import { annotations, type ObjectKey } from '../../resources/index.ts';
+import { annotations, type ObjectKey, stateTraitsOf } from '../../resources/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
@@ -259,7 +259,7 @@ export function learnFromRefusal({ informer, funds, catalog }: AccountHandle, re
 }
 
 /** Why unsigned bookkeeping does not suffice for the step. Undefined if it does. */
-function distrust({ distrusted, madeVolumeId }: ObjectRecord, { action }: Step): string | undefined {
+function distrust({ key, distrusted, kind }: ObjectRecord, { action }: Step): string | undefined {
   if (distrusted === undefined) return undefined;
   const accept = `annotate it, or its Account, with ${annotations.acceptBookkeepingUntil}: "<time, RFC 3339>"`;
   if ('id' in action) {
@@ -268,7 +268,7 @@ function distrust({ distrusted, madeVolumeId }: ObjectRecord, { action }: Step):
       `${action.id} carries no mark of the object, so it is not changed. If it belongs to the object, add \`adopt: {id: ${action.id}}\` to its spec, or ${accept}`
     );
   }
-  if (distrusted === 'unsigned' && madeVolumeId === undefined) return undefined;
+  if (distrusted === 'unsigned' && !stateTraitsOf(key).hasClaims?.(kind)) return undefined;
   return (
     'somebody else has written to `status.bookkeeping` of this object, so it is unknown what it managed, and nothing in the account carries its mark: ' +
     `nothing is created, since it may exist. If it exists, add \`adopt: {id: …}\` to the spec; if not, ${accept}`

@@ -181,7 +181,10 @@ export class Settlement {
             beforeCreation: undefined,
             ...made(resolved?.madeId),
           }
-        : { ...withoutIntent(record, intent), ...(isCreation(intent.action) ? creation : {}) };
+        : {
+            ...withoutIntent(record, intent, pass.target().remember),
+            ...(isCreation(intent.action) ? creation : {}),
+          };
     await this.#save(intent, verdict, after);
   }
 

@@ -90,13 +90,7 @@ export {
 } from './prices.ts';
 export { protectedReason } from './protected.ts';
 export { quotas, type Quota } from './quotas.ts';
-export {
-  firstPauseMs,
-  justRemediated,
-  nextRemediation,
-  remediationReason,
-  restartsSoFar,
-} from './restarts.ts';
+export { remediationReason } from './restarts.ts';
 export { baselineNow, distrust, isRegressed, lagMs, observed, seenInAnswer, unusableReason } from './seen.ts';
 export { passingStates, settledStates, waitInUnknownState } from './service-states.ts';
 export { left, settle, type Verdict } from './settle.ts';

@@ -1,6 +1,5 @@
 /** When a task ends: by its document, its deadline or its Job. */
 import type { ProtectedTaskSpec } from '../../resources/index.ts';
-import type { ObjectRecord } from '../../state/index.ts';
 import type { PlannedObject } from './inputs.ts';
 
 /** What a cluster reports of a Job. `gone`: a search found none. `unknown`: no search was possible yet. */
@@ -13,14 +12,14 @@ export type JobState = 'running' | 'over' | 'missing' | 'unknown' | 'no-cluster'
  * A Job that is missing is over only if it existed before. A task may be created before its Job. An activity
  * is registered only when the Job exists, so a registration proves that it did.
  */
-export function jobState(answer: JobAnswer | undefined, { lease }: Pick<ObjectRecord, 'lease'>): JobState {
+export function jobState(answer: JobAnswer | undefined, wasRegistered: boolean): JobState {
   switch (answer) {
     case undefined:
       return 'no-cluster';
     case 'finished':
       return 'over';
     case 'gone':
-      return lease ? 'over' : 'missing';
+      return wasRegistered ? 'over' : 'missing';
     case 'running':
     case 'unknown':
       return answer;

@@ -5,6 +5,7 @@ import * as columns from '../../resources/parts/columns.ts';
 import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
 import { accountDocument } from './schema.ts';
+import { accountState } from './state.ts';
 
 export const account = declareKind({
   name: 'Account',
@@ -17,6 +18,7 @@ export const account = declareKind({
   countsForBrake: false,
   data: ({ credentialsSecretRef: secret }) =>
     secret ? [{ kind: 'Secret', name: secret.name, keys: [secret.key] }] : [],
+  state: accountState,
   columns: [
     columns.ready,
     columns.condition('Spending', 'SpendingAllowed', 'What costs more may be created, started and grown.'),

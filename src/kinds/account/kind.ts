@@ -1,18 +1,25 @@
 /** Account: there is nothing of it to be changed at the provider; its pass only reports how it is. */
 import { holdFor, inSync, shut, waitFor, type Gates, type Plan } from '../../engine/plan/index.ts';
 import { defineKind, quotasOf, type AccountOfObject, type View } from '../../engine/index.ts';
-import { parseObjectKey, type AccountSpec } from '../../resources/index.ts';
+import {
+  parseObjectKey,
+  stateTraitsOf,
+  type AccountSpec,
+  type AccountState,
+  type ShownMoney,
+} from '../../resources/index.ts';
 import { pricesSignature, shownPrices, type ObjectRecord, type StateStore } from '../../state/index.ts';
 import type { Health } from '../../engine/status/index.ts';
-import { observedAccount, spendingStatement, type AccountFacts } from './status.ts';
+import { nextMoney, observedAccount, spendingStatement, type AccountFacts } from './status.ts';
 
-type AccountView = View<AccountSpec, never, undefined>;
+type AccountView = View<AccountSpec, never, undefined, AccountState>;
 
 interface AccountLook {
   readonly record: ObjectRecord;
   /** There is an account to be read. */
   readonly isUsable: boolean;
   readonly facts: AccountFacts;
+  readonly shownMoney: ShownMoney | undefined;
   /** Once the account has been read. */
   readonly gates: Gates | undefined;
 }
@@ -34,7 +41,8 @@ function accountLook(view: AccountView): AccountLook {
     pricesSignature: handle ? pricesSignature(handle.name, prices, store.digestKey) : '',
   };
   const gates = handle && read && fleet.gates(handle, read);
-  return { record, isUsable: handle !== undefined, facts, gates };
+  const shownMoney = nextMoney(facts, record.kind.shownMoney);
+  return { record, isUsable: handle !== undefined, facts, shownMoney, gates };
 }
 
 function accountOf(view: AccountView): AccountOfObject {
@@ -66,12 +74,13 @@ function inUse({ key, fleet, store, accounts }: AccountView): Plan | undefined {
 
 /** Something of it exists, or may exist, at the provider. With its service an activity is gone, too. */
 function needsAccount(
-  { key, externalId, lease, releasedAt, creationInDoubt }: ObjectRecord,
+  { key, kind, externalId, creationInDoubt }: ObjectRecord,
   store: StateStore,
   services: ReadonlyMap<string, unknown> | undefined,
 ): boolean {
-  const isThere = lease !== undefined && (services?.has(lease.serviceId) ?? true);
-  const isRegistered = isThere && releasedAt === undefined;
+  const activity = stateTraitsOf(key).registered?.(kind);
+  const isThere = activity !== undefined && (services?.has(activity.serviceId) ?? true);
+  const isRegistered = isThere && !activity.isReleased;
   return (
     externalId !== undefined ||
     creationInDoubt !== undefined ||
@@ -98,15 +107,16 @@ function plan({ isUsable, gates }: AccountLook): Plan {
   return gates.creation ? shut(gates.creation, [], []) : inSync();
 }
 
-export const account = defineKind<AccountSpec, never, AccountLook>({
+export const account = defineKind<AccountSpec, never, AccountLook, undefined, AccountState>({
   name: 'Account',
   account: accountOf,
   released: (view) => view.record.deletionRequestedAt !== undefined && !inUse(view),
   look: accountLook,
   plan,
-  status: ({ facts, record, gates }) => ({
+  status: ({ facts, shownMoney, gates }) => ({
     health: health(facts),
-    observed: observedAccount(facts, record.status),
+    observed: observedAccount(facts, shownMoney),
+    kind: { shownMoney },
     revision: undefined,
     ...(gates ? { more: [['SpendingAllowed', spendingStatement(gates.spending)]] } : {}),
   }),

@@ -11,7 +11,8 @@ import {
   type Gate,
   type Quota,
 } from '../../engine/plan/index.ts';
-import type { ObjectStatus, ShownPrice } from '../../state/index.ts';
+import type { ShownMoney } from '../../resources/index.ts';
+import type { ShownPrice } from '../../state/index.ts';
 import type { Statement } from '../../engine/status/index.ts';
 
 export interface AccountFacts {
@@ -40,7 +41,7 @@ const moneyMs = 60_000;
 
 export function observedAccount(
   facts: AccountFacts,
-  previous: ObjectStatus | undefined,
+  shownMoney: ShownMoney | undefined,
 ): Record<string, unknown> {
   const { url, identity, emailVerified, read, quotas, payment, prices, pricesSignature } = facts;
   if (!read) return { url };
@@ -54,9 +55,7 @@ export function observedAccount(
     limits: Object.fromEntries(quotas.map(({ resource, used, limit }) => [resource, { used, limit }])),
     currency: read.currency,
     ...(payment === undefined ? {} : { payment }),
-    ...(read.balanceMicros === undefined
-      ? {}
-      : money({ ...read, balanceMicros: read.balanceMicros }, previous)),
+    ...(read.balanceMicros === undefined ? {} : shownMoney),
     ...(prices.length === 0 ? {} : { prices, pricesSignature }),
   };
 }
@@ -67,39 +66,25 @@ export function spendingStatement(gate: Gate | undefined): Statement {
     : { status: 'True', reason: 'Allowed', message: '' };
 }
 
-interface Money {
-  readonly balanceMicros: number;
-  readonly burnMicrosPerHour: number;
-  readonly runwayHours: number | undefined;
-  /** RFC 3339. */
-  readonly moneyAt: string;
-}
-
-type MoneyRead = NonNullable<AccountFacts['read']> & { readonly balanceMicros: number };
-
-function money(read: MoneyRead, previous: ObjectStatus | undefined): object {
+/** The amounts to show now. An account that shows no balance keeps those that were shown before. */
+export function nextMoney({ read }: AccountFacts, before: ShownMoney | undefined): ShownMoney | undefined {
+  if (read?.balanceMicros === undefined) return before;
+  const { balanceMicros } = read;
   const burn = burnMicrosPerHour(read.services.values(), read.volumes.values());
-  const seconds = runwaySeconds(read.balanceMicros, burn);
-  const now: Money = {
-    balanceMicros: read.balanceMicros,
+  const seconds = runwaySeconds(balanceMicros, burn);
+  const now: ShownMoney = {
+    balanceMicros,
     burnMicrosPerHour: clampedMicros(burn),
     runwayHours: seconds === undefined ? undefined : Math.floor(seconds / 360) / 10,
     moneyAt: rfc3339(read.at),
   };
-  const before = moneyOf(previous);
   return before && isFresh(before, now) ? before : now;
 }
 
-function isFresh(before: Money, now: Money): boolean {
+function isFresh(before: ShownMoney, now: ShownMoney): boolean {
   if (before.burnMicrosPerHour !== now.burnMicrosPerHour) return false;
   return (
     before.balanceMicros === now.balanceMicros ||
     Date.parse(now.moneyAt) - Date.parse(before.moneyAt) < moneyMs
   );
-}
-
-function moneyOf(status: ObjectStatus | undefined): Money | undefined {
-  const { balanceMicros, burnMicrosPerHour: burn, runwayHours, moneyAt } = (status ?? {}) as Partial<Money>;
-  if (balanceMicros === undefined || burn === undefined || moneyAt === undefined) return undefined;
-  return { balanceMicros, burnMicrosPerHour: burn, runwayHours, moneyAt };
 }

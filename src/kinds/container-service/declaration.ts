@@ -8,6 +8,7 @@ import { serviceTemplate } from '../service-template/declaration.ts';
 import { storageVolume } from '../storage-volume/declaration.ts';
 import { containerServiceDocument, type EnvironmentEntry } from './schema.ts';
 import { serviceTransitions } from './schema-transitions.ts';
+import { serviceState } from './state.ts';
 
 export const containerService = declareKind({
   name: 'ContainerService',
@@ -29,9 +30,14 @@ export const containerService = declareKind({
         ? [{ kind: 'ConfigMap', name: configMapKeyRef.name, keys: [configMapKeyRef.key] }]
         : [];
     }),
-  asks: ({ region, geography, resources }) => ({ region, geography, compute: resources }),
+  asks: ({ region, geography, resources }, { template }) => ({
+    region,
+    geography,
+    compute: resources ?? template?.values.resources,
+  }),
   stored: ({ env, ...spec }) => (env ? { ...spec, env: env.map(withoutValue) } : spec),
   nameField: 'serviceName',
+  state: serviceState,
   columns: [
     columns.state,
     columns.ready,

@@ -9,7 +9,7 @@ import type {
   PlannedObject,
 } from '../../engine/plan/index.ts';
 import type { ReasonOf } from '../../reasons/index.ts';
-import type { ContainerServiceSpec, TemplateValues } from '../../resources/index.ts';
+import type { ContainerServiceSpec, TemplateValues, ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
 /** What a service has to know of the volume that it is to be attached to, or is attached to. */
@@ -66,7 +66,7 @@ export type RegistryView =
 
 export interface ServiceInputs {
   readonly object: PlannedObject<ContainerServiceSpec>;
-  readonly record: ObjectRecord;
+  readonly record: ObjectRecord<ServiceState>;
   readonly owner: Owner;
   readonly observation: Observation<wire.Service>;
   readonly environment: DesiredEnvironment;

@@ -3,7 +3,12 @@ import { createService } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
 import { rememberedDigests } from '../../engine/plan/index.ts';
 import { defineKind, type RemoteThings, type Subject } from '../../engine/index.ts';
-import { isLoopback, remoteName, type ContainerServiceSpec } from '../../resources/index.ts';
+import {
+  isLoopback,
+  remoteName,
+  type ContainerServiceSpec,
+  type ServiceState,
+} from '../../resources/index.ts';
 import { replacementPricing, servicePricing } from '../pricing.ts';
 import { desiredEnvironment } from './desired-environment.ts';
 import { ownForm } from './environment.ts';
@@ -14,6 +19,7 @@ import { serviceLook, type ServiceLook } from './look.ts';
 import { serviceMarks } from './marks.ts';
 import { planService } from './plan.ts';
 import { probation } from './remediation.ts';
+import { rememberedOf } from './remembered.ts';
 import { keptRevisionDrift } from './revision-drift.ts';
 import {
   observedReferences,
@@ -69,7 +75,13 @@ function present({ observation }: ServiceLook): Service | undefined {
   return observation.kind === 'present' ? observation.value : undefined;
 }
 
-export const containerService = defineKind<ContainerServiceSpec, Service, ServiceLook>({
+export const containerService = defineKind<
+  ContainerServiceSpec,
+  Service,
+  ServiceLook,
+  undefined,
+  ServiceState
+>({
   name: 'ContainerService',
   remote,
   look: serviceLook,
@@ -79,9 +91,10 @@ export const containerService = defineKind<ContainerServiceSpec, Service, Servic
   target: (look) => ({
     digests: serviceDigests(look),
     restartToken: look.object.spec.restartToken,
-    record: { madeVolumeId: look.madeVolumeId, template: look.taken },
+    record: { kind: { ...look.record.kind, madeVolumeId: look.madeVolumeId, template: look.taken } },
     shownIn: (service) => shownService(look, service),
   }),
+  remembers: rememberedOf,
   settled(look, { differences }) {
     const { record, object } = look;
     return {
@@ -89,17 +102,20 @@ export const containerService = defineKind<ContainerServiceSpec, Service, Servic
       shownAs: { ...record.shownAs, ...ownForm(look, present(look)) },
       ...keptRevisionDrift(record, differences),
       restartToken: object.spec.restartToken ?? record.restartToken,
-      pausedFor: undefined,
-      madeVolumeId: look.madeVolumeId,
-      template: look.taken,
-      remediation: probation(record, look.nowMs).remediation,
+      kind: {
+        ...record.kind,
+        pausedFor: undefined,
+        madeVolumeId: look.madeVolumeId,
+        template: look.taken,
+        remediation: probation(record.kind, look.nowMs).remediation,
+      },
       repeated: undefined,
       unconfirmed: [],
       refusal: undefined,
     };
   },
   mayRemediate(look) {
-    const record = { ...look.record, remediation: undefined };
+    const record = { ...look.record, kind: { ...look.record.kind, remediation: undefined } };
     return planService({ ...look, record, remediations: { services: 1, underWay: 0 } }).kind === 'act';
   },
   /** The endpoint of a running service is probed until the service runs no more. */

@@ -1,24 +1,24 @@
 /** Everything that the planner of a service may see: the object, the service, and what it refers to. */
 import type { wire } from '../../api/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
-import { justRemediated } from '../../engine/plan/index.ts';
 import type { AccountHandle, View } from '../../engine/index.ts';
-import { parseObjectKey, type ContainerServiceSpec } from '../../resources/index.ts';
+import { parseObjectKey, type ContainerServiceSpec, type ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { registryView } from '../image-registry/view.ts';
 import { declaredTasks } from '../protected-task/tasks.ts';
 import { templateView } from '../service-template/view.ts';
 import { desiredEnvironment } from './desired-environment.ts';
 import type { ServiceInputs, TemplateView } from './inputs.ts';
+import { justRemediated } from './remediation.ts';
 import { ownsStorage, volumeMadeWith } from './storage.ts';
 import { resolveTemplate } from './template.ts';
 import { volumeFor } from './volume.ts';
 
-export type ServiceView = View<ContainerServiceSpec, wire.Service, undefined>;
+export type ServiceView = View<ContainerServiceSpec, wire.Service, undefined, ServiceState>;
 
 export interface ServiceLook extends ServiceInputs {
   /** What it has taken of its template, for the record. */
-  readonly taken: ObjectRecord['template'];
+  readonly taken: ServiceState['template'];
   /** The volume that the provider made for it. */
   readonly madeVolumeId: string | undefined;
   /** Of the account, where there is one. */
@@ -48,7 +48,8 @@ export function serviceLook(view: ServiceView): ServiceLook {
     volume: deleting ? { kind: 'none' } : volumeFor(view, service),
     replacementVolume: deleting || !service ? { kind: 'none' } : volumeFor(view, undefined, service),
     attachedVolume: service && attachedVolume(view, service),
-    madeVolumeId: service && snapshot ? madeVolumeId(view, service, snapshot.volumes) : record.madeVolumeId,
+    madeVolumeId:
+      service && snapshot ? madeVolumeId(view, service, snapshot.volumes) : record.kind.madeVolumeId,
     volumesInAccount: (snapshot?.volumes.size ?? 0) + unidentified.length,
     ownsStorage: ownsStorage(
       spec,
@@ -71,7 +72,7 @@ function madeVolumeId(
   service: wire.Service,
   volumes: ReadonlyMap<string, wire.Volume>,
 ): string | undefined {
-  return volumeMadeWith(spec, service, volumes) ?? record.madeVolumeId;
+  return volumeMadeWith(spec, service, volumes) ?? record.kind.madeVolumeId;
 }
 
 function attachedVolume({ seen, store }: ServiceView, service: wire.Service): wire.Volume | undefined {
@@ -98,8 +99,9 @@ function remediationsIn(
   const nowMs = clock.wallMs();
   const isUnderWay = (record: ObjectRecord) =>
     fleet.remediating.has(record.key) ||
-    (record.remediation !== undefined &&
-      (justRemediated(record, nowMs) || services.get(record.externalId ?? '')?.state === 'provisioning'));
+    ((record.kind as ServiceState).remediation !== undefined &&
+      (justRemediated(record.kind, nowMs) ||
+        services.get(record.externalId ?? '')?.state === 'provisioning'));
   const underWay = store
     .recordsOf(name)
     .filter((record) => parseObjectKey(record.key).kind === 'ContainerService' && isUnderWay(record));

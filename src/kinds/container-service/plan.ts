@@ -212,7 +212,7 @@ function planPresent(inputs: ServiceInputs, service: wire.Service): Plan {
     planKept(inputs, service, mutable, differences) ??
     planAwaited(inputs, service, differences) ??
     holdForRemoved(removed, differences) ??
-    inSync(differences, probation(inputs.record, inputs.nowMs).leftMs)
+    inSync(differences, probation(inputs.record.kind, inputs.nowMs).leftMs)
   );
 }
 
@@ -287,7 +287,7 @@ function powerDifferences({ object, record, owner }: ServiceInputs, service: wir
   if (desired === observed) return [];
   // Paused by us for its volume's sake is not drift, and neither is the start that follows.
   const drift =
-    isDrift('desiredState', owner.digestKey.digest(desired), record) && record.pausedFor === undefined;
+    isDrift('desiredState', owner.digestKey.digest(desired), record) && record.kind.pausedFor === undefined;
   return [{ path: 'desiredState', desired, observed, drift }];
 }
 

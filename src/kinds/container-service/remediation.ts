@@ -12,22 +12,23 @@ import { restartService } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
 import { elapsedMs } from '../../base/index.ts';
 import {
-  firstPauseMs,
   holdFor,
   remediationReason,
-  restartsSoFar,
   providerText,
   waitFor,
   type Difference,
   type Plan,
   type Step,
 } from '../../engine/plan/index.ts';
+import type { ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { act } from './removal.ts';
 
 /** As long as it has to be as desired until its earlier errors are forgotten. */
 const probationMs = 600_000;
+/** Between the first restart and the second one; then twice as long each time. */
+const firstPauseMs = 10_000;
 const longestPauseMs = 300_000;
 
 export function planError(
@@ -37,7 +38,7 @@ export function planError(
 ): Plan {
   const { object, record, nowMs } = inputs;
   const allowed = object.spec.onError?.restarts ?? 0;
-  const restarts = restartsSoFar(record);
+  const restarts = restartsSoFar(record.kind, record.generation);
   const { environment } = inputs;
   const secrets = environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
   const detail = service.error ? `: ${providerText(service.error, secrets)}` : '';
@@ -76,16 +77,37 @@ export function mostAtOnce(services: number): number {
 
 /** Of an object that is as desired: what is left to be remembered of its errors, and for how long. */
 export function probation(
-  { remediation }: ObjectRecord,
+  { remediation }: ServiceState,
   nowMs: number,
-): { remediation: ObjectRecord['remediation']; leftMs: number | undefined } {
+): { remediation: ServiceState['remediation']; leftMs: number | undefined } {
   const leftMs = remediation ? probationMs - elapsedMs(remediation.at, nowMs) : 0;
   return leftMs > 0 ? { remediation, leftMs } : { remediation: undefined, leftMs: undefined };
 }
 
-function pauseLeftMs(record: ObjectRecord, nowMs: number): number {
-  const restarts = restartsSoFar(record);
-  if (!record.remediation || restarts === 0) return 0;
+function pauseLeftMs(
+  { kind: { remediation }, generation }: ObjectRecord<ServiceState>,
+  nowMs: number,
+): number {
+  const restarts = restartsSoFar({ remediation }, generation);
+  if (!remediation || restarts === 0) return 0;
   const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(restarts - 1, 30), longestPauseMs);
-  return pauseMs - elapsedMs(record.remediation.at, nowMs);
+  return pauseMs - elapsedMs(remediation.at, nowMs);
+}
+
+/** To be written down with the intent of a restart by remediation. `nowMs`: Unix milliseconds. */
+export function nextRemediation(
+  state: ServiceState,
+  generation: number,
+  nowMs: number,
+): NonNullable<ServiceState['remediation']> {
+  return { restarts: restartsSoFar(state, generation) + 1, at: nowMs, generation };
+}
+
+/** Whether its restart has just been requested, and can't be seen in the account yet. */
+export function justRemediated({ remediation }: ServiceState, nowMs: number): boolean {
+  return remediation !== undefined && elapsedMs(remediation.at, nowMs) < firstPauseMs;
+}
+
+export function restartsSoFar({ remediation }: ServiceState, generation: number): number {
+  return remediation?.generation === generation ? remediation.restarts : 0;
 }

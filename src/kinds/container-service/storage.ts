@@ -16,7 +16,7 @@ import {
   type Field,
   type PlannedObject,
 } from '../../engine/plan/index.ts';
-import { annotations, type ContainerServiceSpec } from '../../resources/index.ts';
+import { annotations, type ContainerServiceSpec, type ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { VolumeInputs } from '../storage-volume/inputs.ts';
 import type { VolumeView } from './inputs.ts';
@@ -69,7 +69,7 @@ const independent = 'independent';
  */
 export function keptVolume(
   { spec, annotations: given }: Pick<PlannedObject<ContainerServiceSpec>, 'spec' | 'annotations'>,
-  { madeVolumeId: id, applied }: ObjectRecord,
+  { kind: { madeVolumeId: id }, applied }: ObjectRecord<ServiceState>,
   name: string,
   digestKey: DigestKey,
   volumes: ReadonlyMap<string, wire.Volume>,

@@ -16,7 +16,7 @@ import type { wire } from '../../api/index.ts';
 import { wholeResources } from '../../api/wire.ts';
 import { sameValue } from '../../base/index.ts';
 import { holdFor, waitFor, type Difference, type Plan } from '../../engine/plan/index.ts';
-import type { ContainerServiceSpec, TemplateValues } from '../../resources/index.ts';
+import type { ContainerServiceSpec, TemplateValues, ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { ServiceInputs, TemplateState, TemplateView } from './inputs.ts';
 
@@ -24,7 +24,7 @@ export interface TemplateResolution {
   /** The spec of the service with what it takes filled in. */
   readonly spec: ContainerServiceSpec;
   /** To be remembered once that has been applied, or seen in place. */
-  readonly taken: ObjectRecord['template'];
+  readonly taken: ServiceState['template'];
   readonly state: TemplateState;
 }
 
@@ -32,7 +32,7 @@ const fields = ['image', 'command', 'resources', 'httpPort', 'sleepAfterMinutes'
 
 export function resolveTemplate(
   spec: ContainerServiceSpec,
-  record: ObjectRecord,
+  record: ObjectRecord<ServiceState>,
   view: TemplateView,
   service: wire.Service | undefined,
 ): TemplateResolution {
@@ -46,7 +46,7 @@ export function resolveTemplate(
       view.kind === 'problem' || view.kind === 'not-ready'
         ? view
         : { kind: 'not-ready', message: `the template ${name} has not been observed yet` };
-    return { spec, taken: record.template, state };
+    return { spec, taken: record.kind.template, state };
   }
   const outdated = now
     ? fields.filter((field) => spec[field] === undefined && differs(values, now, field))
@@ -67,13 +67,14 @@ export function resolveTemplate(
 /** What a service that exists has of this template. */
 function takenBefore(
   spec: ContainerServiceSpec,
-  record: ObjectRecord,
+  record: ObjectRecord<ServiceState>,
   name: string,
   view: TemplateView,
   service: wire.Service | undefined,
 ): TemplateValues | undefined {
   if (record.externalId === undefined) return undefined;
-  if (record.template?.name === name) return record.template.values;
+  const { template } = record.kind;
+  if (template?.name === name) return template.values;
   const isNewHere = Object.keys(record.applied).length === 0;
   if (!isNewHere || !service || spec.templateUpdates === 'Apply') return undefined;
   return templateValues(service, view.kind === 'usable' ? view.values.requiredEnvironment : []);

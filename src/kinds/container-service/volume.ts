@@ -57,7 +57,7 @@ function keptVolumeOf(
   isDeleted: IsDeleted,
 ): VolumeView {
   const name = remoteName('ContainerService', object.name, object.spec);
-  const { madeVolumeId: id } = record;
+  const { madeVolumeId: id } = record.kind;
   if (id !== undefined && !volumes.has(id) && (unidentified?.volumes.length ?? 0) > 0) {
     const message = `the account does not show the volume ${id}, and shows volumes that can't be identified`;
     return { kind: 'not-ready', id, message };

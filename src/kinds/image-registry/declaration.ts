@@ -6,6 +6,7 @@ import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
 import { asShown, fixed, sameAccount, unchanged } from '../../resources/parts/transitions.ts';
 import { imageRegistryDocument } from './schema.ts';
+import { noState } from '../../resources/parts/kind-state.ts';
 
 export const imageRegistry = declareKind({
   name: 'ImageRegistry',
@@ -17,6 +18,7 @@ export const imageRegistry = declareKind({
   home: 'accountRef',
   data: ({ credentialsSecretRef: secret }) =>
     secret ? [{ kind: 'Secret', name: secret.name, keys: [secret.usernameKey, secret.passwordKey] }] : [],
+  state: noState,
   columns: [
     columns.text('Repository', '.spec.repository', 'The repository that it gives access to.'),
     columns.ready,

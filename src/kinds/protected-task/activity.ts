@@ -1,16 +1,20 @@
 /** The activity of a task: where it is registered, and what the heartbeat loop is asked to do for it. */
 import type { AccountHandle, KeptRegistration, View } from '../../engine/index.ts';
-import { remoteName, type ProtectedTaskSpec } from '../../resources/index.ts';
-import type { TaskLease } from '../../state/index.ts';
+import {
+  remoteName,
+  type ProtectedTaskSpec,
+  type Registration,
+  type TaskState,
+} from '../../resources/index.ts';
 import type { RegistrationView } from './plan.ts';
 import { protectedService } from './service.ts';
 
-export type TaskView = View<ProtectedTaskSpec, never, RegistrationView>;
+export type TaskView = View<ProtectedTaskSpec, never, RegistrationView, TaskState>;
 
 /** Where the activity is to be registered is known from here on. Whether it gets its id, or another service, now. */
 export async function prepare(view: TaskView, account: AccountHandle): Promise<boolean> {
   const service = protectedService(view);
-  if (service.kind !== 'there' || view.record.lease?.serviceId === service.id) return false;
+  if (service.kind !== 'there' || view.record.kind.registration?.serviceId === service.id) return false;
   // A release may have been sent to the service that it was registered in before: its key is used up.
   await saveRegistration(view, account, { serviceId: service.id, releaseKey: view.random.uuid() });
   return true;
@@ -19,11 +23,13 @@ export async function prepare(view: TaskView, account: AccountHandle): Promise<b
 export async function saveRegistration(
   { latest, store, random }: TaskView,
   account: AccountHandle,
-  changes: Partial<TaskLease>,
+  changes: Partial<Registration>,
 ): Promise<void> {
   const record = latest();
-  const before = record.lease ?? { serviceId: '', activityId: record.uid, releaseKey: random.uuid() };
-  await store.save({ ...record, lease: { ...before, ...changes }, account: account.name });
+  const { kind, uid } = record;
+  const before = kind.registration ?? { serviceId: '', activityId: uid, releaseKey: random.uuid() };
+  const registration = { ...before, ...changes };
+  await store.save({ ...record, kind: { ...kind, registration }, account: account.name });
 }
 
 /**
@@ -34,7 +40,7 @@ export async function writeDown({ key, store }: TaskView, ends = false): Promise
   try {
     await store.flush(key);
   } catch (error) {
-    if (ends || !store.isLeaseDurable(key)) throw error;
+    if (ends || !store.isKindStateDurable(key)) throw error;
   }
 }
 
@@ -44,12 +50,12 @@ export function keepActivity(
   account: AccountHandle,
   { ends, isNew }: { readonly ends: boolean; readonly isNew: boolean },
 ): { readonly kept: KeptRegistration; readonly view: RegistrationView } | undefined {
-  const { lease } = latest();
-  if (!lease) return undefined;
+  const { registration } = latest().kind;
+  if (!registration) return undefined;
   const kept = registrations.keep(key, {
     account: account.name,
     api: account.api,
-    ...lease,
+    ...registration,
     name: remoteName('ProtectedTask', object.name, object.spec),
     wanted: ends ? 'released' : 'held',
     isNew,

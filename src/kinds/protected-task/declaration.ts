@@ -6,6 +6,7 @@ import * as status from '../../resources/parts/status.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { unchanged } from '../../resources/parts/transitions.ts';
 import { protectedTaskDocument } from './schema.ts';
+import { taskState } from './state.ts';
 
 export const protectedTask = declareKind({
   name: 'ProtectedTask',
@@ -19,6 +20,7 @@ export const protectedTask = declareKind({
   references: ({ serviceRef }) => [{ kind: containerService.name, name: serviceRef.name }],
   job: ({ until }) => until?.jobRef?.name,
   nameField: 'taskName',
+  state: taskState,
   columns: [
     columns.text('Service', '.spec.serviceRef.name', 'The ContainerService that it protects.'),
     columns.state,

@@ -10,7 +10,7 @@ import {
   type AccountOfObject,
   type KeptRegistration,
 } from '../../engine/index.ts';
-import type { ProtectedTaskSpec } from '../../resources/index.ts';
+import type { ProtectedTaskSpec, TaskState } from '../../resources/index.ts';
 import { keepActivity, prepare, saveRegistration, writeDown, type TaskView } from './activity.ts';
 import { leftUntilDeadline, planTask, type RegistrationView, type TaskInputs } from './plan.ts';
 import { protectedService } from './service.ts';
@@ -34,7 +34,7 @@ function taskLook(view: TaskView): TaskLook {
     lease: seen.local,
     job: jobOf(fleet, record),
     nowMs: clock.wallMs(),
-    isKeptElsewhere: mode === 'preview' && record.lease !== undefined,
+    isKeptElsewhere: mode === 'preview' && record.kind.registration !== undefined,
   };
 }
 
@@ -58,7 +58,7 @@ function accountOf({ fleet, accounts, record }: TaskView): AccountOfObject {
 /** A document that can't be read, or has gone with many others, ends no protection; not even when the process starts anew meanwhile. */
 async function whileHeld(view: TaskView, account: AccountHandle | undefined) {
   const { key, clock, fleet, mode, registrations, object, record } = view;
-  if (record.releasedAt !== undefined || mode === 'preview') return undefined;
+  if (record.kind.releasedAt !== undefined || mode === 'preview') return undefined;
   const end = taskEnd(object, jobOf(fleet, record), clock.wallMs());
   const isDeleted = fleet.snapshot.cluster?.get(key)?.deletionRequestedAt !== undefined;
   // Nothing is released by a document that may mean something else by now; a release that is under way is seen through.
@@ -72,7 +72,7 @@ async function whileHeld(view: TaskView, account: AccountHandle | undefined) {
 
 async function observe(view: TaskView, account: AccountHandle): Promise<RegistrationView | undefined> {
   const { key, store, registrations, mode, clock, random, fleet, object, record, latest } = view;
-  if (record.releasedAt !== undefined || mode === 'preview') return undefined;
+  if (record.kind.releasedAt !== undefined || mode === 'preview') return undefined;
   const job = jobOf(fleet, record);
   const ends = taskEnd(object, job, clock.wallMs()) !== undefined;
   const isNew = !ends && job === 'running' && (await prepare(view, account));
@@ -83,9 +83,10 @@ async function observe(view: TaskView, account: AccountHandle): Promise<Registra
   });
   const activity = keepActivity(view, account, { ends, isNew });
   if (activity?.kept.phase === 'released' || (ends && isServiceGone(view, account, activity?.kept))) {
-    await store.save({ ...latest(), releasedAt: clock.wallMs() });
+    const known = latest();
+    await store.save({ ...known, kind: { ...known.kind, releasedAt: clock.wallMs() } });
     registrations.drop(key);
-  } else if (activity?.kept.phase === 'spent' && latest().lease) {
+  } else if (activity?.kept.phase === 'spent' && latest().kind.registration) {
     await saveRegistration(view, account, { activityId: random.uuid(), releaseKey: random.uuid() });
     return keepActivity(view, account, { ends, isNew })?.view;
   }
@@ -98,19 +99,22 @@ function isServiceGone(
   { informer }: AccountHandle,
   kept: KeptRegistration | undefined,
 ): boolean {
-  const { lease } = latest();
+  const { registration } = latest().kind;
   const { current, failure } = informer;
   if (!goneStatuses.has(kept?.refusedWith ?? 0)) return false;
-  if (!lease || !current || failure || (current.unidentified?.services.length ?? 0) > 0) return false;
-  return !current.services.has(lease.serviceId) && store.recordOf(lease.serviceId) === undefined;
+  if (!registration || !current || failure || (current.unidentified?.services.length ?? 0) > 0) return false;
+  return (
+    !current.services.has(registration.serviceId) && store.recordOf(registration.serviceId) === undefined
+  );
 }
 
-export const protectedTask = defineKind<ProtectedTaskSpec, never, TaskLook, RegistrationView>({
+export const protectedTask = defineKind<ProtectedTaskSpec, never, TaskLook, RegistrationView, TaskState>({
   name: 'ProtectedTask',
   needsNoAccountRead: true,
   account: accountOf,
-  released({ record: { deletionRequestedAt, lease, releasedAt } }) {
-    return deletionRequestedAt !== undefined && (lease === undefined || releasedAt !== undefined);
+  released({ record: { deletionRequestedAt, kind } }) {
+    const isReleased = kind.registration === undefined || kind.releasedAt !== undefined;
+    return deletionRequestedAt !== undefined && isReleased;
   },
   observe,
   whileHeld,

@@ -26,7 +26,7 @@ import {
   type PlannedObject,
   type TaskEnd,
 } from '../../engine/plan/index.ts';
-import type { ProtectedTaskSpec } from '../../resources/index.ts';
+import type { ProtectedTaskSpec, TaskState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 
 /** Of the service that the task protects. */
@@ -44,7 +44,7 @@ export interface RegistrationView {
 
 export interface TaskInputs {
   readonly object: PlannedObject<ProtectedTaskSpec>;
-  readonly record: ObjectRecord;
+  readonly record: ObjectRecord<TaskState>;
   readonly service: ProtectedService;
   readonly lease: RegistrationView | undefined;
   readonly job: JobState;
@@ -61,7 +61,7 @@ export function planTask(inputs: TaskInputs): Plan {
   const { object, record, job, nowMs } = inputs;
   const end = taskEnd(object, job, nowMs);
   if (end !== undefined) return planRelease(inputs, end);
-  if (record.releasedAt !== undefined) {
+  if (record.kind.releasedAt !== undefined) {
     return holdFor(
       'TaskReleased',
       'the task was released, and a released activity does not protect again; for another run, write a ProtectedTask with another name',
@@ -75,7 +75,7 @@ export function planTask(inputs: TaskInputs): Plan {
       { path: ['spec', 'until', 'jobRef'] },
     );
   }
-  if (!record.lease && (job === 'missing' || job === 'unknown')) {
+  if (!record.kind.registration && (job === 'missing' || job === 'unknown')) {
     return waitForJob(object.spec.until?.jobRef?.name ?? '', job);
   }
   return planHolding(inputs);
@@ -117,7 +117,7 @@ export function leftUntilDeadline({ until }: ProtectedTaskSpec, nowMs: number): 
 }
 
 function planRelease({ record, lease }: TaskInputs, end: TaskEnd): Plan {
-  if (record.releasedAt !== undefined || !record.lease) return inSync();
+  if (record.kind.releasedAt !== undefined || !record.kind.registration) return inSync();
   const message = `the activity is being released (${end})${lease?.failure === undefined ? '' : `: ${lease.failure}`}`;
   return waitFor('Releasing', message, { recheckAfterMs: retryMs });
 }

@@ -1,6 +1,6 @@
 /** The service that a task protects. */
 import type { View } from '../../engine/index.ts';
-import { parseObjectKey, type ProtectedTaskSpec } from '../../resources/index.ts';
+import { parseObjectKey, type ProtectedTaskSpec, type TaskState } from '../../resources/index.ts';
 import type { ProtectedService } from './plan.ts';
 import { serviceKeyOf } from './tasks.ts';
 
@@ -9,12 +9,12 @@ export function protectedService({
   store,
   object,
   record: task,
-}: View<ProtectedTaskSpec, unknown, unknown>): ProtectedService {
+}: View<ProtectedTaskSpec, unknown, unknown, TaskState>): ProtectedService {
   const key = serviceKeyOf(task, object.spec);
   const { name, namespace } = parseObjectKey(key);
   const record = store.record(key);
-  const { lease } = task;
-  const home = store.recordOf(lease?.serviceId ?? '');
+  const { registration } = task.kind;
+  const home = store.recordOf(registration?.serviceId ?? '');
   if (home !== undefined && home.distrusted === undefined && home.key !== key) {
     const { name: before } = parseObjectKey(home.key);
     const message = `the activity is registered in ContainerService ${before}, and stays there until the task is over; for ${name} write a ProtectedTask with another name`;
@@ -26,7 +26,7 @@ export function protectedService({
   }
   if (record?.distrusted !== undefined) {
     // What nobody has signed moves no activity, and its release would be forgotten where it is.
-    if (lease) return { kind: 'there', id: lease.serviceId };
+    if (registration) return { kind: 'there', id: registration.serviceId };
     const message = `what ContainerService ${name} stands for is not proven yet; the activity is registered when it is`;
     return { kind: 'missing', message };
   }

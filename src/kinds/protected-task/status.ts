@@ -8,7 +8,7 @@ import type { TaskInputs } from './plan.ts';
 export function taskHealth({ object, record, lease, job, nowMs }: TaskInputs): Health {
   const end = taskEnd(object, job, nowMs);
   if (end !== undefined) return { ready: 'True', reason: 'Released', message: end };
-  if (record.lease === undefined) {
+  if (record.kind.registration === undefined) {
     return { ready: 'False', reason: 'NotRegistered', message: 'the activity is not registered yet' };
   }
   if (lease?.failure === undefined) return { ready: 'True', reason: 'Held', message: '' };
@@ -21,9 +21,10 @@ export function taskHealth({ object, record, lease, job, nowMs }: TaskInputs): H
 }
 
 export function observedTask({ record, lease }: TaskInputs): Record<string, unknown> {
+  const { registration, releasedAt } = record.kind;
   return {
-    ...(record.lease ? { activityId: record.lease.activityId, serviceId: record.lease.serviceId } : {}),
-    ...(lease && record.releasedAt === undefined ? { state: lease.phase } : {}),
-    ...(record.releasedAt === undefined ? {} : { state: 'released', releasedAt: rfc3339(record.releasedAt) }),
+    ...(registration ? { activityId: registration.activityId, serviceId: registration.serviceId } : {}),
+    ...(lease && releasedAt === undefined ? { state: lease.phase } : {}),
+    ...(releasedAt === undefined ? {} : { state: 'released', releasedAt: rfc3339(releasedAt) }),
   };
 }

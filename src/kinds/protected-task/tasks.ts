@@ -9,6 +9,8 @@ import {
   remoteName,
   type ObjectKey,
   type ProtectedTaskSpec,
+  type Registration,
+  type TaskState,
 } from '../../resources/index.ts';
 import type { Fleet } from '../../engine/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
@@ -25,11 +27,13 @@ export function serviceKeyOf(record: ObjectRecord, { serviceRef }: ProtectedTask
 export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): string[] {
   return referringTo(fleet.snapshot.objects, service).flatMap(({ key, kind }) => {
     const record = fleet.store.record(key);
-    if (!record || kind !== 'ProtectedTask' || record.releasedAt !== undefined) return [];
+    if (!record || kind !== 'ProtectedTask') return [];
+    const { registration, releasedAt }: TaskState = record.kind;
+    if (releasedAt !== undefined) return [];
     const object = fleet.planned(record, 'ProtectedTask');
     const isOver = taskEnd(object, jobOf(fleet, record), nowMs) !== undefined;
-    if (isOver && !record.lease) return [];
-    return [describeTask(remoteName('ProtectedTask', object.name, object.spec), record)];
+    if (isOver && !registration) return [];
+    return [describeTask(remoteName('ProtectedTask', object.name, object.spec), registration, record)];
   });
 }
 
@@ -37,13 +41,20 @@ export function declaredTasks(fleet: Fleet, service: ObjectKey, nowMs: number): 
 export function jobOf(fleet: Fleet, record: ObjectRecord): JobState {
   const name = fleet.planned(record, 'ProtectedTask').spec.until?.jobRef?.name;
   if (name === undefined) return 'running';
-  return jobState(fleet.jobs?.(parseObjectKey(record.key).namespace, name), record);
+  return jobState(
+    fleet.jobs?.(parseObjectKey(record.key).namespace, name),
+    (record.kind as TaskState).registration !== undefined,
+  );
 }
 
-function describeTask(name: string, { lease, report }: ObjectRecord): string {
-  if (!lease) return name;
+function describeTask(
+  name: string,
+  registration: Registration | undefined,
+  { report }: ObjectRecord,
+): string {
+  if (!registration) return name;
   const { ready } = report ?? {};
   const freshness = ready && isReason(ready.reason) ? reasons[ready.reason].freshness : undefined;
   const details = ready && freshness !== undefined ? `, ${freshness} ${rfc3339(ready.since)}` : '';
-  return `${name} (${lease.activityId}${details})`;
+  return `${name} (${registration.activityId}${details})`;
 }

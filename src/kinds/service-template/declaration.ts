@@ -6,6 +6,7 @@ import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
 import { fixed, sameAccount } from '../../resources/parts/transitions.ts';
 import { serviceTemplateDocument } from './schema.ts';
+import { noState } from '../../resources/parts/kind-state.ts';
 
 export const serviceTemplate = declareKind({
   name: 'ServiceTemplate',
@@ -17,6 +18,7 @@ export const serviceTemplate = declareKind({
   home: 'accountRef',
   hasBuiltIns: true,
   nameField: 'templateName',
+  state: noState,
   columns: [
     columns.ready,
     columns.text('Image', '.spec.image', 'Its image.'),

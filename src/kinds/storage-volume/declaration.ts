@@ -9,6 +9,7 @@ import { storageVolumeDocument } from './schema.ts';
 const notSmaller =
   'self.spec.sizeGb >= oldSelf.spec.sizeGb || !has(oldSelf.status) || !has(oldSelf.status.sizeGb) || ' +
   'self.spec.sizeGb >= oldSelf.status.sizeGb';
+import { noState } from '../../resources/parts/kind-state.ts';
 
 export const storageVolume = declareKind({
   name: 'StorageVolume',
@@ -20,6 +21,7 @@ export const storageVolume = declareKind({
   home: 'accountRef',
   asks: ({ region, geography, sizeGb }) => ({ region, geography, storageGb: sizeGb }),
   nameField: 'volumeName',
+  state: noState,
   columns: [
     columns.state,
     columns.ready,

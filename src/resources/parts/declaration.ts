@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { Column } from './columns.ts';
 import type { CelRule } from './constraints.ts';
 import type { kindSchema } from './fields.ts';
+import type { KindStateDeclaration } from './kind-state.ts';
 
 /** The lists in which an account shows what it has. */
 export type RemoteList = 'services' | 'volumes' | 'templates' | 'registries';
@@ -47,6 +48,7 @@ export interface Traits<
   Spec,
   List extends RemoteList | undefined,
   Referred extends string,
+  State extends object,
 > {
   readonly name: Name;
   /** As in the path of a cluster's API. */
@@ -69,9 +71,11 @@ export interface Traits<
   data?(spec: Spec): readonly DataReference[];
   /** The Job of the same namespace with which it ends. */
   job?(spec: Spec): string | undefined;
-  asks?(spec: Spec): Asked;
+  asks?(spec: Spec, state: State): Asked;
   /** The spec without values that may be secret, as it is stored; default: all of it. */
   stored?(spec: Spec): object;
+
+  readonly state: KindStateDeclaration<State>;
 
   /** What `kubectl get` shows. */
   readonly columns: readonly Column[];
@@ -87,7 +91,8 @@ export interface Declaration<
   Spec extends z.ZodType,
   List extends RemoteList | undefined,
   Referred extends string,
-> extends Traits<Name, z.output<Spec>, List, Referred> {
+  State extends object,
+> extends Traits<Name, z.output<Spec>, List, Referred, State> {
   readonly document: ReturnType<typeof kindSchema<Name, Spec>>;
 }
 
@@ -96,6 +101,9 @@ export function declareKind<
   Spec extends z.ZodType,
   const List extends RemoteList | undefined,
   const Referred extends string = never,
->(declaration: Declaration<Name, Spec, List, Referred>): Declaration<Name, Spec, List, Referred> {
+  State extends object = object,
+>(
+  declaration: Declaration<Name, Spec, List, Referred, State>,
+): Declaration<Name, Spec, List, Referred, State> {
   return declaration;
 }

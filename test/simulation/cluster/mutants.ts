@@ -10,6 +10,7 @@ import { keys } from '../mutants/keys.ts';
 import { overlaid, replaced, type Mutant } from '../mutants/tools.ts';
 import type { Json } from '../watch.ts';
 import type { ReplicaSabotage } from './place.ts';
+import { taskPart } from '../../support/kind-state.ts';
 
 /** The Kubernetes API with some of its methods replaced. */
 function withApi(change: (api: KubernetesApi) => Partial<KubernetesApi>): ReplicaSabotage {
@@ -197,7 +198,8 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
 
 /** As long as nobody looks, it is only in memory. */
 async function withAnotherActivity(store: ClusterStore, record: ObjectRecord | undefined): Promise<void> {
-  if (!record?.lease || record.releasedAt !== undefined) return;
-  const activityId = record.lease.activityId.replace(/^......../, 'ffffffff');
-  await store.saveAll([{ ...record, lease: { ...record.lease, activityId } }]);
+  const { registration, releasedAt } = taskPart(record);
+  if (!record || !registration || releasedAt !== undefined) return;
+  const activityId = registration.activityId.replace(/^......../, 'ffffffff');
+  await store.saveAll([{ ...record, kind: { registration: { ...registration, activityId } } }]);
 }

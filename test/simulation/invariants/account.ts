@@ -5,6 +5,7 @@ import { canary, environmentOf, withoutBeacon } from '../documents.ts';
 import { operatorsAddress, operatorsKey, ourAddress, ourKey } from '../plane.ts';
 import { s15Money } from './money.ts';
 import { idIn, isActivity, type Exchange, type Invariant, type Json } from '../watch.ts';
+import { servicePart, taskPart } from '../../support/kind-state.ts';
 
 /** Of one API: what one address says of its pace is nothing to another one, which has another account of another key. */
 interface Pace {
@@ -36,7 +37,10 @@ const s8Rate: Invariant = (view) => {
         view.violated('S8', `${reported} is one of ${pace.level.toFixed(1)} at once; the burst is ${burst}`);
       // Who can't renew its Lease reads the list of activities before each heartbeat, in the same lane.
       if (isActivity(exchange)) return;
-      const isHeld = view.disk.records().some(({ lease, releasedAt }) => lease && releasedAt === undefined);
+      const isHeld = view.disk
+        .records()
+        .map(taskPart)
+        .some((part) => part.registration && part.releasedAt === undefined);
       if (exchange.path === '/api/me' && isHeld) return;
       if (view.nowMs < pace.shutUntilMs)
         view.violated('S8', `${reported}, ${pace.shutUntilMs - view.nowMs} ms before Retry-After has passed`);
@@ -112,14 +116,15 @@ const s16Activity: Invariant = (view) => {
   return {
     /** An acknowledgement that a crash kept from being written down was none. */
     started() {
-      const kept = view.disk.records().filter(({ releasedAt }) => releasedAt !== undefined);
-      const ended = new Set(kept.map(({ lease }) => lease?.activityId));
+      const kept = view.disk.records().map(taskPart);
+      const over = kept.filter(({ releasedAt }) => releasedAt !== undefined);
+      const ended = new Set(over.map(({ registration }) => registration?.activityId));
       for (const id of released) if (!ended.has(id)) released.delete(id);
     },
     sent(exchange) {
       if (!isActivity(exchange) || exchange.method !== 'POST') return;
       const { id, release } = exchange.body;
-      const record = view.disk.records().find(({ lease }) => lease?.activityId === id);
+      const record = view.disk.records().find((each) => taskPart(each).registration?.activityId === id);
       flying.set(exchange.number, release);
       if (!record) return;
       const { key } = record;
@@ -199,7 +204,7 @@ const s17Saga: Invariant = (view) => ({
     if (body?.action === 'start' && !isToRun) {
       view.violated('S17', `${path}: ${object} is started, and is to be stopped`);
     }
-    if (body?.action === 'stop' && isToRun && record?.pausedFor === undefined) {
+    if (body?.action === 'stop' && isToRun && servicePart(record).pausedFor === undefined) {
       view.violated('S17', `${path}: ${object} is stopped, and nothing on the disk says why`);
     }
   },
@@ -285,10 +290,13 @@ const l5Heartbeats: Invariant = (view) => {
     },
     /** Its end is wanted, although nobody may have been told of it yet. */
     durable(write) {
-      if (write.kind === 'remove') beaten.delete(view.disk.record(write.key)?.lease?.activityId ?? '');
-      for (const { lease, manifest, deletionRequestedAt } of write.kind === 'save' ? write.records : []) {
+      if (write.kind === 'remove')
+        beaten.delete(taskPart(view.disk.record(write.key)).registration?.activityId ?? '');
+      for (const record of write.kind === 'save' ? write.records : []) {
+        const { manifest, deletionRequestedAt } = record;
+        const { registration } = taskPart(record);
         const isOver = (manifest.spec as Json).released === true || deletionRequestedAt !== undefined;
-        if (lease && isOver) beaten.delete(lease.activityId);
+        if (registration && isOver) beaten.delete(registration.activityId);
       }
     },
     delivered({ method, path, text, reply, isForeign }) {

@@ -2,6 +2,7 @@
 import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { marked } from '../truth.ts';
 import { idIn, isActivity, isMutation, type Exchange, type Invariant, type Json } from '../watch.ts';
+import { taskPart } from '../../support/kind-state.ts';
 
 /** At most one thing at the provider for each object; but for what it has let go where nobody can see whose it was. */
 const s1AtMostOne: Invariant = (view) => {
@@ -39,21 +40,26 @@ function keysEver({ disk, wanted }: Parameters<Invariant>[0]): Iterable<ObjectKe
 /** The intent is on the disk before its request is sent; so is the id under which an activity is registered. */
 const s2IntentBeforeEffect: Invariant = (view) => {
   /** Activities and keys of their releases that were on the disk: an object that is gone may be seen for a moment longer. */
-  const leases = new Set<string>();
+  const registrations = new Set<string>();
   return {
     durable(write) {
-      for (const { lease } of write.kind === 'save' ? write.records : [])
-        if (lease) leases.add(`${lease.activityId} ${lease.releaseKey}`);
+      for (const record of write.kind === 'save' ? write.records : []) {
+        const { registration } = taskPart(record);
+        if (registration) registrations.add(`${registration.activityId} ${registration.releaseKey}`);
+      }
     },
     sent(exchange) {
       const { disk } = view;
       const { method, path, key, body } = exchange;
       const reported = `${method} ${path} with the key ${key}`;
       if (isActivity(exchange) && method === 'POST') {
-        if (body.release && leases.has(`${body.id} ${key}`)) return;
-        const lease = disk.records().find(({ lease: kept }) => kept?.activityId === body.id)?.lease;
-        if (!lease) view.violated('S2', `${reported}: the activity ${body.id} is not on the disk`);
-        else if (body.release && lease.releaseKey !== key)
+        if (body.release && registrations.has(`${body.id} ${key}`)) return;
+        const registration = disk
+          .records()
+          .map((record) => taskPart(record).registration)
+          .find((kept) => kept?.activityId === body.id);
+        if (!registration) view.violated('S2', `${reported}: the activity ${body.id} is not on the disk`);
+        else if (body.release && registration.releaseKey !== key)
           view.violated('S2', `${reported}: the key of the release is not on the disk`);
         return;
       }

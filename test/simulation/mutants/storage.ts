@@ -5,6 +5,7 @@ import type { Intent, ObjectRecord } from '../../../src/state/index.ts';
 import type { Disk } from '../disk.ts';
 import { ourKey } from '../plane.ts';
 import { newUuid, withStore, type Mutant, replaced } from './tools.ts';
+import { taskPart } from '../../support/kind-state.ts';
 
 export const storage: readonly Mutant[] = [
   {
@@ -46,7 +47,8 @@ export const storage: readonly Mutant[] = [
     seed: 3,
     sabotage: withStore((store) => ({
       save: async (record: ObjectRecord) => {
-        const isNews = record.lease && store.record(record.key)?.lease !== record.lease;
+        const { registration } = taskPart(record);
+        const isNews = registration && taskPart(store.record(record.key)).registration !== registration;
         if (isNews) void store.save(record);
         else await store.save(record);
       },
@@ -61,8 +63,10 @@ export const storage: readonly Mutant[] = [
       // A list of its own: what the loop saves must not change what it walks.
       const records = [...options.store.records()];
       for (const record of records) {
-        if (!record.lease || record.releasedAt !== undefined) continue;
-        const changed = { ...record, lease: { ...record.lease, activityId: newUuid() } };
+        const { registration, releasedAt } = taskPart(record);
+        if (!registration || releasedAt !== undefined) continue;
+        const kind = { registration: { ...registration, activityId: newUuid() } };
+        const changed = { ...record, kind };
         disk.replace(changed);
         void options.store.save(changed);
       }
@@ -113,7 +117,7 @@ export const storage: readonly Mutant[] = [
     seed: 173,
     sabotage: withStore((store) => ({
       saveIntent: (intent: Intent, record: ObjectRecord) =>
-        store.saveIntent(intent, { ...record, pausedFor: undefined }),
+        store.saveIntent(intent, { ...record, kind: { ...record.kind, pausedFor: undefined } }),
     })),
   },
   {

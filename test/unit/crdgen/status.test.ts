@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Plan, holdFor, inSync, waitFor } from '../../../src/engine/plan/index.ts';
 import type { TaskInputs } from '../../../src/kinds/protected-task/plan.ts';
 import { type StatusInputs, buildStatus } from '../../../src/engine/status/index.ts';
-import { observedAccount, spendingStatement } from '../../../src/kinds/account/status.ts';
+import { nextMoney, observedAccount, spendingStatement } from '../../../src/kinds/account/status.ts';
 import {
   observedReferences,
   observedService,
@@ -108,7 +108,7 @@ const outdated = {
   missing: undefined,
 } as const;
 
-const lease = { serviceId, activityId: volumeId, releaseKey: 'key' };
+const registration = { serviceId, activityId: volumeId, releaseKey: 'key' };
 const task = (record: Partial<ObjectRecord>): TaskInputs => ({
   object: {
     name: 'run',
@@ -185,13 +185,13 @@ describe('nothing of a status is lost', () => {
 
   test('of an account', () => {
     const more = { more: [['SpendingAllowed', spendingStatement(undefined)]] } as const;
-    const status = statusOf('Account', observedAccount(facts, undefined), more);
+    const status = statusOf('Account', observedAccount(facts, nextMoney(facts, undefined)), more);
     expect(status).toMatchObject({ runwayHours: expect.any(Number), limits: { registries: { used: 1 } } });
     expectKept('Account', status);
   });
 
-  test.each([{}, { lease }, { lease, releasedAt: now }])('of a task with %j', (record) => {
-    const inputs = task(record);
+  test.each([{}, { registration }, { registration, releasedAt: now }])('of a task with %j', (kind) => {
+    const inputs = task({ kind });
     expectKept(
       'ProtectedTask',
       statusOf('ProtectedTask', observedTask(inputs), { health: taskHealth(inputs) }),

@@ -159,7 +159,9 @@ describe('a task whose service is said, by nobody who signed it, to be another o
   }
 
   test('is kept where it is, and released there', async () => {
-    const fleet = await begun([{ ...newRecord(epoch, taskUid), lease, account: 'default/default' }]);
+    const fleet = await begun([
+      { ...newRecord(epoch, taskUid), kind: { registration: lease }, account: 'default/default' },
+    ]);
     expect(activities(fleet, otherId)).toEqual([]);
     expect(activities(fleet, serviceId)).not.toEqual([]);
     fleet.tell(desiredOf({ ...access, 'web.yaml': serviceDocument('web') }));

@@ -325,7 +325,7 @@ const anyServiceInputs: fc.Arbitrary<ServiceInputs> = fc
       { kind: 'growing', id: volumeId, message: '', needsPause: true, failed: true },
       { kind: 'not-ready', id: volumeId, message: '' },
     ),
-    record: fc.constantFrom({}, { deletedByUs: true }, { pausedFor: 'VolumeExpansion' as const }),
+    record: fc.constantFrom({}, { deletedByUs: true }, { kind: { pausedFor: 'VolumeExpansion' as const } }),
   })
   .map(({ spec, past, known, sameStorage, shown, same, sameEnv, samePlace, there, ...rest }) => {
     const fixed = sameStorage ? { storage: spec.storage, geography: spec.geography } : {};

@@ -1,8 +1,8 @@
 /** What must not stop the heartbeats of a task, whatever happens to the account, its key and its documents. */
 import { describe, expect, test } from 'vitest';
 import { derivedUid } from '../../../src/engine/plan/index.ts';
-import { objectKey, type ObjectKey } from '../../../src/resources/index.ts';
-import { MemoryStore, newRecord, type ObjectRecord } from '../../../src/state/index.ts';
+import { objectKey, type ObjectKey, type Registration } from '../../../src/resources/index.ts';
+import { MemoryStore, newRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
@@ -23,6 +23,7 @@ import {
   type ScriptedFleet,
   type ScriptedFleetOptions,
 } from '../../support/scripted-fleet.ts';
+import { taskPart } from '../../support/kind-state.ts';
 
 const held = { 'web.yaml': serviceDocument('web'), 'task.yaml': taskDocument() };
 const files = { ...access, ...held };
@@ -179,12 +180,12 @@ test('a list that does not show an activity yet makes no second one beside it', 
 
 test('an activity that somebody else has released is registered again, under another id', async () => {
   const fleet = await holding();
-  const { activityId: released } = fleet.store.record(epoch)?.lease ?? {};
+  const { activityId: released } = taskPart(fleet.store.record(epoch)).registration ?? {};
   const answers = { activities: [{ activity: 'other' }, { id: released?.toUpperCase(), released: true }] };
   fleet.api.on[heartbeat] = ({ body }) => (body.id === released ? { status: 409 } : undefined);
   fleet.api.on[`GET /api/services/${serviceId}/activity`] = () => ({ status: 200, body: answers });
   await fleet.clock.advance(60_000);
-  expect(fleet.store.record(epoch)?.lease?.activityId).not.toBe(released);
+  expect(taskPart(fleet.store.record(epoch)).registration?.activityId).not.toBe(released);
   expect(readyReason(fleet, epoch)).toBe('Held');
   await fleet.manager.stop();
 });
@@ -353,11 +354,11 @@ test('a task that is said to protect a service of another account is beaten for 
 describe('a task whose status can not be written', () => {
   /** As of a cluster whose API server takes no status: nothing that is saved becomes durable. */
   class Refused extends MemoryStore {
-    override isLeaseDurable = () => true;
+    override isKindStateDurable = () => true;
 
-    constructor(lease: ObjectRecord['lease']) {
+    constructor(registration: Registration | undefined) {
       const uid = derivedUid(stateIdentity.ownerName, epoch);
-      const task = { ...newRecord(epoch, uid), lease, account: 'default/default' };
+      const task = { ...newRecord(epoch, uid), kind: { registration }, account: 'default/default' };
       super(stateIdentity, [knownService(), task], []);
     }
 
@@ -366,9 +367,9 @@ describe('a task whose status can not be written', () => {
     }
   }
 
-  async function begun(lease: ObjectRecord['lease'], isDurable: boolean): Promise<ScriptedFleet> {
-    const store = new Refused(lease);
-    store.isLeaseDurable = () => isDurable;
+  async function begun(registration: Registration | undefined, isDurable: boolean): Promise<ScriptedFleet> {
+    const store = new Refused(registration);
+    store.isKindStateDurable = () => isDurable;
     const fleet = await scriptedFleet(desiredOf(files), {
       store,
       prepare: (api) => {
@@ -381,8 +382,12 @@ describe('a task whose status can not be written', () => {
   }
 
   test('is beaten for by a new process, when its registration is written down', async () => {
-    const lease = { serviceId, activityId: derivedUid(stateIdentity.ownerName, epoch), releaseKey: 'key-1' };
-    const fleet = await begun(lease, true);
+    const registration = {
+      serviceId,
+      activityId: derivedUid(stateIdentity.ownerName, epoch),
+      releaseKey: 'key-1',
+    };
+    const fleet = await begun(registration, true);
     expect(await heartbeatsIn(fleet, 300)).toBeGreaterThanOrEqual(9);
     await fleet.manager.stop();
   });

@@ -14,6 +14,7 @@ import {
   taskDocument,
   web,
 } from '../../support/scripted-fleet.ts';
+import { taskPart } from '../../support/kind-state.ts';
 
 const lower = 'abcdef00-0000-4000-8000-00000000000a';
 const upper = lower.toUpperCase();
@@ -38,7 +39,7 @@ test('upper case in lists and lower case in answers register an activity once', 
   });
   await fleet.clock.advance(120_000);
   expect([readyReason(fleet, web), readyReason(fleet, epoch)]).toEqual(['Running', 'Held']);
-  expect(fleet.store.record(epoch)?.lease?.serviceId).toBe(lower);
+  expect(taskPart(fleet.store.record(epoch)).registration?.serviceId).toBe(lower);
   const asked = fleet.api.asked.filter(({ what }) => what.endsWith('/activity'));
   expect(new Set(asked.map(({ body }) => body.id)).size).toBe(1);
   expect(asked.length).toBeLessThan(8);
@@ -46,11 +47,11 @@ test('upper case in lists and lower case in answers register an activity once', 
 });
 
 test('what was recorded in upper case by an older version is still known', async () => {
-  const lease = { serviceId: upper, activityId: otherId, releaseKey: otherId };
+  const registration = { serviceId: upper, activityId: otherId, releaseKey: otherId };
   const fleet = await scriptedFleet(desired, {
     records: [
       knownService(web, { externalId: upper }),
-      { ...knownService(epoch, { externalId: undefined }), lease },
+      { ...knownService(epoch, { externalId: undefined }), kind: { registration } },
     ],
     prepare: (api) => {
       api.services = [shownService({ id: upper })];
@@ -58,7 +59,7 @@ test('what was recorded in upper case by an older version is still known', async
   });
   await fleet.clock.advance(60_000);
   expect([readyReason(fleet, web), readyReason(fleet, epoch)]).toEqual(['Running', 'Held']);
-  expect(fleet.store.record(epoch)?.lease).toEqual({ ...lease, serviceId: lower });
+  expect(taskPart(fleet.store.record(epoch)).registration).toEqual({ ...registration, serviceId: lower });
   expect(fleet.api.asked.map(({ what }) => what).filter((what) => !what.startsWith('GET '))).toContain(
     activity,
   );

@@ -475,42 +475,42 @@ test('a word that a person left on the object is found', async () => {
 });
 
 describe('an activity registration', () => {
-  const lease = { serviceId: 'service-1', activityId: 'uid-1', releaseKey: 'key-1' };
+  const registration = { serviceId: 'service-1', activityId: 'uid-1', releaseKey: 'key-1' };
   const refuse = () => {
     throw new KubernetesError('forbidden', { status: 403, reason: 'Forbidden' });
   };
 
   test('is durable when it is in the cluster, whatever else could not be written since', async () => {
-    const record = { ...(await known()), lease };
+    const record = { ...(await known()), kind: { registration } };
     await store.save(record);
-    expect(store.isLeaseDurable(trainer)).toBe(true);
+    expect(store.isKindStateDurable(trainer)).toBe(true);
     cluster.beforePatch = refuse;
     await expect(store.save({ ...record, account: 'default/other' })).rejects.toThrow('forbidden');
     await expect(store.flush(trainer)).rejects.toThrow('forbidden');
-    expect(store.isLeaseDurable(trainer)).toBe(true);
+    expect(store.isKindStateDurable(trainer)).toBe(true);
   });
 
   test('is not when it, or another one in its place, could not be written', async () => {
-    const record = { ...(await known()), lease };
+    const record = { ...(await known()), kind: { registration } };
     cluster.beforePatch = refuse;
     await expect(store.save(record)).rejects.toThrow('forbidden');
-    expect(store.isLeaseDurable(trainer)).toBe(false);
+    expect(store.isKindStateDurable(trainer)).toBe(false);
     cluster.beforePatch = () => undefined;
     await store.flush(trainer);
     cluster.beforePatch = refuse;
-    const moved = { ...record, lease: { ...lease, serviceId: 'service-2' } };
+    const moved = { ...record, kind: { registration: { ...registration, serviceId: 'service-2' } } };
     await expect(store.save(moved)).rejects.toThrow('forbidden');
-    expect(store.isLeaseDurable(trainer)).toBe(false);
+    expect(store.isKindStateDurable(trainer)).toBe(false);
   });
 
   test('is not when somebody else has written it', async () => {
-    const record = { ...(await known()), lease };
+    const record = { ...(await known()), kind: { registration } };
     await store.save(record);
     cluster.edit(trainer, ({ status }) => {
-      const forged = { ...lease, serviceId: 'service-2' };
-      (status['bookkeeping'] as { record: object }).record = { lease: forged };
+      const forged = { ...registration, serviceId: 'service-2' };
+      (status['bookkeeping'] as { kind: object }).kind = { registration: forged };
     });
     await observe([cluster.shown(trainer)]);
-    expect(store.isLeaseDurable(trainer)).toBe(false);
+    expect(store.isKindStateDurable(trainer)).toBe(false);
   });
 });

@@ -6,6 +6,7 @@ import { ClusterStore, type ObjectRecord } from '../../../src/state/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { ObjectCluster } from '../../support/object-cluster.ts';
 import { intentOf, trainer } from './support.ts';
+import { taskPart } from '../../support/kind-state.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
@@ -68,13 +69,17 @@ describe('the next process', () => {
   test.each<[string, (bookkeeping: Json) => void]>([
     ['another id', ({ record }) => (record.externalId = victim)],
     ['one field more', ({ record }) => (record.madeVolumeId = victim)],
+    ['one field more of its kind', ({ kind }) => (kind.madeVolumeId = victim)],
+    ['another version', (bookkeeping) => (bookkeeping.version = 1)],
+    ['a later version', (bookkeeping) => (bookkeeping.version = 99)],
     ['an intent', (bookkeeping) => (bookkeeping.intent = intentOf(trainer, 'key', { targetId: victim }))],
     ['a higher sequence', (bookkeeping) => (bookkeeping.sequence += 1)],
     ['another signature', (bookkeeping) => (bookkeeping.signature = 'f'.repeat(64))],
   ])('takes nothing from bookkeeping with %s', async (_, change) => {
     forge(trainer, change);
     const { record, by } = await next();
-    expect(record).toMatchObject({ distrusted: 'forged', externalId: undefined, madeVolumeId: undefined });
+    expect(record).toMatchObject({ distrusted: 'forged', externalId: undefined });
+    expect(record.kind).toEqual({});
     expect(by.lastIntent(trainer)).toBeUndefined();
   });
 
@@ -111,12 +116,12 @@ describe('the next process', () => {
 
   test('takes no activity that goes by another name than the task', async () => {
     const record = await shownTo(store, task);
-    const lease = { serviceId: 'id-1', activityId: record.uid, releaseKey: 'key' };
-    await store.save({ ...record, lease });
+    const registration = { serviceId: 'id-1', activityId: record.uid, releaseKey: 'key' };
+    await store.save({ ...record, kind: { registration } });
     forge(task, (bookkeeping) => delete bookkeeping.signature);
-    expect((await next(task)).record.lease).toEqual(lease);
-    forge(task, (bookkeeping) => (bookkeeping.record.lease.activityId = 'of a colleague'));
-    expect((await next(task)).record.lease).toBeUndefined();
+    expect(taskPart((await next(task)).record).registration).toEqual(registration);
+    forge(task, (bookkeeping) => (bookkeeping.kind.registration.activityId = 'of a colleague'));
+    expect(taskPart((await next(task)).record).registration).toBeUndefined();
   });
 
   test('does not let an account be sent elsewhere by an edit of its pin', async () => {

@@ -19,6 +19,8 @@ import {
 import { createMetrics } from '../../../../src/telemetry/index.ts';
 import { key as apiKeys, startWorld, trainer, type World } from '../../control-plane/support.ts';
 import { aRecord, serviceKey, volumeKey } from '../../../support/plan.ts';
+import { rememberedOf } from '../../../../src/kinds/container-service/remembered.ts';
+import { servicePart } from '../../../support/kind-state.ts';
 
 const ownerChoice = { default: 'lab', explicit: undefined };
 
@@ -117,7 +119,14 @@ function step(action: Action, reason: Step['reason'] = 'SpecChanged'): Step {
 function target(record: Partial<ObjectRecord> = {}): Target {
   const known = state.store.record(serviceKey) ?? aRecord(serviceKey);
   const digests = { image: 'i', command: 'c', env: 'e', resources: 'r', desiredState: 'd' };
-  return { record: { ...known, ...record }, revision: 5, state: 'running', digests, restartToken: '1' };
+  return {
+    record: { ...known, ...record },
+    revision: 5,
+    state: 'running',
+    digests,
+    restartToken: '1',
+    remember: rememberedOf,
+  };
 }
 
 function run(what: Step, through = api, on = target()) {
@@ -182,10 +191,10 @@ describe('an intent', () => {
   test('to pause for a volume says so before it is sent', async () => {
     const { id } = await world.running();
     await run(step({ do: 'stop-service', id }, 'VolumeExpansion'), api, target({ externalId: id }));
-    expect(arrivals[0]?.record).toMatchObject({ pausedFor: 'VolumeExpansion' });
+    expect(arrivals[0]?.record).toMatchObject({ kind: { pausedFor: 'VolumeExpansion' } });
     await world.clock.advance(3000);
     await run(step({ do: 'start-service', id }));
-    expect(record()?.pausedFor).toBeUndefined();
+    expect(servicePart(record()).pausedFor).toBeUndefined();
   });
 
   test('that was applied leaves the revision of its answer, so that no read from before it is believed', async () => {
@@ -319,7 +328,7 @@ describe('outcomes', () => {
       expect(record()).toMatchObject({ externalId: id, deletedByUs: false });
       await arrange();
       await run(step({ do: 'stop-service', id }, 'VolumeExpansion'), through());
-      expect(record()?.pausedFor).toBeUndefined();
+      expect(servicePart(record()).pausedFor).toBeUndefined();
     },
   );
 

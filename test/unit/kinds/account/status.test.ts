@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type AccountFacts, observedAccount } from '../../../../src/kinds/account/status.ts';
-import type { ObjectStatus } from '../../../../src/state/index.ts';
+import { nextMoney, observedAccount, type AccountFacts } from '../../../../src/kinds/account/status.ts';
+import type { ShownMoney } from '../../../../src/resources/index.ts';
 import { aService } from '../../../support/plan.ts';
 
 const noon = Date.UTC(2026, 0, 1, 12);
@@ -28,9 +28,9 @@ function facts(read: { balanceMicros?: number; afterMs?: number; services?: numb
   };
 }
 
-const status = (reported: Record<string, unknown>) =>
-  ({ observedGeneration: 1, conditions: [], ...reported }) as ObjectStatus;
-const first = observedAccount(facts(), undefined);
+/** `before`: the amounts that were shown before. */
+const shown = (of: AccountFacts, before?: ShownMoney) => observedAccount(of, nextMoney(of, before));
+const first = shown(facts());
 
 describe('the status of an Account', () => {
   // COVERAGE 62, 88, 89
@@ -51,32 +51,29 @@ describe('the status of an Account', () => {
   });
 
   test('has nothing to tell before the first read, and no runway while nothing burns', () => {
-    expect(observedAccount({ ...facts(), read: undefined }, undefined)).toEqual({
+    expect(shown({ ...facts(), read: undefined })).toEqual({
       url: 'https://api.example.com',
     });
-    expect(observedAccount(facts({ services: 0 }), undefined)).not.toHaveProperty(
-      'runwayHours',
-      expect.anything(),
-    );
+    expect(shown(facts({ services: 0 }))).not.toHaveProperty('runwayHours', expect.anything());
   });
 
   test('says that an account could not be pinned', () => {
-    expect(observedAccount({ ...facts(), identity: undefined }, undefined)).toMatchObject({
+    expect(shown({ ...facts(), identity: undefined })).toMatchObject({
       identityPinned: false,
     });
   });
 
   test('is not written anew with each charge, but once a minute', () => {
     const charged = (afterMs: number) =>
-      observedAccount(facts({ balanceMicros: 7_000_000, afterMs }), status(first));
+      shown(facts({ balanceMicros: 7_000_000, afterMs }), nextMoney(facts(), undefined));
     expect(charged(59_000)).toEqual(first);
     expect(charged(60_000)).toMatchObject({ balanceMicros: 7_000_000, moneyAt: '2026-01-01T12:01:00Z' });
   });
 
   test('is written at once when the burn changes, and never when nothing does', () => {
-    expect(observedAccount(facts({ services: 2, afterMs: 1 }), status(first))).toMatchObject({
+    expect(shown(facts({ services: 2, afterMs: 1 }), nextMoney(facts(), undefined))).toMatchObject({
       runwayHours: 1,
     });
-    expect(observedAccount(facts({ afterMs: 86_400_000 }), status(first))).toEqual(first);
+    expect(shown(facts({ afterMs: 86_400_000 }), nextMoney(facts(), undefined))).toEqual(first);
   });
 });

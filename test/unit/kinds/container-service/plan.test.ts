@@ -484,7 +484,7 @@ describe('drift', () => {
     const plan = servicePlan({
       spec,
       service: aService({ state: 'paused' }),
-      record: { pausedFor: 'VolumeExpansion' },
+      record: { kind: { pausedFor: 'VolumeExpansion' } },
     });
     expect(said(plan)).toBe('start-service (SpecChanged)');
   });
@@ -780,7 +780,7 @@ describe('a volume that grows', () => {
     const world = {
       spec,
       service: aService({ ...attached, state: 'paused' }),
-      record: { pausedFor: 'VolumeExpansion' },
+      record: { kind: { pausedFor: 'VolumeExpansion' } },
     } as const;
     const waiting = servicePlan({ ...world, volume: growing });
     expect([said(waiting), stepsOf(waiting)]).toEqual(['wait PausedForVolumeExpansion', []]);

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { mostAtOnce, probation } from '../../../../src/kinds/container-service/remediation.ts';
-import { nextRemediation } from '../../../../src/engine/plan/index.ts';
 import {
-  aRecord,
+  mostAtOnce,
+  nextRemediation,
+  probation,
+} from '../../../../src/kinds/container-service/remediation.ts';
+import {
   aService,
   aSpec,
   anActivity,
@@ -10,7 +12,6 @@ import {
   names,
   now,
   serviceInputs,
-  serviceKey,
   servicePlan,
   stepsOf,
 } from '../../../support/plan.ts';
@@ -18,7 +19,7 @@ import {
 const spec = aSpec({ onError: { restarts: 3 } });
 const broken = aService({ state: 'error', error: 'out of memory' });
 const afterRestarts = (restarts: number, agoMs: number, generation = 1) => ({
-  remediation: { restarts, at: now - agoMs, generation },
+  kind: { remediation: { restarts, at: now - agoMs, generation } },
 });
 
 describe('a service in error', () => {
@@ -115,16 +116,16 @@ describe('a service in error', () => {
 
 describe('what is remembered of restarts', () => {
   test('each one counts on', () => {
-    const first = nextRemediation(aRecord(serviceKey), now);
+    const first = nextRemediation({}, 1, now);
     expect(first).toEqual({ restarts: 1, at: now, generation: 1 });
-    expect(nextRemediation(aRecord(serviceKey, { remediation: first }), now + 1)?.restarts).toBe(2);
+    expect(nextRemediation({ remediation: first }, 1, now + 1).restarts).toBe(2);
   });
 
   test('a service that is as desired is looked at again when its probation ends', () => {
     const record = afterRestarts(2, 599_000);
     expect(servicePlan({ spec, record })).toMatchObject({ kind: 'in-sync', recheckAfterMs: 1000 });
-    expect(probation(serviceInputs({ spec, record }).record, now).remediation).toBeDefined();
-    expect(probation(serviceInputs({ spec, record }).record, now + 1000).remediation).toBeUndefined();
+    expect(probation(serviceInputs({ spec, record }).record.kind, now).remediation).toBeDefined();
+    expect(probation(serviceInputs({ spec, record }).record.kind, now + 1000).remediation).toBeUndefined();
   });
 });
 

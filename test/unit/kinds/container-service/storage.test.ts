@@ -79,7 +79,7 @@ describe('a service owns storage', () => {
 describe('independent storage that was made with a service', () => {
   const spec = aSpec({ storage: { volumeGb: 50, volumeMode: 'independent' } });
   const applied = serviceDigests(serviceInputs({ spec }));
-  const record = aRecord(serviceKey, { madeVolumeId: volumeId, applied });
+  const record = aRecord(serviceKey, { kind: { madeVolumeId: volumeId }, applied });
   const kept = (volume: wire.Volume | undefined, of = spec, given = {}) =>
     keptVolume(
       { spec: of, annotations: given },

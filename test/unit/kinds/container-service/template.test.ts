@@ -40,7 +40,7 @@ function bare(more: Readonly<Record<string, unknown>> = {}): ContainerServiceSpe
 
 /** A service that took `values` of the template when it was created. */
 function took(values: TemplateValues, name = 'pytorch'): Partial<ObjectRecord> {
-  return { externalId: serviceId, applied: { image: 'x' }, template: { name, values } };
+  return { externalId: serviceId, applied: { image: 'x' }, kind: { template: { name, values } } };
 }
 
 const resolve = (
@@ -111,7 +111,7 @@ describe('what a service takes of its template', () => {
   });
 
   test('a creation takes what the template gives now, also after one that was refused', () => {
-    const refused = { template: { name: 'pytorch', values: first } };
+    const refused = { kind: { template: { name: 'pytorch', values: first } } };
     expect(resolve(bare(), refused, usable(second)).spec.image).toBe(second.image);
   });
 

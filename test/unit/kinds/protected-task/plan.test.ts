@@ -15,7 +15,7 @@ import {
 } from '../../../support/plan.ts';
 
 const key = objectKey('ProtectedTask', 'default', 'epoch');
-const lease = { serviceId, activityId: 'activity', releaseKey: 'key' };
+const registration = { serviceId, activityId: 'activity', releaseKey: 'key' };
 
 function aTask(more: object = {}): ProtectedTaskSpec {
   const spec = { serviceRef: { name: 'trainer' }, ...more };
@@ -65,20 +65,26 @@ describe('a protected task', () => {
   test('is held, too, when its service is gone with its document, and its heartbeats fail', () => {
     const service = { kind: 'dangling', message: 'no such service' } as const;
     const failing = { ...held, failure: 'refused with 404' };
-    expect(said(plan({ record: { lease }, lease: failing, service }))).toBe('hold ReferenceNotFound');
-    expect(said(plan({ record: { lease }, lease: held, service }))).toBe('in-sync');
+    expect(said(plan({ record: { kind: { registration } }, lease: failing, service }))).toBe(
+      'hold ReferenceNotFound',
+    );
+    expect(said(plan({ record: { kind: { registration } }, lease: held, service }))).toBe('in-sync');
   });
 
   test('whose heartbeats fail is looked at again, since nothing tells that its service has gone', () => {
     const failing = { ...held, failure: 'refused with 404' };
-    expect(plan({ record: { lease }, lease: failing })).toMatchObject({ recheckAfterMs: 60_000 });
+    expect(plan({ record: { kind: { registration } }, lease: failing })).toMatchObject({
+      recheckAfterMs: 60_000,
+    });
     const spec = { until: { deadline: new Date(now + 5000).toISOString() } };
-    expect(plan({ spec, record: { lease }, lease: failing })).toMatchObject({ recheckAfterMs: 5000 });
+    expect(plan({ spec, record: { kind: { registration } }, lease: failing })).toMatchObject({
+      recheckAfterMs: 5000,
+    });
   });
 
   test('waits until its activity is registered, and says why it is not', () => {
     const lost = { phase: 'registering', failure: 'refused with 503', expiresInMs: undefined } as const;
-    expect(plan({ record: { lease }, lease: lost })).toMatchObject({
+    expect(plan({ record: { kind: { registration } }, lease: lost })).toMatchObject({
       kind: 'wait',
       reason: 'Registering',
       message: expect.stringContaining('refused with 503'),
@@ -86,14 +92,16 @@ describe('a protected task', () => {
   });
 
   test('is in sync while it is held, also when its service has gone meanwhile', () => {
-    expect(said(plan({ record: { lease }, lease: held }))).toBe('in-sync');
+    expect(said(plan({ record: { kind: { registration } }, lease: held }))).toBe('in-sync');
     const service = { kind: 'missing', message: 'gone' } as const;
-    expect(said(plan({ record: { lease }, lease: held, service }))).toBe('in-sync');
+    expect(said(plan({ record: { kind: { registration } }, lease: held, service }))).toBe('in-sync');
   });
 
   test('with a deadline is looked at again when that passes', () => {
     const spec = { until: { deadline: soon } };
-    expect(plan({ spec, record: { lease }, lease: held })).toMatchObject({ recheckAfterMs: 60_000 });
+    expect(plan({ spec, record: { kind: { registration } }, lease: held })).toMatchObject({
+      recheckAfterMs: 60_000,
+    });
   });
 
   test.each([
@@ -101,8 +109,10 @@ describe('a protected task', () => {
     ['a deadline that has passed', { spec: { until: { deadline: past } } }],
     ['the end of its object', { deleting: true }],
   ])('is released by %s, and not done before that is acknowledged', (_, world) => {
-    expect(said(plan({ ...world, record: { lease }, lease: held }))).toBe('wait Releasing');
-    expect(said(plan({ ...world, record: { lease, releasedAt: now }, lease: held }))).toBe('in-sync');
+    expect(said(plan({ ...world, record: { kind: { registration } }, lease: held }))).toBe('wait Releasing');
+    expect(said(plan({ ...world, record: { kind: { registration, releasedAt: now } }, lease: held }))).toBe(
+      'in-sync',
+    );
   });
 
   test('that was never registered has nothing to release', () => {
@@ -110,7 +120,7 @@ describe('a protected task', () => {
   });
 
   test('that was released is not held again under that name', () => {
-    expect(said(plan({ record: { lease, releasedAt: now } }))).toBe('hold TaskReleased');
+    expect(said(plan({ record: { kind: { registration, releasedAt: now } } }))).toBe('hold TaskReleased');
   });
 
   test('that is to end with a Job is held where there is no cluster', () => {
@@ -129,8 +139,12 @@ describe('a protected task', () => {
       message: expect.stringContaining('there is no Job train in this namespace yet'),
     });
     expect(said(plan({ spec, job: 'unknown' }))).toBe('wait JobUnknown');
-    expect(said(plan({ spec, job: 'unknown', record: { lease }, lease: held }))).toBe('in-sync');
-    expect(said(plan({ spec, job: 'over', record: { lease }, lease: held }))).toBe('wait Releasing');
+    expect(said(plan({ spec, job: 'unknown', record: { kind: { registration } }, lease: held }))).toBe(
+      'in-sync',
+    );
+    expect(said(plan({ spec, job: 'over', record: { kind: { registration } }, lease: held }))).toBe(
+      'wait Releasing',
+    );
   });
 
   test.each([
@@ -140,17 +154,20 @@ describe('a protected task', () => {
     ['unknown', 'unknown', 'unknown'],
     [undefined, 'no-cluster', 'no-cluster'],
   ] as const)('whose Job is %s: %s without an activity, %s with one', (answer, without, withOne) => {
-    expect(jobState(answer, { lease: undefined })).toBe(without);
-    expect(jobState(answer, { lease })).toBe(withOne);
+    expect(jobState(answer, false)).toBe(without);
+    expect(jobState(answer, true)).toBe(withOne);
   });
 
   // COVERAGE 76
   test.each([
     [{}, 'False NotRegistered'],
-    [{ record: { lease }, lease: held }, 'True Held'],
-    [{ record: { lease }, lease: { ...held, failure: 'lost' } }, 'False HeartbeatsFail'],
-    [{ record: { lease }, lease: { ...held, failure: 'lost', expiresInMs: -1 } }, 'False Expired'],
-    [{ spec: { released: true }, record: { lease, releasedAt: now } }, 'True Released'],
+    [{ record: { kind: { registration } }, lease: held }, 'True Held'],
+    [{ record: { kind: { registration } }, lease: { ...held, failure: 'lost' } }, 'False HeartbeatsFail'],
+    [
+      { record: { kind: { registration } }, lease: { ...held, failure: 'lost', expiresInMs: -1 } },
+      'False Expired',
+    ],
+    [{ spec: { released: true }, record: { kind: { registration, releasedAt: now } } }, 'True Released'],
   ] as [World, string][])('%j is %s', (world, expected) => {
     const { ready, reason } = taskHealth(inputs(world));
     expect(`${ready} ${reason}`).toBe(expected);

@@ -17,9 +17,10 @@ import { MemoryStore, type ObjectRecord } from '../../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../../support/desired.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { aRecord, owner } from '../../../support/plan.ts';
+import { taskPart } from '../../../support/kind-state.ts';
 
 const task: ObjectKey = 'ProtectedTask/default/epoch';
-const lease = { serviceId: 'id', activityId: 'activity', releaseKey: 'key' };
+const registration = { serviceId: 'id', activityId: 'activity', releaseKey: 'key' };
 
 function taskDocument(name: string, until?: object): string {
   const spec = { serviceRef: { name: 'trainer' }, ...(until ? { until } : {}) };
@@ -66,8 +67,12 @@ describe('a task that lasts as long as a Job', () => {
 
   test('protects until its release is acknowledged, whatever has become of the Job', () => {
     const service = 'ContainerService/default/trainer';
-    expect(declaredTasks(fleetWith('gone', { lease }), service, 0)).toEqual(['epoch (activity)']);
-    expect(declaredTasks(fleetWith('gone', { lease, releasedAt: 1 }), service, 0)).toEqual([]);
+    expect(declaredTasks(fleetWith('gone', { kind: { registration } }), service, 0)).toEqual([
+      'epoch (activity)',
+    ]);
+    expect(declaredTasks(fleetWith('gone', { kind: { registration, releasedAt: 1 } }), service, 0)).toEqual(
+      [],
+    );
   });
 
   test('is found by the Job', () => {
@@ -79,7 +84,7 @@ describe('a task that lasts as long as a Job', () => {
 
 test('an activity that moves to another service is released with another key: the one it had may be used up', async () => {
   const moved = { serviceId: 'before', activityId: 'activity', releaseKey: 'used' };
-  const fleet = fleetWith('running', { lease: moved });
+  const fleet = fleetWith('running', { kind: { registration: moved } });
   await fleet.store.save(aRecord('ContainerService/default/trainer', { externalId: 'now' }));
   const clock = new ManualClock();
   const logger = pino({ level: 'silent' });
@@ -108,15 +113,15 @@ test('an activity that moves to another service is released with another key: th
     ),
   });
   await pass.observe({ name: 'default/default', spec: { visibilitySeconds: 600 } } as AccountHandle, 0);
-  const kept = fleet.store.record(task)?.lease;
+  const kept = taskPart(fleet.store.record(task)).registration;
   expect(kept).toMatchObject({ serviceId: 'now', activityId: 'activity' });
   expect(kept?.releaseKey).not.toBe('used');
 });
 
 test('an activity is beaten for in the account that it was registered in, whatever account its service names by now', async () => {
-  const fleet = fleetWith('running', { lease, account: 'default/before' });
+  const fleet = fleetWith('running', { kind: { registration }, account: 'default/before' });
   const service: ObjectKey = 'ContainerService/default/trainer';
-  await fleet.store.save(aRecord(service, { externalId: lease.serviceId, account: 'default/before' }));
+  await fleet.store.save(aRecord(service, { externalId: registration.serviceId, account: 'default/before' }));
   const record = fleet.store.record(task) as ObjectRecord;
   expect(fleet.accountOf(record)).toEqual({ namespace: 'default', name: 'before' });
   await fleet.store.save(aRecord(service, { externalId: 'replaced' }));

@@ -1,0 +1,21 @@
+/** What is remembered of an Account. */
+import { z } from 'zod';
+import type { KindStateDeclaration } from '../../resources/parts/kind-state.ts';
+
+const money = z.object({
+  balanceMicros: z.number(),
+  burnMicrosPerHour: z.number(),
+  runwayHours: z.number().optional(),
+  /** RFC 3339. */
+  moneyAt: z.string(),
+});
+
+const schema = z.object({
+  /** The amounts that the status shows. They change with every charge, and are shown anew once a minute. */
+  shownMoney: money.optional(),
+});
+
+export type AccountState = Readonly<z.output<typeof schema>>;
+export type ShownMoney = Readonly<z.output<typeof money>>;
+
+export const accountState: KindStateDeclaration<AccountState> = { schema };

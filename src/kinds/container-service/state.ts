@@ -1,0 +1,38 @@
+/** What is remembered of a ContainerService. */
+import { z } from 'zod';
+import type { KindStateDeclaration } from '../../resources/parts/kind-state.ts';
+import type { TemplateValues } from '../service-template/schema.ts';
+
+const schema = z.object({
+  /** Why Fleetkeeper paused the service. That pause is not drift. */
+  pausedFor: z.literal('VolumeExpansion').optional(),
+  /** The independent volume that was made together with the service and has no object of its own. */
+  madeVolumeId: z.string().optional(),
+  /**
+   * Consecutive restarts by remediation: their number, the time of the last one (Unix milliseconds) and the generation of
+   * the object.
+   */
+  remediation: z.object({ restarts: z.number(), at: z.number(), generation: z.number() }).optional(),
+  /**
+   * The values that the service copied from its template. Later changes of the template don't reach the service by
+   * themselves.
+   */
+  template: z.object({ name: z.string(), values: z.custom<TemplateValues>(isMap) }).optional(),
+});
+
+export type ServiceState = Readonly<z.output<typeof schema>>;
+
+export const serviceState: KindStateDeclaration<ServiceState> = {
+  schema,
+  madeWithKey: ['template'],
+  withIds: ({ madeVolumeId: id, ...state }, canonical) => ({
+    ...state,
+    ...(id === undefined ? {} : { madeVolumeId: canonical(id) }),
+  }),
+  hasClaims: ({ madeVolumeId }) => madeVolumeId !== undefined,
+  withoutClaims: (state) => ({ ...state, madeVolumeId: undefined }),
+};
+
+function isMap(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
