@@ -14,23 +14,37 @@ export function stableJson(value: unknown): string {
   );
 }
 
-/** Whether both give the same text: found out member by member, up to the first difference. */
+/** Whether both give the same text: found out member by member, up to the first difference, without a copy of anything. */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
   if (Array.isArray(left) || Array.isArray(right)) {
-    const areArrays = Array.isArray(left) && Array.isArray(right);
-    return areArrays && left.length === right.length && left.every((item, at) => sameValue(item, right[at]));
+    return Array.isArray(left) && Array.isArray(right) && sameItems(left, right);
   }
-  const [ours, theirs] = [definedMembers(left), definedMembers(right)];
-  return (
-    ours.length === theirs.length &&
-    ours.every(([name, value]) => Object.hasOwn(right, name) && sameValue(value, Reflect.get(right, name)))
-  );
+  return hasMembers(left) && hasMembers(right) && sameMembers(left, right);
 }
 
-function definedMembers(value: object): [string, unknown][] {
-  return Object.entries(value).filter(([, member]) => member !== undefined);
+function sameItems(left: readonly unknown[], right: readonly unknown[]): boolean {
+  if (left.length !== right.length) return false;
+  for (let at = 0; at < left.length; at += 1) if (!sameValue(left[at], right[at])) return false;
+  return true;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function sameMembers(left: Members, right: Members): boolean {
+  let only = 0;
+  for (const name of Object.keys(left)) {
+    const value = left[name];
+    if (value === undefined) continue;
+    if (!Object.hasOwn(right, name) || !sameValue(value, right[name])) return false;
+    only += 1;
+  }
+  for (const name of Object.keys(right)) if (right[name] !== undefined) only -= 1;
+  return only === 0;
+}
+
+function hasMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Hex SHA-256 of a value that holds no secret. */

@@ -15,6 +15,7 @@
  *   deleted without them.
  * - An unchanged value keeps its identity. Values that nothing refers to any more are forgotten.
  */
+import TinyQueue from 'tinyqueue';
 import { VersionedMap, backoffMs, messageOf, type Clock, type Random, type Timer } from '../../base/index.ts';
 import type { KubernetesApi, KubernetesObject } from '../../kubernetes/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -53,6 +54,12 @@ interface Item {
   reportedAsKept: boolean;
 }
 
+interface Due {
+  readonly id: DataId;
+  readonly item: Item;
+  readonly atMs: number;
+}
+
 const concurrency = 4;
 const periodMs = 15_000;
 /** Between periodic reads. */
@@ -79,6 +86,8 @@ export class ClusterData {
   #problems: readonly Problem[] | undefined;
   readonly #stopping = new AbortController();
   readonly #waiting = new Set<() => void>();
+  /** The periodic reads, by time. One that is not up to date any more is dropped when its turn comes. */
+  readonly #due = new TinyQueue<Due>([], (left, right) => left.atMs - right.atMs);
   #reading = 0;
   #pacer: Timer | undefined;
 
@@ -176,20 +185,25 @@ export class ClusterData {
     const next = this.#earliest();
     if (!next || this.#stopping.signal.aborted) return;
     const { clock } = this.#options;
-    this.#pacer = clock.after(Math.max(paceMs, next.item.dueAtMs - clock.monotonicMs()), () => {
+    this.#pacer = clock.after(Math.max(paceMs, next.atMs - clock.monotonicMs()), () => {
       const due = this.#earliest();
-      if (due && due.item.dueAtMs <= clock.monotonicMs() && this.#reading < concurrency) this.#read(due.id);
+      if (due && due.atMs <= clock.monotonicMs() && this.#reading < concurrency) this.#read(due.id);
       this.#schedule();
     });
   }
 
-  #earliest(): { readonly id: DataId; readonly item: Item } | undefined {
-    let earliest: { id: DataId; item: Item } | undefined;
-    for (const [id, item] of this.#items) {
-      if (item.reading || item.asked) continue;
-      if (!earliest || item.dueAtMs < earliest.item.dueAtMs) earliest = { id, item };
+  #earliest(): Due | undefined {
+    for (;;) {
+      const due = this.#due.peek();
+      if (!due || this.#isDue(due)) return due;
+      this.#due.pop();
     }
-    return earliest;
+  }
+
+  /** Not if it was forgotten, read, or requested since. What is being read, or is about to be, gets another turn after that. */
+  #isDue({ id, item, atMs }: Due): boolean {
+    const isWaiting = !item.reading && !item.asked && item.dueAtMs === atMs;
+    return isWaiting && this.#items.get(id) === item;
   }
 
   #read(id: DataId): void {
@@ -208,7 +222,10 @@ export class ClusterData {
     item.reading = false;
     if (this.#items.get(id) === item) {
       // Requested again meanwhile: the response may be older than the edit.
-      if (!item.asked) this.#asked.delete(id);
+      if (!item.asked) {
+        this.#asked.delete(id);
+        this.#due.push({ id, item, atMs: item.dueAtMs });
+      }
       this.#show(id);
       if (changed) this.#options.onChange();
     }

@@ -12,11 +12,11 @@
  *
  * In addition, the parts of the source that lack objects or have an engaged brake are judged. They are few.
  */
-import type { Clock } from '../../base/index.ts';
+import { sameValue, type Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredObject, type DesiredSnapshot } from '../../desired/index.ts';
 import { derivedUid, type Gate } from '../plan/index.ts';
 import { parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
-import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../../state/index.ts';
+import { newRecord, type ObjectRecord, type StateStore } from '../../state/index.ts';
 import { DeletionGate, type Grace, type Judged } from './deletion-gate.ts';
 import { Standings, type Standing } from './standings.ts';
 import { wholeSource } from '../fleet/fleet.ts';
@@ -44,8 +44,8 @@ export class Admission {
   readonly #options: AdmissionOptions;
   /** Of the parts that lack something, or did so a minute ago. */
   readonly #gates = new Map<string, DeletionGate>();
-  readonly #digested = new WeakMap<DesiredObject, { specDigest: string; metadataDigest: string }>();
-  readonly #metadataDigests = new WeakMap<object, string>();
+  /** Of specs. One that did not change is the same one, also when its labels or annotations did. */
+  readonly #digests = new WeakMap<object, string>();
   #standings = new Standings();
   /** The last snapshot that was admitted and saved. Undefined: the counts are not reliable. */
   #admitted: DesiredSnapshot | undefined;
@@ -133,7 +133,7 @@ export class Admission {
     // counts.
     const isUnderWay = (key: ObjectKey) => !snapshot.cluster || store.record(key) !== undefined;
     const busy = [...this.#gates].filter(([, gate]) => !gate.isIdle).map(([name]) => name);
-    for (const name of new Set([...this.#standings.shortParts(), ...busy])) {
+    for (const name of new Set([...this.#standings.shortParts, ...busy])) {
       const { live, missing: keys } = this.#standings.part(name);
       const missing = [...keys].sort().flatMap((key) => store.record(key) ?? []);
       const isWholeKind = missing.some(({ key }) => wholeKinds.has(parseObjectKey(key).kind));
@@ -177,7 +177,7 @@ export class Admission {
   #updatedRecord(object: DesiredObject): ObjectRecord | undefined {
     const { store } = this.#options;
     const { key, annotations, labels, location, cluster } = object;
-    const { specDigest, metadataDigest } = this.#digests(object);
+    const specDigest = this.#digestOf(object.spec);
     const record = store.record(key);
     const manifest = () => ({ annotations, labels, spec: storedSpec(object) });
     const { file, line = 0 } = location;
@@ -194,7 +194,8 @@ export class Admission {
       cluster?.deletionRequestedAt === undefined ? undefined : record.deletionRequestedAt;
     const isAsKept =
       !changed &&
-      metadataDigest === this.#metadataDigest(record.manifest) &&
+      sameValue(annotations, record.manifest.annotations) &&
+      sameValue(labels, record.manifest.labels) &&
       record.generation === generation &&
       record.deletionRequestedAt === deletionRequestedAt &&
       record.file === file;
@@ -203,20 +204,11 @@ export class Admission {
   }
 
   /** Cached, since a snapshot has thousands of objects, and most are unchanged. */
-  #digests(object: DesiredObject): { readonly specDigest: string; readonly metadataDigest: string } {
-    const known = this.#digested.get(object);
-    if (known) return known;
-    const specDigest = this.#options.store.digestKey.digest(object.spec);
-    const digests = { specDigest, metadataDigest: this.#metadataDigest(object) };
-    this.#digested.set(object, digests);
-    return digests;
-  }
-
-  #metadataDigest(manifest: Pick<StoredManifest, 'annotations' | 'labels'>): string {
-    const known = this.#metadataDigests.get(manifest);
+  #digestOf(spec: object): string {
+    const known = this.#digests.get(spec);
     if (known !== undefined) return known;
-    const digest = this.#options.store.digestKey.digest([manifest.annotations, manifest.labels]);
-    this.#metadataDigests.set(manifest, digest);
+    const digest = this.#options.store.digestKey.digest(spec);
+    this.#digests.set(spec, digest);
     return digest;
   }
 }

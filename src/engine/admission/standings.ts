@@ -32,6 +32,7 @@ interface Counted {
 export class Standings {
   readonly #standings = new Map<ObjectKey, Standing>();
   readonly #parts = new Map<string, Counted>();
+  readonly #shortParts = new Set<string>();
   /** Over all parts. */
   readonly #kinds = new Map<ManagedKind, Counted>();
   readonly #harmless = new Set<ObjectKey>();
@@ -46,8 +47,8 @@ export class Standings {
   }
 
   /** The parts that lack objects. */
-  *shortParts(): Iterable<string> {
-    for (const [name, { missing }] of this.#parts) if (missing.size > 0) yield name;
+  get shortParts(): ReadonlySet<string> {
+    return this.#shortParts;
   }
 
   /** Kinds of which more than a few objects exist, and all are being deleted. Probably somebody deleted the CRD. */
@@ -83,7 +84,10 @@ export class Standings {
       if (by === -1) counted.missing.delete(key);
       else if (standing.is === 'missing') counted.missing.add(key);
     }
-    if (this.#parts.get(standing.part)?.live === 0) this.#parts.delete(standing.part);
+    const { live, missing } = countedIn(this.#parts, standing.part);
+    if (missing.size > 0) this.#shortParts.add(standing.part);
+    else this.#shortParts.delete(standing.part);
+    if (live === 0) this.#parts.delete(standing.part);
   }
 }
 
