@@ -16,7 +16,7 @@ import { sameValue, type Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredObject, type DesiredSnapshot } from '../../desired/index.ts';
 import { derivedUid, type Gate } from '../plan/index.ts';
 import { parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
-import { newRecord, type ObjectRecord, type StateStore } from '../../state/index.ts';
+import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../../state/index.ts';
 import { DeletionGate, type Grace, type Judged } from './deletion-gate.ts';
 import { Standings, type Standing } from './standings.ts';
 import { wholeSource } from '../fleet/fleet.ts';
