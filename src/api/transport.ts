@@ -2,9 +2,10 @@
  * One HTTP exchange over keep-alive connections, with a bound on everything. It knows nothing of the contract; it
  * only distinguishes "not one byte was sent" from "sent, and then nobody knows".
  */
-import { Agent, errors, request, type Dispatcher } from 'undici';
+import { errors, request, type Agent, type Dispatcher } from 'undici';
 import { messageOf, type Clock } from '../base/index.ts';
 import { checkedLookup, forbiddenAddress, neverConnected } from './addresses.ts';
+import { IdleConnections } from './idle-connections.ts';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -50,8 +51,15 @@ export const defaultTransportLimits: TransportLimits = {
   bodyBytes: 16 * 1024 * 1024,
 };
 
-export function createTransport(clock: Clock, limits: TransportLimits = defaultTransportLimits): Transport {
-  const agent = new Agent({
+/** For several transports: how many idle connections they keep together. */
+export const mostIdleConnections = 64;
+
+export function createTransport(
+  clock: Clock,
+  limits: TransportLimits = defaultTransportLimits,
+  idle = new IdleConnections(mostIdleConnections),
+): Transport {
+  const agent = idle.agent({
     connections: limits.connections,
     pipelining: 1,
     connect: { timeout: limits.connectMs, lookup: checkedLookup(neverConnected, refusal) },

@@ -6,7 +6,7 @@
  * deletes and releases nothing.
  */
 import { HeartbeatLoop } from '../activities/index.ts';
-import { createEndpointProbe, createTransport, type EndpointProbe, type Transport } from '../api/index.ts';
+import { createEndpointProbe, type EndpointProbe, type Transport } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import { accountsIn, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { kinds } from '../kinds/index.ts';
@@ -31,6 +31,7 @@ import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
 import { AccountRegistry } from './accounts.ts';
 import { accountChecks, livenessChecks, sourceChecks, type HealthCheck } from './health.ts';
+import { transportsOfProcess } from './transports.ts';
 
 export interface ManagerOptions {
   readonly source: DesiredSource;
@@ -106,7 +107,7 @@ export class Manager {
       store: options.store,
       acceptedIdentity: options.acceptedIdentity,
       mayAct,
-      createTransport: options.createTransport ?? createTransport,
+      createTransport: options.createTransport ?? transportsOfProcess(),
       clock,
       random,
       logger,

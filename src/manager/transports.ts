@@ -6,11 +6,25 @@
  *
  * A closed share sends nothing more, even if somebody still uses it. Its exchanges under way are finished first.
  */
-import type { HttpReply, Transport } from '../api/index.ts';
+import {
+  IdleConnections,
+  createTransport,
+  defaultTransportLimits,
+  mostIdleConnections,
+  type HttpReply,
+  type Transport,
+} from '../api/index.ts';
+import type { Clock } from '../base/index.ts';
 
 interface Shared {
   readonly transport: Transport;
   users: number;
+}
+
+/** Makes the transports of all origins. Together they keep a bounded number of idle connections. */
+export function transportsOfProcess(): (clock: Clock) => Transport {
+  const idle = new IdleConnections(mostIdleConnections);
+  return (clock) => createTransport(clock, defaultTransportLimits, idle);
 }
 
 export class SharedTransports {
