@@ -35,7 +35,7 @@ const openAt = (...servers: readonly ScriptedServer[]) =>
 
 /** The server hears of it a moment later. */
 async function expectOpen(count: number, ...servers: readonly ScriptedServer[]): Promise<void> {
-  await expect.poll(() => openAt(...servers), { timeout: 3000, interval: 10 }).toBe(count);
+  await expect.poll(() => openAt(...servers), { interval: 10 }).toBe(count);
 }
 
 /** Each answers only when all of them are there, so that each needs a connection of its own. */
@@ -75,7 +75,7 @@ describe('idle connections', () => {
     const idle = new IdleConnections(0);
     const [one, other] = [open(idle), open(idle)];
     const waiting = Array.from({ length: 29 }, () => get(one, slow));
-    await expect.poll(() => slow.requests.length, { timeout: 3000 }).toBe(29);
+    await expect.poll(() => slow.requests.length).toBe(29);
     for (let count = 0; count < 20; count += 1) await burst(3, [other, fast]);
     await expectOpen(0, fast);
     expect(openAt(slow)).toBe(29);

@@ -1,12 +1,14 @@
 /** Managers that conclude something else than they should. */
 import { ControlApi, Limiter } from '../../../src/api/index.ts';
+import type { DesiredSnapshot } from '../../../src/desired/index.ts';
 import { settledStates } from '../../../src/engine/plan/index.ts';
+import { Admission } from '../../../src/engine/index.ts';
 import { Intake } from '../../../src/engine/admission/intake.ts';
 import { AbsenceProofs } from '../../../src/engine/observation/observe.ts';
 import { Backoffs } from '../../../src/engine/outcomes/backoffs.ts';
 import { Reconciler } from '../../../src/engine/reconciler.ts';
 import { byMark, services, type Identify } from './identify.ts';
-import { onTheWire, replaced, withSpecs, type Mutant } from './tools.ts';
+import { onTheWire, overlaid, replaced, withSpecs, type Mutant } from './tools.ts';
 
 export const decisions: readonly Mutant[] = [
   {
@@ -37,6 +39,27 @@ export const decisions: readonly Mutant[] = [
           const turn = (turns.get(this) ?? Promise.resolve()).then(() => accept.call(this, snapshot));
           turns.set(this, turn);
           return turn;
+        };
+      }),
+  },
+  {
+    breaks: 'admission examines one change fewer than there are, when several come together',
+    foundBy: ['EI2', 'L7'],
+    crowd: 'small',
+    seed: 3,
+    patch: () =>
+      replaced(Admission.prototype, 'admit', (admit) => {
+        type Objects = DesiredSnapshot['objects'];
+        const whole = new WeakMap<Objects, Objects>();
+        return function forgetful(this: Admission, snapshot) {
+          const objects = overlaid(snapshot.objects, {
+            changedSince: (before) => {
+              const changed = snapshot.objects.changedSince(whole.get(before) ?? before);
+              return changed === 'all' || changed.size < 2 ? changed : new Set([...changed].slice(1));
+            },
+          });
+          whole.set(objects, snapshot.objects);
+          return admit.call(this, { ...snapshot, objects });
         };
       }),
   },
