@@ -16,7 +16,7 @@ interface Connection {
 
 export class IdleConnections {
   readonly #limit: number;
-  /** Those that were idle when they were last looked at, the one that has been for longest first. */
+  /** Those that were idle when they were last checked. The one that has been idle for longest comes first. */
   readonly #idle = new Map<Client, Connection>();
 
   constructor(limit: number) {
@@ -33,7 +33,7 @@ export class IdleConnections {
 
   /** It has one connection at a time. */
   #client(origin: URL, { connect, ...options }: Client.Options): Client {
-    if (typeof connect !== 'function') throw new TypeError('a pool hands on its own way to connect');
+    if (typeof connect !== 'function') throw new TypeError('a pool connects by a function');
     let socket: Socket | null = null;
     const client = new Client(origin, {
       ...options,

@@ -73,12 +73,14 @@ export class RecordIndexes {
       const { kind } = parseObjectKey(key);
       earliest.set(kind, Math.min(earliest.get(kind) ?? sinceMs, sinceMs));
     }
-    const waits = this.#protectedSince.size > 0;
+    let protectedSince: number | undefined;
+    for (const sinceMs of this.#protectedSince.values())
+      protectedSince = Math.min(protectedSince ?? sinceMs, sinceMs);
     return {
       objects: this.#objects.values(),
       conditions: this.#conditions.values(),
       driftSince: earliest,
-      protectedSince: waits ? Math.min(...this.#protectedSince.values()) : undefined,
+      protectedSince,
       unknownOutcomes: this.#unknown.sizes(),
     };
   }
