@@ -27,7 +27,10 @@ const table: Readonly<Record<string, Row>> = {
   actions: { rooms: ['base', 'reasons'], types: ['api'] },
   kubernetes: { rooms: ['base', 'resources', 'telemetry'], packages: ['@kubernetes/client-node', 'undici'] },
   state: { rooms: ['actions', 'base', 'kubernetes', 'reasons', 'resources'] },
-  desired: { rooms: ['base', 'kubernetes', 'resources', 'telemetry'], packages: ['yaml', 'chokidar'] },
+  desired: {
+    rooms: ['base', 'kubernetes', 'resources', 'telemetry'],
+    packages: ['yaml', 'chokidar', 'tinyqueue'],
+  },
   observed: { rooms: ['api', 'base', 'reasons', 'telemetry'] },
   'engine/plan': {
     rooms: ['actions', 'base', 'reasons', 'resources'],
