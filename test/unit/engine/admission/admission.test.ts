@@ -455,6 +455,18 @@ describe('a record', () => {
     });
   });
 
+  test.each(['labels', 'annotations'])('takes over %s when nothing else has changed', async (field) => {
+    await admit(['a']);
+    for (const value of ['x', 'y']) {
+      const noted = serviceDocument('a').replace('{name: a}', `{name: a, ${field}: {team: ${value}}}`);
+      expect(await admit([], { 'a.yaml': noted })).toMatchObject({ changed: [keyOf('a')] });
+      expect(store.record(keyOf('a'))).toMatchObject({
+        generation: 1,
+        manifest: { [field]: { team: value } },
+      });
+    }
+  });
+
   test('that nothing changed in is not written', async () => {
     await admit(['a']);
     const before = store.record(keyOf('a'));
