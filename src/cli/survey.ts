@@ -52,7 +52,7 @@ export function survey(contents: AccountContents, fleet: FleetView | undefined):
 
 function holdingOf(kind: ManagedKind, value: AnyRemote, known: FleetKnowledge): Holding | undefined {
   const { remote } = kinds[kind];
-  if (!remote) return undefined;
+  if (!remote?.held) return undefined;
   const { held: things, marks } = remote;
   return { kind, things, id: value.id, name: things.name(value), value, ...managers(value, marks, known) };
 }

@@ -94,7 +94,8 @@ export interface RemoteThings<Spec, Remote extends { readonly id: string }, Look
   readonly marks: Marks<Remote>;
   /** The action that makes one. */
   readonly creation: { readonly name: ActionName };
-  readonly held: HeldThings<Remote>;
+  /** For `inventory` and `import`; absent: they leave the kind out. */
+  readonly held?: HeldThings<Remote>;
   /** The things that may be an object's. All, if absent. */
   candidates?(
     items: ReadonlyMap<string, Remote>,
