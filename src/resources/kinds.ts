@@ -16,11 +16,6 @@ export const documents = forEachKind((kind) => declarations[kind].document) as {
   readonly [Kind in ManagedKind]: Declarations[Kind]['document'];
 };
 
-/** Those that stand for something at the provider. */
-export type RemoteKind = {
-  [Kind in ManagedKind]: Declarations[Kind]['list'] extends undefined ? never : Kind;
-}[ManagedKind];
-
 export type Specs = {
   [Kind in ManagedKind]: z.output<Declarations[Kind]['document']>['spec'];
 };

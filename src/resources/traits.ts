@@ -1,12 +1,12 @@
 /** What the kinds have in common, and where each differs, without a name of one. */
 import { account } from '../kinds/account/declaration.ts';
 import { declarations } from '../kinds/declarations.ts';
-import type { Asked, RemoteList, Traits } from './parts/declaration.ts';
+import type { Asked, Traits } from './parts/declaration.ts';
 import { objectKey, parseObjectKey, type ManagedKind, type ObjectKey } from './keys.ts';
 
 export type { Asked };
 
-export type KindTraits = Traits<ManagedKind, object, RemoteList | undefined, ManagedKind, object>;
+export type KindTraits = Traits<ManagedKind, object, ManagedKind, object>;
 
 export function traitsOf(kind: ManagedKind): KindTraits {
   return declarations[kind];

@@ -1,5 +1,5 @@
 /** What users write: documents of all kinds, and changes of them, drawn from a seed. */
-import { annotations, apiVersion, beaconPrefix, type RemoteKind } from '../../src/resources/index.ts';
+import { annotations, apiVersion, beaconPrefix } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Json } from './watch.ts';
 
@@ -8,7 +8,13 @@ export const canary = 'canary-7f3e';
 /** Of a Secret. */
 const passwordOf = (secret: string) => `${canary}-${secret}`;
 
-export type UserKind = RemoteKind | 'ProtectedTask';
+/** The kinds that the simulation plays. */
+export type UserKind =
+  | 'ContainerService'
+  | 'StorageVolume'
+  | 'ServiceTemplate'
+  | 'ImageRegistry'
+  | 'ProtectedTask';
 
 export interface Document {
   readonly kind: UserKind;

@@ -69,8 +69,7 @@ export class Person {
         return store?.templates.get(id) !== undefined;
       case 'ImageRegistry':
         return store?.registries.get(id) !== undefined;
-      case 'Account':
-      case 'ProtectedTask':
+      default:
         return false;
     }
   }

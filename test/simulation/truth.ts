@@ -43,9 +43,7 @@ export function marked({ plane, disk }: View, key: ObjectKey, how: 'alive' | 'an
       return [...store.templates.all()]
         .filter(({ description }) => readTemplateMark(description)?.uid === compactUid(uid))
         .map(({ id }) => id);
-    case 'ImageRegistry':
-    case 'ProtectedTask':
-    case 'Account':
+    default:
       return [];
   }
 }

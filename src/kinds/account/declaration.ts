@@ -13,7 +13,6 @@ export const account = declareKind({
   shortName: 'facct',
   noun: 'account',
   document: accountDocument,
-  list: undefined,
   home: 'itself',
   countsForBrake: false,
   data: ({ credentialsSecretRef: secret }) =>

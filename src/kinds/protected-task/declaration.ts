@@ -14,7 +14,6 @@ export const protectedTask = declareKind({
   shortName: 'ptask',
   noun: 'task',
   document: protectedTaskDocument,
-  list: undefined,
   home: { kind: containerService.name, reference: 'serviceRef' },
   countsForBrake: false,
   references: ({ serviceRef }) => [{ kind: containerService.name, name: serviceRef.name }],

@@ -46,7 +46,6 @@ export interface Asked {
 export interface Traits<
   Name extends string,
   Spec,
-  List extends RemoteList | undefined,
   Referred extends string,
   State extends object,
 > {
@@ -56,8 +55,8 @@ export interface Traits<
   readonly shortName: string;
   /** What one is called in messages, among others of its kind: `service`. */
   readonly noun: string;
-  /** Where the account shows what the objects stand for; undefined: they stand for nothing at the provider. */
-  readonly list: List;
+  /** Where the account shows what the objects stand for; absent: they stand for nothing at the provider. */
+  readonly list?: RemoteList;
   readonly home: Home<Referred>;
   /** Of the spec: the name at the provider, where it is not the object's own. */
   readonly nameField?: string;
@@ -89,21 +88,19 @@ export interface Traits<
 export interface Declaration<
   Name extends string,
   Spec extends z.ZodType,
-  List extends RemoteList | undefined,
   Referred extends string,
   State extends object,
-> extends Traits<Name, z.output<Spec>, List, Referred, State> {
+> extends Traits<Name, z.output<Spec>, Referred, State> {
   readonly document: ReturnType<typeof kindSchema<Name, Spec>>;
 }
 
 export function declareKind<
   const Name extends string,
   Spec extends z.ZodType,
-  const List extends RemoteList | undefined,
   const Referred extends string = never,
   State extends object = object,
 >(
-  declaration: Declaration<Name, Spec, List, Referred, State>,
-): Declaration<Name, Spec, List, Referred, State> {
+  declaration: Declaration<Name, Spec, Referred, State>,
+): Declaration<Name, Spec, Referred, State> {
   return declaration;
 }

@@ -1,7 +1,7 @@
 /** Deletions without an answer: what reads that lag behind do not show has not been deleted by that. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { apiVersion, objectKey, type RemoteKind } from '../../../src/resources/index.ts';
+import { apiVersion, objectKey } from '../../../src/resources/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
@@ -12,6 +12,8 @@ import {
   type ScriptedApi,
   type ScriptedFleet,
 } from '../../support/scripted-fleet.ts';
+
+type RemoteKind = 'ContainerService' | 'StorageVolume' | 'ServiceTemplate' | 'ImageRegistry';
 
 const document = (kind: RemoteKind, spec: object) =>
   stringify({ apiVersion, kind, metadata: { name: 'data' }, spec });

@@ -16,26 +16,14 @@ import {
   type ManagedKind,
 } from '../../../src/resources/index.ts';
 import { serviceId } from '../../support/plan.ts';
-
-const specs = {
-  Account: { url: 'https://api.example.com' },
-  ContainerService: {
-    region: 'standard',
-    image: 'ghcr.io/acme/web:1',
-    resources: { cpu: 8, memoryGb: 32 },
-  },
-  StorageVolume: { region: 'standard', sizeGb: 100 },
-  ServiceTemplate: { image: 'ghcr.io/acme/web:1' },
-  ImageRegistry: { repository: 'ghcr.io/acme/web', credentialsSecretRef: { name: 'ghcr' } },
-  ProtectedTask: { serviceRef: { name: 'trainer' } },
-};
+import { leastSpecs } from '../crdgen/support.ts';
 
 function parse(kind: ManagedKind, spec: object = {}, metadata: object = {}) {
   return documents[kind].safeParse({
     apiVersion,
     kind,
     metadata: { name: 'web', ...metadata },
-    spec: { ...specs[kind], ...spec },
+    spec: { ...leastSpecs[kind], ...spec },
   });
 }
 
@@ -52,7 +40,7 @@ describe('defaults', () => {
     expect(parse('ContainerService').data).toMatchObject({
       metadata: { name: 'web', namespace: 'default', annotations: {}, labels: {} },
       spec: {
-        ...specs.ContainerService,
+        ...leastSpecs.ContainerService,
         accountRef: { name: 'default' },
         resources: { gpuCount: 0, cpu: 8, memoryGb: 32 },
         templateUpdates: 'Ignore',
@@ -75,7 +63,7 @@ describe('defaults', () => {
   // COVERAGE 60
   test('of a volume, which stays unless somebody says Delete', () => {
     expect(parse('StorageVolume').data?.spec).toEqual({
-      ...specs.StorageVolume,
+      ...leastSpecs.StorageVolume,
       accountRef: { name: 'default' },
       expansion: 'Never',
       driftPolicy: 'Correct',
@@ -85,7 +73,7 @@ describe('defaults', () => {
 
   test('of a template and a registry, which hold no data and go with their documents', () => {
     const common = { accountRef: { name: 'default' }, driftPolicy: 'Correct', deletionPolicy: 'Delete' };
-    expect(parse('ServiceTemplate').data?.spec).toEqual({ ...specs.ServiceTemplate, ...common });
+    expect(parse('ServiceTemplate').data?.spec).toEqual({ ...leastSpecs.ServiceTemplate, ...common });
     expect(parse('ImageRegistry').data?.spec).toEqual({
       ...common,
       repository: 'ghcr.io/acme/web',

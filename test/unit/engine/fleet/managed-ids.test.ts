@@ -3,7 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { digestKey } from '../../../../src/base/index.ts';
 import type { AccountSnapshot } from '../../../../src/observed/index.ts';
 import { ManagedIds } from '../../../../src/engine/fleet/managed-ids.ts';
-import { objectKey, parseObjectKey, type ObjectKey } from '../../../../src/resources/index.ts';
+import {
+  objectKey,
+  parseObjectKey,
+  type ManagedKind,
+  type ObjectKey,
+} from '../../../../src/resources/index.ts';
 import { MemoryStore, newRecord, type ObjectRecord } from '../../../../src/state/index.ts';
 
 const kinds = ['ContainerService', 'StorageVolume', 'ServiceTemplate', 'ImageRegistry', 'Account'] as const;
@@ -50,15 +55,13 @@ function fullCount(
   account: string,
   { services, volumes, templates, registries }: AccountSnapshot,
 ) {
-  const shown = (key: ObjectKey) =>
-    ({
-      ContainerService: services,
-      StorageVolume: volumes,
-      ServiceTemplate: templates.kind === 'read' ? templates.items : undefined,
-      ImageRegistry: registries.kind === 'read' ? registries.items : undefined,
-      Account: undefined,
-      ProtectedTask: undefined,
-    })[parseObjectKey(key).kind];
+  const all: Partial<Record<ManagedKind, ReadonlyMap<string, unknown> | undefined>> = {
+    ContainerService: services,
+    StorageVolume: volumes,
+    ServiceTemplate: templates.kind === 'read' ? templates.items : undefined,
+    ImageRegistry: registries.kind === 'read' ? registries.items : undefined,
+  };
+  const shown = (key: ObjectKey) => all[parseObjectKey(key).kind];
   const known = [...store.records()].filter(
     (record) =>
       record.account === account &&
