@@ -5,8 +5,6 @@ export {
   type ClusterSourceOptions,
 } from './cluster/cluster-source.ts';
 export type { Shard } from './cluster/cluster-shard.ts';
-export { resolveCredentials } from './credentials.ts';
-export { resolveEnvironment } from './environment.ts';
 export { createFileSource } from './folder/file-source.ts';
 export { assemble, type SourceFile } from './folder/folder.ts';
 export { readFolder } from './folder/folder-reader.ts';

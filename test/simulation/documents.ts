@@ -1,5 +1,11 @@
 /** What users write: documents of all kinds, and changes of them, drawn from a seed. */
-import { annotations, apiVersion, beaconPrefix } from '../../src/resources/index.ts';
+import {
+  annotations,
+  apiVersion,
+  beaconPrefix,
+  parseObjectKey,
+  type ObjectKey,
+} from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Json } from './watch.ts';
 
@@ -8,13 +14,20 @@ export const canary = 'canary-7f3e';
 /** Of a Secret. */
 const passwordOf = (secret: string) => `${canary}-${secret}`;
 
-/** The kinds that the simulation plays. */
-export type UserKind =
-  | 'ContainerService'
-  | 'StorageVolume'
-  | 'ServiceTemplate'
-  | 'ImageRegistry'
-  | 'ProtectedTask';
+const userKinds = [
+  'ContainerService',
+  'StorageVolume',
+  'ServiceTemplate',
+  'ImageRegistry',
+  'ProtectedTask',
+] as const;
+/** The kinds that the simulation plays, but for Accounts. */
+export type UserKind = (typeof userKinds)[number];
+
+export function userKindOf(key: ObjectKey): UserKind | undefined {
+  const { kind } = parseObjectKey(key);
+  return userKinds.find((each) => each === kind);
+}
 
 export interface Document {
   readonly kind: UserKind;

@@ -3,7 +3,8 @@
  * the provider, and says so, as with `fleetkeeper resolve`. Only where a dialect hides what would tell (`asksPeople`): elsewhere it is a
  * violation that nothing settles it (L3).
  */
-import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
+import type { ObjectKey } from '../../src/resources/index.ts';
+import { userKindOf } from './documents.ts';
 import type { ObjectRecord, Resolution } from '../../src/state/index.ts';
 import type { Network } from './network.ts';
 import type { Plane } from './plane.ts';
@@ -60,7 +61,7 @@ export class Person {
 
   #isThere(key: ObjectKey, id: string): boolean {
     const { store } = this.#options.plane;
-    switch (parseObjectKey(key).kind) {
+    switch (userKindOf(key)) {
       case 'ContainerService':
         return store?.services.get(id) !== undefined;
       case 'StorageVolume':
@@ -69,7 +70,8 @@ export class Person {
         return store?.templates.get(id) !== undefined;
       case 'ImageRegistry':
         return store?.registries.get(id) !== undefined;
-      default:
+      case 'ProtectedTask':
+      case undefined:
         return false;
     }
   }

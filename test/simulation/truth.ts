@@ -9,7 +9,8 @@ import {
   volumeMark,
   volumeMarkId,
 } from '../../src/engine/plan/index.ts';
-import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
+import type { ObjectKey } from '../../src/resources/index.ts';
+import { userKindOf } from './documents.ts';
 import type { View } from './watch.ts';
 
 /** Ids of what carries the mark of the object; what is being deleted is there until it is gone. */
@@ -18,7 +19,7 @@ export function marked({ plane, disk }: View, key: ObjectKey, how: 'alive' | 'an
   if (!store) return [];
   const owner = { id: ownerId(disk.owner.ownerName), digestKey: disk.owner.digestKey };
   const uid = disk.record(key)?.uid ?? derivedUid(disk.owner.ownerName, key);
-  switch (parseObjectKey(key).kind) {
+  switch (userKindOf(key)) {
     case 'ContainerService': {
       const isOurs = (names: readonly string[]) =>
         names.some((name) => {
@@ -43,7 +44,9 @@ export function marked({ plane, disk }: View, key: ObjectKey, how: 'alive' | 'an
       return [...store.templates.all()]
         .filter(({ description }) => readTemplateMark(description)?.uid === compactUid(uid))
         .map(({ id }) => id);
-    default:
+    case 'ImageRegistry':
+    case 'ProtectedTask':
+    case undefined:
       return [];
   }
 }

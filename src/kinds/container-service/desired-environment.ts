@@ -1,8 +1,9 @@
 /** The environment that a service is to have, with the values of Secrets and ConfigMaps. */
-import { objectOf, resolveEnvironment } from '../../desired/index.ts';
+import { objectOf } from '../../desired/index.ts';
 import type { AccountHandle, Fleet } from '../../engine/index.ts';
 import type { DesiredEnvironment } from '../../engine/plan/index.ts';
 import { originOf, type ObjectKey } from '../../resources/index.ts';
+import { resolveEnvironment } from './environment-values.ts';
 
 /** As it may be sent to the account; without one, as it is declared. */
 export function desiredEnvironment(

@@ -1,8 +1,9 @@
 /** The credentials that a registry is to have, from their Secret. */
-import { objectOf, resolveCredentials } from '../../desired/index.ts';
+import { objectOf } from '../../desired/index.ts';
 import type { AccountHandle, Fleet } from '../../engine/index.ts';
 import type { DesiredCredentials } from '../../engine/plan/index.ts';
 import { originOf, type ObjectKey } from '../../resources/index.ts';
+import { resolveCredentials } from './credentials-values.ts';
 
 /** As they may be sent to the account; without one, as they are declared. */
 export function desiredCredentials(

@@ -43,12 +43,7 @@ export interface Asked {
   readonly storageGb?: number;
 }
 
-export interface Traits<
-  Name extends string,
-  Spec,
-  Referred extends string,
-  State extends object,
-> {
+export interface Traits<Name extends string, Spec, Referred extends string, State extends object> {
   readonly name: Name;
   /** As in the path of a cluster's API. */
   readonly plural: string;
@@ -99,8 +94,6 @@ export function declareKind<
   Spec extends z.ZodType,
   const Referred extends string = never,
   State extends object = object,
->(
-  declaration: Declaration<Name, Spec, Referred, State>,
-): Declaration<Name, Spec, Referred, State> {
+>(declaration: Declaration<Name, Spec, Referred, State>): Declaration<Name, Spec, Referred, State> {
   return declaration;
 }

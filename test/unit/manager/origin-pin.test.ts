@@ -1,6 +1,7 @@
 /** A key goes to the origin that it was first used with, until a person says that it may go to another one. */
 import { expect, test } from 'vitest';
-import { resolveCredentials, type DesiredObject } from '../../../src/desired/index.ts';
+import type { DesiredObject } from '../../../src/desired/index.ts';
+import { resolveCredentials } from '../../../src/kinds/image-registry/credentials-values.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { formatProblem, resolveEnvironment, type DesiredObject } from '../../../../src/desired/index.ts';
+import { formatProblem, type DesiredObject } from '../../../../src/desired/index.ts';
+import { resolveEnvironment } from '../../../../src/kinds/container-service/environment-values.ts';
 import { KubernetesError } from '../../../../src/kubernetes/index.ts';
 import { base64, type MemoryCluster } from '../../../support/memory-cluster.ts';
 import { WatchedCluster, fromSecret, putService } from '../watched-cluster.ts';

@@ -1,12 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  assemble,
-  formatProblem,
-  parseFile,
-  resolveEnvironment,
-  type DesiredObject,
-} from '../../../../src/desired/index.ts';
+import { assemble, formatProblem, parseFile, type DesiredObject } from '../../../../src/desired/index.ts';
+import { resolveEnvironment } from '../../../../src/kinds/container-service/environment-values.ts';
 import { configMap, documents, secret, service, volume } from '../documents.ts';
 
 const folder = (files: Record<string, string>) =>

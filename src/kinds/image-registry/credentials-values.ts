@@ -1,6 +1,7 @@
-import { Sensitive } from '../base/index.ts';
-import { secretProblem, type ImageRegistrySpec } from '../resources/index.ts';
-import type { DesiredSnapshot } from './source.ts';
+import { Sensitive } from '../../base/index.ts';
+import type { DesiredSnapshot } from '../../desired/index.ts';
+import { secretProblem } from '../../resources/index.ts';
+import type { ImageRegistrySpec } from './schema.ts';
 
 export type ResolvedCredentials =
   | {

@@ -1,6 +1,7 @@
-import { Sensitive } from '../base/index.ts';
-import { secretProblem, type ContainerServiceSpec, type EnvironmentEntry } from '../resources/index.ts';
-import type { DesiredSnapshot } from './source.ts';
+import { Sensitive } from '../../base/index.ts';
+import type { DesiredSnapshot } from '../../desired/index.ts';
+import { secretProblem } from '../../resources/index.ts';
+import type { ContainerServiceSpec, EnvironmentEntry } from './schema.ts';
 
 export type ResolvedEnvironment =
   | { readonly ok: true; readonly environment: Sensitive<Record<string, string>> | undefined }
