@@ -34,6 +34,7 @@ test('the package is one file below 2 MB, installs alone without a network, and 
     'LICENSE',
     'README.md',
     'bin',
+    'contrib',
     'crds',
     'dist',
     'examples',

@@ -19,6 +19,7 @@ import {
 } from '../options.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
+import { ServiceManager } from '../service-manager.ts';
 import { environmentAccount, openSource } from '../source.ts';
 import { version } from '../version.ts';
 import { watchProblems } from '../watch-problems.ts';
@@ -109,13 +110,18 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     },
     context.clock,
   );
+  const { environment, pid } = context;
+  const problem = () => manager.liveness.find((check) => check.problem !== undefined)?.problem;
+  const serviceManager = new ServiceManager({ environment, pid, clock, logger, problem });
   try {
     if (flags.listen) await serve(context, health, flags.listen);
     await manager.start();
     logger.info({ source: source.description, state: file, owner: state.store.ownerName }, 'manager started');
+    await serviceManager.started(`managing ${source.description}`);
     await untilStopped(context);
     logger.info('manager stopping');
   } finally {
+    await serviceManager.stopping();
     await manager.stop();
     await health.close();
     state.close();
