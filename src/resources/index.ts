@@ -1,4 +1,5 @@
 export * from './keys.ts';
+export { kindCalled, kindNames } from './kind-names.ts';
 export * from './kinds.ts';
 export * from './traits.ts';
 export * from './parts/conditions.ts';

@@ -5,6 +5,7 @@ import { UserError } from '../../base/index.ts';
 import { kinds } from '../../kinds/index.ts';
 import {
   annotations,
+  kindCalled,
   managedKinds,
   objectKey,
   parseObjectKey,
@@ -108,7 +109,7 @@ async function inCluster(context: Context, flags: ResolveFlags): Promise<Place> 
 
 function parseObject(text: string, namespace: string): ObjectKey {
   const [wanted = '', name = '', ...rest] = text.split('/');
-  const kind = managedKinds.find((candidate) => candidate.toLowerCase() === wanted.toLowerCase());
+  const kind = kindCalled(wanted);
   if (kind && name !== '' && rest.length === 0) return objectKey(kind, namespace, name);
   throw new UserError(
     `"${text}" names no object`,

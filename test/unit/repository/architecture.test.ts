@@ -97,12 +97,13 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
     top: ['fleet', 'money', 'outcomes', 'observation', 'admission'],
   },
   cli: {
+    flags: ['top'],
     output: ['top'],
-    completion: ['top'],
+    completion: ['top', 'flags'],
     import: ['top', 'output'],
     demo: ['top', 'output'],
-    commands: ['top', 'output', 'completion', 'import', 'demo'],
-    top: ['output', 'commands'],
+    commands: ['top', 'flags', 'output', 'completion', 'import', 'demo'],
+    top: ['flags', 'output', 'commands'],
   },
 };
 
