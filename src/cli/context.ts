@@ -44,7 +44,7 @@ export function explainError(context: Context, { message, remedy }: UserError): 
 }
 
 /**
- * Exit codes of `plan`, and of the others as far as they apply. `notRun`: somebody else's command has not run, or nobody knows what came
- * of it; as `docker exec` has it.
+ * Exit codes of `plan`, and of the others as far as they apply. `noManager`: what `status` shows is no longer kept up to date. `notRun`:
+ * somebody else's command has not run, or nobody knows what came of it; as `docker exec` has it.
  */
-export const exitCodes = { ok: 0, failed: 1, changes: 2, notRun: 125 } as const;
+export const exitCodes = { ok: 0, failed: 1, changes: 2, noManager: 3, notRun: 125 } as const;

@@ -1,15 +1,17 @@
 /** Read access to a fleet: a folder and its state file, or a cluster. Nothing is written to either. */
-import { digestKey } from '../base/index.ts';
+import { digestKey, messageOf } from '../base/index.ts';
 import { createClusterSource, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
-import { watchedByStore } from '../manager/index.ts';
+import { readLease, type KubernetesApi, type LeaseHolder } from '../kubernetes/index.ts';
+import { leaseName, watchedByStore } from '../manager/index.ts';
 import { Admission, oneShotGrace } from '../engine/index.ts';
-import { ClusterStore, readClusterIdentity, readState, type StateStore } from '../state/index.ts';
+import { ClusterStore, readClusterIdentity, readState, stateFacts, type StateStore } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { connectCluster, isCluster, refuseForeignFlags, type ClusterFlags } from './cluster.ts';
 import type { Context } from './context.ts';
 import { fleetIdentity } from './digest-key.ts';
 import { stateFile } from './options.ts';
 import { openSource } from './source.ts';
+import { managerOfCluster, managerOfFolder, type ManagerState } from './status/manager-state.ts';
 
 /** A cluster that can't be listed within that time is reported as an error. */
 const answerMs = 30_000;
@@ -26,6 +28,8 @@ export interface FleetAccess {
   readonly source: DesiredSource;
   /** As last written down; what is saved stays in memory. */
   readonly store: StateStore;
+  /** Who keeps the state up to date. */
+  manager(): Promise<ManagerState>;
   /** After the source was stopped. */
   close(): Promise<void>;
 }
@@ -37,15 +41,24 @@ export async function readFleet(context: Context, flags: FleetFlagsOf): Promise<
   return {
     source: openSource(flags, context, false),
     store: readState(file, context.random, await fleetIdentity(context, flags, file)),
+    manager: async () => folderManager(context, file),
     close: async () => undefined,
   };
 }
 
+/** Who keeps a state file up to date. */
+export function folderManager({ clock, hostname }: Context, file: string): ManagerState {
+  return managerOfFolder(stateFacts(file), hostname, clock.wallMs());
+}
+
+export interface FleetNow {
+  readonly snapshot: DesiredSnapshot;
+  readonly store: StateStore;
+  readonly manager: ManagerState;
+}
+
 /** Source and state as they are now. */
-export async function observeOnce(
-  context: Context,
-  flags: FleetFlagsOf,
-): Promise<{ readonly snapshot: DesiredSnapshot; readonly store: StateStore }> {
+export async function observeOnce(context: Context, flags: FleetFlagsOf): Promise<FleetNow> {
   const access = await readFleet(context, flags);
   const { source, store } = access;
   try {
@@ -55,7 +68,7 @@ export async function observeOnce(
       const admission = new Admission({ store, clock, grace: oneShotGrace, massChangeAllowed: () => true });
       await admission.admit(snapshot).durable;
     }
-    return { snapshot, store };
+    return { snapshot, store, manager: await access.manager() };
   } finally {
     await source.stop();
     await access.close();
@@ -84,6 +97,17 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
   return {
     source: watchedByStore({ source, store, onNoticed: () => undefined }),
     store,
+    manager: async () => managerOfCluster(await leaseOf(api, leaseName(shard)), clock.wallMs()),
     close: () => api.close(),
   };
+}
+
+/** A text if it can't be read: not everybody who may read the objects may read the Lease. */
+async function leaseOf(api: KubernetesApi, name: string): Promise<LeaseHolder | string | undefined> {
+  const { namespace } = api;
+  try {
+    return (await readLease(api, { namespace, name })) ?? `there is no Lease ${name} in ${namespace}`;
+  } catch (error) {
+    return `the Lease ${name} in ${namespace} can't be read: ${messageOf(error)}`;
+  }
 }

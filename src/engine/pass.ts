@@ -111,11 +111,12 @@ export class Pass {
 
   /**
    * The object is held and nothing may be changed. Does what has to continue in any case. Resolves with the
-   * milliseconds until time ends that.
+   * milliseconds until time ends that. Nothing is observed for it, so its status has what the last account read shows.
    */
-  async whileHeld(account: AccountHandle | undefined): Promise<number | undefined> {
-    const held = await this.kind.whileHeld?.(this.#observer.view(), account);
+  async whileHeld({ handle, problem }: AccountOfObject): Promise<number | undefined> {
+    const held = await this.kind.whileHeld?.(this.#observer.view(), handle);
     if (held) this.#observer.see({ local: held.local });
+    if (handle && !problem && !handle.informer.failure) this.#observer.see({ account: handle });
     return held?.forMs;
   }
 
@@ -241,7 +242,7 @@ export class Pass {
   }
 
   /** For the status: the last observation, even while a newer one is awaited. */
-  statusInputs(): KindStatus & Pick<StatusInputs, 'reconcileAt'> {
+  statusInputs(): KindStatus & Pick<StatusInputs, 'reconcileAt' | 'isUnseen'> {
     const observation = this.#observer.lastSeen();
     if (observation !== this.#observer.seen.observation) this.#observer.see({ observation });
     const { readiness } = this.#options;
@@ -252,7 +253,8 @@ export class Pass {
     const view = this.#observer.view();
     const secrets = this.kind.secrets?.(view) ?? [];
     const reconcileAt = view.object.annotations[annotations.reconcileAt];
-    return { ...this.kind.status(look, { probed, secrets }), reconcileAt };
+    const isUnseen = this.kind.remote !== undefined && observation.kind === 'pending';
+    return { ...this.kind.status(look, { probed, secrets }), reconcileAt, isUnseen };
   }
 
   // ---- recognition -----------------------------------------------------------------------------------

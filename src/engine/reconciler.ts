@@ -123,7 +123,7 @@ export class Reconciler {
     const account = pass.account();
     const blocked = this.#blocked(record, pass, account);
     const { handle } = account;
-    const againAfterMs = blocked && (await pass.whileHeld(handle));
+    const againAfterMs = blocked && (await pass.whileHeld(account));
     const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
     const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
     const plan = this.#options.money.priced(handle, pass, this.#located(key, decision.plan));

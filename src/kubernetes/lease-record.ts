@@ -1,5 +1,5 @@
 /** The Lease of an election, as this process has seen it last, and the writes that take, renew and give it back. */
-import type { Clock } from '../base/index.ts';
+import { parseRfc3339, type Clock } from '../base/index.ts';
 import { KubernetesError } from './errors.ts';
 import type { KubernetesApi, KubernetesObject, ResourceType, Target } from './types.ts';
 
@@ -158,6 +158,31 @@ export class LeaseRecord {
     const renewTime = microTime(this.#options.clock.wallMs());
     return { ...this.#spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime };
   }
+}
+
+/** Who holds a Lease, for who only wants to know. Times are by the holder's clock, in Unix milliseconds. */
+export interface LeaseHolder {
+  /** Undefined: it was given back. */
+  readonly identity: string | undefined;
+  readonly acquiredAt: number | undefined;
+  readonly renewedAt: number | undefined;
+  readonly durationMs: number;
+}
+
+/** Undefined when there is no such Lease. */
+export async function readLease(
+  api: Pick<KubernetesApi, 'get'>,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<LeaseHolder | undefined> {
+  const object = await api.get({ type: leaseType, namespace, name });
+  if (object === undefined) return undefined;
+  const { holderIdentity, acquireTime = '', renewTime = '', leaseDurationSeconds = 0 } = specOf(object);
+  return {
+    identity: holderIdentity || undefined,
+    acquiredAt: parseRfc3339(acquireTime),
+    renewedAt: parseRfc3339(renewTime),
+    durationMs: leaseDurationSeconds * 1000,
+  };
 }
 
 function specOf(object: KubernetesObject | undefined): LeaseSpec {

@@ -247,7 +247,8 @@ export class Operator {
   }
 }
 
-function leaseName(shard: Shard | undefined): string {
+/** Of the operator that manages this part. */
+export function leaseName(shard: Shard | undefined): string {
   return shard ? `fleetkeeper-${shard.index}-of-${shard.count}` : 'fleetkeeper';
 }
 

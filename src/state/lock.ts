@@ -34,7 +34,8 @@ export function lockState(stateFile: string, holder: string): StateLock {
     closeSync(openSync(stateFile, 'a', 0o600));
     target = realpathSync(stateFile);
     lockFile = `${target}.lock`;
-    database = new DatabaseSync(lockFile, { timeout: 0 });
+    // `status` reads the lock for an instant, to find out whether it is held.
+    database = new DatabaseSync(lockFile, { timeout: 100 });
     chmodSync(lockFile, 0o600);
   } catch (error) {
     throw new UserError(

@@ -5,7 +5,14 @@ import type { DesiredSource } from '../../desired/index.ts';
 import { Manager } from '../../manager/index.ts';
 import { oneShotGrace, type PassResult } from '../../engine/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
-import { lockState, openState, readState, type ObjectRecord, type StateStore } from '../../state/index.ts';
+import {
+  giveSigns,
+  lockState,
+  openState,
+  readState,
+  type ObjectRecord,
+  type StateStore,
+} from '../../state/index.ts';
 import { createLogger, createMetrics } from '../../telemetry/index.ts';
 import { isCluster, refuseForeignFlags } from '../cluster.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
@@ -91,6 +98,8 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
   if (!(await consented(context, flags, observed))) return exitCodes.failed;
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, context.random, owner);
+  const { pid, hostname: host } = context;
+  const stopSigns = giveSigns(file, { command: 'apply', pid, host }, context.clock);
   try {
     const converged = await converge(context, flags, source, state.store);
     const outcome = converged === 'ready' ? stillReady(state.store) : converged;
@@ -99,6 +108,7 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
     return outcome === 'ready' && observed.snapshot.problems.length === 0 ? exitCodes.ok : exitCodes.failed;
   } finally {
     state.close();
+    stopSigns();
   }
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { createHealthServer } from '../../http/index.ts';
 import { Manager, collectFleetMetrics } from '../../manager/index.ts';
 import { defaultShortenedGrace } from '../../engine/index.ts';
-import { lockState, openState } from '../../state/index.ts';
+import { giveSigns, lockState, openState } from '../../state/index.ts';
 import { collectProcessMetrics, createLogger, createMetrics } from '../../telemetry/index.ts';
 import { clusterHeading, isCluster, refuseForeignFlags } from '../cluster.ts';
 import { untilStopped, type Context } from '../context.ts';
@@ -62,9 +62,12 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
         file,
         `process ${context.pid} on ${context.hostname} (fleetkeeper run --source ${flags.source})`,
       );
+      const { pid, hostname: host, clock } = context;
+      const stopSigns = giveSigns(file, { command: 'run', pid, host }, clock);
       try {
         await runManager(context, flags, file);
       } finally {
+        stopSigns();
         lock.release();
       }
     });

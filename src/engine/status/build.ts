@@ -16,6 +16,8 @@ export interface StatusInputs {
   readonly lastIntent: Intent | undefined;
   /** What the API shows of the object. */
   readonly observed: Readonly<Record<string, unknown>>;
+  /** Nothing was read of the thing for this status: what the status before shows of it stays. */
+  readonly isUnseen?: boolean;
   readonly revision: number | undefined;
   readonly reconcileAt: string | undefined;
   /** Conditions that only some kinds have. */
@@ -28,7 +30,9 @@ export interface StatusInputs {
 }
 
 export function buildStatus(inputs: StatusInputs): ObjectStatus {
-  const { record, plan, lastIntent, revision, reconcileAt, wallMs } = inputs;
+  const { record, plan, lastIntent, reconcileAt, wallMs } = inputs;
+  const kept = inputs.isUnseen ? lastObserved(record) : { revision: undefined, observed: {} };
+  const revision = inputs.revision ?? kept.revision;
   const now = rfc3339(wallMs);
   const { duplicates = [] } = inputs;
   const outcomeUnknown =
@@ -43,6 +47,7 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
     observedGeneration: record.generation,
     ...(record.externalId === undefined ? {} : { id: record.externalId }),
     ...(revision === undefined ? {} : { revision }),
+    ...kept.observed,
     ...inputs.observed,
     conditions: buildConditions({
       plan,
@@ -72,4 +77,23 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
       : {}),
     ...(reconcileAt === undefined ? {} : { lastHandledReconcileAt: reconcileAt }),
   };
+}
+
+/** What the status before shows of the same thing. */
+function lastObserved({ status, externalId }: ObjectRecord) {
+  if (status === undefined || externalId === undefined || status.id !== externalId) {
+    return { revision: undefined, observed: {} };
+  }
+  const {
+    observedGeneration: _generation,
+    id: _id,
+    revision,
+    conditions: _conditions,
+    lastMutation: _mutation,
+    drift: _drift,
+    duplicates: _duplicates,
+    lastHandledReconcileAt: _handled,
+    ...observed
+  } = status;
+  return { revision, observed };
 }

@@ -99,11 +99,12 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
   cli: {
     flags: ['top'],
     output: ['top'],
+    status: ['top', 'flags', 'output'],
     completion: ['top', 'flags'],
     import: ['top', 'output'],
     demo: ['top', 'output'],
-    commands: ['top', 'flags', 'output', 'completion', 'import', 'demo'],
-    top: ['flags', 'output', 'commands'],
+    commands: ['top', 'flags', 'output', 'status', 'completion', 'import', 'demo'],
+    top: ['flags', 'output', 'status', 'commands'],
   },
 };
 

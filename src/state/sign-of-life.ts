@@ -1,0 +1,137 @@
+/**
+ * The sign of life of the process that works on a state file: a small file beside it. It is written at the start and at
+ * a clean stop. In between only its modification time is set, every 10 s, which neither commits anything nor needs space.
+ *
+ *     (start) ──> alive: its time moves every 10 s ── stop ──> `stoppedAt` is written
+ *                   └── killed ──> its time stays; the lock (lock.ts) is free
+ *
+ * It is for people who ask how old a status is. Nothing else depends on it, so a failed write is ignored.
+ */
+import { existsSync, readFileSync, realpathSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { Clock, Timer } from '../base/index.ts';
+
+export const signEveryMs = 10_000;
+
+export interface SignContent {
+  /** `run`, `apply` or another command that changes things. */
+  readonly command: string;
+  readonly pid: number;
+  readonly host: string;
+  /** Unix milliseconds, by the clock of `host`, as all times here. */
+  readonly startedAt: number;
+  readonly stoppedAt?: number;
+}
+
+export interface SignOfLife extends SignContent {
+  readonly seenAt: number;
+}
+
+export interface StateFacts {
+  /** Undefined: none was ever given, as with a state of version 0.1.0. */
+  readonly sign: SignOfLife | undefined;
+  /** A process on this machine holds the state. */
+  readonly isHeld: boolean;
+  /** Unix milliseconds of the last commit; undefined without a file. */
+  readonly writtenAt: number | undefined;
+}
+
+/** To be called while the lock of the state is held. The returned function records a clean stop. */
+export function giveSigns(
+  stateFile: string,
+  { command, pid, host }: Pick<SignContent, 'command' | 'pid' | 'host'>,
+  clock: Clock,
+): () => void {
+  const file = signFile(stateFile);
+  const started = { command, pid, host, startedAt: clock.wallMs() };
+  let timer: Timer;
+  const next = () => {
+    timer = clock.after(signEveryMs, () => {
+      attempt(() => touch(file, started, clock.wallMs()));
+      next();
+    });
+  };
+  attempt(() => write(file, started, started.startedAt));
+  next();
+  return () => {
+    timer.cancel();
+    const stoppedAt = clock.wallMs();
+    attempt(() => write(file, { ...started, stoppedAt }, stoppedAt));
+  };
+}
+
+function touch(file: string, started: SignContent, nowMs: number): void {
+  if (existsSync(file)) utimesSync(file, nowMs / 1000, nowMs / 1000);
+  else write(file, started, nowMs);
+}
+
+function write(file: string, sign: SignContent, nowMs: number): void {
+  writeFileSync(file, `${JSON.stringify(sign)}\n`, { mode: 0o600 });
+  utimesSync(file, nowMs / 1000, nowMs / 1000);
+}
+
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // A full disk must not stop a manager. `status` then shows an older sign.
+  }
+}
+
+/** What a state file shows of the process that works on it. */
+export function stateFacts(stateFile: string): StateFacts {
+  const file = signFile(stateFile);
+  const seenAt = modified(file);
+  const content = contentOf(file);
+  const times = [modified(stateFile), modified(`${stateFile}-wal`)].filter((time) => time !== undefined);
+  return {
+    sign: content && seenAt !== undefined ? { ...content, seenAt } : undefined,
+    isHeld: isHeld(`${real(stateFile)}.lock`),
+    writtenAt: times.length === 0 ? undefined : Math.max(...times),
+  };
+}
+
+function signFile(stateFile: string): string {
+  return `${real(stateFile)}.manager`;
+}
+
+/** A state file that is opened by another name is the same state. */
+function real(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+function modified(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+}
+
+function contentOf(file: string): SignContent | undefined {
+  try {
+    const { command, pid, host, startedAt, stoppedAt } = JSON.parse(readFileSync(file, 'utf8'));
+    const isWhole = typeof command === 'string' && typeof host === 'string';
+    if (!isWhole || !Number.isInteger(pid) || !Number.isFinite(startedAt)) return undefined;
+    return { command, pid, host, startedAt, ...(Number.isFinite(stoppedAt) ? { stoppedAt } : {}) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a read of the lock's database is refused. The read itself takes no longer than `lockState` waits. */
+function isHeld(lockFile: string): boolean {
+  if (!existsSync(lockFile)) return false;
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(lockFile, { readOnly: true, timeout: 0 });
+    database.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    return (error as { errcode?: number }).errcode === sqliteBusy;
+  } finally {
+    database?.close();
+  }
+}
+
+const sqliteBusy = 5;
