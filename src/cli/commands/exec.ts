@@ -2,6 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import { answerTo } from '../output/answers.ts';
 import { complain, exitCodes, explainError, print, type Context } from '../context.ts';
+import { hasInput } from '../input.ts';
 import { asExitCode, readExecAnswer } from '../output/exec-answer.ts';
 import { parseDuration } from '../options.ts';
 import { structured } from '../output/output.ts';
@@ -45,6 +46,7 @@ async function execute(
   command: readonly string[],
   timeoutSeconds: number | undefined,
 ): Promise<number> {
+  await refuseInput(context);
   const idempotencyKey = context.random.uuid();
   const body = { command: [...command], ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) };
   const run = () => account.api.exec(id, body, idempotencyKey);
@@ -69,6 +71,15 @@ async function execute(
   if (result?.exitCode !== undefined) return asExitCode(result.exitCode);
   complain(context, 'the command was accepted, and the answer does not show its exit code');
   return exitCodes.notRun;
+}
+
+/** A command that would have read it must not run without. */
+async function refuseInput(context: Context): Promise<void> {
+  if (!(await hasInput(context))) return;
+  throw new UserError(
+    'there is input for the command, and the API takes none: nothing was sent',
+    'put it into the command: exec NAME -- sh -c "…"; or run it without: exec NAME -- COMMAND </dev/null',
+  );
 }
 
 function parseTimeout(text: string): number {

@@ -3,23 +3,15 @@
  * when it was first begun. An image on a registry host under `.invalid`, a name that never resolves (RFC 2606), can't
  * be pulled: its service ends in `error`.
  *
- * To questions about containers it answers that it is a simulation. It reads no environment value, and repeats
- * nothing of a command.
+ * To questions about containers it answers that it is a simulation; commands are refused. It reads no environment
+ * value.
  */
 import { invariant } from '../../../base/invariant.ts';
 import { Agenda } from '../../domain/agenda.ts';
 import type { Durations } from '../../domain/config.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { OperationKind, ServiceRecord } from '../../store/records.ts';
-import type {
-  Execution,
-  ExecutionResult,
-  Report,
-  Runtime,
-  RuntimeFactory,
-  RuntimeHost,
-  RuntimeRequest,
-} from '../../domain/runtime.ts';
+import type { Report, Runtime, RuntimeFactory, RuntimeHost, RuntimeRequest } from '../../domain/runtime.ts';
 import { simulatedLogs, simulatedMetrics } from './output.ts';
 
 export function simulatedRuntime(durations: Durations): RuntimeFactory {
@@ -63,11 +55,6 @@ class SimulatedRuntime implements Runtime {
 
   logs(service: ServiceRecord): Promise<string> {
     return Promise.resolve(simulatedLogs(service, this.#clock.wallMs()));
-  }
-
-  exec(service: ServiceRecord, { command }: Execution): Promise<ExecutionResult> {
-    const stdout = `simulation: no container of service ${service.id} exists, and the command (${command.length} elements) was not run\n`;
-    return Promise.resolve({ exitCode: 0, stdout, stderr: '', truncated: false });
   }
 
   metrics(service: ServiceRecord, minutes: number): Promise<object> {
