@@ -47,6 +47,21 @@ const ofAFleet: readonly CommandEntry[] = [
 
 const ofOneService: readonly CommandEntry[] = [
   {
+    name: 'restart',
+    description: 'ask for one restart of services, in their documents',
+    load: async () => (await import('./commands/power.ts')).defineRestart,
+  },
+  {
+    name: 'stop',
+    description: 'declare services as stopped, in their documents',
+    load: async () => (await import('./commands/power.ts')).defineStop,
+  },
+  {
+    name: 'start',
+    description: 'declare services as running, in their documents',
+    load: async () => (await import('./commands/power.ts')).defineStart,
+  },
+  {
     name: 'logs',
     description: 'print the logs of a service',
     load: async () => (await import('./commands/logs.ts')).defineLogs,

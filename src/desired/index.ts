@@ -5,6 +5,7 @@ export {
   type ClusterSourceOptions,
 } from './cluster/cluster-source.ts';
 export type { Shard } from './cluster/cluster-shard.ts';
+export { setSpecField, type EditedText } from './field-edit.ts';
 export { createFileSource } from './folder/file-source.ts';
 export { assemble, type SourceFile } from './folder/folder.ts';
 export { readFolder } from './folder/folder-reader.ts';

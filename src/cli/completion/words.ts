@@ -32,7 +32,8 @@ export async function candidates(
   const { flags, operands, pending } = readLine(command, before.slice(1));
   if (pending) return start((pending.argChoices ?? []).map((word) => ({ word, description: '' })));
   if (current.startsWith('-')) return start(optionsOf(command));
-  const argument = command.registeredArguments[operands];
+  const last = command.registeredArguments.at(-1);
+  const argument = command.registeredArguments[operands] ?? (last?.variadic ? last : undefined);
   if (!argument) return [];
   return start(await valuesOf(argument, flags, names));
 }

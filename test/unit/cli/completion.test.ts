@@ -41,6 +41,7 @@ describe('what may come next on a command line', () => {
     expect(await complete('logs', '--source', source, 'w')).toEqual(['web', 'worker']);
     expect(await complete('exec', `--source=${source}`, 'd')).toEqual(['db']);
     expect(await complete('protect', '--source', source, 'w')).toEqual(['web', 'worker']);
+    expect(await complete('stop', '--source', source, 'web', 'db', 'w')).toEqual(['web', 'worker']);
   });
 
   test('is a reason', async () => {

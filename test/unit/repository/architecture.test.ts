@@ -102,8 +102,9 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
     status: ['top', 'flags', 'output'],
     completion: ['top', 'flags'],
     import: ['top', 'output'],
+    edit: ['top'],
     demo: ['top', 'output'],
-    commands: ['top', 'flags', 'output', 'status', 'completion', 'import', 'demo'],
+    commands: ['top', 'flags', 'output', 'status', 'completion', 'import', 'edit', 'demo'],
     top: ['flags', 'output', 'status', 'commands'],
   },
 };
