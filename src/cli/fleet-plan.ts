@@ -7,7 +7,7 @@ import {
   type AccountObject,
   type DesiredSnapshot,
 } from '../desired/index.ts';
-import { Manager, summarise, type FleetPlan } from '../manager/index.ts';
+import { Manager, summarise, type FleetPlan, type UnreadAccount } from '../manager/index.ts';
 import { burnMicrosPerHour } from '../engine/plan/index.ts';
 import { oneShotGrace, type PassResult } from '../engine/index.ts';
 import { entryOf, isBlocking } from '../reasons/index.ts';
@@ -90,12 +90,13 @@ export async function observeFleet(
   for (const key of results.keys()) if (accountNamed(key) !== undefined) results.delete(key);
   const burn = burnOf(manager);
   const known = new Map([...results].filter(([, { plan }]) => !isBlind(plan)));
+  const unread = unreadAccounts(results, snapshot, environmentAccount(context));
   const isReadable = known.size > 0 || known.size === results.size;
   return {
-    plan: summarise(results, snapshot, burn),
+    plan: { ...summarise(results, snapshot, burn), unreadAccounts: unread.map(({ account }) => account) },
     snapshot,
     readable: isReadable ? unseen(summarise(known, snapshot, burn), results.size - known.size) : undefined,
-    unreadable: unreadable(results, snapshot, environmentAccount(context)),
+    unreadable: unread.map(({ line }) => line),
   };
 }
 
@@ -119,20 +120,28 @@ function isBlind(plan: PassResult['plan']): plan is BlindPlan {
   return (plan.kind === 'wait' || plan.kind === 'hold') && entryOf(plan.reason).accountUnread === true;
 }
 
-function unreadable(
+interface Unread {
+  readonly account: UnreadAccount;
+  /** For people. */
+  readonly line: string;
+}
+
+function unreadAccounts(
   results: ReadonlyMap<ObjectKey, PassResult>,
   snapshot: DesiredSnapshot,
   environment: GivenAccount,
-): string[] {
-  const messages = new Set<string>();
+): Unread[] {
+  const found = new Map<string, Unread>();
   for (const [key, { plan }] of results) {
     if (!isBlind(plan)) continue;
     const document = accountOf(key, snapshot);
-    messages.add(
-      `${placeOf(document, environment)}the account can't be read: ${plan.message}${adviceFor(plan, document, environment)}`,
-    );
+    const message = `${plan.message}${adviceFor(plan, document, environment)}`;
+    const line = `${placeOf(document, environment)}the account can't be read: ${message}`;
+    const { file = null, line: at = null } = document?.location ?? {};
+    const account = { account: document?.name ?? null, file, line: at, reason: plan.reason, message };
+    found.set(line, { account, line });
   }
-  return [...messages];
+  return [...found.values()];
 }
 
 function accountOf(key: ObjectKey, { objects }: DesiredSnapshot): AccountObject | undefined {

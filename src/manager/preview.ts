@@ -1,7 +1,7 @@
 /** Computes the output of `plan`: one pass over every object, with one read of each account. No change is sent. */
 import { actions, type Verb } from '../actions/index.ts';
 import { rfc3339 } from '../base/index.ts';
-import type { DesiredSnapshot } from '../desired/index.ts';
+import type { DesiredSnapshot, Problem } from '../desired/index.ts';
 import {
   clampedMicros,
   type Cost,
@@ -82,6 +82,30 @@ export interface ShownDuplicate extends DescribedDuplicate {
   readonly object: string;
 }
 
+/** What is wrong in the documents, with what to do. */
+export interface ShownProblem {
+  readonly file: string;
+  /** Null if it concerns the whole file, and in a cluster. */
+  readonly line: number | null;
+  readonly path: string | null;
+  readonly message: string;
+  readonly remedy: string;
+  /** `Kind/namespace/name`; null if no object could be identified. */
+  readonly object: ObjectKey | null;
+}
+
+/** An account that could not be read. Nothing is known of its objects. */
+export interface UnreadAccount {
+  /** The name of its document; null for the one of the environment. */
+  readonly account: string | null;
+  /** Where it is declared. */
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly reason: Reason;
+  /** What failed, and what to do. */
+  readonly message: string;
+}
+
 /** A change that is not made now, and why. */
 export interface Held {
   readonly kind: string;
@@ -99,6 +123,8 @@ export interface FleetPlan {
   readonly changes: readonly Change[];
   readonly held: readonly Held[];
   readonly duplicates: readonly ShownDuplicate[];
+  readonly problems: readonly ShownProblem[];
+  readonly unreadAccounts: readonly UnreadAccount[];
   readonly cost: PlanCost;
   readonly summary: {
     readonly create: number;
@@ -181,6 +207,8 @@ export function summarise(
     changes,
     held,
     duplicates: found,
+    problems: snapshot.problems.map(shownProblem),
+    unreadAccounts: [],
     cost: totalCost(changes, burnMicros),
     summary: {
       create: count('create'),
@@ -263,6 +291,10 @@ function leftAsItIs({ driftAcceptedUntil }: Plan): { reason: Reason; message: st
 /** Whether somebody has to act. Drift that an operator accepted for now does not count. */
 export function hasNews({ changes, held, duplicates }: FleetPlan): boolean {
   return changes.length > 0 || duplicates.length > 0 || held.some(({ reason }) => reason !== 'DriftAccepted');
+}
+
+function shownProblem({ file, line, path, message, remedy, key }: Problem): ShownProblem {
+  return { file, line: line ?? null, path: path ?? null, message, remedy, object: key ?? null };
 }
 
 function shown({ path, desired, observed, cause }: Difference): ShownDifference {

@@ -59,7 +59,7 @@ describe('the demo off a terminal', () => {
     }
     expect(create).toMatch(/volume\/models: Ready: 100 GB/);
     expect(drift).toMatch(
-      /service\/storefront: Drifted: image: declared "[^"]+:2\.4", found "[^"]+:debug"[^]*service\/storefront: healed/,
+      /service\/storefront: Drifted: image: "[^"]+:debug" → "[^"]+:2\.4"[^]*service\/storefront: healed/,
     );
     expect(drift).toMatch(/service\/catalog: Drifted: .*env\.DATABASE_URL[^]*service\/catalog: healed/);
     expect(grow).toMatch(

@@ -1,6 +1,6 @@
 /** The fleet as the demo shows it: one row per object, kept up to date from the passes over it. */
 import { UserError, type Clock } from '../../base/index.ts';
-import type { Plan } from '../../engine/plan/index.ts';
+import { differenceText, type Plan } from '../../engine/plan/index.ts';
 import type { PassResult } from '../../engine/index.ts';
 import {
   managedKinds,
@@ -175,7 +175,7 @@ function* eventsBetween(
 ): Generator<DemoEvent> {
   const subject = subjectOf(after);
   if (after.drifted && !before?.drifted) {
-    yield { tone: 'drift', subject, text: `Drifted: ${drift.map(driftWords).join('; ')}` };
+    yield { tone: 'drift', subject, text: `Drifted: ${drift.map(differenceText).join('; ')}` };
   } else if (after.doing && after.doing !== before?.doing) {
     yield { tone: after.ready === 'held' ? 'bad' : 'step', subject, text: after.doing };
   }
@@ -186,13 +186,4 @@ function* eventsBetween(
     const facts = [after.state, after.detail].filter((fact) => !['', '-', 'ready'].includes(fact));
     yield { tone: 'good', subject, text: facts.length > 0 ? `Ready: ${facts.join(', ')}` : 'Ready' };
   }
-}
-
-function driftWords({ path, desired, observed }: DriftEntry): string {
-  return `${path}: declared ${show(desired)}, found ${show(observed)}`;
-}
-
-function show(value: unknown): string {
-  if (value === null || value === undefined) return 'nothing';
-  return typeof value === 'string' && value.startsWith('(') ? value : JSON.stringify(value);
 }

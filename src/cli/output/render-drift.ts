@@ -1,7 +1,8 @@
 /** What somebody else changed, in lines under the table of `status`. */
+import { differenceText } from '../../engine/plan/index.ts';
 import { parseObjectKey } from '../../resources/index.ts';
 import type { DriftEntry, ObjectRecord } from '../../state/index.ts';
-import { show, type Palette } from './render.ts';
+import type { Palette } from './render.ts';
 import { oneLine } from './terminal-text.ts';
 
 /** Empty when there is none. */
@@ -15,10 +16,8 @@ export function renderDrift(records: readonly ObjectRecord[], { busy, dim }: Pal
   return lines.length === 0 ? '' : [busy('Drift:'), ...lines].join('\n');
 }
 
-function renderEntry(
-  { path, desired, observed, since, cause }: DriftEntry,
-  dim: (text: string) => string,
-): string {
+function renderEntry(entry: DriftEntry, dim: (text: string) => string): string {
+  const { since, cause } = entry;
   const why = cause === undefined ? '' : `: ${cause}`;
-  return `${oneLine(`${path}: ${show(desired)} → ${show(observed)}`)}  ${dim(`since ${since}${why}`)}`;
+  return `${oneLine(differenceText(entry))}  ${dim(`since ${since}${why}`)}`;
 }

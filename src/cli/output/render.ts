@@ -1,6 +1,7 @@
 /** Plans and statuses as text. Colour only where the stream is a terminal that wants it. */
 import { Ansis } from 'ansis';
 import stringWidth from 'string-width';
+import { differenceText, valueText } from '../../engine/plan/index.ts';
 import type {
   Change,
   ChangeAction,
@@ -116,8 +117,11 @@ function renderDuplicate(duplicate: ShownDuplicate, { bad, strong }: Palette): s
 
 function renderDifference({ path, desired, observed, cause }: ShownDifference, action: ChangeAction): string {
   const why = cause === undefined ? '' : `  (${cause})`;
-  const values = action === 'create' ? show(desired) : `${show(observed)} → ${show(desired)}${why}`;
-  return `      ${oneLine(`${path}: ${values}`)}`;
+  const text =
+    action === 'create'
+      ? `${path}: ${valueText(desired)}`
+      : `${differenceText({ path, desired, observed })}${why}`;
+  return `      ${oneLine(text)}`;
 }
 
 function renderSummary({ summary }: FleetPlan): string {
@@ -146,10 +150,6 @@ function renderSummary({ summary }: FleetPlan): string {
 
 function identity({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
   return `${kind} ${namespace}/${name}`;
-}
-
-export function show(value: unknown): string {
-  return value === null || value === undefined ? '(none)' : JSON.stringify(value);
 }
 
 /** Columns aligned with spaces, as kubectl prints them. */

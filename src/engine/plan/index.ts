@@ -1,4 +1,5 @@
 export { brakeWindowMs, isMassChange, isSuspiciousRead, massChangeLimit } from './brake.ts';
+export { differenceText, valueText } from './difference-text.ts';
 export { catalogGate, concernsCatalog, type Placement } from './catalog.ts';
 export { describeCause, newDrift, nothingVisible, withCauses } from './cause.ts';
 export {

@@ -4,7 +4,7 @@
  * since an operator may want to end that.
  */
 import { actionOf } from '../../actions/index.ts';
-import type { Plan } from '../plan/index.ts';
+import { differenceText, type Plan } from '../plan/index.ts';
 import { entryOf, type Reason } from '../../reasons/index.ts';
 import type { DriftEntry, Intent } from '../../state/index.ts';
 
@@ -121,9 +121,9 @@ function driftMark({ path, kind, since }: DriftEntry): string {
 
 function driftNews(entries: readonly DriftEntry[]): PassEvent[] {
   if (entries.length === 0) return [];
-  const what = entries.map(({ path, observed, desired, cause }) => {
-    const shown = `${path} is ${JSON.stringify(observed)}, declared ${JSON.stringify(desired)}`;
-    return cause === undefined ? shown : `${shown} (${cause})`;
+  const what = entries.map((entry) => {
+    const shown = differenceText(entry);
+    return entry.cause === undefined ? shown : `${shown} (${entry.cause})`;
   });
   return [{ type: 'Warning', reason: 'Drifted', message: what.join('; ') }];
 }

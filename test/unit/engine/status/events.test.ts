@@ -72,8 +72,8 @@ describe('what becomes an Event', () => {
   test('is drift when it appears, each field once', () => {
     const more = { ...entry, path: 'httpPort', desired: 80, observed: 81, cause: 'by ops' } as const;
     expect(newsOf({ drift: [entry] }, { drift: [entry, more] }, { drift: [more] })).toEqual([
-      ['Warning Drifted image is "app:2", declared "app:1"'],
-      ['Warning Drifted httpPort is 81, declared 80 (by ops)'],
+      ['Warning Drifted image: "app:2" → "app:1"'],
+      ['Warning Drifted httpPort: 81 → 80 (by ops)'],
       [],
     ]);
   });

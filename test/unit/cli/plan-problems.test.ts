@@ -1,0 +1,44 @@
+/** What `plan` reports beside changes: in JSON as in text, with one exit code. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { freePort } from '../../servers/api/support.ts';
+import { serviceDocument } from '../../support/desired.ts';
+import { temporaryFile } from '../../support/temporary.ts';
+import { run } from './support.ts';
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const directory = path.dirname(temporaryFile('fleet/any.yaml'));
+  mkdirSync(directory, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(directory, name), text);
+  return directory;
+}
+
+test('a broken document and an account that can not be read are in JSON as in text, and count alike', async () => {
+  const source = folderWith({
+    'web.yaml': serviceDocument('web'),
+    'bad.yaml': serviceDocument('bad').replace('image:', 'imgae:'),
+  });
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const environment = { FLEETKEEPER_API_URL: url, FLEETKEEPER_API_KEY: 'key' };
+  const text = await run(['plan', '--source', source], { environment });
+  const json = await run(['plan', '--source', source, '--output', 'json'], { environment });
+  expect([text.code, json.code]).toEqual([1, 1]);
+  const { problems, unreadAccounts, summary } = JSON.parse(json.stdout);
+  expect(summary.problems).toBe(problems.length);
+  expect(problems).toContainEqual({
+    file: 'bad.yaml',
+    line: expect.any(Number),
+    path: 'spec.imgae',
+    message: 'unknown field `imgae`',
+    remedy: 'did you mean `image`?',
+    object: 'ContainerService/default/bad',
+  });
+  expect(unreadAccounts).toEqual([
+    { account: null, file: null, line: null, reason: expect.any(String), message: expect.any(String) },
+  ]);
+  for (const { file, line, path: field, message, remedy } of problems) {
+    expect(text.stderr).toContain(`${file}:${line}: ${field}: ${message}; ${remedy}`);
+  }
+  expect(text.stderr).toContain(`the account can't be read: ${unreadAccounts[0].message}`);
+});
