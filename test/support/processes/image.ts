@@ -1,19 +1,15 @@
 /**
- * The image of the Dockerfile, built by podman without a registry: the commands of its build stage run here, in a copy of
- * what .dockerignore lets in, with the installed packages in the place of `npm ci`; what is pulled otherwise
- * (Node, and a base with its libraries and nothing else) is put together from this machine.
+ * The image as `npm run image` makes it from dist/, built by podman without a registry: only the base, which is pulled otherwise
+ * (the libraries of Node and nothing else), is put together from this machine.
  */
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
-  cpSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   realpathSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +20,7 @@ import { Podman } from './podman.ts';
 const run = promisify(execFile);
 
 const root = path.resolve(import.meta.dirname, '../../..');
-const base = 'gcr.io/distroless/cc-debian12:nonroot';
+const base = 'localhost/base:test';
 const tag = 'localhost/fleetkeeper:test';
 
 /** As a cluster with the Pod Security profile "restricted" runs it, and without a network. */
@@ -37,17 +33,12 @@ export class Image implements AsyncDisposable {
   readonly #podman = new Podman('localhost:1');
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'fleetkeeper-image-'));
 
-  async build(): Promise<void> {
-    await Promise.all([this.#importBase(), this.#runBuildStage()]);
-    const node = this.#path('node/usr/local/bin');
-    mkdirSync(node, { recursive: true });
-    copyFileSync(process.execPath, path.join(node, 'node'));
-    const contexts = ['node', 'build'].flatMap((stage) => [
-      '--build-context',
-      `${stage}=${this.#path(stage)}`,
-    ]);
-    const options = ['--layers=false', '--pull=never', '--network', 'none', '--tag', tag];
-    await this.#podman.run('build', ...options, ...contexts, '--file', path.join(root, 'Dockerfile'), root);
+  /** With further options of `npm run image`; returns what it printed. */
+  async build(...options: string[]): Promise<string> {
+    await this.#importBase();
+    const args = ['scripts/image.cjs', '--engine', this.#podman.program(), '--base', base, '--tag', tag];
+    const { stdout } = await run(process.execPath, [...args, ...options], { cwd: root });
+    return stdout;
   }
 
   /** Its stdout; rejects unless it exits with 0. */
@@ -58,6 +49,15 @@ export class Image implements AsyncDisposable {
   /** With another program of the image instead; rejects unless it exits with 0. */
   program(name: string, ...args: string[]): Promise<string> {
     return this.#podman.run('run', ...confined, '--entrypoint', name, tag, ...args);
+  }
+
+  /** With a folder of this machine at /fleet, read-only, and a /tmp of its own. */
+  async start(folder: string, ...args: string[]): Promise<Pod> {
+    const options = ['--volume', `${folder}:/fleet:ro`, '--tmpfs', '/tmp'];
+    return new Pod(
+      this.#podman,
+      await this.#podman.run('run', '--detach', ...confined, ...options, tag, ...args),
+    );
   }
 
   /** As a pod of a cluster whose API does not answer. */
@@ -72,8 +72,18 @@ export class Image implements AsyncDisposable {
     return new Pod(this.#podman, id);
   }
 
-  async inspect(): Promise<unknown> {
-    const [image] = JSON.parse(await this.#podman.run('image', 'inspect', tag)) as unknown[];
+  async inspect(): Promise<{ readonly Size: number; readonly Config: object }> {
+    return this.#inspect(tag);
+  }
+
+  /** Of what is pulled otherwise. */
+  async baseBytes(): Promise<number> {
+    return (await this.#inspect(base)).Size;
+  }
+
+  async #inspect(name: string): Promise<{ readonly Size: number; readonly Config: object }> {
+    const [image] = JSON.parse(await this.#podman.run('image', 'inspect', name)) as never[];
+    if (!image) throw new Error(`there is no image ${name}`);
     return image;
   }
 
@@ -99,19 +109,6 @@ export class Image implements AsyncDisposable {
     await this.#podman.run('import', `${folder}.tar`, base);
   }
 
-  async #runBuildStage(): Promise<void> {
-    const cwd = this.#path('build/fleetkeeper');
-    mkdirSync(cwd, { recursive: true });
-    for (const name of buildContext())
-      cpSync(path.join(root, name), path.join(cwd, name), { recursive: true });
-    symlinkSync(path.join(root, 'node_modules'), path.join(cwd, 'node_modules'));
-    for (const command of buildCommands()) {
-      if (command !== 'npm ci') await run('sh', ['-euc', command], { cwd });
-    }
-    // Packages are no part of the image.
-    rmSync(path.join(cwd, 'node_modules'));
-  }
-
   #path(name: string): string {
     return path.join(this.#folder, name);
   }
@@ -129,7 +126,18 @@ export class Pod {
   /** What it answers to a probe; empty while it does not. */
   probe(address: string): Promise<string> {
     const ask = `fetch(${JSON.stringify(address)}).then((answer) => answer.text()).then(console.log, () => undefined)`;
-    return this.#podman.run('exec', this.#id, '/usr/local/bin/node', '-e', ask);
+    return this.exec('/usr/local/bin/node', '-e', ask);
+  }
+
+  /** Its stdout; rejects unless it exits with 0. */
+  exec(...command: string[]): Promise<string> {
+    return this.#podman.run('exec', this.#id, ...command);
+  }
+
+  /** Its exit code and output, when it ends by itself. */
+  async ended(): Promise<{ readonly code: number; readonly output: string }> {
+    const code = Number(await this.#podman.run('wait', this.#id));
+    return { code, output: await this.#podman.run('logs', this.#id) };
   }
 
   /** SIGTERM, and after `graceSeconds` SIGKILL; its exit code. */
@@ -137,17 +145,4 @@ export class Pod {
     await this.#podman.run('stop', '--time', String(graceSeconds), this.#id);
     return Number(await this.#podman.run('wait', this.#id));
   }
-}
-
-/** What .dockerignore excepts from being ignored. */
-function buildContext(): string[] {
-  const lines = readFileSync(path.join(root, '.dockerignore'), 'utf8').split('\n');
-  return lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
-}
-
-/** What the stage `build` of the Dockerfile runs. */
-function buildCommands(): string[] {
-  const text = readFileSync(path.join(root, 'Dockerfile'), 'utf8').replaceAll('\\\n', ' ');
-  const [, stage = ''] = / AS build\n([^]*?)\nFROM /.exec(text) ?? [];
-  return [...stage.matchAll(/^RUN (.*)$/gm)].map(([, command = '']) => command);
 }

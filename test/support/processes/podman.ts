@@ -121,6 +121,15 @@ export class Podman implements AsyncDisposable {
     rmSync(this.socket, { force: true });
   }
 
+  /** A program that is its command line, for who wants to call podman by itself. */
+  program(): string {
+    const file = this.#path('podman');
+    const exports = Object.entries(this.#place.env).map(([name, value]) => `export ${name}='${value}'\n`);
+    const script = `cd '${this.#folder}'\nexec ${this.#command().join(' ')} "$@"\n`;
+    writeFileSync(file, ['#!/bin/sh\n', ...exports, script].join(''), { mode: 0o755 });
+    return file;
+  }
+
   /** The command line; its output without the last line end. */
   async run(...args: string[]): Promise<string> {
     const [program = '', ...all] = this.#command(...args);
