@@ -22,6 +22,8 @@ export interface ClusterFacts {
   readonly uid: string;
   readonly generation: number;
   readonly resourceVersion: string;
+  /** Unix milliseconds. */
+  readonly createdAt?: number | undefined;
   /** Unix milliseconds at which somebody deleted it. It stays until its finalizers are removed. */
   readonly deletionRequestedAt: number | undefined;
   readonly finalizers: readonly string[];

@@ -38,6 +38,11 @@ export interface RecordIdentity {
   readonly file: string;
   /** Undefined in a cluster. */
   readonly line: number | undefined;
+  /**
+   * Unix milliseconds at which its document was first taken in. Undefined in a cluster, which has a time of its own, and in
+   * records of 0.1.0.
+   */
+  readonly createdAt: number | undefined;
   /** Unix milliseconds at which it was removed from the source. Undefined while it is desired. */
   readonly deletionRequestedAt: number | undefined;
   /** The account (`namespace/name`) that contains `externalId`. */
@@ -147,6 +152,7 @@ export function newRecord(key: ObjectKey, uid: string): ObjectRecord {
     manifest: { annotations: {}, labels: {}, spec: {} },
     file: '',
     line: 0,
+    createdAt: undefined,
     deletionRequestedAt: undefined,
     account: undefined,
     externalId: undefined,

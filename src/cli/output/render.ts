@@ -95,7 +95,7 @@ function signedUsd(micros: number): string {
 }
 
 /** In cents, or, where that would be next to nothing, in hundredths of them. */
-function usd(micros: number): string {
+export function usd(micros: number): string {
   const isSmall = micros > 0 && micros < 100_000;
   return `$${(micros / 1_000_000).toFixed(isSmall ? 4 : 2)}`;
 }

@@ -64,6 +64,10 @@ export class LiveFacts implements ClusterFacts {
     return deletionTimestamp === undefined ? undefined : parseRfc3339(deletionTimestamp);
   }
 
+  get createdAt(): number | undefined {
+    return parseRfc3339(this.#object.metadata.creationTimestamp ?? '');
+  }
+
   get finalizers(): readonly string[] {
     return this.#object.metadata.finalizers ?? [];
   }

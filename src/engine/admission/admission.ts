@@ -186,7 +186,8 @@ export class Admission {
       // deleted.
       if (cluster) return undefined;
       const uid = derivedUid(store.ownerName, key);
-      return { ...newRecord(key, uid), specDigest, manifest: manifest(), file, line };
+      const createdAt = this.#options.clock.wallMs();
+      return { ...newRecord(key, uid), specDigest, manifest: manifest(), file, line, createdAt };
     }
     const changed = record.specDigest !== specDigest;
     const generation = cluster?.generation ?? record.generation + (changed ? 1 : 0);

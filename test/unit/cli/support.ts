@@ -8,18 +8,20 @@ export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Stdout and stderr are a terminal. */
   readonly terminal?: boolean;
+  /** Of the terminal. */
+  readonly columns?: number;
   readonly clock?: Clock;
 }
 
 /** What a command is given of this process. */
 export function contextOf(
-  { environment = {}, terminal = false, clock = systemClock }: RunOptions,
+  { environment = {}, terminal = false, columns, clock = systemClock }: RunOptions,
   written: Readonly<Record<'stdout' | 'stderr', (text: string) => void>>,
   stopped: AbortSignal,
 ): Context {
   const stream = (take: (text: string) => void) => {
     const output = new PassThrough().setEncoding('utf8').on('data', take);
-    return Object.assign(output, { isTTY: terminal }) as unknown as NodeJS.WriteStream;
+    return Object.assign(output, { isTTY: terminal, columns }) as unknown as NodeJS.WriteStream;
   };
   return {
     environment,

@@ -1,0 +1,129 @@
+/** The objects of a fleet as `status` and `describe` show them, and which of them a command is about. */
+import { UserError, rfc3339 } from '../../base/index.ts';
+import { nearest } from '../../desired/index.ts';
+import { isReason, reasonNames } from '../../reasons/index.ts';
+import {
+  apiVersion,
+  kindCalled,
+  parseObjectKey,
+  type Condition,
+  type ManagedKind,
+  type ObjectKey,
+} from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+import { Selection, parseTarget, unknownKind, type GivenSelector } from '../selection.ts';
+import { managerItem, type ManagerState } from './manager-state.ts';
+
+export interface StatusEntry {
+  readonly record: ObjectRecord;
+  readonly kind: ManagedKind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Unix milliseconds. Undefined for an object that 0.1.0 took in. */
+  readonly createdAt: number | undefined;
+}
+
+/** In the order of their keys. `createdAt`: of an object in a cluster. */
+export function statusEntries(
+  records: Iterable<ObjectRecord>,
+  createdAt: (key: ObjectKey) => number | undefined = () => undefined,
+): StatusEntry[] {
+  return [...records]
+    .sort((left, right) => (left.key < right.key ? -1 : 1))
+    .map((record) => {
+      const { kind, namespace, name } = parseObjectKey(record.key);
+      const { labels } = record.manifest;
+      return { record, kind, namespace, name, labels, createdAt: createdAt(record.key) ?? record.createdAt };
+    });
+}
+
+export function conditionOf({ record }: StatusEntry, type: string): Condition | undefined {
+  return record.status?.conditions.find((condition) => condition.type === type);
+}
+
+/** The state at the provider, or that the object is being deleted. */
+export function stateOf({ record }: StatusEntry): string | undefined {
+  return record.deletionRequestedAt === undefined ? textOf(record.status?.['state']) : 'Terminating';
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+export interface EntryFlags {
+  readonly selector?: GivenSelector;
+  readonly namespace?: string;
+  readonly kind?: readonly string[];
+  readonly reason?: string;
+}
+
+/** `names`: `NAME` or `KIND/NAME`. Throws a `UserError` for one that is not there. */
+export function selectedEntries(
+  entries: readonly StatusEntry[],
+  names: readonly string[],
+  { selector, namespace, kind, reason }: EntryFlags,
+): StatusEntry[] {
+  const selection = new Selection({
+    ...(names.length === 0 ? {} : { target: names.map(parseTarget) }),
+    ...(selector === undefined ? {} : { selector }),
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+  const kinds = kind && new Set(kind.map(kindNamed));
+  const wanted = reason === undefined ? undefined : reasonNamed(reason);
+  return selection
+    .among(entries)
+    .filter((entry) => kinds === undefined || kinds.has(entry.kind))
+    .filter(
+      ({ record }) => wanted === undefined || record.status?.conditions.some((one) => one.reason === wanted),
+    );
+}
+
+function kindNamed(called: string): ManagedKind {
+  const kind = kindCalled(called);
+  if (kind === undefined) throw new UserError(unknownKind(called), 'correct --kind');
+  return kind;
+}
+
+function reasonNamed(called: string): string {
+  if (isReason(called)) return called;
+  const named = reasonNames.find((name) => name.toLowerCase() === called.toLowerCase());
+  if (named) return named;
+  const meant = nearest(called, reasonNames);
+  throw new UserError(
+    `there is no reason ${called}`,
+    `${meant === undefined ? '' : `did you mean ${meant}? `}\`fleetkeeper explain\` lists all reasons`,
+  );
+}
+
+/** As `kubectl get -o json` prints a list. */
+export function statusList(entries: readonly StatusEntry[], manager: ManagerState | undefined): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'List',
+    ...(manager ? { manager: managerItem(manager) } : {}),
+    items: entries.map(statusItem),
+  };
+}
+
+export function statusItem({ record, kind, namespace, name, createdAt }: StatusEntry): object {
+  const { annotations, labels, spec } = record.manifest;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      namespace,
+      uid: record.uid,
+      generation: record.generation,
+      ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
+      ...(Object.keys(labels).length > 0 ? { labels } : {}),
+      ...(createdAt === undefined ? {} : { creationTimestamp: rfc3339(createdAt) }),
+      ...(record.deletionRequestedAt === undefined
+        ? {}
+        : { deletionTimestamp: rfc3339(record.deletionRequestedAt) }),
+    },
+    spec,
+    status: record.status ?? { observedGeneration: 0, conditions: [] },
+  };
+}

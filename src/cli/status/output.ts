@@ -1,0 +1,98 @@
+/** `-o` of `status`: text and wide for people, the others for programs. */
+import { InvalidArgumentError, Option } from 'commander';
+import { UserError } from '../../base/index.ts';
+import { complain, print, type Context } from '../context.ts';
+import { structured } from '../output/output.ts';
+import { palette } from '../output/render.ts';
+import { renderDrift } from '../output/render-drift.ts';
+import { forStream, oneLine } from '../output/terminal-text.ts';
+import { statusList, type StatusEntry } from './entries.ts';
+import { parseTemplate, type Template } from './json-path.ts';
+import { isMissing, managerLine, type ManagerState } from './manager-state.ts';
+import { statusTable } from './table.ts';
+
+const plainFormats = ['text', 'wide', 'json', 'yaml', 'name'] as const;
+
+export interface StatusOutput {
+  readonly format: (typeof plainFormats)[number] | 'jsonpath';
+  /** Of `jsonpath`. */
+  readonly template?: Template;
+}
+
+export function statusOutputOption(): Option {
+  return new Option(
+    '-o, --output <format>',
+    'text and wide for people; the others for programs, as in kubectl',
+  )
+    .choices([...plainFormats, 'jsonpath=TEMPLATE'])
+    .argParser(parseOutput)
+    .default({ format: 'text' } satisfies StatusOutput, 'text');
+}
+
+function parseOutput(text: string): StatusOutput {
+  const format = plainFormats.find((each) => each === text);
+  if (format) return { format };
+  const template = /^jsonpath=(.*)$/s.exec(text)?.[1];
+  if (template === undefined) {
+    throw new InvalidArgumentError(`Allowed choices are ${plainFormats.join(', ')}, jsonpath=TEMPLATE.`);
+  }
+  try {
+    return { format: 'jsonpath', template: parseTemplate(template) };
+  } catch (error) {
+    if (error instanceof UserError) throw new InvalidArgumentError(`${error.message}\n${error.remedy ?? ''}`);
+    throw error;
+  }
+}
+
+/** `manager`: for a command that is not itself the one that keeps the state. */
+export function printEntries(
+  context: Context,
+  output: StatusOutput,
+  entries: readonly StatusEntry[],
+  manager?: ManagerState,
+): void {
+  const { stdout } = context;
+  const line = manager && oneLine(managerLine(manager, context.clock.wallMs()));
+  const isAlone = manager !== undefined && isMissing(manager);
+  switch (output.format) {
+    case 'json':
+    case 'yaml':
+      return print(context, structured(output.format, statusList(entries, manager)));
+    case 'name':
+    case 'jsonpath':
+      if (isAlone && line !== undefined) complain(context, line);
+      return printForPrograms(context, output, entries, manager);
+    case 'text':
+    case 'wide': {
+      const colours = palette(stdout, context.environment);
+      const drift = renderDrift(
+        entries.map(({ record }) => record),
+        colours,
+      );
+      const view = {
+        colours,
+        columns: stdout.isTTY ? (stdout.columns ?? defaultColumns) : undefined,
+        isWide: output.format === 'wide',
+        nowMs: context.clock.wallMs(),
+      };
+      if (line !== undefined) print(context, isAlone ? colours.bad(line) : colours.dim(line));
+      return print(context, [statusTable(entries, view), ...(drift ? ['', drift] : [])].join('\n'));
+    }
+  }
+}
+
+const defaultColumns = 80;
+
+function printForPrograms(
+  context: Context,
+  { template }: StatusOutput,
+  entries: readonly StatusEntry[],
+  manager: ManagerState | undefined,
+): void {
+  if (template) {
+    // As kubectl, without a line break of its own.
+    context.stdout.write(forStream(context.stdout, template.render(statusList(entries, manager))));
+    return;
+  }
+  for (const { kind, name } of entries) print(context, `${kind.toLowerCase()}/${name}`);
+}
