@@ -66,7 +66,10 @@ const table: Readonly<Record<string, Row>> = {
     ],
   },
   crdgen: { rooms: ['base', 'kinds/declarations.ts', 'reasons', 'resources'], packages: ['yaml', 'zod'] },
-  cli: { rooms: 'all of the above', packages: ['commander', 'ansis', 'log-update', 'string-width', 'yaml'] },
+  cli: {
+    rooms: 'all of the above',
+    packages: ['commander', 'ansis', 'json-p3', 'log-update', 'string-width', 'yaml'],
+  },
 };
 const rooms = Object.keys(table);
 

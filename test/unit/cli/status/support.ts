@@ -19,7 +19,7 @@ export function condition(
     message,
     lastTransitionTime: '2026-01-01T11:00:00Z',
     observedGeneration: 1,
-  } as Condition;
+  };
 }
 
 export function aStatus(conditions: readonly Condition[], more: object = {}) {
