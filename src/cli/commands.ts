@@ -118,6 +118,11 @@ const ofThisMachine: readonly CommandEntry[] = [
     load: async () => (await import('./commands/control-plane.ts')).defineControlPlane,
   },
   {
+    name: 'schema',
+    description: 'print the JSON Schema of the documents, for editors',
+    load: async () => (await import('./commands/schema.ts')).defineSchema,
+  },
+  {
     name: 'completion',
     description: 'print the completion script of a shell',
     load: async () => (await import('./commands/completion.ts')).defineCompletion,

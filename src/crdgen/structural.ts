@@ -10,7 +10,7 @@
  */
 import { z } from 'zod';
 import { invariant } from '../base/index.ts';
-import { rulesKeyword, type CelRule } from '../resources/index.ts';
+import { editorKeyword, rulesKeyword, type CelRule, type JsonSchema } from '../resources/index.ts';
 
 export interface StructuralSchema {
   readonly description?: string;
@@ -61,10 +61,8 @@ const plainKeywords = [
   'x-kubernetes-validations',
 ] as const;
 const nestedKeywords = ['properties', 'items', 'additionalProperties'] as const;
-const leftOut = ['$schema', 'nullable'] as const;
+const leftOut = ['$schema', 'nullable', editorKeyword] as const;
 const known = new Set<string>([...plainKeywords, ...nestedKeywords, ...leftOut]);
-
-type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** What may be written: a field with a default may be left out. */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {

@@ -3,7 +3,13 @@ export { kindCalled, kindNames } from './kind-names.ts';
 export * from './kinds.ts';
 export * from './traits.ts';
 export * from './parts/conditions.ts';
-export { rulesKeyword, type CelRule } from './parts/constraints.ts';
+export {
+  editorKeyword,
+  implication,
+  rulesKeyword,
+  type CelRule,
+  type JsonSchema,
+} from './parts/constraints.ts';
 export { objectName } from './parts/fields.ts';
 export * from './parts/names.ts';
 export * from './parts/origins.ts';

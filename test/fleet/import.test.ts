@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { schemaText } from '../../src/crdgen/index.ts';
 import { ControlPlane, apiKey, isMutation } from '../support/processes/control-plane.ts';
 import { account, createFleet, service } from '../support/processes/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
@@ -69,6 +70,23 @@ test('an import into the folder that it came from adds only what is new', async 
   );
   expect((await fk('plan', '--source', source)).stdout).toContain('Nothing to do: 2 object(s)');
   expect((await fk('import', '--source', source, '--output', source)).stdout).toContain('Nothing to import');
+});
+
+test('an editor finds the schema of each document that was imported, also into a folder within the fleet', async () => {
+  const { plane, source, fk, settled } = await world();
+  await plane.call('POST', '/api/services', web);
+  await settled(1);
+  await fk('import', '--output', source);
+  await plane.call('POST', '/api/services', { ...web, name: 'other' });
+  await settled(2);
+  await fk('import', '--source', source, '--output', path.join(source, 'more'));
+  for (const file of ['accounts/default.yaml', 'services/web-front.yaml', 'more/services/other.yaml']) {
+    const [line = ''] = (await readFile(path.join(source, file), 'utf8')).split('\n', 1);
+    expect(line).toMatch(/^# yaml-language-server: \$schema=\S+$/);
+    const schema = path.join(source, path.dirname(file), line.split('=')[1] ?? '');
+    expect(await readFile(schema, 'utf8')).toBe(schemaText());
+  }
+  expect((await fk('plan', '--source', source)).stdout).toContain('Nothing to do: 2 object(s)');
 });
 
 test('what another fleet manages is imported only on request, and found in order', async () => {

@@ -1,11 +1,11 @@
 /** What `npm pack` makes, as a user has it: one file, in an empty folder, with nothing else from anywhere. */
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { version } from '../../src/cli/version.ts';
-import { definitionStream } from '../../src/crdgen/index.ts';
+import { definitionStream, schemaText } from '../../src/crdgen/index.ts';
 import { temporaryFolder } from '../support/processes/processes.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -40,6 +40,7 @@ test('the package is one file below 2 MB, installs alone without a network, and 
     'examples',
     'manifests',
     'package.json',
+    'schemas',
   ];
   expect([...rooms].sort()).toEqual(expected);
   expect(names.filter((name) => /\.(map|ts|db|log)$/.test(name))).toEqual([]);
@@ -56,6 +57,8 @@ test('the package is one file below 2 MB, installs alone without a network, and 
   expect(said).toEqual({ stdout: `${version}\n`, stderr: '' });
   const crds = await run(process.execPath, [command, 'crds'], { cwd: home });
   expect(crds.stdout.trimEnd()).toBe(definitionStream().trimEnd());
+  const schema = path.join(home, 'node_modules/fleetkeeper/schemas/folder.json');
+  expect(await readFile(schema, 'utf8')).toBe(schemaText());
 });
 
 test('an older Node gets one sentence', async () => {

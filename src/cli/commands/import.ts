@@ -8,6 +8,7 @@ import type { WrittenDocument } from '../import/draft.ts';
 import { addFiles } from '../import/files.ts';
 import { planImport, type ImportPlan } from '../import/plan.ts';
 import { needed, sameFleetFlags } from '../options.ts';
+import { addSchema, withSchemaLine } from '../schema-line.ts';
 import { renderTable } from '../output/render.ts';
 import { survey } from '../survey.ts';
 
@@ -32,20 +33,37 @@ export function defineImport(command: Command, context: Context): void {
         }));
         return planImport(imported, { all: flags.all ?? false, existing: existingObjects(flags, fleet) });
       });
-      await addFiles(flags.output, plan.documents);
+      await writeDocuments(flags, plan.documents);
       for (const line of plan.left) complain(context, `left out: ${line}`);
       print(context, report(flags.output, plan));
     });
 }
 
+/** With a line for editors each, and the schema that it leads to. */
+async function writeDocuments(flags: ImportFlags, documents: readonly WrittenDocument[]): Promise<void> {
+  const folder = isInSource(flags) ? flags.source : flags.output;
+  const files = documents.map(({ file, text }) => {
+    const fromFolder = path.relative(folder, path.join(flags.output, file));
+    return { file, text: withSchemaLine(fromFolder.replaceAll(path.sep, '/'), text) };
+  });
+  await addFiles(flags.output, files);
+  if (files.length > 0) await addSchema(folder);
+}
+
+/** The output is the folder of the fleet, or in it. */
+function isInSource(flags: ImportFlags): flags is ImportFlags & { readonly source: string } {
+  const { output, source } = flags;
+  if (source === undefined) return false;
+  const way = path.relative(path.resolve(source), path.resolve(output));
+  return way.split(path.sep)[0] !== '..' && !path.isAbsolute(way);
+}
+
 /** The objects of the folder that the output is a part of. */
 function existingObjects(
-  { output, source }: ImportFlags,
+  flags: ImportFlags,
   fleet: FleetView | undefined,
 ): ReadonlySet<ObjectKey> | undefined {
-  if (!fleet || source === undefined) return undefined;
-  const way = path.relative(path.resolve(source), path.resolve(output));
-  if (way.split(path.sep)[0] === '..' || path.isAbsolute(way)) return undefined;
+  if (!fleet || !isInSource(flags)) return undefined;
   return new Set([...fleet.snapshot.objects.keys(), ...fleet.snapshot.unusable.keys()]);
 }
 

@@ -4,9 +4,10 @@
  */
 import {
   appendFileSync,
-  cpSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -25,6 +26,7 @@ import type { Context } from '../context.ts';
 import { examplesFolder } from '../examples.ts';
 import { openColleague, type Colleague } from './colleague.ts';
 import { ownerChoice, readTextFile, stateFile } from '../options.ts';
+import { addSchema, withSchemaLine } from '../schema-line.ts';
 import { openSource } from '../source.ts';
 
 /** The lifecycle is accelerated by this factor: provisioning takes about a second. */
@@ -69,7 +71,7 @@ export async function openStage(context: Context, audience: DemoAudience): Promi
     const listen = { host: '127.0.0.1', port: 0 };
     const server = await startControlPlane({ listen, database, accounts, timeScale, clock, random, logger });
     closers.push(() => server.close());
-    const folder = copyFleet(root, server.url);
+    const folder = await copyFleet(root, server.url);
     const colleague = openColleague(context, server.url, colleagueKey);
     closers.push(() => colleague.close());
     const fleet = openManager(context, folder, audience, logger);
@@ -82,17 +84,21 @@ export async function openStage(context: Context, audience: DemoAudience): Promi
   }
 }
 
-function copyFleet(root: string, url: string): string {
+async function copyFleet(root: string, url: string): Promise<string> {
   const folder = path.join(root, 'fleet');
-  cpSync(path.join(examplesFolder, 'fleet'), folder, { recursive: true, filter: isDocument });
+  const examples = path.join(examplesFolder, 'fleet');
+  mkdirSync(folder);
+  // What starts with a dot is the state of somebody who has tried the examples by hand.
+  for (const name of readdirSync(examples).filter((entry) => !entry.startsWith('.'))) {
+    writeFileSync(
+      path.join(folder, name),
+      withSchemaLine(name, readFileSync(path.join(examples, name), 'utf8')),
+    );
+  }
+  await addSchema(folder);
   editField(path.join(folder, 'account.yaml'), 'url', url);
   editField(path.join(folder, 'account.yaml'), 'pollSeconds', String(pollSeconds));
   return folder;
-}
-
-/** Not the state of somebody who has tried the examples by hand. */
-function isDocument(file: string): boolean {
-  return path.basename(file) !== '.fleetkeeper';
 }
 
 /** Gives the one field of that name in a file another value, as a person would. Returns the old value. */

@@ -34,6 +34,10 @@ const reserved = [
   'x-forwarded-[A-Za-z-]*',
 ].join('|');
 const isReserved = new RegExp(`^(?:${reserved})$`, 'i');
+/** JSON Schema knows no flags. */
+const inAnyCase = reserved.replaceAll(/\[[^\]]*\]|[a-z]/g, (part) =>
+  part.length > 1 ? part : `[${part.toUpperCase()}${part}]`,
+);
 
 const messages = {
   token: 'must be the name of a header, such as X-Api-Key',
@@ -51,11 +55,13 @@ export const credentialsHeader = constrained(
   {
     holds: (name) => token.test(name),
     rule: `self.matches("^[A-Za-z0-9!#$%&'*+.^_\`|~-]+$")`,
+    schema: (errorMessage) => ({ pattern: token.source, errorMessage }),
     message: messages.token,
   },
   {
     holds: (name) => !isReserved.test(name),
     rule: `!self.matches('^(?i:${reserved})$')`,
+    schema: (errorMessage) => ({ pattern: `^(?!(?:${inAnyCase})$)`, errorMessage }),
     message: messages.reserved,
   },
 )

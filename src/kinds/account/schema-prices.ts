@@ -1,6 +1,6 @@
 /** `Account.spec.prices`: what things cost, for a provider that does not tell before they exist. */
 import { z } from 'zod';
-import { constrained, listOf } from '../../resources/parts/constraints.ts';
+import { constrained, given, listOf } from '../../resources/parts/constraints.ts';
 import { resources } from '../../resources/parts/fields.ts';
 
 /** A billion USD: no price is near it. */
@@ -15,6 +15,8 @@ const prices = {
   storageGbHourMicros: price.describe('Of a GB of storage.'),
 };
 
+const priceNames = ['hourlyMicros', ...Object.keys(prices)];
+
 const declaredPrice = constrained(
   z.strictObject({
     region: place.describe('The tier.'),
@@ -26,15 +28,14 @@ const declaredPrice = constrained(
   {
     holds: ({ hourlyMicros, resources: shape }) => hourlyMicros === undefined || shape !== undefined,
     rule: '!has(self.hourlyMicros) || has(self.resources)',
+    schema: given.only('hourlyMicros', 'resources'),
     message: 'hourlyMicros needs resources',
     field: 'hourlyMicros',
   },
   {
-    holds: (entry) =>
-      ['hourlyMicros', ...Object.keys(prices)].some(
-        (name) => entry[name as keyof typeof entry] !== undefined,
-      ),
-    rule: ['hourlyMicros', ...Object.keys(prices)].map((name) => `has(self.${name})`).join(' || '),
+    holds: (entry) => priceNames.some((name) => entry[name as keyof typeof entry] !== undefined),
+    rule: priceNames.map((name) => `has(self.${name})`).join(' || '),
+    schema: given.anyOf(...priceNames),
     message: 'needs at least one price',
   },
 );

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained, listOf } from '../../resources/parts/constraints.ts';
+import { constrained, given, listOf } from '../../resources/parts/constraints.ts';
 
 const refusalRule = constrained(
   z
@@ -47,11 +47,17 @@ const refusalRule = constrained(
   {
     holds: ({ codes, messages, statuses }) => (codes ?? messages ?? statuses) !== undefined,
     rule: 'has(self.codes) || has(self.messages) || has(self.statuses)',
+    schema: given.anyOf('codes', 'messages', 'statuses'),
     message: 'needs codes, messages or statuses',
   },
   {
     holds: ({ statuses = [] }) => statuses.every((status) => status < 500 || status === 503),
     rule: '!has(self.statuses) || self.statuses.all(status, status < 500 || status == 503)',
+    schema: (errorMessage) => ({
+      properties: {
+        statuses: { items: { anyOf: [{ const: 503, errorMessage }, { exclusiveMaximum: 500 }] } },
+      },
+    }),
     message:
       'a refusal has a status from 400 to 499, or 503: what came of a request with any other one is not known',
     field: 'statuses',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { withRules } from '../../resources/parts/constraints.ts';
+import { withRules, type JsonSchema } from '../../resources/parts/constraints.ts';
 import { credentialsHeader } from './schema-header.ts';
 import { dataKey, kindSchema, objectName } from '../../resources/parts/fields.ts';
 import { declaredPrices } from './schema-prices.ts';
@@ -53,6 +53,26 @@ const addressRules = [
     rule: String.raw`self.insecure || !self.url.matches('^(?i:http)://') || self.url.matches('^(?i:http)://(localhost|127([.][0-9]{1,3}){3}|\\[::1\\])(:[0-9]*)?([/?#]|$)')`,
   },
 ].map(({ message, rule }) => ({ rule, message, fieldPath: '.url' }));
+
+/** For editors: the forms that the documentation has. */
+const addressSchemas = [
+  matching(String.raw`^[A-Za-z]+://[^/?#\s]+([/?#]|$)`, problems.noAddress),
+  matching('^[Hh][Tt][Tt][Pp][Ss]?:|^(?![A-Za-z]+:)', problems.otherScheme),
+  matching('^(?![^/]*//[^/?#]*@)', problems.user),
+  matching('^[^?#]*$', problems.query),
+  matching('^(?![^/]*//[^/]*/(.*/)?api/?$)', problems.withApi),
+  {
+    if: { properties: { insecure: { const: true } }, required: ['insecure'] },
+    else: matching(
+      String.raw`^(?![Hh][Tt][Tt][Pp]://(?!(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d*)?([/?#]|$)))`,
+      problems.plain,
+    ),
+  },
+];
+
+function matching(pattern: string, errorMessage: string): JsonSchema {
+  return { properties: { url: { pattern, errorMessage } } };
+}
 
 const accountSpec = withRules(
   z
@@ -111,6 +131,7 @@ const accountSpec = withRules(
       if (problem) context.addIssue({ code: 'custom', path: ['url'], message: problem });
     }),
   addressRules,
+  addressSchemas,
 );
 export type AccountSpec = z.infer<typeof accountSpec>;
 

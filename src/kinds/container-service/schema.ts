@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained, listOf } from '../../resources/parts/constraints.ts';
+import { constrained, given, listOf } from '../../resources/parts/constraints.ts';
 import {
   accountRef,
   adopt,
@@ -40,6 +40,7 @@ const valueFrom = constrained(
   {
     holds: (from) => (from.secretKeyRef === undefined) !== (from.configMapKeyRef === undefined),
     rule: 'has(self.secretKeyRef) != has(self.configMapKeyRef)',
+    schema: given.exactlyOneOf('secretKeyRef', 'configMapKeyRef'),
     message: 'needs exactly one of secretKeyRef and configMapKeyRef',
   },
 );
@@ -49,6 +50,7 @@ const environmentEntry = constrained(
     name: constrained(variableName, {
       holds: (name) => !name.startsWith(beaconPrefix),
       rule: `!self.startsWith('${beaconPrefix}')`,
+      schema: (errorMessage) => ({ pattern: `^(?!${beaconPrefix})`, errorMessage }),
       message: `names starting with ${beaconPrefix} are fleetkeeper's own`,
     }).describe('Name of the variable.'),
     value: z
@@ -60,6 +62,7 @@ const environmentEntry = constrained(
   {
     holds: ({ value, valueFrom: from }) => value === undefined || from === undefined,
     rule: '!has(self.value) || !has(self.valueFrom)',
+    schema: given.notTogether('value', 'valueFrom'),
     message: 'value and valueFrom exclude each other',
   },
 );
@@ -107,11 +110,13 @@ const storage = constrained(
     holds: ({ volumeRef, volumeId, volumeGb }) =>
       [volumeRef, volumeId, volumeGb].filter((part) => part !== undefined).length === 1,
     rule: '(has(self.volumeRef) ? 1 : 0) + (has(self.volumeId) ? 1 : 0) + (has(self.volumeGb) ? 1 : 0) == 1',
+    schema: given.exactlyOneOf('volumeRef', 'volumeId', 'volumeGb'),
     message: 'needs exactly one of volumeRef, volumeId and volumeGb',
   },
   {
     holds: ({ volumeGb, volumeMode }) => volumeMode === undefined || volumeGb !== undefined,
     rule: '!has(self.volumeMode) || has(self.volumeGb)',
+    schema: given.only('volumeMode', 'volumeGb'),
     message: 'is for volumeGb only',
     field: 'volumeMode',
   },
@@ -220,6 +225,7 @@ const containerServiceSpec = constrained(
     holds: (spec: z.output<typeof containerServiceFields>) =>
       spec[field] !== undefined || spec.templateRef !== undefined,
     rule: `has(self.${field}) || has(self.templateRef)`,
+    schema: given.anyOf(field, 'templateRef'),
     message: `is missing; add it (${field === 'image' ? 'a text' : 'a map with cpu and memoryGb'}), or a \`templateRef\` whose template gives it`,
     field,
   })),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained } from '../../resources/parts/constraints.ts';
+import { constrained, given } from '../../resources/parts/constraints.ts';
 import {
   accountRef,
   adopt,
@@ -20,6 +20,10 @@ const imageRegistrySpec = constrained(
     repository: constrained(z.string().max(255), {
       holds: (text) => normalRepository(text) !== undefined,
       rule: `self.matches('^${host}(/${part})+$') && self.matches('^(localhost/|[^/]*[.:A-Z])')`,
+      schema: (errorMessage) => ({
+        pattern: `^(?=localhost/|[^/]*[.:A-Z])${host}(/${part})+$`,
+        errorMessage,
+      }),
       message:
         'must be one exact repository with its host and without scheme, tag and digest; write it as ghcr.io/acme/trainer',
     }).describe(
@@ -49,6 +53,7 @@ const imageRegistrySpec = constrained(
     holds: ({ credentialsSecretRef, adopt: adopted }) =>
       credentialsSecretRef !== undefined || adopted !== undefined,
     rule: 'has(self.credentialsSecretRef) || has(self.adopt)',
+    schema: given.anyOf('credentialsSecretRef', 'adopt'),
     message: 'is missing; add it: only a registry that is adopted can go without',
     field: 'credentialsSecretRef',
   },

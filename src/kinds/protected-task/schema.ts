@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained } from '../../resources/parts/constraints.ts';
+import { constrained, given } from '../../resources/parts/constraints.ts';
 import { fittingName, kindSchema, nameRef } from '../../resources/parts/fields.ts';
 
 /** §8: of an activity. */
@@ -18,6 +18,7 @@ const until = constrained(
   {
     holds: ({ jobRef, deadline }) => (jobRef === undefined) !== (deadline === undefined),
     rule: 'has(self.jobRef) != has(self.deadline)',
+    schema: given.exactlyOneOf('jobRef', 'deadline'),
     message: 'needs exactly one of jobRef and deadline',
   },
 );

@@ -1,7 +1,7 @@
 /**
- * Each rule of a field is written once for both places where documents are checked: in a folder by zod, in a cluster
- * by the API server, which reads the schemas that crdgen/ generates. A rule that the schema language lacks is a
- * constraint in both languages, with the same message.
+ * Each rule of a field is written once for the places where documents are checked: in a folder by zod, in a cluster
+ * by the API server, and in an editor. crdgen/ generates the schemas of the last two. A rule that the schema language
+ * of a cluster lacks is a constraint in both languages, with the same message. JSON Schema has a third form of it.
  */
 import type { z } from 'zod';
 
@@ -14,15 +14,22 @@ export interface CelRule {
   readonly fieldPath?: string;
 }
 
+/** A schema as editors read it (draft-07). */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
 export interface Constraint<Value> {
   readonly holds: (value: Value) => boolean;
   readonly rule: string;
+  /** The same for editors, which show the message. It may accept more; it refuses nothing that holds. */
+  readonly schema: (errorMessage: string) => JsonSchema;
   readonly message: string;
   /** The field of the value that is to be changed, as `metadata.name`; default the value as a whole. */
   readonly field?: string;
 }
 
 export const rulesKeyword = 'x-kubernetes-validations';
+/** What editors check beyond the type of a field. It is in no definition of a cluster. */
+export const editorKeyword = 'x-fleetkeeper-editor';
 
 export function constrained<Schema extends z.ZodType>(
   schema: Schema,
@@ -30,20 +37,60 @@ export function constrained<Schema extends z.ZodType>(
 ): Schema {
   let checked = schema;
   const rules: CelRule[] = [];
-  for (const { holds, rule, message, field } of constraints) {
+  const schemas: JsonSchema[] = [];
+  for (const { holds, rule, schema: forEditors, message, field } of constraints) {
+    schemas.push(forEditors(field === undefined ? message : `${field}: ${message}`));
     checked = checked.refine(holds, field === undefined ? { message } : { message, path: field.split('.') });
     rules.push(field === undefined ? { rule, message } : { rule, message, fieldPath: `.${field}` });
   }
-  return withRules(checked, rules);
+  return withRules(checked, rules, schemas);
 }
 
 /** For constraints that zod checks in its own way. */
-export function withRules<Schema extends z.ZodType>(schema: Schema, rules: readonly CelRule[]): Schema {
+export function withRules<Schema extends z.ZodType>(
+  schema: Schema,
+  rules: readonly CelRule[],
+  schemas: readonly JsonSchema[],
+): Schema {
   const known = schema.meta() ?? {};
-  return schema.meta({
-    ...known,
-    [rulesKeyword]: [...((known[rulesKeyword] as CelRule[] | undefined) ?? []), ...rules],
-  });
+  const add = (keyword: string, more: readonly unknown[]) =>
+    more.length === 0 ? {} : { [keyword]: [...((known[keyword] as unknown[] | undefined) ?? []), ...more] };
+  return schema.meta({ ...known, ...add(rulesKeyword, rules), ...add(editorKeyword, schemas) });
+}
+
+/** Which fields of a map are given, in JSON Schema. An editor shows the message at `required`, and at a field that is not allowed. */
+export const given = {
+  anyOf:
+    (...names: readonly string[]) =>
+    (errorMessage: string): JsonSchema => ({
+      anyOf: names.map((name) => ({ required: [name], errorMessage })),
+    }),
+  exactlyOneOf:
+    (...names: readonly string[]) =>
+    (errorMessage: string): JsonSchema => ({
+      ...given.anyOf(...names)(errorMessage),
+      allOf: names.slice(0, -1).map((name, index) => without(name, names.slice(index + 1), errorMessage)),
+    }),
+  notTogether:
+    (name: string, other: string) =>
+    (errorMessage: string): JsonSchema =>
+      without(name, [other], errorMessage),
+  /** A field that needs another one beside it. */
+  only:
+    (name: string, beside: string) =>
+    (errorMessage: string): JsonSchema =>
+      implication({ required: [name] }, { required: [beside], errorMessage }),
+} as const;
+
+function without(name: string, others: readonly string[], errorMessage: string): JsonSchema {
+  const properties = Object.fromEntries(others.map((other) => [other, false]));
+  return implication({ required: [name] }, { properties, errorMessage });
+}
+
+/** `then` is a keyword here. */
+export function implication(condition: JsonSchema, consequence: JsonSchema): JsonSchema {
+  // oxlint-disable-next-line unicorn/no-thenable
+  return { if: condition, then: consequence };
 }
 
 /** How the API server merges lists that several people apply. */

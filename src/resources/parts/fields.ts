@@ -10,9 +10,16 @@ export const objectName = z
   .max(253)
   .regex(dnsLabel, 'must be lower-case letters, digits, "-" and ".", as a Kubernetes name');
 export const nameRef = z.strictObject({ name: objectName.describe('Its name, in the same namespace.') });
-export const uuid = withRules(z.guid('must be a UUID').max(36), [
-  { rule: "self.matches('^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$')", message: 'must be a UUID' },
-]);
+export const uuid = withRules(
+  z.guid('must be a UUID').max(36),
+  [
+    {
+      rule: "self.matches('^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$')",
+      message: 'must be a UUID',
+    },
+  ],
+  [],
+);
 /** A key of a Secret or a ConfigMap. */
 export const dataKey = z.string().min(1).max(253);
 
@@ -101,6 +108,12 @@ export function fittingName(
     holds: ({ metadata: { name }, spec }) =>
       (spec as Record<string, unknown>)[field] !== undefined || name.length <= longest,
     rule: `has(self.spec.${field}) || self.metadata.name.size() <= ${longest}`,
+    schema: (errorMessage) => ({
+      if: { properties: { spec: { required: [field] } } },
+      else: {
+        properties: { metadata: { properties: { name: { pattern: `^.{0,${longest}}$`, errorMessage } } } },
+      },
+    }),
     message: `at most ${longest} characters, unless \`spec.${field}\` gives the ${noun} a shorter name`,
     field: 'metadata.name',
   };

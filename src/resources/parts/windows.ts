@@ -31,6 +31,15 @@ const formRules: readonly CelRule[] = [
   },
 ];
 
+const formSchemas = [
+  {
+    properties: {
+      cron: { pattern: String.raw`^\s*(@[A-Za-z]+|\S+(\s+\S+){4})\s*$`, errorMessage: messages.cron },
+      timeZone: { pattern: '^[A-Za-z0-9_+/:-]+$', errorMessage: messages.timeZone },
+    },
+  },
+];
+
 const windowFields = z
   .strictObject({
     cron: z
@@ -51,7 +60,7 @@ const windowFields = z
     const message = messages[path];
     if (path === 'timeZone' || !isCron(cron)) context.addIssue({ code: 'custom', path: [path], message });
   });
-export const disruptionWindow = withRules(windowFields, formRules);
+export const disruptionWindow = withRules(windowFields, formRules, formSchemas);
 export type DisruptionWindow = z.infer<typeof disruptionWindow>;
 
 /** Whether one of the windows is open now, and if not, when the next one opens (Unix milliseconds). */
