@@ -47,17 +47,10 @@ export class Containers {
     const { events, runtime } = this.#platform;
     const service = this.#services.find(account, id);
     requireRunning(service, 'run a command in');
-    const exec = runtime.exec?.bind(runtime);
-    if (!exec) {
-      throw conflict(
-        'exec_unavailable',
-        'this control plane simulates containers, so there is nothing to run a command in; --runtime docker runs real ones',
-      );
-    }
     this.#commands.require(account.id);
     events.add(service.id, `exec requested by ${account.name}`);
     const { command, timeoutSeconds = execDefaultSeconds } = request;
-    const run = () => exec(service, { command, timeoutSeconds });
+    const run = () => runtime.exec(service, { command, timeoutSeconds });
     return async () => bounded(await this.#commands.with(account.id, run));
   }
 

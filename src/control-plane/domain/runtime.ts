@@ -85,8 +85,8 @@ export interface Runtime {
   begin(request: RuntimeRequest): void;
   /** What the containers of the service have written, oldest first; also when none runs now. */
   logs(service: ServiceRecord): Promise<string>;
-  /** Runs a command in the container of a running service; absent where there are none. */
-  exec?(service: ServiceRecord, execution: Execution): Promise<ExecutionResult>;
+  /** Runs a command in the container of a running service. */
+  exec(service: ServiceRecord, execution: Execution): Promise<ExecutionResult>;
   /** The use of resources over the last `minutes`, as a JSON object. */
   metrics(service: ServiceRecord, minutes: number): Promise<object>;
   /** The private address of a browser session with this id; absent where there are none. */

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defaultConfig } from '../../../src/control-plane/main.ts';
-import { runsCommands } from './scripted-runtime.ts';
 import { key, startWorld, trainer, type Answer, type Json, type World } from './support.ts';
 
 /** The table of §4. */
@@ -42,11 +41,7 @@ const contract = `
 let world: World;
 let document: Json;
 beforeAll(async () => {
-  world = await startWorld({
-    config: { ...defaultConfig, browserEnabled: true },
-    rateLimitPerSecond: 1000,
-    runtime: runsCommands,
-  });
+  world = await startWorld({ config: { ...defaultConfig, browserEnabled: true }, rateLimitPerSecond: 1000 });
   document = await world.ok('GET', '/openapi.json');
 });
 afterAll(() => world.close());

@@ -1,5 +1,3 @@
-import { defaultConfig } from '../../../src/control-plane/main.ts';
-import { simulatedRuntime } from '../../../src/control-plane/runtimes/simulated/runtime.ts';
 import type {
   Report,
   Runtime,
@@ -50,11 +48,3 @@ export class ScriptedRuntime {
     this.host.onReports([{ subjectId, operationId: this.asked(subjectId).id, ...more }]);
   }
 }
-
-/** The simulated one, but for commands: each ends with 3. */
-export const runsCommands: RuntimeFactory = (host) => {
-  const result = { exitCode: 3, stdout: 'done\n', stderr: '', truncated: false };
-  return Object.assign(simulatedRuntime(defaultConfig.durations)(host), {
-    exec: () => Promise.resolve(result),
-  });
-};

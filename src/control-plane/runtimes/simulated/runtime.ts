@@ -3,16 +3,27 @@
  * when it was first begun. An image on a registry host under `.invalid`, a name that never resolves (RFC 2606), can't
  * be pulled: its service ends in `error`.
  *
- * To questions about containers it answers that it is a simulation; commands are refused. It reads no environment
- * value.
+ * To questions about containers it answers that it is a simulation. It reads no environment value, and repeats
+ * nothing of a command.
  */
 import { invariant } from '../../../base/invariant.ts';
 import { Agenda } from '../../domain/agenda.ts';
 import type { Durations } from '../../domain/config.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { OperationKind, ServiceRecord } from '../../store/records.ts';
-import type { Report, Runtime, RuntimeFactory, RuntimeHost, RuntimeRequest } from '../../domain/runtime.ts';
+import type {
+  Execution,
+  ExecutionResult,
+  Report,
+  Runtime,
+  RuntimeFactory,
+  RuntimeHost,
+  RuntimeRequest,
+} from '../../domain/runtime.ts';
 import { simulatedLogs, simulatedMetrics } from './output.ts';
+
+/** As a shell reports a command that it found but could not execute. Success would be made up (§9 rule 1). */
+const notExecutable = 126;
 
 export function simulatedRuntime(durations: Durations): RuntimeFactory {
   return (host) => new SimulatedRuntime(durations, host);
@@ -55,6 +66,11 @@ class SimulatedRuntime implements Runtime {
 
   logs(service: ServiceRecord): Promise<string> {
     return Promise.resolve(simulatedLogs(service, this.#clock.wallMs()));
+  }
+
+  exec(service: ServiceRecord, { command }: Execution): Promise<ExecutionResult> {
+    const stdout = `simulation: no container of service ${service.id} exists, and the command (${command.length} elements) was not run; --runtime docker runs real containers\n`;
+    return Promise.resolve({ exitCode: notExecutable, stdout, stderr: '', truncated: false });
   }
 
   metrics(service: ServiceRecord, minutes: number): Promise<object> {
