@@ -65,19 +65,19 @@ export function withService<Result>(
   );
 }
 
-async function findService(
+export async function findService(
   { accounts, fleet }: Connections,
   name: string | undefined,
   flags: ServiceFlags,
   stopped: AbortSignal,
 ): Promise<Omit<FoundService, 'label'>> {
-  if (name === undefined) return { account: only(accounts, flags), id: flags.id ?? '' };
+  if (name === undefined) return { account: onlyAccount(accounts, flags), id: flags.id ?? '' };
   return fleet
     ? findObject(accounts, fleet, name, flags, stopped)
-    : findRemote(only(accounts, flags), name, stopped);
+    : findRemote(onlyAccount(accounts, flags), name, stopped);
 }
 
-function only(accounts: readonly AccountConnection[], flags: ServiceFlags): AccountConnection {
+export function onlyAccount(accounts: readonly AccountConnection[], flags: ServiceFlags): AccountConnection {
   const [account, ...others] = accounts;
   if (account && others.length === 0) return account;
   throw new UserError(

@@ -6,7 +6,7 @@ export function lastLines(text: string, count: number): string {
 }
 
 /** Each with its end. */
-function linesOf(text: string): string[] {
+export function linesOf(text: string): string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }
 

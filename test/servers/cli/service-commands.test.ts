@@ -203,6 +203,126 @@ describe('logs', () => {
   });
 });
 
+describe('logs of several services', () => {
+  const several = {
+    [`GET /api/services/${id}/logs`]: () => 'one\ntwo',
+    [`GET /api/services/${other}/logs`]: () => 'three\n',
+  };
+  const rest = {
+    'GET /api/account': () => ({
+      ...account,
+      services: [
+        { id, name: 'front' },
+        { id: other, name: 'worker' },
+      ],
+    }),
+  };
+
+  test('have the name of its service before each line', async () => {
+    const { code, stdout } = await ask({ ...several, ...rest }, ['logs', 'worker', 'front']);
+    expect([code, stdout]).toEqual([0, 'worker | three\nfront  | one\nfront  | two\n']);
+  });
+
+  test('are harmless on a terminal, where every line has its name', async () => {
+    const hostile = { ...several, [`GET /api/services/${other}/logs`]: () => `a${escape}[2J\r\nb\rc\n` };
+    await using server = await api({ ...hostile, ...rest });
+    const environment = { FLEETKEEPER_API_URL: server.url, FLEETKEEPER_API_KEY: 'key', NO_COLOR: '1' };
+    const { stdout } = await run(['logs', 'worker', 'front'], { terminal: true, environment });
+    expect(stdout).toBe('worker | a\nworker | b\nworker | c\nfront  | one\nfront  | two\n');
+  });
+
+  test('are shown although one of them can not be read, which is an error in the end', async () => {
+    const { code, stdout, stderr } = await ask(
+      { ...several, ...rest, [`GET /api/services/${other}/logs`]: () => 503 },
+      ['logs', 'worker', 'nothing', 'front'],
+    );
+    expect([code, stdout]).toEqual([1, 'front   | one\nfront   | two\n']);
+    expect(stderr).toContain("can't read the logs of worker");
+    expect(stderr).toContain('no service called nothing');
+  });
+
+  test('are those of the whole account with --all, and twins are told apart', async () => {
+    const answers = { ...several, [`GET /api/services/${third}/logs`]: () => 'four\n' };
+    const { code, stdout } = await ask(answers, ['logs', '--all']);
+    expect([code, stdout.split('\n').map((line) => line.replace(/ +\|/, ' |'))]).toEqual([
+      0,
+      ['front | one', 'front | two', `twin ${other} | three`, `twin ${third} | four`, ''],
+    ]);
+  });
+
+  test('are those of the objects with a label', async () => {
+    const file = temporaryFile('fleet.yaml');
+    const labelled = (name: string, serviceId: string, label: string) =>
+      serviceDocument(name, [`adopt: {id: ${serviceId}}`]).replace(
+        `name: ${name}`,
+        `name: ${name}, labels: {app: ${label}}`,
+      );
+    writeFileSync(file, [labelled('web', id, 'shop'), labelled('queue', other, 'mail')].join('---\n'));
+    const source = ['--source', path.dirname(file)];
+    const { stdout } = await ask(several, ['logs', '-l', 'app=mail', ...source]);
+    expect(stdout).toBe('queue | three\n');
+    const none = await ask(several, ['logs', '-l', 'app=none', ...source]);
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('app=none')]);
+    const nowhere = await ask(several, ['logs', '-l', 'app=mail']);
+    expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('--source')]);
+  });
+
+  test.each([[['front', '--all']], [['--id', id, '--all']], [['front', 'worker', '--id', id]]])(
+    'are asked for in one way: %j',
+    async (args) => {
+      const { code, stderr } = await ask(several, ['logs', ...args]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('one of these')]);
+    },
+  );
+
+  test('are followed at once until it is stopped, and one that is gone ends no other', async () => {
+    const growing = ['a\nb', 'a\nbc\nd\n'];
+    await using server = await api({
+      ...rest,
+      [`GET /api/services/${id}/logs`]: () => growing.shift() ?? 'a\nbc\nd\n',
+      [`GET /api/services/${other}/logs`]: () => (growing.length > 0 ? 'x\n' : 404),
+    });
+    const clock = new ManualClock();
+    const environment = { FLEETKEEPER_API_URL: server.url, FLEETKEEPER_API_KEY: 'key' };
+    const line = new CommandLine(['logs', 'front', 'worker', '--follow'], { environment, clock });
+    while (!line.stderr.includes('worker is gone')) await clock.advance(500);
+    while (!line.stdout.includes('d\n')) await clock.advance(500);
+    line.stop();
+    expect(await line.ended).toBe(1);
+    expect(line.stdout).toBe('front  | a\nworker | x\nfront  | bc\nfront  | d\n');
+  });
+});
+
+describe('logs --since', () => {
+  const at = Date.UTC(2026, 0, 31, 12);
+  const text = '2026-01-31T11:49:59Z old\n2026-01-31T11:50:00Z new\n  more\n2026-01-31T12:00:00Z last\n';
+  const answers = { [`GET /api/services/${id}/logs`]: () => text };
+  const since = (when: string, ...more: string[]) =>
+    ask(answers, ['logs', '--id', id, '--since', when, ...more], { clock: new ManualClock(at) });
+
+  test.each(['10m', '2026-01-31T11:50:00Z', '2026-01-31T12:50:00+01:00'])(
+    '%s leaves out what was written before',
+    async (when) => {
+      const { code, stdout, stderr } = await since(when);
+      expect([code, stdout, stderr]).toEqual([0, text.slice(text.indexOf('\n') + 1), '']);
+    },
+  );
+
+  test('leaves the last of these lines with --tail', async () => {
+    expect((await since('10m', '--tail', '1')).stdout).toBe('2026-01-31T12:00:00Z last\n');
+  });
+
+  test('includes what shows no time, and reports that', async () => {
+    const { stdout, stderr } = await ask(logs, ['logs', '--id', id, '--since', '1s']);
+    expect(stdout).toBe('one\ntwo\nthree\n');
+    expect(stderr).toContain('show no time');
+  });
+
+  test.each(['yesterday', '10', '2026-01-31', '2026-01-31T12:00:00'])('takes no time %s', async (when) => {
+    expect((await since(when)).stderr).toContain('expected a duration such as 10m, or a time');
+  });
+});
+
 describe('exec', () => {
   const exec = (answer: unknown) => ({ [`POST /api/services/${id}/exec`]: () => answer });
 

@@ -54,7 +54,7 @@ describe('what may come next on a command line', () => {
 
   test('is left to the shell where files or anything else may come', async () => {
     expect(await complete('plan', '--source', '')).toEqual([]);
-    expect(await complete('logs', '--source', folder(), 'web', '')).toEqual([]);
+    expect(await complete('events', '--source', folder(), 'web', '')).toEqual([]);
     expect(await complete('exec', 'web', '--', 'l')).toEqual([]);
     expect(await complete('unknown', '')).toEqual([]);
     expect(await complete('logs', '--source', '/there/is/no/such/folder', '')).toEqual([]);

@@ -102,12 +102,13 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
   cli: {
     flags: ['top'],
     output: ['top'],
+    logs: ['top', 'output'],
     status: ['top', 'flags', 'output'],
     completion: ['top', 'flags'],
     import: ['top', 'output'],
     edit: ['top'],
     demo: ['top', 'output'],
-    commands: ['top', 'flags', 'output', 'status', 'completion', 'import', 'edit', 'demo'],
+    commands: ['top', 'flags', 'output', 'status', 'logs', 'completion', 'import', 'edit', 'demo'],
     top: ['flags', 'output', 'status', 'commands'],
   },
 };
