@@ -1,4 +1,5 @@
 import { createHash, createHmac, createSecretKey, scryptSync } from 'node:crypto';
+import type { Random } from './random.ts';
 
 /**
  * JSON with sorted object keys and without undefined members: equal values give equal text, whatever
@@ -65,6 +66,8 @@ export interface DigestKey {
   digest(value: unknown): string;
   /** 64 hex digits: that who wrote the value has the key. */
   sign(value: unknown): string;
+  /** Only this process has it. The state that is yet to be made gets another one. */
+  readonly isProvisional?: true;
 }
 
 export function digestKey(key: Buffer): DigestKey {
@@ -76,6 +79,11 @@ export function digestKey(key: Buffer): DigestKey {
     digest: (value) => hmac(`value:${stableJson(value) ?? 'undefined'}`).slice(0, 16),
     sign: (value) => hmac(`signed:${stableJson(value) ?? 'undefined'}`),
   };
+}
+
+/** For a process that only reads, where no state has a key yet. */
+export function provisionalKey(random: Random): DigestKey {
+  return { ...digestKey(random.bytes(32)), isProvisional: true };
 }
 
 /** The bytes of a digest key made of a random text that a person supplies. */

@@ -1,5 +1,5 @@
 /** Read access to a fleet: a folder and its state file, or a cluster. Nothing is written to either. */
-import { digestKey, messageOf } from '../base/index.ts';
+import { provisionalKey, messageOf } from '../base/index.ts';
 import { createClusterSource, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { readLease, type KubernetesApi, type LeaseHolder } from '../kubernetes/index.ts';
 import { leaseName, watchedByStore } from '../manager/index.ts';
@@ -80,7 +80,7 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
   const metrics = createMetrics();
   const api = await connectCluster(context, flags, metrics);
   const known = await readClusterIdentity({ api, owner: flags.owner });
-  const identity = known ?? { ownerName: flags.owner ?? '', digestKey: digestKey(random.bytes(32)) };
+  const identity = known ?? { ownerName: flags.owner ?? '', digestKey: provisionalKey(random) };
   const store = new ClusterStore({ api: undefined, identity, clock, random });
   const { watchNamespaces: namespaces = [], shard } = flags;
   const logger = createLogger('silent');

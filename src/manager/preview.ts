@@ -4,11 +4,13 @@ import { rfc3339 } from '../base/index.ts';
 import type { DesiredSnapshot, Problem } from '../desired/index.ts';
 import {
   clampedMicros,
+  variableChanges,
   type Cost,
   type DescribedDuplicate,
   type Difference,
   type Plan,
   type Step,
+  type VariableChanges,
 } from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
 import type { PassResult } from '../engine/index.ts';
@@ -40,6 +42,8 @@ export interface Change {
   /** The change corrects drift: somebody else changed it, not the document. */
   readonly drift: boolean;
   readonly differences: readonly ShownDifference[];
+  /** Absent if no variable is added, removed or known to change. */
+  readonly variables?: VariableChanges;
   /** Absent if nothing changes, or no cost is known. */
   readonly cost?: ChangeCost;
 }
@@ -72,6 +76,8 @@ export interface ShownDifference {
   readonly observed: unknown;
   /** Of drift: what the provider's events report. */
   readonly cause?: string;
+  /** The Secret, ConfigMap or object that the value is taken from. */
+  readonly from?: string;
 }
 
 /** A thing at the provider that carries the mark of an object but is not the recorded one. */
@@ -117,6 +123,7 @@ export interface Held {
   readonly actions: readonly ChangeAction[];
   readonly drift: boolean;
   readonly differences: readonly ShownDifference[];
+  readonly variables?: VariableChanges;
 }
 
 export interface FleetPlan {
@@ -233,8 +240,14 @@ function change(key: ObjectKey, step: Step): Change {
     reason: step.reason,
     drift: step.differences.some((difference) => difference.drift),
     differences: step.differences.map(shown),
+    ...variablesOf(step.differences),
     ...(step.cost ? { cost: changeCost(step.cost) } : {}),
   };
+}
+
+function variablesOf(differences: readonly Difference[]): { variables?: VariableChanges } {
+  const variables = variableChanges(differences);
+  return variables ? { variables } : {};
 }
 
 function changeCost({ beforeMicros, afterMicros, basis }: Cost): ChangeCost {
@@ -275,6 +288,7 @@ function heldBack(key: ObjectKey, plan: Exclude<Plan, { kind: 'act' }>): Held {
     actions: said.steps.map(changeAction),
     drift: plan.differences.some((difference) => difference.drift),
     differences: plan.differences.map(shown),
+    ...variablesOf(plan.differences),
   };
 }
 
@@ -297,7 +311,12 @@ function shownProblem({ file, line, path, message, remedy, key }: Problem): Show
   return { file, line: line ?? null, path: path ?? null, message, remedy, object: key ?? null };
 }
 
-function shown({ path, desired, observed, cause }: Difference): ShownDifference {
-  const values = { path, desired: desired ?? null, observed: observed ?? null };
-  return cause === undefined ? values : { ...values, cause };
+function shown({ path, desired, observed, cause, from }: Difference): ShownDifference {
+  return {
+    path,
+    desired: desired ?? null,
+    observed: observed ?? null,
+    ...(cause === undefined ? {} : { cause }),
+    ...(from === undefined ? {} : { from }),
+  };
 }

@@ -11,6 +11,7 @@ import {
   UnitOfWork,
   UserError,
   digestKey,
+  provisionalKey,
   messageOf,
   systemEventLoop,
   type EventLoop,
@@ -166,7 +167,7 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
 
 function emptyState(random: Random, owner: OwnerChoice): MemoryStore {
   const identity = {
-    digestKey: digestKey(keyBytes(random, owner)),
+    digestKey: owner.digestKey ? digestKey(owner.digestKey.bytes) : provisionalKey(random),
     ownerName: owner.explicit ?? owner.default,
     ownerConfirmed: owner.explicit !== undefined,
     isKeyShared: owner.digestKey !== undefined,

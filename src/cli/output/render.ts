@@ -1,7 +1,7 @@
 /** Plans and statuses as text. Colour only where the stream is a terminal that wants it. */
 import { Ansis } from 'ansis';
 import stringWidth from 'string-width';
-import { differenceText, valueText } from '../../engine/plan/index.ts';
+import { differenceText, valueText, type VariableChanges } from '../../engine/plan/index.ts';
 import type {
   Change,
   ChangeAction,
@@ -64,7 +64,7 @@ function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette)
   const cost = change.cost ? `  ${costText(change.cost)}` : '';
   return [
     `${paint(sign.padStart(3))} ${strong(identity(change))}  ${paint(change.action)}${drift}  ${dim(change.reason)}${cost}`,
-    ...change.differences.map((difference) => renderDifference(difference, change.action)),
+    ...renderDifferences(change, change.action),
   ];
 }
 
@@ -105,7 +105,7 @@ function renderHeld(held: Held, { bad, strong, dim }: Palette): string[] {
   return [
     `${bad('  !')} ${strong(identity(held))}  ${bad(held.reason)}${would}`,
     `      ${oneLine(held.message)}`,
-    ...held.differences.map((difference) => renderDifference(difference, 'update')),
+    ...renderDifferences(held, held.actions[0] ?? 'update'),
   ];
 }
 
@@ -115,13 +115,56 @@ function renderDuplicate(duplicate: ShownDuplicate, { bad, strong }: Palette): s
   return [`${bad('  !')} ${name}  ${bad('Duplicated')}`, `      ${oneLine(message)}`];
 }
 
-function renderDifference({ path, desired, observed, cause }: ShownDifference, action: ChangeAction): string {
-  const why = cause === undefined ? '' : `  (${cause})`;
+/** Of an environment, all in one line: `environment: + NEW_FLAG, ~ LOG_LEVEL, - OLD`. */
+function renderDifferences(
+  { differences, variables }: Pick<Change, 'differences' | 'variables'>,
+  action: ChangeAction,
+): string[] {
+  const isNamed = differences.some(({ path }) => path === 'storage.volumeRef');
+  const hasNames = variables !== undefined && variables.changed.length > 0;
+  const others = differences.filter(
+    ({ path }) =>
+      !(variables && isOfVariable(path)) &&
+      !(hasNames && path === 'env') &&
+      !(isNamed && path === 'storage.volumeId'),
+  );
+  return [
+    ...others.map((difference) => renderDifference(difference, action)),
+    ...(variables ? [renderVariables(variables, differences)] : []),
+  ].map((text) => `      ${oneLine(text)}`);
+}
+
+const isOfVariable = (path: string) => path.startsWith('env.');
+
+function renderVariables(
+  { added, removed, changed }: VariableChanges,
+  differences: readonly ShownDifference[],
+): string {
+  const origins = new Map(differences.map(({ path, from }) => [path, from]));
+  const withOrigin = (name: string) => {
+    const from = origins.get(`env.${name}`);
+    return from === undefined ? name : `${name} (${from})`;
+  };
+  const parts = [
+    ...added.map((name) => `+ ${withOrigin(name)}`),
+    ...changed.map((name) => `~ ${name}`),
+    ...removed.map((name) => `- ${name}`),
+  ];
+  const ofVariables = differences.filter(({ path }) => isOfVariable(path));
+  const causes = [...new Set(ofVariables.flatMap(({ cause }) => cause ?? []))];
+  const why = causes.length === 0 ? '' : `  (${causes.join('; ')})`;
+  return `environment: ${parts.join(', ')}${why}`;
+}
+
+function renderDifference(
+  { path, desired, observed, cause, from }: ShownDifference,
+  action: ChangeAction,
+): string {
+  const notes = [from, cause].filter((note) => note !== undefined);
+  const why = notes.length === 0 ? '' : `  (${notes.join('; ')})`;
   const text =
-    action === 'create'
-      ? `${path}: ${valueText(desired)}`
-      : `${differenceText({ path, desired, observed })}${why}`;
-  return `      ${oneLine(text)}`;
+    action === 'create' ? `${path}: ${valueText(desired)}` : differenceText({ path, desired, observed });
+  return `${text}${why}`;
 }
 
 function renderSummary({ summary }: FleetPlan): string {

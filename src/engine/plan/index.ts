@@ -1,4 +1,5 @@
 export { brakeWindowMs, isMassChange, isSuspiciousRead, massChangeLimit } from './brake.ts';
+export { variableChanges, type VariableChanges } from './variables.ts';
 export { differenceText, valueText } from './difference-text.ts';
 export { catalogGate, concernsCatalog, type Placement } from './catalog.ts';
 export { describeCause, newDrift, nothingVisible, withCauses } from './cause.ts';
@@ -68,6 +69,7 @@ export {
   templateMark,
   volumeMark,
   volumeMarkId,
+  volumeMarkStart,
   withoutTemplateMark,
   withVolumeMark,
   type Owner,

@@ -93,10 +93,12 @@ const volumeMarkPattern = /-fk[0-9a-f]{13}(?![0-9a-f])/gi;
 /** `-fk` and the digits of owner and uid. Those after them show which state made it. */
 const volumeMarkIdLength = 11;
 
+export const volumeMarkStart = '-fk';
+
 export function volumeMark(owner: Owner, uid: string): string {
   const id = digestOf(`volume:${owner.id}:${compactUid(uid)}`);
   return (
-    `-fk${id}`.slice(0, volumeMarkIdLength) +
+    `${volumeMarkStart}${id}`.slice(0, volumeMarkIdLength) +
     owner.digestKey.digest(id).slice(0, volumeMarkLength - volumeMarkIdLength)
   );
 }

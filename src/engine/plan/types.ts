@@ -88,6 +88,10 @@ export interface Difference {
   readonly removed?: true;
   /** What the provider's events report about a drift. */
   readonly cause?: string;
+  /** Of an environment: the names of the variables that have other values now. */
+  readonly changedNames?: readonly string[];
+  /** Where the value is taken from: `Secret web-keys`. */
+  readonly from?: string;
 }
 
 /**

@@ -17,6 +17,7 @@ import {
 } from '../../engine/plan/index.ts';
 import type { ShownAs } from '../../state/index.ts';
 import type { ServiceInputs } from './inputs.ts';
+import { changedVariables, variableOrigins, withOrigin } from './variables.ts';
 
 /** The map to send: a present one replaces everything (§2), so it is whole and carries the beacon. */
 export function wireEnvironment({
@@ -45,15 +46,19 @@ export function environmentDifferences(inputs: ServiceInputs, service: wire.Serv
   const shown = record.shownAs['env'];
   if (shown?.desired === desiredDigest && shown.observed === namesDigest(inputs, names)) return [];
   if (drift && isProvidersOwn(inputs, service)) return [];
-  const differences = nameDifferences(Object.keys(environment.values.reveal()), names, drift);
-  if (differences.length > 0) return differences;
+  const differences = nameDifferences(inputs, Object.keys(environment.values.reveal()), names, drift);
+  const changed = drift ? [] : (changedVariables(inputs) ?? []);
+  const withNames = (difference: Difference) =>
+    changed.length === 0 ? difference : { ...difference, changedNames: changed };
+  const [first, ...rest] = differences;
+  if (first) return [withNames(first), ...rest];
   const { ours } = readMark(names, owner, record.uid);
   if (!ours) return [{ path: 'env', desired: '(with our beacon)', observed: '(without it)', drift }];
   const differs =
     ours.keyId === owner.digestKey.id
       ? ours.digest !== desiredDigest
       : applied !== undefined && applied !== desiredDigest;
-  return differs ? [values] : [];
+  return differs ? [withNames(values)] : [];
 }
 
 /**
@@ -100,7 +105,13 @@ function namesDigest({ owner }: ServiceInputs, names: readonly string[]): string
   return owner.digestKey.digest([...names].sort());
 }
 
-function nameDifferences(desired: readonly string[], names: readonly string[], drift: boolean): Difference[] {
+function nameDifferences(
+  { object }: ServiceInputs,
+  desired: readonly string[],
+  names: readonly string[],
+  drift: boolean,
+): Difference[] {
+  const origins = variableOrigins(object.spec);
   const observed = new Set(names.filter((name) => parseBeacon(name) === undefined));
   const wanted = new Set(desired);
   return [
@@ -108,5 +119,10 @@ function nameDifferences(desired: readonly string[], names: readonly string[], d
     ...[...observed].filter((name) => !wanted.has(name)).map((name) => [name, null, '(set)'] as const),
   ]
     .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, want, seen]) => ({ path: `env.${name}`, desired: want, observed: seen, drift }));
+    .map(([name, want, seen]) =>
+      withOrigin(
+        { path: `env.${name}`, desired: want, observed: seen, drift },
+        want === null ? undefined : origins.get(name),
+      ),
+    );
 }

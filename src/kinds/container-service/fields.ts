@@ -17,6 +17,7 @@ import { shownEnvironment } from './environment.ts';
 import type { ServiceInputs } from './inputs.ts';
 import { removedFields } from './removed-fields.ts';
 import { storageField } from './storage.ts';
+import { variableOrigins, withOrigin } from './variables.ts';
 
 export function patchFields(spec: ContainerServiceSpec, service: wire.Service | undefined): Field[] {
   return [
@@ -125,7 +126,13 @@ function isSameId(desired: unknown, observed: unknown): boolean {
   );
 }
 
-export function createFields(spec: ContainerServiceSpec, inputs: ServiceInputs): Field[] {
+/** A field of what is to be created, and where its value is taken from. */
+interface CreatedField extends Pick<Field, 'path' | 'desired'> {
+  readonly from?: string;
+}
+
+/** All that the creation makes: objects by their names, and variables without their values. */
+export function createFields(spec: ContainerServiceSpec, inputs: ServiceInputs): CreatedField[] {
   const all = [
     ...immutableFields(inputs, undefined),
     ...patchFields(spec, undefined),
@@ -133,13 +140,20 @@ export function createFields(spec: ContainerServiceSpec, inputs: ServiceInputs):
   ];
   const written = all.filter((field) => field.name !== 'geography' || spec.geography !== undefined);
   const names = inputs.environment.kind === 'given' ? Object.keys(inputs.environment.values.reveal()) : [];
-  const variables = names.map((name) => ({
-    name,
-    path: `env.${name}`,
-    desired: '(set)',
-    observed: undefined,
-  }));
-  return [...written, sleepField(spec, undefined), ...variables];
+  const origins = variableOrigins(spec);
+  const variables = names.map((name) =>
+    withOrigin({ path: `env.${name}`, desired: '(set)' }, origins.get(name)),
+  );
+  const registry = inputs.registry.kind === 'none' ? undefined : inputs.registry.name;
+  return [
+    ...written,
+    sleepField(spec, undefined),
+    { path: 'storage.volumeRef', desired: spec.storage?.volumeRef?.name },
+    { path: 'templateRef', desired: spec.templateRef?.name },
+    { path: 'imageRegistry', desired: registry },
+    { path: 'desiredState', desired: spec.desiredState },
+    ...variables,
+  ];
 }
 
 /** The digests to record once the object is as desired. They distinguish later drift from a change of the spec. */

@@ -12,6 +12,7 @@ import {
 import { replacementPricing, servicePricing } from '../pricing.ts';
 import { desiredEnvironment } from './desired-environment.ts';
 import { ownForm } from './environment.ts';
+import { rememberedVariables } from './variables.ts';
 import { exchangeOf } from './exchange.ts';
 import { heldServices } from './held.ts';
 import { serviceDigests, shownService } from './fields.ts';
@@ -107,6 +108,7 @@ export const containerService = defineKind<
         pausedFor: undefined,
         madeVolumeId: look.madeVolumeId,
         template: look.taken,
+        variables: rememberedVariables(look),
         remediation: probation(record.kind, look.nowMs).remediation,
       },
       repeated: undefined,

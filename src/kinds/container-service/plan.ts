@@ -116,10 +116,10 @@ function planCreation(inputs: ServiceInputs, lost: readonly Difference[]): Plan 
     environment: wireEnvironment(inputs),
   });
   const differences: Difference[] = [...lost];
-  for (const field of createFields(spec, inputs)) {
-    if (field.desired !== undefined) {
-      differences.push({ path: field.path, desired: field.desired, observed: null, drift: lost.length > 0 });
-    }
+  for (const { path, desired, from } of createFields(spec, inputs)) {
+    if (desired === undefined) continue;
+    const difference = { path, desired, observed: null, drift: lost.length > 0 };
+    differences.push(from === undefined ? difference : { ...difference, from });
   }
   const steps: [Step, ...Step[]] = [
     {

@@ -18,13 +18,15 @@ const schema = z.object({
    * themselves.
    */
   template: z.object({ name: z.string(), values: z.custom<TemplateValues>(isMap) }).optional(),
+  /** Keyed digests of the values of the variables, and `of`: of the environment that has them. */
+  variables: z.object({ of: z.string(), digests: z.record(z.string(), z.string()) }).optional(),
 });
 
 export type ServiceState = Readonly<z.output<typeof schema>>;
 
 export const serviceState: KindStateDeclaration<ServiceState> = {
   schema,
-  madeWithKey: ['template'],
+  madeWithKey: ['template', 'variables'],
   withIds: ({ madeVolumeId: id, ...state }, canonical) => ({
     ...state,
     ...(id === undefined ? {} : { madeVolumeId: canonical(id) }),

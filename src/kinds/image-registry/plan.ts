@@ -65,7 +65,7 @@ function planAbsent(inputs: RegistryInputs): Plan {
   const differences: Difference[] = [
     ...lost,
     { path: 'repository', desired: repository, observed: null, drift: vanished },
-    { path: 'credentials', desired: '(set)', observed: null, drift: vanished },
+    { path: 'credentials', desired: '(set)', observed: null, drift: vanished, ...secretOf(inputs) },
   ];
   const action = createRegistry({ repository, credentials: credentials.values });
   const step: Step = { action, reason: vanished ? 'Vanished' : 'Create', disruptive: false, differences };
@@ -127,10 +127,16 @@ function reasonFor({ applied }: ObjectRecord, differences: readonly Difference[]
   return differences.every(({ drift }) => drift) ? 'Drift' : 'CredentialsChanged';
 }
 
+function secretOf({ object }: RegistryInputs): { from?: string } {
+  const { credentialsSecretRef: secret } = object.spec;
+  return secret === undefined ? {} : { from: `Secret ${secret.name}` };
+}
+
 function credentialDifferences(inputs: RegistryInputs, registry: wire.Registry): Difference[] {
   const { credentials, record, owner } = inputs;
   if (credentials.kind !== 'given') return [];
-  const given = { path: 'credentials', desired: '(as declared)', observed: hidden, hidden: true } as const;
+  const shown = { path: 'credentials', desired: '(as declared)', observed: hidden, hidden: true } as const;
+  const given = { ...shown, ...secretOf(inputs) };
   const isAdopted = record.applied['credentials'] === undefined;
   const isChanged = compareFields(registryFields(inputs), record, owner.digestKey).length > 0;
   if (isAdopted || isChanged) return [{ ...given, drift: false }];

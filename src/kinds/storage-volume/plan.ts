@@ -38,6 +38,7 @@ import {
   unusableReason,
   volumeMark,
   volumeMarkId,
+  volumeMarkStart,
   waitFor,
   withVolumeMark,
   type Difference,
@@ -85,7 +86,12 @@ function planAbsent(inputs: VolumeInputs): Plan {
         (field) =>
           field.desired !== undefined && (field.name !== 'geography' || spec.geography !== undefined),
       )
-      .map((field) => ({ path: field.path, desired: field.desired, observed: null, drift: vanished })),
+      .map(({ path, desired }) => ({
+        path,
+        desired: path === 'volumeName' ? shownName(name, inputs) : desired,
+        observed: null,
+        drift: vanished,
+      })),
   ];
   if (vanished && spec.driftPolicy === 'Report') return inSync(differences);
   if (vanished && !dataLossConfirmed(object, name)) {
@@ -113,6 +119,13 @@ function planAbsent(inputs: VolumeInputs): Plan {
   }
   const { gates } = inputs;
   return proceed(object, [step], differences, gates.creation ?? spendingGateOf(gates, step));
+}
+
+/** As the creation names it. The last part is made with the key of a state, which may not be there yet. */
+function shownName(name: string, { owner, record }: VolumeInputs): string {
+  return owner.digestKey.isProvisional
+    ? `${name}${volumeMarkStart}…`
+    : `${name}${volumeMark(owner, record.uid)}`;
 }
 
 function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {

@@ -1,0 +1,87 @@
+/** What `plan` shows of creations and of changed variables. */
+import { expect, test } from 'vitest';
+import { ControlPlane } from '../support/processes/control-plane.ts';
+import { account, createFleet, service, testInFolder, volume } from '../support/processes/fleet.ts';
+import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
+
+async function world() {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = await createFleet(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  return { plane, fleet };
+}
+
+const secret = {
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'web-keys', namespace: 'default' },
+  stringData: { token: 'never-shown' },
+};
+const fromSecret = { secretKeyRef: { name: 'web-keys', key: 'token' } };
+
+test('a creation shows its volume by its object, its power state, and the names of variables with their Secrets', async () => {
+  const { fleet } = await world();
+  await fleet.write('web.yaml', [
+    secret,
+    volume('web-data', { sizeGb: 20 }),
+    service('web', {
+      storage: { volumeRef: { name: 'web-data' } },
+      env: [
+        { name: 'MODE', value: 'quiet' },
+        { name: 'TOKEN', valueFrom: fromSecret },
+      ],
+    }),
+  ]);
+  const { plan } = await fleet.plan();
+  const { differences, variables } = plan.changes.find(({ name }: { name: string }) => name === 'web');
+  expect(differences).toContainEqual({ path: 'storage.volumeRef', desired: 'web-data', observed: null });
+  expect(differences).toContainEqual({ path: 'desiredState', desired: 'Running', observed: null });
+  expect(variables).toEqual({ added: ['MODE', 'TOKEN'], removed: [], changed: [] });
+  const { stdout } = await fleetkeeper(['plan', ...fleet.flags]);
+  expect(stdout).toContain('environment: + MODE, + TOKEN (Secret web-keys)');
+  expect(stdout).toContain('storage.volumeRef: "web-data"');
+  expect(stdout).not.toMatch(/quiet|never-shown/);
+});
+
+test('a change names the variables that are new, gone, and changed, and no value of them', async () => {
+  const { fleet } = await world();
+  const env = (...entries: readonly [string, string][]) => entries.map(([name, value]) => ({ name, value }));
+  await fleet.write('web.yaml', [
+    service('web', { env: env(['LOG_LEVEL', 'before'], ['OLD', 'x'], ['SAME', 'y']) }),
+  ]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('web.yaml', [
+    service('web', { env: env(['LOG_LEVEL', 'after'], ['NEW_FLAG', 'z'], ['SAME', 'y']) }),
+  ]);
+  const { plan } = await fleet.plan();
+  const variables = { added: ['NEW_FLAG'], removed: ['OLD'], changed: ['LOG_LEVEL'] };
+  expect(plan.changes).toMatchObject([{ action: 'update', variables }]);
+  const { stdout } = await fleetkeeper(['plan', ...fleet.flags]);
+  expect(stdout).toContain('environment: + NEW_FLAG, ~ LOG_LEVEL, - OLD');
+  expect(stdout).not.toMatch(/before|after/);
+
+  await fleet.write('web.yaml', [
+    service('web', { env: env(['LOG_LEVEL', 'after'], ['OLD', 'x'], ['SAME', 'y']) }),
+  ]);
+  const [change] = (await fleet.plan()).plan.changes;
+  expect(change.variables).toEqual({ added: [], removed: [], changed: ['LOG_LEVEL'] });
+  expect(change.differences).toMatchObject([{ path: 'env', desired: '(as declared)' }]);
+});
+
+testInFolder('two plans of one folder are the same bytes, and `apply` makes what they name', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [volume('web-data', { sizeGb: 20 }), service('web')]);
+  for (const output of ['json', 'yaml', 'text']) {
+    const plans = [0, 1].map(() => fleetkeeper(['plan', ...fleet.flags, '--output', output]));
+    const [one, other] = await Promise.all(plans);
+    expect(one?.stdout).toBe(other?.stdout);
+  }
+  const { plan } = await fleet.plan();
+  const creation = plan.changes.find(({ kind }: { kind: string }) => kind === 'StorageVolume');
+  const { desired } = creation.differences.find(({ path }: { path: string }) => path === 'volumeName');
+  expect(desired).toBe('web-data-fk…');
+  expect((await fleet.apply()).code).toBe(0);
+  const [made] = (await plane.account()).volumes;
+  expect(made.name).toMatch(/^web-data-fk[0-9a-f]{13}$/);
+});
