@@ -68,26 +68,33 @@ export async function connectCluster(
 
 /** Flags that mean nothing without a cluster, or nothing in one. */
 export function refuseForeignFlags(
-  source: string,
-  flags: ClusterFlags & { readonly state?: string; readonly digestKeyFile?: string },
+  source: string | undefined,
+  flags: Readonly<Record<string, unknown>> | ClusterFlags,
 ): void {
-  if (isCluster(source)) {
-    if (flags.digestKeyFile !== undefined) {
-      throw new UserError(
-        '--digest-key-file is for folders',
-        'in a cluster the key is in the Secret fleetkeeper-state: omit it',
-      );
-    }
-    if (flags.state === undefined) return;
-    throw new UserError('--state is for folders', 'in a cluster the state is in the objects: omit it');
-  }
-  const given = (['kubeconfig', 'context', 'watchNamespaces', 'shard'] as const).find(
-    (name) => flags[name] !== undefined,
-  );
-  if (given === undefined) return;
-  const name = given === 'watchNamespaces' ? 'watch-namespaces' : given;
-  throw new UserError(`--${name} is for clusters`, 'omit it, or pass --source kubernetes');
+  const foreign = Object.entries(isCluster(source) ? folderFlags : clusterFlags);
+  const [flag, remedy] = foreign.find(([name]) => Reflect.get(flags, name) !== undefined) ?? [];
+  if (flag === undefined) return;
+  const long = flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new UserError(`--${long} is for ${isCluster(source) ? 'folders' : 'clusters'}`, remedy);
 }
+
+const clusterRemedy = 'omit it, or pass --source kubernetes';
+
+/** Those that mean nothing in a folder, with what to do. */
+const clusterFlags: Readonly<Record<string, string>> = {
+  kubeconfig: clusterRemedy,
+  context: clusterRemedy,
+  watchNamespaces: clusterRemedy,
+  shard: clusterRemedy,
+  lease: clusterRemedy,
+};
+
+/** Those that mean nothing in a cluster. */
+const folderFlags: Readonly<Record<string, string>> = {
+  digestKeyFile: 'in a cluster the key is in the Secret fleetkeeper-state: omit it',
+  state: 'in a cluster the state is in the objects: omit it',
+  fileGrace: 'in a cluster an object is deleted by its deletion timestamp: omit it',
+};
 
 function parseNamespaces(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());

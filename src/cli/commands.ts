@@ -145,3 +145,8 @@ export const commandGroups: Readonly<Record<string, readonly CommandEntry[]>> = 
   'A cluster:': ofACluster,
   'This machine:': ofThisMachine,
 };
+
+/** Without `help` and the hidden one. */
+export const commandNames: readonly string[] = Object.values(commandGroups).flatMap((group) =>
+  group.map(({ name }) => name),
+);

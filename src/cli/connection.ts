@@ -13,6 +13,7 @@ import { createMetrics } from '../telemetry/index.ts';
 import { withClusterFlags, type ClusterFlags } from './cluster.ts';
 import type { Context } from './context.ts';
 import { observeOnce } from './fleet-access.ts';
+import { SourceOption } from './flags/source-option.ts';
 import { digestKeyOption } from './options.ts';
 import { environmentAccount } from './source.ts';
 
@@ -25,17 +26,16 @@ export interface ConnectionFlags extends ClusterFlags {
   readonly namespace: string;
 }
 
-export function withConnectionFlags(command: Command): Command {
-  command.option(
-    '--source <dir>',
-    'folder (or file), or `kubernetes`, whose Accounts, objects and state are used',
-  );
+/** `sourceFlag`: its forms, where the short one means something else. */
+export function withConnectionFlags(command: Command, sourceFlag = '-f, --source <dir>'): Command {
+  const what = 'folder (or file), or `kubernetes`, whose Accounts, objects and state are used';
+  command.addOption(new SourceOption(sourceFlag, what, false));
   return withClusterFlags(command)
     .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
     .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
     .addOption(digestKeyOption())
     .option('--account <name>', 'the Account; without a folder the one of FLEETKEEPER_API_URL')
-    .addOption(new Option('--namespace <name>', 'of the Account and the objects').default('default'));
+    .addOption(new Option('-n, --namespace <name>', 'of the Account and the objects').default('default'));
 }
 
 export interface AccountConnection {

@@ -11,6 +11,8 @@ export interface Context {
   readonly random: Random;
   /** How this program is called, for messages that advise a command: `fleetkeeper`, or a script of npm in a checkout. */
   readonly command: string;
+  /** Where a folder that nobody named is found; default: that of the process. */
+  readonly currentFolder?: string;
   readonly pid: number;
   readonly hostname: string;
   /** Aborted by the first SIGINT or SIGTERM. */

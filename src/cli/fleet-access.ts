@@ -6,7 +6,7 @@ import { leaseName, watchedByStore } from '../manager/index.ts';
 import { Admission, oneShotGrace } from '../engine/index.ts';
 import { ClusterStore, readClusterIdentity, readState, stateFacts, type StateStore } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
-import { connectCluster, isCluster, refuseForeignFlags, type ClusterFlags } from './cluster.ts';
+import { connectCluster, isCluster, type ClusterFlags } from './cluster.ts';
 import type { Context } from './context.ts';
 import { fleetIdentity } from './digest-key.ts';
 import { stateFile } from './options.ts';
@@ -35,7 +35,6 @@ export interface FleetAccess {
 }
 
 export async function readFleet(context: Context, flags: FleetFlagsOf): Promise<FleetAccess> {
-  refuseForeignFlags(flags.source, flags);
   if (isCluster(flags.source)) return readCluster(context, flags);
   const file = stateFile(flags);
   return {

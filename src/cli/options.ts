@@ -6,6 +6,7 @@ import { UserError, messageOf } from '../base/index.ts';
 import type { LogLevel } from '../telemetry/index.ts';
 import type { OwnerChoice } from '../state/index.ts';
 import { withClusterFlags, withHiddenClusterFlags, type ClusterFlags } from './cluster.ts';
+import { SourceOption } from './flags/source-option.ts';
 import { outputFormats } from './output/output.ts';
 
 export interface FleetFlags extends ClusterFlags {
@@ -18,14 +19,24 @@ export interface FleetFlags extends ClusterFlags {
 }
 
 export function withFleetFlags(command: Command, defaultLevel: LogLevel): Command {
-  const source = new Option('--source <dir>', 'folder (or file) of YAML documents, or `kubernetes`');
-  return withStateFlags(withClusterFlags(needed(command, source)), defaultLevel);
+  const source = sourceOption('folder (or file) of YAML documents, or `kubernetes`');
+  return withStateFlags(withClusterFlags(command.addOption(source)), defaultLevel);
 }
 
 /** Of a command that does not work on a cluster. */
 export function withFolderFlags(command: Command, defaultLevel: LogLevel): Command {
-  const source = new Option('--source <dir>', 'folder (or file) of YAML documents');
-  return withStateFlags(withHiddenClusterFlags(needed(command, source)), defaultLevel);
+  return withStateFlags(withFolderSource(command), defaultLevel);
+}
+
+/** Only the folder, of a command that needs no state. */
+export function withFolderSource(command: Command): Command {
+  return withHiddenClusterFlags(command.addOption(sourceOption('folder (or file) of YAML documents')));
+}
+
+/** `flags/default-source.ts` finds its default. */
+function sourceOption(description: string): SourceOption {
+  const standard = '`source` of fleetkeeper.yaml, ./fleet, or the current folder';
+  return new SourceOption('-f, --source <dir>', `${description}; default ${standard}`, true);
 }
 
 function withStateFlags(command: Command, defaultLevel: LogLevel): Command {
@@ -49,8 +60,13 @@ export function needed(command: Command, option: Option): Command {
   option.description = `${description} (required)`;
   return command.addOption(option).hook('preAction', (_command, called) => {
     if (called.getOptionValue(option.attributeName()) !== undefined) return;
-    called.error(`error: required option '${option.flags}' not specified: ${description}`);
+    called.error(missing(option, description));
   });
+}
+
+/** `why`: what it is, or why nothing can stand in for it. */
+export function missing({ flags }: Option, why: string): string {
+  return `error: required option '${flags.replace(/^-\w, /, '')}' not specified: ${why}`;
 }
 
 /** Its default is shown as a person writes it. */
@@ -87,7 +103,7 @@ export function logLevelOption(defaultLevel: LogLevel): Option {
 }
 
 export function outputOption(): Option {
-  return new Option('--output <format>', 'text for people, json and yaml for programs')
+  return new Option('-o, --output <format>', 'text for people, json and yaml for programs')
     .choices(outputFormats)
     .default('text');
 }

@@ -17,7 +17,9 @@ export async function runCommandLine(argv: readonly string[], context: Context):
       code = next;
     });
   };
-  const program = createProgram(context).hook('preSubcommand', (_program, command) => define(command));
+  const program = createProgram(context)
+    .hook('preSubcommand', (_program, command) => define(command))
+    .hook('preAction', (_program, command) => addDefaults(command, context));
   for (const [heading, group] of Object.entries(commandGroups)) {
     program.commandsGroup(heading);
     for (const { name, description } of group) {
@@ -33,17 +35,24 @@ export async function runCommandLine(argv: readonly string[], context: Context):
     await program.parseAsync(argv, { from: 'user' });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return usageExitCode(argv, error);
+    if (error instanceof CommanderError) return failureCode(argv, error.exitCode);
     if (!(error instanceof UserError)) throw error;
     explainError(context, error);
-    return exitCodes.failed;
+    return failureCode(argv, exitCodes.failed);
   }
 }
 
 /** What runs a command of somebody else's leaves 1 to that command. */
-function usageExitCode([name]: readonly string[], { exitCode }: CommanderError): number {
+function failureCode([name]: readonly string[], exitCode: number): number {
   const isRunner = name === 'exec' || name === 'protect';
   return isRunner && exitCode !== exitCodes.ok ? exitCodes.notRun : exitCode;
+}
+
+/** The fleet that nobody named, and the flags of its settings file. */
+async function addDefaults(command: Command, context: Context): Promise<void> {
+  if (!command.options.some(({ long }) => long === '--source')) return;
+  const { applyDefaults } = await import('./flags/defaults.ts');
+  await applyDefaults(command, context);
 }
 
 function createProgram({ stdout, stderr }: Context): Command {

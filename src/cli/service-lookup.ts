@@ -32,8 +32,8 @@ export interface FoundService {
 
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-export function withServiceFlags(command: Command): Command {
-  return withConnectionFlags(command).addOption(
+export function withServiceFlags(command: Command, sourceFlag?: string): Command {
+  return withConnectionFlags(command, sourceFlag).addOption(
     new Option('--id <uuid>', 'the service with this id, instead of a name'),
   );
 }

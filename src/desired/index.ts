@@ -7,6 +7,7 @@ export {
 export type { Shard } from './cluster/cluster-shard.ts';
 export { setSpecField, type EditedText } from './field-edit.ts';
 export { createFileSource } from './folder/file-source.ts';
+export { holdsFleet } from './folder/finding.ts';
 export { assemble, type SourceFile } from './folder/folder.ts';
 export { readFolder } from './folder/folder-reader.ts';
 export type { FolderWatchOptions, WatchFolder } from './folder/folder-watch.ts';
@@ -25,5 +26,7 @@ export {
 } from './objects.ts';
 export { parseFile } from './parse.ts';
 export { formatProblem, nearest, placeText, printable } from './problem.ts';
+export { holdsDocuments, settingsFileName } from './settings-file.ts';
 export { changedKeys, following } from './snapshots.ts';
 export type * from './source.ts';
+export { lineAt, readYaml, type YamlDocument } from './yaml.ts';

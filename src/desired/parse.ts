@@ -23,6 +23,7 @@ import { configMapData, decodeUtf8, secretData, type SecretData } from './data-d
 import { explain, plainWords, showable, type Finding } from './explain.ts';
 import { limits } from './limits.ts';
 import { nearest, pathText, printable } from './problem.ts';
+import { isSettingsFile } from './settings-file.ts';
 import type { DesiredObject, Location, Problem } from './source.ts';
 import { isPlainMap, lineAt, readYaml, type Fault, type Path, type YamlDocument } from './yaml.ts';
 
@@ -74,8 +75,10 @@ export function parseFile(file: string, text: string | Buffer): ParsedFile {
   }
   const decoded = typeof text === 'string' ? text : decodeUtf8(text);
   if (decoded === undefined) return refusedFile(file, 'is not UTF-8 text', 'save it as UTF-8');
-  const { documents, refused } = readYaml(decoded);
+  const yaml = readYaml(decoded);
   const reading = new FileReading(file);
+  if (isSettingsFile(file, yaml)) return reading.result();
+  const { documents, refused } = yaml;
   for (const document of documents) reading.add(document);
   if (refused) reading.refuse(refused);
   return reading.result();

@@ -14,8 +14,9 @@ import {
   type StateStore,
 } from '../../state/index.ts';
 import { createLogger, createMetrics } from '../../telemetry/index.ts';
-import { isCluster, refuseForeignFlags } from '../cluster.ts';
+import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
+import { withFolderArgument } from '../flags/source-option.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { observeFleet, problemLines, type ObservedFleet } from '../fleet-plan.ts';
 import {
@@ -45,15 +46,14 @@ interface ApplyFlags extends FleetFlags {
 
 /** `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. */
 export function defineApply(command: Command, context: Context, exit: (code: number) => void): void {
-  withFolderFlags(command, 'silent')
+  withFolderFlags(withFolderArgument(command), 'silent')
     .addOption(outputOption())
     .option('--yes', 'do not ask')
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the fleet', '10m'))
     .addOption(settleOption())
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'allow the many creations, deletions and corrections in the plan')
-    .action(async (flags: ApplyFlags) => {
-      refuseForeignFlags(flags.source, flags);
+    .action(async (_folder: string | undefined, flags: ApplyFlags) => {
       if (isCluster(flags.source)) {
         throw new UserError(
           'the manager that runs in a cluster applies its objects',

@@ -19,7 +19,7 @@ interface ImportFlags extends ConnectionFlags {
 
 /** `import`: documents for what is in an account already, such that a plan of them finds nothing to do. */
 export function defineImport(command: Command, context: Context): void {
-  const output = new Option('--output <dir>', 'folder to put them in; nothing in it is overwritten');
+  const output = new Option('-o, --output <dir>', 'folder to put them in; nothing in it is overwritten');
   needed(withConnectionFlags(command), output)
     .option('--all', 'also what another owner manages (see docs/how-to/import.md for what that means)')
     .action(async (flags: ImportFlags) => {

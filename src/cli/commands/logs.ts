@@ -22,7 +22,8 @@ type Since = { readonly agoMs: number } | { readonly atMs: number };
 
 /** `logs`: what the containers wrote; of one service raw for programs, and harmless on a terminal. */
 export function defineLogs(command: Command, context: Context, exit: (code: number) => void): void {
-  withServiceFlags(command.arguments('[name...]'))
+  // `-f` follows, as in `kubectl logs`.
+  withServiceFlags(command.arguments('[name...]'), '--source <dir>')
     .addOption(selectorOption())
     .option('--all', 'of all services: of the namespace, or without a folder of the account')
     .addOption(
@@ -32,7 +33,7 @@ export function defineLogs(command: Command, context: Context, exit: (code: numb
       ).argParser(parseSince),
     )
     .option('--tail <lines>', 'only the last so many lines, of each service', parseCount)
-    .option('--follow', 'continue with new lines, until stopped')
+    .option('-f, --follow', 'continue with new lines, until stopped')
     .action(async (names: readonly string[], flags: LogsFlags) => {
       const print = printing(context, flags);
       if (names.length > 1 || flags.selector || flags.all) {

@@ -3,6 +3,7 @@ import { hasNews } from '../../manager/index.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
 import { readFleet } from '../fleet-access.ts';
 import { hasInputErrors, observeFleet, problemLines, type ObservedFleet } from '../fleet-plan.ts';
+import { withFolderArgument } from '../flags/source-option.ts';
 import {
   acceptIdentityOption,
   durationOption,
@@ -21,12 +22,12 @@ interface PlanFlags extends FleetFlags {
 
 /** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held, 1 something could not be read, documents included. */
 export function definePlan(command: Command, context: Context, exit: (code: number) => void): void {
-  withFleetFlags(command, 'silent')
+  withFleetFlags(withFolderArgument(command), 'silent')
     .addOption(outputOption())
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the API', '1m'))
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'plan also what the brakes for many changes at once would stop')
-    .action(async (flags: PlanFlags) => {
+    .action(async (_folder: string | undefined, flags: PlanFlags) => {
       const observed = await planOf(context, flags);
       for (const line of problemLines(observed.snapshot)) complain(context, line);
       for (const message of observed.unreadable) complain(context, message);

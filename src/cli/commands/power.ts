@@ -1,8 +1,8 @@
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import { containerService } from '../../kinds/container-service/declaration.ts';
 import { group, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
-import { isCluster, refuseForeignFlags, withHiddenClusterFlags } from '../cluster.ts';
+import { isCluster } from '../cluster.ts';
 import { print, type Context } from '../context.ts';
 import {
   editServices,
@@ -11,7 +11,7 @@ import {
   type FieldValue,
   type Wanted,
 } from '../edit/service-edit.ts';
-import { needed, sameFleetFlags, type FleetFlags } from '../options.ts';
+import { sameFleetFlags, withFolderSource, type FleetFlags } from '../options.ts';
 import { oneLine } from '../output/terminal-text.ts';
 
 type PowerFlags = Pick<FleetFlags, 'source' | 'kubeconfig' | 'context'> & { readonly namespace: string };
@@ -54,11 +54,9 @@ interface Verb {
 
 /** Edits documents, and changes nothing at the provider by itself. */
 function definePower(command: Command, context: Context, verb: (now: string) => Verb): void {
-  const source = new Option('--source <dir>', 'folder (or file) of YAML documents');
-  withHiddenClusterFlags(needed(command.argument('<name...>', 'of services, as NAME or KIND/NAME'), source))
-    .option('--namespace <name>', 'of the services', 'default')
+  withFolderSource(command.argument('<name...>', 'of services, as NAME or KIND/NAME'))
+    .option('-n, --namespace <name>', 'of the services', 'default')
     .action(async (names: readonly string[], flags: PowerFlags) => {
-      refuseForeignFlags(flags.source, flags);
       const keys = [...new Set(names.map((name) => serviceKey(name, flags.namespace)))];
       const { field, wanted } = verb(new Date(context.clock.wallMs()).toISOString());
       if (isCluster(flags.source)) throw inCluster(keys, field, flags);

@@ -22,7 +22,7 @@ import {
   type StateStore,
 } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
-import { connectCluster, isCluster, refuseForeignFlags } from '../cluster.ts';
+import { connectCluster, isCluster } from '../cluster.ts';
 import { didYouMean } from '../connection.ts';
 import { print, type Context } from '../context.ts';
 import { ownerChoice, stateFile, withFleetFlags, type FleetFlags } from '../options.ts';
@@ -44,14 +44,13 @@ const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function defineResolve(command: Command, context: Context): void {
   withFleetFlags(command, 'silent')
     .argument('<kind/name>', 'the object, for example ContainerService/web')
-    .option('--namespace <name>', 'of the object', 'default')
+    .option('-n, --namespace <name>', 'of the object', 'default')
     .addOption(new Option('--applied', 'it did happen').conflicts('notApplied'))
     .addOption(new Option('--not-applied', 'it did not happen; it is sent again if it is still wanted'))
     .addOption(
       new Option('--id <uuid>', 'what a creation made, by its id at the provider').conflicts('notApplied'),
     )
     .action(async (object: string, flags: ResolveFlags) => {
-      refuseForeignFlags(flags.source, flags);
       const applied = flags.applied === true;
       if (!applied && flags.notApplied !== true) {
         throw new UserError('did it happen?', 'check the provider, and pass --applied or --not-applied');

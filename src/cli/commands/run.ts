@@ -4,7 +4,7 @@ import { Manager, collectFleetMetrics } from '../../manager/index.ts';
 import { defaultShortenedGrace } from '../../engine/index.ts';
 import { giveSigns, lockState, openState } from '../../state/index.ts';
 import { collectProcessMetrics, createLogger, createMetrics } from '../../telemetry/index.ts';
-import { clusterHeading, isCluster, refuseForeignFlags } from '../cluster.ts';
+import { clusterHeading, isCluster } from '../cluster.ts';
 import { untilStopped, type Context } from '../context.ts';
 import {
   acceptIdentityOption,
@@ -17,6 +17,7 @@ import {
   withFleetFlags,
   type FleetFlags,
 } from '../options.ts';
+import { withFolderArgument } from '../flags/source-option.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
 import { ServiceManager } from '../service-manager.ts';
@@ -33,7 +34,7 @@ export interface RunFlags extends FleetFlags {
 
 /** `run`: the manager, until it is stopped. */
 export function defineRun(command: Command, context: Context, exit: (code: number) => void): void {
-  withFleetFlags(command, 'info')
+  withFleetFlags(withFolderArgument(command), 'info')
     .option('--listen <address>', 'HOST:PORT for /healthz, /readyz and /metrics', parseAddress)
     .addOption(acceptIdentityOption())
     .addOption(settleOption())
@@ -51,8 +52,7 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
         `${defaultShortenedGrace.partlyMs / 1000}s`,
       ),
     )
-    .action(async (flags: RunFlags) => {
-      refuseForeignFlags(flags.source, flags);
+    .action(async (_folder: string | undefined, flags: RunFlags) => {
       if (isCluster(flags.source)) {
         const { runOperator } = await import('./run-operator.ts');
         return exit(await runOperator(context, flags));

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import { readState, stateFacts, type ObjectRecord } from '../../state/index.ts';
-import { isCluster, refuseForeignFlags } from '../cluster.ts';
+import { isCluster } from '../cluster.ts';
 import { exitCodes, type Context } from '../context.ts';
 import { ownerChoice, stateFile, withFleetFlags, type FleetFlags } from '../options.ts';
 import type { OutputFormat } from '../output/output.ts';
@@ -50,7 +50,6 @@ async function readEntries(context: Context, flags: FleetFlags): Promise<Entries
     const createdAt = (key: ObjectRecord['key']) => snapshot.cluster?.get(key)?.createdAt;
     return { entries: statusEntries(store.records(), createdAt), manager };
   }
-  refuseForeignFlags(flags.source, flags);
   const file = stateFile(flags);
   if (!existsSync(file)) {
     throw new UserError(

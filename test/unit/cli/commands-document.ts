@@ -44,7 +44,7 @@ export async function commandLines(): Promise<string[]> {
 }
 
 /** With its arguments and options, which are loaded only for the command that is called. */
-async function defined({
+export async function defined({
   name,
   description,
   load,

@@ -24,7 +24,7 @@ function accountDocument(name: string, url: string): string {
 describe('a command line', () => {
   test.each([
     [['plan', '--sourc', 'x'], "unknown option '--sourc'", '--source'],
-    [['apply', 'fleet'], 'too many arguments', 'fleetkeeper apply --help'],
+    [['apply', 'fleet', 'shop'], 'too many arguments', 'fleetkeeper apply --help'],
     [['plan'], "required option '--source <dir>'", 'fleetkeeper plan --help'],
     [['import', '--source', 'x'], "required option '--output <dir>'", 'fleetkeeper import --help'],
     [['control-plane'], "required option '--listen <address>'", 'fleetkeeper control-plane --help'],
@@ -47,11 +47,11 @@ describe('a command line', () => {
     expect(stdout).not.toMatch(/default: \d+\)/);
   });
 
-  test('`run --help` begins with the folder, which is required; what is for clusters comes last', async () => {
+  test('`run --help` begins with the folder, which has a default; what is for clusters comes last', async () => {
     const { stdout } = await run(['run', '--help']);
     const text = stdout.replaceAll(/\s+/g, ' ');
     expect(text).toMatch(
-      /Options: --source <dir> folder \(or file\) of YAML documents, or `kubernetes` \(required\)/,
+      /Options: -f, --source <dir> folder \(or file\) of YAML documents, or `kubernetes`; default `source` of/,
     );
     const [, forClusters = ''] = text.split('With --source kubernetes:');
     expect(forClusters.match(/--[a-z-]+/g)).toEqual([

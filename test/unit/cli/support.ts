@@ -11,11 +11,12 @@ export interface RunOptions {
   /** Of the terminal. */
   readonly columns?: number;
   readonly clock?: Clock;
+  readonly currentFolder?: string;
 }
 
 /** What a command is given of this process. */
 export function contextOf(
-  { environment = {}, terminal = false, columns, clock = systemClock }: RunOptions,
+  { environment = {}, terminal = false, columns, clock = systemClock, currentFolder = '' }: RunOptions,
   written: Readonly<Record<'stdout' | 'stderr', (text: string) => void>>,
   stopped: AbortSignal,
 ): Context {
@@ -30,6 +31,7 @@ export function contextOf(
     stderr: stream(written.stderr),
     clock,
     random: systemRandom,
+    currentFolder,
     pid: 1,
     command: 'fleetkeeper',
     hostname: 'here',

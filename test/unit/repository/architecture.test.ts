@@ -68,7 +68,7 @@ const table: Readonly<Record<string, Row>> = {
   crdgen: { rooms: ['base', 'kinds/declarations.ts', 'reasons', 'resources'], packages: ['yaml', 'zod'] },
   cli: {
     rooms: 'all of the above',
-    packages: ['commander', 'ansis', 'json-p3', 'log-update', 'string-width', 'yaml'],
+    packages: ['commander', 'ansis', 'json-p3', 'log-update', 'string-width', 'yaml', 'zod'],
   },
 };
 const rooms = Object.keys(table);

@@ -1,0 +1,86 @@
+/**
+ * What the command line does not give, before the action of a command runs: the fleet, and the flags of its settings file. What
+ * is on the command line has precedence over the file, and the file over defaults.
+ */
+import { InvalidArgumentError, type Command, type Option } from 'commander';
+import { UserError } from '../../base/index.ts';
+import { isCluster, refuseForeignFlags } from '../cluster.ts';
+import { complain, type Context } from '../context.ts';
+import { missing } from '../options.ts';
+import { chooseSource, otherFleetIn, shown, type ChosenSource } from './default-source.ts';
+import { settingsIn, type Setting, type Settings } from './settings.ts';
+import { SourceOption, folderArgument } from './source-option.ts';
+
+/** For commands with `--source`; nothing happens to others. */
+export async function applyDefaults(command: Command, context: Context): Promise<void> {
+  const option = command.options.find((one) => one instanceof SourceOption);
+  if (!option) return;
+  const chosen = await chosenFor(command, option, context);
+  if (chosen) {
+    command.setOptionValue('source', chosen.source);
+    if (chosen.settings) applySettings(command, chosen.settings);
+    note(context, chosen);
+  } else if (option.isNeeded) {
+    const why =
+      'there is no fleetkeeper.yaml with a `source`, and neither ./fleet nor the current folder has documents';
+    command.error(missing(option, why));
+  }
+  refuseForeign(command, chosen?.source);
+}
+
+/** Undefined: nobody names a fleet, and none is found, or the account of the environment is meant. */
+async function chosenFor(
+  command: Command,
+  { isNeeded }: SourceOption,
+  { environment, currentFolder = '' }: Context,
+): Promise<ChosenSource | undefined> {
+  const source = command.getOptionValue('source') as string | undefined;
+  const dir = folderArgument(command);
+  const isOfEnvironment = !isNeeded && source === undefined && Boolean(environment['FLEETKEEPER_API_URL']);
+  if (isOfEnvironment && settingsIn(currentFolder)?.source === undefined) return undefined;
+  return chooseSource({ dir, source, currentFolder });
+}
+
+/** Which folder it is, unless the command line has that already. */
+function note(context: Context, { source, settings, isNamed }: ChosenSource): void {
+  const withFile = settings ? `, with ${settings.file}` : '';
+  if (!isNamed || settings) complain(context, `using ${shown(source)}${withFile}`);
+  const other = isNamed && !isCluster(source) ? otherFleetIn(source) : undefined;
+  if (other !== undefined) complain(context, `${shown(other)} has a state, and ${shown(source)} has none`);
+}
+
+function applySettings(command: Command, settings: Settings): void {
+  for (const [key, setting] of settings.of(command.name())) {
+    const option = command.options.find(({ long }) => long === `--${key}`);
+    if (!option || isOtherMeaning(key, option)) {
+      if (!setting.isOfCommand) continue;
+      throw new UserError(`${setting.place}: \`${command.name()}\` has no such flag`, 'remove it');
+    }
+    const name = option.attributeName();
+    const origin = command.getOptionValueSource(name);
+    if (origin !== undefined && origin !== 'default') continue;
+    command.setOptionValueWithSource(name, valueOf(option, setting), 'config');
+  }
+}
+
+/** `import --output` is a folder. */
+function isOtherMeaning(key: string, { argChoices }: Option): boolean {
+  return key === 'output' && argChoices === undefined;
+}
+
+function valueOf(option: Option, { text, place }: Setting): unknown {
+  try {
+    return option.parseArg ? option.parseArg(text, undefined) : text;
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    throw new UserError(`${place}: ${error.message}`, `\`${option.flags}\`: ${option.description}`, error);
+  }
+}
+
+/** Those that mean nothing for this source. A default was not given by anybody. */
+function refuseForeign(command: Command, source: string | undefined): void {
+  const given = Object.entries(command.opts()).filter(
+    ([name]) => command.getOptionValueSource(name) !== 'default',
+  );
+  refuseForeignFlags(source, Object.fromEntries(given));
+}
