@@ -8,6 +8,8 @@ export type Define = (command: Command, context: Context, exit: (code: number) =
 export interface CommandEntry {
   readonly name: string;
   readonly description: string;
+  /** One to three lines as people type them; `--help` and docs/reference/commands.md show them. */
+  readonly examples: readonly [string, ...string[]];
   readonly load: () => Promise<Define>;
 }
 
@@ -16,31 +18,47 @@ const ofAFleet: readonly CommandEntry[] = [
     name: 'plan',
     description:
       'show what would be changed, without changing anything (exit 0: nothing, 2: changes or drift, or something is held, 1: error)',
+    examples: [
+      'fleetkeeper plan',
+      'fleetkeeper plan fleet -o json',
+      'fleetkeeper plan -f kubernetes --context prod',
+    ],
     load: async () => (await import('./commands/plan.ts')).definePlan,
   },
   {
     name: 'apply',
     description: 'plan, ask, converge and report; exit 0 only when all objects are Ready',
+    examples: ['fleetkeeper apply', 'fleetkeeper apply fleet --yes --timeout 20m'],
     load: async () => (await import('./commands/apply.ts')).defineApply,
   },
   {
     name: 'run',
     description: 'keep the fleet as declared, until stopped',
+    examples: [
+      'fleetkeeper run fleet --listen 127.0.0.1:9090',
+      'fleetkeeper run -f kubernetes --watch-namespaces team-a,team-b',
+    ],
     load: async () => (await import('./commands/run.ts')).defineRun,
   },
   {
     name: 'status',
     description: 'show the objects and their status as the manager last wrote them',
+    examples: ['fleetkeeper status', 'fleetkeeper status -f fleet -o yaml'],
     load: async () => (await import('./commands/status.ts')).defineStatus,
   },
   {
     name: 'resolve',
     description: 'confirm the outcome of a request that evidence does not show (OutcomeUnknown)',
+    examples: [
+      'fleetkeeper resolve ContainerService/web --not-applied',
+      'fleetkeeper resolve svol/data --applied --id 0a0e4fc3-7a50-4c3b-9d2c-0b8f2f6f8d11',
+    ],
     load: async () => (await import('./commands/resolve.ts')).defineResolve,
   },
   {
     name: 'explain',
     description: 'show what a reason means, who has to act, and what to do',
+    examples: ['fleetkeeper explain OutcomeUnknown', 'fleetkeeper explain -o json'],
     load: async () => (await import('./commands/explain.ts')).defineExplain,
   },
 ];
@@ -49,46 +67,61 @@ const ofOneService: readonly CommandEntry[] = [
   {
     name: 'restart',
     description: 'ask for one restart of services, in their documents',
+    examples: ['fleetkeeper restart web', 'fleetkeeper restart web worker -f fleet -n team-a'],
     load: async () => (await import('./commands/power.ts')).defineRestart,
   },
   {
     name: 'stop',
     description: 'declare services as stopped, in their documents',
+    examples: ['fleetkeeper stop web', 'fleetkeeper stop trainer -f fleet && fleetkeeper apply fleet --yes'],
     load: async () => (await import('./commands/power.ts')).defineStop,
   },
   {
     name: 'start',
     description: 'declare services as running, in their documents',
+    examples: ['fleetkeeper start web', 'fleetkeeper start trainer -f fleet -n team-a'],
     load: async () => (await import('./commands/power.ts')).defineStart,
   },
   {
     name: 'logs',
     description: 'print the logs of a service',
+    examples: ['fleetkeeper logs web -f --tail 100', 'fleetkeeper logs web --source fleet -n team-a'],
     load: async () => (await import('./commands/logs.ts')).defineLogs,
   },
   {
     name: 'exec',
     description: 'run a command in a service; exits with its exit code, or 125 if it did not run',
+    examples: [
+      'fleetkeeper exec web -- nvidia-smi',
+      "fleetkeeper exec web -f fleet --timeout 20s -- sh -c 'df -h /data'",
+    ],
     load: async () => (await import('./commands/exec.ts')).defineExec,
   },
   {
     name: 'protect',
     description: 'run a command here, and protect the service until it ends; exits with its exit code',
+    examples: [
+      'fleetkeeper protect trainer -- ./nightly-backup.sh',
+      'fleetkeeper protect trainer -f fleet --require --name backup -- rsync -a /data backup:',
+    ],
     load: async () => (await import('./commands/protect.ts')).defineProtect,
   },
   {
     name: 'events',
     description: 'show what has happened to a service, newest last',
+    examples: ['fleetkeeper events web', 'fleetkeeper events web -f fleet -o json'],
     load: async () => (await import('./commands/events.ts')).defineEvents,
   },
   {
     name: 'metrics',
     description: 'show what a service used lately',
+    examples: ['fleetkeeper metrics web --minutes 60', 'fleetkeeper metrics web -f fleet -o json'],
     load: async () => (await import('./commands/metrics.ts')).defineMetrics,
   },
   {
     name: 'open',
     description: 'print the address of a service',
+    examples: ['fleetkeeper open web', 'fleetkeeper open web -f fleet --browser'],
     load: async () => (await import('./commands/open.ts')).defineOpen,
   },
 ];
@@ -97,11 +130,13 @@ const ofAnAccount: readonly CommandEntry[] = [
   {
     name: 'inventory',
     description: 'list unmanaged things, with their cost per hour',
+    examples: ['fleetkeeper inventory', 'fleetkeeper inventory -f fleet --all -o json'],
     load: async () => (await import('./commands/inventory.ts')).defineInventory,
   },
   {
     name: 'import',
     description: 'write documents that adopt the unmanaged things of an account',
+    examples: ['fleetkeeper import -o fleet', 'fleetkeeper import -f fleet -o fleet/imported --account lab'],
     load: async () => (await import('./commands/import.ts')).defineImport,
   },
 ];
@@ -110,21 +145,28 @@ const ofThisMachine: readonly CommandEntry[] = [
   {
     name: 'demo',
     description: 'watch a sample fleet come up, drift, heal, change and shrink on a control plane of its own',
+    examples: ['fleetkeeper demo'],
     load: async () => (await import('./commands/demo.ts')).defineDemo,
   },
   {
     name: 'control-plane',
     description: 'serve the Container Compute Control API on this machine',
+    examples: [
+      'fleetkeeper control-plane --listen 127.0.0.1:8787 --database :memory: --accounts accounts.yaml',
+      'fleetkeeper control-plane --listen 127.0.0.1:0 --database plane.db --accounts accounts.yaml --rate-limit 100/s',
+    ],
     load: async () => (await import('./commands/control-plane.ts')).defineControlPlane,
   },
   {
     name: 'schema',
     description: 'print the JSON Schema of the documents, for editors',
+    examples: ['fleetkeeper schema'],
     load: async () => (await import('./commands/schema.ts')).defineSchema,
   },
   {
     name: 'completion',
     description: 'print the completion script of a shell',
+    examples: ['source <(fleetkeeper completion bash)', 'fleetkeeper completion zsh > ~/.zfunc/_fleetkeeper'],
     load: async () => (await import('./commands/completion.ts')).defineCompletion,
   },
 ];
@@ -133,6 +175,7 @@ const ofACluster: readonly CommandEntry[] = [
   {
     name: 'crds',
     description: 'print the CustomResourceDefinitions of the kinds, for `kubectl apply -f -`',
+    examples: ['fleetkeeper crds | kubectl apply -f -', 'fleetkeeper crds --check crds'],
     load: async () => (await import('./commands/crds.ts')).defineCrds,
   },
 ];

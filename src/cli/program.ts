@@ -22,10 +22,11 @@ export async function runCommandLine(argv: readonly string[], context: Context):
     .hook('preAction', (_program, command) => addDefaults(command, context));
   for (const [heading, group] of Object.entries(commandGroups)) {
     program.commandsGroup(heading);
-    for (const { name, description } of group) {
+    for (const { name, description, examples } of group) {
       program
         .command(name)
         .description(description)
+        .addHelpText('after', ['', 'Examples:', ...examples.map((line) => `  ${line}`)].join('\n'))
         .showHelpAfterError(`(see \`fleetkeeper ${name} --help\`)`);
     }
   }

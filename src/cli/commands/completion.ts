@@ -11,9 +11,9 @@ export function defineCompletion(command: Command, context: Context): void {
 
 /** What the script asks. The command that is being written has to be defined. */
 export async function complete(program: Command, words: readonly string[], context: Context): Promise<void> {
-  const found = await candidates(program, words, async (flags) => {
-    const { namesIn } = await import('../completion/names.ts');
-    return namesIn(context, flags);
+  const found = await candidates(program, words, async (line, what) => {
+    const { known } = await import('../completion/names.ts');
+    return known(context, line, what);
   });
   for (const { word, description } of found) print(context, `${word}\t${description}`);
 }

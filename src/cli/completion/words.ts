@@ -1,9 +1,8 @@
 /**
- * What may come next on a command line, from the program's own commands and options. Pure but for `names`, which
+ * What may come next on a command line, from the program's own commands and options. Pure but for `known`, which
  * reads the objects of a folder. The scripts for the shells call `fleetkeeper __complete` and show its output.
  */
 import type { Argument, Command, Option } from 'commander';
-import { containerService } from '../../kinds/container-service/declaration.ts';
 import { reasonNames, reasons } from '../../reasons/index.ts';
 
 export interface Candidate {
@@ -11,14 +10,29 @@ export interface Candidate {
   readonly description: string;
 }
 
-/** Flags that say where objects are: those already on the line. */
-export type NameLookup = (flags: ReadonlyMap<string, string>) => Promise<readonly string[]>;
+/** What the objects of a fleet have, as they are written on a command line. */
+export type Known = 'service' | 'object' | 'label' | 'namespace';
+
+/** What is already on the line: the flags by their long names, and the argument DIR. */
+export interface Line {
+  readonly command: Command;
+  readonly flags: ReadonlyMap<string, string>;
+  readonly dir: string | undefined;
+}
+
+export type Lookup = (line: Line, what: Known) => Promise<readonly Candidate[]>;
+
+const knownByFlag: Readonly<Record<string, Known>> = {
+  '--target': 'object',
+  '--selector': 'label',
+  '--namespace': 'namespace',
+};
 
 /** `words`: everything behind the program's name. The last one is being written, and perhaps empty. */
 export async function candidates(
   program: Command,
   words: readonly string[],
-  names: NameLookup,
+  known: Lookup,
 ): Promise<Candidate[]> {
   // Bash takes `--output=js` apart at the `=`.
   const line = words.filter((word, index) => word !== '=' || index === words.length - 1);
@@ -30,12 +44,34 @@ export async function candidates(
   const command = program.commands.find((candidate) => candidate.name() === first);
   if (!command || before.includes('--')) return [];
   const { flags, operands, pending } = readLine(command, before.slice(1));
-  if (pending) return start((pending.argChoices ?? []).map((word) => ({ word, description: '' })));
+  const [dir] = command.registeredArguments[0]?.name() === 'dir' ? operands : [];
+  const lookup = (what: readonly Known[]) => lookUp(known, { command, flags, dir }, what);
+  if (pending?.argChoices) return start(wordsOf(pending.argChoices));
+  if (pending) return start(await lookup([knownByFlag[pending.long ?? ''] ?? []].flat()));
   if (current.startsWith('-')) return start(optionsOf(command));
   const last = command.registeredArguments.at(-1);
-  const argument = command.registeredArguments[operands] ?? (last?.variadic ? last : undefined);
+  const argument = command.registeredArguments[operands.length] ?? (last?.variadic ? last : undefined);
   if (!argument) return [];
-  return start(await valuesOf(argument, flags, names));
+  if (argument.argChoices) return start(wordsOf(argument.argChoices));
+  if (argument.name() === 'reason') return start(allReasons());
+  return start(await lookup(knownAs(argument)));
+}
+
+async function lookUp(known: Lookup, line: Line, what: readonly Known[]): Promise<Candidate[]> {
+  return (await Promise.all(what.map((each) => known(line, each)))).flat();
+}
+
+/** A name is that of a service. Where its kind may be written, too, it may be any object. */
+function knownAs(argument: Argument): Known[] {
+  const withKind = /kind\/name/i.test(`${argument.name()} ${argument.description}`);
+  return [
+    ...(argument.name() === 'name' ? ['service' as const] : []),
+    ...(withKind ? ['object' as const] : []),
+  ];
+}
+
+function wordsOf(choices: readonly string[]): Candidate[] {
+  return choices.map((word) => ({ word, description: '' }));
 }
 
 function commandsOf(program: Command): Candidate[] {
@@ -49,39 +85,38 @@ function optionsOf(command: Command): Candidate[] {
   return command
     .createHelp()
     .visibleOptions(command)
-    .flatMap(({ long, description }) => (long ? { word: long, description } : []));
+    .flatMap(({ long, short, description }) =>
+      [long, short].flatMap((word) => (word ? { word, description } : [])),
+    );
 }
 
-async function valuesOf(
-  argument: Argument,
-  flags: ReadonlyMap<string, string>,
-  names: NameLookup,
-): Promise<readonly Candidate[]> {
-  if (argument.argChoices) return argument.argChoices.map((word) => ({ word, description: '' }));
-  if (argument.name() === 'reason') {
-    return reasonNames.map((word) => ({ word, description: reasons[word].meaning }));
-  }
-  if (argument.name() !== 'name' || !flags.has('--source')) return [];
-  return (await names(flags)).map((word) => ({ word, description: containerService.name }));
+function allReasons(): Candidate[] {
+  return reasonNames.map((word) => ({ word, description: reasons[word].meaning }));
 }
 
-/** The flags with their values, the number of operands, and the option that waits for its value. */
+/** The flags with their values by their long names, the arguments, and the option that waits for its value. */
 function readLine(command: Command, words: readonly string[]) {
   const flags = new Map<string, string>();
-  let operands = 0;
+  const operands: string[] = [];
   let pending: Option | undefined;
   for (const word of words) {
     if (pending) {
       flags.set(pending.long ?? '', word);
       pending = undefined;
     } else if (word.startsWith('-')) {
-      const [flag = '', value] = word.split('=', 2);
-      const option = command.options.find(({ long, short }) => flag === long || flag === short);
-      if (value !== undefined) flags.set(flag, value);
+      const { option, value } = flagIn(command, word);
+      if (option?.long && value !== undefined) flags.set(option.long, value);
       else if (option?.required) pending = option;
-    } else operands += 1;
+    } else operands.push(word);
   }
   return { flags, operands, pending };
+}
+
+/** `--output=json`, `-ojson`, or a flag alone. */
+function flagIn({ options }: Command, word: string): { option: Option | undefined; value?: string } {
+  const [flag, value] = word.startsWith('--') ? word.split(/=(.*)/s, 2) : [word.slice(0, 2), word.slice(2)];
+  const option = options.find(({ long, short }) => flag === long || flag === short);
+  return value ? { option, value } : { option };
 }
 
 export const shells = ['bash', 'zsh'] as const;

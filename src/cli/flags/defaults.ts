@@ -15,7 +15,8 @@ import { SourceOption, folderArgument } from './source-option.ts';
 export async function applyDefaults(command: Command, context: Context): Promise<void> {
   const option = command.options.find((one) => one instanceof SourceOption);
   if (!option) return;
-  const chosen = await chosenFor(command, option, context);
+  const source = command.getOptionValue('source') as string | undefined;
+  const chosen = await fleetFor(context, option, { source, dir: folderArgument(command) });
   if (chosen) {
     command.setOptionValue('source', chosen.source);
     if (chosen.settings) applySettings(command, chosen.settings);
@@ -29,13 +30,11 @@ export async function applyDefaults(command: Command, context: Context): Promise
 }
 
 /** Undefined: nobody names a fleet, and none is found, or the account of the environment is meant. */
-async function chosenFor(
-  command: Command,
-  { isNeeded }: SourceOption,
+export async function fleetFor(
   { environment, currentFolder = '' }: Context,
+  { isNeeded }: SourceOption,
+  { source, dir }: { readonly source: string | undefined; readonly dir: string | undefined },
 ): Promise<ChosenSource | undefined> {
-  const source = command.getOptionValue('source') as string | undefined;
-  const dir = folderArgument(command);
   const isOfEnvironment = !isNeeded && source === undefined && Boolean(environment['FLEETKEEPER_API_URL']);
   if (isOfEnvironment && settingsIn(currentFolder)?.source === undefined) return undefined;
   return chooseSource({ dir, source, currentFolder });
@@ -64,8 +63,8 @@ function applySettings(command: Command, settings: Settings): void {
 }
 
 /** `import --output` is a folder. */
-function isOtherMeaning(key: string, { argChoices }: Option): boolean {
-  return key === 'output' && argChoices === undefined;
+function isOtherMeaning(key: string, { flags }: Option): boolean {
+  return key === 'output' && flags.endsWith('<dir>');
 }
 
 function valueOf(option: Option, { text, place }: Setting): unknown {

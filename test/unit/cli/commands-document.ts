@@ -24,16 +24,18 @@ export async function commandLines(): Promise<string[]> {
   const groups = await Promise.all(
     Object.entries(commandGroups).map(async ([heading, entries]) => ({
       heading: heading.replace(/:$/, ''),
-      commands: await Promise.all(entries.map(defined)),
+      commands: await Promise.all(
+        entries.map(async (entry) => ({ command: await defined(entry), examples: entry.examples })),
+      ),
     })),
   );
-  const flags = groups.flatMap(({ commands }) => commands.flatMap(flagsOf));
+  const flags = groups.flatMap(({ commands }) => commands.flatMap(({ command }) => flagsOf(command)));
   const users = Map.groupBy(flags, ({ option }) => textOf(option));
   const isShared = (option: Option) => (users.get(textOf(option)) ?? []).length >= sharedBy;
   const shared = [...users.values()].filter(({ length }) => length >= sharedBy);
   return [
     ...groups.flatMap(({ heading, commands }) =>
-      [`**${heading}**`, ''].concat(commands.flatMap((command) => section(command, isShared))),
+      [`**${heading}**`, ''].concat(commands.flatMap((one) => section(one, isShared))),
     ),
     '### Flags of several commands',
     '',
@@ -64,7 +66,12 @@ function flagsOf(command: Command): Flag[] {
 const textOf = ({ flags, description, defaultValue }: Option) =>
   [flags, description, String(defaultValue)].join(' ');
 
-function section(command: Command, isShared: (option: Option) => boolean): string[] {
+interface Documented {
+  readonly command: Command;
+  readonly examples: readonly string[];
+}
+
+function section({ command, examples }: Documented, isShared: (option: Option) => boolean): string[] {
   const own = flagsOf(command).filter(({ option }) => !isShared(option));
   const args = command.registeredArguments.filter(({ description }) => description !== '');
   const rows = [
@@ -78,6 +85,10 @@ function section(command: Command, isShared: (option: Option) => boolean): strin
     `### ${name}`,
     '',
     `\`fleetkeeper ${name} ${command.usage()}\`: ${command.description()}.`,
+    '',
+    '```sh',
+    ...examples,
+    '```',
     '',
     ...(rows.length === 0 ? [] : ['| argument or flag | default | meaning |', '|---|---|---|', ...rows, '']),
   ];

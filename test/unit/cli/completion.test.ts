@@ -26,6 +26,8 @@ describe('what may come next on a command line', () => {
   test('is an option of the command', async () => {
     expect(await complete('plan', '--o')).toEqual(expect.arrayContaining(['--output', '--owner']));
     expect(await complete('logs', '--follo')).toEqual(['--follow']);
+    expect(await complete('plan', '-')).toEqual(expect.arrayContaining(['-f', '-o', '--output']));
+    expect(await complete('plan', '-o', 'y')).toEqual(['yaml']);
   });
 
   test('is a choice of the option, also behind the = that bash takes apart', async () => {
@@ -44,6 +46,34 @@ describe('what may come next on a command line', () => {
     expect(await complete('stop', '--source', source, 'web', 'db', 'w')).toEqual(['web', 'worker']);
   });
 
+  test('is an object, a label or a namespace of it', async () => {
+    const source = folder();
+    writeFileSync(
+      path.join(source, 'lab.yaml'),
+      serviceDocument('trainer').replace(
+        '{name: trainer}',
+        '{name: trainer, namespace: lab, labels: {app: x}}',
+      ),
+    );
+    expect(await complete('resolve', '-f', source, 'ContainerService/w')).toEqual([
+      'ContainerService/web',
+      'ContainerService/worker',
+    ]);
+    expect(await complete('status', '-f', source, '-l', '')).toEqual(['app=x']);
+    expect(await complete('logs', '--source', source, '-n', '')).toEqual(['default', 'lab']);
+    expect(await complete('logs', '--source', source, '-nlab', '')).toEqual(['trainer']);
+    expect(await complete('restart', `-f${source}`, 'web', 'w')).toEqual(['web', 'worker']);
+  });
+
+  test('is a name in the folder that the command would use without a flag', async () => {
+    const currentFolder = folder();
+    const { stdout } = await run(['__complete', '--', 'logs', 'd'], { currentFolder });
+    expect(stdout).toBe('db\tContainerService\n');
+    const environment = { FLEETKEEPER_API_URL: 'http://127.0.0.1:9' };
+    const ofEnvironment = await run(['__complete', '--', 'logs', 'd'], { currentFolder, environment });
+    expect(ofEnvironment.stdout).toBe('');
+  });
+
   test('is a reason', async () => {
     expect(await complete('explain', 'Volume')).toEqual(
       expect.arrayContaining(['VolumeNotReady', 'VolumeError', 'VolumeExpansionFailed']),
@@ -54,6 +84,7 @@ describe('what may come next on a command line', () => {
 
   test('is left to the shell where files or anything else may come', async () => {
     expect(await complete('plan', '--source', '')).toEqual([]);
+    expect(await complete('plan', '')).toEqual([]);
     expect(await complete('events', '--source', folder(), 'web', '')).toEqual([]);
     expect(await complete('exec', 'web', '--', 'l')).toEqual([]);
     expect(await complete('unknown', '')).toEqual([]);

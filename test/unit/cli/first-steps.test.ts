@@ -53,7 +53,7 @@ describe('a command line', () => {
     expect(text).toMatch(
       /Options: -f, --source <dir> folder \(or file\) of YAML documents, or `kubernetes`; default `source` of/,
     );
-    const [, forClusters = ''] = text.split('With --source kubernetes:');
+    const [, forClusters = ''] = /With --source kubernetes:(.*)Examples:/.exec(text) ?? [];
     expect(forClusters.match(/--[a-z-]+/g)).toEqual([
       '--kubeconfig',
       '--context',
