@@ -13,10 +13,12 @@ import { Accounts, parseAccounts, type AccountsFile } from './identity/accounts.
 import { Activities } from './domain/activities.ts';
 import { createApi, type Domain } from './http/api.ts';
 import { Authentication } from './identity/authentication.ts';
+import { BrowserSessions } from './domain/browser-sessions.ts';
 import { Capacity } from './domain/capacity.ts';
 import { defaultConfig, parseConfig } from './config/config-file.ts';
 import { chargeIntervalMs, journalBytes, journalEntries, type ControlPlaneConfig } from './domain/config.ts';
 import { EventLog } from './domain/events.ts';
+import { createBrowserServer } from './http/browser/server.ts';
 import { Faults } from './http/faults.ts';
 import { defaultHttpLimits, listen, type App, type HttpLimits, type Listener } from './http/http.ts';
 import { IdTokens } from './identity/id-tokens.ts';
@@ -57,6 +59,10 @@ export interface ControlPlaneOptions {
   readonly testListen?: ListenAddress;
   readonly metricsListen?: ListenAddress;
   readonly allowRemoteAdmin?: boolean;
+  /** Of browser sessions, where the configuration offers them; absent: a free port beside `listen`. */
+  readonly browserListen?: ListenAddress;
+  /** How browsers reach that listener, if not by its address. */
+  readonly browserUrl?: string;
   /** A file, or `:memory:`. */
   readonly database: string;
   readonly accounts: AccountsFile;
@@ -86,6 +92,7 @@ export interface ControlPlane {
   readonly adminUrl?: string;
   readonly testUrl?: string;
   readonly metricsUrl?: string;
+  readonly browserUrl?: string;
   /** Finishes the requests that are being answered, books what has accrued, and gives the database back. */
   close(): Promise<void>;
 }
@@ -93,6 +100,7 @@ export interface ControlPlane {
 interface OpenControlPlane extends Pick<ControlPlane, 'close'> {
   readonly api: App;
   readonly privates: readonly PrivateListener[];
+  readonly browser: { readonly app: App; readonly sessions: BrowserSessions } | undefined;
   readonly store: Store;
 }
 
@@ -114,16 +122,28 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   for (const { role, address } of privateAddresses(options)) {
     if (!options.allowRemoteAdmin) requireLoopback(role, address);
   }
-  const { api, privates, close } = await openControlPlane(options);
+  const { api, privates, browser, close } = await openControlPlane(options);
   try {
     const url = await listen(api, options.listen);
-    const urls: { adminUrl?: string; testUrl?: string; metricsUrl?: string } = {};
+    const urls: { adminUrl?: string; testUrl?: string; metricsUrl?: string; browserUrl?: string } = {};
     for (const { role, address, app } of privates) urls[`${role}Url`] = await listen(app, address);
+    if (browser) {
+      const bound = await listen(browser.app, options.browserListen ?? { ...options.listen, port: 0 });
+      urls.browserUrl = browser.sessions.address = (options.browserUrl ?? reachable(bound)).replace(
+        /\/+$/,
+        '',
+      );
+    }
     return { url, ...urls, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Nobody can open the address that means every one of this machine. */
+function reachable(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
 /** All of it but the sockets: the applications answer requests that are handed to them. */
@@ -177,7 +197,17 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Op
       listeners.push(listener);
       return { role, address, app: listener.app };
     });
-    return { api: api.app, privates, store, close };
+    const browser = domain.platform.config.browserEnabled
+      ? createBrowserServer({ ...common, ...domain })
+      : undefined;
+    if (browser) listeners.push(browser);
+    return {
+      api: api.app,
+      privates,
+      browser: browser && { app: browser.app, sessions: domain.sessions },
+      store,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -288,6 +318,7 @@ function startDomain(store: Store, options: ControlPlaneOptions, quotaOf: QuotaO
     idempotency,
     volumes,
     services: new Services(platform, volumes, lifecycle),
+    sessions: new BrowserSessions(clock, random, 'http://browser.invalid'),
     stop,
   };
 }

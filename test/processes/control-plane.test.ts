@@ -8,7 +8,7 @@ import { launch, type Program, temporaryFolder } from '../support/processes/proc
 const accounts = 'accounts: [{name: acme, email: a@b.example, apiKeys: [key-of-acme]}]';
 
 /** A control plane with this configuration. */
-async function start(config: string): Promise<Program> {
+async function start(config: string, ...flags: string[]): Promise<Program> {
   const folder = await temporaryFolder();
   await writeFile(path.join(folder, 'accounts.yaml'), accounts);
   await writeFile(path.join(folder, 'config.yaml'), config);
@@ -19,7 +19,7 @@ async function start(config: string): Promise<Program> {
     path.join(folder, 'config.yaml'),
   ];
   const addresses = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
-  return launch(['control-plane', '--database', ':memory:', ...addresses, ...files]);
+  return launch(['control-plane', '--database', ':memory:', ...addresses, ...files, ...flags]);
 }
 
 test('a control plane offers what its configuration says, and shows metrics of it and of its process', async () => {
@@ -38,6 +38,17 @@ test('a mistake in the configuration is told with file, line and path', async ()
   const { code, stdout, stderr } = await program.finished();
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^error: .*config\.yaml:2: metricsEnabled: .*boolean/);
+});
+
+test('browser sessions have a listener of their own, if the configuration offers them', async () => {
+  const program = await start('browserEnabled: true', '--browser-listen', '127.0.0.1:0');
+  const [, url = ''] = await program.line(/^browser sessions on (.*)$/);
+  const answer = await fetch(`${url}/s/${'a'.repeat(43)}/`);
+  expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('no browser session')]);
+  expect(await program.kill('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+
+  const { code, stderr } = await (await start('', '--browser-listen', '127.0.0.1:0')).finished();
+  expect([code, stderr]).toEqual([1, expect.stringContaining('browserEnabled: true')]);
 });
 
 test('a client that holds a connection open does not hold the process', async () => {

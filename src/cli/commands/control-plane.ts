@@ -4,7 +4,9 @@ import type { ControlPlaneConfig } from '../../control-plane/domain/config.ts';
 import type { EgressMode } from '../../control-plane/runtimes/docker/config.ts';
 import type { RuntimeFactory } from '../../control-plane/domain/runtime.ts';
 import { createLogger, createProcessRegistry, type LogLevel } from '../../telemetry/index.ts';
+import { UserError } from '../../base/index.ts';
 import { print, untilStopped, type Context } from '../context.ts';
+import { isWebAddress } from '../web-address.ts';
 import { logLevelOption, needed, parseAddress, parsePositive, parseRate, readTextFile } from '../options.ts';
 
 interface ControlPlaneFlags {
@@ -12,6 +14,8 @@ interface ControlPlaneFlags {
   readonly adminListen?: { host: string; port: number };
   readonly testListen?: { host: string; port: number };
   readonly metricsListen?: { host: string; port: number };
+  readonly browserListen?: { host: string; port: number };
+  readonly browserUrl?: string;
   readonly allowRemoteAdmin?: boolean;
   readonly database: string;
   readonly accounts: string;
@@ -39,7 +43,7 @@ export function defineControlPlane(command: Command, context: Context): void {
       'YAML: accounts: [{name, email, emailVerified, balanceMicros, apiKeys: [..]}]',
     ),
   );
-  command
+  withBrowserFlags(command)
     .option(
       '--config <file>',
       'YAML: regions, capacity, prices, templates, identity provider; default: built in',
@@ -95,6 +99,16 @@ export function defineControlPlane(command: Command, context: Context): void {
     .action((flags: ControlPlaneFlags) => serve(flags, context));
 }
 
+function withBrowserFlags(command: Command): Command {
+  return command
+    .option(
+      '--browser-listen <address>',
+      'HOST:PORT of browser sessions, if the configuration offers them; default a free port of the host of --listen',
+      parseAddress,
+    )
+    .option('--browser-url <url>', 'how browsers reach it, if not at that address', parseBrowserUrl);
+}
+
 async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> {
   // A server of its own, with its libraries: no other command waits for them.
   const { defaultConfig, parseAccounts, parseConfig, startControlPlane } =
@@ -104,12 +118,15 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
     file === undefined ? defaultConfig : parseConfig(readTextFile(file, 'the configuration'), file);
   const accounts = readTextFile(flags.accounts, 'the accounts file');
   const credentials = given.identity ? 'keys and tokens' : 'keys';
+  requireBrowser(flags, given);
   const { runtime, config } = await runtimeOf(flags, given, context);
   const server = await startControlPlane({
     listen: flags.listen,
     ...(flags.adminListen && { adminListen: flags.adminListen }),
     ...(flags.testListen && { testListen: flags.testListen }),
     ...(flags.metricsListen && { metricsListen: flags.metricsListen }),
+    ...(flags.browserListen && { browserListen: flags.browserListen }),
+    ...(flags.browserUrl !== undefined && { browserUrl: flags.browserUrl }),
     ...((flags.adminListen ?? flags.metricsListen) && { metrics: createProcessRegistry() }),
     allowRemoteAdmin: flags.allowRemoteAdmin ?? false,
     database: flags.database,
@@ -128,6 +145,7 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
   if (server.adminUrl) print(context, `admin on ${server.adminUrl}`);
   if (server.testUrl) print(context, `test on ${server.testUrl}`);
   if (server.metricsUrl) print(context, `metrics on ${server.metricsUrl}`);
+  if (server.browserUrl) print(context, `browser sessions on ${server.browserUrl}`);
   await untilStopped(context);
   await server.close();
 }
@@ -136,6 +154,19 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
 function parsePublishHost(text: string): string {
   if (isIP(text) !== 0 && text !== '0.0.0.0' && text !== '::') return text;
   throw new InvalidArgumentError('expected an IP address at which others reach this machine');
+}
+
+function parseBrowserUrl(text: string): string {
+  if (isWebAddress(text, 'whole')) return text;
+  throw new InvalidArgumentError('expected an http or https address');
+}
+
+function requireBrowser({ browserListen, browserUrl }: ControlPlaneFlags, config: ControlPlaneConfig): void {
+  if ((browserListen ?? browserUrl) === undefined || config.browserEnabled) return;
+  throw new UserError(
+    'the configuration offers no browser sessions, so there is nothing to listen for',
+    'set browserEnabled: true in --config, or leave --browser-listen and --browser-url out',
+  );
 }
 
 interface ChosenRuntime {

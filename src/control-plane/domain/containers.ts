@@ -4,6 +4,7 @@
  */
 import type { ExecRequest } from '../../api/wire.ts';
 import { UserError } from '../../base/user-error.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
 import { commandsAtOnce, execDefaultSeconds, execOutputBytes, logReadsAtOnce } from './config.ts';
 import { conflict } from './errors.ts';
 import type { Platform } from './platform.ts';
@@ -15,15 +16,17 @@ import { Slots } from './slots.ts';
 export class Containers {
   readonly #platform: Platform;
   readonly #services: Services;
+  readonly #sessions: BrowserSessions;
   readonly #logReads = new Slots(logReadsAtOnce, 'reads of logs');
   readonly #commands = new Slots(commandsAtOnce, 'commands');
 
-  constructor(platform: Platform, services: Services) {
+  constructor(platform: Platform, services: Services, sessions: BrowserSessions) {
     this.#platform = platform;
     this.#services = services;
-    if (platform.config.browserEnabled && !platform.runtime.browserUrl) {
+    this.#sessions = sessions;
+    if (platform.config.browserEnabled && !platform.runtime.browser) {
       throw new UserError(
-        'the configuration offers browser sessions, and real containers have none',
+        'the configuration offers browser sessions, and this runtime has none',
         'set browserEnabled: false',
       );
     }
@@ -55,14 +58,14 @@ export class Containers {
   }
 
   openBrowser(account: AccountRecord, id: string): { url: string } {
-    const { config, events, random, runtime } = this.#platform;
+    const { config, events, runtime } = this.#platform;
     const service = this.#services.find(account, id);
-    if (!config.browserEnabled || !runtime.browserUrl) {
+    if (!config.browserEnabled || !runtime.browser) {
       throw conflict('browser_disabled', 'the catalog offers no browser sessions here');
     }
     requireRunning(service, 'open a browser session in');
     events.add(service.id, `browser session opened by ${account.name}`);
-    return { url: runtime.browserUrl(service, random.uuid()) };
+    return { url: this.#sessions.open(account.id, service.id) };
   }
 }
 

@@ -89,8 +89,8 @@ export interface Runtime {
   exec(service: ServiceRecord, execution: Execution): Promise<ExecutionResult>;
   /** The use of resources over the last `minutes`, as a JSON object. */
   metrics(service: ServiceRecord, minutes: number): Promise<object>;
-  /** The private address of a browser session with this id; absent where there are none. */
-  browserUrl?(service: ServiceRecord, sessionId: string): string;
+  /** What a browser session shows: a page about the service, or what answers at its endpoint; absent where there are none. */
+  readonly browser?: 'page' | 'endpoint';
   /** Leaves what runs as it is. */
   close(): void;
 }

@@ -2,6 +2,7 @@
 import type { Accounts } from '../identity/accounts.ts';
 import { Containers } from '../domain/containers.ts';
 import type { Listener } from './http.ts';
+import type { BrowserSessions } from '../domain/browser-sessions.ts';
 import type { Idempotency } from './idempotency.ts';
 import { ListView } from './list-view.ts';
 import { documentApi } from './openapi.ts';
@@ -25,11 +26,12 @@ export interface Domain {
   readonly idempotency: Idempotency;
   readonly volumes: Volumes;
   readonly services: Services;
+  readonly sessions: BrowserSessions;
   onFailure(this: void, error: unknown): void;
 }
 
 export async function createApi(domain: Domain, parts: PublicServerParts): Promise<Listener> {
-  const { platform, idempotency, volumes, services, onFailure } = domain;
+  const { platform, idempotency, volumes, services, sessions, onFailure } = domain;
   const { store } = platform;
   const listener = createPublicServer(parts);
   const { app } = listener;
@@ -45,7 +47,7 @@ export async function createApi(domain: Domain, parts: PublicServerParts): Promi
   volumeRoutes(app, platform.quotas, volumes, views.volumes, mutate);
   templateRoutes(app, platform.quotas, new Templates(platform), views.templates, mutate);
   registryRoutes(app, platform.quotas, platform.registries, mutate);
-  const containers = new Containers(platform, services);
+  const containers = new Containers(platform, services, sessions);
   containerRoutes(app, containers, outsideMutator(store, idempotency, onFailure));
   return listener;
 }

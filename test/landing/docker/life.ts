@@ -134,6 +134,20 @@ export function testLife(engine: () => Engine): void {
     expect(logs.startsWith('0123456789abcdef\n')).toBe(true);
   });
 
+  test('a browser session shows what the container answers, until it is stopped', async () => {
+    const world = await World.start(engine());
+    const { id } = await world.running({ volumeGb: 10, environment: { GREETING: 'hello' } });
+    const { url } = await world.ok('POST', `/services/${id}/browser-session`);
+    const shown = async () => {
+      const answer = await fetch(url);
+      return `${answer.status} ${await answer.text()}`;
+    };
+    await eventually('it answers', async () => (await shown()) === '200 start hello\n');
+    await world.act(id, 'stop');
+    await world.until(id, 'paused');
+    expect(await shown()).toMatch(/^409 .*does not run/);
+  });
+
   test('a command answers with its exit code and both outputs', async () => {
     const world = await World.start(engine());
     const { id } = await world.running(idler);

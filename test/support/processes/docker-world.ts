@@ -105,7 +105,8 @@ export class World {
     { timeScale = 1, config = '', egress = 'enforce', capacity = unbounded } = {},
   ): Promise<World> {
     const file = join(await temporaryFolder(), 'config.yaml');
-    await writeFile(file, `containers: {registries: ['${registry.host}'], capacity: ${capacity}${config}}`);
+    const containers = `{registries: ['${registry.host}'], capacity: ${capacity}${config}}`;
+    await writeFile(file, `browserEnabled: true\ncontainers: ${containers}\n`);
     const more = [
       '--runtime',
       'docker',

@@ -41,6 +41,7 @@ export function dockerRuntime(engine: Engine, options: DockerOptions): RuntimeFa
 }
 
 class DockerRuntime implements Runtime {
+  readonly browser = 'endpoint';
   readonly #engine: Engine;
   readonly #options: DockerOptions;
   readonly #host: RuntimeHost;

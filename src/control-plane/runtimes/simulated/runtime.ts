@@ -30,6 +30,7 @@ export function simulatedRuntime(durations: Durations): RuntimeFactory {
 }
 
 class SimulatedRuntime implements Runtime {
+  readonly browser = 'page';
   readonly #durationMs: Readonly<Record<OperationKind, number>>;
   readonly #agenda: Agenda;
   readonly #clock: Clock;
@@ -75,10 +76,6 @@ class SimulatedRuntime implements Runtime {
 
   metrics(service: ServiceRecord, minutes: number): Promise<object> {
     return Promise.resolve(simulatedMetrics(service, minutes, this.#clock.wallMs()));
-  }
-
-  browserUrl(service: ServiceRecord, sessionId: string): string {
-    return `https://${service.id}.browser.example/${sessionId}`;
   }
 
   close(): void {
