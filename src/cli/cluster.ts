@@ -35,6 +35,12 @@ export function withHiddenClusterFlags(command: Command): Command {
   return command;
 }
 
+/** Of a command about one object, which the accounts of a part say nothing about. It is still understood. */
+export function withHiddenShard(command: Command): Command {
+  command.options.find(({ long }) => long === '--shard')?.hideHelp();
+  return command;
+}
+
 function clusterOptions(): Option[] {
   return [
     new Option(

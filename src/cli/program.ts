@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 import { UserError } from '../base/index.ts';
 import { commandGroups } from './commands.ts';
 import { exitCodes, explainError, type Context } from './context.ts';
@@ -65,8 +65,14 @@ function createProgram({ stdout, stderr }: Context): Command {
     .showHelpAfterError('(see `fleetkeeper --help`)')
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureHelp({ subcommandTerm: (command) => command.name(), optionDescription: describeOption })
     .helpCommand(false);
+}
+
+/** A default is shown as the flag takes it: commander's own would quote texts. */
+function describeOption(option: Option): string {
+  if (typeof option.defaultValue === 'string') option.defaultValueDescription ??= option.defaultValue;
+  return new Help().optionDescription(option);
 }
 
 /** Commander's own would show a command before it is defined. */

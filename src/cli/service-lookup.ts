@@ -7,6 +7,7 @@ import { derivedUid, ownerId, readMark } from '../engine/plan/index.ts';
 import { containerService } from '../kinds/container-service/declaration.ts';
 import { objectKey, parseObjectKey, type ContainerServiceSpec, type ObjectKey } from '../resources/index.ts';
 import { answerTo } from './output/answers.ts';
+import { withHiddenShard } from './cluster.ts';
 import {
   connected,
   didYouMean,
@@ -33,7 +34,7 @@ export interface FoundService {
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function withServiceFlags(command: Command, sourceFlag?: string): Command {
-  return withConnectionFlags(command, sourceFlag).addOption(
+  return withHiddenShard(withConnectionFlags(command, sourceFlag)).addOption(
     new Option('--id <uuid>', 'the service with this id, instead of a name'),
   );
 }

@@ -22,7 +22,7 @@ import {
   type StateStore,
 } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
-import { connectCluster, isCluster } from '../cluster.ts';
+import { connectCluster, isCluster, withHiddenShard } from '../cluster.ts';
 import { didYouMean } from '../connection.ts';
 import { print, type Context } from '../context.ts';
 import { ownerChoice, stateFile, withFleetFlags, type FleetFlags } from '../options.ts';
@@ -42,7 +42,7 @@ const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * manager.
  */
 export function defineResolve(command: Command, context: Context): void {
-  withFleetFlags(command, 'silent')
+  withHiddenShard(withFleetFlags(command, 'silent'))
     .argument('<kind/name>', 'the object, for example ContainerService/web')
     .option('-n, --namespace <name>', 'of the object', 'default')
     .addOption(new Option('--applied', 'it did happen').conflicts('notApplied'))

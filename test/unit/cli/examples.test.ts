@@ -42,6 +42,22 @@ describe.each(entries)('$name', (entry) => {
   });
 });
 
+/** Where the default is an object, the flag shows what makes it. */
+const flags = await Promise.all(
+  entries.map(async (entry) => ({ name: entry.name, options: (await defined(entry)).options })),
+);
+
+test.each(flags)('`$name --help` shows defaults as its flags take them', async ({ name, options }) => {
+  const { stdout } = await run([name, '--help']);
+  const text = stdout.replaceAll(/\s+/g, ' ');
+  for (const { defaultValue, defaultValueDescription, parseArg, hidden } of options) {
+    if (defaultValue === undefined || hidden) continue;
+    const shown = defaultValueDescription ?? String(defaultValue);
+    expect(text).toContain(`default: ${shown})`);
+    expect(parseArg ? parseArg(shown, undefined) : shown).toEqual(defaultValue);
+  }
+});
+
 test('a line is taken apart as a shell does', () => {
   expect(argumentsIn("fleetkeeper exec web -- sh -c 'df -h /data' | tail -1")).toEqual([
     'exec',

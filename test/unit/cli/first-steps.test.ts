@@ -63,6 +63,15 @@ describe('a command line', () => {
     ]);
   });
 
+  test.each(['logs', 'resolve'])(
+    '`%s --help` has the flags of clusters that concern one object',
+    async (name) => {
+      const { stdout } = await run([name, '--help']);
+      expect(stdout).toContain('--kubeconfig');
+      expect(stdout).not.toContain('--shard');
+    },
+  );
+
   test('`apply --help` offers no cluster; who gives one reads what to use instead', async () => {
     const { stdout } = await run(['apply', '--help']);
     expect(stdout).not.toMatch(/kube/);
