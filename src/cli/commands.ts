@@ -128,6 +128,12 @@ const ofOneService: readonly CommandEntry[] = [
 
 const ofAnAccount: readonly CommandEntry[] = [
   {
+    name: 'catalog',
+    description: 'show regions, GPUs, prices, templates and limits of an account',
+    examples: ['fleetkeeper catalog -f fleet', 'fleetkeeper catalog -f fleet -o json'],
+    load: async () => (await import('./commands/catalog.ts')).defineCatalog,
+  },
+  {
     name: 'inventory',
     description: 'list unmanaged things, with their cost per hour',
     examples: ['fleetkeeper inventory', 'fleetkeeper inventory -f fleet --all -o json'],
@@ -147,6 +153,23 @@ const ofThisMachine: readonly CommandEntry[] = [
     description: 'watch a sample fleet come up, drift, heal, change and shrink on a control plane of its own',
     examples: ['fleetkeeper demo'],
     load: async () => (await import('./commands/demo.ts')).defineDemo,
+  },
+  {
+    name: 'init',
+    description: 'write a small folder of documents that can be applied as it is',
+    examples: [
+      'fleetkeeper init shop --docker',
+      'fleetkeeper init shop --docker --image localhost/web:1 --port 8080',
+      'fleetkeeper init shop --url https://api.example.com --key-file key',
+    ],
+    load: async () => (await import('./commands/init.ts')).defineInit,
+  },
+  {
+    name: 'dev',
+    description:
+      'keep a folder as declared, with containers of this machine; stops with Ctrl-C and deletes nothing',
+    examples: ['fleetkeeper dev', 'fleetkeeper dev shop --runtime simulated'],
+    load: async () => (await import('./commands/dev.ts')).defineDev,
   },
   {
     name: 'control-plane',

@@ -14,6 +14,7 @@ import { withClusterFlags, type ClusterFlags } from './cluster.ts';
 import type { Context } from './context.ts';
 import { observeOnce } from './fleet-access.ts';
 import { SourceOption } from './flags/source-option.ts';
+import { withLocal } from './local/with-local.ts';
 import { digestKeyOption } from './options.ts';
 import { environmentAccount } from './source.ts';
 
@@ -64,11 +65,20 @@ export interface Connections {
 const longestLogBytes = 64 * 1024 * 1024;
 
 /** Connects while `work` is done. `answerMs`: how long one answer may take. */
-export async function connected<Result>(
+export function connected<Result>(
   context: Context,
   flags: ConnectionFlags,
   work: (connections: Connections) => Promise<Result>,
   answerMs = defaultTransportLimits.totalMs,
+): Promise<Result> {
+  return withLocal(context, flags.source, (local) => connectedTo(local, flags, work, answerMs));
+}
+
+async function connectedTo<Result>(
+  context: Context,
+  flags: ConnectionFlags,
+  work: (connections: Connections) => Promise<Result>,
+  answerMs: number,
 ): Promise<Result> {
   const fleet = await fleetView(context, flags);
   const environment = environmentAccount(context);
@@ -141,7 +151,7 @@ function chooseAccounts(
     `there is no Account${where}, and FLEETKEEPER_API_URL is not set`,
     source === undefined
       ? 'set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY, or name a folder with an Account: --source DIR'
-      : 'add an Account document, or set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY',
+      : 'add an Account document, set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY, or use containers of this machine (`fleetkeeper dev`)',
   );
 }
 

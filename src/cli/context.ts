@@ -19,6 +19,8 @@ export interface Context {
   readonly stopped: AbortSignal;
   /** Signals go to `handle` from now on, and no longer stop anything; until the returned function is called. */
   readonly takeSignals: (handle: (signal: NodeJS.Signals) => void) => () => void;
+  /** The folder whose own control plane is the account of the environment (`local/with-local.ts`). */
+  readonly local?: string;
   /** A simulation's own ways out of the process. */
   readonly ports?: Ports;
 }

@@ -30,7 +30,7 @@ export interface GivenAccount extends EnvironmentAccount {
 }
 
 /** FLEETKEEPER_API_URL, FLEETKEEPER_API_KEY or FLEETKEEPER_API_KEY_FILE, and FLEETKEEPER_API_KEY_HEADER; never an argument. */
-export function environmentAccount({ environment }: Context): GivenAccount {
+export function environmentAccount({ environment, local }: Context): GivenAccount {
   const url = environment['FLEETKEEPER_API_URL'] || undefined;
   if (url !== undefined) {
     const problem = baseAddressProblem(url, false);
@@ -51,6 +51,7 @@ export function environmentAccount({ environment }: Context): GivenAccount {
   return {
     url,
     credentialsHeader,
+    isLocal: local !== undefined,
     keySource: !key && keyFile ? keyFile : 'FLEETKEEPER_API_KEY',
     apiKey: () => {
       if (key) return new Sensitive(key);

@@ -21,6 +21,8 @@ export interface EnvironmentAccount {
   readonly url: string | undefined;
   /** The header that carries the key. The default is `Authorization`. */
   readonly credentialsHeader?: string | undefined;
+  /** A control plane on this machine, for one folder: nothing is sent to Accounts that documents declare. */
+  readonly isLocal?: boolean;
   /** Read at each use, so that a rotated key file is noticed. */
   readonly apiKey: () => Sensitive<string> | undefined;
   /** Why a configured key could not be read. */

@@ -47,14 +47,15 @@ export function accountSpecs(
   names: ReadonlySet<string> | 'all' = 'all',
 ): Map<string, WantedAccount> {
   const wanted = new Map<string, WantedAccount>();
-  for (const { namespace, name, spec, cluster } of snapshot ? documentsOf(snapshot, names) : []) {
+  const declared = snapshot && !environment.isLocal ? documentsOf(snapshot, names) : [];
+  for (const { namespace, name, spec, cluster } of declared) {
     const place = cluster ? 'cluster' : 'folder';
     const origin = { kind: 'document', place, uid: cluster?.uid } as const;
     wanted.set(`${namespace}/${name}`, { spec, origin });
   }
   if (environment.url !== undefined && !wanted.has(environmentKey)) {
     wanted.set(environmentKey, {
-      spec: environmentSpec(environment.url, environment.credentialsHeader),
+      spec: environmentSpec(environment.url, environment),
       origin: { kind: 'environment' },
     });
   }
@@ -66,13 +67,19 @@ function documentsOf({ objects }: DesiredSnapshot, names: ReadonlySet<string> | 
   return [...names].flatMap((account) => accountObject(objects, account) ?? []);
 }
 
-function environmentSpec(url: string, credentialsHeader: string | undefined): AccountSpec {
+function environmentSpec(
+  url: string,
+  { credentialsHeader, isLocal }: Pick<EnvironmentAccount, 'credentialsHeader' | 'isLocal'>,
+): AccountSpec {
   return {
     url,
     insecure: false,
     ...(credentialsHeader === undefined ? {} : { credentialsHeader }),
-    requests: { perSecond: 5, burst: 10, concurrency: 4 },
-    pollSeconds: 15,
+    ...(isLocal ? localPace : providerPace),
     visibilitySeconds: 600,
   };
 }
+
+const providerPace = { requests: { perSecond: 5, burst: 10, concurrency: 4 }, pollSeconds: 15 };
+/** Nobody else uses it. */
+const localPace = { requests: { perSecond: 100, burst: 100, concurrency: 8 }, pollSeconds: 1 };

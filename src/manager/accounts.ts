@@ -114,7 +114,7 @@ export class AccountRegistry implements Accounts {
     if (shared?.origin.kind === 'environment') return { kind: 'usable', handle: shared.handle };
     const hint =
       name === defaultAccount
-        ? '; add its document, or set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY'
+        ? '; add its document, set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY, or use containers of this machine (`fleetkeeper dev`)'
         : '; add its document, or correct the name';
     return {
       kind: 'problem',

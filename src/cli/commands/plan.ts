@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { hasNews } from '../../manager/index.ts';
+import { withLocal } from '../local/with-local.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
 import { readFleet } from '../fleet-access.ts';
 import { hasInputErrors, observeFleet, problemLines, type ObservedFleet } from '../fleet-plan.ts';
@@ -28,7 +29,7 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'plan also what the brakes for many changes at once would stop')
     .action(async (_folder: string | undefined, flags: PlanFlags) => {
-      const observed = await planOf(context, flags);
+      const observed = await withLocal(context, flags.source, (local) => planOf(local, flags));
       for (const line of problemLines(observed.snapshot)) complain(context, line);
       for (const message of observed.unreadable) complain(context, message);
       if (flags.output !== 'text') print(context, structured(flags.output, observed.plan));

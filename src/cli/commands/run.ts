@@ -18,6 +18,7 @@ import {
   type FleetFlags,
 } from '../options.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
+import { withLocal } from '../local/with-local.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
 import { ServiceManager } from '../service-manager.ts';
@@ -65,7 +66,7 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
       const { pid, hostname: host, clock } = context;
       const stopSigns = giveSigns(file, { command: 'run', pid, host }, clock);
       try {
-        await runManager(context, flags, file);
+        await withLocal(context, flags.source, (local) => runManager(local, flags, file));
       } finally {
         stopSigns();
         lock.release();

@@ -18,7 +18,7 @@ async function complete(...words: string[]): Promise<string[]> {
 
 describe('what may come next on a command line', () => {
   test('is a command', async () => {
-    expect(await complete('in')).toEqual(['inventory']);
+    expect(await complete('inv')).toEqual(['inventory']);
     expect(await complete('')).toEqual(expect.arrayContaining(['plan', 'apply', 'logs', 'import']));
     expect(await complete('')).not.toContain('__complete');
   });

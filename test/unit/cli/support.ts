@@ -19,14 +19,16 @@ export function contextOf(
   { environment = {}, terminal = false, columns, clock = systemClock, currentFolder = '' }: RunOptions,
   written: Readonly<Record<'stdout' | 'stderr', (text: string) => void>>,
   stopped: AbortSignal,
+  typed?: PassThrough,
 ): Context {
+  const stdin = typed ?? new PassThrough();
   const stream = (take: (text: string) => void) => {
     const output = new PassThrough().setEncoding('utf8').on('data', take);
     return Object.assign(output, { isTTY: terminal, columns }) as unknown as NodeJS.WriteStream;
   };
   return {
     environment,
-    stdin: Object.assign(new PassThrough(), { isTTY: terminal }) as unknown as NodeJS.ReadStream,
+    stdin: Object.assign(stdin, { isTTY: terminal }) as unknown as NodeJS.ReadStream,
     stdout: stream(written.stdout),
     stderr: stream(written.stderr),
     clock,
@@ -43,16 +45,43 @@ export function contextOf(
 /** What is collected as it comes; `ended` resolves with the exit code. */
 export class CommandLine {
   readonly #stop = new AbortController();
+  readonly #typed = new PassThrough();
+  readonly #waiters = new Set<() => void>();
   readonly ended: Promise<number>;
   stdout = '';
   stderr = '';
 
   constructor(args: readonly string[], options: RunOptions) {
-    const written = {
-      stdout: (text: string) => (this.stdout += text),
-      stderr: (text: string) => (this.stderr += text),
+    const take = (stream: 'stdout' | 'stderr') => (text: string) => {
+      this[stream] += text;
+      for (const check of this.#waiters) check();
     };
-    this.ended = runCommandLine(args, contextOf(options, written, this.#stop.signal));
+    const written = { stdout: take('stdout'), stderr: take('stderr') };
+    this.ended = runCommandLine(args, contextOf(options, written, this.#stop.signal, this.#typed));
+  }
+
+  /** Resolves when the text is there; rejects when the command has ended without it. */
+  async shows(text: string, stream: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
+    let check: () => void = () => undefined;
+    const shown = new Promise<void>((resolve) => {
+      check = () => this[stream].includes(text) && resolve();
+      this.#waiters.add(check);
+      check();
+    });
+    const ended = this.#endedWith(text, stream);
+    await Promise.race([shown, ended]);
+    this.#waiters.delete(check);
+  }
+
+  async #endedWith(text: string, stream: 'stdout' | 'stderr'): Promise<void> {
+    const code = await this.ended;
+    if (this[stream].includes(text)) return;
+    throw new Error(`ended with ${code}, without: ${text}\n${this.stderr}`);
+  }
+
+  /** On the terminal. */
+  type(text: string): void {
+    this.#typed.write(text);
   }
 
   /** As SIGINT does. */
