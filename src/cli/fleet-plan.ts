@@ -17,12 +17,17 @@ import { untilStopped, type Context } from './context.ts';
 import type { FleetAccess } from './fleet-access.ts';
 import { acceptance, type FleetFlags } from './options.ts';
 import { Outstanding } from './output/outstanding.ts';
+import { partOfFleet, partialOf, recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
+import type { SelectionFlags } from './selection.ts';
 import { environmentAccount, type GivenAccount } from './source.ts';
 import { withProgress } from './output/progress.ts';
 
 export interface ObservedFleet {
   readonly plan: FleetPlan;
+  /** Without the problems of objects that are not planned. */
   readonly snapshot: DesiredSnapshot;
+  /** The objects that are planned. Undefined: all. */
+  readonly part: PartOfFleet | undefined;
   /** Without the objects of accounts that could not be read; undefined when nothing else is there. */
   readonly readable: FleetPlan | undefined;
   /** Accounts that could not be read, each in a sentence. */
@@ -31,15 +36,20 @@ export interface ObservedFleet {
 
 export async function observeFleet(
   context: Context,
-  flags: FleetFlags & { allowMassChange?: boolean; timeout: number },
+  flags: FleetFlags & SelectionFlags & { allowMassChange?: boolean; timeout: number },
   { source, store }: Pick<FleetAccess, 'source' | 'store'>,
 ): Promise<ObservedFleet> {
   const { clock, random } = context;
   const results = new Map<ObjectKey, PassResult>();
   const finished = new AbortController();
   const finish = () => finished.abort();
-  const count = () => [...store.records()].length;
-  const outstanding = new Outstanding(store, ({ key }) => results.has(key));
+  let part: PartOfFleet | undefined;
+  const records: Records = {
+    record: (key) => recordsIn(part, store).record(key),
+    records: () => recordsIn(part, store).records(),
+  };
+  const count = () => [...records.records()].length;
+  const outstanding = new Outstanding(records, ({ key }) => results.has(key));
   const manager = new Manager({
     ...context.ports?.network,
     source,
@@ -54,6 +64,10 @@ export async function observeFleet(
     allowMassChange: flags.allowMassChange ?? false,
     ...acceptance(flags),
     mode: 'preview',
+    onSource: (next) => {
+      part = partOfFleet(flags, next, store);
+    },
+    isSelected: (key) => part?.has(key) ?? true,
     onPass: (key, result) => {
       // The observation is over. Requests that are still under way find the API closed, and change nothing of the
       // result.
@@ -77,8 +91,8 @@ export async function observeFleet(
     deadline.cancel();
     await manager.stop();
   }
-  const { snapshot } = manager;
-  if (!snapshot || !outstanding.isEmpty) {
+  const { snapshot: whole } = manager;
+  if (!whole || !outstanding.isEmpty) {
     throw new UserError(
       context.stopped.aborted
         ? 'stopped before the plan was complete'
@@ -86,16 +100,31 @@ export async function observeFleet(
       'check that the API can be reached, or give it more time with --timeout',
     );
   }
+  return conclude(results, whole, part, burnOf(manager), environmentAccount(context));
+}
+
+function conclude(
+  all: ReadonlyMap<ObjectKey, PassResult>,
+  whole: DesiredSnapshot,
+  part: PartOfFleet | undefined,
+  burn: bigint,
+  environment: GivenAccount,
+): ObservedFleet {
+  const snapshot = part ? { ...whole, problems: whole.problems.filter(part.concerns) } : whole;
   // Accounts are reported by what failed in them.
-  for (const key of results.keys()) if (accountNamed(key) !== undefined) results.delete(key);
-  const burn = burnOf(manager);
+  const results = new Map([...all].filter(([key]) => accountNamed(key) === undefined));
   const known = new Map([...results].filter(([, { plan }]) => !isBlind(plan)));
-  const unread = unreadAccounts(results, snapshot, environmentAccount(context));
+  const unread = unreadAccounts(results, snapshot, environment);
   const isReadable = known.size > 0 || known.size === results.size;
+  const planOf = (some: typeof results) => ({
+    ...(part ? { partial: partialOf(part) } : {}),
+    ...summarise(some, snapshot, burn),
+  });
   return {
-    plan: { ...summarise(results, snapshot, burn), unreadAccounts: unread.map(({ account }) => account) },
+    plan: { ...planOf(results), unreadAccounts: unread.map(({ account }) => account) },
     snapshot,
-    readable: isReadable ? unseen(summarise(known, snapshot, burn), results.size - known.size) : undefined,
+    part,
+    readable: isReadable ? unseen(planOf(known), results.size - known.size) : undefined,
     unreadable: unread.map(({ line }) => line),
   };
 }

@@ -57,7 +57,7 @@ export function withSelectionFlags(command: Command): Command {
 export function selectorOption(): Option {
   return new Option(
     '-l, --selector <labels>',
-    "only objects with these labels, as in kubectl: app=web, 'app in (web,api)', '!app'",
+    "only objects with these labels: app=web, 'app in (web,api)', '!app'",
   ).argParser((text): GivenSelector => ({ text, matches: parseLabelSelector(text) }));
 }
 

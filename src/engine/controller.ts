@@ -48,7 +48,7 @@ export interface ControllerOptions {
   readonly workers: number;
   /** Nothing can be saved or sent. Objects are rechecked when that ends (`resume`). */
   readonly isSuspended: () => boolean;
-  /** Called after every pass, to show progress. */
+  readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
   readonly onPass: (key: ObjectKey, result: PassResult) => void;
 }
 
@@ -328,8 +328,9 @@ export class Controller {
 
   async #passOnce(key: ObjectKey): Promise<void> {
     const { kinds, reconciler, metrics, clock, logger, random, onPass } = this.#options;
+    if (this.#options.isSelected?.(key) === false) return;
     const { kind } = parseObjectKey(key);
-    // A task may end meanwhile; all else waits.
+    // A task may end meanwhile.
     if (!kinds[kind].needsNoAccountRead && this.#options.isSuspended()) return;
     const startedAtMs = clock.monotonicMs();
     metrics.activeWorkers.inc({ controller: kind });

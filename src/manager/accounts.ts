@@ -38,6 +38,8 @@ export interface AccountRegistryOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Whether the account (`namespace/name`) is used at all. Nothing is sent to any other. */
+  readonly isNeeded: (account: string) => boolean;
   /** What to read of an account besides itself. */
   readonly lists: (account: AccountHandle) => Lists;
   /** Whether tasks in the account need heartbeats. */
@@ -146,7 +148,9 @@ export class AccountRegistry implements Accounts {
       this.#forgetIdentity(name);
       this.#options.onLost(entry.handle);
     }
-    for (const [name, account] of wanted) if (!this.#isKept(name, account)) this.#put(name, account);
+    for (const [name, account] of wanted) {
+      if (this.#options.isNeeded(name) && !this.#isKept(name, account)) this.#put(name, account);
+    }
     this.#checkKeys();
   }
 

@@ -60,6 +60,11 @@ export interface ManagerOptions {
   readonly isSuspended?: () => boolean;
   /** The states of Jobs in the cluster. Undefined in a folder. */
   readonly jobs?: Jobs;
+  /**
+   * The objects that this process plans and changes, with all that these need (`selection.ts`). The records of all
+   * others, and what they stand for, stay as they are. Undefined: all.
+   */
+  readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
   /** `preview`: plan only. */
   readonly mode: 'manage' | 'preview';
   /** The flags that name this state on the command line, for messages that suggest a command. */
@@ -86,7 +91,7 @@ export class Manager {
     this.#options = options;
     const { environment, clock, random, logger, metrics } = options;
     const onChange = (key: ObjectKey) => this.#controller?.recheck(key);
-    const { mayAct, maySendHeartbeats } = options;
+    const { mayAct, maySendHeartbeats, isSelected } = options;
     this.#heartbeats = new HeartbeatLoop({
       clock,
       random,
@@ -112,6 +117,7 @@ export class Manager {
       random,
       logger,
       metrics,
+      isNeeded: (account) => isSelected?.(accountKey(account)) ?? true,
       lists: (account) => this.#lists(account),
       hasHeartbeats: (account) => this.#heartbeats.holds(account),
       onSnapshot: (handle, change) => this.#controller?.onSnapshot(handle, change),
@@ -218,7 +224,7 @@ export class Manager {
       () => clock.wallMs(),
     );
     this.#fleet = fleet;
-    const { jobs } = this.#options;
+    const { jobs, isSelected } = this.#options;
     fleet.jobs = jobs && ((namespace, name) => jobs.answer(namespace, name));
     jobs?.listen((namespace, name) => this.#controller?.onJobChanged(namespace, name));
     const readiness = mode === 'preview' ? noReadiness : this.#readiness;
@@ -241,6 +247,7 @@ export class Manager {
       clock,
       grace,
       massChangeAllowed: (next, namespace) => this.#massChangeAllowed({ namespace }, next),
+      isSelected,
     });
     return new Controller({
       ...shared,
@@ -256,6 +263,7 @@ export class Manager {
       }),
       workers,
       isSuspended: this.#options.isSuspended ?? (() => false),
+      isSelected,
       onPass: (key, result) => {
         if (result.removed) this.#passed.delete(key);
         else this.#passed.add(key);

@@ -126,7 +126,24 @@ export interface Held {
   readonly variables?: VariableChanges;
 }
 
+export interface ObjectName {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A plan of some objects. Nothing is known of the others, and nothing is done to them. */
+export interface PartialPlan {
+  readonly selected: readonly ObjectName[];
+  /** What the selected ones need. */
+  readonly included: readonly ObjectName[];
+  /** The number of others. */
+  readonly omitted: number;
+}
+
 export interface FleetPlan {
+  /** Absent: it is the plan of the whole fleet. */
+  readonly partial?: PartialPlan;
   readonly changes: readonly Change[];
   readonly held: readonly Held[];
   readonly duplicates: readonly ShownDuplicate[];

@@ -31,13 +31,15 @@ import {
   withFolderFlags,
   type FleetFlags,
 } from '../options.ts';
+import { partText, recordsIn, type PartOfFleet, type Records } from '../part-of-fleet.ts';
+import { withSelectionFlags, type SelectionFlags } from '../selection.ts';
 import { environmentAccount, openSource } from '../source.ts';
 import type { OutputFormat } from '../output/output.ts';
 import { Outstanding } from '../output/outstanding.ts';
 import { palette, renderPlan } from '../output/render.ts';
 import { printStatus } from './status.ts';
 
-interface ApplyFlags extends FleetFlags {
+interface ApplyFlags extends FleetFlags, SelectionFlags {
   readonly output: OutputFormat;
   readonly timeout: number;
   readonly settle: number;
@@ -47,7 +49,7 @@ interface ApplyFlags extends FleetFlags {
 
 /** `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. */
 export function defineApply(command: Command, context: Context, exit: (code: number) => void): void {
-  withFolderFlags(withFolderArgument(command), 'silent')
+  withSelectionFlags(withFolderFlags(withFolderArgument(command), 'silent'))
     .addOption(outputOption())
     .option('--yes', 'do not ask')
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the fleet', '10m'))
@@ -94,6 +96,8 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
       'nothing was applied: correct that first; `fleetkeeper run` works on the accounts that can be read',
     );
   }
+  const { partial } = observed.plan;
+  if (flags.output === 'text' && partial) print(context, partText(partial));
   if (flags.output === 'text')
     print(context, renderPlan(observed.plan, palette(context.stdout, context.environment)));
   if (!(await consented(context, flags, observed))) return exitCodes.failed;
@@ -102,9 +106,10 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
   const { pid, hostname: host } = context;
   const stopSigns = giveSigns(file, { command: 'apply', pid, host }, context.clock);
   try {
-    const converged = await converge(context, flags, source, state.store);
-    const outcome = converged === 'ready' ? stillReady(state.store) : converged;
-    report(context, flags, state.store);
+    const converged = await converge(context, flags, source, state.store, observed.part);
+    const records = recordsIn(observed.part, state.store);
+    const outcome = converged === 'ready' ? stillReady(records) : converged;
+    report(context, flags, records);
     if (outcome !== 'ready') complain(context, outcome);
     return outcome === 'ready' && observed.snapshot.problems.length === 0 ? exitCodes.ok : exitCodes.failed;
   } finally {
@@ -143,11 +148,16 @@ async function converge(
   flags: ApplyFlags,
   source: DesiredSource,
   store: StateStore,
+  part: PartOfFleet | undefined,
 ): Promise<string> {
   const { clock, random } = context;
   const { promise: finished, resolve: finish } = Promise.withResolvers<string>();
   const tell = progress(context, store);
-  const outstanding = new Outstanding(store, (record) => manager.passed.has(record.key) && isSettled(record));
+  const records = recordsIn(part, store);
+  const outstanding = new Outstanding(
+    records,
+    (record) => manager.passed.has(record.key) && isSettled(record),
+  );
   const manager: Manager = new Manager({
     ...context.ports?.network,
     source,
@@ -162,11 +172,12 @@ async function converge(
     allowMassChange: flags.allowMassChange ?? false,
     ...acceptance(flags),
     mode: 'manage',
+    ...(part ? { isSelected: part.has } : {}),
     commandFlags: sameFleetFlags(flags),
     onPass: (key, result) => {
       tell(key, result);
       outstanding.check(key);
-      if (outstanding.isEmpty) finish(verdict(store));
+      if (outstanding.isEmpty) finish(verdict(records));
     },
   });
   const deadline = clock.after(flags.timeout, () =>
@@ -179,7 +190,7 @@ async function converge(
   });
   try {
     await manager.start();
-    if ([...store.records()].length === 0) finish('ready');
+    if ([...records.records()].length === 0) finish('ready');
     return await finished;
   } finally {
     deadline.cancel();
@@ -195,7 +206,7 @@ function isSettled(record: ObjectRecord): boolean {
 }
 
 /** What was under way when the last object became Ready may have changed another one: what is reported is what counts. */
-function stillReady(store: StateStore): string {
+function stillReady(store: Records): string {
   const unsettled = [...store.records()].filter((record) => !isSettled(record));
   if (unsettled.length === 0) return verdict(store);
   const names = unsettled.map(({ key }) => identity(key)).join(', ');
@@ -213,7 +224,7 @@ function isOnlyReported(record: ObjectRecord): boolean {
 }
 
 /** Of settled objects: `ready`, or who is needed. */
-function verdict(store: StateStore): string {
+function verdict(store: Records): string {
   const stalled = [...store.records()].filter(
     (record) => conditionOf(record, 'Stalled') === 'True' || isOnlyReported(record),
   );
@@ -247,7 +258,7 @@ function progress(context: Context, store: StateStore): (key: ObjectKey, result:
   };
 }
 
-function report(context: Context, flags: ApplyFlags, store: StateStore): void {
+function report(context: Context, flags: ApplyFlags, store: Records): void {
   const records = [...store.records()].sort((left, right) => (left.key < right.key ? -1 : 1));
   printStatus(context, flags.output, records);
 }

@@ -12,10 +12,12 @@ import {
   withFleetFlags,
   type FleetFlags,
 } from '../options.ts';
+import { partText } from '../part-of-fleet.ts';
+import { withSelectionFlags, type SelectionFlags } from '../selection.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { palette, renderPlan } from '../output/render.ts';
 
-interface PlanFlags extends FleetFlags {
+interface PlanFlags extends FleetFlags, SelectionFlags {
   readonly output: OutputFormat;
   readonly timeout: number;
   readonly allowMassChange?: boolean;
@@ -23,7 +25,7 @@ interface PlanFlags extends FleetFlags {
 
 /** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held, 1 something could not be read, documents included. */
 export function definePlan(command: Command, context: Context, exit: (code: number) => void): void {
-  withFleetFlags(withFolderArgument(command), 'silent')
+  withSelectionFlags(withFleetFlags(withFolderArgument(command), 'silent'))
     .addOption(outputOption())
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the API', '1m'))
     .addOption(acceptIdentityOption())
@@ -34,6 +36,7 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
       for (const message of observed.unreadable) complain(context, message);
       if (flags.output !== 'text') print(context, structured(flags.output, observed.plan));
       else if (observed.readable) {
+        if (observed.plan.partial) print(context, partText(observed.plan.partial));
         print(context, renderPlan(observed.readable, palette(context.stdout, context.environment)));
       }
       if (hasInputErrors(observed) || observed.unreadable.length > 0) return exit(exitCodes.failed);

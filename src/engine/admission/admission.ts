@@ -38,6 +38,11 @@ export interface AdmissionOptions {
   readonly grace: Grace;
   /** An operator has currently confirmed a mass change. */
   readonly massChangeAllowed: (snapshot: DesiredSnapshot, namespace: string | undefined) => boolean;
+  /**
+   * The objects that this process may change. The records of all others stay as they are. The brake counts them
+   * as well, because it measures the source as a whole. Undefined: all.
+   */
+  readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
 }
 
 export class Admission {
@@ -74,12 +79,14 @@ export class Admission {
     const updates: ObjectRecord[] = [];
     for (const key of this.#toExamine(snapshot)) {
       const object = snapshot.objects.get(key);
-      const update = object && this.#updatedRecord(object);
+      const update = object && this.#isSelected(key) ? this.#updatedRecord(object) : undefined;
       if (update) updates.push(update);
       this.#standings.move(key, this.#standing(key, snapshot));
     }
     const judged = this.#judge(snapshot);
-    const harmless = [...this.#standings.harmless].flatMap((key) => store.record(key) ?? []);
+    const harmless = [...this.#standings.harmless]
+      .filter((key) => this.#isSelected(key))
+      .flatMap((key) => store.record(key) ?? []);
     for (const record of [...harmless, ...[...judged.values()].flatMap(({ gone }) => gone)]) {
       const askedAt = snapshot.objects.get(record.key)?.cluster?.deletionRequestedAt;
       updates.push({ ...record, deletionRequestedAt: askedAt ?? clock.wallMs() });
@@ -141,9 +148,14 @@ export class Admission {
       this.#gates.set(name, gate);
       const isAllowed = () => massChangeAllowed(snapshot, name === wholeSource ? undefined : name);
       const part = { live, missing, isWholeKind, isUnderWay };
-      judged.set(name, gate.judge(part, snapshot, clock.monotonicMs(), isAllowed));
+      const found = gate.judge(part, snapshot, clock.monotonicMs(), isAllowed);
+      judged.set(name, { ...found, gone: found.gone.filter(({ key }) => this.#isSelected(key)) });
     }
     return judged;
+  }
+
+  #isSelected(key: ObjectKey): boolean {
+    return this.#options.isSelected?.(key) ?? true;
   }
 
   /** It depends on the record, its newest intent and its document only. */
