@@ -32,6 +32,12 @@ const ofAFleet: readonly CommandEntry[] = [
     load: async () => (await import('./commands/apply.ts')).defineApply,
   },
   {
+    name: 'destroy',
+    description: 'plan, ask, and delete everything that the fleet manages; exit 0 only when all is gone',
+    examples: ['fleetkeeper destroy', 'fleetkeeper destroy fleet --target ContainerService/web'],
+    load: async () => (await import('./commands/destroy.ts')).defineDestroy,
+  },
+  {
     name: 'run',
     description: 'keep the fleet as declared, until stopped',
     examples: [

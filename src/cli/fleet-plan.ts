@@ -38,6 +38,7 @@ export async function observeFleet(
   context: Context,
   flags: FleetFlags & SelectionFlags & { allowMassChange?: boolean; timeout: number },
   { source, store }: Pick<FleetAccess, 'source' | 'store'>,
+  removed?: PartOfFleet,
 ): Promise<ObservedFleet> {
   const { clock, random } = context;
   const results = new Map<ObjectKey, PassResult>();
@@ -65,9 +66,10 @@ export async function observeFleet(
     ...acceptance(flags),
     mode: 'preview',
     onSource: (next) => {
-      part = partOfFleet(flags, next, store);
+      part = removed ?? partOfFleet(flags, next, store);
     },
     isSelected: (key) => part?.has(key) ?? true,
+    ...(removed ? { allowRemovals: true } : {}),
     onPass: (key, result) => {
       // The observation is over. Requests that are still under way find the API closed, and change nothing of the
       // result.
@@ -117,7 +119,7 @@ function conclude(
   const unread = unreadAccounts(results, snapshot, environment);
   const isReadable = known.size > 0 || known.size === results.size;
   const planOf = (some: typeof results) => ({
-    ...(part ? { partial: partialOf(part) } : {}),
+    ...(part?.isWhole === false ? { partial: partialOf(part) } : {}),
     ...summarise(some, snapshot, burn),
   });
   return {

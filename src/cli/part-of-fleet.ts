@@ -25,6 +25,8 @@ import { Selection, type SelectionFlags } from './selection.ts';
 
 /** The objects that a command plans and changes. */
 export interface PartOfFleet {
+  /** All objects were chosen. */
+  readonly isWhole: boolean;
   readonly has: (key: ObjectKey) => boolean;
   /** Whether it may be a problem of this part. */
   readonly concerns: (problem: Problem) => boolean;
@@ -41,21 +43,30 @@ export type Records = Pick<StateStore, 'records' | 'record'>;
 
 /** Undefined: nothing was selected, so it is the whole fleet. Throws a `UserError` if nothing is selected by the flags. */
 export function partOfFleet(flags: SelectionFlags, known: Known, store: Records): PartOfFleet | undefined {
+  return new Selection(flags).isEverything ? undefined : partOf(flags, known, store, neededBy);
+}
+
+/** What is selected for removal, or everything. It includes Accounts and tasks, but not what it refers to. */
+export function partToRemove(flags: SelectionFlags, known: Known, store: Records): PartOfFleet {
+  return partOf(flags, known, store, accountsOf);
+}
+
+function partOf(flags: SelectionFlags, known: Known, store: Records, needed: typeof neededBy): PartOfFleet {
   const selection = new Selection(flags);
-  if (selection.isEverything) return undefined;
   const all = keysOf(known, store);
   const chosen = selection
     .among(all.map((key) => ({ ...parseObjectKey(key), key, labels: labelsOf(key, known, store) })))
     .map(({ key }) => key);
-  if (chosen.length === 0) {
+  if (chosen.length === 0 && !selection.isEverything) {
     throw new UserError(
       `no object is selected by ${selection.text}`,
       'correct it, or leave it out for the whole fleet',
     );
   }
-  const selected = withNeeded(chosen, all, known, store);
+  const selected = withNeeded(chosen, all, known, store, needed);
   const own = new Set(chosen);
   return {
+    isWhole: selection.isEverything,
     has: (key) => selected.has(key),
     // The labels of a document that can't be used, and was never recorded, are not known.
     concerns: ({ key }) => key === undefined || selected.has(key) || (!flags.target && !store.record(key)),
@@ -85,12 +96,13 @@ function withNeeded(
   all: readonly ObjectKey[],
   known: Known,
   store: Records,
+  needed: typeof neededBy,
 ): ReadonlySet<ObjectKey> {
   const selected = new Set(chosen);
   const inside = Map.groupBy(all, (key) => homeOf(key, known, store));
   // A set is walked through with what is added on the way.
   for (const key of selected) {
-    for (const needed of neededBy(key, known, store)) selected.add(needed);
+    for (const other of needed(key, known, store)) selected.add(other);
     for (const task of inside.get(key) ?? []) selected.add(task);
   }
   return selected;
@@ -107,7 +119,13 @@ function specOf(key: ObjectKey, { objects }: Known, store: Records): object | un
   return objects.get(key)?.spec ?? store.record(key)?.manifest.spec;
 }
 
+/** Its Accounts, and if it has a document, what that refers to. */
 function neededBy(key: ObjectKey, known: Known, store: Records): ObjectKey[] {
+  const object = known.objects.get(key);
+  return [...accountsOf(key, known, store), ...(object ? referredKeys(object) : [])];
+}
+
+function accountsOf(key: ObjectKey, known: Known, store: Records): ObjectKey[] {
   const { objects } = known;
   const spec = specOf(key, known, store);
   if (spec === undefined || accountNamed(key) !== undefined) return [];
@@ -118,8 +136,8 @@ function neededBy(key: ObjectKey, known: Known, store: Records): ObjectKey[] {
   );
   // Where no document defines it, the account may be that of the environment.
   if (accounts.some((account) => !objects.has(account))) accounts.push(accountKey(environmentKey));
-  const object = objects.get(key);
-  return [...accounts, ...('with' in place ? [place.with] : []), ...(object ? referredKeys(object) : [])];
+  // A task without a record of its own is where its service is.
+  return 'with' in place ? [...accounts, ...accountsOf(place.with, known, store)] : accounts;
 }
 
 /** The records of a part, or all. */

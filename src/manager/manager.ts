@@ -50,6 +50,8 @@ export interface ManagerOptions {
   readonly grace: Grace;
   /** The operator has confirmed a mass change. */
   readonly allowMassChange: boolean;
+  /** The operator has confirmed that what the source lacks is deleted. Undefined: as `allowMassChange`. */
+  readonly allowRemovals?: boolean;
   /** The identity that the operator has confirmed, for any account. */
   readonly acceptedIdentity?: string;
   /** Whether this process may send changes now. If undefined, it always may. */
@@ -246,7 +248,8 @@ export class Manager {
       store,
       clock,
       grace,
-      massChangeAllowed: (next, namespace) => this.#massChangeAllowed({ namespace }, next),
+      massChangeAllowed: (next, namespace) =>
+        this.#options.allowRemovals ?? this.#massChangeAllowed({ namespace }, next),
       isSelected,
     });
     return new Controller({

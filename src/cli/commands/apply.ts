@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import type { DesiredSource } from '../../desired/index.ts';
-import { Manager } from '../../manager/index.ts';
+import { Manager, type FleetPlan } from '../../manager/index.ts';
 import { oneShotGrace, type PassResult } from '../../engine/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import {
@@ -19,7 +19,7 @@ import { complain, exitCodes, print, type Context } from '../context.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import { withLocal } from '../local/with-local.ts';
 import { fleetIdentity } from '../digest-key.ts';
-import { observeFleet, problemLines, type ObservedFleet } from '../fleet-plan.ts';
+import { observeFleet, problemLines } from '../fleet-plan.ts';
 import {
   acceptIdentityOption,
   acceptance,
@@ -39,12 +39,14 @@ import { Outstanding } from '../output/outstanding.ts';
 import { palette, renderPlan } from '../output/render.ts';
 import { printStatus } from './status.ts';
 
-interface ApplyFlags extends FleetFlags, SelectionFlags {
+export interface ConvergeFlags extends FleetFlags, SelectionFlags {
   readonly output: OutputFormat;
   readonly timeout: number;
   readonly settle: number;
   readonly yes?: boolean;
   readonly allowMassChange?: boolean;
+  /** What the source lacks is deleted, and no limit applies to that. */
+  readonly removes?: boolean;
 }
 
 /** `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. */
@@ -56,7 +58,7 @@ export function defineApply(command: Command, context: Context, exit: (code: num
     .addOption(settleOption())
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'allow the many creations, deletions and corrections in the plan')
-    .action(async (_folder: string | undefined, flags: ApplyFlags) => {
+    .action(async (_folder: string | undefined, flags: ConvergeFlags) => {
       if (isCluster(flags.source)) {
         throw new UserError(
           'the manager that runs in a cluster applies its objects',
@@ -76,7 +78,7 @@ export function defineApply(command: Command, context: Context, exit: (code: num
     });
 }
 
-async function apply(context: Context, flags: ApplyFlags, file: string): Promise<number> {
+async function apply(context: Context, flags: ConvergeFlags, file: string): Promise<number> {
   // What was planned and consented to is what is applied, whatever happens to the files meanwhile.
   const folder = openSource(flags, context, false);
   const snapshot = await folder.start(() => undefined);
@@ -100,7 +102,7 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
   if (flags.output === 'text' && partial) print(context, partText(partial));
   if (flags.output === 'text')
     print(context, renderPlan(observed.plan, palette(context.stdout, context.environment)));
-  if (!(await consented(context, flags, observed))) return exitCodes.failed;
+  if (!(await consented(context, flags, observed.plan, 'Apply these changes'))) return exitCodes.failed;
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, context.random, owner);
   const { pid, hostname: host } = context;
@@ -118,7 +120,12 @@ async function apply(context: Context, flags: ApplyFlags, file: string): Promise
   }
 }
 
-async function consented(context: Context, flags: ApplyFlags, { plan }: ObservedFleet): Promise<boolean> {
+export async function consented(
+  context: Context,
+  flags: ConvergeFlags,
+  plan: FleetPlan,
+  question: string,
+): Promise<boolean> {
   // What is held now may be carried out as soon as nothing holds it any more.
   const asksForNothing = plan.changes.length === 0 && plan.held.every(({ actions }) => actions.length === 0);
   if (flags.yes || asksForNothing) return true;
@@ -128,7 +135,7 @@ async function consented(context: Context, flags: ApplyFlags, { plan }: Observed
   }
   const questions = createInterface({ input: context.stdin, output: context.stdout });
   try {
-    const answer = await questions.question('Apply these changes? Only "yes" is accepted: ', {
+    const answer = await questions.question(`${question}? Only "yes" is accepted: `, {
       signal: context.stopped,
     });
     if (answer.trim() === 'yes') return true;
@@ -143,9 +150,9 @@ async function consented(context: Context, flags: ApplyFlags, { plan }: Observed
 }
 
 /** Runs the manager until every object is Ready, or nothing more can be done without a person, or time is up. */
-async function converge(
+export async function converge(
   context: Context,
-  flags: ApplyFlags,
+  flags: ConvergeFlags,
   source: DesiredSource,
   store: StateStore,
   part: PartOfFleet | undefined,
@@ -173,6 +180,7 @@ async function converge(
     ...acceptance(flags),
     mode: 'manage',
     ...(part ? { isSelected: part.has } : {}),
+    ...(flags.removes ? { allowRemovals: true } : {}),
     commandFlags: sameFleetFlags(flags),
     onPass: (key, result) => {
       tell(key, result);
@@ -182,7 +190,7 @@ async function converge(
   });
   const deadline = clock.after(flags.timeout, () =>
     finish(
-      `not all objects are Ready after ${flags.timeout / 1000} s; requests under way continue at the provider, and the next apply continues from there`,
+      `not all objects are ${flags.removes ? 'gone' : 'Ready'} after ${flags.timeout / 1000} s; requests under way continue at the provider, and the next run of the command continues from there`,
     ),
   );
   context.stopped.addEventListener('abort', () => finish('stopped; the next apply continues with the rest'), {
@@ -258,7 +266,7 @@ function progress(context: Context, store: StateStore): (key: ObjectKey, result:
   };
 }
 
-function report(context: Context, flags: ApplyFlags, store: Records): void {
+function report(context: Context, flags: ConvergeFlags, store: Records): void {
   const records = [...store.records()].sort((left, right) => (left.key < right.key ? -1 : 1));
   printStatus(context, flags.output, records);
 }
