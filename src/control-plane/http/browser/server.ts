@@ -120,7 +120,9 @@ class SessionRequests {
     const isPassedOn = this.#parts.platform.runtime.browser === 'endpoint';
     const target = found.kind === 'service' && isWanted && isPassedOn && targetOf(found.service, request);
     if (found.kind !== 'service' || !target) {
-      socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+      socket.write('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+      // Whoever does not close it must not keep it.
+      socket.destroySoon();
       return;
     }
     const { accountId, endsInMs } = found;
