@@ -27,7 +27,7 @@ test('bash completes commands, choices and names of objects with the script', as
   const output = execFileSync('bash', ['--norc', '-euo', 'pipefail', '-c', program], { encoding: 'utf8' });
   expect(output.split('\n')).toEqual([
     'inventory,',
-    'json,',
+    'json,jsonpath=,',
     'worker,',
     ',',
     'complete -o default -F _fleetkeeper fleetkeeper',

@@ -4,6 +4,7 @@
  */
 import type { Argument, Command, Option } from 'commander';
 import { reasonNames, reasons } from '../../reasons/index.ts';
+import { managedKinds } from '../../resources/index.ts';
 
 export interface Candidate {
   readonly word: string;
@@ -47,6 +48,8 @@ export async function candidates(
   const [dir] = command.registeredArguments[0]?.name() === 'dir' ? operands : [];
   const lookup = (what: readonly Known[]) => lookUp(known, { command, flags, dir }, what);
   if (pending?.argChoices) return start(wordsOf(pending.argChoices));
+  if (pending?.long === '--kind') return start(wordsOf(managedKinds));
+  if (pending?.long === '--reason') return start(allReasons());
   if (pending) return start(await lookup([knownByFlag[pending.long ?? ''] ?? []].flat()));
   if (current.startsWith('-')) return start(optionsOf(command));
   const last = command.registeredArguments.at(-1);
@@ -70,8 +73,9 @@ function knownAs(argument: Argument): Known[] {
   ];
 }
 
+/** Of `jsonpath=TEMPLATE`, the part that is written as it stands. */
 function wordsOf(choices: readonly string[]): Candidate[] {
-  return choices.map((word) => ({ word, description: '' }));
+  return choices.map((choice) => ({ word: choice.replace(/=[A-Z]+$/, '='), description: '' }));
 }
 
 function commandsOf(program: Command): Candidate[] {

@@ -28,6 +28,7 @@ describe('what may come next on a command line', () => {
     expect(await complete('logs', '--follo')).toEqual(['--follow']);
     expect(await complete('plan', '-')).toEqual(expect.arrayContaining(['-f', '-o', '--output']));
     expect(await complete('plan', '-o', 'y')).toEqual(['yaml']);
+    expect(await complete('status', '-o', 'jsonp')).toEqual(['jsonpath=']);
   });
 
   test('is a choice of the option, also behind the = that bash takes apart', async () => {
@@ -79,6 +80,8 @@ describe('what may come next on a command line', () => {
       expect.arrayContaining(['VolumeNotReady', 'VolumeError', 'VolumeExpansionFailed']),
     );
     expect(await complete('explain', 'InvalidS')).toEqual(['InvalidSpec']);
+    expect(await complete('status', '--reason', 'InvalidS')).toEqual(['InvalidSpec']);
+    expect(await complete('status', '--kind', 'St')).toEqual(['StorageVolume']);
     expect(await complete('explain', 'InvalidSpec', '')).toEqual([]);
   });
 
