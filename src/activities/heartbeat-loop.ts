@@ -63,6 +63,24 @@ export class HeartbeatLoop<Key extends string> {
     );
   }
 
+  /** When the newest acknowledged heartbeat of each held registration was sent, in Unix milliseconds; of at most `most`. */
+  heartbeatTimes(most: number): Record<string, number> | undefined {
+    const { clock } = this.#options;
+    const originMs = clock.wallMs() - clock.monotonicMs();
+    const found = [...this.#registrations].flatMap(
+      ([
+        key,
+        {
+          registration: { phase, heartbeatAtMs },
+        },
+      ]) =>
+        phase === 'held' && heartbeatAtMs !== undefined
+          ? [[key, Math.round(originMs + heartbeatAtMs)] as const]
+          : [],
+    );
+    return found.length === 0 ? undefined : Object.fromEntries(found.slice(0, most));
+  }
+
   /** Sets the gauges of registrations. */
   setMetrics(): void {
     const { metrics } = this.#options;

@@ -49,8 +49,19 @@ const ofAFleet: readonly CommandEntry[] = [
   {
     name: 'status',
     description: 'show the objects and their status as the manager last wrote them',
-    examples: ['fleetkeeper status', 'fleetkeeper status -f fleet -o yaml'],
+    examples: [
+      'fleetkeeper status',
+      'fleetkeeper status csvc/web -o wide --watch',
+      "fleetkeeper status -f fleet --reason InvalidSpec -o jsonpath='{.items[*].metadata.name}'",
+    ],
     load: async () => (await import('./commands/status.ts')).defineStatus,
+  },
+  {
+    name: 'describe',
+    description:
+      'show all that is recorded of an object: conditions, drift, mutations, protection, what happens next',
+    examples: ['fleetkeeper describe web', 'fleetkeeper describe task/nightly -f fleet -o yaml'],
+    load: async () => (await import('./commands/describe.ts')).defineDescribe,
   },
   {
     name: 'resolve',

@@ -8,7 +8,7 @@ import type { Clock } from '../base/index.ts';
 import type { WatchFolder } from '../desired/index.ts';
 import type { createHealthServer } from '../http/index.ts';
 import type { ConnectOptions } from '../kubernetes/connect.ts';
-import type { lockState, openState } from '../state/index.ts';
+import type { giveSigns, lockState, openState } from '../state/index.ts';
 
 export type HealthServer = ReturnType<typeof createHealthServer>;
 
@@ -30,5 +30,9 @@ export interface Ports {
   readonly listen?: (server: HealthServer, address: ListenAddress) => Promise<string>;
   readonly log?: { write(line: string): void };
   /** What the operating system takes back when the process is killed. */
-  readonly stateFiles?: { readonly lockState: typeof lockState; readonly openState: typeof openState };
+  readonly stateFiles?: {
+    readonly lockState: typeof lockState;
+    readonly openState: typeof openState;
+    readonly giveSigns: typeof giveSigns;
+  };
 }

@@ -180,6 +180,11 @@ export class Manager {
     return clampedMicros(this.#money?.reservations.openMicros(account) ?? 0n);
   }
 
+  /** When heartbeats of activity registrations were accepted, in Unix milliseconds by the key of the task; of at most 1,000. */
+  heartbeatTimes(): Record<string, number> | undefined {
+    return this.#heartbeats.heartbeatTimes(1000);
+  }
+
   /** Sets the metrics of work in progress. */
   setWorkMetrics(): void {
     this.#controller?.setWorkMetrics();

@@ -1,4 +1,5 @@
 export * from './identity-pin.ts';
+export { readJournal } from './journal.ts';
 export { lastReport, type ReportedDrift } from './last-report.ts';
 export * from './lock.ts';
 export type { OwnerChoice, SharedKey } from './owner-choice.ts';

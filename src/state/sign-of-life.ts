@@ -1,13 +1,22 @@
 /**
  * The sign of life of the process that works on a state file: a small file beside it. It is written at the start and at
- * a clean stop. In between only its modification time is set, every 10 s, which neither commits anything nor needs space.
+ * a clean stop. In between only its modification time is set, every 10 s, which neither commits anything nor needs space. While
+ * there are activity registrations, the times of their heartbeats are written with it.
  *
  *     (start) ──> alive: its time moves every 10 s ── stop ──> `stoppedAt` is written
  *                   └── killed ──> its time stays; the lock (lock.ts) is free
  *
  * It is for people who ask how old a status is. Nothing else depends on it, so a failed write is ignored.
  */
-import { existsSync, readFileSync, realpathSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock, Timer } from '../base/index.ts';
 
@@ -21,6 +30,8 @@ export interface SignContent {
   /** Unix milliseconds, by the clock of `host`, as all times here. */
   readonly startedAt: number;
   readonly stoppedAt?: number;
+  /** When the newest heartbeat for an object was accepted. */
+  readonly heartbeats?: Readonly<Record<string, number>>;
 }
 
 export interface SignOfLife extends SignContent {
@@ -41,13 +52,14 @@ export function giveSigns(
   stateFile: string,
   { command, pid, host }: Pick<SignContent, 'command' | 'pid' | 'host'>,
   clock: Clock,
+  heartbeats: () => SignContent['heartbeats'] = () => undefined,
 ): () => void {
   const file = signFile(stateFile);
   const started = { command, pid, host, startedAt: clock.wallMs() };
   let timer: Timer;
   const next = () => {
     timer = clock.after(signEveryMs, () => {
-      attempt(() => touch(file, started, clock.wallMs()));
+      attempt(() => touch(file, started, heartbeats(), clock.wallMs()));
       next();
     });
   };
@@ -60,14 +72,23 @@ export function giveSigns(
   };
 }
 
-function touch(file: string, started: SignContent, nowMs: number): void {
-  if (existsSync(file)) utimesSync(file, nowMs / 1000, nowMs / 1000);
-  else write(file, started, nowMs);
+/** Without heartbeats the content stays as it is. */
+function touch(
+  file: string,
+  started: SignContent,
+  heartbeats: SignContent['heartbeats'],
+  nowMs: number,
+): void {
+  if (heartbeats === undefined && existsSync(file)) utimesSync(file, nowMs / 1000, nowMs / 1000);
+  else write(file, heartbeats ? { ...started, heartbeats } : started, nowMs);
 }
 
+/** A reader sees the sign before or after, and no part of one. */
 function write(file: string, sign: SignContent, nowMs: number): void {
-  writeFileSync(file, `${JSON.stringify(sign)}\n`, { mode: 0o600 });
-  utimesSync(file, nowMs / 1000, nowMs / 1000);
+  const next = `${file}.next`;
+  writeFileSync(next, `${JSON.stringify(sign)}\n`, { mode: 0o600 });
+  utimesSync(next, nowMs / 1000, nowMs / 1000);
+  renameSync(next, file);
 }
 
 function attempt(work: () => void): void {
@@ -110,13 +131,24 @@ function modified(file: string): number | undefined {
 
 function contentOf(file: string): SignContent | undefined {
   try {
-    const { command, pid, host, startedAt, stoppedAt } = JSON.parse(readFileSync(file, 'utf8'));
+    const { command, pid, host, startedAt, stoppedAt, heartbeats } = JSON.parse(readFileSync(file, 'utf8'));
     const isWhole = typeof command === 'string' && typeof host === 'string';
     if (!isWhole || !Number.isInteger(pid) || !Number.isFinite(startedAt)) return undefined;
-    return { command, pid, host, startedAt, ...(Number.isFinite(stoppedAt) ? { stoppedAt } : {}) };
+    return {
+      command,
+      pid,
+      host,
+      startedAt,
+      ...(Number.isFinite(stoppedAt) ? { stoppedAt } : {}),
+      ...(isTimes(heartbeats) ? { heartbeats } : {}),
+    };
   } catch {
     return undefined;
   }
+}
+
+function isTimes(value: unknown): value is Record<string, number> {
+  return typeof value === 'object' && value !== null && Object.values(value).every(Number.isFinite);
 }
 
 /** Whether a read of the lock's database is refused. The read itself takes no longer than `lockState` waits. */

@@ -78,7 +78,7 @@ function recordIn(text: string): ObjectRecord {
 
 const optional = (value: unknown) => (value === null ? undefined : value);
 
-function readIntent(row: Row): Intent {
+export function readIntent(row: Row): Intent {
   return {
     idempotencyKey: String(row['idempotency_key']),
     object: row['object'] as ObjectKey,

@@ -106,7 +106,8 @@ async function apply(context: Context, flags: ConvergeFlags, file: string): Prom
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, context.random, owner);
   const { pid, hostname: host } = context;
-  const stopSigns = giveSigns(file, { command: 'apply', pid, host }, context.clock);
+  const signs = context.ports?.stateFiles?.giveSigns ?? giveSigns;
+  const stopSigns = signs(file, { command: 'apply', pid, host }, context.clock);
   try {
     const converged = await converge(context, flags, source, state.store, observed.part);
     const records = recordsIn(observed.part, state.store);

@@ -63,12 +63,9 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
         file,
         `process ${context.pid} on ${context.hostname} (fleetkeeper run --source ${flags.source})`,
       );
-      const { pid, hostname: host, clock } = context;
-      const stopSigns = giveSigns(file, { command: 'run', pid, host }, clock);
       try {
         await withLocal(context, flags.source, (local) => runManager(local, flags, file));
       } finally {
-        stopSigns();
         lock.release();
       }
     });
@@ -114,7 +111,9 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     },
     context.clock,
   );
-  const { environment, pid } = context;
+  const { environment, pid, hostname: host } = context;
+  const signs = context.ports?.stateFiles?.giveSigns ?? giveSigns;
+  const stopSigns = signs(file, { command: 'run', pid, host }, clock, () => manager.heartbeatTimes());
   const problem = () => manager.liveness.find((check) => check.problem !== undefined)?.problem;
   const serviceManager = new ServiceManager({ environment, pid, clock, logger, problem });
   try {
@@ -129,6 +128,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     await manager.stop();
     await health.close();
     state.close();
+    stopSigns();
   }
   logger.info('manager stopped');
 }

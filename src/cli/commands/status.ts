@@ -1,18 +1,18 @@
-import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
-import { UserError } from '../../base/index.ts';
-import { readState, stateFacts, type ObjectRecord } from '../../state/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
 import { isCluster } from '../cluster.ts';
 import { exitCodes, type Context } from '../context.ts';
-import { ownerChoice, stateFile, withFleetFlags, type FleetFlags } from '../options.ts';
+import { withFleetFlags, type FleetFlags } from '../options.ts';
 import type { OutputFormat } from '../output/output.ts';
 import { selectorOption } from '../selection.ts';
-import { selectedEntries, statusEntries, type EntryFlags, type StatusEntry } from '../status/entries.ts';
-import { isMissing, managerOfFolder, type ManagerState } from '../status/manager-state.ts';
+import { selectedEntries, statusEntries, type EntryFlags } from '../status/entries.ts';
+import { isMissing } from '../status/manager-state.ts';
 import { printEntries, statusOutputOption, type StatusOutput } from '../status/output.ts';
+import { readEntries, type EntriesNow } from '../status/read.ts';
 
 interface StatusFlags extends FleetFlags, EntryFlags {
   readonly output: StatusOutput;
+  readonly watch?: boolean;
 }
 
 /** `status`: what the manager last wrote down; works beside a running one and without the API. */
@@ -24,11 +24,34 @@ export function defineStatus(command: Command, context: Context, exit: (code: nu
     .option('-n, --namespace <name>', 'only objects of this namespace; of a name: default')
     .addOption(kindOption())
     .option('--reason <reason>', 'only objects with this reason in a condition, for example InvalidSpec')
+    .option('-w, --watch', 'continue with what changes, until stopped')
     .action(async (names: string[], flags: StatusFlags) => {
-      const { entries, manager } = await readEntries(context, flags);
-      printEntries(context, flags.output, selectedEntries(entries, names, flags), manager);
+      const now = await readEntries(context, flags);
+      const entries = selectedEntries(now.entries, names, flags);
+      if (flags.watch) return watch(context, flags, names, { ...now, entries });
+      const { manager } = now;
+      printEntries(context, flags.output, entries, manager);
       if (isMissing(manager)) exit(exitCodes.noManager);
     });
+}
+
+/** A cluster lists all of its objects for each read. */
+const readEveryMs = { folder: 1000, cluster: 5000 };
+
+async function watch(
+  context: Context,
+  flags: StatusFlags,
+  names: readonly string[],
+  first: EntriesNow,
+): Promise<void> {
+  const { watchStatus } = await import('../status/watch.ts');
+  const everyMs = isCluster(flags.source) ? readEveryMs.cluster : readEveryMs.folder;
+  let now = first;
+  const read = async () => {
+    now = await readEntries(context, flags, now);
+    return { entries: selectedEntries(now.entries, names, flags, true), manager: now.manager };
+  };
+  await watchStatus(context, { output: flags.output, everyMs, first, read });
 }
 
 function kindOption(): Option {
@@ -36,31 +59,6 @@ function kindOption(): Option {
     '--kind <kind>',
     'only objects of this kind, by any of its names; can be repeated',
   ).argParser((text, before: readonly string[] | undefined) => [...(before ?? []), ...text.split(',')]);
-}
-
-interface EntriesNow {
-  readonly entries: readonly StatusEntry[];
-  readonly manager: ManagerState;
-}
-
-async function readEntries(context: Context, flags: FleetFlags): Promise<EntriesNow> {
-  if (isCluster(flags.source)) {
-    const { observeOnce } = await import('../fleet-access.ts');
-    const { store, snapshot, manager } = await observeOnce(context, flags);
-    const createdAt = (key: ObjectRecord['key']) => snapshot.cluster?.get(key)?.createdAt;
-    return { entries: statusEntries(store.records(), createdAt), manager };
-  }
-  const file = stateFile(flags);
-  if (!existsSync(file)) {
-    throw new UserError(
-      `there is no state file ${file}`,
-      '`fleetkeeper run` or `fleetkeeper apply` creates it; if it is kept elsewhere, name it with --state',
-    );
-  }
-  // The sign first: a manager that stops meanwhile has written all that is read then.
-  const manager = managerOfFolder(stateFacts(file), context.hostname, context.clock.wallMs());
-  const { random } = context;
-  return { entries: statusEntries(readState(file, random, ownerChoice(flags)).records()), manager };
 }
 
 /** For a command that keeps the state itself. */

@@ -58,11 +58,12 @@ export interface EntryFlags {
   readonly reason?: string;
 }
 
-/** `names`: `NAME` or `KIND/NAME`. Throws a `UserError` for one that is not there. */
+/** `names`: `NAME` or `KIND/NAME`. Throws a `UserError` for one that is not there, unless it may be gone. */
 export function selectedEntries(
   entries: readonly StatusEntry[],
   names: readonly string[],
   { selector, namespace, kind, reason }: EntryFlags,
+  mayBeGone = false,
 ): StatusEntry[] {
   const selection = new Selection({
     ...(names.length === 0 ? {} : { target: names.map(parseTarget) }),
@@ -71,8 +72,8 @@ export function selectedEntries(
   });
   const kinds = kind && new Set(kind.map(kindNamed));
   const wanted = reason === undefined ? undefined : reasonNamed(reason);
-  return selection
-    .among(entries)
+  const selected = mayBeGone ? entries.filter((entry) => selection.matches(entry)) : selection.among(entries);
+  return selected
     .filter((entry) => kinds === undefined || kinds.has(entry.kind))
     .filter(
       ({ record }) => wanted === undefined || record.status?.conditions.some((one) => one.reason === wanted),

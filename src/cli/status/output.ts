@@ -9,7 +9,7 @@ import { forStream, oneLine } from '../output/terminal-text.ts';
 import { statusList, type StatusEntry } from './entries.ts';
 import { parseTemplate, type Template } from './json-path.ts';
 import { isMissing, managerLine, type ManagerState } from './manager-state.ts';
-import { statusTable } from './table.ts';
+import { statusTable, type TableView } from './table.ts';
 
 const plainFormats = ['text', 'wide', 'json', 'yaml', 'name'] as const;
 
@@ -51,34 +51,45 @@ export function printEntries(
   entries: readonly StatusEntry[],
   manager?: ManagerState,
 ): void {
-  const { stdout } = context;
-  const line = manager && oneLine(managerLine(manager, context.clock.wallMs()));
-  const isAlone = manager !== undefined && isMissing(manager);
   switch (output.format) {
     case 'json':
     case 'yaml':
       return print(context, structured(output.format, statusList(entries, manager)));
     case 'name':
     case 'jsonpath':
-      if (isAlone && line !== undefined) complain(context, line);
+      if (manager && isMissing(manager))
+        complain(context, oneLine(managerLine(manager, context.clock.wallMs())));
       return printForPrograms(context, output, entries, manager);
     case 'text':
-    case 'wide': {
-      const colours = palette(stdout, context.environment);
-      const drift = renderDrift(
-        entries.map(({ record }) => record),
-        colours,
-      );
-      const view = {
-        colours,
-        columns: stdout.isTTY ? (stdout.columns ?? defaultColumns) : undefined,
-        isWide: output.format === 'wide',
-        nowMs: context.clock.wallMs(),
-      };
-      if (line !== undefined) print(context, isAlone ? colours.bad(line) : colours.dim(line));
-      return print(context, [statusTable(entries, view), ...(drift ? ['', drift] : [])].join('\n'));
-    }
+    case 'wide':
+      return print(context, statusText(context, output, entries, manager));
   }
+}
+
+export function statusText(
+  context: Context,
+  output: StatusOutput,
+  entries: readonly StatusEntry[],
+  manager: ManagerState | undefined,
+): string {
+  const view = viewOf(context, output);
+  const { colours, nowMs } = view;
+  const drift = renderDrift(
+    entries.map(({ record }) => record),
+    colours,
+  );
+  const paint = manager && isMissing(manager) ? colours.bad : colours.dim;
+  const line = manager ? [paint(oneLine(managerLine(manager, nowMs)))] : [];
+  return [...line, statusTable(entries, view), ...(drift ? ['', drift] : [])].join('\n');
+}
+
+export function viewOf({ stdout, environment, clock }: Context, { format }: StatusOutput): TableView {
+  return {
+    colours: palette(stdout, environment),
+    columns: stdout.isTTY ? (stdout.columns ?? defaultColumns) : undefined,
+    isWide: format === 'wide',
+    nowMs: clock.wallMs(),
+  };
 }
 
 const defaultColumns = 80;

@@ -24,36 +24,55 @@ interface Column {
   readonly least?: { readonly width: number; readonly order: number };
 }
 
+/** `head` and rows as wide as those that it was made for. */
+export interface Table {
+  readonly head: string;
+  row(this: void, entry: StatusEntry): string;
+  /** Of an object that is not there any more. */
+  goneRow(this: void, entry: StatusEntry): string;
+}
+
 export function statusTable(entries: readonly StatusEntry[], view: TableView): string {
   if (entries.length === 0) return 'No objects.';
   const shared = sharedMessages(entries);
+  const { head, row } = createTable(entries, view, shared);
+  return [head, ...entries.map(row), ...sharedLines(shared, view)].join('\n');
+}
+
+/** `shared`: messages that stand below the table. */
+export function createTable(
+  entries: readonly StatusEntry[],
+  view: TableView,
+  shared: SharedMessages = new Map(),
+): Table {
   const columns = columnsOf(view, shared);
-  const rows = entries.map((entry) => columns.map(({ cell }) => cell(entry)));
-  const widths = columns.map(({ head }, at) =>
-    rows.reduce((widest, cells) => Math.max(widest, stringWidth(cells[at] ?? '')), head.length),
+  const heads = columns.map(({ head }) => head);
+  const widths = columns.map(({ head, cell }) =>
+    entries.reduce((widest, entry) => Math.max(widest, stringWidth(cell(entry))), head.length),
   );
   const fitted = view.columns === undefined ? widths : fit(widths, columns, view.columns);
-  const line = (cells: readonly string[], paint: (at: number) => (text: string) => string) =>
-    cells
-      .map((text, at) =>
-        paint(at)(padded(cut(text, fitted[at] ?? 0), at === cells.length - 1 ? 0 : (fitted[at] ?? 0))),
-      )
-      .join(gap)
-      .trimEnd();
-  const heads = columns.map(({ head }) => head);
-  return [
-    line(heads, () => same),
-    ...rows.map((cells, row) => line(cells, (at) => paintOf(columns[at], entries[row]))),
-    ...sharedLines(shared, view),
-  ].join('\n');
+  const cellAt = (text: string, at: number) => {
+    const width = fitted[at] ?? 0;
+    const short = view.columns === undefined ? text : cut(text, width);
+    return at === columns.length - 1 ? short : padded(short, width);
+  };
+  const line = (cells: readonly string[]) => cells.map(cellAt).join(gap).trimEnd();
+  return {
+    head: line(heads),
+    row: (entry) =>
+      columns
+        .map(({ cell, paint = () => same }, at) => paint(entry)(cellAt(cell(entry), at)))
+        .join(gap)
+        .trimEnd(),
+    goneRow: ({ kind, namespace, name }) =>
+      line([kind, namespace, name, 'Deleted', ...heads.slice(deletedCells).map(() => '-')]),
+  };
 }
 
+/** Kind, namespace, name and state. */
+const deletedCells = 4;
 const gap = '   ';
 const same = (text: string) => text;
-
-function paintOf(column: Column | undefined, entry: StatusEntry | undefined): (text: string) => string {
-  return (entry && column?.paint?.(entry)) ?? same;
-}
 
 /** Long columns are cut in their order, and then all from the right, until the line fits. */
 function fit(widths: readonly number[], columns: readonly Column[], total: number): number[] {

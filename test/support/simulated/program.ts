@@ -8,7 +8,7 @@
 import type { Context } from '../../../src/cli/context.ts';
 import type { HealthServer } from '../../../src/cli/ports.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
-import { lockState, openState } from '../../../src/state/index.ts';
+import { giveSigns, lockState, openState } from '../../../src/state/index.ts';
 import { randomPort, stream } from '../../simulation/random-port.ts';
 import { Life } from '../../simulation/scheduler.ts';
 import type { Finished, Program } from '../world.ts';
@@ -183,6 +183,11 @@ export class SimulatedProgram implements Program {
       openState: (...given) => {
         const state = openState(...given);
         return { store: state.store, close: keep(() => state.close()) };
+      },
+      giveSigns: (...given) => {
+        const stop = giveSigns(...given);
+        // A killed process records no end.
+        return () => (this.#life.isOver ? undefined : stop());
       },
     };
   }

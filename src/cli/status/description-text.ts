@@ -1,0 +1,152 @@
+/** `describe` for people, in the sections of `kubectl describe`. */
+import { rfc3339 } from '../../base/index.ts';
+import { valueText } from '../../engine/plan/index.ts';
+import { renderTable, usd, type Palette } from '../output/render.ts';
+import { age, oneLine } from '../output/terminal-text.ts';
+import type { Described, NextStep, ProtectingTask } from './description.ts';
+import { conditionOf, stateOf, textOf } from './entries.ts';
+import { agoText, spanText } from './manager-state.ts';
+
+export interface TextView {
+  readonly colours: Palette;
+  readonly nowMs: number;
+}
+
+export function describedText(described: Described, view: TextView): string {
+  const sections = [
+    ['Conditions', conditions(described, view)],
+    ['Drift', drift(described, view)],
+    ['Mutations', mutations(described, view)],
+    ['Protection', protection(described.protection, view)],
+    ['Next', next(described.next, view)],
+  ] as const;
+  return [
+    identity(described, view),
+    ...sections.map(([head, lines]) =>
+      lines.length === 0 ? `${head}: none` : [`${head}:`, ...lines.map((line) => `  ${line}`)].join('\n'),
+    ),
+  ].join('\n');
+}
+
+function identity({ entry }: Described, { nowMs }: TextView): string {
+  const { record, kind, namespace, name, createdAt } = entry;
+  const { status, manifest, seen, generation } = record;
+  const hourly = status?.['hourlyMicros'];
+  const state = stateOf(entry);
+  const since = seen === undefined ? '' : ` (since ${rfc3339(seen.since)}, ${age(seen.since, nowMs)})`;
+  const observed = status?.observedGeneration ?? 0;
+  const rows: [string, string | undefined][] = [
+    ['Name:', name],
+    ['Namespace:', namespace],
+    ['Kind:', kind],
+    ['UID:', record.uid],
+    ['Labels:', pairs(manifest.labels)],
+    ['Annotations:', pairs(manifest.annotations)],
+    ['Document:', record.line === undefined ? record.file : `${record.file}:${record.line}`],
+    ['Generation:', `${generation}${observed === generation ? '' : ` (observed: ${observed})`}`],
+    [
+      'Created:',
+      createdAt === undefined ? undefined : `${rfc3339(createdAt)} (${agoText(createdAt, nowMs)})`,
+    ],
+    [
+      'Deletion:',
+      record.deletionRequestedAt === undefined
+        ? undefined
+        : `asked for at ${rfc3339(record.deletionRequestedAt)}`,
+    ],
+    ['Account:', record.account],
+    ['ID:', textOf(status?.['id'])],
+    ['State:', state === undefined ? undefined : `${state}${since}`],
+    ['Endpoint:', textOf(status?.['endpoint'])],
+    ['Cost:', typeof hourly === 'number' ? `${usd(hourly)}/h` : undefined],
+  ];
+  const width = Math.max(...rows.map(([head]) => head.length)) + 1;
+  return rows
+    .flatMap(([head, value]) =>
+      value === undefined || value === '' ? [] : [`${head.padEnd(width)}${oneLine(value)}`],
+    )
+    .join('\n');
+}
+
+function pairs(values: Readonly<Record<string, string>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ');
+}
+
+function conditions({ entry }: Described, { nowMs }: TextView): string[] {
+  const found = entry.record.status?.conditions ?? [];
+  return table(
+    ['TYPE', 'STATUS', 'REASON', 'AGE', 'MESSAGE'],
+    found.map(({ type, status, reason, lastTransitionTime, message }) => [
+      type,
+      status,
+      reason,
+      age(Date.parse(lastTransitionTime), nowMs),
+      message,
+    ]),
+  );
+}
+
+function drift({ entry }: Described, { nowMs }: TextView): string[] {
+  const drifted = conditionOf(entry, 'Drifted');
+  const unknown = drifted?.status === 'Unknown' ? [oneLine(`${drifted.reason}: ${drifted.message}`)] : [];
+  const entries = (entry.record.status?.drift ?? []).map(({ path, kind, desired, observed, since, cause }) =>
+    oneLine(
+      `${path}: want ${valueText(desired)}, is ${valueText(observed)} (${kind}, for ${age(Date.parse(since), nowMs)})${cause === undefined ? '' : `: ${cause}`}`,
+    ),
+  );
+  return [...unknown, ...entries];
+}
+
+function mutations({ mutations: found }: Described, { nowMs }: TextView): string[] {
+  return table(
+    ['AGE', 'ACTION', 'OUTCOME', 'TOOK', 'IDEMPOTENCY-KEY', 'NOTE'],
+    found.map(({ action, outcome, idempotencyKey, createdAt, finishedAt, note }) => [
+      age(createdAt, nowMs),
+      action,
+      outcome,
+      finishedAt === undefined ? '-' : spanText(Math.max(0, finishedAt - createdAt)),
+      idempotencyKey,
+      note ?? '',
+    ]),
+  );
+}
+
+function protection(tasks: readonly ProtectingTask[], { nowMs }: TextView): string[] {
+  return table(
+    ['TASK', 'STATE', 'HEARTBEAT', 'ACTIVITY', 'MESSAGE'],
+    tasks.map(({ task, state, isReleased, heartbeatAt, activityId, ready }) => [
+      task,
+      state ?? '-',
+      isReleased ? 'released' : heartbeatAt === undefined ? 'not recorded' : agoText(heartbeatAt, nowMs),
+      activityId ?? '-',
+      ready === undefined ? '' : `${ready.reason}${ready.message ? `: ${ready.message}` : ''}`,
+    ]),
+  );
+}
+
+const turns = { user: 'yours', provider: "the provider's", fleetkeeper: "Fleetkeeper's" } as const;
+
+function next({ reason, message, turn, remedy, times, docs }: NextStep, { nowMs }: TextView): string[] {
+  return [
+    oneLine(`${reason}: ${message}`),
+    ...(turn === undefined ? [] : [`turn: ${turns[turn]}`]),
+    ...(remedy === '' ? [] : [`to do: ${oneLine(remedy)}`]),
+    ...times.map(({ at, what }) => (at === undefined ? what : `${when(at, nowMs)}: ${what}`)),
+    ...(docs === undefined ? [] : [`see ${docs}`]),
+  ];
+}
+
+function when(at: number, nowMs: number): string {
+  const distance = at > nowMs ? `in ${spanText(at - nowMs)}` : agoText(at, nowMs);
+  return `${rfc3339(at)} (${distance})`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  if (rows.length === 0) return [];
+  return renderTable(
+    head,
+    rows.map((cells) => cells.map(oneLine)),
+  ).split('\n');
+}
