@@ -62,7 +62,7 @@ function header({ act, elapsedMs, balanceMicros, requests }: DemoPicture, canvas
 function table({ rows, elapsedMs }: DemoPicture, { columns, colours }: Canvas): string[] {
   const isWide = columns >= wideColumns;
   const nameWidth = Math.min(24, Math.max(4, ...rows.map(({ name }) => name.length)));
-  const fixed = [7, nameWidth, 12, 5];
+  const fixed = [8, nameWidth, 12, 5];
   const left = Math.max(12, columns - 1 - fixed.reduce((sum, width) => sum + width + 2, 0));
   const nowWidth = Math.max(24, Math.min(34, left - endpointWidth - 2));
   const widths = isWide ? [...fixed, nowWidth, Math.max(0, left - nowWidth - 2)] : [...fixed, left];
