@@ -20,7 +20,7 @@ const ofAFleet: readonly CommandEntry[] = [
       'show what would be changed, without changing anything (exit 0: nothing, 2: changes or drift, or something is held, 1: error)',
     examples: [
       'fleetkeeper plan',
-      'fleetkeeper plan fleet -o json',
+      'fleetkeeper plan fleet -l app=web -o json',
       'fleetkeeper plan -f kubernetes --context prod',
     ],
     load: async () => (await import('./commands/plan.ts')).definePlan,

@@ -53,7 +53,7 @@ function applySettings(command: Command, settings: Settings): void {
     const option = command.options.find(({ long }) => long === `--${key}`);
     if (!option || isOtherMeaning(key, option)) {
       if (!setting.isOfCommand) continue;
-      throw new UserError(`${setting.place}: \`${command.name()}\` has no such flag`, 'remove it');
+      throw new UserError(`${setting.place}: \`${command.name()}\` has no such setting`, 'remove it');
     }
     const name = option.attributeName();
     const origin = command.getOptionValueSource(name);
@@ -62,8 +62,9 @@ function applySettings(command: Command, settings: Settings): void {
   }
 }
 
-/** `import --output` is a folder. */
-function isOtherMeaning(key: string, { flags }: Option): boolean {
+/** `import --output` is a folder. Where a namespace has no default, it selects a part of the fleet, which is never done silently. */
+function isOtherMeaning(key: string, { flags, defaultValue }: Option): boolean {
+  if (key === 'namespace') return defaultValue === undefined;
   return key === 'output' && flags.endsWith('<dir>');
 }
 

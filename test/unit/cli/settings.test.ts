@@ -68,7 +68,20 @@ describe('fleetkeeper.yaml', () => {
     writeFileSync(path.join(folder, 'fleetkeeper.yaml'), 'source: .\ncommands:\n  status: {listen: "a:1"}\n');
     const { code, stderr } = await run(['status'], { currentFolder: folder });
     expect(code).toBe(1);
-    expect(stderr).toContain(':3: listen: `status` has no such flag');
+    expect(stderr).toContain(':3: listen: `status` has no such setting');
+  });
+
+  test('selects no part of a fleet: its namespace is that of services by their names', async () => {
+    const folder = folderWith('source: .\nnamespace: lab\n');
+    stateOf(folder, '.fleetkeeper/state.db');
+    writeFileSync(path.join(folder, 'web.yaml'), serviceDocument('web'));
+    const stopped = await run(['stop', 'web'], { currentFolder: folder });
+    expect(stopped.stderr).toContain('namespace lab');
+    const planned = await run(['plan', '-o', 'json'], { currentFolder: folder });
+    expect(planned.stdout).toContain('"name": "web"');
+    writeFileSync(path.join(folder, 'fleetkeeper.yaml'), 'commands: {plan: {namespace: lab}}\n');
+    const { code, stderr } = await run(['plan'], { currentFolder: folder });
+    expect([code, stderr]).toEqual([1, expect.stringContaining(':1: namespace: `plan` has no such setting')]);
   });
 
   test('does not take the folder of `import --output` for a format', async () => {
