@@ -6,6 +6,7 @@ export * from './foreign-text.ts';
 export * from './ids.ts';
 export * from './invariant.ts';
 export * from './merge-patch.ts';
+export * from './nearest.ts';
 export * from './random.ts';
 export * from './retry-after.ts';
 export * from './sensitive.ts';

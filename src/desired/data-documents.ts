@@ -12,7 +12,7 @@ export interface SecretData extends ReadonlyMap<string, Sensitive<string>> {
 export function secretData(value: unknown, findings: Finding[]): SecretData | undefined {
   const checked = secretDocument.safeParse(value, { error: plainWords });
   if (!checked.success) {
-    findings.push(...explain(checked.error.issues, secretDocument, value));
+    findings.push(...explain(checked.error.issues, { schema: secretDocument }, value));
     return undefined;
   }
   const data = new Map<string, Sensitive<string>>();
@@ -49,7 +49,7 @@ function originsIn(named: unknown, findings: Finding[]): readonly string[] {
 export function configMapData(value: unknown, findings: Finding[]): SecretData | undefined {
   const checked = configMapDocument.safeParse(value, { error: plainWords });
   if (!checked.success) {
-    findings.push(...explain(checked.error.issues, configMapDocument, value));
+    findings.push(...explain(checked.error.issues, { schema: configMapDocument }, value));
     return undefined;
   }
   return new Map(Object.entries(checked.data.data ?? {}).map(([key, text]) => [key, new Sensitive(text)]));

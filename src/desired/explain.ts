@@ -4,27 +4,31 @@
  * half,other}` is a map with the key `other`.
  */
 import type { documents, ManagedKind } from '../resources/index.ts';
+import { nearest } from '../base/index.ts';
 import { limits } from './limits.ts';
-import { nearest } from './problem.ts';
+import {
+  fieldsAt,
+  formAt,
+  hintAt,
+  isNumber,
+  numberAdvice,
+  oneOf,
+  otherPlace,
+  type Hints,
+  type Schema,
+} from './advice.ts';
+import { pathText } from './problem.ts';
 import { isPlainMap, type Path } from './yaml.ts';
 
 type Checked = ReturnType<(typeof documents)[ManagedKind]['safeParse']>;
 type Issue = NonNullable<Checked['error']>['issues'][number];
 
-/** The part of a schema that is needed to list its fields and to validate. */
-interface Schema {
-  readonly def: {
-    readonly type: string;
-    readonly innerType?: unknown;
-    readonly element?: unknown;
-    readonly shape?: Readonly<Record<string, unknown>>;
-  };
-}
-
 export interface Finding {
   readonly path: Path;
   readonly message: string;
   readonly remedy: string;
+  /** The field that was probably meant. */
+  readonly meant?: string;
 }
 
 /** An error map for `safeParse`: messages for issues for which the schema has none. */
@@ -37,9 +41,7 @@ export function plainWords(issue: {
     case 'invalid_type':
       return wrongType(String(issue['expected']), issue.input);
     case 'invalid_value':
-      return issue.input === undefined
-        ? `is missing; add it: one of ${listed(issue['values'])}`
-        : `must be one of ${listed(issue['values'])}; use one of these spellings`;
+      return oneOf(issue['values'], issue.input);
     case 'too_small':
     case 'too_big':
       return outOfRange(issue);
@@ -87,23 +89,33 @@ function outOfRange(issue: { readonly code: string; readonly [more: string]: unk
   return `must be ${how} ${bound}${unit}; correct it`;
 }
 
-function listed(values: unknown): string {
-  return (Array.isArray(values) ? values : [values]).map(String).join(', ');
+/** What `value` was to be, and the hints of its kind. */
+export interface Expected {
+  readonly schema: Schema;
+  readonly hints?: Hints | undefined;
 }
 
-/** The findings of a failed validation of `value` with `schema`. Their number is bounded. */
-export function explain(issues: readonly Issue[], schema: Schema, value: unknown): Finding[] {
+/** The findings of a failed validation of `value`. Their number is bounded. */
+export function explain(
+  issues: readonly Issue[],
+  { schema, hints = {} }: Expected,
+  value: unknown,
+): Finding[] {
   const findings = issues.flatMap((issue) => {
     const path = issue.path.filter((part) => typeof part !== 'symbol');
     if (issue.code === 'unrecognized_keys') {
-      const known = fieldsAt(schema, path);
-      return issue.keys.map((key) => unknownField(path, key, known, memberAt(value, [...path, key])));
+      return issue.keys.map((key) =>
+        unknownField({ schema, hints }, path, key, memberAt(value, [...path, key])),
+      );
     }
     const [message = '', ...rest] = issue.message.split('; ');
-    return [{ path: showable(path, value), message, remedy: rest.join('; ') || 'correct it' }];
+    const remedy =
+      issue.code === 'invalid_type' ? typeRemedy({ schema, hints }, path, memberAt(value, path)) : undefined;
+    return [{ path: showable(path, value), message, remedy: remedy ?? (rest.join('; ') || 'correct it') }];
   });
-  const shown = findings.slice(0, limits.problemsPerDocument);
-  const left = findings.length - shown.length;
+  const kept = withoutConsequences(findings);
+  const shown = kept.slice(0, limits.problemsPerDocument);
+  const left = kept.length - shown.length;
   if (left > 0) {
     shown.push({
       path: [],
@@ -114,19 +126,44 @@ export function explain(issues: readonly Issue[], schema: Schema, value: unknown
   return shown;
 }
 
-function unknownField(path: Path, key: string, known: readonly string[], member: unknown): Finding {
+/** A field that is missing because its name is misspelt beside it. */
+function withoutConsequences(findings: readonly Finding[]): Finding[] {
+  const meant = new Set(
+    findings.flatMap(({ path, meant: name }) => (name ? pathText([...path.slice(0, -1), name]) : [])),
+  );
+  return findings.filter(({ path, message }) => message !== 'is missing' || !meant.has(pathText(path)));
+}
+
+function typeRemedy({ schema, hints = {} }: Expected, path: Path, found: unknown): string | undefined {
+  const hint = hintAt(hints, path);
+  if (hint !== undefined) return hint;
+  if (found === undefined || found === null) return undefined;
+  const text = typeof found === 'string' ? numberAdvice(path, found) : undefined;
+  return isNumber(schema, path) ? text : formAt(schema, path);
+}
+
+function unknownField({ schema, hints = {} }: Expected, path: Path, key: string, member: unknown): Finding {
+  const known = fieldsAt(schema, path);
   const meant = nearest(key, known);
   if (!mayShow(key, member, path, meant !== undefined)) {
     return {
       path,
       message: 'unknown field (not named here: it may be a part of a value)',
-      remedy: `quote a text that has a comma or a colon; the fields here are ${known.join(', ')}`,
+      remedy:
+        hintAt(hints, path) ??
+        `quote a text that has a comma or a colon; the fields here are ${known.join(', ')}`,
     };
   }
-  const remedy = meant
-    ? `did you mean \`${meant}\`?`
-    : `remove it, or check its place; the fields here are ${known.join(', ')}`;
-  return { path: [...path, key], message: `unknown field \`${key}\``, remedy };
+  const found = { path: [...path, key], message: `unknown field \`${key}\`` };
+  const hint = hintAt(hints, found.path);
+  if (hint !== undefined) return { ...found, remedy: hint };
+  if (meant !== undefined) return { ...found, remedy: `did you mean \`${meant}\`?`, meant };
+  const place = otherPlace(schema, key);
+  const remedy =
+    place === undefined
+      ? `remove it, or check its place; the fields here are ${known.join(', ')}`
+      : `move it to \`${place}\``;
+  return { ...found, remedy };
 }
 
 const plainName = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$/;
@@ -178,21 +215,4 @@ function memberAt(value: unknown, path: Path): unknown {
     else return undefined;
   }
   return member;
-}
-
-/** The names of the fields that `schema` has at `path`. */
-function fieldsAt(schema: Schema, path: Path): string[] {
-  let here = unwrapped(schema);
-  for (const part of path) {
-    const next = typeof part === 'number' ? here?.def.element : here?.def.shape?.[part];
-    if (next === undefined) return [];
-    here = unwrapped(next as Schema);
-  }
-  return Object.keys(here?.def.shape ?? {});
-}
-
-function unwrapped(schema: Schema): Schema {
-  let inner = schema;
-  while (inner.def.innerType !== undefined) inner = inner.def.innerType as Schema;
-  return inner;
 }

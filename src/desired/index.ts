@@ -25,7 +25,8 @@ export {
   type Referring,
 } from './objects.ts';
 export { parseFile } from './parse.ts';
-export { formatProblem, nearest, placeText, printable } from './problem.ts';
+export { nearest } from '../base/index.ts';
+export { formatProblem, placeText, printable } from './problem.ts';
 export { holdsDocuments, settingsFileName } from './settings-file.ts';
 export { changedKeys, following } from './snapshots.ts';
 export type * from './source.ts';

@@ -16,13 +16,15 @@ import {
   group,
   managedKinds,
   objectKey,
+  traitsOf,
   type ManagedKind,
   type ObjectKey,
 } from '../resources/index.ts';
+import { nearest } from '../base/index.ts';
 import { configMapData, decodeUtf8, secretData, type SecretData } from './data-documents.ts';
 import { explain, plainWords, showable, type Finding } from './explain.ts';
 import { limits } from './limits.ts';
-import { nearest, pathText, printable } from './problem.ts';
+import { pathText, printable } from './problem.ts';
 import { isSettingsFile } from './settings-file.ts';
 import type { DesiredObject, Location, Problem } from './source.ts';
 import { isPlainMap, lineAt, readYaml, type Fault, type Path, type YamlDocument } from './yaml.ts';
@@ -169,7 +171,12 @@ class FileReading {
       return;
     }
     const { kind } = value;
-    if (typeof kind !== 'string') {
+    if (typeof kind !== 'string' && isComposeFile(value)) {
+      const message = 'is missing: this looks like a file of Docker Compose, which is not read';
+      const service = calledElsewhere('Container');
+      const remedy = `write a ${service} for each of its services, and move this file out of the folder`;
+      this.#unidentified(entry, ['kind'], message, remedy);
+    } else if (typeof kind !== 'string') {
       this.#unidentified(entry, ['kind'], 'is missing', `add it: one of ${readKinds}`);
     } else if (isManaged(kind)) this.#managed(entry, kind);
     else if (value['apiVersion'] === 'v1' && (kind === 'Secret' || kind === 'ConfigMap')) {
@@ -211,7 +218,11 @@ class FileReading {
     if (value['apiVersion'] !== apiVersion) return unusable([versionFinding(value['apiVersion'])]);
     const checked = schemas[kind].safeParse(value, { error: plainWords });
     if (!checked.success || entry.faults.length > 0) {
-      return unusable(checked.error ? explain(checked.error.issues, schemas[kind], value) : []);
+      return unusable(
+        checked.error
+          ? explain(checked.error.issues, { schema: schemas[kind], hints: traitsOf(kind).hints }, value)
+          : [],
+      );
     }
     const { metadata, spec } = checked.data;
     const object: DesiredObject = {
@@ -252,7 +263,7 @@ class FileReading {
 
   /** A kind that is not read. It is foreign, of a later version, or misspelt. */
   #other(entry: Entry, kind: string, version: unknown): void {
-    const meant = nearest(kind, managedKinds);
+    const meant = nearest(kind, managedKinds) ?? calledElsewhere(kind);
     const shownKind = printable(kind, 80);
     if (typeof version !== 'string') {
       this.#unidentified(
@@ -261,12 +272,15 @@ class FileReading {
         'is missing',
         `add it (${apiVersion} for kinds of fleetkeeper)`,
       );
-    } else if (meant !== undefined || version.startsWith(`${group}/`)) {
+    } else if (nearest(kind, managedKinds) !== undefined || version.startsWith(`${group}/`)) {
       const remedy = meant ? `did you mean \`${meant}\`?` : `write one of ${readKinds}`;
       this.#unidentified(entry, ['kind'], `unknown kind \`${shownKind}\` of ${group}`, remedy);
     } else {
       const message = `${printable(version, 80)} ${shownKind} is not a kind that fleetkeeper reads`;
-      this.#foreign(entry, message, `it reads ${readKinds}; move the document out of the folder`);
+      const remedy = meant
+        ? `for the same at the provider, write a ${meant}; else move the document out of the folder`
+        : `it reads ${readKinds}; move the document out of the folder`;
+      this.#foreign(entry, message, remedy);
     }
   }
 
@@ -326,6 +340,11 @@ class FileReading {
 
 const readKinds = `${managedKinds.join(', ')} (${apiVersion}), Secret and ConfigMap (v1)`;
 
+/** The kind for what other tools call so. */
+function calledElsewhere(kind: string): ManagedKind | undefined {
+  return managedKinds.find((name) => traitsOf(name).alsoCalled?.includes(kind));
+}
+
 function isManaged(kind: string): kind is ManagedKind {
   return (managedKinds as readonly string[]).includes(kind);
 }
@@ -336,6 +355,10 @@ function concerns(fault: Fault, depth: number, path: Path): boolean {
   return (
     inside === undefined || path.every((part, index) => index >= inside.length || inside[index] === part)
   );
+}
+
+function isComposeFile(value: Readonly<Record<string, unknown>>): boolean {
+  return isPlainMap(value['services']) && value['apiVersion'] === undefined;
 }
 
 const nameShape = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
@@ -360,13 +383,18 @@ function identityAdvice(
   const { metadata } = value;
   const given = isPlainMap(metadata) ? metadata[field] : undefined;
   if (given === undefined) return ['is missing', `add it: the document needs a ${field}`];
-  return [
-    `is not a ${field} that can be used`,
-    'write it once, in lower-case letters, digits, "-" and ".", as a Kubernetes name',
-  ];
+  const rule = 'write it once, in lower-case letters, digits, "-" and ".", as a Kubernetes name';
+  if (typeof given !== 'string') return [`is not a ${field} that can be used`, rule];
+  const fitting = given
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]+/g, '-')
+    .replaceAll(/^[-.]+|[-.]+$/g, '');
+  const such = nameShape.test(fitting) && fitting !== given ? `, such as \`${fitting}\`` : '';
+  return [`is not a ${field} that can be used: \`${printable(given, 80)}\``, `${rule}${such}`];
 }
 
 function versionFinding(version: unknown): Finding {
-  const message = version === undefined ? 'is missing' : 'is not a version that fleetkeeper reads';
+  const shown = typeof version === 'string' ? `: \`${printable(version, 80)}\`` : '';
+  const message = version === undefined ? 'is missing' : `is not a version that fleetkeeper reads${shown}`;
   return { path: ['apiVersion'], message, remedy: `write \`apiVersion: ${apiVersion}\`` };
 }

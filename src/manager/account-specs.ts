@@ -1,4 +1,5 @@
 /** The accounts that exist: from the documents and, for the account `default`, from the environment. */
+import { nearestOr } from '../base/index.ts';
 import {
   accountObject,
   accountsIn,
@@ -7,6 +8,7 @@ import {
   type DesiredSnapshot,
 } from '../desired/index.ts';
 import { accountNamed, type AccountSpec, type ObjectKey } from '../resources/index.ts';
+import type { ResolvedAccount } from '../engine/index.ts';
 import type { AccountOrigin, EnvironmentAccount } from './account-keys.ts';
 
 export interface WantedAccount {
@@ -83,3 +85,17 @@ function environmentSpec(
 const providerPace = { requests: { perSecond: 5, burst: 10, concurrency: 4 }, pollSeconds: 15 };
 /** Nobody else uses it. */
 const localPace = { requests: { perSecond: 100, burst: 100, concurrency: 8 }, pollSeconds: 1 };
+
+export function accountNotFound(
+  snapshot: DesiredSnapshot | undefined,
+  namespace: string,
+  name: string,
+): Extract<ResolvedAccount, { kind: 'problem' }> {
+  const known = snapshot ? accountsIn(snapshot.objects, namespace).map((one) => one.name) : [];
+  const hint =
+    name === defaultAccount
+      ? 'add its document, set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY, or use containers of this machine (`fleetkeeper dev`)'
+      : nearestOr(name, known, 'add its document, or correct the name');
+  const message = `there is no Account ${name} in the namespace ${namespace}; ${hint}`;
+  return { kind: 'problem', reason: 'AccountNotFound', message };
+}

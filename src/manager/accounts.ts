@@ -22,7 +22,13 @@ import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { AccountKeys, type AccountOrigin, type EnvironmentAccount } from './account-keys.ts';
 import { SharedTransports } from './transports.ts';
-import { accountSpecs, defaultAccount, environmentKey, movedAccounts } from './account-specs.ts';
+import {
+  accountNotFound,
+  accountSpecs,
+  defaultAccount,
+  environmentKey,
+  movedAccounts,
+} from './account-specs.ts';
 import type { WantedAccount } from './account-specs.ts';
 import { IdentityWatch } from './identity-watch.ts';
 
@@ -114,15 +120,7 @@ export class AccountRegistry implements Accounts {
     }
     const shared = name === defaultAccount ? this.#entries.get(environmentKey) : undefined;
     if (shared?.origin.kind === 'environment') return { kind: 'usable', handle: shared.handle };
-    const hint =
-      name === defaultAccount
-        ? '; add its document, set FLEETKEEPER_API_URL and FLEETKEEPER_API_KEY, or use containers of this machine (`fleetkeeper dev`)'
-        : '; add its document, or correct the name';
-    return {
-      kind: 'problem',
-      reason: 'AccountNotFound',
-      message: `there is no Account ${name} in the namespace ${namespace}${hint}`,
-    };
+    return accountNotFound(this.#snapshot, namespace, name);
   }
 
   /** Creates, replaces and closes handles so that they match the snapshot. */

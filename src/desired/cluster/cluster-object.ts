@@ -21,6 +21,7 @@ import {
   objectKey,
   resourceTypes,
   type ManagedKind,
+  traitsOf,
 } from '../../resources/index.ts';
 import { referencesOf, type Referring } from '../references.ts';
 import { explain, plainWords, type Finding } from '../explain.ts';
@@ -108,7 +109,11 @@ export function readClusterObject(
   const value = documentOf(kind, object);
   const checked = schemas[kind].safeParse(value, { error: plainWords });
   if (checked.success) return usable(entry, checked.data.spec);
-  const findings = explain(checked.error.issues, schemas[kind], value);
+  const findings = explain(
+    checked.error.issues,
+    { schema: schemas[kind], hints: traitsOf(kind).hints },
+    value,
+  );
   return {
     ...entry,
     read: { is: 'unusable', problems: findings.map((finding) => asProblem(entry, finding)) },

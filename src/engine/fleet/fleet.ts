@@ -2,7 +2,7 @@
  * The desired state, as it was last admitted, and the brakes that follow from it. The controller writes it,
  * passes read it.
  */
-import { canonicalId, invariant, parseRfc3339 } from '../../base/index.ts';
+import { canonicalId, invariant, nearest, nearestOr, parseRfc3339 } from '../../base/index.ts';
 import { placeText, type DesiredSnapshot } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import {
@@ -160,7 +160,8 @@ export class Fleet {
   /** The first annotation of Fleetkeeper that is invalid. */
   annotationProblem(key: ObjectKey): { readonly name: string; readonly message: string } | undefined {
     for (const [name, value] of Object.entries(this.snapshot.objects.get(key)?.annotations ?? {})) {
-      const message = name.startsWith(`${group}/`) ? annotationMistake(name, value) : undefined;
+      const [prefix = ''] = name.split('/', 1);
+      const message = nearest(prefix, [group]) === undefined ? undefined : annotationMistake(name, value);
       if (message !== undefined) return { name, message };
     }
     return undefined;
@@ -264,7 +265,8 @@ function readBrakeGate(account: string, known: number, missing: number, advice: 
 /** A misspelt annotation is not ignored, since it may be the one that was meant to stop Fleetkeeper. */
 function annotationMistake(name: string, value: string): string | undefined {
   if (!Object.values<string>(annotations).includes(name)) {
-    return 'there is no such annotation; correct the name, or remove it';
+    const advice = nearestOr(name, Object.values(annotations), 'correct the name, or remove it');
+    return `there is no such annotation; ${advice}`;
   }
   if (name === annotations.paused && value !== 'true' && value !== 'false') {
     return `"${value}" is neither "true" nor "false"`;

@@ -4,6 +4,7 @@ import { listOf } from '../../resources/parts/constraints.ts';
 import * as columns from '../../resources/parts/columns.ts';
 import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
+import { accountHints } from './schema-hints.ts';
 import { accountDocument } from './schema.ts';
 import { accountState } from './state.ts';
 
@@ -13,6 +14,8 @@ export const account = declareKind({
   shortName: 'facct',
   noun: 'account',
   document: accountDocument,
+  hints: accountHints,
+  alsoCalled: ['Provider', 'ProviderConfig'],
   home: 'itself',
   countsForBrake: false,
   data: ({ credentialsSecretRef: secret }) =>

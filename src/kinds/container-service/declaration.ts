@@ -6,6 +6,7 @@ import { declareKind, type DataReference } from '../../resources/parts/declarati
 import * as status from '../../resources/parts/status.ts';
 import { serviceTemplate } from '../service-template/declaration.ts';
 import { storageVolume } from '../storage-volume/declaration.ts';
+import { serviceHints } from './schema-hints.ts';
 import { containerServiceDocument, type EnvironmentEntry } from './schema.ts';
 import { serviceTransitions } from './schema-transitions.ts';
 import { serviceState } from './state.ts';
@@ -16,6 +17,8 @@ export const containerService = declareKind({
   shortName: 'csvc',
   noun: 'service',
   document: containerServiceDocument,
+  hints: serviceHints,
+  alsoCalled: ['Deployment', 'StatefulSet', 'ReplicaSet', 'Pod', 'Service', 'Container'],
   list: 'services',
   home: 'accountRef',
   references: ({ storage, templateRef }) => [

@@ -1,9 +1,10 @@
 /** The volume that a service is attached to, or would be when it is created. */
 import type { wire } from '../../api/index.ts';
-import { canonicalId } from '../../base/index.ts';
+import { canonicalId, nearestOr } from '../../base/index.ts';
+import { byNamespace } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import type { AccountHandle } from '../../engine/index.ts';
-import { remoteName } from '../../resources/index.ts';
+import { parseObjectKey, remoteName } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { volumeInputs } from '../storage-volume/look.ts';
 import { viewVolume } from '../storage-volume/plan.ts';
@@ -25,7 +26,11 @@ export function volumeFor(
   const { storage } = object.spec;
   const volume = volumeOf(fleet, record, service);
   if (volume === 'dangling') {
-    const message = `there is no StorageVolume ${storage?.volumeRef?.name} in this namespace; add its document, or correct the name`;
+    const name = storage?.volumeRef?.name ?? '';
+    const { namespace } = parseObjectKey(record.key);
+    const known = byNamespace(fleet.snapshot.objects, 'StorageVolume', namespace).map((one) => one.name);
+    const advice = nearestOr(name, known, 'add its document, or correct the name');
+    const message = `there is no StorageVolume ${name} in this namespace; ${advice}`;
     return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
   }
   const isDeleted = isDeletedWith(view, leaving);

@@ -5,6 +5,7 @@ import * as columns from '../../resources/parts/columns.ts';
 import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
 import { asShown, fixed, sameAccount, unchanged } from '../../resources/parts/transitions.ts';
+import { registryHints } from './schema-hints.ts';
 import { imageRegistryDocument } from './schema.ts';
 import { noState } from '../../resources/parts/kind-state.ts';
 
@@ -14,6 +15,8 @@ export const imageRegistry = declareKind({
   shortName: 'ireg',
   noun: 'registry',
   document: imageRegistryDocument,
+  hints: registryHints,
+  alsoCalled: ['Registry', 'RegistryCredentials'],
   list: 'registries',
   home: 'accountRef',
   data: ({ credentialsSecretRef: secret }) =>

@@ -5,6 +5,7 @@ import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { unchanged } from '../../resources/parts/transitions.ts';
+import { taskHints } from './schema-hints.ts';
 import { protectedTaskDocument } from './schema.ts';
 import { taskState } from './state.ts';
 
@@ -14,6 +15,8 @@ export const protectedTask = declareKind({
   shortName: 'ptask',
   noun: 'task',
   document: protectedTaskDocument,
+  hints: taskHints,
+  alsoCalled: ['Task', 'PodDisruptionBudget'],
   home: { kind: containerService.name, reference: 'serviceRef' },
   countsForBrake: false,
   references: ({ serviceRef }) => [{ kind: containerService.name, name: serviceRef.name }],

@@ -1,4 +1,6 @@
 /** The service that a task protects. */
+import { nearestOr } from '../../base/index.ts';
+import { byNamespace } from '../../desired/index.ts';
 import type { View } from '../../engine/index.ts';
 import { parseObjectKey, type ProtectedTaskSpec, type TaskState } from '../../resources/index.ts';
 import type { ProtectedService } from './plan.ts';
@@ -21,7 +23,9 @@ export function protectedService({
     return { kind: 'another', message };
   }
   if (!record && !fleet.snapshot.unusable.has(key)) {
-    const message = `there is no ContainerService ${name} in the namespace ${namespace}; add its document, correct serviceRef, or end the task`;
+    const known = byNamespace(fleet.snapshot.objects, 'ContainerService', namespace).map((one) => one.name);
+    const advice = nearestOr(name, known, 'add its document, correct serviceRef, or end the task');
+    const message = `there is no ContainerService ${name} in the namespace ${namespace}; ${advice}`;
     return { kind: 'dangling', message };
   }
   if (record?.distrusted !== undefined) {

@@ -5,6 +5,7 @@ import * as columns from '../../resources/parts/columns.ts';
 import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
 import { fixed, sameAccount } from '../../resources/parts/transitions.ts';
+import { templateHints } from './schema-hints.ts';
 import { serviceTemplateDocument } from './schema.ts';
 import { noState } from '../../resources/parts/kind-state.ts';
 
@@ -14,6 +15,8 @@ export const serviceTemplate = declareKind({
   shortName: 'stpl',
   noun: 'template',
   document: serviceTemplateDocument,
+  hints: templateHints,
+  alsoCalled: ['Template', 'PodTemplate'],
   list: 'templates',
   home: 'accountRef',
   hasBuiltIns: true,

@@ -1,5 +1,6 @@
 /** What a ServiceTemplate gives to the services that refer to it. */
 import type { wire } from '../../api/index.ts';
+import { nearestOr } from '../../base/index.ts';
 import { byNamespace, referringTo } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { isBuiltIn, itemsOf, type AccountHandle, type Fleet } from '../../engine/index.ts';
@@ -84,9 +85,9 @@ function builtInView(
     ...ownTemplateNames(fleet, record).map((own) => `${own} (ServiceTemplate)`),
     ...builtIn.map((item) => `${referenceName(item)} (built-in)`),
   ];
-  const message = `there is no ServiceTemplate ${name} in this namespace, and no built-in template of that name; there ${
-    offered.length > 0 ? `are ${offered.join(', ')}` : 'are none at all'
-  }`;
+  const known = [...ownTemplateNames(fleet, record), ...builtIn.map(referenceName)];
+  const there = offered.length > 0 ? `there are ${offered.join(', ')}` : 'there are none at all';
+  const message = `there is no ServiceTemplate ${name} in this namespace, and no built-in template of that name; ${nearestOr(name, known, there)}`;
   return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
 }
 

@@ -4,6 +4,7 @@ import * as columns from '../../resources/parts/columns.ts';
 import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
 import { fixed, sameAccount, sameGeography, sameRegion } from '../../resources/parts/transitions.ts';
+import { volumeHints } from './schema-hints.ts';
 import { storageVolumeDocument } from './schema.ts';
 
 const notSmaller =
@@ -17,6 +18,8 @@ export const storageVolume = declareKind({
   shortName: 'svol',
   noun: 'volume',
   document: storageVolumeDocument,
+  hints: volumeHints,
+  alsoCalled: ['PersistentVolumeClaim', 'PersistentVolume', 'Volume', 'Disk'],
   list: 'volumes',
   home: 'accountRef',
   asks: ({ region, geography, sizeGb }) => ({ region, geography, storageGb: sizeGb }),

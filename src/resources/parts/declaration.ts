@@ -55,6 +55,13 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
   readonly home: Home<Referred>;
   /** Of the spec: the name at the provider, where it is not the object's own. */
   readonly nameField?: string;
+  /**
+   * What to write instead of a field of another tool, or of a value in another form, by the path at which it is written: `spec.ports`,
+   * `spec.env[].value`.
+   */
+  readonly hints?: Readonly<Record<string, string>>;
+  /** The kinds of other tools for such a thing: `Deployment`. */
+  readonly alsoCalled?: readonly string[];
   /** Some things of the kind belong to the provider. An object may refer to them as to those that are declared. */
   readonly hasBuiltIns?: true;
   /** Deleting many of them in a cluster at once destroys nothing; default: the mass-change brake counts them. */

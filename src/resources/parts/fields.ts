@@ -1,6 +1,6 @@
 /** Fields that several kinds have alike. Descriptions are what `kubectl explain` shows. */
 import { z } from 'zod';
-import { listOf, withRules, type Constraint } from './constraints.ts';
+import { constrained, listOf, withRules, type Constraint } from './constraints.ts';
 import { apiVersion } from './names.ts';
 
 const dnsLabel = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
@@ -82,8 +82,33 @@ export const geography = z
     "A group of regions that the catalog has, or auto; default the API's choice; fixed once it exists.",
   );
 
-/** What a service runs with; a template may give the same fields. */
-export const image = z.string().min(1).max(1024);
+const blanksAndQuotes = `[ \\t\\r\\n"'“”‘’]`;
+/** Of a repository without a host, or behind the host. A tag and a digest may have capitals, and so may a host. */
+const capitals = '^([^/:@]*[A-Z][^/:@]*([:@][^/]*)?|[^/@]+/[^:@]*[A-Z].*)$';
+
+function hasCapitals(text: string): boolean {
+  return new RegExp(capitals).test(text);
+}
+
+/**
+ * What a service runs with; a template may give the same fields. Of images, only what no registry can have is refused. The provider
+ * decides about the rest.
+ */
+export const image = constrained(
+  z.string().min(1).max(1024),
+  {
+    holds: (text) => !new RegExp(blanksAndQuotes).test(text),
+    rule: `!self.matches('[ \\\\t\\\\r\\\\n"\\'“”‘’]')`,
+    schema: (errorMessage) => ({ not: { pattern: blanksAndQuotes }, errorMessage }),
+    message: 'has a blank or a quote in it; write an image reference, such as ghcr.io/acme/app:1.4',
+  },
+  {
+    holds: (text) => !hasCapitals(text),
+    rule: `!self.matches('${capitals}')`,
+    schema: (errorMessage) => ({ not: { pattern: capitals }, errorMessage }),
+    message: 'has capitals in its repository; write them small. Only a tag, after the colon, may have them',
+  },
+);
 export const command = z.array(z.string()).max(1024).meta(listOf.whole);
 export const resources = z.strictObject({
   gpuCount: z.number().nonnegative().default(0).describe('GPUs.'),

@@ -19,6 +19,12 @@ export const refused: readonly (readonly [ManagedKind, Fields, string])[] = [
     { resources: undefined },
     `is missing; add it (a map with cpu and memoryGb), ${missing}`,
   ],
+  ...['Nginx:latest', 'Nginx', 'ghcr.io/Acme/web', 'ghcr.io:443/acme/Web:1@sha256:ab'].map(
+    (image) => ['ContainerService', { image }, 'has capitals in its repository'] as const,
+  ),
+  ...['nginx :1', 'a\tb', '“nginx”', "'nginx'"].map(
+    (image) => ['ContainerService', { image }, 'has a blank or a quote in it'] as const,
+  ),
   ['ContainerService', { storage: {} }, one],
   ['ContainerService', { storage: { volumeRef: { name: 'data' }, volumeGb: 50 } }, one],
   ['ContainerService', { storage: { volumeId: serviceId, volumeGb: 50 } }, one],
@@ -109,7 +115,7 @@ const commonFields: Readonly<Record<string, readonly unknown[]>> = {
   unknown: ['x'],
 };
 const runFields: Readonly<Record<string, readonly unknown[]>> = {
-  image: ['a:1', '', 1],
+  image: ['a:1', 'a:LATEST', 'HOST:5000/a:V1', 'Host/a@sha256:AB', 'A', 'h.io/A', 'a b', '', 1],
   command: [[], ['a', 'b'], [1], 'a'],
   resources: [
     { cpu: 1, memoryGb: 0.5 },

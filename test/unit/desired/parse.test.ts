@@ -99,7 +99,11 @@ describe('what is read', () => {
 describe('what is wrong is told with its place and a remedy', () => {
   test.each([
     ['an unknown field', '  imgae: x', '9: spec.imgae: unknown field `imgae`; did you mean `image`?'],
-    ['a wrong type', '  httpPort: "80"', '9: spec.httpPort: expected a number, found a text; write a number'],
+    [
+      'a wrong type',
+      '  httpPort: "80"',
+      '9: spec.httpPort: expected a number, found a text; write `80` without quotes',
+    ],
     [
       'a number for a text',
       '  restartToken: 1',
@@ -108,7 +112,7 @@ describe('what is wrong is told with its place and a remedy', () => {
     [
       'a word that is none',
       '  desiredState: On',
-      '9: spec.desiredState: must be one of Running, Stopped; use one of these spellings',
+      '9: spec.desiredState: must be one of Running, Stopped; write one of them',
     ],
     ['out of bounds', '  httpPort: 70000', '9: spec.httpPort: must be at most 65535; correct it'],
     [
