@@ -51,7 +51,7 @@ export function lockState(stateFile: string, holder: string): StateLock {
     database.close();
     throw new UserError(
       `the state file ${stateFile} is in use by ${readHolder(holderFile)}`,
-      '`fleetkeeper run` notices edits by itself. Otherwise wait until that process has ended, or stop it. Use another state file (--state) only for another fleet: two managers of one fleet would create everything twice',
+      'A manager that runs (`run`, `dev`) notices edits by itself. Otherwise wait until that process has ended, or stop it. Use another state file (--state) only for another fleet: two managers of one fleet would create everything twice',
       error,
     );
   }

@@ -76,6 +76,7 @@ class Newcomer {
     return {
       ended,
       interrupt: () => child.kill('SIGINT'),
+      kill: () => child.kill('SIGKILL'),
       output: () => stdout,
       shows: (text: string) => eventually(text, async () => stdout.includes(text)),
     };
@@ -96,7 +97,7 @@ describe.skipIf(isWithoutContainers)('with the packed file and podman alone', ()
     const made = await me.run('init', 'shop', '--docker', '--image', fixtureImage, '--port', '8080');
     expect(made).toMatchObject({ code: 0, stderr: '' });
     const source = ['--source', 'shop'];
-    expect((await me.run('plan', ...source)).code).toBe(2);
+    expect((await me.run('plan', 'shop')).code).toBe(2);
     const applied = await me.run('apply', '--yes', ...source);
     expect(applied).toMatchObject({ code: 0, stdout: expect.stringMatching(/web +running +True/) });
     expect(await containers()).toEqual([fixtureImage]);
@@ -115,14 +116,26 @@ describe.skipIf(isWithoutContainers)('with the packed file and podman alone', ()
       const { stdout } = await me.run('exec', 'web', ...source, '--', 'env');
       return stdout.includes('GREETING=hello');
     });
-    dev.interrupt();
-    expect(await dev.ended).toBe(0);
+    const beside = await me.run('apply', 'shop', '--yes');
+    expect([beside.code, beside.stderr]).toEqual([
+      1,
+      expect.stringMatching(/fleetkeeper dev.*\n.*notices edits/),
+    ]);
+    dev.kill();
+    await dev.ended;
     expect(await containers()).toEqual([fixtureImage]);
+    expect((await me.run('plan', 'shop')).code).toBe(0);
 
-    writeFileSync(document, '# nothing is wanted\n');
-    await me.run('apply', '--yes', '--allow-mass-change', ...source);
+    expect((await me.run('destroy', 'shop', '--yes')).code).toBe(0);
     expect(await podman.lines('ps', '--all', '--format', '{{.Image}}')).toEqual([]);
     me.reportTimes();
+
+    writeFileSync(document, text.replace(fixtureImage, 'localhost/there-is-none:1'));
+    const failed = await me.run('apply', 'shop', '--yes');
+    const logFile = 'shop/.fleetkeeper/dev/control-plane.log';
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(logFile)]);
+    expect(readFileSync(path.join(me.folder, logFile), 'utf8')).toContain('there-is-none');
+    expect((await me.run('destroy', 'shop', '--yes')).code).toBe(0);
   });
 
   test('the fleet of examples/real is made, answers, and its worker keeps its volume', async () => {

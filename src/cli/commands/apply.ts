@@ -17,7 +17,7 @@ import { createLogger, createMetrics } from '../../telemetry/index.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
-import { withLocal } from '../local/with-local.ts';
+import { withLocalCode } from '../local/with-local.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { observeFleet, problemLines } from '../fleet-plan.ts';
 import {
@@ -71,7 +71,7 @@ export function defineApply(command: Command, context: Context, exit: (code: num
         `process ${context.pid} on ${context.hostname} (fleetkeeper apply --source ${flags.source})`,
       );
       try {
-        exit(await withLocal(context, flags.source, (local) => apply(local, flags, file)));
+        exit(await withLocalCode(context, flags.source, (local) => apply(local, flags, file)));
       } finally {
         lock.release();
       }

@@ -9,6 +9,7 @@ import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
 import { removalOf, withRunning } from '../removal.ts';
 import { fleetIdentity } from '../digest-key.ts';
+import { withLocalCode } from '../local/with-local.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import { observeFleet, problemLines } from '../fleet-plan.ts';
 import {
@@ -45,7 +46,7 @@ export function defineDestroy(command: Command, context: Context, exit: (code: n
         `process ${context.pid} on ${context.hostname} (fleetkeeper destroy --source ${flags.source})`,
       );
       try {
-        exit(await destroy(context, flags, file));
+        exit(await withLocalCode(context, flags.source, (local) => destroy(local, flags, file)));
       } finally {
         lock.release();
       }

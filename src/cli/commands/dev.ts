@@ -60,7 +60,7 @@ function announce(
 }
 
 function stayText({ command }: Context, { source }: DevFlags): string {
-  return `stopped; what was started stays. \`${command} dev ${source}\` continues; without documents, \`${command} apply ${source}\` removes it`;
+  return `stopped; what was started stays. \`${command} dev ${source}\` continues, and \`${command} destroy ${source}\` deletes it`;
 }
 
 async function manage(context: Context, flags: DevFlags): Promise<void> {

@@ -207,7 +207,8 @@ ${access}
 Next:
   ${command} plan${source}       # what would be created
   ${command} apply${source}      # create it
-  ${command} status${folder === '.' ? '' : ` -f ${folder}`}`;
+  ${command} status${folder === '.' ? '' : ` -f ${folder}`}
+  ${command} destroy${source}    # delete all of it`;
 }
 
 function parsePort(text: string): number {

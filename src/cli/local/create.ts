@@ -28,7 +28,7 @@ export async function ensureLocal(
   if (runtime === undefined || runtime === current) return existing;
   throw new UserError(
     `the containers of ${source} are ${adjective[current]}, and can't become ${adjective[runtime]}`,
-    `remove the fleet first (its documents, then \`fleetkeeper apply\`), then ${source}/.fleetkeeper`,
+    `first \`fleetkeeper destroy ${source}\`, then remove ${source}/.fleetkeeper`,
   );
 }
 

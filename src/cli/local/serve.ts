@@ -15,6 +15,7 @@ import { readSettings, writeSettings, type LocalPlace, type LocalSettings } from
 export interface LocalControlPlane {
   readonly url: string;
   readonly settings: LocalSettings;
+  readonly logFile: string;
   close(): Promise<void>;
 }
 
@@ -52,6 +53,7 @@ function standBy(context: Context, place: LocalPlace, url: string): LocalControl
   return {
     url,
     settings: readSettings(place),
+    logFile: place.logFile,
     close: async () => {
       ending.abort();
       await (await succeeded)?.close();
@@ -89,6 +91,7 @@ async function serveLocked(context: Context, place: LocalPlace, lock: StateLock)
     return {
       url,
       settings,
+      logFile: place.logFile,
       close: async () => {
         rmSync(place.addressFile, { force: true });
         await plane.close();

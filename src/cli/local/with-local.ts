@@ -1,7 +1,7 @@
 /** Commands in a folder that has a control plane of its own: it runs for as long as they do, and they use no other account. */
 import { UserError } from '../../base/index.ts';
 import { accountsIn, readFolder } from '../../desired/index.ts';
-import type { Context } from '../context.ts';
+import { complain, exitCodes, type Context } from '../context.ts';
 import { localPlaceOf, type LocalPlace } from './place.ts';
 import type { LocalControlPlane } from './serve.ts';
 
@@ -21,6 +21,24 @@ export async function withLocal<Result>(
   } finally {
     await plane.close();
   }
+}
+
+/**
+ * As `withLocal`, for work that ends with an exit code. Where it fails, containers may have: the API shows no message of the engine, which
+ * could have addresses and paths of its machine in it. Here, that is the user's own.
+ */
+export async function withLocalCode(
+  context: Context,
+  source: string | undefined,
+  work: (context: Context) => Promise<number>,
+): Promise<number> {
+  return withLocal(context, source, async (local, plane) => {
+    const code = await work(local);
+    if (code !== exitCodes.ok && plane?.settings.runtime === 'docker') {
+      complain(context, `what the container engine reported is in ${plane.logFile}`);
+    }
+    return code;
+  });
 }
 
 function contextOf(context: Context, { keyFile, source }: LocalPlace, url: string): Context {

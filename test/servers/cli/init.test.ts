@@ -49,6 +49,7 @@ describe('a folder for a provider', () => {
         fleetkeeper plan DIR       # what would be created
         fleetkeeper apply DIR      # create it
         fleetkeeper status -f DIR
+        fleetkeeper destroy DIR    # delete all of it
       "
     `);
     expect(readdirSync(folder).sort()).toEqual([
@@ -176,10 +177,9 @@ describe('a folder with a control plane of its own', () => {
       codes.push((await run([...args, '--source', folder])).code);
     }
     expect(codes).toEqual([2, 0, 0, 0, 0]);
-    rmSync(path.join(folder, 'web.yaml'));
-    writeFileSync(path.join(folder, 'empty.yaml'), '# nothing is wanted\n');
-    const { code, stdout } = await run(['inventory', '--all', '--source', folder]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('ContainerService/default/web')]);
+    expect((await run(['destroy', folder, '--yes'])).code).toBe(0);
+    const left = await run(['inventory', '--all', '--source', folder]);
+    expect(left.stdout).toContain('There is nothing.');
   });
 
   test('has a volume in comments that applies as it is, too', async () => {
@@ -234,8 +234,13 @@ describe('a folder with a control plane of its own', () => {
     const folder = await made();
     const document = `apiVersion: fleetkeeper.dev/v1alpha1
 kind: Account
-metadata: {name: default}
-spec: {url: "${server.url}", credentialsSecretRef: {name: compute, key: apiKey}}
+metadata: {name: other}
+spec: {url: "${server.url}", pollSeconds: 1, credentialsSecretRef: {name: compute, key: apiKey}}
+---
+apiVersion: fleetkeeper.dev/v1alpha1
+kind: StorageVolume
+metadata: {name: data}
+spec: {region: standard, sizeGb: 10, accountRef: {name: other}}
 ---
 apiVersion: v1
 kind: Secret
@@ -246,12 +251,13 @@ stringData: {apiKey: hush}
     await dev.shows('ContainerService/default/web: Running');
     writeFileSync(path.join(folder, 'account.yaml'), document);
     await dev.shows('an Account is not used', 'stderr');
+    await dev.shows('StorageVolume/default/data: AccountNotFound');
     dev.stop();
     expect(await dev.ended).toBe(0);
     for (const args of [['dev'], ['plan'], ['apply', '--yes'], ['run'], ['inventory'], ['logs', 'web']]) {
       const { code, stderr } = await run([...args, '--source', folder]);
       expect([args, code]).toEqual([args, 1]);
-      expect(stderr).toContain('account.yaml:1 declares the Account default');
+      expect(stderr).toContain('account.yaml:1 declares the Account other');
     }
     expect(server.requests).toEqual([]);
   });
