@@ -15,9 +15,17 @@ import { documentOf, folderVerdict } from './support.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 const root = path.join(import.meta.dirname, '../../..');
-const examples = globSync(['examples/fleet/*.yaml', 'examples/cluster/*.yaml', 'examples/quickstart.yaml'], {
-  cwd: root,
-});
+const examples = globSync(
+  [
+    'examples/fleet/*.yaml',
+    'examples/cluster/*.yaml',
+    'examples/real/fleet/*.yaml',
+    'examples/quickstart.yaml',
+  ],
+  {
+    cwd: root,
+  },
+);
 const textOf = (file: string) => readFileSync(path.join(root, file), 'utf8');
 
 /** As an editor reads it. `strict`: an unknown keyword would be an error, and so a misspelt one is found. */
