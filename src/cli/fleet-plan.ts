@@ -4,6 +4,7 @@ import {
   accountObject,
   formatProblem,
   placeText,
+  referringTo,
   type AccountObject,
   type DesiredSnapshot,
 } from '../desired/index.ts';
@@ -11,7 +12,8 @@ import { Manager, summarise, type FleetPlan, type UnreadAccount } from '../manag
 import { burnMicrosPerHour } from '../engine/plan/index.ts';
 import { oneShotGrace, type PassResult } from '../engine/index.ts';
 import { entryOf, isBlocking } from '../reasons/index.ts';
-import { accountNamed, accountPlaceOf, type ObjectKey } from '../resources/index.ts';
+import { accountNamed, accountPlaceOf, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { StateStore } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { untilStopped, type Context } from './context.ts';
 import type { FleetAccess } from './fleet-access.ts';
@@ -102,13 +104,16 @@ export async function observeFleet(
       'check that the API can be reached, or give it more time with --timeout',
     );
   }
-  return conclude(results, whole, part, burnOf(manager), environmentAccount(context));
+  const stuck = part ? waitingOutside(results, whole, part, store) : new Map<ObjectKey, PassResult>();
+  const shown = new Map([...results, ...stuck]);
+  return conclude(shown, whole, part, new Set(stuck.keys()), burnOf(manager), environmentAccount(context));
 }
 
 function conclude(
   all: ReadonlyMap<ObjectKey, PassResult>,
   whole: DesiredSnapshot,
   part: PartOfFleet | undefined,
+  stuck: ReadonlySet<ObjectKey>,
   burn: bigint,
   environment: GivenAccount,
 ): ObservedFleet {
@@ -120,7 +125,7 @@ function conclude(
   const isReadable = known.size > 0 || known.size === results.size;
   const planOf = (some: typeof results) => ({
     ...(part?.isWhole === false ? { partial: partialOf(part) } : {}),
-    ...summarise(some, snapshot, burn),
+    ...summarise(some, snapshot, burn, stuck),
   });
   return {
     plan: { ...planOf(results), unreadAccounts: unread.map(({ account }) => account) },
@@ -129,6 +134,31 @@ function conclude(
     readable: isReadable ? unseen(planOf(known), results.size - known.size) : undefined,
     unreadable: unread.map(({ line }) => line),
   };
+}
+
+/** What waits for objects that are not selected, with what to add. */
+function waitingOutside(
+  results: ReadonlyMap<ObjectKey, PassResult>,
+  { objects }: DesiredSnapshot,
+  part: PartOfFleet,
+  store: StateStore,
+): Map<ObjectKey, PassResult> {
+  const stuck = new Map<ObjectKey, PassResult>();
+  for (const [key, result] of results) {
+    const { plan } = result;
+    if (plan.kind !== 'wait' || entryOf(plan.reason).inPlan !== 'change') continue;
+    const linked = store.record(key)?.report?.linked ?? [];
+    const related = [
+      ...referringTo(objects, key).map((other) => other.key),
+      ...linked.flatMap((id) => store.recordOf(id)?.key ?? []),
+    ];
+    const outside = [...new Set(related)].filter((other) => !part.has(other)).map(parseObjectKey);
+    if (outside.length === 0) continue;
+    const flags = outside.map(({ kind, name }) => `--target ${kind}/${name}`).join(' ');
+    const message = `${plan.message}. That is not selected; to change it as well, add ${flags}`;
+    stuck.set(key, { ...result, plan: { ...plan, message } });
+  }
+  return stuck;
 }
 
 /** What could not be observed must not count as being in order. */

@@ -4,6 +4,7 @@
  * | of a chosen object, or of one that it needs | is included, because |
  * |---|---|
  * | what it refers to: a service's volume and template, a task's service | it can't be judged or made without it |
+ * | the ImageRegistry of its image | it can't be made without it |
  * | its Account | it is judged by what the account shows |
  * | its tasks | they protect it from what is done to it |
  *
@@ -11,13 +12,22 @@
  * services that use it.
  */
 import { UserError } from '../base/index.ts';
-import { referredKeys, type DesiredSnapshot, type Problem } from '../desired/index.ts';
+import {
+  byAccountRef,
+  referredKeys,
+  type DesiredObject,
+  type DesiredSnapshot,
+  type Problem,
+} from '../desired/index.ts';
+import { imageRegistry } from '../kinds/image-registry/declaration.ts';
 import { environmentKey, type PartialPlan } from '../manager/index.ts';
 import {
   accountKey,
   accountNamed,
   accountPlaceOf,
+  normalRepository,
   parseObjectKey,
+  repositoryOf,
   type ObjectKey,
 } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
@@ -122,7 +132,17 @@ function specOf(key: ObjectKey, { objects }: Known, store: Records): object | un
 /** Its Accounts, and if it has a document, what that refers to. */
 function neededBy(key: ObjectKey, known: Known, store: Records): ObjectKey[] {
   const object = known.objects.get(key);
-  return [...accountsOf(key, known, store), ...(object ? referredKeys(object) : [])];
+  if (!object) return accountsOf(key, known, store);
+  return [...accountsOf(key, known, store), ...referredKeys(object), ...registriesOf(object, known)];
+}
+
+/** What gives access to its image. No document names it: it is found by its repository. */
+function registriesOf({ namespace, spec }: DesiredObject, { objects }: Known): ObjectKey[] {
+  if (!('image' in spec) || spec.image === undefined) return [];
+  const repository = repositoryOf(spec.image);
+  return byAccountRef(objects, imageRegistry.name, namespace, spec.accountRef.name)
+    .filter((registry) => normalRepository(registry.spec.repository) === repository)
+    .map(({ key }) => key);
 }
 
 function accountsOf(key: ObjectKey, known: Known, store: Records): ObjectKey[] {

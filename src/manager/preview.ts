@@ -176,11 +176,12 @@ export function changeAction(step: Step): ChangeAction {
   return step.reason === 'Replace' ? 'replace' : actions[step.action.do].verb;
 }
 
-/** `burnMicros`: the current cost of the accounts per hour. */
+/** `burnMicros`: the current cost of the accounts per hour. `stuck`: what waits for an object that this plan leaves as it is. */
 export function summarise(
   results: ReadonlyMap<ObjectKey, PassResult>,
   snapshot: DesiredSnapshot,
   burnMicros: bigint,
+  stuck: ReadonlySet<ObjectKey> = new Set(),
 ): FleetPlan {
   const changes: Change[] = [];
   const held: Held[] = [];
@@ -210,7 +211,7 @@ export function summarise(
       });
     } else if (plan.kind === 'act') {
       for (const step of [plan.step, ...plan.later]) changes.push(change(key, step));
-    } else if (plan.kind === 'wait' && awaited === 'change' && plan.steps.length > 0) {
+    } else if (plan.kind === 'wait' && awaited === 'change' && plan.steps.length > 0 && !stuck.has(key)) {
       // It waits for another object of the fleet, which this plan changes.
       for (const step of plan.steps) changes.push(change(key, step));
     } else if (plan.kind === 'in-sync' && plan.differences.length === 0) {
@@ -222,11 +223,6 @@ export function summarise(
     }
   }
   const count = (group: ChangeGroup) => changes.filter(({ action }) => groupOf(action) === group).length;
-  const drifted = new Set(
-    [...changes, ...held]
-      .filter(({ drift }) => drift)
-      .map(({ kind, namespace, name }) => `${kind}/${namespace}/${name}`),
-  );
   return {
     changes,
     held,
@@ -241,13 +237,19 @@ export function summarise(
       delete: count('delete'),
       leave: count('leave'),
       held: held.length,
-      drift: drifted.size,
+      drift: driftedIn([...changes, ...held]),
       duplicates: found.length,
       unchanged,
       waiting,
       problems: snapshot.problems.length,
     },
   };
+}
+
+/** The number of objects. */
+function driftedIn(entries: readonly (Change | Held)[]): number {
+  const drifted = entries.filter(({ drift }) => drift);
+  return new Set(drifted.map(({ kind, namespace, name }) => `${kind}/${namespace}/${name}`)).size;
 }
 
 function change(key: ObjectKey, step: Step): Change {

@@ -1,5 +1,6 @@
 /** `plan` and `apply` of a part of the fleet: all else stays exactly as it is. */
 import { expect, test } from 'vitest';
+import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
 import { account, createFleet, service, task, testInFolder, volume } from '../support/processes/fleet.ts';
 import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
@@ -20,6 +21,15 @@ const mutations = async (plane: ControlPlane) => {
   return paths;
 };
 
+const registry = (name: string, repository: string) => ({
+  apiVersion,
+  kind: 'ImageRegistry',
+  metadata: { name },
+  spec: {
+    repository,
+    credentialsSecretRef: { name: 'pull', usernameKey: 'username', passwordKey: 'password' },
+  },
+});
 const image = 'ghcr.io/acme/app:2';
 const named = (changes: readonly { name: string; action: string }[]) =>
   changes.map(({ name, action }) => `${action} ${name}`);
@@ -112,6 +122,37 @@ testInFolder(
     ]);
     const held = await fleet.plan('--target', 'csvc/web');
     expect(held.plan.held).toMatchObject([{ name: 'web', reason: 'Protected' }]);
+  },
+);
+
+testInFolder(
+  'a service includes the registry of its image, and what waits for others shows which',
+  async () => {
+    const { plane, fleet } = await world();
+    const pull = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'pull' } };
+    const documents = (spec: object, sizeGb = 10) => [
+      { ...pull, stringData: { username: 'a', password: 'b' } },
+      registry('app', 'ghcr.io/acme/app'),
+      registry('other', 'ghcr.io/acme/other'),
+      volume('data', { sizeGb, deletionPolicy: 'Delete', expansion: 'PauseService' }),
+      service('web', spec),
+    ];
+    const spec = { storage: { volumeRef: { name: 'data' } } };
+    await fleet.write('all.yaml', documents(spec));
+    const { plan } = await fleet.plan('--target', 'csvc/web');
+    expect(named(plan.changes)).toEqual(['create web', 'create app', 'create data']);
+    expect((await fleet.apply('--target', 'csvc/web')).code).toBe(0);
+    await plane.forgetRequests();
+    // It grows while its service is paused, which is not selected.
+    await fleet.write('all.yaml', documents(spec, 20));
+    const grown = await fleet.plan('--target', 'volume/data');
+    expect(grown.plan.changes).toEqual([]);
+    expect(grown.plan.held).toMatchObject([
+      { name: 'data', message: expect.stringContaining('add --target ContainerService/web') },
+    ]);
+    const both = await fleet.plan('--target', 'volume/data', '--target', 'csvc/web');
+    expect([both.plan.held, named(both.plan.changes)]).toEqual([[], expect.arrayContaining(['update data'])]);
+    expect(await mutations(plane)).toEqual([]);
   },
 );
 
