@@ -81,7 +81,8 @@ async function destroy(context: Context, flags: DestroyFlags, file: string): Pro
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, context.random, owner);
   const { pid, hostname: host } = context;
-  const stopSigns = giveSigns(file, { command: 'apply', pid, host }, context.clock);
+  const signs = context.ports?.stateFiles?.giveSigns ?? giveSigns;
+  const stopSigns = signs(file, { command: 'destroy', pid, host }, context.clock);
   try {
     // What the documents show now counts: a confirmation of data loss, a deletionPolicy.
     await takeIn(context, state.store, snapshot, part);

@@ -6,8 +6,8 @@
  * |-----------|---------------------------------------------------------------------|-----------|
  * | `Running` | it holds the state or the Lease, and was seen lately                | 0         |
  * | `Silent`  | it holds the state on this machine, and gives no sign: it is paused | 3         |
- * | `Stopped` | it ended in order; of `apply`, that is its normal end               | 3; `apply`: 0 |
- * | `Lost`    | it ended without being stopped, or can't be seen from here          | 3; `apply`: 0 |
+ * | `Stopped` | it ended in order; of `apply` and others, that is their normal end  | 3; others than `run`: 0 |
+ * | `Lost`    | it ended without being stopped, or can't be seen from here          | 3; others than `run`: 0 |
  * | `Unknown` | nothing was recorded: no manager has run, or it can't be read       | 0         |
  */
 import { rfc3339 } from '../../base/index.ts';
@@ -75,9 +75,9 @@ export function managerOfCluster(lease: LeaseHolder | string | undefined, nowMs:
   return { ...found, phase: isFresh ? 'Running' : 'Lost' };
 }
 
-/** Somebody started a manager, and it does not keep the state up to date any more. */
+/** Somebody started a manager that was to stay, and it does not keep the state up to date any more. */
 export function isMissing({ phase, command }: ManagerState): boolean {
-  return command !== 'apply' && (phase === 'Silent' || phase === 'Stopped' || phase === 'Lost');
+  return command === 'run' && (phase === 'Silent' || phase === 'Stopped' || phase === 'Lost');
 }
 
 /** The first line of `status`. */

@@ -78,15 +78,20 @@ describe('in a folder', () => {
     lock.release();
   });
 
-  test('after `apply` has ended nobody is missing: nobody was to stay', async () => {
-    const { clock, lock, line, stop } = world('apply');
-    stop();
-    lock.release();
-    await clock.advance(60_000);
-    expect(line()).toMatch(
-      /^0 as of .*, when `fleetkeeper apply` on here, pid 4711, ended; no manager is running$/,
-    );
-  });
+  test.each(['apply', 'destroy', 'dev'])(
+    'after `%s` has ended nobody is missing: nobody was to stay',
+    async (command) => {
+      const { clock, lock, line, stop } = world(command);
+      stop();
+      lock.release();
+      await clock.advance(60_000);
+      expect(line()).toMatch(
+        new RegExp(
+          `^0 as of .*, when \`fleetkeeper ${command}\` on here, pid 4711, ended; no manager is running$`,
+        ),
+      );
+    },
+  );
 
   test('a manager on another machine is taken as running while its signs are fresh; its clock is named', async () => {
     const { clock, lock, line, stop, file } = world('run', 'elsewhere');
