@@ -21,7 +21,8 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   clock: systemClock,
-  command: import.meta.filename.includes('node_modules') ? 'fleetkeeper' : 'npm run --silent fleetkeeper --',
+  // Of the package and the image, which hold the bundle; or of a checkout.
+  command: import.meta.filename.endsWith('.ts') ? 'npm run --silent fleetkeeper --' : 'fleetkeeper',
   random: systemRandom,
   pid: process.pid,
   hostname: hostname(),
