@@ -31,6 +31,18 @@ export const heldByDocument = {
     meaning: 'The document refers to something that does not exist.',
     remedy: 'Add what the message names, or correct the name.',
   },
+  VolumeShared: {
+    kind: 'held',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    fromDocuments: true,
+    recheckMs: 30_000,
+    meaning:
+      'Another service of the documents has the same StorageVolume. A volume is attached to one service at a time.',
+    remedy:
+      'Give one of them another volume. The service that exists keeps it; else the first one by name gets it.',
+  },
   InvalidAnnotation: {
     kind: 'held',
     severity: 'warning',

@@ -69,6 +69,25 @@ test('a change names the variables that are new, gone, and changed, and no value
   expect(change.differences).toMatchObject([{ path: 'env', desired: '(as declared)' }]);
 });
 
+test('two services on one volume are found before anything is sent; the one that is there keeps it', async () => {
+  const { plane, fleet } = await world();
+  const storage = { volumeRef: { name: 'web-data' } };
+  await fleet.write('data.yaml', [volume('web-data', { sizeGb: 20 })]);
+  await fleet.write('late.yaml', [service('web-late', { storage })]);
+  await fleet.write('early.yaml', [service('web-early', { storage })]);
+  const { code, plan } = await fleet.plan();
+  expect(code).toBe(1);
+  expect(plan.held).toMatchObject([{ name: 'web-late', reason: 'VolumeShared' }]);
+  expect(plan.held[0].message).toMatch(/spec\.storage\.volumeRef\.name: .*web-data.*web-early/);
+
+  await fleet.remove('early.yaml');
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('early.yaml', [service('web-early', { storage })]);
+  const again = await fleet.plan();
+  expect(again.plan.held).toMatchObject([{ name: 'web-early', reason: 'VolumeShared' }]);
+  expect((await plane.account()).services).toMatchObject([{ name: 'web-late' }]);
+});
+
 testInFolder('two plans of one folder are the same bytes, and `apply` makes what they name', async () => {
   const { plane, fleet } = await world();
   await fleet.write('web.yaml', [volume('web-data', { sizeGb: 20 }), service('web')]);

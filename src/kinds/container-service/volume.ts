@@ -1,10 +1,10 @@
 /** The volume that a service is attached to, or would be when it is created. */
 import type { wire } from '../../api/index.ts';
 import { canonicalId, nearestOr } from '../../base/index.ts';
-import { byNamespace } from '../../desired/index.ts';
+import { byNamespace, placeText, referringTo, type DesiredObject } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import type { AccountHandle } from '../../engine/index.ts';
-import { parseObjectKey, remoteName } from '../../resources/index.ts';
+import { parseObjectKey, remoteName, type ObjectKey } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { volumeInputs } from '../storage-volume/look.ts';
 import { viewVolume } from '../storage-volume/plan.ts';
@@ -70,6 +70,21 @@ function keptVolumeOf(
   return keptVolume(object, record, name, fleet.owner.digestKey, volumes, isDeleted);
 }
 
+/**
+ * Another service of the documents that has the volume, or is to get it first: one that exists, or else the first by name. It would be
+ * awaited for ever.
+ */
+function sharedWith({ fleet, store, record }: ServiceView, volume: ObjectRecord): string | undefined {
+  const others = referringTo(fleet.snapshot.objects, volume.key).filter(
+    ({ key, cluster }) => key !== record.key && cluster?.deletionRequestedAt === undefined,
+  );
+  const isThere = (key: ObjectKey) => store.record(key)?.externalId !== undefined;
+  const isFirst = ({ key }: DesiredObject) =>
+    isThere(key) === isThere(record.key) ? key < record.key : isThere(key);
+  const first = others.find(isFirst);
+  return first && `${first.kind} ${first.name} (${placeText(first.location)})`;
+}
+
 function volumeOfObject(
   view: ServiceView,
   volume: ObjectRecord,
@@ -93,5 +108,10 @@ function volumeOfObject(
     driftBrake: view.driftBrake(volume.key),
   };
   const shown = viewVolume(inputs);
+  const conflict = service ? undefined : sharedWith(view, volume);
+  if (conflict !== undefined) {
+    const message = `StorageVolume ${name} is also that of ${conflict}, and a volume has one service (§2 serviceId); give one of them another volume`;
+    return { kind: 'problem', reason: 'VolumeShared', message, path };
+  }
   return service ? shown : attachable(shown, inputs, spec, isDeleted);
 }
