@@ -36,8 +36,13 @@ spec: {url: 'http://127.0.0.1:PLANE', pollSeconds: 0.5}
 ---
 apiVersion: fleetkeeper.dev/v1alpha1
 kind: ContainerService
-metadata: {name: web}
+metadata: {name: web, labels: {tier: front}}
 spec: {region: standard, image: 'ghcr.io/example/web:1.0', resources: {cpu: 1, memoryGb: 2}}
+---
+apiVersion: fleetkeeper.dev/v1alpha1
+kind: StorageVolume
+metadata: {name: data}
+spec: {region: standard, sizeGb: 10}
 ---
 apiVersion: fleetkeeper.dev/v1alpha1
 kind: ContainerService
@@ -91,7 +96,12 @@ export const worlds: Readonly<Record<string, World>> = {
     before: fleet,
     instead: [
       ['apply fleet ', 'apply fleet --yes ', 'nobody is there to be asked'],
-      ['run fleet ', 'run fleet --listen 127.0.0.1:8080 ', 'the test sees that it runs'],
+      ['-l tier=front\n', '-l tier=front --yes\n', 'nobody is there to be asked'],
+      [
+        'fleetkeeper run fleet                      # keep it so\n',
+        '',
+        'it would hold the state; docs/how-to/run-in-a-folder.md shows the same',
+      ],
       [
         'source <(fleetkeeper completion zsh)      # in ~/.zshrc, after compinit\n',
         '',
