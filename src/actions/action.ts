@@ -17,7 +17,7 @@
  * | `spends`             | the balance is read again before it is sent (engine/plan/money.ts)                     |
  * | `needsVerifiedEmail` | one gate for the account (engine/plan/money.ts)                                        |
  * | `verb`               | the output of `plan`                                                            |
- * | `progressive`        | the table of the demo                                                           |
+ * | `progressive`        | the tables of `apply` and the demo                                              |
  * | `event`              | the Event of a success                                                          |
  *
  * Whether a step is disruptive is not a property of its action: it depends on the state of the service, so planners say it.

@@ -165,6 +165,12 @@ export class Manager {
     return sourceChecks(this.#controller);
   }
 
+  /** Resolves when every account has been read once more, and what has changed in it has had its passes. */
+  async readAgain(): Promise<void> {
+    await Promise.all(Array.from(this.#accounts.handles(), ({ informer }) => informer.fresh()));
+    await this.#controller?.idle();
+  }
+
   /** Something else that matters for the object has changed. */
   recheck(key: ObjectKey): void {
     this.#controller?.recheck(key);

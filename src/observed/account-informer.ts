@@ -130,6 +130,8 @@ export class AccountInformer {
   #unchanged = 0;
   /** The read that is under way is followed by another one at once. */
   #again = false;
+  /** Who waits for a successful read that begins later than this, in monotonic milliseconds. */
+  #waiters: { readonly afterMs: number; readonly resolve: () => void }[] = [];
 
   constructor(options: AccountInformerOptions) {
     this.#options = options;
@@ -178,6 +180,14 @@ export class AccountInformer {
     const eagerMs = this.#options.api.requestsWait() ? crowdedProgressMs : progressMs;
     const gapMs = Math.min(eagerMs * patience, this.#options.pollMs);
     this.#schedule(Math.max(0, this.#lastStartMs + gapMs - this.#options.clock.monotonicMs()));
+  }
+
+  /** Resolves with the next successful read that begins after now, and never if there is none. */
+  fresh(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiters.push({ afterMs: this.#options.clock.monotonicMs(), resolve });
+    this.want('mutation');
+    return promise;
   }
 
   /** Reads now, or right after the read that is under way, whatever the backoff: the credential has changed. */
@@ -245,7 +255,7 @@ export class AccountInformer {
     }
     this.#schedule(Math.max(0, this.#lastStartMs + pollMs - this.#options.clock.monotonicMs()));
     if (this.#rejected) this.#schedule(credentialBackoff.firstMs);
-    if (this.#wanted) this.want();
+    if (this.#wanted || this.#waiters.length > 0) this.want();
   }
 
   async #read(): Promise<void> {
@@ -273,6 +283,9 @@ export class AccountInformer {
     const changed = changedIds(this.#previous, read);
     this.#unchanged = changed.size > 0 ? 0 : this.#unchanged + 1;
     onSnapshot({ snapshot: read, changedIds: changed });
+    const served = this.#waiters.filter(({ afterMs }) => afterMs <= read.startedAtMs);
+    this.#waiters = this.#waiters.filter((waiter) => !served.includes(waiter));
+    for (const { resolve } of served) resolve();
   }
 
   /** A snapshot of which it is known whose account it shows. */

@@ -10,6 +10,7 @@ import path from 'node:path';
 import type { Clock } from '../../src/base/index.ts';
 import type { KubernetesApi } from '../../src/kubernetes/index.ts';
 import type { KubernetesServer } from './kubernetes/server.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface Finished {
   readonly code: number | null;
@@ -23,6 +24,8 @@ export interface Program {
   readonly stdout: string;
   readonly stderr: string;
   readonly running: boolean;
+  /** In a simulated world, of a program whose environment has COLUMNS and LINES. */
+  readonly terminal?: Terminal | undefined;
   /** By us, so that it could leave nothing in order. */
   readonly killed: boolean;
   /** The first line of stdout that matches. */

@@ -3,16 +3,8 @@ import type { Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import type { DesiredSource } from '../../desired/index.ts';
 import { Manager, type FleetPlan } from '../../manager/index.ts';
-import { oneShotGrace, type PassResult } from '../../engine/index.ts';
-import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
-import {
-  giveSigns,
-  lockState,
-  openState,
-  readState,
-  type ObjectRecord,
-  type StateStore,
-} from '../../state/index.ts';
+import { oneShotGrace } from '../../engine/index.ts';
+import { giveSigns, lockState, openState, readState, type StateStore } from '../../state/index.ts';
 import { createLogger, createMetrics } from '../../telemetry/index.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
@@ -35,14 +27,18 @@ import { partText, recordsIn, type PartOfFleet, type Records } from '../part-of-
 import { withSelectionFlags, type SelectionFlags } from '../selection.ts';
 import { environmentAccount, openSource } from '../source.ts';
 import type { OutputFormat } from '../output/output.ts';
-import { Outstanding } from '../output/outstanding.ts';
 import { palette, renderPlan } from '../output/render.ts';
+import { isSettled, needsPerson, readyReasonOf } from '../output/settled.ts';
+import { Convergence } from '../progress/convergence.ts';
+import { openProgress } from '../progress/screen.ts';
+import { identity } from '../progress/view.ts';
 import { printStatus } from './status.ts';
 
 export interface ConvergeFlags extends FleetFlags, SelectionFlags {
   readonly output: OutputFormat;
   readonly timeout: number;
   readonly settle: number;
+  readonly stable?: number;
   readonly yes?: boolean;
   readonly allowMassChange?: boolean;
   /** What the source lacks is deleted, and no limit applies to that. */
@@ -55,6 +51,13 @@ export function defineApply(command: Command, context: Context, exit: (code: num
     .addOption(outputOption())
     .option('--yes', 'do not ask')
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the fleet', '10m'))
+    .addOption(
+      durationOption(
+        '--stable <duration>',
+        'how long what was started must stay Ready, before it is read once more and reported; 0s: not at all',
+        '10s',
+      ),
+    )
     .addOption(settleOption())
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'allow the many creations, deletions and corrections in the plan')
@@ -160,12 +163,18 @@ export async function converge(
 ): Promise<string> {
   const { clock, random } = context;
   const { promise: finished, resolve: finish } = Promise.withResolvers<string>();
-  const tell = progress(context, store);
   const records = recordsIn(part, store);
-  const outstanding = new Outstanding(
+  const screen = await openProgress(context, store, records);
+  const convergence: Convergence = new Convergence({
+    clock,
+    store,
     records,
-    (record) => manager.passed.has(record.key) && isSettled(record),
-  );
+    stableMs: flags.stable ?? 0,
+    screen,
+    passed: () => manager.passed,
+    readAgain: () => manager.readAgain(),
+    onFinished: () => finish(verdict(records)),
+  });
   const manager: Manager = new Manager({
     ...context.ports?.network,
     source,
@@ -183,35 +192,25 @@ export async function converge(
     ...(part ? { isSelected: part.has } : {}),
     ...(flags.removes ? { allowRemovals: true } : {}),
     commandFlags: sameFleetFlags(flags),
-    onPass: (key, result) => {
-      tell(key, result);
-      outstanding.check(key);
-      if (outstanding.isEmpty) finish(verdict(records));
-    },
+    onPass: (key, result) => convergence.onPass(key, result),
   });
-  const deadline = clock.after(flags.timeout, () =>
-    finish(
-      `not all objects are ${flags.removes ? 'gone' : 'Ready'} after ${flags.timeout / 1000} s; requests under way continue at the provider, and the next run of the command continues from there`,
-    ),
-  );
+  // What has not been Ready for the whole of --stable has at least been Ready until now.
+  const late = `not all objects are ${flags.removes ? 'gone' : 'Ready'} after ${flags.timeout / 1000} s; requests under way continue at the provider, and the next run of the command continues from there`;
+  const deadline = clock.after(flags.timeout, () => finish(convergence.isSettled ? verdict(records) : late));
   context.stopped.addEventListener('abort', () => finish('stopped; the next apply continues with the rest'), {
     once: true,
   });
   try {
     await manager.start();
+    screen.started();
     if ([...records.records()].length === 0) finish('ready');
     return await finished;
   } finally {
     deadline.cancel();
+    convergence.stop();
     await manager.stop();
+    screen.close();
   }
-}
-
-/** Nothing more will happen to it by itself. */
-function isSettled(record: ObjectRecord): boolean {
-  if (record.status?.observedGeneration !== record.generation) return false;
-  if (conditionOf(record, 'Stalled') === 'True' || isOnlyReported(record)) return true;
-  return record.deletionRequestedAt === undefined && conditionOf(record, 'Ready') === 'True';
 }
 
 /** What was under way when the last object became Ready may have changed another one: what is reported is what counts. */
@@ -222,49 +221,12 @@ function stillReady(store: Records): string {
   return `${unsettled.length} object(s) are not Ready any more: ${names}; the next apply continues with them`;
 }
 
-/** It is not there, and with `driftPolicy: Report` nothing is done about that. */
-function isOnlyReported(record: ObjectRecord): boolean {
-  return (
-    record.deletionRequestedAt === undefined &&
-    conditionOf(record, 'Ready') === 'False' &&
-    conditionOf(record, 'Drifted') === 'True' &&
-    conditionOf(record, 'Reconciling') === 'False'
-  );
-}
-
 /** Of settled objects: `ready`, or who is needed. */
 function verdict(store: Records): string {
-  const stalled = [...store.records()].filter(
-    (record) => conditionOf(record, 'Stalled') === 'True' || isOnlyReported(record),
-  );
+  const stalled = [...store.records()].filter(needsPerson);
   if (stalled.length === 0) return 'ready';
-  return `${stalled.length} object(s) need a person: ${stalled.map(({ key }) => identity(key)).join(', ')}`;
-}
-
-function identity(key: string): string {
-  const { kind, namespace, name } = parseObjectKey(key as ObjectKey);
-  return `${kind} ${namespace}/${name}`;
-}
-
-function conditionOf(record: ObjectRecord, type: string): string | undefined {
-  return record.status?.conditions.find((condition) => condition.type === type)?.status;
-}
-
-/** A line on stderr whenever the state of an object changes. */
-function progress(context: Context, store: StateStore): (key: ObjectKey, result: PassResult) => void {
-  const last = new Map<ObjectKey, string>();
-  const known = new Set([...store.records()].map(({ key }) => key));
-  return (key, { plan, removed, leaves }) => {
-    // A document that can't be used has no object yet.
-    if (removed && !known.delete(key)) return;
-    if (!removed) known.add(key);
-    const ready = store.record(key)?.status?.conditions.find(({ type }) => type === 'Ready');
-    const gone = leaves === undefined ? 'gone' : `left at the provider, as ${leaves}`;
-    const now = removed ? gone : plan.kind === 'act' ? plan.step.action.do : (ready?.reason ?? plan.kind);
-    if (last.get(key) === now || now === 'AwaitingObservation') return;
-    last.set(key, now);
-    complain(context, `${identity(key)}: ${now}`);
-  };
+  const names = stalled.map((record) => `${identity(record.key)} (${readyReasonOf(record)})`);
+  return `${stalled.length} object(s) need a person: ${names.join(', ')}`;
 }
 
 function report(context: Context, flags: ConvergeFlags, store: Records): void {

@@ -3,8 +3,9 @@ import { createLogUpdate } from 'log-update';
 import { sleep } from '../../base/index.ts';
 import { print, type Context } from '../context.ts';
 import type { DemoEvent, DemoRow } from './fleet.ts';
-import { drawPicture, minutes, type DemoPicture, type TimedEvent } from './table.ts';
+import { drawPicture, type DemoPicture, type TimedEvent } from './table.ts';
 import { palette } from '../output/render.ts';
+import { minutes } from '../output/terminal-text.ts';
 
 export interface DemoScreen {
   act(number: string, title: string): void;

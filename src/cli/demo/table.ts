@@ -1,6 +1,8 @@
 /** The demo's picture as lines of text that fit the terminal. Pure: everything shown is passed in. */
 import type { DemoEvent, DemoRow } from './fleet.ts';
+import { cut, padded, wrapped } from '../output/fit.ts';
 import type { Palette } from '../output/render.ts';
+import { minutes } from '../output/terminal-text.ts';
 
 export interface DemoPicture {
   /** E.g. `2/4`, and what happens in it. */
@@ -69,7 +71,7 @@ function table({ rows, elapsedMs }: DemoPicture, { columns, colours }: Canvas): 
   const line = (cells: readonly string[], paint: readonly ((text: string) => string)[]) =>
     widths
       .map((width, index) => {
-        const text = cut(cells[index] ?? '', width).padEnd(width);
+        const text = padded(cut(cells[index] ?? '', width), width);
         return paint[index]?.(text) ?? text;
       })
       .join('  ')
@@ -104,32 +106,8 @@ function eventLines({ tone, subject, text, elapsedMs }: TimedEvent, { columns, c
   const said = `${subject}  ${text}`;
   const width = Math.max(20, columns - 1 - start.length);
   // What is well is in the table, too.
-  const lines = tone === 'good' ? [cut(said, width)] : wrap(said, width);
+  const lines = tone === 'good' ? [cut(said, width)] : wrapped(said, width);
   return lines.map((line, index) =>
     index === 0 ? dim(start) + paint(line) : ' '.repeat(start.length) + paint(line),
   );
-}
-
-export function minutes(elapsedMs: number): string {
-  const seconds = Math.floor(elapsedMs / 1000);
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-}
-
-function cut(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
-}
-
-/** At spaces; a longer word is cut. */
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (longer.length <= width) line = longer;
-    else {
-      if (line !== '') lines.push(line);
-      line = cut(word, width);
-    }
-  }
-  return [...lines, line];
 }

@@ -42,3 +42,9 @@ export function age(fromMs: number, nowMs: number): string {
   const [unit, unitMs] = agesMs.find(([, limitMs]) => elapsedMs >= limitMs) ?? ['s', 1000];
   return `${Math.floor(elapsedMs / unitMs)}${unit}`;
 }
+
+/** `2:05`, of a time that has passed. */
+export function minutes(elapsedMs: number): string {
+  const seconds = Math.floor(elapsedMs / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}

@@ -202,7 +202,7 @@ export class FleetFolder extends Fleet {
   }
 
   apply(...flags: string[]) {
-    return fleetkeeper(['apply', ...this.flags, '--yes', '--settle', '1s', ...flags]);
+    return fleetkeeper(['apply', ...this.flags, '--yes', '--settle', '1s', '--stable', '500ms', ...flags]);
   }
 
   async records(): Promise<Map<string, ObjectRecord>> {

@@ -11,6 +11,7 @@ import { runCommandLine } from '../../../src/cli/program.ts';
 import { giveSigns, lockState, openState } from '../../../src/state/index.ts';
 import { randomPort, stream } from '../../simulation/random-port.ts';
 import { Life } from '../../simulation/scheduler.ts';
+import { Terminal } from '../terminal.ts';
 import type { Finished, Program } from '../world.ts';
 import type { SimulatedFolders } from './folders.ts';
 import { hostOf, type SimulatedNetwork } from './network.ts';
@@ -44,6 +45,8 @@ export class SimulatedProgram implements Program {
   #killed = false;
   stdout = '';
   stderr = '';
+  /** Both are shown there, if the environment has its COLUMNS and LINES. */
+  terminal: Terminal | undefined;
 
   constructor(args: readonly string[], environment: Readonly<Record<string, string>>, parts: ProgramParts) {
     const { time, pid } = parts;
@@ -125,8 +128,11 @@ export class SimulatedProgram implements Program {
     const life = this.#life;
     const dispatcher = network.dispatcher((delayMs, run) => life.after(delayMs, run));
     this.#held.add(() => dispatcher.cut());
+    const { COLUMNS, LINES } = environment;
+    if (COLUMNS && LINES) this.terminal = new Terminal(Number(COLUMNS), Number(LINES));
     const say = (onto: 'stdout' | 'stderr') => (text: string | Uint8Array) => {
       if (life.isOver) return true;
+      this.terminal?.write(text);
       this[onto] += text.toString();
       for (const look of this.#waiters) look();
       return true;
@@ -134,8 +140,8 @@ export class SimulatedProgram implements Program {
     return {
       environment,
       stdin: { isTTY: false } as NodeJS.ReadStream,
-      stdout: { write: say('stdout'), isTTY: false } as unknown as NodeJS.WriteStream,
-      stderr: { write: say('stderr'), isTTY: false } as unknown as NodeJS.WriteStream,
+      stdout: streamOf(this.terminal, say('stdout')),
+      stderr: streamOf(this.terminal, say('stderr')),
       command: 'fleetkeeper',
       clock: life.clock,
       random: randomPort(stream(pid, 'process')),
@@ -154,7 +160,7 @@ export class SimulatedProgram implements Program {
         },
         watchFolder: folders.watchFor(life),
         listen: (server, address) => this.#listen(server, address.port),
-        log: { write: (line) => void say('stderr')(line) },
+        ...(this.terminal ? {} : { log: { write: (line: string) => void say('stderr')(line) } }),
         stateFiles: this.#stateFiles(),
       },
     };
@@ -191,4 +197,13 @@ export class SimulatedProgram implements Program {
       },
     };
   }
+}
+
+function streamOf(
+  terminal: Terminal | undefined,
+  write: (text: string | Uint8Array) => boolean,
+): NodeJS.WriteStream {
+  if (!terminal) return { write, isTTY: false } as unknown as NodeJS.WriteStream;
+  const own = { write: { value: write } };
+  return Object.create(terminal.stream, own) as NodeJS.WriteStream;
 }

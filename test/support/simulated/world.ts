@@ -26,6 +26,7 @@ await Promise.all([
     .map(({ load }) => load()),
   import('../../../src/cli/commands/run-operator.ts'),
   import('../../../src/cli/fleet-access.ts'),
+  import('log-update'),
   import('../../../src/kubernetes/kubeconfig.ts'),
 ]);
 

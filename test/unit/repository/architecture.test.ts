@@ -108,6 +108,7 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
     import: ['top', 'output'],
     edit: ['top'],
     demo: ['top', 'output'],
+    progress: ['top', 'output'],
     offer: ['top', 'output'],
     local: ['top'],
     init: ['top', 'offer'],
@@ -121,6 +122,7 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, readonly strin
       'import',
       'edit',
       'demo',
+      'progress',
       'offer',
       'local',
       'init',
@@ -418,7 +420,7 @@ test('no work of the engine walks over all records, or over all objects of a sna
 const readsStatus =
   /\b(?:record|current|latest|task|service)(?:\([^()]*\))?\??\.status\b|\bstatus\b[^{}\n]*\}: (?:Object)?Record\b/g;
 /** They report it: transition times go on, and Events follow from what has changed in it. */
-const reports = new Set(['engine/status/build.ts', 'manager/cluster-events.ts']);
+const reports = new Set(['engine/status/build.ts', 'manager/cluster-events.ts', 'manager/ready-log.ts']);
 
 test('a status is output: what a pass or a planner depends on is in the record', () => {
   const found = files

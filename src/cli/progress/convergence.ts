@@ -1,0 +1,82 @@
+/**
+ * When a command that converges a fleet has finished: each object is settled, and what was started is steady.
+ *
+ *     converging ── all settled ──> checking (Steadiness) ── due: read again, still all settled and steady ──> finished
+ *          ^──────── an object is not settled any more ────────┘
+ */
+import type { Clock, Timer } from '../../base/index.ts';
+import type { PassResult } from '../../engine/index.ts';
+import type { ObjectKey } from '../../resources/index.ts';
+import type { StateStore } from '../../state/index.ts';
+import { Outstanding } from '../output/outstanding.ts';
+import { isSettled } from '../output/settled.ts';
+import type { ProgressScreen } from './screen.ts';
+import { Steadiness } from './steadiness.ts';
+
+export interface ConvergenceOptions {
+  readonly clock: Clock;
+  readonly store: Pick<StateStore, 'record' | 'lastIntent'>;
+  /** Those that are waited for. */
+  readonly records: Pick<StateStore, 'records' | 'record'>;
+  readonly stableMs: number;
+  readonly screen: Pick<ProgressScreen, 'onPass' | 'checking' | 'confirmed'>;
+  /** Objects whose status is current. */
+  readonly passed: () => ReadonlySet<ObjectKey>;
+  /** Reads all accounts once more, and makes the passes that follow from that. */
+  readonly readAgain: () => Promise<void>;
+  readonly onFinished: () => void;
+}
+
+export class Convergence {
+  readonly #options: ConvergenceOptions;
+  readonly #outstanding: Outstanding;
+  readonly #steadiness: Steadiness;
+  #timer: Timer | undefined;
+  #isReading = false;
+
+  constructor(options: ConvergenceOptions) {
+    this.#options = options;
+    const { records, passed } = options;
+    this.#outstanding = new Outstanding(records, (record) => passed().has(record.key) && isSettled(record));
+    this.#steadiness = new Steadiness(options);
+  }
+
+  onPass(key: ObjectKey, result: PassResult): void {
+    const { screen } = this.#options;
+    screen.onPass(key, result);
+    if (this.#steadiness.observe(key, result)) screen.checking(key);
+    this.#outstanding.check(key);
+    this.#advance();
+  }
+
+  /** All objects are settled, though what was started may not be steady yet. */
+  get isSettled(): boolean {
+    return this.#outstanding.isEmpty;
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #advance(): void {
+    const { clock, onFinished } = this.#options;
+    if (this.#isReading || !this.#outstanding.isEmpty) return;
+    const { leftMs } = this.#steadiness;
+    if (leftMs === undefined) return onFinished();
+    this.#timer?.cancel();
+    this.#timer = clock.after(leftMs, () => void this.#readAgain());
+  }
+
+  async #readAgain(): Promise<void> {
+    const { leftMs } = this.#steadiness;
+    if (!this.#outstanding.isEmpty || leftMs === undefined || leftMs > 0) return this.#advance();
+    this.#isReading = true;
+    await this.#options.readAgain();
+    this.#isReading = false;
+    const { screen } = this.#options;
+    // What was not found Ready any more is not among them.
+    const stillDue = (this.#steadiness.leftMs ?? 0) <= 0;
+    if (stillDue) for (const key of this.#steadiness.confirm()) screen.confirmed(key);
+    this.#advance();
+  }
+}
