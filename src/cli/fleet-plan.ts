@@ -14,7 +14,8 @@ import { oneShotGrace, type PassResult } from '../engine/index.ts';
 import { entryOf, isBlocking } from '../reasons/index.ts';
 import { accountNamed, accountPlaceOf, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
-import { createLogger, createMetrics } from '../telemetry/index.ts';
+import { createMetrics } from '../telemetry/index.ts';
+import { openLog } from './log.ts';
 import { untilStopped, type Context } from './context.ts';
 import type { FleetAccess } from './fleet-access.ts';
 import { acceptance, type FleetFlags } from './options.ts';
@@ -60,7 +61,7 @@ export async function observeFleet(
     environment: environmentAccount(context),
     clock,
     random,
-    logger: createLogger(flags.logLevel, context.ports?.log),
+    logger: openLog(context, flags),
     metrics: createMetrics(),
     settleMs: 0,
     grace: oneShotGrace,

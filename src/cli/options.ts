@@ -5,17 +5,17 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError, messageOf } from '../base/index.ts';
 import type { LogLevel } from '../telemetry/index.ts';
 import type { OwnerChoice } from '../state/index.ts';
+import { logFormats, type LogFlags } from './log.ts';
 import { withClusterFlags, withHiddenClusterFlags, type ClusterFlags } from './cluster.ts';
 import { SourceOption } from './flags/source-option.ts';
 import { outputFormats } from './output/output.ts';
 
-export interface FleetFlags extends ClusterFlags {
+export interface FleetFlags extends ClusterFlags, LogFlags {
   readonly source: string;
   readonly state?: string;
   readonly owner?: string;
   readonly digestKeyFile?: string;
   readonly acceptIdentity?: string;
-  readonly logLevel: LogLevel;
 }
 
 export function withFleetFlags(command: Command, defaultLevel: LogLevel): Command {
@@ -44,7 +44,8 @@ function withStateFlags(command: Command, defaultLevel: LogLevel): Command {
     .option('--state <file>', 'state file; default .fleetkeeper/state.db in the source folder')
     .option('--owner <name>', "name that marks what this fleet owns; default the source folder's name")
     .addOption(digestKeyOption())
-    .addOption(logLevelOption(defaultLevel));
+    .addOption(logLevelOption(defaultLevel))
+    .addOption(logFormatOption());
 }
 
 export function digestKeyOption(): Option {
@@ -97,9 +98,16 @@ export function acceptance({ acceptIdentity }: FleetFlags): { acceptedIdentity?:
 const logLevels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent'];
 
 export function logLevelOption(defaultLevel: LogLevel): Option {
-  return new Option('--log-level <level>', 'of the JSON lines on stderr')
-    .choices(logLevels)
-    .default(defaultLevel);
+  return new Option('--log-level <level>', 'of the log on stderr').choices(logLevels).default(defaultLevel);
+}
+
+export function logFormatOption(): Option {
+  return new Option(
+    '--log-format <format>',
+    'of the log on stderr: text for people, JSON lines for programs; auto is text on a terminal, else json',
+  )
+    .choices(logFormats)
+    .default('auto');
 }
 
 export function outputOption(): Option {

@@ -31,6 +31,7 @@ import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
 import { AccountRegistry } from './accounts.ts';
 import { accountChecks, livenessChecks, sourceChecks, type HealthCheck } from './health.ts';
+import { ReadyLog } from './ready-log.ts';
 import { transportsOfProcess } from './transports.ts';
 
 export interface ManagerOptions {
@@ -263,6 +264,7 @@ export class Manager {
         this.#options.allowRemovals ?? this.#massChangeAllowed({ namespace }, next),
       isSelected,
     });
+    const readyLog = mode === 'preview' ? undefined : new ReadyLog({ store, logger });
     return new Controller({
       ...shared,
       admission,
@@ -281,6 +283,7 @@ export class Manager {
       onPass: (key, result) => {
         if (result.removed) this.#passed.delete(key);
         else this.#passed.add(key);
+        readyLog?.passed(key);
         onPass?.(key, result);
       },
     });

@@ -1,7 +1,15 @@
 /** What people see while a fleet converges. */
 import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
-import { createFleet, account, folderOf, service, testInFolder, volume } from '../support/processes/fleet.ts';
+import {
+  createFleet,
+  account,
+  folderOf,
+  isInCluster,
+  service,
+  testInFolder,
+  volume,
+} from '../support/processes/fleet.ts';
 import { eventually, launch, nowMs, temporaryFolder } from '../support/processes/processes.ts';
 import { isSimulated } from '../support/world.ts';
 
@@ -90,7 +98,7 @@ function tableIn(screen: string): string {
     .replaceAll(/fleet\.yaml:\d+/g, 'fleet.yaml:N');
 }
 
-test.skipIf(!isSimulated).for([80, 120])(
+test.skipIf(!isSimulated || isInCluster).for([80, 120])(
   'on a terminal, a table of %i columns shows what each object waits for, and its last state stays',
   async (columns) => {
     const { plane, fleet } = await world();
@@ -118,7 +126,7 @@ test.skipIf(!isSimulated).for([80, 120])(
   },
 );
 
-test.skipIf(!isSimulated).each([{ NO_COLOR: '1' }, { TERM: 'dumb' }])(
+test.skipIf(!isSimulated || isInCluster).each([{ NO_COLOR: '1' }, { TERM: 'dumb' }])(
   'on a terminal with %j nothing is redrawn',
   async (wish) => {
     const { plane, fleet } = await world();
@@ -132,16 +140,19 @@ test.skipIf(!isSimulated).each([{ NO_COLOR: '1' }, { TERM: 'dumb' }])(
   },
 );
 
-test.skipIf(!isSimulated)('Ctrl-C leaves the last state of the table on the terminal', async () => {
-  const { plane, fleet } = await world();
-  await fleet.write('fleet.yaml', [...account(plane.url), service('web'), service('api')]);
-  await plane.faults([
-    { method: 'POST', path: '/api/services$', fault: 'status', status: 503, code: 'busy' },
-  ]);
-  const environment = { COLUMNS: '100', LINES: '24' };
-  const program = launch(['apply', ...folderOf(fleet).flags, '--yes'], environment);
-  await eventually('a wait', async () => program.terminal?.screen.includes('2 waiting'));
-  expect((await program.kill('SIGINT')).code).toBe(1);
-  expect(program.terminal?.screen).toMatch(/^1 ready, 2 waiting {2}\(\d:\d\d\)\n.*default\/api.*\n/m);
-  expect(program.terminal?.screen).toMatch(/\nstopped; the next apply continues with the rest$/);
-});
+test.skipIf(!isSimulated || isInCluster)(
+  'Ctrl-C leaves the last state of the table on the terminal',
+  async () => {
+    const { plane, fleet } = await world();
+    await fleet.write('fleet.yaml', [...account(plane.url), service('web'), service('api')]);
+    await plane.faults([
+      { method: 'POST', path: '/api/services$', fault: 'status', status: 503, code: 'busy' },
+    ]);
+    const environment = { COLUMNS: '100', LINES: '24' };
+    const program = launch(['apply', ...folderOf(fleet).flags, '--yes'], environment);
+    await eventually('a wait', async () => program.terminal?.screen.includes('2 waiting'));
+    expect((await program.kill('SIGINT')).code).toBe(1);
+    expect(program.terminal?.screen).toMatch(/^1 ready, 2 waiting {2}\(\d:\d\d\)\n.*default\/api.*\n/m);
+    expect(program.terminal?.screen).toMatch(/\nstopped; the next apply continues with the rest$/);
+  },
+);

@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { testConformance } from './docker/conformance.ts';
+import { testCrash } from './docker/crash.ts';
 import { testEgress } from './docker/egress.ts';
 import { testLife } from './docker/life.ts';
 import { testTrouble } from './docker/trouble.ts';
@@ -16,6 +17,7 @@ describe.skipIf(isWithoutContainers)('real containers', () => {
   const engine = useEngine();
   describe('live', () => {
     testLife(engine);
+    testCrash(engine);
   });
   describe('in trouble', () => {
     testTrouble(engine);

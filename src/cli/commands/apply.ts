@@ -5,7 +5,7 @@ import type { DesiredSource } from '../../desired/index.ts';
 import { Manager, type FleetPlan } from '../../manager/index.ts';
 import { oneShotGrace } from '../../engine/index.ts';
 import { giveSigns, lockState, openState, readState, type StateStore } from '../../state/index.ts';
-import { createLogger, createMetrics } from '../../telemetry/index.ts';
+import { createMetrics } from '../../telemetry/index.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
@@ -27,6 +27,7 @@ import { partText, recordsIn, type PartOfFleet, type Records } from '../part-of-
 import { withSelectionFlags, type SelectionFlags } from '../selection.ts';
 import { environmentAccount, openSource } from '../source.ts';
 import type { OutputFormat } from '../output/output.ts';
+import { openLog } from '../log.ts';
 import { palette, renderPlan } from '../output/render.ts';
 import { isSettled, needsPerson, readyReasonOf } from '../output/settled.ts';
 import { Convergence } from '../progress/convergence.ts';
@@ -182,7 +183,7 @@ export async function converge(
     environment: environmentAccount(context),
     clock,
     random,
-    logger: createLogger(flags.logLevel, context.ports?.log),
+    logger: openLog(context, flags, (text) => screen.log(text)),
     metrics: createMetrics(),
     settleMs: flags.settle,
     grace: oneShotGrace,

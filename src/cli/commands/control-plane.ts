@@ -3,13 +3,22 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ControlPlaneConfig } from '../../control-plane/domain/config.ts';
 import type { EgressMode } from '../../control-plane/runtimes/docker/config.ts';
 import type { RuntimeFactory } from '../../control-plane/domain/runtime.ts';
-import { createLogger, createProcessRegistry, type LogLevel } from '../../telemetry/index.ts';
+import { createProcessRegistry } from '../../telemetry/index.ts';
 import { UserError } from '../../base/index.ts';
 import { print, untilStopped, type Context } from '../context.ts';
+import { openLog, type LogFlags } from '../log.ts';
+import {
+  logFormatOption,
+  logLevelOption,
+  needed,
+  parseAddress,
+  parsePositive,
+  parseRate,
+  readTextFile,
+} from '../options.ts';
 import { isWebAddress } from '../web-address.ts';
-import { logLevelOption, needed, parseAddress, parsePositive, parseRate, readTextFile } from '../options.ts';
 
-interface ControlPlaneFlags {
+interface ControlPlaneFlags extends LogFlags {
   readonly listen: { host: string; port: number };
   readonly adminListen?: { host: string; port: number };
   readonly testListen?: { host: string; port: number };
@@ -26,7 +35,6 @@ interface ControlPlaneFlags {
   readonly dockerSocket?: string;
   readonly publishHost: string;
   readonly egress: EgressMode;
-  readonly logLevel: LogLevel;
 }
 
 /** `control-plane`: a real server for the contract, on this machine. */
@@ -96,6 +104,7 @@ export function defineControlPlane(command: Command, context: Context): void {
         .default('enforce'),
     )
     .addOption(logLevelOption('warn'))
+    .addOption(logFormatOption())
     .action((flags: ControlPlaneFlags) => serve(flags, context));
 }
 
@@ -139,7 +148,7 @@ async function serve(flags: ControlPlaneFlags, context: Context): Promise<void> 
     config,
     clock: context.clock,
     random: context.random,
-    logger: createLogger(flags.logLevel),
+    logger: openLog(context, flags),
   });
   print(context, `listening on ${server.url}`);
   if (server.adminUrl) print(context, `admin on ${server.adminUrl}`);
@@ -188,6 +197,6 @@ async function runtimeOf(
   const address = engineAddress(flags.dockerSocket, context.environment['DOCKER_HOST']);
   const engine = await connectEngine(address);
   const offered = docker.withoutMadeUpGpus(given);
-  const config = await withMachineOf(engine, address, offered, createLogger(flags.logLevel));
+  const config = await withMachineOf(engine, address, offered, openLog(context, flags));
   return { config, runtime: dockerRuntime(engine, await dockerOptions(config, { ...flags, address })) };
 }

@@ -4,10 +4,11 @@
  */
 import { createHealthServer } from '../../http/index.ts';
 import { Operator } from '../../manager/index.ts';
-import { collectProcessMetrics, createLogger, createMetrics } from '../../telemetry/index.ts';
+import { collectProcessMetrics, createMetrics } from '../../telemetry/index.ts';
 import { connectCluster } from '../cluster.ts';
 import { exitCodes, type Context } from '../context.ts';
 import { serve } from '../health.ts';
+import { openLog } from '../log.ts';
 import { acceptance, sameFleetFlags } from '../options.ts';
 import type { RunFlags } from './run.ts';
 import { environmentAccount } from '../source.ts';
@@ -17,7 +18,7 @@ import { watchProblems } from '../watch-problems.ts';
 /** Resolves with the exit code. */
 export async function runOperator(context: Context, flags: RunFlags): Promise<number> {
   const { clock, random, hostname, pid, stopped } = context;
-  const logger = createLogger(flags.logLevel, context.ports?.log);
+  const logger = openLog(context, flags);
   const metrics = createMetrics();
   metrics.buildInfo.set({ version }, 1);
   collectProcessMetrics(metrics.registry);

@@ -3,7 +3,7 @@ import { createHealthServer } from '../../http/index.ts';
 import { Manager, collectFleetMetrics } from '../../manager/index.ts';
 import { defaultShortenedGrace } from '../../engine/index.ts';
 import { giveSigns, lockState, openState } from '../../state/index.ts';
-import { collectProcessMetrics, createLogger, createMetrics } from '../../telemetry/index.ts';
+import { collectProcessMetrics, createMetrics } from '../../telemetry/index.ts';
 import { clusterHeading, isCluster } from '../cluster.ts';
 import { untilStopped, type Context } from '../context.ts';
 import {
@@ -21,6 +21,8 @@ import { withFolderArgument } from '../flags/source-option.ts';
 import { withLocal } from '../local/with-local.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { serve } from '../health.ts';
+import { isTextLog, openLog } from '../log.ts';
+import { SummaryLine } from '../progress/summary-line.ts';
 import { ServiceManager } from '../service-manager.ts';
 import { environmentAccount, openSource } from '../source.ts';
 import { version } from '../version.ts';
@@ -73,7 +75,8 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
 
 async function runManager(context: Context, flags: RunFlags, file: string): Promise<void> {
   const { clock, random } = context;
-  const logger = createLogger(flags.logLevel, context.ports?.log);
+  const summary = new SummaryLine(context, isTextLog(context, flags));
+  const logger = openLog(context, flags, (text) => summary.write(text));
   const metrics = createMetrics();
   metrics.buildInfo.set({ version }, 1);
   collectProcessMetrics(metrics.registry);
@@ -95,6 +98,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     ...acceptance(flags),
     mode: 'manage',
     commandFlags: sameFleetFlags(flags),
+    onPass: (key, result) => summary.onPass(key, state.store, result),
     onSource: watchProblems(
       (problem) => logger.error({ problem }, 'problem in the source'),
       () => logger.info('all problems in the source are solved'),
@@ -119,11 +123,13 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   try {
     if (flags.listen) await serve(context, health, flags.listen);
     await manager.start();
+    await summary.open(state.store);
     logger.info({ source: source.description, state: file, owner: state.store.ownerName }, 'manager started');
     await serviceManager.started(`managing ${source.description}`);
     await untilStopped(context);
     logger.info('manager stopping');
   } finally {
+    summary.close();
     await serviceManager.stopping();
     await manager.stop();
     await health.close();

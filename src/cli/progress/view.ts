@@ -120,7 +120,7 @@ export class FleetProgress {
     return {
       elapsedMs: nowMs - this.#startedAtMs,
       nowMs,
-      rows: [...this.#rows.values()].filter(({ progress }) => progress !== 'gone'),
+      rows: [...this.#rows.values()],
       counts: { ...this.#counts },
     };
   }
@@ -128,6 +128,10 @@ export class FleetProgress {
   #set(key: ObjectKey, row: ProgressRow): void {
     const before = this.#rows.get(key);
     if (before) this.#counts[before.progress] -= 1;
+    if (row.progress === 'gone') {
+      this.#rows.delete(key);
+      return;
+    }
     this.#counts[row.progress] += 1;
     this.#rows.set(key, row);
   }

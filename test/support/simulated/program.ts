@@ -160,7 +160,7 @@ export class SimulatedProgram implements Program {
         },
         watchFolder: folders.watchFor(life),
         listen: (server, address) => this.#listen(server, address.port),
-        ...(this.terminal ? {} : { log: { write: (line: string) => void say('stderr')(line) } }),
+        log: { write: (line) => void say('stderr')(line) },
         stateFiles: this.#stateFiles(),
       },
     };

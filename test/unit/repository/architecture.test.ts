@@ -403,6 +403,7 @@ const mayWalk = new Set([
   'engine/fleet/members.ts',
   'engine/money/reservations.ts',
   'manager/cluster-objects.ts',
+  'manager/ready-log.ts',
 ]);
 
 test('no work of the engine walks over all records, or over all objects of a snapshot', () => {
