@@ -19,7 +19,7 @@ test('`status` names the manager that runs', async () => {
   const { fleet, manager } = await runningFleet();
   const { code, stdout } = await fleetkeeper(['status', ...fleet.flags]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^as of [\d: -]+ by the manager on \S+, pid \d+/);
+  expect(stdout).toMatch(/^as of [\d: -]+ by the manager on \S+, pid \d+/m);
   await manager.kill('SIGTERM');
 });
 
@@ -29,7 +29,7 @@ test('`status` exits with 3 after a manager was stopped, and still shows what it
   const { code, stdout } = await fleetkeeper(['status', ...fleet.flags]);
   expect([code, stdout]).toEqual([
     3,
-    expect.stringMatching(/^no manager is running: last seen .* when it was stopped/),
+    expect.stringMatching(/^no manager is running: last seen .* when it was stopped/m),
   ]);
   expect(stdout).toMatch(/web +running +True/);
 });
@@ -40,7 +40,7 @@ testInFolder('a manager that was killed is missing at once: the system has relea
   const { code, stdout } = await fleetkeeper(['status', ...fleet.flags]);
   expect([code, stdout]).toEqual([
     3,
-    expect.stringMatching(/^no manager is running: last seen .* and not stopped/),
+    expect.stringMatching(/^no manager is running: last seen .* and not stopped/m),
   ]);
 });
 
@@ -49,7 +49,7 @@ testInFolder('after `apply` nobody is to run, so `status` exits with 0', async (
   await manager.kill('SIGTERM');
   expect((await fleet.apply()).code).toBe(0);
   const { code, stdout } = await fleetkeeper(['status', ...fleet.flags]);
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^as of .*`fleetkeeper apply` .* ended/)]);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^as of .*`fleetkeeper apply` .* ended/m)]);
 });
 
 testInFolder('a broken document hides neither state nor endpoint of its service', async () => {

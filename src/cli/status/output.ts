@@ -80,7 +80,10 @@ export function statusText(
   );
   const paint = manager && isMissing(manager) ? colours.bad : colours.dim;
   const line = manager ? [paint(oneLine(managerLine(manager, nowMs)))] : [];
-  return [...line, statusTable(entries, view), ...(drift ? ['', drift] : [])].join('\n');
+  const rest = [statusTable(entries, view), ...(drift ? ['', drift] : [])];
+  // Programs found the head of the table in the first line before there was such a line.
+  const lines = view.columns === undefined ? [...rest, ...line] : [...line, ...rest];
+  return lines.join('\n');
 }
 
 export function viewOf({ stdout, environment, clock }: Context, { format }: StatusOutput): TableView {

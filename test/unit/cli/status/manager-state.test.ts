@@ -144,7 +144,7 @@ describe('`status`', () => {
     const flags = ['status', '--source', file, '--state', file];
     const text = await run(flags, { clock });
     expect(text.code).toBe(3);
-    expect(text.stdout).toMatch(/^no manager is running: last seen 0 s ago/);
+    expect(text.stdout).toMatch(/^no manager is running: last seen 0 s ago/m);
     const manager = { state: 'Stopped', command: 'run', host: 'here', pid: 4711 };
     const json = await run([...flags, '--output', 'json'], { clock });
     expect([json.code, JSON.parse(json.stdout)]).toMatchObject([3, { kind: 'List', manager, items: [] }]);
@@ -158,7 +158,7 @@ describe('`status`', () => {
     lock.release();
     rmSync(`${file}.manager`);
     const { code, stdout } = await run(['status', '--source', file, '--state', file]);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^as of \d\d:\d\d:\d\d; which manager/)]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^as of \d\d:\d\d:\d\d; which manager/m)]);
   });
 });
 

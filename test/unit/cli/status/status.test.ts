@@ -30,8 +30,9 @@ const data = anObject('StorageVolume/default/data', {
 
 async function status(records: Parameters<typeof stateWith>[0], ...args: string[]) {
   const { code, stdout, stderr } = await run(['status', ...(await stateWith(records)), ...args], { clock });
-  const [line = '', ...rest] = stdout.split('\n');
-  return { code, stdout, stderr, line, table: rest.join('\n').trimEnd() };
+  const lines = stdout.trimEnd().split('\n');
+  const line = lines.pop() ?? '';
+  return { code, stdout, stderr, line, table: lines.join('\n').trimEnd() };
 }
 
 describe('the table', () => {
