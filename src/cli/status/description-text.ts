@@ -1,6 +1,6 @@
 /** `describe` for people, in the sections of `kubectl describe`. */
 import { rfc3339 } from '../../base/index.ts';
-import { valueText } from '../../engine/plan/index.ts';
+import { differenceText } from '../../engine/plan/index.ts';
 import { renderTable, usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
 import type { Described, NextStep, ProtectingTask } from './description.ts';
@@ -91,11 +91,13 @@ function conditions({ entry }: Described, { nowMs }: TextView): string[] {
 function drift({ entry }: Described, { nowMs }: TextView): string[] {
   const drifted = conditionOf(entry, 'Drifted');
   const unknown = drifted?.status === 'Unknown' ? [oneLine(`${drifted.reason}: ${drifted.message}`)] : [];
-  const entries = (entry.record.status?.drift ?? []).map(({ path, kind, desired, observed, since, cause }) =>
-    oneLine(
-      `${path}: want ${valueText(desired)}, is ${valueText(observed)} (${kind}, for ${age(Date.parse(since), nowMs)})${cause === undefined ? '' : `: ${cause}`}`,
-    ),
-  );
+  const entries = (entry.record.status?.drift ?? []).map((found) => {
+    const { kind, since, cause } = found;
+    const span = age(Date.parse(since), nowMs);
+    return oneLine(
+      `${differenceText(found)} (${kind}, for ${span})${cause === undefined ? '' : `: ${cause}`}`,
+    );
+  });
   return [...unknown, ...entries];
 }
 

@@ -109,7 +109,7 @@ test('conditions have their age, drift what is wanted and what is there', async 
     expect.stringMatching(/^Drifted +True +ChangedElsewhere +1h +changed by somebody else: image$/),
   ]);
   expect(section(stdout, 'Drift')).toEqual([
-    'image: want "app:1", is "app:2" (Changed, for 30m): changed by ops@acme',
+    'image: "app:2" → "app:1" (Changed, for 30m): changed by ops@acme',
   ]);
 });
 
