@@ -5,7 +5,7 @@ import type { PassResult } from '../../engine/index.ts';
 import { Manager } from '../../manager/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { giveSigns, lockState, openState, type StateStore } from '../../state/index.ts';
-import { createLogger, createMetrics } from '../../telemetry/index.ts';
+import { createMetrics } from '../../telemetry/index.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, print, untilStopped, type Context } from '../context.ts';
 import { fleetIdentity } from '../digest-key.ts';
@@ -13,6 +13,7 @@ import { withFolderArgument } from '../flags/source-option.ts';
 import { ensureLocal } from '../local/create.ts';
 import type { LocalRuntime } from '../local/place.ts';
 import { withLocal } from '../local/with-local.ts';
+import { openLog } from '../log.ts';
 import { sameFleetFlags, settleOption, stateFile, withFolderFlags, type FleetFlags } from '../options.ts';
 import { oneLine } from '../output/terminal-text.ts';
 import { environmentAccount, openSource } from '../source.ts';
@@ -25,7 +26,8 @@ interface DevFlags extends FleetFlags {
 
 /** `dev`: a control plane for this folder and the manager on it, until stopped. Containers stay. */
 export function defineDev(command: Command, context: Context): void {
-  withFolderFlags(withFolderArgument(command), 'warn')
+  // What becomes of an object is printed anyway.
+  withFolderFlags(withFolderArgument(command), 'error')
     .addOption(
       new Option(
         '--runtime <name>',
@@ -94,7 +96,7 @@ async function runUntilStopped(context: Context, flags: DevFlags, store: StateSt
     environment: environmentAccount(context),
     clock,
     random,
-    logger: createLogger(flags.logLevel, context.ports?.log),
+    logger: openLog(context, flags),
     metrics: createMetrics(),
     settleMs: flags.settle,
     grace: { goneMs: 2000, partlyMs: 5000, whollyMs: 25_000 },

@@ -36,6 +36,7 @@ const sharedKeys = {
   'file-grace': value,
   lease: value,
   listen: value,
+  'log-format': value,
   'log-level': value,
   namespace: value,
   output: value,
@@ -45,7 +46,7 @@ const sharedKeys = {
 };
 
 /** Those that mean something else in each command. */
-const commandKeys = { minutes: value, patience: value, tail: value, timeout: value };
+const commandKeys = { minutes: value, patience: value, stable: value, tail: value, timeout: value };
 
 const ofOneCommand = z.strictObject({ ...sharedKeys, ...commandKeys }).partial();
 const commands = z

@@ -16,7 +16,7 @@ const held = new Map([
   ['refused', 'Refused'],
   ['secretless', 'InvalidReference'],
   ['suspended', 'Paused'],
-  ['waiting', 'VolumeNotReady'],
+  ['waiting', 'VolumeShared'],
 ]);
 
 async function goneOn(earlier: Earlier): Promise<void> {
