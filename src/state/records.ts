@@ -222,6 +222,8 @@ export interface Seen {
   readonly state: string | undefined;
   /** Unix milliseconds at which this state was first seen. */
   readonly since: number;
+  /** The wall clock was set back since then: the state began before `since`, and nobody knows when. */
+  readonly mayBeOlder?: true;
 }
 
 export interface Baseline {

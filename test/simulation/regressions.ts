@@ -237,7 +237,7 @@ export const regressions: readonly Regression[] = [
     'registry-repository-hidden',
   ),
   inDialect(
-    'the checker wanted a doubt to be told still that an edit had ended',
+    'the checker wanted a doubt to be told still that an edit had ended; a service that fell asleep was taken to have been changed by somebody, since the clock of the next leader was behind',
     1003,
     'cluster',
     'resources-more',

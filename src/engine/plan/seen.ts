@@ -103,8 +103,10 @@ function seenNow(before: Seen | undefined, value: Remote, wallMs: number): Seen 
   const state = stateOf(value);
   const { id, revision } = value;
   if (before?.id !== id) return { id, revision, state, since: wallMs };
-  const since = before.state === state ? before.since : wallMs;
-  return { id, revision: revision ?? before.revision, state, since };
+  const now = { id, revision: revision ?? before.revision, state, since: wallMs };
+  if (before.state !== state) return now;
+  if (before.since > wallMs) return { ...now, mayBeOlder: true };
+  return { ...before, revision: now.revision };
 }
 
 /** The state in which it matches the spec, from a read or a response. */

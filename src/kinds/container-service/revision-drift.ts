@@ -16,7 +16,7 @@
  *
  * Once for each generation: a revision that moves on by itself would otherwise restart the service for ever. After
  * that, possible drift is only reported. A service with a sleep policy of n minutes that has run for less than n has
- * not slept.
+ * not slept. If the wall clock was set back since it was first seen to run, it may have.
  */
 import type { wire } from '../../api/index.ts';
 import { environmentDigest, hidden, isDrift, type Difference, type Field } from '../../engine/plan/index.ts';
@@ -82,9 +82,10 @@ function movement({ record, object, nowMs }: ServiceInputs, service: wire.Servic
   if (state === undefined || state !== baseline.state || !steadyStates.has(state)) return 'not';
   const sleepAfterMinutes = service.sleepAfterMinutes ?? object.spec.sleepAfterMinutes;
   if (state === 'paused' || !sleepAfterMinutes) return 'by others';
-  const runsForMs =
-    state === 'running' && seen?.id === id && seen.state === state ? nowMs - seen.since : undefined;
-  return runsForMs !== undefined && runsForMs < sleepAfterMinutes * 60_000 ? 'by others' : 'perhaps';
+  if (state !== 'running' || seen?.id !== id || seen.state !== state || seen.mayBeOlder) return 'perhaps';
+  const runsForMs = nowMs - seen.since;
+  // The wall clock was set back if it is negative: how long the service runs is unknown.
+  return runsForMs >= 0 && runsForMs < sleepAfterMinutes * 60_000 ? 'by others' : 'perhaps';
 }
 
 /**

@@ -75,6 +75,17 @@ describe('an observation', () => {
     expect(moved.seen?.since).toBe(now + 5000);
   });
 
+  test('before the time of the last one shows that the clock was set back: nobody knows how long the state lasts', () => {
+    const hour = 3_600_000;
+    const setBack = observed(known, present({ revision: 9 }), inSync(), now - hour);
+    expect(setBack.seen).toMatchObject({ state: 'running', since: now - hour, mayBeOlder: true });
+    const record = { ...known, ...setBack };
+    expect(observed(record, present({ revision: 9 }), inSync(), now + 1).seen).toEqual(setBack.seen);
+    const moved = observed(record, present({ state: 'paused' }), inSync(), now + 1);
+    expect(moved.seen).toMatchObject({ state: 'paused', since: now + 1 });
+    expect(moved.seen).not.toHaveProperty('mayBeOlder');
+  });
+
   test('at what is as before changes nothing', () => {
     expect(observed(known, present({ revision: 9 }), inSync(), now + 5000)).toEqual({
       seen: known.seen,

@@ -87,6 +87,14 @@ describe('with a sleep policy', () => {
     }
   });
 
+  test('a service of which nobody knows how long it runs, since the clock was set back, may have slept', () => {
+    const older = { baseline, seen: { ...seenFor(1).seen, mayBeOlder: true as const } };
+    for (const record of [seenFor(-60), older]) {
+      const plan = servicePlan({ spec: sleepy, service, record });
+      expect([said(plan), differing(plan)]).toEqual(['in-sync', ['env*']]);
+    }
+  });
+
   test('a policy that only the service has counts as well', () => {
     const plan = servicePlan({ spec, service, record: seenFor(31) });
     expect([said(plan), differing(plan)]).toEqual(['in-sync', ['env*']]);
