@@ -165,7 +165,9 @@ export class Podman implements AsyncDisposable {
     await this.run('rm', '--all', '--force', '--time', '0');
     await this.run('network', 'prune', '--force');
     await this.stop();
-    rmSync(this.#folder, { recursive: true, force: true });
+    // A podman that was killed leaves this mounted.
+    await run('umount', ['--quiet', this.#path('root/overlay')]).catch(() => undefined);
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 
   #path(name: string): string {

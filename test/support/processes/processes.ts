@@ -18,7 +18,8 @@ export const fetch: typeof world.fetch = (url, init) => world.fetch(url, init);
 /** A folder that is gone after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(world.temporary, 'fleetkeeper-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  // A process that was asked to stop may still write there.
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   return folder;
 }
 
