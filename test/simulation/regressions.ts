@@ -395,4 +395,11 @@ export const regressions: readonly Regression[] = [
     'activity-texts',
     'small',
   ),
+  inDialect(
+    'the checker took the last copy of a heartbeat, which came after the release, for a new one',
+    2687413,
+    'folder',
+    'image-full-form',
+    'small',
+  ),
 ];

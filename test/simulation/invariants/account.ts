@@ -272,6 +272,8 @@ const recordLivesMs = 300_000;
  */
 const l5Heartbeats: Invariant = (view) => {
   const beaten = new Map<string, { readonly path: string; atMs: number }>();
+  /** Keys of heartbeats that had their effect: a repetition, which may come after the release, has none. */
+  const applied = new Set<string>();
   const overdue = () => {
     for (const [id, { path, atMs }] of beaten) {
       const isThere = view.plane.store?.services.get(idIn(path) ?? '') !== undefined;
@@ -299,12 +301,14 @@ const l5Heartbeats: Invariant = (view) => {
         if (registration && isOver) beaten.delete(registration.activityId);
       }
     },
-    delivered({ method, path, text, reply, isForeign }) {
+    delivered({ method, path, key = '', text, reply, isForeign }) {
       if (!isActivity({ path }) || method !== 'POST' || isForeign) return;
       const { id, release }: Json = JSON.parse(text ?? '{}');
+      if (reply.status === 200 && applied.has(key)) return;
       const before = beaten.get(id);
       beaten.delete(id);
       if (release || reply.status !== 200) return;
+      applied.add(key);
       beaten.set(id, { path, atMs: view.nowMs });
       const gapMs = before?.path === path ? view.nowMs - before.atMs : 0;
       if (gapMs >= recordLivesMs) view.violated('L5', `${path}: ${id} was not beaten for in ${gapMs} ms`);
