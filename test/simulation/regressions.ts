@@ -402,4 +402,11 @@ export const regressions: readonly Regression[] = [
     'image-full-form',
     'small',
   ),
+  inDialect(
+    'what a volume had left was awaited for as long as the wall clock was set back before the next process',
+    2687181,
+    'folder',
+    'template-nested',
+    'small',
+  ),
 ];

@@ -5,19 +5,22 @@
  */
 import type { Clock } from '../../base/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
-import type { AbsenceRule } from '../outcomes/creations.ts';
+import type { AccountHandle } from '../accounts.ts';
+import { longestMs, type AbsenceRule } from '../outcomes/creations.ts';
 
 /** Longer than the interval of any two account reads. */
 const keptMs = 86_400_000;
 
 export class LeftBehind {
   readonly #clock: Clock;
+  readonly #settleMs: number;
   readonly #store: Pick<StateStore, 'leftUntil'>;
   /** By uid, in monotonic milliseconds: an account read that begins later shows what was left. */
   readonly #shownByMs = new Map<string, number>();
 
-  constructor(clock: Clock, store: Pick<StateStore, 'leftUntil'>) {
+  constructor(clock: Clock, settleMs: number, store: Pick<StateStore, 'leftUntil'>) {
     this.#clock = clock;
+    this.#settleMs = settleMs;
     this.#store = store;
   }
 
@@ -36,13 +39,14 @@ export class LeftBehind {
   }
 
   /** An account read that begins before that (monotonic milliseconds) does not prove that the object has created nothing. */
-  shownByMs({ uid }: ObjectRecord): number {
+  shownByMs({ uid }: ObjectRecord, account: AccountHandle): number {
     const known = this.#shownByMs.get(uid);
     if (known !== undefined) return known;
     const until = this.#store.leftUntil(uid);
     if (until === undefined) return Number.NEGATIVE_INFINITY;
-    // Computed once: the wall clock may be set meanwhile.
-    const leftMs = Math.min(until - this.#clock.wallMs(), keptMs);
+    // Computed once: the wall clock may be set meanwhile. One that was set back before claims that more is left
+    // than there ever was.
+    const leftMs = Math.min(until - this.#clock.wallMs(), longestMs(account, this.#settleMs));
     const shownByMs = this.#clock.monotonicMs() + leftMs;
     this.#shownByMs.set(uid, shownByMs);
     return shownByMs;

@@ -221,7 +221,7 @@ export class AbsenceProofs {
     store: Pick<StateStore, 'leftUntil'>,
   ) {
     this.#clock = clock;
-    this.left = new LeftBehind(clock, store);
+    this.left = new LeftBehind(clock, settleMs, store);
     this.#settleMs = settleMs;
     this.#creations = creations;
   }

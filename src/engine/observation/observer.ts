@@ -137,7 +137,7 @@ export class Observer {
     if (absenceProofs.needsOneObservation) return;
     const observeIn = (before: AccountSnapshot) =>
       recognition.recognize(things, this.view(), before).observation;
-    const fromMs = Math.max(notBeforeMs, absenceProofs.left.shownByMs(record));
+    const fromMs = Math.max(notBeforeMs, absenceProofs.left.shownByMs(record, account));
     this.see({ observation: neverMade(account.informer.previous, fromMs, observeIn) });
     account.informer.wantSecond();
   }

@@ -395,6 +395,6 @@ function visibilityMs(account: AccountHandle | undefined): number {
   return (account?.spec.visibilitySeconds ?? 600) * 1000;
 }
 
-function longestMs(account: AccountHandle, settleMs: number): number {
+export function longestMs(account: AccountHandle, settleMs: number): number {
   return Math.max(visibilityMs(account), settleMs);
 }

@@ -277,6 +277,22 @@ test('what an object left, and reads do not show yet, is not created again by th
   expect(second.provider.sent).toHaveLength(1);
 });
 
+test('what an object left is awaited for no longer than `visibilitySeconds`, although the wall clock was set back', async () => {
+  const first = await fleetBefore({ shownAfterMs: 4 * minuteMs }, { document: retained('web:1') });
+  await advance(first.fleet, first.provider, 20_000);
+  first.fleet.tell(files(undefined));
+  await advance(first.fleet, first.provider, 20_000);
+  const { store } = first.fleet;
+  expect(store.record(web)).toBeUndefined();
+  await first.fleet.manager.stop();
+  const startMs = first.fleet.clock.wallMs() - 60 * minuteMs;
+  const second = await fleetBefore({}, { store, document: retained('web:1'), startMs });
+  await advance(second.fleet, second.provider, 9 * minuteMs);
+  expect(second.provider.sent).toEqual([]);
+  await advance(second.fleet, second.provider, 2 * minuteMs);
+  expect(second.provider.sent).toHaveLength(1);
+});
+
 test('an object that is given up while its creation may still take effect is not forgotten because the API is away', async () => {
   const { fleet, provider } = await fleetBefore(lateAndRefused, { document: retained('web:1') });
   await advance(fleet, provider, 100_000);
