@@ -181,7 +181,7 @@ export const brokenRules: readonly BrokenRule[] = [
     line: "return runsForMs >= 0 && runsForMs < sleepAfterMinutes * 60_000 ? 'by others' : 'perhaps';",
     becomes: "return runsForMs < sleepAfterMinutes * 60_000 ? 'by others' : 'perhaps';",
     test: 'unit/kinds/container-service/foreign-revision',
-    named: 'of which nobody knows how long it runs, since the clock was set back',
+    named: 'a service of which nobody knows how long it runs, since the clock was set back',
   },
   {
     item: 'A12',
