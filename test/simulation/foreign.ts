@@ -33,6 +33,8 @@ export class ForeignHands {
   readonly #options: ForeignOptions;
   /** What they have registered and not released. */
   readonly #activities = new Map<string, string>();
+  /** Services that they have changed. Where the API hides that, a change of the state would hide it from the revision, too (docs/concepts/drift.md). */
+  readonly #changed = new Set<string>();
   #left = 0;
 
   constructor(options: ForeignOptions) {
@@ -106,6 +108,9 @@ export class ForeignHands {
     }
     if (services.length === 0) return undefined;
     const { id, revision } = random.pick(services);
+    const { isRecorded, showsEnvironment, showsFields } = this.#options;
+    if (this.#changed.has(id) && !(showsEnvironment(id) && showsFields(id))) return undefined;
+    this.#changed.delete(id);
     this.#options.watcher().meddled(id);
     const path = `/api/services/${id}`;
     const action = random.pick(['stop', 'start', 'restart', 'patch', 'patch', 'sleep']);
@@ -118,10 +123,10 @@ export class ForeignHands {
       { httpPort: 99 },
     ]);
     // With its environment the mark goes: without it a service whose creation was never answered can't be found.
-    const { isRecorded, showsEnvironment, showsFields } = this.#options;
     const isKept = drawn.environment && !(isRecorded(id) && showsEnvironment(id));
     const patch = isKept ? { httpPort: 99 } : drawn;
     if (!showsFields(id)) return undefined;
+    this.#changed.add(id);
     return this.#call('PATCH', path, { revision, patch }, random.uuid());
   }
 

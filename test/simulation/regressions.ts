@@ -409,4 +409,11 @@ export const regressions: readonly Regression[] = [
     'template-nested',
     'small',
   ),
+  inDialect(
+    'the world stopped a service after it had changed a port that the API hides, before anybody could have noticed',
+    2689305,
+    'folder',
+    'snake-case',
+    'small',
+  ),
 ];
