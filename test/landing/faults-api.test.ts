@@ -89,11 +89,9 @@ async function answeredCreations(): Promise<void> {
 
   await tenants.until('ContainerService/f22-conflict', 'Ready', 'True');
   const [{ id }] = await tenants.services('f22-conflict');
-  tenants.disturbMutations('f22-conflict', 3, async (exchange, index) => {
+  tenants.disturbMutations('f22-conflict', 3, async (exchange) => {
     // Somebody is quicker: what we have read is not the newest any more.
-    await tenants.call('f22-conflict', 'PATCH', `/api/services/${id}/sleep`, {
-      sleepAfterMinutes: 60 + index,
-    });
+    await tenants.moveRevision('f22-conflict', id);
     await pass(exchange);
   });
   await tenants.write('f22-conflict', [serviceOf('f22-conflict', newer)]);
@@ -210,7 +208,7 @@ async function unbelievable(): Promise<void> {
   await tenants.untilReady(names.length + 1);
   for (const name of names) {
     const [{ id }] = await tenants.services(name);
-    await tenants.call(name, 'PATCH', `/api/services/${id}/sleep`, { sleepAfterMinutes: 60 });
+    await tenants.moveRevision(name, id);
   }
   await morePolls(tenants, names, 2);
   for (const [name, [, , change]] of Object.entries(oddities)) rewriteServices(tenants.front(name), change);

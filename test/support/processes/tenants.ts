@@ -85,6 +85,14 @@ export class Tenants {
     return answer.json();
   }
 
+  /**
+   * A change by somebody else that shows in nothing but the revision. The service is to sleep never: with a policy of
+   * an hour it falls asleep seconds later, at this time scale, which moves the revision at any moment.
+   */
+  async moveRevision(name: string, id: string): Promise<void> {
+    await this.call(name, 'PATCH', `/api/services/${id}/sleep`, { sleepAfterMinutes: null });
+  }
+
   /** What there is, whatever the front shows. */
   async services(name: string): Promise<Json[]> {
     return (await this.call(name, 'GET', '/api/account')).services;
