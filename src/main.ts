@@ -26,6 +26,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   random: systemRandom,
   pid: process.pid,
   hostname: hostname(),
+  user: process.getuid?.(),
   stopped: signals.stopped,
   takeSignals: (taker) => signals.take(taker),
 });

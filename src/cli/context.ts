@@ -15,6 +15,8 @@ export interface Context {
   readonly currentFolder?: string;
   readonly pid: number;
   readonly hostname: string;
+  /** Undefined where users have no numbers: nor do the modes of files mean anything there. */
+  readonly user?: number | undefined;
   /** Aborted by the first SIGINT or SIGTERM. */
   readonly stopped: AbortSignal;
   /** Signals go to `handle` from now on, and no longer stop anything; until the returned function is called. */

@@ -78,7 +78,7 @@ testInFolder('nothing is destroyed without a yes', async () => {
   expect([code, stdout, stderr]).toEqual([
     1,
     expect.stringContaining('default/web  delete'),
-    expect.stringContaining('--yes'),
+    expect.stringContaining('pass --yes to destroy it'),
   ]);
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
   expect(await fleet.records()).toEqual(before);
@@ -96,7 +96,10 @@ testInFolder('a running task keeps its service until it is released, and data it
   await fleet.write('all.yaml', documents(false));
   expect((await fleet.apply()).code).toBe(0);
   const held = await destroy('--timeout', '5s');
-  expect(held.code).toBe(1);
+  expect([held.code, held.stderr]).toEqual([
+    1,
+    expect.stringContaining('not all objects are gone after 5 s'),
+  ]);
   expect(held.stdout).toMatch(/ContainerService default\/web {2}Protected/);
   expect(held.stdout).toMatch(/ProtectedTask default\/epoch {2}Protected/);
   expect(held.stdout).toMatch(/ContainerService default\/disk {2}DataLossUnconfirmed/);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { connected, withConnectionFlags, type ConnectionFlags } from '../connection.ts';
+import { connected, withConnectionFlags, type ConnectionFlags } from '../account/connection.ts';
 import { print, exitCodes, type Context } from '../context.ts';
 import { readOffer } from '../offer/offer.ts';
 import { offerText } from '../offer/offer-text.ts';

@@ -4,31 +4,31 @@ import type { DesiredSnapshot } from '../../desired/index.ts';
 import { Admission, oneShotGrace } from '../../engine/index.ts';
 import type { FleetPlan } from '../../manager/index.ts';
 import { accountKind, accountNamed, group, managedKinds, resourceTypes } from '../../resources/index.ts';
-import { giveSigns, lockState, openState, readState, type StateStore } from '../../state/index.ts';
+import type { StateStore } from '../../state/index.ts';
+import { converge } from '../change/converge.ts';
+import {
+  agreed,
+  inLockedFolder,
+  planned,
+  withOpenState,
+  type LockedFolder,
+  type OneShotFlags,
+} from '../change/one-shot.ts';
+import { partToRemove, recordsIn, type PartOfFleet } from '../change/part-of-fleet.ts';
+import { removalOf, withRunning } from '../change/removal.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
-import { removalOf, withRunning } from '../removal.ts';
-import { fleetIdentity } from '../digest-key.ts';
-import { withLocalCode } from '../local/with-local.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
-import { observeFleet, problemLines } from '../fleet-plan.ts';
 import {
   acceptIdentityOption,
   durationOption,
   outputOption,
   sameFleetFlags,
   settleOption,
-  stateFile,
   withFolderFlags,
 } from '../options.ts';
-import { palette, renderPlan } from '../output/render.ts';
-import { partText, partToRemove, recordsIn, type PartOfFleet } from '../part-of-fleet.ts';
 import { withSelectionFlags } from '../selection.ts';
-import { openSource } from '../source.ts';
-import { consented, converge, type ConvergeFlags } from './apply.ts';
-import { printStatus } from './status.ts';
-
-type DestroyFlags = Omit<ConvergeFlags, 'allowMassChange' | 'removes'>;
+import { printRecords } from '../status/output.ts';
 
 /** `destroy`: plan, consent, delete, report; exit 0 only when every selected object is gone. */
 export function defineDestroy(command: Command, context: Context, exit: (code: number) => void): void {
@@ -38,63 +38,29 @@ export function defineDestroy(command: Command, context: Context, exit: (code: n
     .addOption(durationOption('--timeout <duration>', 'how long to wait until all is gone', '10m'))
     .addOption(settleOption())
     .addOption(acceptIdentityOption())
-    .action(async (_folder: string | undefined, flags: DestroyFlags) => {
+    .action(async (_folder: string | undefined, flags: OneShotFlags) => {
       if (isCluster(flags.source)) throw inCluster();
-      const file = stateFile(flags);
-      const lock = (context.ports?.stateFiles?.lockState ?? lockState)(
-        file,
-        `process ${context.pid} on ${context.hostname} (fleetkeeper destroy --source ${flags.source})`,
-      );
-      try {
-        exit(await withLocalCode(context, flags.source, (local) => destroy(local, flags, file)));
-      } finally {
-        lock.release();
-      }
+      exit(await inLockedFolder(context, flags, 'destroy', (folder) => destroy(folder, flags)));
     });
 }
 
-async function destroy(context: Context, flags: DestroyFlags, file: string): Promise<number> {
-  const folder = openSource(flags, context, false);
-  const snapshot = await folder.start(() => undefined);
-  const owner = await fleetIdentity(context, flags, file);
-  const preview = readState(file, context.random, owner);
+async function destroy(folder: LockedFolder, flags: OneShotFlags): Promise<number> {
+  const { context, snapshot, preview } = folder;
   const part = partToRemove(flags, snapshot, preview);
   const removal = removalOf(snapshot, part, preview, context.clock.wallMs());
-  const source = {
-    description: folder.description,
-    start: async () => removal.snapshot,
-    stop: async () => undefined,
-  };
+  const source = folder.source(removal.snapshot);
   await takeIn(context, preview, snapshot, part);
-  const timeout = Math.min(flags.timeout, 60_000);
-  const observed = await observeFleet(context, { ...flags, timeout }, { source, store: preview }, part);
-  for (const line of problemLines(observed.snapshot)) complain(context, line);
-  if (observed.unreadable.length > 0) {
-    throw new UserError(observed.unreadable.join('\n'), 'nothing was destroyed: correct that first');
-  }
+  const observed = await planned(folder, flags, 'destroy', source, part);
   const plan = withRunning(observed.plan, removal);
-  if (flags.output === 'text') {
-    if (plan.partial) print(context, partText(plan.partial));
-    print(context, renderPlan(plan, palette(context.stdout, context.environment)));
-  }
-  if (!(await consented(context, flags, plan, 'Destroy all of this'))) return exitCodes.failed;
-  const open = context.ports?.stateFiles?.openState ?? openState;
-  const state = open(file, context.random, owner);
-  const { pid, hostname: host } = context;
-  const signs = context.ports?.stateFiles?.giveSigns ?? giveSigns;
-  const stopSigns = signs(file, { command: 'destroy', pid, host }, context.clock);
-  try {
+  if (!(await agreed(context, flags, 'destroy', plan))) return exitCodes.failed;
+  return withOpenState(folder, 'destroy', async (store) => {
     // What the documents show now counts: a confirmation of data loss, a deletionPolicy.
-    await takeIn(context, state.store, snapshot, part);
-    const how = { ...flags, removes: true };
-    const outcome = await converge(context, how, source, state.store, part);
-    const isGone = report(context, flags, plan, recordsIn(part, state.store));
-    if (outcome !== 'ready') complain(context, outcome);
+    await takeIn(context, store, snapshot, part);
+    const missing = await converge(context, flags, { command: 'destroy', source, store, part });
+    const isGone = report(context, flags, plan, recordsIn(part, store));
+    if (missing !== undefined) complain(context, missing);
     return isGone && observed.snapshot.problems.length === 0 ? exitCodes.ok : exitCodes.failed;
-  } finally {
-    state.close();
-    stopSigns();
-  }
+  });
 }
 
 /** Makes the records of the part as its documents are, before these count as gone. */
@@ -111,12 +77,12 @@ async function takeIn(
 /** Whether all is gone. */
 function report(
   context: Context,
-  flags: DestroyFlags,
+  flags: OneShotFlags,
   { changes }: FleetPlan,
   records: ReturnType<typeof recordsIn>,
 ): boolean {
   const left = [...records.records()].filter(({ key }) => accountNamed(key) === undefined);
-  if (left.length > 0 || flags.output !== 'text') printStatus(context, flags.output, left);
+  if (left.length > 0 || flags.output !== 'text') printRecords(context, flags.output, left);
   if (flags.output !== 'text') return left.length === 0;
   const kept = changes.filter(({ action }) => action === 'leave').map(({ kind, name }) => `${kind}/${name}`);
   if (kept.length > 0) {

@@ -6,7 +6,7 @@ import { outputOption } from '../options.ts';
 import { stamp, structured, type OutputFormat } from '../output/output.ts';
 import { withProgress } from '../output/progress.ts';
 import { renderTable } from '../output/render.ts';
-import { withService, withServiceFlags, type ServiceFlags } from '../service-lookup.ts';
+import { withService, withServiceFlags, type ServiceFlags } from '../account/service-lookup.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
 
 interface EventsFlags extends ServiceFlags {

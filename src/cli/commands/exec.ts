@@ -7,7 +7,12 @@ import { asExitCode, readExecAnswer } from '../output/exec-answer.ts';
 import { parseDuration } from '../options.ts';
 import { structured } from '../output/output.ts';
 import { withProgress } from '../output/progress.ts';
-import { withService, withServiceFlags, type FoundService, type ServiceFlags } from '../service-lookup.ts';
+import {
+  withService,
+  withServiceFlags,
+  type FoundService,
+  type ServiceFlags,
+} from '../account/service-lookup.ts';
 import { forStream } from '../output/terminal-text.ts';
 
 interface ExecFlags extends ServiceFlags {

@@ -1,8 +1,13 @@
 import path from 'node:path';
 import { Option, type Command } from 'commander';
 import type { ObjectKey } from '../../resources/index.ts';
-import { readAccounts } from '../account-contents.ts';
-import { connected, withConnectionFlags, type ConnectionFlags, type FleetView } from '../connection.ts';
+import { readAccounts } from '../account/account-contents.ts';
+import {
+  connected,
+  withConnectionFlags,
+  type ConnectionFlags,
+  type FleetView,
+} from '../account/connection.ts';
 import { complain, print, type Context } from '../context.ts';
 import type { WrittenDocument } from '../import/draft.ts';
 import { addFiles } from '../import/files.ts';
@@ -10,7 +15,7 @@ import { planImport, type ImportPlan } from '../import/plan.ts';
 import { needed, sameFleetFlags } from '../options.ts';
 import { addSchema, withSchemaLine } from '../schema-line.ts';
 import { renderTable } from '../output/render.ts';
-import { survey } from '../survey.ts';
+import { survey } from '../account/survey.ts';
 
 interface ImportFlags extends ConnectionFlags {
   readonly output: string;

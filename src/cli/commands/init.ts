@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UserError, messageOf } from '../../base/index.ts';
-import { connected } from '../connection.ts';
+import { connected } from '../account/connection.ts';
 import { print, type Context } from '../context.ts';
 import { firstService, type FirstService } from '../init/choice.ts';
 import { firstFiles, keyFileName, type Access, type NewFile } from '../init/documents.ts';

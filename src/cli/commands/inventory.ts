@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { readAccounts } from '../account-contents.ts';
-import { connected, withConnectionFlags, type ConnectionFlags } from '../connection.ts';
+import { readAccounts } from '../account/account-contents.ts';
+import { connected, withConnectionFlags, type ConnectionFlags } from '../account/connection.ts';
 import { complain, print, type Context } from '../context.ts';
-import { inventoryOf, inventoryText } from '../inventory.ts';
+import { inventoryOf, inventoryText } from '../account/inventory.ts';
 import { outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
-import { survey } from '../survey.ts';
+import { survey } from '../account/survey.ts';
 
 interface InventoryFlags extends ConnectionFlags {
   readonly output: OutputFormat;

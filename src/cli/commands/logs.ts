@@ -9,7 +9,7 @@ import { parseDuration } from '../options.ts';
 import { lastLines, linesOf } from '../output/log-text.ts';
 import { withProgress } from '../output/progress.ts';
 import { selectorOption } from '../selection.ts';
-import { withService, withServiceFlags } from '../service-lookup.ts';
+import { withService, withServiceFlags } from '../account/service-lookup.ts';
 import { forStream } from '../output/terminal-text.ts';
 
 interface LogsFlags extends ServicesFlags {

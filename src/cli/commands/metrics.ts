@@ -6,7 +6,7 @@ import { metricsText } from '../output/metrics-text.ts';
 import { outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { withProgress } from '../output/progress.ts';
-import { withService, withServiceFlags, type ServiceFlags } from '../service-lookup.ts';
+import { withService, withServiceFlags, type ServiceFlags } from '../account/service-lookup.ts';
 
 interface MetricsFlags extends ServiceFlags {
   readonly output: OutputFormat;

@@ -2,7 +2,12 @@ import type { Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import { answerTo } from '../output/answers.ts';
 import { complain, print, type Context } from '../context.ts';
-import { withService, withServiceFlags, type FoundService, type ServiceFlags } from '../service-lookup.ts';
+import {
+  withService,
+  withServiceFlags,
+  type FoundService,
+  type ServiceFlags,
+} from '../account/service-lookup.ts';
 import { oneLine } from '../output/terminal-text.ts';
 import { isWebAddress } from '../web-address.ts';
 

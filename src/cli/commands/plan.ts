@@ -3,7 +3,7 @@ import { hasNews } from '../../manager/index.ts';
 import { withLocal } from '../local/with-local.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
 import { readFleet } from '../fleet-access.ts';
-import { hasInputErrors, observeFleet, problemLines, type ObservedFleet } from '../fleet-plan.ts';
+import { hasInputErrors, observeFleet, problemLines, type ObservedFleet } from '../change/fleet-plan.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import {
   acceptIdentityOption,
@@ -12,7 +12,7 @@ import {
   withFleetFlags,
   type FleetFlags,
 } from '../options.ts';
-import { partText } from '../part-of-fleet.ts';
+import { partText } from '../change/part-of-fleet.ts';
 import { withSelectionFlags, type SelectionFlags } from '../selection.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import { palette, renderPlan } from '../output/render.ts';

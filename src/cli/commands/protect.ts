@@ -4,8 +4,8 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { UserError, sleep } from '../../base/index.ts';
 import { complain, exitCodes, explainError, type Context } from '../context.ts';
 import { durationOption } from '../options.ts';
-import { Protection } from '../protection.ts';
-import { withServiceFlags, type ServiceFlags } from '../service-lookup.ts';
+import { Protection } from '../account/protection.ts';
+import { withServiceFlags, type ServiceFlags } from '../account/service-lookup.ts';
 
 interface ProtectFlags extends ServiceFlags {
   readonly name?: string;

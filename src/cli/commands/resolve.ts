@@ -23,7 +23,7 @@ import {
 } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
 import { connectCluster, isCluster, withHiddenShard } from '../cluster.ts';
-import { didYouMean } from '../connection.ts';
+import { didYouMean } from '../account/connection.ts';
 import { print, type Context } from '../context.ts';
 import { ownerChoice, stateFile, withFleetFlags, type FleetFlags } from '../options.ts';
 

@@ -1,11 +1,9 @@
 import { Option, type Command } from 'commander';
-import type { ObjectRecord } from '../../state/index.ts';
 import { isCluster } from '../cluster.ts';
 import { exitCodes, type Context } from '../context.ts';
 import { withFleetFlags, type FleetFlags } from '../options.ts';
-import type { OutputFormat } from '../output/output.ts';
 import { selectorOption } from '../selection.ts';
-import { selectedEntries, statusEntries, type EntryFlags } from '../status/entries.ts';
+import { selectedEntries, type EntryFlags } from '../status/entries.ts';
 import { isMissing } from '../status/manager-state.ts';
 import { printEntries, statusOutputOption, type StatusOutput } from '../status/output.ts';
 import { readEntries, type EntriesNow } from '../status/read.ts';
@@ -59,9 +57,4 @@ function kindOption(): Option {
     '--kind <kind>',
     'only objects of this kind, by any of its names; can be repeated',
   ).argParser((text, before: readonly string[] | undefined) => [...(before ?? []), ...text.split(',')]);
-}
-
-/** For a command that keeps the state itself. */
-export function printStatus(context: Context, format: OutputFormat, records: Iterable<ObjectRecord>): void {
-  printEntries(context, { format }, statusEntries(records));
 }

@@ -20,7 +20,7 @@ import {
   type ContainerServiceSpec,
   type ObjectKey,
 } from '../../resources/index.ts';
-import { didYouMean } from '../connection.ts';
+import { didYouMean } from '../account/connection.ts';
 import { openSourceFile, replaceText, type SourceFile } from './source-file.ts';
 
 type ServiceObject = DesiredObject<typeof containerService.name>;

@@ -14,8 +14,8 @@ import {
 } from '../../resources/index.ts';
 import { brief, writeDocument, type Draft, type WrittenDocument } from './draft.ts';
 import { Names } from './names.ts';
-import { isAbandoned } from '../inventory.ts';
-import type { Holding } from '../survey.ts';
+import { isAbandoned } from '../account/inventory.ts';
+import type { Holding } from '../account/survey.ts';
 import { oneLine } from '../output/terminal-text.ts';
 
 export interface ImportedAccount {

@@ -21,7 +21,7 @@ export async function ensureLocal(
   source: string,
   runtime: LocalRuntime | undefined,
 ): Promise<LocalPlace> {
-  const existing = localPlaceOf(source);
+  const existing = localPlaceOf(context, source);
   await refuseOthers(context, existing ?? placeIn(source));
   if (!existing) return createPlace(source, await settingsFor(context, runtime), context.random);
   const { runtime: current } = readSettings(existing);

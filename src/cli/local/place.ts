@@ -8,11 +8,25 @@
  *     control-plane.log  what it logs
  *
  * A folder that has these settings uses no other control plane. Documents don't name it, so the same documents work at a provider.
+ *
+ * Whoever wrote these files decides which containers run here, or to which engine they are sent. They may have come with a cloned folder, so
+ * they are used only if the key belongs to this user and nobody else may read it, as ssh has it: version control keeps neither.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+  type Stats,
+} from 'node:fs';
 import path from 'node:path';
 import { UserError, messageOf, type Random } from '../../base/index.ts';
 import { isCluster } from '../cluster.ts';
+import type { Context } from '../context.ts';
 
 export type LocalRuntime = 'docker' | 'simulated';
 
@@ -46,11 +60,37 @@ export function placeIn(source: string): LocalPlace {
   };
 }
 
-/** Undefined: the source has no control plane of its own. */
-export function localPlaceOf(source: string | undefined): LocalPlace | undefined {
+/** Undefined: the source has no control plane of its own. Throws a `UserError` if somebody else may have made it. */
+export function localPlaceOf(
+  { user }: Pick<Context, 'user'>,
+  source: string | undefined,
+): LocalPlace | undefined {
   if (source === undefined || isCluster(source)) return undefined;
   const place = placeIn(source);
-  return existsSync(place.settingsFile) ? place : undefined;
+  if (!existsSync(place.settingsFile)) return undefined;
+  refuseForeign(place, user);
+  return place;
+}
+
+function refuseForeign({ source, keyFile }: LocalPlace, user: number | undefined): void {
+  const key = lstatSync(keyFile, { throwIfNoEntry: false });
+  const fault = key ? faultOf(key, user) : 'it is missing';
+  if (fault === undefined) return;
+  const folder = path.dirname(keyFile);
+  throw new UserError(
+    `${source} has a control plane of its own, but did this user make it? Its key is ${keyFile}, and ${fault}. Nothing was started`,
+    `if ${folder} came with files of somebody else, remove it; if you made it, give it back its key, as a file of yours with the mode 0600`,
+  );
+}
+
+function faultOf(key: Stats, user: number | undefined): string | undefined {
+  if (!key.isFile()) return 'it is no plain file';
+  if (user === undefined) return undefined;
+  if (key.uid !== user) return `it belongs to the user ${key.uid}, not to ${user}`;
+  const mode = key.mode & 0o777;
+  return (mode & 0o077) === 0
+    ? undefined
+    : `others may use it (its mode is 0${mode.toString(8).padStart(3, '0')})`;
 }
 
 export function readSettings({ settingsFile }: LocalPlace): LocalSettings {

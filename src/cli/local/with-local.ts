@@ -11,7 +11,7 @@ export async function withLocal<Result>(
   source: string | undefined,
   work: (context: Context, plane?: LocalControlPlane) => Promise<Result>,
 ): Promise<Result> {
-  const place = context.local === undefined ? localPlaceOf(source) : undefined;
+  const place = context.local === undefined ? localPlaceOf(context, source) : undefined;
   if (!place) return work(context);
   await refuseOthers(context, place);
   const { reachLocal } = await import('./serve.ts');

@@ -2,7 +2,7 @@ import { describeOutcome } from '../../api/index.ts';
 import { UserError, sleep } from '../../base/index.ts';
 import { complain, type Context } from '../context.ts';
 import { newPart } from '../output/log-text.ts';
-import type { FoundService } from '../service-lookup.ts';
+import type { FoundService } from '../account/service-lookup.ts';
 
 /** From the end of one read to the next one. */
 const pauseMs = 2000;

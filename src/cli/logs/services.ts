@@ -3,7 +3,7 @@ import { UserError } from '../../base/index.ts';
 import { objectOf } from '../../desired/index.ts';
 import { containerService } from '../../kinds/container-service/declaration.ts';
 import { objectKey } from '../../resources/index.ts';
-import { connected, type Connections, type FleetView } from '../connection.ts';
+import { connected, type Connections, type FleetView } from '../account/connection.ts';
 import type { Context } from '../context.ts';
 import { answerTo } from '../output/answers.ts';
 import type { GivenSelector } from '../selection.ts';
@@ -13,7 +13,7 @@ import {
   serviceNames,
   type FoundService,
   type ServiceFlags,
-} from '../service-lookup.ts';
+} from '../account/service-lookup.ts';
 
 export interface ServicesFlags extends ServiceFlags {
   readonly selector?: GivenSelector;

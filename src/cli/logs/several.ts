@@ -1,7 +1,7 @@
 /** Logs of several services. One that can't be read is reported, and the others continue. */
 import { UserError } from '../../base/index.ts';
 import { exitCodes, explainError, type Context } from '../context.ts';
-import type { FoundService } from '../service-lookup.ts';
+import type { FoundService } from '../account/service-lookup.ts';
 import { PrefixedLines } from './prefixes.ts';
 import type { SoughtService } from './services.ts';
 

@@ -6,7 +6,7 @@ import { describeOutcome, type Outcome, type wire } from '../../api/index.ts';
 import { limits } from '../../api/wire.ts';
 import { isBuiltIn } from '../../engine/index.ts';
 import { catalogPrices, quotas, type Quota, type UnitPrices } from '../../engine/plan/index.ts';
-import type { AccountConnection } from '../connection.ts';
+import type { AccountConnection } from '../account/connection.ts';
 
 export interface Offer {
   /** `namespace/name`. */

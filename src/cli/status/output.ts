@@ -1,12 +1,13 @@
 /** `-o` of `status`: text and wide for people, the others for programs. */
 import { InvalidArgumentError, Option } from 'commander';
 import { UserError } from '../../base/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
 import { complain, print, type Context } from '../context.ts';
-import { structured } from '../output/output.ts';
+import { structured, type OutputFormat } from '../output/output.ts';
 import { palette } from '../output/render.ts';
 import { renderDrift } from '../output/render-drift.ts';
 import { forStream, oneLine } from '../output/terminal-text.ts';
-import { statusList, type StatusEntry } from './entries.ts';
+import { statusEntries, statusList, type StatusEntry } from './entries.ts';
 import { parseTemplate, type Template } from './json-path.ts';
 import { isMissing, managerLine, type ManagerState } from './manager-state.ts';
 import { statusTable, type TableView } from './table.ts';
@@ -42,6 +43,11 @@ function parseOutput(text: string): StatusOutput {
     if (error instanceof UserError) throw new InvalidArgumentError(`${error.message}\n${error.remedy ?? ''}`);
     throw error;
   }
+}
+
+/** For a command that keeps the state itself. */
+export function printRecords(context: Context, format: OutputFormat, records: Iterable<ObjectRecord>): void {
+  printEntries(context, { format }, statusEntries(records));
 }
 
 /** `manager`: for a command that is not itself the one that keeps the state. */

@@ -1,5 +1,17 @@
 /** The first folder: written, applied as it is, and kept apart from every provider. */
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -267,6 +279,38 @@ stringData: {apiKey: hush}
     const environment = { FLEETKEEPER_API_URL: 'http://127.0.0.1:1', FLEETKEEPER_API_KEY: 'key' };
     const { code, stderr } = await run(['apply', '--yes', '--source', folder], { environment });
     expect([code, stderr]).toEqual([1, expect.stringContaining('unset FLEETKEEPER_API_URL')]);
+  });
+
+  test.each([
+    ['git gave the key the mode of any file', (key: string) => chmodSync(key, 0o644), 'its mode is 0644'],
+    ['its group may read the key', (key: string) => chmodSync(key, 0o640), 'its mode is 0640'],
+    ['the key is missing', (key: string) => rmSync(key), 'it is missing'],
+    [
+      'the key is a link to a file that this user made for something else',
+      (key: string) => {
+        renameSync(key, `${key}.real`);
+        symlinkSync(`${key}.real`, key);
+      },
+      'it is no plain file',
+    ],
+  ])('is not started if somebody else may have made it: %s', async (_, change, text) => {
+    const folder = await made();
+    const key = path.join(folder, '.fleetkeeper/dev/key');
+    change(key);
+    // Whoever serves the control plane writes its log and database.
+    const written = () =>
+      readdirSync(path.dirname(key)).map((name) => [
+        name,
+        lstatSync(path.join(path.dirname(key), name)).mtimeMs,
+      ]);
+    const before = written();
+    for (const args of [['plan'], ['apply', '--yes'], ['dev'], ['logs', 'web']]) {
+      const { code, stderr } = await run([...args, '--source', folder]);
+      expect([args, code]).toEqual([args, 1]);
+      expect(stderr).toContain(text);
+      expect(stderr).toContain('remove it');
+    }
+    expect(written()).toEqual(before);
   });
 
   test('is not made from the folder of a fleet at a provider', async () => {

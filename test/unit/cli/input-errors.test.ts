@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasInputErrors, type ObservedFleet } from '../../../src/cli/fleet-plan.ts';
+import { hasInputErrors, type ObservedFleet } from '../../../src/cli/change/fleet-plan.ts';
 import type { Reason } from '../../../src/reasons/index.ts';
 
 function heldFor(reason: Reason): ObservedFleet {

@@ -37,6 +37,7 @@ export function contextOf(
     pid: 1,
     command: 'fleetkeeper',
     hostname: 'here',
+    user: process.getuid?.(),
     stopped,
     takeSignals: () => () => undefined,
   };

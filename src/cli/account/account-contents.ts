@@ -1,10 +1,10 @@
 /** Reads everything that accounts hold. */
-import type { Outcome, wire } from '../api/index.ts';
-import { isBuiltIn, type AccountContents } from '../engine/index.ts';
-import { answerTo } from './output/answers.ts';
+import type { Outcome, wire } from '../../api/index.ts';
+import { isBuiltIn, type AccountContents } from '../../engine/index.ts';
+import { answerTo } from '../output/answers.ts';
 import type { AccountConnection } from './connection.ts';
-import type { Context } from './context.ts';
-import { withProgress } from './output/progress.ts';
+import type { Context } from '../context.ts';
+import { withProgress } from '../output/progress.ts';
 
 export interface ReadAccount {
   readonly account: AccountConnection;

@@ -3,18 +3,18 @@
  * written down its id, adopts it, or made its mark; by another owner, when it carries any other mark; else by nobody,
  * as far as can be seen: what another folder adopted without its environment, and registries, carry no mark.
  */
-import { canonicalId } from '../base/index.ts';
-import { derivedUid, ownerId } from '../engine/plan/index.ts';
-import { kinds } from '../kinds/index.ts';
-import type { AccountContents, AnyRemote, HeldThings, Marks } from '../engine/index.ts';
+import { canonicalId } from '../../base/index.ts';
+import { derivedUid, ownerId } from '../../engine/plan/index.ts';
+import { kinds } from '../../kinds/index.ts';
+import type { AccountContents, AnyRemote, HeldThings, Marks } from '../../engine/index.ts';
 import {
   managedKinds,
   parseObjectKey,
   traitsOf,
   type ManagedKind,
   type ObjectKey,
-} from '../resources/index.ts';
-import { newRecord } from '../state/index.ts';
+} from '../../resources/index.ts';
+import { newRecord } from '../../state/index.ts';
 import type { FleetView } from './connection.ts';
 
 export type ManagedBy =

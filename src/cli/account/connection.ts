@@ -3,20 +3,20 @@
  * polled, and no state is written.
  */
 import { Option, type Command } from 'commander';
-import { ControlApi, Limiter, createTransport, defaultTransportLimits } from '../api/index.ts';
-import { UserError } from '../base/index.ts';
-import { formatProblem, nearest, type DesiredSnapshot } from '../desired/index.ts';
-import { AccountKeys, accountSpecs, type WantedAccount } from '../manager/index.ts';
-import { accountNamed, type AccountSpec } from '../resources/index.ts';
-import type { StateStore } from '../state/index.ts';
-import { createMetrics } from '../telemetry/index.ts';
-import { withClusterFlags, type ClusterFlags } from './cluster.ts';
-import type { Context } from './context.ts';
-import { observeOnce } from './fleet-access.ts';
-import { SourceOption } from './flags/source-option.ts';
-import { withLocal } from './local/with-local.ts';
-import { digestKeyOption } from './options.ts';
-import { environmentAccount } from './source.ts';
+import { ControlApi, Limiter, createTransport, defaultTransportLimits } from '../../api/index.ts';
+import { UserError } from '../../base/index.ts';
+import { formatProblem, nearest, type DesiredSnapshot } from '../../desired/index.ts';
+import { AccountKeys, accountSpecs, type WantedAccount } from '../../manager/index.ts';
+import { accountNamed, type AccountSpec } from '../../resources/index.ts';
+import type { StateStore } from '../../state/index.ts';
+import { createMetrics } from '../../telemetry/index.ts';
+import { withClusterFlags, type ClusterFlags } from '../cluster.ts';
+import type { Context } from '../context.ts';
+import { observeOnce } from '../fleet-access.ts';
+import { SourceOption } from '../flags/source-option.ts';
+import { withLocal } from '../local/with-local.ts';
+import { digestKeyOption } from '../options.ts';
+import { environmentAccount } from '../source.ts';
 
 export interface ConnectionFlags extends ClusterFlags {
   readonly source?: string;

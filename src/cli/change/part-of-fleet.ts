@@ -11,16 +11,16 @@
  * A chosen object whose document is gone needs its Account only. Nothing else is included: a volume does not include the
  * services that use it.
  */
-import { UserError } from '../base/index.ts';
+import { UserError } from '../../base/index.ts';
 import {
   byAccountRef,
   referredKeys,
   type DesiredObject,
   type DesiredSnapshot,
   type Problem,
-} from '../desired/index.ts';
-import { imageRegistry } from '../kinds/image-registry/declaration.ts';
-import { environmentKey, type PartialPlan } from '../manager/index.ts';
+} from '../../desired/index.ts';
+import { imageRegistry } from '../../kinds/image-registry/declaration.ts';
+import { environmentKey, type PartialPlan } from '../../manager/index.ts';
 import {
   accountKey,
   accountNamed,
@@ -29,9 +29,9 @@ import {
   parseObjectKey,
   repositoryOf,
   type ObjectKey,
-} from '../resources/index.ts';
-import type { StateStore } from '../state/index.ts';
-import { Selection, type SelectionFlags } from './selection.ts';
+} from '../../resources/index.ts';
+import type { StateStore } from '../../state/index.ts';
+import { Selection, type SelectionFlags } from '../selection.ts';
 
 /** The objects that a command plans and changes. */
 export interface PartOfFleet {

@@ -1,13 +1,18 @@
 /** Which service a person means: by the name of its object, by its name at the provider, or by its id. */
 import { Option, type Command } from 'commander';
-import type { wire } from '../api/index.ts';
-import { UserError } from '../base/index.ts';
-import { objectOf } from '../desired/index.ts';
-import { derivedUid, ownerId, readMark } from '../engine/plan/index.ts';
-import { containerService } from '../kinds/container-service/declaration.ts';
-import { objectKey, parseObjectKey, type ContainerServiceSpec, type ObjectKey } from '../resources/index.ts';
-import { answerTo } from './output/answers.ts';
-import { withHiddenShard } from './cluster.ts';
+import type { wire } from '../../api/index.ts';
+import { UserError } from '../../base/index.ts';
+import { objectOf } from '../../desired/index.ts';
+import { derivedUid, ownerId, readMark } from '../../engine/plan/index.ts';
+import { containerService } from '../../kinds/container-service/declaration.ts';
+import {
+  objectKey,
+  parseObjectKey,
+  type ContainerServiceSpec,
+  type ObjectKey,
+} from '../../resources/index.ts';
+import { answerTo } from '../output/answers.ts';
+import { withHiddenShard } from '../cluster.ts';
 import {
   connected,
   didYouMean,
@@ -17,8 +22,8 @@ import {
   type Connections,
   type FleetView,
 } from './connection.ts';
-import type { Context } from './context.ts';
-import { withProgress } from './output/progress.ts';
+import type { Context } from '../context.ts';
+import { withProgress } from '../output/progress.ts';
 
 export interface ServiceFlags extends ConnectionFlags {
   readonly id?: string;

@@ -8,26 +8,26 @@
  * | a task that is running | as in the folder: it protects its service until it is over |
  * | all others | gone |
  */
-import { UserError } from '../base/index.ts';
+import { UserError } from '../../base/index.ts';
 import {
   desiredObjects,
   formatProblem,
   objectOf,
   placeText,
   type DesiredSnapshot,
-} from '../desired/index.ts';
-import { taskEnd } from '../engine/plan/index.ts';
-import { containerService } from '../kinds/container-service/declaration.ts';
-import { protectedTask } from '../kinds/protected-task/declaration.ts';
-import type { FleetPlan, Held } from '../manager/index.ts';
+} from '../../desired/index.ts';
+import { taskEnd } from '../../engine/plan/index.ts';
+import { containerService } from '../../kinds/container-service/declaration.ts';
+import { protectedTask } from '../../kinds/protected-task/declaration.ts';
+import type { FleetPlan, Held } from '../../manager/index.ts';
 import {
   accountNamed,
   objectKey,
   parseObjectKey,
   type ObjectKey,
   type TaskState,
-} from '../resources/index.ts';
-import type { StateStore } from '../state/index.ts';
+} from '../../resources/index.ts';
+import type { StateStore } from '../../state/index.ts';
 import type { PartOfFleet } from './part-of-fleet.ts';
 
 export interface Removal {

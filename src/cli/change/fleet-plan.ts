@@ -1,5 +1,5 @@
 /** One observation of a fleet without any change: what `plan` prints, and what `apply` asks consent for. */
-import { UserError } from '../base/index.ts';
+import { UserError } from '../../base/index.ts';
 import {
   accountObject,
   formatProblem,
@@ -7,23 +7,23 @@ import {
   referringTo,
   type AccountObject,
   type DesiredSnapshot,
-} from '../desired/index.ts';
-import { Manager, summarise, type FleetPlan, type UnreadAccount } from '../manager/index.ts';
-import { burnMicrosPerHour } from '../engine/plan/index.ts';
-import { oneShotGrace, type PassResult } from '../engine/index.ts';
-import { entryOf, isBlocking } from '../reasons/index.ts';
-import { accountNamed, accountPlaceOf, parseObjectKey, type ObjectKey } from '../resources/index.ts';
-import type { StateStore } from '../state/index.ts';
-import { createMetrics } from '../telemetry/index.ts';
-import { openLog } from './log.ts';
-import { untilStopped, type Context } from './context.ts';
-import type { FleetAccess } from './fleet-access.ts';
-import { acceptance, type FleetFlags } from './options.ts';
-import { Outstanding } from './output/outstanding.ts';
+} from '../../desired/index.ts';
+import { Manager, summarise, type FleetPlan, type UnreadAccount } from '../../manager/index.ts';
+import { burnMicrosPerHour } from '../../engine/plan/index.ts';
+import { oneShotGrace, type PassResult } from '../../engine/index.ts';
+import { entryOf, isBlocking } from '../../reasons/index.ts';
+import { accountNamed, accountPlaceOf, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import type { StateStore } from '../../state/index.ts';
+import { createMetrics } from '../../telemetry/index.ts';
+import { openLog } from '../log.ts';
+import { untilStopped, type Context } from '../context.ts';
+import type { FleetAccess } from '../fleet-access.ts';
+import { acceptance, type FleetFlags } from '../options.ts';
+import { Outstanding } from '../output/outstanding.ts';
 import { partOfFleet, partialOf, recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
-import type { SelectionFlags } from './selection.ts';
-import { environmentAccount, type GivenAccount } from './source.ts';
-import { withProgress } from './output/progress.ts';
+import type { SelectionFlags } from '../selection.ts';
+import { environmentAccount, type GivenAccount } from '../source.ts';
+import { withProgress } from '../output/progress.ts';
 
 export interface ObservedFleet {
   readonly plan: FleetPlan;

@@ -8,11 +8,11 @@
  * can have registered anything. If there can be no protection (no such service, a key that is not accepted), `held`
  * reports that once.
  */
-import { HeartbeatLoop, type RegistrationRequest, type RegistrationState } from '../activities/index.ts';
-import { UserError, sleep } from '../base/index.ts';
-import { createLogger, createMetrics } from '../telemetry/index.ts';
-import { RequestFailed } from './output/answers.ts';
-import { complain, type Context } from './context.ts';
+import { HeartbeatLoop, type RegistrationRequest, type RegistrationState } from '../../activities/index.ts';
+import { UserError, sleep } from '../../base/index.ts';
+import { createLogger, createMetrics } from '../../telemetry/index.ts';
+import { RequestFailed } from '../output/answers.ts';
+import { complain, type Context } from '../context.ts';
 import { withService, type FoundService, type ServiceFlags } from './service-lookup.ts';
 
 export interface Activity {

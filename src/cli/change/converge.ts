@@ -1,0 +1,95 @@
+/** The manager, for as long as it takes until every object is Ready or gone. */
+import type { DesiredSource } from '../../desired/index.ts';
+import { oneShotGrace } from '../../engine/index.ts';
+import { Manager } from '../../manager/index.ts';
+import type { StateStore } from '../../state/index.ts';
+import { createMetrics } from '../../telemetry/index.ts';
+import type { Context } from '../context.ts';
+import { openLog } from '../log.ts';
+import { acceptance, sameFleetFlags } from '../options.ts';
+import { needsPerson, readyReasonOf } from '../output/settled.ts';
+import { Convergence } from '../progress/convergence.ts';
+import { openProgress } from '../progress/screen.ts';
+import { identity } from '../progress/view.ts';
+import { environmentAccount } from '../source.ts';
+import type { OneShotFlags } from './one-shot.ts';
+import { recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
+import { words, type OneShotCommand } from './words.ts';
+
+export interface Converged {
+  readonly command: OneShotCommand;
+  readonly source: DesiredSource;
+  readonly store: StateStore;
+  readonly part: PartOfFleet | undefined;
+  readonly allowMassChange?: boolean | undefined;
+  /** How long what was started must stay Ready, in milliseconds. */
+  readonly stableMs?: number | undefined;
+}
+
+/** Resolves with what is missing, in a sentence; undefined: nothing. */
+export async function converge(
+  context: Context,
+  flags: OneShotFlags,
+  { command, source, store, part, allowMassChange = false, stableMs = 0 }: Converged,
+): Promise<string | undefined> {
+  const { clock, random } = context;
+  const { promise: finished, resolve: finish } = Promise.withResolvers<string | undefined>();
+  const records = recordsIn(part, store);
+  const screen = await openProgress(context, store, records);
+  const convergence: Convergence = new Convergence({
+    clock,
+    store,
+    records,
+    stableMs,
+    screen,
+    passed: () => manager.passed,
+    readAgain: () => manager.readAgain(),
+    onFinished: () => finish(stalledIn(records)),
+  });
+  const manager: Manager = new Manager({
+    ...context.ports?.network,
+    source,
+    store,
+    environment: environmentAccount(context),
+    clock,
+    random,
+    logger: openLog(context, flags, (text) => screen.log(text)),
+    metrics: createMetrics(),
+    settleMs: flags.settle,
+    grace: oneShotGrace,
+    allowMassChange,
+    ...acceptance(flags),
+    mode: 'manage',
+    ...(part ? { isSelected: part.has } : {}),
+    // No limit applies to what somebody agreed to lose.
+    ...(command === 'destroy' ? { allowRemovals: true } : {}),
+    commandFlags: sameFleetFlags(flags),
+    onPass: (key, result) => convergence.onPass(key, result),
+  });
+  const { goal, stopped } = words[command];
+  const late = `not all objects are ${goal} after ${flags.timeout / 1000} s; requests under way continue at the provider, and the next run of the command continues from there`;
+  const deadline = clock.after(flags.timeout, () =>
+    // What has not been Ready for as long as it must stay so has at least been Ready until now.
+    finish(convergence.isSettled ? stalledIn(records) : late),
+  );
+  context.stopped.addEventListener('abort', () => finish(stopped), { once: true });
+  try {
+    await manager.start();
+    screen.started();
+    if ([...records.records()].length === 0) finish(undefined);
+    return await finished;
+  } finally {
+    deadline.cancel();
+    convergence.stop();
+    await manager.stop();
+    screen.close();
+  }
+}
+
+/** Of settled objects: who is needed. */
+export function stalledIn(records: Records): string | undefined {
+  const stalled = [...records.records()].filter(needsPerson);
+  if (stalled.length === 0) return undefined;
+  const names = stalled.map((record) => `${identity(record.key)} (${readyReasonOf(record)})`);
+  return `${stalled.length} object(s) need a person: ${names.join(', ')}`;
+}
