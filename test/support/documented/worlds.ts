@@ -86,6 +86,10 @@ export const worlds: Readonly<Record<string, World>> = {
       ],
     ],
   },
+  'docs/how-to/protect-a-training-run.md': {
+    before: `${fleet}printf '#!/bin/sh\\n' > evaluate.sh; chmod +x evaluate.sh\n`,
+    showsOutput: true,
+  },
   'docs/how-to/recover-lost-state.md': { before: applied },
   'docs/how-to/run-a-control-plane.md': { before: '' },
   'docs/how-to/run-in-a-folder.md': {

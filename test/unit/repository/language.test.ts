@@ -18,11 +18,12 @@ import {
 
 const textOf = (document: string) => readFileSync(path.join(root, document), 'utf8');
 
-const forbidden = forbiddenForms(textOf('docs/glossary.md'));
+/** Its table shows the forbidden forms. */
+const terms = 'docs/internals/terms.md';
+const forbidden = forbiddenForms(textOf(terms));
 
-/** The table of the glossary shows the forbidden forms. */
 const proseOf = (document: string) =>
-  document === 'docs/glossary.md' ? (textOf(document).split('## Instead of')[0] ?? '') : textOf(document);
+  document === terms ? (textOf(document).split('## Instead of')[0] ?? '') : textOf(document);
 
 test.each(documents)(
   '%s has short sentences, short table cells, and the words of the glossary',

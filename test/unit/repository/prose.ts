@@ -87,9 +87,9 @@ export function wordsIn(text: string): number {
     .filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
 }
 
-/** The forms of the column "instead of" of the glossary that are in backticks. */
-export function forbiddenForms(glossary: string): string[] {
-  const table = glossary.split(/^\| instead of .*\n\|[-|]+\n/m)[1]?.split('\n\n')[0] ?? '';
+/** The forms of the column "instead of" that are in backticks. */
+export function forbiddenForms(document: string): string[] {
+  const table = document.split(/^\| instead of .*\n\|[-|]+\n/m)[1]?.split('\n\n')[0] ?? '';
   return table.split('\n').flatMap((row) => {
     const [, left = ''] = row.split('|');
     return [...left.matchAll(/`([^`]+)`/g)].map(([, form = '']) => form);
@@ -159,6 +159,6 @@ function longCellOf({ kind, text }: Block): string[] {
 
 function forbiddenIn({ text }: Block, forms: RegExp): string[] {
   return [...withoutCode(text).matchAll(forms)].map(
-    ([form]) => `"${form}" stands on the left side of the glossary's table: ${text}`,
+    ([form]) => `"${form}" stands on the left side of the table in docs/internals/terms.md: ${text}`,
   );
 }
