@@ -1,6 +1,6 @@
 /**
- * The table of `status`. On a terminal it fits its width: the message is cut first, then the endpoint and other long columns.
- * Elsewhere nothing is cut. A message that concerns many objects stands once, below the table.
+ * The table of `status`. On a terminal it fits its width: the message is cut first, then the endpoint and other long columns. Where that
+ * would leave too little of each, cost, age and endpoint are left out; `-o wide` leaves out nothing. Elsewhere nothing is cut. A message that concerns many objects stands once, below the table.
  */
 import stringWidth from 'string-width';
 import { cut, padded, wrapped } from '../output/fit.ts';
@@ -22,6 +22,10 @@ interface Column {
   readonly paint?: (entry: StatusEntry) => (text: string) => string;
   /** To which width it may be cut, and in which order: 1 first. */
   readonly least?: { readonly width: number; readonly order: number };
+  /** Left out where there is too little room, in this order: 1 first. */
+  readonly leave?: number;
+  /** Of an object that is not there any more; default: a dash. */
+  readonly gone?: (entry: StatusEntry) => string;
 }
 
 /** `head` and rows as wide as those that it was made for. */
@@ -45,11 +49,11 @@ export function createTable(
   view: TableView,
   shared: SharedMessages = new Map(),
 ): Table {
-  const columns = columnsOf(view, shared);
-  const heads = columns.map(({ head }) => head);
-  const widths = columns.map(({ head, cell }) =>
-    entries.reduce((widest, entry) => Math.max(widest, stringWidth(cell(entry))), head.length),
-  );
+  const widthOf = ({ head, cell }: Column) =>
+    entries.reduce((widest, entry) => Math.max(widest, stringWidth(cell(entry))), head.length);
+  const measured = columnsOf(view, shared).map((column) => Object.assign(column, { width: widthOf(column) }));
+  const columns = roomFor(measured, view);
+  const widths = columns.map(({ width }) => width);
   const fitted = view.columns === undefined ? widths : fit(widths, columns, view.columns);
   const cellAt = (text: string, at: number) => {
     const width = fitted[at] ?? 0;
@@ -58,21 +62,34 @@ export function createTable(
   };
   const line = (cells: readonly string[]) => cells.map(cellAt).join(gap).trimEnd();
   return {
-    head: line(heads),
+    head: line(columns.map(({ head }) => head)),
     row: (entry) =>
       columns
         .map(({ cell, paint = () => same }, at) => paint(entry)(cellAt(cell(entry), at)))
         .join(gap)
         .trimEnd(),
-    goneRow: ({ kind, namespace, name }) =>
-      line([kind, namespace, name, 'Deleted', ...heads.slice(deletedCells).map(() => '-')]),
+    goneRow: (entry) => line(columns.map(({ gone }) => gone?.(entry) ?? '-')),
   };
 }
 
-/** Kind, namespace, name and state. */
-const deletedCells = 4;
 const gap = '   ';
 const same = (text: string) => text;
+
+type Measured = Column & { readonly width: number };
+
+/** Those that fit at their least widths. */
+function roomFor(all: readonly Measured[], { columns: total, isWide }: TableView): readonly Measured[] {
+  if (total === undefined || isWide) return all;
+  const leastOf = ({ width, least }: Measured) => Math.min(width, least?.width ?? width);
+  const needed = (columns: readonly Measured[]) =>
+    columns.reduce((sum, column) => sum + leastOf(column) + gap.length, -gap.length);
+  const inOrder = all.filter(({ leave }) => leave !== undefined);
+  inOrder.sort((left, right) => (left.leave ?? 0) - (right.leave ?? 0));
+  return inOrder.reduce<readonly Measured[]>(
+    (kept, column) => (needed(kept) > total ? kept.filter((each) => each !== column) : kept),
+    all,
+  );
+}
 
 /** Long columns are cut in their order, and then all from the right, until the line fits. */
 function fit(widths: readonly number[], columns: readonly Column[], total: number): number[] {
@@ -94,6 +111,10 @@ function is(entry: StatusEntry, type: string): boolean {
   return conditionOf(entry, type)?.status === 'True';
 }
 
+function identifying(head: string, cell: (entry: StatusEntry) => string): Column {
+  return { head, cell, gone: cell };
+}
+
 /** A field of the status. */
 function field(head: string, name: string): Column {
   return { head, cell: ({ record }) => shown(textOf(record.status?.[name])) };
@@ -103,10 +124,15 @@ function field(head: string, name: string): Column {
 function columnsOf({ colours, columns, isWide, nowMs }: TableView, shared: SharedMessages): Column[] {
   const isMore = isWide || columns !== undefined;
   return [
-    { head: 'KIND', cell: ({ kind }) => kind },
-    { head: 'NAMESPACE', cell: ({ namespace }) => namespace, least: { width: 9, order: 5 } },
-    { head: 'NAME', cell: ({ name }) => name, least: { width: 12, order: 4 } },
-    { head: 'STATE', cell: (entry) => shown(stateOf(entry)), least: { width: 8, order: 6 } },
+    identifying('KIND', ({ kind }) => kind),
+    { ...identifying('NAMESPACE', ({ namespace }) => namespace), least: { width: 9, order: 5 } },
+    { ...identifying('NAME', ({ name }) => name), least: { width: 12, order: 4 } },
+    {
+      head: 'STATE',
+      cell: (entry) => shown(stateOf(entry)),
+      gone: () => 'Deleted',
+      least: { width: 8, order: 6 },
+    },
     {
       head: 'READY',
       cell: (entry) => conditionOf(entry, 'Ready')?.status ?? 'Unknown',
@@ -115,14 +141,15 @@ function columnsOf({ colours, columns, isWide, nowMs }: TableView, shared: Share
     },
     ...(isMore
       ? [
-          { head: 'COST/H', cell: costOf },
+          { head: 'COST/H', cell: costOf, leave: 1 },
           {
             head: 'AGE',
+            leave: 2,
             cell: ({ createdAt }: StatusEntry) => (createdAt === undefined ? '-' : age(createdAt, nowMs)),
           },
         ]
       : []),
-    { ...field('ENDPOINT', 'endpoint'), least: { width: 12, order: 2 } },
+    { ...field('ENDPOINT', 'endpoint'), leave: 3, least: { width: 12, order: 2 } },
     ...(isWide
       ? [
           {

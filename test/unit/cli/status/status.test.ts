@@ -99,6 +99,30 @@ describe('the table', () => {
     expect((await run(['status', ...flags], { clock })).stdout).toContain(message);
   });
 
+  test.each([
+    [120, 'KIND NAMESPACE NAME STATE READY COST/H AGE ENDPOINT MESSAGE'],
+    [100, 'KIND NAMESPACE NAME STATE READY AGE ENDPOINT MESSAGE'],
+    [80, 'KIND NAMESPACE NAME STATE READY MESSAGE'],
+  ])('of %i columns is full of columns that can be read', async (columns, heads) => {
+    const endpoint = 'https://a-very-long-name-of-a-service.region-7.provider.example/';
+    const asleep = anObject('ContainerService/default/recommender', {
+      status: aStatus([condition('Ready', 'False', 'ProbeFailed', `it answers 503: ${'x'.repeat(80)}`)], {
+        state: 'running',
+        endpoint,
+        hourlyMicros: 13_500,
+      }),
+    });
+    const { stdout } = await run(['status', ...(await stateWith([asleep, web]))], {
+      clock,
+      environment: { NO_COLOR: '1' },
+      terminal: true,
+      columns,
+    });
+    const [head = '', ...rows] = stdout.trimEnd().split('\n').slice(1, 4);
+    expect(head.split(/ +/).join(' ')).toBe(heads);
+    expect(rows.join('\n')).toMatch(/recommender +running +False .*ProbeFailed/);
+  });
+
   test('prints a message of many objects once, with the objects that it concerns', async () => {
     const message = 'the account can not be read: connection refused';
     const keys: ObjectKey[] = [
