@@ -1,20 +1,24 @@
 /**
- * Every metric of the control plane, declared once. No label holds the name of an account or of an object: series
- * stay as few as there are routes, states, and GPU models.
+ * Every metric of the control plane, declared once; `docs/reference/metrics.md` is made from these declarations. No
+ * label holds the name of an account or of an object: series stay as few as there are routes, states, and GPU models.
  */
+import type { onRequestHookHandler } from 'fastify';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { service, volume } from './answers.ts';
 import type { Capacity } from '../domain/capacity.ts';
-import type { App } from './http.ts';
 import type { Platform } from '../domain/platform.ts';
 import type { OperationKind } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 
 const prefix = 'fleetkeeper_control_plane';
 
+interface Hooked {
+  addHook(name: 'onRequest', hook: onRequestHookHandler): unknown;
+}
+
 /** Of the public listener. To be called before the routes are added, and before other hooks. */
-export function measureRequests(app: App, registry: Registry): void {
+export function measureRequests(app: Hooked, registry: Registry): void {
   const registers = [registry];
   const requests = new Counter({
     name: `${prefix}_http_requests_total`,
@@ -49,7 +53,10 @@ export function measureRequests(app: App, registry: Registry): void {
 }
 
 /** Of everything behind the routes. */
-export function measurePlatform({ store, capacity, clock }: Platform, registry: Registry): void {
+export function measurePlatform(
+  { store, capacity, clock }: Pick<Platform, 'store' | 'capacity' | 'clock'>,
+  registry: Registry,
+): void {
   showRecords(store, registry);
   showGpus(capacity, registry);
   countOperations(store, registry);

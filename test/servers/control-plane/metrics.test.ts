@@ -129,12 +129,9 @@ test('no series names an account, an object or an address', async () => {
 test('all of them are documented, and nothing else', async () => {
   await using world = await startWorld();
   const { text } = await world.admin('GET', '/metrics');
-  const document = readFileSync(
-    path.join(import.meta.dirname, '../../../docs/how-to/run-a-control-plane.md'),
-    'utf8',
-  );
+  const document = readFileSync(path.join(import.meta.dirname, '../../../docs/reference/metrics.md'), 'utf8');
   const declared = text.matchAll(/^# TYPE (?<name>\S+) (?<type>\w+)$/gm);
-  const documented = document.matchAll(/^\| `(?<name>fleetkeeper_\w+)` \| (?<type>\w+) /gm);
+  const documented = document.matchAll(/^\| `(?<name>fleetkeeper_control_plane_\w+)` \| (?<type>\w+) /gm);
   const named = (matches: Iterable<RegExpExecArray>) =>
     new Map([...matches].map(([, name, type]) => [name, type]));
   expect(named(documented)).toEqual(named(declared));

@@ -1,7 +1,12 @@
 /** `docs/reference/metrics.md`, made from the declarations: `npm run docs:metrics` writes it. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Registry } from 'prom-client';
+import { Registry } from 'prom-client';
+import { systemClock } from '../../../src/base/index.ts';
+import { defaultConfig } from '../../../src/control-plane/config/config-file.ts';
+import { Capacity } from '../../../src/control-plane/domain/capacity.ts';
+import { measurePlatform, measureRequests } from '../../../src/control-plane/http/metrics.ts';
+import { Store } from '../../../src/control-plane/store/store.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 
 export const metricsDocument = path.join(import.meta.dirname, '../../../docs/reference/metrics.md');
@@ -43,17 +48,31 @@ export function renderMetricsDocument(): string {
   return [
     '# Metrics',
     '',
-    '<!-- Made by `npm run docs:metrics` from src/telemetry/metrics.ts; not to be edited. -->',
+    '<!-- Made by `npm run docs:metrics` from src/telemetry/metrics.ts and src/control-plane/http/metrics.ts; not to be edited. -->',
     '',
     '`fleetkeeper run --listen ADDRESS` serves them at `/metrics` in the Prometheus text format. They pass `promtool check metrics`.',
     'Amounts of money are in micro-USD (1 USD = 1,000,000).',
     '',
     ...parts,
+    '## Control plane',
+    '',
+    '`fleetkeeper control-plane --metrics-listen ADDRESS` serves these. No label contains the name of an account or of an object.',
+    '',
+    ...table(declaredIn(controlPlaneRegistry())),
+    '',
     '## Process',
     '',
-    '`process_*` and `nodejs_*`, as prom-client declares them for the platform.',
+    'Both have `process_*` and `nodejs_*`, as prom-client declares them for the platform.',
     '',
   ].join('\n');
+}
+
+function controlPlaneRegistry(): Registry {
+  const registry = new Registry();
+  const store = new Store(':memory:');
+  measureRequests({ addHook: () => undefined }, registry);
+  measurePlatform({ store, capacity: new Capacity(defaultConfig, store), clock: systemClock }, registry);
+  return registry;
 }
 
 function declaredIn(registry: Registry): Declared[] {
