@@ -71,7 +71,7 @@ export const heldByOthers = {
     whose: 'user',
     observed: 'no',
     mayBeOurs: true,
-    see: 'how-to/upgrade-and-uninstall.md#from-010',
+    see: 'concepts/ownership.md#when-a-mark-is-not-enough',
     meaning: 'It was found by its mark or its id, and this state does not prove that it is this fleet’s.',
     remedy:
       'In a folder: name the owner once with `--owner`, or give the fleet another name. In a cluster: use `adopt` or `accept-bookkeeping-until`.',
