@@ -126,6 +126,15 @@ export interface Held {
   readonly variables?: VariableChanges;
 }
 
+/** What is to be done is not known yet: an outcome or an observation is missing. */
+export interface Unclear {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly reason: Reason;
+  readonly message: string;
+}
+
 export interface ObjectName {
   readonly kind: string;
   readonly namespace: string;
@@ -146,6 +155,8 @@ export interface FleetPlan {
   readonly partial?: PartialPlan;
   readonly changes: readonly Change[];
   readonly held: readonly Held[];
+  /** Some of those that wait. */
+  readonly unclear: readonly Unclear[];
   readonly duplicates: readonly ShownDuplicate[];
   readonly problems: readonly ShownProblem[];
   readonly unreadAccounts: readonly UnreadAccount[];
@@ -185,6 +196,7 @@ export function summarise(
 ): FleetPlan {
   const changes: Change[] = [];
   const held: Held[] = [];
+  const unclear: Unclear[] = [];
   let unchanged = 0;
   let waiting = 0;
   const found: ShownDuplicate[] = [];
@@ -218,6 +230,8 @@ export function summarise(
       unchanged += 1;
     } else if (plan.kind === 'wait' && plan.differences.length === 0 && plan.steps.length === 0) {
       waiting += 1;
+      const { reason, message } = plan;
+      if (entryOf(reason).observed !== 'yes') unclear.push({ ...parseObjectKey(key), reason, message });
     } else {
       held.push(heldBack(key, plan));
     }
@@ -226,6 +240,7 @@ export function summarise(
   return {
     changes,
     held,
+    unclear,
     duplicates: found,
     problems: snapshot.problems.map(shownProblem),
     unreadAccounts: [],

@@ -1,6 +1,7 @@
 /** A person's yes to a plan. */
 import { createInterface } from 'node:readline/promises';
-import type { FleetPlan } from '../../manager/index.ts';
+import type { FleetPlan, Held } from '../../manager/index.ts';
+import { reasons } from '../../reasons/index.ts';
 import { complain, type Context } from '../context.ts';
 import { words, type OneShotCommand } from './words.ts';
 
@@ -11,9 +12,7 @@ export async function consented(
   plan: FleetPlan,
 ): Promise<boolean> {
   const { question, unasked, declined } = words[command];
-  // What is held now may be carried out as soon as nothing holds it any more.
-  const asksForNothing = plan.changes.length === 0 && plan.held.every(({ actions }) => actions.length === 0);
-  if (yes || asksForNothing) return true;
+  if (yes || asksForNothing(plan)) return true;
   if (!context.stdin.isTTY || !context.stdout.isTTY) {
     complain(context, unasked);
     return false;
@@ -32,4 +31,14 @@ export async function consented(
   }
   complain(context, declined);
   return false;
+}
+
+/** Nothing is sent, neither now nor when what is waited for is there. */
+function asksForNothing({ changes, held, unclear }: FleetPlan): boolean {
+  return changes.length === 0 && unclear.length === 0 && !held.some(mayFollow);
+}
+
+/** A wait for the provider has differences without actions. */
+function mayFollow({ actions, differences, reason }: Held): boolean {
+  return actions.length > 0 || (differences.length > 0 && reasons[reason].kind === 'waiting');
 }

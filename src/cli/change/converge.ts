@@ -68,10 +68,11 @@ export async function converge(
   });
   const { goal, stopped } = words[command];
   const late = `not all objects are ${goal} after ${flags.timeout / 1000} s; requests under way continue at the provider, and the next run of the command continues from there`;
-  const deadline = clock.after(flags.timeout, () =>
+  const deadline = clock.after(flags.timeout, () => {
+    const hint = convergence.isUnclear ? unclearHint : '';
     // What has not been Ready for as long as it must stay so has at least been Ready until now.
-    finish(convergence.isSettled ? stalledIn(records) : late),
-  );
+    finish(convergence.isSettled ? stalledIn(records) : `${late}${hint}`);
+  });
   context.stopped.addEventListener('abort', () => finish(stopped), { once: true });
   try {
     await manager.start();
@@ -85,6 +86,9 @@ export async function converge(
     screen.close();
   }
 }
+
+const unclearHint =
+  '. Each run looks for the outcome of a creation for `visibilitySeconds` of the Account: give it more time with --timeout, or confirm the outcome';
 
 /** Of settled objects: who is needed. */
 export function stalledIn(records: Records): string | undefined {

@@ -18,7 +18,7 @@ import { createMetrics } from '../../telemetry/index.ts';
 import { openLog } from '../log.ts';
 import { untilStopped, type Context } from '../context.ts';
 import type { FleetAccess } from '../fleet-access.ts';
-import { acceptance, type FleetFlags } from '../options.ts';
+import { acceptance, sameFleetFlags, type FleetFlags } from '../options.ts';
 import { Outstanding } from '../output/outstanding.ts';
 import { partOfFleet, partialOf, recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
 import type { SelectionFlags } from '../selection.ts';
@@ -68,6 +68,7 @@ export async function observeFleet(
     allowMassChange: flags.allowMassChange ?? false,
     ...acceptance(flags),
     mode: 'preview',
+    commandFlags: sameFleetFlags(flags),
     onSource: (next) => {
       part = removed ?? partOfFleet(flags, next, store);
     },

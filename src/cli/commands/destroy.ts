@@ -35,7 +35,8 @@ export function defineDestroy(command: Command, context: Context, exit: (code: n
   withSelectionFlags(withFolderFlags(withFolderArgument(command), 'silent'))
     .addOption(outputOption())
     .option('--yes', 'do not ask')
-    .addOption(durationOption('--timeout <duration>', 'how long to wait until all is gone', '10m'))
+    // Longer than the default of `visibilitySeconds`, for which a creation without an answer is looked for.
+    .addOption(durationOption('--timeout <duration>', 'how long to wait until all is gone', '15m'))
     .addOption(settleOption())
     .addOption(acceptIdentityOption())
     .action(async (_folder: string | undefined, flags: OneShotFlags) => {

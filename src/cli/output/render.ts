@@ -11,6 +11,7 @@ import type {
   PlanCost,
   ShownDifference,
   ShownDuplicate,
+  Unclear,
 } from '../../manager/index.ts';
 import { oneLine } from './terminal-text.ts';
 
@@ -50,6 +51,7 @@ export function renderPlan(plan: FleetPlan, colours: Palette): string {
   const lines = [
     ...plan.changes.flatMap((change) => renderChange(change, colours)),
     ...plan.held.flatMap((held) => renderHeld(held, colours)),
+    ...plan.unclear.flatMap((unclear) => renderUnclear(unclear, colours)),
     ...plan.duplicates.flatMap((duplicate) => renderDuplicate(duplicate, colours)),
   ];
   return [...lines, ...(lines.length > 0 ? [''] : []), renderSummary(plan), ...costLine(plan.cost)].join(
@@ -106,6 +108,13 @@ function renderHeld(held: Held, { bad, strong, dim }: Palette): string[] {
     `${bad('  !')} ${strong(identity(held))}  ${bad(held.reason)}${would}`,
     `      ${oneLine(held.message)}`,
     ...renderDifferences(held, held.actions[0] ?? 'update'),
+  ];
+}
+
+function renderUnclear(unclear: Unclear, { busy, strong }: Palette): string[] {
+  return [
+    `${busy('  ?')} ${strong(identity(unclear))}  ${busy(unclear.reason)}`,
+    `      ${oneLine(unclear.message)}`,
   ];
 }
 
@@ -167,12 +176,13 @@ function renderDifference(
   return `${text}${why}`;
 }
 
-function renderSummary({ summary }: FleetPlan): string {
+function renderSummary({ summary, unclear }: FleetPlan): string {
   const { create, update, replace, leave, held, drift, duplicates, unchanged, waiting, problems } = summary;
   const { unseen = 0 } = summary;
   if (create + update + replace + summary.delete + leave + held + duplicates + problems + unseen === 0) {
     const way = waiting > 0 ? `, ${waiting} on their way` : '';
-    return `Nothing to do: ${unchanged} object(s) are as desired${way}.`;
+    const known = unclear.length > 0 ? 'Nothing to do that is known yet' : 'Nothing to do';
+    return `${known}: ${unchanged} object(s) are as desired${way}.`;
   }
   const parts = [
     `${create} to create`,

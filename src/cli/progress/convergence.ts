@@ -1,13 +1,17 @@
 /**
  * When a command that converges a fleet has finished: each object is settled, and what was started is steady.
  *
+ * An object whose outcome is unknown is not settled, though it may be reported as stalled since another process sent the request:
+ * this one has only begun to look for evidence. It is settled when an operator is needed.
+ *
  *     converging ── all settled ──> checking (Steadiness) ── due: read again, still all settled and steady ──> finished
  *          ^──────── an object is not settled any more ────────┘
  */
 import type { Clock, Timer } from '../../base/index.ts';
 import type { PassResult } from '../../engine/index.ts';
+import { entryOf } from '../../reasons/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
-import type { StateStore } from '../../state/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import { Outstanding } from '../output/outstanding.ts';
 import { isSettled } from '../output/settled.ts';
 import type { ProgressScreen } from './screen.ts';
@@ -31,19 +35,23 @@ export class Convergence {
   readonly #options: ConvergenceOptions;
   readonly #outstanding: Outstanding;
   readonly #steadiness: Steadiness;
+  /** Evidence of an outcome is looked for. */
+  readonly #unclear = new Set<ObjectKey>();
   #timer: Timer | undefined;
   #isReading = false;
 
   constructor(options: ConvergenceOptions) {
     this.#options = options;
     const { records, passed } = options;
-    this.#outstanding = new Outstanding(records, (record) => passed().has(record.key) && isSettled(record));
+    this.#outstanding = new Outstanding(records, (record) => this.#isSettled(record, passed()));
     this.#steadiness = new Steadiness(options);
   }
 
   onPass(key: ObjectKey, result: PassResult): void {
     const { screen } = this.#options;
     screen.onPass(key, result);
+    if (isUnclear(result)) this.#unclear.add(key);
+    else this.#unclear.delete(key);
     if (this.#steadiness.observe(key, result)) screen.checking(key);
     this.#outstanding.check(key);
     this.#advance();
@@ -54,8 +62,17 @@ export class Convergence {
     return this.#outstanding.isEmpty;
   }
 
+  /** The outcome of a request is awaited. */
+  get isUnclear(): boolean {
+    return this.#unclear.size > 0;
+  }
+
   stop(): void {
     this.#timer?.cancel();
+  }
+
+  #isSettled(record: ObjectRecord, passed: ReadonlySet<ObjectKey>): boolean {
+    return passed.has(record.key) && !this.#unclear.has(record.key) && isSettled(record);
   }
 
   #advance(): void {
@@ -79,4 +96,9 @@ export class Convergence {
     if (stillDue) for (const key of this.#steadiness.confirm()) screen.confirmed(key);
     this.#advance();
   }
+}
+
+function isUnclear({ plan, removed }: PassResult): boolean {
+  if (removed || plan.kind !== 'wait' || plan.stalled) return false;
+  return entryOf(plan.reason).stalled?.since === 'outcome';
 }

@@ -14,6 +14,7 @@ test('names and texts that others wrote stay on their line, and a terminal obeys
   const object = { kind: 'ContainerService', namespace: 'default', name: 'web', drift: true, differences };
   const plan: FleetPlan = {
     changes: [{ ...object, action: 'update', reason: 'Drift' }],
+    unclear: [],
     held: [{ ...object, reason: 'Protected', message: `waits for ${hostile}`, actions: ['update'] }],
     duplicates: [],
     problems: [],
