@@ -264,7 +264,7 @@ function distrust({ key, distrusted, kind }: ObjectRecord, { action }: Step): st
   const accept = `annotate it, or its Account, with ${annotations.acceptBookkeepingUntil}: "<time, RFC 3339>"`;
   if ('id' in action) {
     return (
-      `only the status of this object names ${action.id}, and this operator has not signed that status: version 0.1.0 wrote it, or somebody else.  ` +
+      `only the status of this object names ${action.id}, and this operator has not signed that status: version 0.1.0 wrote it, or somebody else. ` +
       `${action.id} carries no mark of the object, so it is not changed. If it belongs to the object, add \`adopt: {id: ${action.id}}\` to its spec, or ${accept}`
     );
   }
