@@ -108,7 +108,7 @@ export class OperatorWorld {
   /** `main`: the file to run, the bundle or the source. */
   startOperator(main: string | undefined): Promise<OperatorProcess> {
     const args = ['run', '--source', 'kubernetes', '--kubeconfig', this.#kubeconfig];
-    return OperatorProcess.start([...args, '--log-level', 'warn', '--listen', '127.0.0.1:0'], {
+    return OperatorProcess.start([...args, '--log-level', 'error', '--listen', '127.0.0.1:0'], {
       main,
       nodeFlags: this.#options.nodeFlags,
     });
