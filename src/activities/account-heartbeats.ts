@@ -94,7 +94,8 @@ export class AccountHeartbeats {
     this.#options = options;
   }
 
-  add(request: RegistrationRequest, onChange: () => void): Registration {
+  /** `isReleased`: the release of this activity has been acknowledged before. */
+  add(request: RegistrationRequest, onChange: () => void, isReleased: boolean): Registration {
     const releases = request.wanted === 'released';
     const nowMs = this.#options.clock.monotonicMs();
     const registration: Registration = {
@@ -114,7 +115,8 @@ export class AccountHeartbeats {
     };
     this.#count += 1;
     this.#registrations.add(registration);
-    this.#due(registration, nowMs);
+    if (isReleased) registration.phase = releases ? 'released' : 'spent';
+    else this.#due(registration, nowMs);
     this.#arm();
     return registration;
   }
@@ -240,13 +242,23 @@ export class AccountHeartbeats {
       const body = { id: request.activityId, name: request.name, release: releases };
       const key = releases ? request.releaseKey : this.#keyOf(registration, sentAtMs);
       const permit = await this.#permit(registration, deadline.signal);
-      if (permit.kind === 'denied')
-        return this.#failed(registration, { kind: 'not-sent', reason: permit.reason });
-      const sent = [request.serviceId, body, key, deadline.signal, permit.mayLeave] as const;
+      // While it waits for a read or its turn, something else may be wanted: a heartbeat must not follow a release.
+      const isWanted = () =>
+        this.#registrations.has(registration) && registration.request.wanted === request.wanted;
+      if (permit.kind === 'denied') {
+        if (isWanted()) this.#failed(registration, { kind: 'not-sent', reason: permit.reason });
+        return;
+      }
+      const mayLeave = () => isWanted() && permit.mayLeave?.() !== false;
+      if (!isWanted()) return;
+      const sent = [request.serviceId, body, key, deadline.signal, mayLeave] as const;
       const outcome = await request.api.recordActivity(...sent);
       if (!releases && (outcome.kind === 'applied' || outcome.kind === 'unknown'))
         registration.standing.mayBeRegistered(clock.monotonicMs(), registration.expiresAtMs);
-      if (!this.#registrations.has(registration)) return;
+      if (!this.#registrations.has(registration)) {
+        if (releases && outcome.kind === 'applied') registration.phase = 'released';
+        return;
+      }
       // Wanted again meanwhile: what was released does not protect any more.
       if (releases && registration.request.wanted === 'held' && outcome.kind === 'applied')
         this.#end(registration, 'spent');

@@ -25,6 +25,8 @@ export class HeartbeatLoop<Key extends string> {
   readonly #options: HeartbeatLoopOptions<Key>;
   readonly #registrations = new Map<Key, { registration: Registration; heartbeats: AccountHeartbeats }>();
   readonly #accounts = new Map<string, AccountHeartbeats>();
+  /** Those that were to be released. A release that was sent is acknowledged even if nobody waits for it any more. */
+  readonly #dropped = new Map<Key, Registration>();
 
   constructor(options: HeartbeatLoopOptions<Key>) {
     this.#options = options;
@@ -40,7 +42,8 @@ export class HeartbeatLoop<Key extends string> {
     if (!known || !same) {
       this.drop(key);
       const heartbeats = this.#heartbeatsOf(request.account);
-      const registration = heartbeats.add(request, () => this.#options.onChange(key));
+      const isReleased = this.#wasReleased(key, request);
+      const registration = heartbeats.add(request, () => this.#options.onChange(key), isReleased);
       this.#registrations.set(key, { registration, heartbeats });
       return heartbeats.stateOf(registration);
     }
@@ -48,18 +51,26 @@ export class HeartbeatLoop<Key extends string> {
     return known.heartbeats.stateOf(known.registration);
   }
 
-  /** Nothing is sent for it any more; what was registered stays registered. */
+  /** Nothing is sent for it any more; what was registered stays registered, and what was released stays released. */
   drop(key: Key): void {
     const known = this.#registrations.get(key);
     if (!known) return;
     this.#registrations.delete(key);
     known.heartbeats.remove(known.registration);
+    if (known.registration.request.wanted === 'released') this.#dropped.set(key, known.registration);
   }
 
-  /** Whether there is a registration in that account. */
-  holds(account: string): boolean {
+  /** As `drop`, and the caller knows by itself what was released. */
+  forget(key: Key): void {
+    this.drop(key);
+    this.#dropped.delete(key);
+  }
+
+  /** Whether something in that account needs requests: a registration, heartbeats, or its release. */
+  needsRequests(account: string): boolean {
     return [...this.#registrations.values()].some(
-      ({ registration }) => registration.request.account === account,
+      ({ registration: { request, phase } }) =>
+        request.account === account && phase !== 'released' && phase !== 'spent',
     );
   }
 
@@ -93,6 +104,13 @@ export class HeartbeatLoop<Key extends string> {
   async stop(): Promise<void> {
     await Promise.all([...this.#accounts.values()].map((heartbeats) => heartbeats.stop()));
     this.#registrations.clear();
+  }
+
+  #wasReleased(key: Key, { serviceId, activityId }: RegistrationRequest): boolean {
+    const dropped = this.#dropped.get(key);
+    this.#dropped.delete(key);
+    const isSame = dropped?.request.serviceId === serviceId && dropped.request.activityId === activityId;
+    return isSame && dropped.phase === 'released';
   }
 
   #heartbeatsOf(account: string): AccountHeartbeats {

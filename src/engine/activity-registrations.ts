@@ -31,6 +31,8 @@ export interface KeptRegistration {
 export interface ActivityRegistrations {
   /** Registers the activity and sends heartbeats from now on. Returns its state. */
   keep(key: ObjectKey, wanted: WantedRegistration): KeptRegistration;
-  /** Nothing is sent for it any more; what was registered stays registered. */
+  /** Nothing is sent for it any more; what was registered stays registered, and what was released stays released. */
   drop(key: ObjectKey): void;
+  /** As `drop`, when it is written down that it was released, or the object is gone. */
+  forget(key: ObjectKey): void;
 }

@@ -267,7 +267,8 @@ export class Reconciler {
       outcome = await execute(this.#options, account.api, plan.step, target, isStillPlanned);
     } catch (error) {
       // What could not be written down was not sent; an outcome that could not be is not known.
-      if (!store.openIntent(record.key)) money.answered(record.key, 'not-sent');
+      if (store.openIntent(record.key)) this.#creations.ended(record, plan.step.action, target);
+      else money.answered(record.key, 'not-sent');
       throw error;
     } finally {
       // Even if the outcome could not be saved: earlier reads no longer count.
@@ -295,10 +296,7 @@ export class Reconciler {
     return this.#backoffs.planAfter(store.record(record.key) ?? record, plan, outcome);
   }
 
-  /**
-   * A request may wait in the limiter as long as `Retry-After` requires. Meanwhile, tasks, brakes,
-   * annotations, windows and the Account may change, and others may register activities.
-   */
+  /** While a request waits in the limiter, tasks, brakes, annotations, windows, the Account and activities may change. */
   #isStillPlanned(pass: Pass, step: Step, plannedAtMs: number): boolean {
     const { clock, fleet, store } = this.#options;
     const account = pass.account();
@@ -387,12 +385,12 @@ export class Reconciler {
 
   #forget(key: ObjectKey): void {
     this.#lastMutations.forget(key, startOfOldestRead(this.#options.accounts.handles()));
+    const { money, readiness, registrations } = this.#options;
     const memories = [this.#backoffs, this.#readConsistency, this.#waits, this.#exchanges, this.#creations];
-    for (const memory of [...memories, this.#absenceProofs, this.#errorReasons, this.#options.money])
-      memory.forget(key);
+    const others = [this.#absenceProofs, this.#errorReasons, money, registrations];
+    for (const memory of [...memories, ...others]) memory.forget(key);
     this.#settlement.end(key);
-    this.#options.readiness.unwatch(key);
-    this.#options.registrations.drop(key);
+    readiness.unwatch(key);
   }
 }
 

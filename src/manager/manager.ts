@@ -122,7 +122,7 @@ export class Manager {
       metrics,
       isNeeded: (account) => isSelected?.(accountKey(account)) ?? true,
       lists: (account) => this.#lists(account),
-      hasHeartbeats: (account) => this.#heartbeats.holds(account),
+      hasHeartbeats: (account) => this.#heartbeats.needsRequests(account),
       onSnapshot: (handle, change) => this.#controller?.onSnapshot(handle, change),
       onFailure: (handle, failure) => this.#controller?.onFailure(handle, failure),
       onReplaced: (handle) => this.#controller?.onAccountChanged(handle),

@@ -416,4 +416,28 @@ export const regressions: readonly Regression[] = [
     'snake-case',
     'small',
   ),
+  inDialect(
+    'a full disk lost the outcome of a creation; the time to wait for it counted from the start of the process, and a second thing was made',
+    3100009,
+    'folder',
+    'states-transitional-words',
+  ),
+  inDialect(
+    'a release was acknowledged while its task was held without an account; then the task was wanted again, and got heartbeats under the released id',
+    3100101,
+    'folder',
+    'environment-map',
+  ),
+  inDialect(
+    'a process that did not lead read the list before a heartbeat; it led again and released the activity, and then sent the heartbeat',
+    3100009,
+    'cluster',
+    'states-transitional-words',
+  ),
+  inDialect(
+    'whose account it is was asked in the lane of heartbeats, for a task that was released',
+    3100100,
+    'cluster',
+    'volume-provisioned-object',
+  ),
 ];

@@ -35,8 +35,8 @@
  * marks, the ids are recorded instead (engine/mutation/before-creation.ts).
  *
  * The patience is twelve settle windows (a minute), or what the provider was observed to need if that is longer (pace.ts).
- * All times are monotonic and of this process, so a restart begins them again. After a restart, a thing is as old as the
- * intent of its creation. If another intent followed, it is as old as its present state.
+ * All times are monotonic and of this process. After a restart they begin again, and a thing is as old as the intent of its
+ * creation, or as its present state if another intent followed.
  */
 import { effectOf, isCreation, type Effect } from '../../actions/index.ts';
 import { canonicalId, type Clock } from '../../base/index.ts';
@@ -172,26 +172,24 @@ export class Creations {
     return pass.unmarked().filter((id) => !unmarked.includes(id));
   }
 
-  /** The outcome of a creation has been recorded. */
+  /** The outcome of a creation has been recorded, or could not be: then it is unknown, and its intent is still open. */
   ended({ key }: ObjectRecord, action: Action, target: Target): void {
     const { store, clock } = this.#options;
     const record = store.record(key);
     const intent = store.lastIntent(key);
-    if (intent?.outcome !== 'unknown') this.#before.delete(key);
-    if (!isCreation(action.do) || !record || !intent) return;
+    const isUnknown = intent?.outcome === 'unknown' || intent?.outcome === 'pending';
     const nowMs = clock.monotonicMs();
+    if (!isUnknown) this.#before.delete(key);
+    if (!isCreation(action.do) || !record || !intent) return;
     if (intent.outcome === 'applied' && record.externalId !== undefined) {
       this.forget(key);
       this.#answered.set(key, { id: record.externalId, atMs: nowMs });
-    } else if (intent.outcome === 'unknown') {
+    } else if (isUnknown) {
       const { digests, restartToken } = target;
+      const { idempotencyKey } = intent;
       // A repetition may also arrive late.
       this.#unknownSinceMs.set(key, nowMs);
-      this.#sent.set(key, {
-        idempotencyKey: intent.idempotencyKey,
-        action,
-        target: { digests, restartToken },
-      });
+      this.#sent.set(key, { idempotencyKey, action, target: { digests, restartToken } });
     } else if (intent.outcome === 'refused') {
       this.#sent.delete(key);
       // Its key was known to the API, so somebody has used it until now.

@@ -78,7 +78,7 @@ export class Settlement {
   async settle(intent: Intent, pass: Pass, account: AccountHandle): Promise<Plan | undefined> {
     const { clock, settleMs, mode } = this.#options;
     const sinceMs = this.#sinceMs.get(intent.object) ?? this.#startedAtMs;
-    const message = `${intent.action} may or may not have been applied (${intent.note ?? 'the process ended before the response'})`;
+    const message = `${intent.action} may or may not have been applied (${intent.note ?? 'no response was recorded'})`;
     const leftMs = sinceMs + settleMs - clock.monotonicMs();
     if (leftMs > 0 || mode === 'preview') {
       return waitFor('OutcomeUnknown', `${message}; looking for evidence`, {

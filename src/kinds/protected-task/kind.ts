@@ -72,7 +72,12 @@ async function whileHeld(view: TaskView, account: AccountHandle | undefined) {
 
 async function observe(view: TaskView, account: AccountHandle): Promise<RegistrationView | undefined> {
   const { key, store, registrations, mode, clock, random, fleet, object, record, latest } = view;
-  if (record.kind.releasedAt !== undefined || mode === 'preview') return undefined;
+  if (mode === 'preview') return undefined;
+  if (record.kind.releasedAt !== undefined) {
+    // It may have been written down without an answer.
+    registrations.forget(key);
+    return undefined;
+  }
   const job = jobOf(fleet, record);
   const ends = taskEnd(object, job, clock.wallMs()) !== undefined;
   const isNew = !ends && job === 'running' && (await prepare(view, account));
@@ -85,7 +90,7 @@ async function observe(view: TaskView, account: AccountHandle): Promise<Registra
   if (activity?.kept.phase === 'released' || (ends && isServiceGone(view, account, activity?.kept))) {
     const known = latest();
     await store.save({ ...known, kind: { ...known.kind, releasedAt: clock.wallMs() } });
-    registrations.drop(key);
+    registrations.forget(key);
   } else if (activity?.kept.phase === 'spent' && latest().kind.registration) {
     await saveRegistration(view, account, { activityId: random.uuid(), releaseKey: random.uuid() });
     return keepActivity(view, account, { ends, isNew })?.view;

@@ -306,6 +306,95 @@ describe('one lease', () => {
     expect(world.sent.map((each) => each.release)).toEqual([false, true]);
   });
 
+  describe('whose release was acknowledged, and that was dropped before that was noticed,', () => {
+    /** When the answer to the release comes. */
+    const droppedWith = async (answer: 'before the drop' | 'after it') => {
+      const world = new World();
+      const release = Promise.withResolvers<Outcome<wire.ActivityAnswer>>();
+      const api: RegistrationRequest['api'] = {
+        ...world.api,
+        recordActivity: (serviceId, body, key, signal) =>
+          body.release ? release.promise : world.api.recordActivity(serviceId, body, key, signal),
+      };
+      world.keep('a', { api });
+      await world.clock.advance(seconds(1));
+      world.keep('a', { api, wanted: 'released' });
+      if (answer === 'before the drop') release.resolve(accepted);
+      await world.clock.advance(seconds(1));
+      world.loop.drop('a');
+      release.resolve(accepted);
+      await world.clock.advance(seconds(60));
+      return world;
+    };
+
+    test.each(['before the drop', 'after it'] as const)(
+      'is not beaten for again: answered %s',
+      async (answer) => {
+        const world = await droppedWith(answer);
+        expect(world.keep('a').phase).toBe('spent');
+        await world.clock.advance(seconds(60));
+        expect(world.sent).toHaveLength(1);
+      },
+    );
+
+    test('is released, if it is to be released once more', async () => {
+      const world = await droppedWith('after it');
+      expect(world.keep('a', { wanted: 'released' }).phase).toBe('released');
+    });
+
+    test('gets no heartbeat that was waiting for its turn meanwhile', async () => {
+      const world = new World();
+      const permits: (() => boolean)[] = [];
+      const api: RegistrationRequest['api'] = {
+        ...world.api,
+        recordActivity: (_service, _body, _key, _signal, permit = () => true) => {
+          permits.push(permit);
+          return new Promise(() => {});
+        },
+      };
+      world.keep('a', { api });
+      await world.clock.advance(0);
+      expect(permits.map((permit) => permit())).toEqual([true]);
+      world.loop.drop('a');
+      expect(permits.map((permit) => permit())).toEqual([false]);
+    });
+
+    test('gets no heartbeat of a process that did not lead, and was reading the list meanwhile', async () => {
+      const world = new World();
+      const list = Promise.withResolvers<Outcome<readonly wire.Activity[]>>();
+      const api: RegistrationRequest['api'] = { ...world.api, activities: () => list.promise };
+      world.mayAct = false;
+      world.keep('a', { api });
+      await world.clock.advance(seconds(1));
+      world.loop.drop('a');
+      world.mayAct = true;
+      world.keep('a', { wanted: 'released' });
+      await world.clock.advance(seconds(1));
+      list.resolve({ kind: 'applied', status: 200, value: [{ id: 'id-of-a', name: 'a' }] });
+      await world.clock.advance(seconds(1));
+      expect(world.sent.map(({ release }) => release)).toEqual([true]);
+    });
+
+    test('needs no requests any more, although it is still kept', async () => {
+      const world = new World();
+      world.keep();
+      await world.clock.advance(seconds(1));
+      const needs = () => ['default/default', 'default/other'].map((name) => world.loop.needsRequests(name));
+      expect(needs()).toEqual([true, false]);
+      world.keep('a', { wanted: 'released' });
+      expect(needs()).toEqual([true, false]);
+      await world.clock.advance(seconds(1));
+      expect(world.keep('a', { wanted: 'released' }).phase).toBe('released');
+      expect(needs()).toEqual([false, false]);
+    });
+
+    test('is beaten for after all when its object was forgotten', async () => {
+      const world = await droppedWith('after it');
+      world.loop.forget('a');
+      expect(world.keep('a').phase).toBe('registering');
+    });
+  });
+
   test('of another service is registered there', async () => {
     const world = new World();
     world.keep();

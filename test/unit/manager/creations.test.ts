@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { apiVersion, objectKey } from '../../../src/resources/index.ts';
-import { MemoryStore } from '../../../src/state/index.ts';
+import { MemoryStore, type Intent, type ObjectRecord } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
 import {
@@ -158,6 +158,40 @@ test('a creation that takes effect 42 s after it was sent is not made twice, alt
   expect(provider.alive).toHaveLength(1);
   expect(fleet.store.record(web)?.externalId).toBe(provider.alive[0]?.shown['id']);
   expect(provider.alive[0]?.shown['image']).toBe('ghcr.io/acme/web:2');
+});
+
+/** The disk is full when this outcome is to be written, once. */
+class StoreWithoutOutcome extends MemoryStore {
+  isFull = false;
+
+  override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
+    if (this.isFull && intent.outcome === 'unknown') {
+      this.isFull = false;
+      throw new Error('database or disk is full');
+    }
+    await super.saveIntent(intent, record);
+  }
+}
+
+test('a creation whose unknown outcome could not be written down is waited for as long as any other', async () => {
+  const store = new StoreWithoutOutcome(stateIdentity, [], []);
+  const { fleet, provider } = await fleetBefore(
+    {
+      effectAfterMs: (count) => (count === 0 ? 4 * minuteMs : 0),
+      lostAfterMs: (count) => (count === 0 ? 0 : undefined),
+    },
+    { store, empty: true },
+  );
+  // Longer than `visibilitySeconds`: the start of the process is no beginning of the window.
+  await advance(fleet, provider, 15 * minuteMs);
+  store.isFull = true;
+  fleet.tell(files(image('web:1')));
+  await advance(fleet, provider, 30_000);
+  expect([provider.sent.length, store.isFull]).toEqual([1, false]);
+  fleet.tell(files(image('web:2')));
+  await advance(fleet, provider, 10 * minuteMs);
+  expect(fleet.store.record(web)?.externalId).toBe(provider.alive[0]?.shown['id']);
+  expect(provider.made.at(-1)?.shown['image']).toBe('ghcr.io/acme/web:2');
 });
 
 test('a provider that ignores idempotency keys makes one service of a creation that was reset and took effect late', async () => {

@@ -102,6 +102,7 @@ test('an activity that moves to another service is released with another key: th
     registrations: {
       keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined, refusedWith: undefined }),
       drop: () => {},
+      forget: () => {},
     },
     mode: 'manage',
     driftWatch: { brake: () => undefined },
