@@ -24,6 +24,7 @@ export {
   type AccountObject,
   type Referring,
 } from './objects.ts';
+export { limits } from './limits.ts';
 export { parseFile } from './parse.ts';
 export { nearest } from '../base/index.ts';
 export { formatProblem, placeText, printable } from './problem.ts';

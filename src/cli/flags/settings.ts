@@ -5,12 +5,13 @@
  * The file may come with a folder that somebody else wrote. So nothing in it runs a program, sends a key anywhere, or confirms a
  * change: `refusedKeys` has what must not be in it, and why. A message never shows a value.
  */
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError, messageOf } from '../../base/index.ts';
 import {
   holdsDocuments,
+  limits,
   lineAt,
   nearest,
   readYaml,
@@ -130,9 +131,22 @@ export function settingsIn(folder: string): Settings | undefined {
   return new FileSettings(file, document);
 }
 
+/** A pipe would wait for somebody to write into it. */
+const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK;
+
 function textOf(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    const opened = openSync(file, withoutWaiting);
+    try {
+      const found = fstatSync(opened);
+      if (!found.isFile()) throw new Error('it is no plain file');
+      if (found.size > limits.fileBytes) {
+        throw new Error(`it is larger than ${limits.fileBytes / 1024 / 1024} MiB`);
+      }
+      return readFileSync(opened, 'utf8');
+    } finally {
+      closeSync(opened);
+    }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

@@ -10,7 +10,8 @@
  * A folder that has these settings uses no other control plane. Documents don't name it, so the same documents work at a provider.
  *
  * Whoever wrote these files decides which containers run here, or to which engine they are sent. They may have come with a cloned folder, so
- * they are used only if the key belongs to this user and nobody else may read it, as ssh has it: version control keeps neither.
+ * they are used only where they were made: the settings have the number of the folder in its file system. The key belongs to this user, and
+ * nobody else may read it, as ssh has it.
  */
 import {
   chmodSync,
@@ -19,6 +20,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
   type Stats,
@@ -36,6 +38,8 @@ export interface LocalSettings {
   readonly engine?: string;
   /** 0: none was used yet. */
   readonly port: number;
+  /** Where they were made (`identityOf`). */
+  readonly folder: string | undefined;
 }
 
 export interface LocalPlace {
@@ -72,15 +76,41 @@ export function localPlaceOf(
   return place;
 }
 
-function refuseForeign({ source, keyFile }: LocalPlace, user: number | undefined): void {
+function refuseForeign(place: LocalPlace, user: number | undefined): void {
+  const { source, keyFile, settingsFile } = place;
+  const folder = path.dirname(keyFile);
+  const refusal = (fault: string, otherwise: string) =>
+    new UserError(
+      `${source} has a control plane of its own, but did this user make it? ${fault}. Nothing was started`,
+      `if ${folder} came with files of somebody else, remove it; ${otherwise}`,
+    );
+  const link = linkIn(place);
+  if (link !== undefined) throw refusal(`${link} is a link`, 'if you made it, put the folder itself there');
   const key = lstatSync(keyFile, { throwIfNoEntry: false });
   const fault = key ? faultOf(key, user) : 'it is missing';
-  if (fault === undefined) return;
-  const folder = path.dirname(keyFile);
-  throw new UserError(
-    `${source} has a control plane of its own, but did this user make it? Its key is ${keyFile}, and ${fault}. Nothing was started`,
-    `if ${folder} came with files of somebody else, remove it; if you made it, give it back its key, as a file of yours with the mode 0600`,
+  if (fault !== undefined) {
+    const otherwise = 'if you made it, give it back its key, as a file of yours with the mode 0600';
+    throw refusal(`Its key is ${keyFile}, and ${fault}`, otherwise);
+  }
+  const identity = identityOf(folder);
+  if (readSettings(place).folder === identity) return;
+  throw refusal(
+    'It was made in another folder, and copied or unpacked here',
+    `if you copied it yourself, write "folder": "${identity}" into ${settingsFile}`,
   );
+}
+
+/** A link would lead to files of something else. */
+function linkIn({ settingsFile }: LocalPlace): string | undefined {
+  const folder = path.dirname(settingsFile);
+  return [path.dirname(folder), folder].find((one) =>
+    lstatSync(one, { throwIfNoEntry: false })?.isSymbolicLink(),
+  );
+}
+
+/** Nobody who writes an archive, or a repository, can know the number that a folder will get where it is unpacked. */
+function identityOf(folder: string): string {
+  return String(statSync(folder, { bigint: true }).ino);
 }
 
 function faultOf(key: Stats, user: number | undefined): string | undefined {
@@ -95,14 +125,14 @@ function faultOf(key: Stats, user: number | undefined): string | undefined {
 
 export function readSettings({ settingsFile }: LocalPlace): LocalSettings {
   try {
-    const { runtime, engine, port } = JSON.parse(
-      readFileSync(settingsFile, 'utf8'),
-    ) as Partial<LocalSettings>;
+    const text = readFileSync(settingsFile, 'utf8');
+    const { runtime, engine, port, folder } = JSON.parse(text) as Partial<LocalSettings>;
     if (runtime !== 'docker' && runtime !== 'simulated') throw new Error('no known `runtime`');
     const isPort = Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535;
     return {
       runtime,
       port: isPort ? Number(port) : 0,
+      folder: typeof folder === 'string' ? folder : undefined,
       ...(typeof engine === 'string' && { engine }),
     };
   } catch (error) {
@@ -116,14 +146,16 @@ export function readSettings({ settingsFile }: LocalPlace): LocalSettings {
 
 export function writeSettings({ settingsFile }: LocalPlace, settings: LocalSettings): void {
   const text = `${JSON.stringify(settings)}\n`;
-  writeFileSync(`${settingsFile}.new`, text, { mode: 0o600 });
-  renameSync(`${settingsFile}.new`, settingsFile);
+  const beside = `${settingsFile}.new`;
+  rmSync(beside, { force: true });
+  writeFileSync(beside, text, { mode: 0o600, flag: 'wx' });
+  renameSync(beside, settingsFile);
 }
 
 /** Makes the settings and the key. Nothing of a folder that was used with a provider is taken over: its records are of things there. */
 export function createPlace(
   source: string,
-  settings: Omit<LocalSettings, 'port'>,
+  settings: Omit<LocalSettings, 'port' | 'folder'>,
   random: Random,
 ): LocalPlace {
   const state = path.join(source, '.fleetkeeper', 'state.db');
@@ -134,12 +166,31 @@ export function createPlace(
     );
   }
   const place = placeIn(source);
+  refuseLeftovers(place);
   const folder = path.dirname(place.settingsFile);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   // The key is in it.
-  writeFileSync(path.join(folder, '.gitignore'), '*\n');
-  writeFileSync(place.keyFile, `${random.bytes(32).toString('base64url')}\n`, { mode: 0o600 });
-  chmodSync(place.keyFile, 0o600);
-  writeSettings(place, { ...settings, port: 0 });
+  writeNew(path.join(folder, '.gitignore'), '*\n', 0o644);
+  writeNew(place.keyFile, `${random.bytes(32).toString('base64url')}\n`, 0o600);
+  writeSettings(place, { ...settings, port: 0, folder: identityOf(folder) });
   return place;
+}
+
+/** What is there without settings was made by nobody who uses this folder. A link in it would be written through. */
+function refuseLeftovers(place: LocalPlace): void {
+  const files = [place.database, place.logFile, place.addressFile];
+  const link = linkIn(place);
+  const left = link ?? files.find((one) => lstatSync(one, { throwIfNoEntry: false }));
+  if (left === undefined) return;
+  throw new UserError(
+    `can't make a control plane for ${place.source}: ${left} is ${link ? 'a link' : 'there already, without its settings'}`,
+    `remove ${link ?? path.dirname(place.settingsFile)}`,
+  );
+}
+
+/** In place of what an interrupted command has left. */
+function writeNew(file: string, text: string, mode: number): void {
+  rmSync(file, { force: true });
+  writeFileSync(file, text, { mode, flag: 'wx' });
+  chmodSync(file, mode);
 }

@@ -1,8 +1,10 @@
 /** The first folder: written, applied as it is, and kept apart from every provider. */
 import {
   chmodSync,
+  cpSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -312,6 +314,58 @@ stringData: {apiKey: hush}
     }
     expect(written()).toEqual(before);
   });
+
+  test.each([
+    ['copied', (from: string, to: string) => cpSync(from, to, { recursive: true, preserveTimestamps: true })],
+    [
+      'linked',
+      (from: string, to: string) => {
+        mkdirSync(path.join(to, '.fleetkeeper'), { recursive: true });
+        symlinkSync(path.join(from, '.fleetkeeper/dev'), path.join(to, '.fleetkeeper/dev'));
+      },
+    ],
+  ])('is not started where it was %s to, whatever its modes are', async (_, bring) => {
+    const from = await made();
+    const to = path.join(emptyFolder(), 'unpacked');
+    bring(from, to);
+    const key = path.join(to, '.fleetkeeper/dev/key');
+    expect(lstatSync(key).mode & 0o777).toBe(0o600);
+    const { code, stderr } = await run(['plan', '--source', to]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/did this user make it\?[^]*remove it/)]);
+    const advised = /write "folder": ("\d+") into/.exec(stderr)?.[1];
+    if (advised !== undefined) {
+      const settings = path.join(to, '.fleetkeeper/dev/settings.json');
+      writeFileSync(
+        settings,
+        readFileSync(settings, 'utf8').replace(/"folder":"\d+"/, `"folder":${advised}`),
+      );
+      expect((await run(['plan', '--source', to])).code).toBe(2);
+    }
+    const moved = path.join(emptyFolder(), 'moved');
+    renameSync(from, moved);
+    expect((await run(['plan', '--source', moved])).code).toBe(2);
+  });
+
+  test.each(['key', '.gitignore', 'settings.json.new', 'control-plane.log', 'control-plane.db', ''])(
+    'is not made through a link that came with the folder: %s',
+    async (name) => {
+      const folder = path.join(emptyFolder(), 'cloned');
+      const theirs = path.join(emptyFolder(), 'profile');
+      writeFileSync(theirs, 'precious', { mode: 0o640 });
+      mkdirSync(path.join(folder, '.fleetkeeper', name && 'dev'), { recursive: true });
+      const target = name === '' ? path.dirname(theirs) : theirs;
+      symlinkSync(target, path.join(folder, '.fleetkeeper/dev', name));
+      const dev = new CommandLine(['dev', folder, '--runtime', 'simulated'], {});
+      const isSafe = ['key', '.gitignore', 'settings.json.new'].includes(name);
+      if (isSafe) {
+        await dev.shows('control plane of');
+        dev.stop();
+      }
+      expect(await dev.ended).toBe(isSafe ? 0 : 1);
+      expect([readFileSync(theirs, 'utf8'), statSync(theirs).mode & 0o777]).toEqual(['precious', 0o640]);
+      expect(readdirSync(path.dirname(theirs))).toEqual(['profile']);
+    },
+  );
 
   test('is not made from the folder of a fleet at a provider', async () => {
     const { url } = await provider();

@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemRandom } from '../../../src/base/index.ts';
@@ -134,6 +135,24 @@ describe('fleetkeeper.yaml', () => {
     const folder = folderWith('source: .\ncontext: prod\n');
     const { code, stderr } = await run(['status'], { currentFolder: folder });
     expect([code, stderr]).toEqual([1, expect.stringContaining('--context is for clusters')]);
+  });
+
+  test('is read only if it is a file of a bounded size: a pipe would be waited for', async () => {
+    const folder = folderWith('');
+    const file = path.join(folder, 'fleetkeeper.yaml');
+    const refusal = (text: string) =>
+      expect.objectContaining({ message: `can't read ${file}: ${text}`, name: 'UserError' });
+    truncateSync(file, 5 * 1024 * 1024);
+    expect(() => settingsIn(folder)).toThrow(refusal('it is larger than 1 MiB'));
+    rmSync(file);
+    symlinkSync('/dev/zero', file);
+    expect(() => settingsIn(folder)).toThrow(refusal('it is no plain file'));
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+    // Should somebody wait for it all the same, it ends.
+    const writer = spawn('sh', ['-c', `sleep 5; : <> "$0"`, file], { stdio: 'ignore' });
+    expect(() => settingsIn(folder)).toThrow(refusal('it is no plain file'));
+    writer.kill();
   });
 
   test('may be empty', () => {
