@@ -35,7 +35,7 @@ import { decide, fromGate, undecided, withUnconfirmed, type Decision, type PassR
 import { causeOfNewDrift } from './observation/drift-cause.ts';
 import { DriftWatch, type DriftWatchOptions } from './observation/drift-watch.ts';
 import { ErrorReasons } from './outcomes/error-reasons.ts';
-import { Exchanges } from './admission/exchanges.ts';
+import { Exchanges, type ExchangeOptions } from './admission/exchanges.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import type { Kinds } from './kind.ts';
 import { LastMutations, startOfOldestRead } from './outcomes/last-mutations.ts';
@@ -51,7 +51,7 @@ import { Waits } from './observation/waits.ts';
 import { wakeAfter, type Wake } from './wake.ts';
 import type { QueueLane } from './workqueue.ts';
 
-export interface ReconcilerOptions {
+export interface ReconcilerOptions extends Pick<ExchangeOptions, 'isSelected'> {
   readonly store: StateStore;
   readonly owner: Owner;
   readonly clock: Clock;

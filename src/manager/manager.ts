@@ -274,6 +274,7 @@ export class Manager {
         owner,
         settleMs,
         mode,
+        isSelected,
         stopping: () => this.#stopping,
         commandFlags: this.#options.commandFlags,
       }),

@@ -156,6 +156,36 @@ testInFolder(
   },
 );
 
+testInFolder('a service that exchanges volumes with one that is not selected stays', async () => {
+  const { plane, fleet } = await world();
+  const documents = (a: string, b: string) => [
+    volume('x'),
+    volume('y'),
+    service('a', { replacement: 'Recreate', storage: { volumeRef: { name: a } } }),
+    service('b', { replacement: 'Recreate', storage: { volumeRef: { name: b } } }),
+  ];
+  await fleet.write('all.yaml', documents('x', 'y'));
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('all.yaml', documents('y', 'x'));
+  await plane.forgetRequests();
+  const one = await fleet.plan('--target', 'csvc/a');
+  expect([one.code, one.plan.changes, one.plan.held]).toMatchObject([
+    2,
+    [],
+    [
+      {
+        name: 'a',
+        reason: 'VolumeExchange',
+        message: expect.stringContaining('add --target ContainerService/b'),
+      },
+    ],
+  ]);
+  expect((await fleet.apply('--target', 'csvc/a', '--timeout', '3s')).code).toBe(1);
+  expect(await mutations(plane)).toEqual([]);
+  const both = await fleet.plan('--target', 'csvc/a', '--target', 'csvc/b');
+  expect([both.plan.held, named(both.plan.changes)]).toEqual([[], ['replace a', 'replace b']]);
+});
+
 test('a selector of labels selects documents and records', async () => {
   const { plane, fleet } = await world();
   const labelled = (name: string, tier: string) => {

@@ -40,6 +40,8 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   readonly money: Money;
   readonly mode: 'manage' | 'preview';
+  /** The objects that this process plans and changes. Undefined: all. */
+  readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
 }
 
 /** Its last pass found it free. */
@@ -114,12 +116,18 @@ export class Exchanges {
     const { store, clock, mode } = this.#options;
     if (store.record(key)?.deletedByUs && !store.openIntent(key)) return true;
     // Services without a pass yet will have one, and then this one is rechecked.
-    if (mode === 'preview' && !this.#free.has(key)) return true;
+    if (mode === 'preview' && !this.#free.has(key)) return this.#isSelected(key);
     const free = this.#free.get(key);
     return free !== undefined && clock.monotonicMs() - free.atMs <= freeMs;
   }
 
+  #isSelected(key: ObjectKey): boolean {
+    return this.#options.isSelected?.(key) ?? true;
+  }
+
   #whyNot(key: ObjectKey): string {
+    const { kind, name } = parseObjectKey(key);
+    if (!this.#isSelected(key)) return `not selected: add --target ${kind}/${name}`;
     return this.#options.store.record(key)?.report?.pending?.reason ?? 'not observed yet';
   }
 }

@@ -315,35 +315,32 @@ stringData: {apiKey: hush}
     expect(written()).toEqual(before);
   });
 
-  test.each([
-    ['copied', (from: string, to: string) => cpSync(from, to, { recursive: true, preserveTimestamps: true })],
-    [
-      'linked',
-      (from: string, to: string) => {
-        mkdirSync(path.join(to, '.fleetkeeper'), { recursive: true });
-        symlinkSync(path.join(from, '.fleetkeeper/dev'), path.join(to, '.fleetkeeper/dev'));
-      },
-    ],
-  ])('is not started where it was %s to, whatever its modes are', async (_, bring) => {
+  test('is not started where it was copied to, whatever its modes are, unless a person writes that it is theirs', async () => {
     const from = await made();
     const to = path.join(emptyFolder(), 'unpacked');
-    bring(from, to);
-    const key = path.join(to, '.fleetkeeper/dev/key');
-    expect(lstatSync(key).mode & 0o777).toBe(0o600);
+    cpSync(from, to, { recursive: true, preserveTimestamps: true });
+    expect(lstatSync(path.join(to, '.fleetkeeper/dev/key')).mode & 0o777).toBe(0o600);
     const { code, stderr } = await run(['plan', '--source', to]);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/did this user make it\?[^]*remove it/)]);
-    const advised = /write "folder": ("\d+") into/.exec(stderr)?.[1];
-    if (advised !== undefined) {
-      const settings = path.join(to, '.fleetkeeper/dev/settings.json');
-      writeFileSync(
-        settings,
-        readFileSync(settings, 'utf8').replace(/"folder":"\d+"/, `"folder":${advised}`),
-      );
-      expect((await run(['plan', '--source', to])).code).toBe(2);
-    }
+    const [, advised] = /write "folder": ("\d+") into/.exec(stderr) ?? [];
+    const settings = path.join(to, '.fleetkeeper/dev/settings.json');
+    writeFileSync(
+      settings,
+      file(to, '.fleetkeeper/dev/settings.json').replace(/"folder":"\d+"/, `"folder":${advised}`),
+    );
+    expect((await run(['plan', '--source', to])).code).toBe(2);
     const moved = path.join(emptyFolder(), 'moved');
     renameSync(from, moved);
     expect((await run(['plan', '--source', moved])).code).toBe(2);
+  });
+
+  test('is not that of another folder, to which a link leads', async () => {
+    const from = await made();
+    const to = path.join(emptyFolder(), 'cloned');
+    mkdirSync(path.join(to, '.fleetkeeper'), { recursive: true });
+    symlinkSync(path.join(from, '.fleetkeeper/dev'), path.join(to, '.fleetkeeper/dev'));
+    const { code, stderr } = await run(['plan', '--source', to]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('.fleetkeeper/dev is a link')]);
   });
 
   test.each(['key', '.gitignore', 'settings.json.new', 'control-plane.log', 'control-plane.db', ''])(

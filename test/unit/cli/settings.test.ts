@@ -148,7 +148,7 @@ describe('fleetkeeper.yaml', () => {
     symlinkSync('/dev/zero', file);
     expect(() => settingsIn(folder)).toThrow(refusal('it is no plain file'));
     rmSync(file);
-    execFileSync('mkfifo', [file]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', file]);
     // Should somebody wait for it all the same, it ends.
     const writer = spawn('sh', ['-c', `sleep 5; : <> "$0"`, file], { stdio: 'ignore' });
     expect(() => settingsIn(folder)).toThrow(refusal('it is no plain file'));
