@@ -1,13 +1,15 @@
 /**
- * `status --watch`. On a terminal the table is drawn again whenever something has changed; elsewhere rows that changed
- * are printed, as `kubectl get -w` does. It ends when the process is asked to stop.
+ * `status --watch`. On a terminal the table is drawn again and again, as much of it as there is room for; elsewhere, and where nothing can be
+ * drawn, rows that changed are printed, as `kubectl get -w` does. It ends when the process is asked to stop.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { UserError, sleep } from '../../base/index.ts';
 import type { ObjectKey } from '../../resources/index.ts';
 import { complain, print, type Context } from '../context.ts';
 import { oneLine } from '../output/terminal-text.ts';
-import type { StatusEntry } from './entries.ts';
+import { isRedrawn, openLiveArea } from '../progress/live-area.ts';
+import type { Canvas } from '../progress/table.ts';
+import { conditionOf, type StatusEntry } from './entries.ts';
 import { managerLine, type ManagerState } from './manager-state.ts';
 import { statusText, viewOf, type StatusOutput } from './output.ts';
 import { createTable, type Table } from './table.ts';
@@ -31,10 +33,10 @@ export async function watchStatus(context: Context, options: WatchOptions): Prom
   if (format !== 'text' && format !== 'wide') {
     throw new UserError(`--watch does not work with -o ${format}`, 'use it with -o text or -o wide');
   }
-  const show = context.stdout.isTTY
-    ? await redrawing(context, options.output)
+  const { clock, stopped, stdout, environment } = context;
+  const show = isRedrawn(stdout, environment)
+    ? await redrawing(context, options)
     : printing(context, options.output);
-  const { clock, stopped } = context;
   try {
     let now = options.first;
     while (!stopped.aborted) {
@@ -52,13 +54,41 @@ interface Display {
   end(): void;
 }
 
-async function redrawing(context: Context, output: StatusOutput): Promise<Display> {
-  const { createLogUpdate } = await import('log-update');
-  const screen = createLogUpdate(context.stdout);
+async function redrawing(context: Context, { output, first }: WatchOptions): Promise<Display> {
+  const { stdout: stream, clock, environment } = context;
+  let now = first;
+  const draw = ({ lines }: Canvas) => frame(context, output, now, lines);
+  const area = await openLiveArea({ clock, stream, environment, draw });
   return {
-    update: ({ entries, manager }) => screen(statusText(context, output, entries, manager)),
-    end: () => screen.done(),
+    update: (next) => {
+      now = next;
+      area.changed();
+    },
+    end: () => area.close(),
   };
+}
+
+/** What does not fit is counted; who is not Ready is shown first. */
+function frame(context: Context, output: StatusOutput, { entries, manager }: Watched, lines: number): string {
+  // Beside rows: the manager, the head, what is left out, and the line of the cursor.
+  const room = Math.max(1, lines - 4);
+  if (entries.length <= room) return beginning(statusText(context, output, entries, manager), lines);
+  const [ready = [], others = []] = [true, false].map((isReady) =>
+    entries.filter((entry) => (conditionOf(entry, 'Ready')?.status === 'True') === isReady),
+  );
+  const shown = new Set([...others, ...ready].slice(0, room));
+  const rows = entries.filter((entry) => shown.has(entry));
+  const text = statusText(context, output, rows, manager)
+    .split('\n')
+    .slice(0, room + 2)
+    .join('\n');
+  const left = `… and ${entries.length - room} more; ${ready.length} of ${entries.length} are Ready`;
+  return `${text}\n${viewOf(context, output).colours.dim(left)}`;
+}
+
+function beginning(text: string, lines: number): string {
+  const all = text.split('\n');
+  return all.length < lines ? text : [...all.slice(0, Math.max(1, lines - 2)), '…'].join('\n');
 }
 
 function printing(context: Context, output: StatusOutput): Display {

@@ -16,8 +16,10 @@ async function watching(records: readonly ObjectRecord[], ...more: string[]) {
   const flags = await stateWith(records);
   const clock = new ManualClock(noon);
   const terminal = more.includes('terminal');
-  const args = more.filter((word) => word !== 'terminal');
-  const line = new CommandLine(['status', ...flags, '--watch', ...args], { clock, terminal, columns: 80 });
+  const environment: Record<string, string> = more.includes('dumb') ? { TERM: 'dumb' } : {};
+  const args = more.filter((word) => word !== 'terminal' && word !== 'dumb');
+  const options = { clock, terminal, columns: 80, environment };
+  const line = new CommandLine(['status', ...flags, '--watch', ...args], options);
   const untilShown = async (text: string) => {
     // The modules of the command are loaded when it first runs.
     while (!(line.stdout + line.stderr).includes(text)) await settle();
@@ -80,6 +82,30 @@ test('on a terminal the table is drawn again', async () => {
   expect(after.slice(0, after.indexOf('paused'))).toContain('\u001B[');
   line.stop();
   expect(await line.ended).toBe(0);
+});
+
+test('a terminal shows what it has room for, first what is not Ready, and keeps its cursor', async () => {
+  const many = Array.from({ length: 3000 }, (_, index) => service(`app-${index}`, 'running'));
+  const waiting = anObject('ContainerService/default/zoo', {
+    status: aStatus([condition('Ready', 'False', 'Provisioning')], { state: 'provisioning' }),
+  });
+  const { line, untilShown } = await watching([...many, waiting], 'terminal');
+  await untilShown('more');
+  const rows = line.stdout.split('\n');
+  expect(rows.length).toBeLessThanOrEqual(24);
+  expect(rows[1]).toMatch(/^KIND +NAMESPACE +NAME/);
+  expect(line.stdout).toMatch(/ zoo .*\n.*… and 2981 more; 3000 of 3001 are Ready/);
+  line.stop();
+  expect(await line.ended).toBe(0);
+  expect(line.stdout).not.toContain('\u001B[?25l');
+});
+
+test('a terminal that can not be drawn on gets the rows that changed', async () => {
+  const { line, untilShown } = await watching([service('web', 'running')], 'terminal', 'dumb');
+  await untilShown('web');
+  line.stop();
+  expect(await line.ended).toBe(0);
+  expect(line.stdout).not.toContain('\u001B');
 });
 
 test('a format that does not change row by row is refused', async () => {
