@@ -13,6 +13,7 @@ export * from './sensitive.ts';
 export * from './signals.ts';
 export * from './sqlite.ts';
 export * from './stable.ts';
+export * from './terminal-lines.ts';
 export * from './unit-of-work.ts';
 export * from './user-error.ts';
 export * from './versioned-map.ts';

@@ -1,5 +1,5 @@
 /** What commands are given of the process: nothing below reads the environment, the arguments or a stream by itself. */
-import type { Clock, Random, UserError } from '../base/index.ts';
+import { plainLines, terminalLines, type Clock, type Random, type UserError } from '../base/index.ts';
 import type { Ports } from './ports.ts';
 
 export interface Context {
@@ -39,14 +39,15 @@ export function print(context: Context, text: string): void {
   context.stdout.write(`${text}\n`);
 }
 
+/** `text` may quote others. */
 export function complain(context: Context, text: string): void {
-  context.stderr.write(`${text}\n`);
+  context.stderr.write(`${terminalLines(text)}\n`);
 }
 
 /** What went wrong, and what to do. */
 export function explainError(context: Context, { message, remedy }: UserError): void {
-  complain(context, `error: ${message}`);
-  if (remedy) complain(context, `  ${remedy}`);
+  complain(context, plainLines(`error: ${message}`));
+  if (remedy) complain(context, plainLines(`  ${remedy}`));
 }
 
 /**

@@ -5,7 +5,7 @@
 import { Option, type Command } from 'commander';
 import { ControlApi, Limiter, createTransport, defaultTransportLimits } from '../../api/index.ts';
 import { UserError } from '../../base/index.ts';
-import { formatProblem, nearest, type DesiredSnapshot } from '../../desired/index.ts';
+import { formatProblem, nearest, printable, type DesiredSnapshot } from '../../desired/index.ts';
 import { AccountKeys, accountSpecs, type WantedAccount } from '../../manager/index.ts';
 import { accountNamed, type AccountSpec } from '../../resources/index.ts';
 import type { StateStore } from '../../state/index.ts';
@@ -159,8 +159,9 @@ function inNamespace(keys: readonly string[], namespace: string): string[] {
   return keys.filter((key) => key.startsWith(`${namespace}/`)).map((key) => key.slice(namespace.length + 1));
 }
 
-/** The name that was probably meant, or those that there are. */
-export function didYouMean(given: string, known: readonly string[]): string {
+/** The name that was probably meant, or those that there are, perhaps those of things at a provider. */
+export function didYouMean(given: string, names: readonly string[]): string {
+  const known = names.map((name) => printable(name, longestName));
   const meant = nearest(given, known);
   if (meant !== undefined) return `did you mean ${meant}?`;
   if (known.length === 0) return 'there is none; check --source and --namespace';
@@ -170,3 +171,4 @@ export function didYouMean(given: string, known: readonly string[]): string {
 }
 
 const namesShown = 10;
+const longestName = 80;

@@ -1,8 +1,9 @@
 /** Lines of several services in one output, each behind the name of its service. */
 import stringWidth from 'string-width';
+import { terminalLines } from '../../base/index.ts';
 import type { Context } from '../context.ts';
 import { palette } from '../output/render.ts';
-import { oneLine, terminalLines } from '../output/terminal-text.ts';
+import { oneLine } from '../output/terminal-text.ts';
 
 /** A name and an id. */
 const longestName = 80;

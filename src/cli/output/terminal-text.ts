@@ -1,4 +1,5 @@
 /** Text that others wrote, fit for a terminal: it shows what is there, and obeys nothing. */
+import { terminalLines } from '../../base/index.ts';
 import { printable } from '../../desired/index.ts';
 
 const longestLine = 2000;
@@ -7,22 +8,6 @@ const longestLine = 2000;
 export function oneLine(text: string): string {
   return printable(text.trim(), longestLine);
 }
-
-/* oxlint-disable no-control-regex -- control characters are what this is about */
-/**
- * Colours, which are harmless and kept; other escape sequences, which move the cursor, set titles or make the terminal
- * answer as if somebody typed; control characters but tab, newline and carriage return.
- */
-const controls =
-  /(?<colour>\u001b\[[0-9;:]*m)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
-
-/** Many lines, with their colours and tabs, and without anything else that a terminal would obey. */
-export function terminalLines(text: string): string {
-  return text
-    .replaceAll(controls, (_whole, colour: string | undefined) => colour ?? '')
-    .replaceAll(/\r+\n?/g, '\n');
-}
-/* oxlint-enable no-control-regex */
 
 /** Output of a container for this stream: as it is for programs, harmless on a terminal. */
 export function forStream(stream: { isTTY?: boolean }, text: string): string {

@@ -4,7 +4,7 @@ import type { ObjectKey } from '../../resources/index.ts';
 import type { StateStore } from '../../state/index.ts';
 import { complain, type Context } from '../context.ts';
 import { progressLine } from './lines.ts';
-import { isRedrawn, openLiveArea, type LiveArea } from './live-area.ts';
+import { isRedrawn, openLiveArea, type LiveArea } from '../output/live-area.ts';
 import { drawProgress } from './table.ts';
 import { FleetProgress } from './view.ts';
 

@@ -7,7 +7,7 @@ import type { ObjectKey } from '../../resources/index.ts';
 import type { StateStore } from '../../state/index.ts';
 import { complain, type Context } from '../context.ts';
 import { cut } from '../output/fit.ts';
-import { isRedrawn, openLiveArea, type LiveArea } from './live-area.ts';
+import { isRedrawn, openLiveArea, type LiveArea } from '../output/live-area.ts';
 import { summary } from './table.ts';
 import { FleetProgress } from './view.ts';
 

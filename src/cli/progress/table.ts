@@ -2,14 +2,9 @@
 import stringWidth from 'string-width';
 import type { Palette } from '../output/render.ts';
 import { cut, padded, wrapped } from '../output/fit.ts';
+import type { Canvas } from '../output/live-area.ts';
 import { age, minutes, oneLine } from '../output/terminal-text.ts';
 import type { Progress, ProgressRow, ProgressView } from './view.ts';
-
-export interface Canvas {
-  readonly columns: number;
-  readonly lines: number;
-  readonly colours: Palette;
-}
 
 /** Who needs a person comes first, and what is Ready last; among equals, who has waited longest. */
 const order: readonly Progress[] = ['held', 'sending', 'waiting', 'checking', 'ready', 'gone'];

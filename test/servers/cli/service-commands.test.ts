@@ -67,6 +67,23 @@ describe('a service is found', () => {
     expect([code, stdout]).toEqual([0, 'one\ntwo\nthree\n']);
   });
 
+  test.each(['logs', 'events', 'open'])(
+    '%s: names that steer a terminal are shown, and not obeyed',
+    async (command) => {
+      const services = [
+        { id, name: `front${escape}[2J\nerror: pay\u202e` },
+        { id: other, name: `b${escape}]0;x` },
+      ];
+      const answers = { 'GET /api/account': () => ({ ...account, services }) };
+      const { code, stderr } = await ask(answers, [command, 'web'], { terminal: true });
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining('there are: b?]0;x, front?[2J?error: pay?'),
+      ]);
+      expect(stderr).not.toContain(escape);
+    },
+  );
+
   test('by its name at the provider, without a folder', async () => {
     expect((await ask(logs, ['logs', 'front'])).stdout).toBe('one\ntwo\nthree\n');
   });

@@ -1,8 +1,8 @@
 /** Texts that are made to keep a pattern busy: each costs little more than any other text of its length. */
 import { describe, expect, test } from 'vitest';
-import { foreignText, parseRetryAfter, parseRfc3339 } from '../../../src/base/index.ts';
+import { foreignText, parseRetryAfter, parseRfc3339, terminalLines } from '../../../src/base/index.ts';
 import { lastLines, newPart } from '../../../src/cli/output/log-text.ts';
-import { oneLine, terminalLines } from '../../../src/cli/output/terminal-text.ts';
+import { oneLine } from '../../../src/cli/output/terminal-text.ts';
 import type { StructuralSchema } from '../../../src/crdgen/index.ts';
 import { parseFile } from '../../../src/desired/index.ts';
 import { managedKinds } from '../../../src/resources/index.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { age, forStream, oneLine, terminalLines } from '../../../src/cli/output/terminal-text.ts';
+import { plainLines, terminalLines } from '../../../src/base/index.ts';
+import { age, forStream, oneLine } from '../../../src/cli/output/terminal-text.ts';
 
 const escape = '\u001b';
 
@@ -22,6 +23,10 @@ describe('text of others on a terminal', () => {
     ['hides a line behind a carriage return', 'rm -rf /\rls\r\n', 'rm -rf /\nls\n'],
   ])('loses what %s', (_what, text, expected) => {
     expect(terminalLines(text)).toBe(expected);
+  });
+
+  test('in an error has no colours either, and keeps its lines', () => {
+    expect(plainLines(`a\nb${escape}[31m\u202ec\r`)).toBe('a\nb?[31m?c?');
   });
 
   test('is left as it is for a program', () => {

@@ -8,8 +8,13 @@
 import type { createLogUpdate } from 'log-update';
 import type { Clock, Timer } from '../../base/index.ts';
 import type { Context } from '../context.ts';
-import { palette } from '../output/render.ts';
-import type { Canvas } from './table.ts';
+import { palette, type Palette } from './render.ts';
+
+export interface Canvas {
+  readonly columns: number;
+  readonly lines: number;
+  readonly colours: Palette;
+}
 
 const shortestMs = 250;
 const longestMs = 1000;

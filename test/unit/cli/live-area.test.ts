@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { openLiveArea } from '../../../../src/cli/progress/live-area.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { Terminal } from '../../../support/terminal.ts';
+import { openLiveArea } from '../../../src/cli/output/live-area.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { Terminal } from '../../support/terminal.ts';
 
 async function world(columns = 40, rows = 6) {
   const clock = new ManualClock();
