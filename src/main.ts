@@ -12,7 +12,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 const release = holdProcess();
-keepCompiledCode(process.env);
+keepCompiledCode(process.env, process.getuid?.());
 // Only now, so that it is kept.
 const { runCommandLine } = await import('./cli/program.ts');
 process.exitCode = await runCommandLine(process.argv.slice(2), {

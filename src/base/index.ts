@@ -17,4 +17,5 @@ export * from './terminal-lines.ts';
 export * from './unit-of-work.ts';
 export * from './user-error.ts';
 export * from './versioned-map.ts';
+export * from './write-anew.ts';
 export * from './process.ts';

@@ -7,16 +7,16 @@
 import {
   chmodSync,
   closeSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
   realpathSync,
   rmSync,
-  writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { UserError, messageOf } from '../base/index.ts';
+import { UserError, messageOf, writeAnew } from '../base/index.ts';
 
 export interface StateLock {
   release(): void;
@@ -34,6 +34,8 @@ export function lockState(stateFile: string, holder: string): StateLock {
     closeSync(openSync(stateFile, 'a', 0o600));
     target = realpathSync(stateFile);
     lockFile = `${target}.lock`;
+    // One that came with the folder of somebody else leads to a file of this user.
+    if (lstatSync(lockFile, { throwIfNoEntry: false })?.isSymbolicLink()) throw new Error('it is a link');
     // `status` reads the lock for an instant, to find out whether it is held.
     database = new DatabaseSync(lockFile, { timeout: 100 });
     chmodSync(lockFile, 0o600);
@@ -55,7 +57,7 @@ export function lockState(stateFile: string, holder: string): StateLock {
       error,
     );
   }
-  writeFileSync(holderFile, `${holder}\n`, { mode: 0o600 });
+  writeAnew(holderFile, `${holder}\n`, 0o600);
   return {
     release: () => {
       rmSync(holderFile, { force: true });

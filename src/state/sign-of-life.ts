@@ -8,17 +8,9 @@
  *
  * It is for people who ask how old a status is. Nothing else depends on it, so a failed write is ignored.
  */
-import {
-  existsSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, realpathSync, renameSync, statSync, utimesSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import type { Clock, Timer } from '../base/index.ts';
+import { writeAnew, type Clock, type Timer } from '../base/index.ts';
 
 export const signEveryMs = 10_000;
 
@@ -86,7 +78,7 @@ function touch(
 /** A reader sees the sign before or after, and no part of one. */
 function write(file: string, sign: SignContent, nowMs: number): void {
   const next = `${file}.next`;
-  writeFileSync(next, `${JSON.stringify(sign)}\n`, { mode: 0o600 });
+  writeAnew(next, `${JSON.stringify(sign)}\n`, 0o600);
   utimesSync(next, nowMs / 1000, nowMs / 1000);
   renameSync(next, file);
 }

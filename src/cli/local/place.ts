@@ -13,20 +13,9 @@
  * they are used only where they were made: the settings have the number of the folder in its file system. The key belongs to this user, and
  * nobody else may read it, as ssh has it.
  */
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  type Stats,
-} from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, statSync, type Stats } from 'node:fs';
 import path from 'node:path';
-import { UserError, messageOf, type Random } from '../../base/index.ts';
+import { UserError, messageOf, writeAnew, type Random } from '../../base/index.ts';
 import { isCluster } from '../cluster.ts';
 import type { Context } from '../context.ts';
 
@@ -147,8 +136,7 @@ export function readSettings({ settingsFile }: LocalPlace): LocalSettings {
 export function writeSettings({ settingsFile }: LocalPlace, settings: LocalSettings): void {
   const text = `${JSON.stringify(settings)}\n`;
   const beside = `${settingsFile}.new`;
-  rmSync(beside, { force: true });
-  writeFileSync(beside, text, { mode: 0o600, flag: 'wx' });
+  writeAnew(beside, text, 0o600);
   renameSync(beside, settingsFile);
 }
 
@@ -170,8 +158,8 @@ export function createPlace(
   const folder = path.dirname(place.settingsFile);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   // The key is in it.
-  writeNew(path.join(folder, '.gitignore'), '*\n', 0o644);
-  writeNew(place.keyFile, `${random.bytes(32).toString('base64url')}\n`, 0o600);
+  writeAnew(path.join(folder, '.gitignore'), '*\n', 0o644);
+  writeAnew(place.keyFile, `${random.bytes(32).toString('base64url')}\n`, 0o600);
   writeSettings(place, { ...settings, port: 0, folder: identityOf(folder) });
   return place;
 }
@@ -186,11 +174,4 @@ function refuseLeftovers(place: LocalPlace): void {
     `can't make a control plane for ${place.source}: ${left} is ${link ? 'a link' : 'there already, without its settings'}`,
     `remove ${link ?? path.dirname(place.settingsFile)}`,
   );
-}
-
-/** In place of what an interrupted command has left. */
-function writeNew(file: string, text: string, mode: number): void {
-  rmSync(file, { force: true });
-  writeFileSync(file, text, { mode, flag: 'wx' });
-  chmodSync(file, mode);
 }

@@ -1,6 +1,7 @@
 /** A line on stderr for what takes longer than two seconds, on a terminal only; it is gone when the work is done. */
 import type { Timer } from '../../base/index.ts';
 import type { Context } from '../context.ts';
+import { oneLine } from './terminal-text.ts';
 
 const silentMs = 2000;
 const everyMs = 500;
@@ -20,11 +21,12 @@ export async function withProgress<Result>(
     // Most work is done before.
     const { createLogUpdate } = await import('log-update');
     if (done.signal.aborted) return;
-    const line = createLogUpdate(stderr);
+    // The cursor is left alone: a question may follow, and a process that is killed could not bring it back.
+    const line = createLogUpdate(stderr, { showCursor: true });
     erase = () => line.clear();
     const show = () => {
       const seconds = Math.round((clock.monotonicMs() - startedAtMs) / 1000);
-      line(`${describe()} (${seconds} s)`);
+      line(oneLine(`${describe()} (${seconds} s)`));
       timer = clock.after(everyMs, show);
     };
     show();

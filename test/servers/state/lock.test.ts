@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { lockState } from '../../../src/state/index.ts';
+import { giveSigns, lockState, stateFacts } from '../../../src/state/index.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import { temporaryFile } from '../../support/temporary.ts';
 
 const holdLock = fileURLToPath(import.meta.resolve('../../support/hold-lock.ts'));
@@ -35,6 +36,20 @@ describe('the lock of a state file', () => {
     for (const name of ['lock', 'holder']) expect(statSync(`${file}.${name}`).mode & 0o777).toBe(0o600);
     expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700);
     lock.release();
+  });
+
+  test('writes nothing through links that came with the folder', () => {
+    const file = temporaryFile('state.db');
+    const profile = temporaryFile('profile');
+    writeFileSync(profile, 'precious', { mode: 0o755 });
+    for (const name of ['holder', 'manager.next']) symlinkSync(profile, `${file}.${name}`);
+    const lock = lockState(file, 'one');
+    giveSigns(file, { command: 'run', pid: 1, host: 'here' }, new ManualClock())();
+    lock.release();
+    symlinkSync(profile, `${file}.link.lock`);
+    expect(() => lockState(`${file}.link`, 'one')).toThrow(/can't open the lock .*: it is a link/);
+    expect([readFileSync(profile, 'utf8'), statSync(profile).mode & 0o777]).toEqual(['precious', 0o755]);
+    expect(stateFacts(file).sign?.command).toBe('run');
   });
 
   test('where nothing can be written is refused, with what to do', () => {

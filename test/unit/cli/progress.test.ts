@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { withProgress } from '../../../src/cli/output/progress.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
-function world(isTTY: boolean) {
+function world(isTTY: boolean, what = 'reading') {
   const clock = new ManualClock();
   let shown = '';
   const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (shown += text));
@@ -11,7 +11,7 @@ function world(isTTY: boolean) {
   let finish = (_value: string): void => undefined;
   const work = () => new Promise<string>((resolve) => (finish = resolve));
   let done = 0;
-  const result = withProgress({ clock, stderr }, () => `reading ${done} of 3`, work);
+  const result = withProgress({ clock, stderr }, () => `${what} ${done} of 3`, work);
   return {
     clock,
     result,
@@ -37,6 +37,15 @@ test('what takes longer than two seconds says how far it is, and leaves nothing 
   expect(before.lastIndexOf('reading')).toBeLessThan(before.lastIndexOf('\u001b[2K'));
   await clock.advance(5000);
   expect(shown()).toBe(before);
+});
+
+test('the cursor stays, and what is named can not steer the terminal', async () => {
+  const { clock, result, shown, finish } = world(true, 'reading x\u001b[2J\u001b]0;y\u0007\nz');
+  await clock.advance(2100);
+  await expect.poll(shown).toContain('reading x?[2J?]0;y??z 0 of 3 (2 s)');
+  finish();
+  await result;
+  expect(shown()).not.toContain('\u001b[?25l');
 });
 
 test('what is quick shows nothing', async () => {
