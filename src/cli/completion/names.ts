@@ -58,6 +58,10 @@ async function objectsOf(context: Context, { command, flags, dir }: Line): Promi
   ];
 }
 
+/** A shell inserts what is offered as it is: it could run a part of what others wrote, and a terminal could obey it. */
+const harmless = /^[\w./=:@%+,-]{1,300}$/;
+
 function unique(words: readonly string[], description = ''): Candidate[] {
-  return [...new Set(words)].sort().map((word) => ({ word, description }));
+  const offered = [...new Set(words)].filter((word) => harmless.test(word));
+  return offered.sort().map((word) => ({ word, description }));
 }

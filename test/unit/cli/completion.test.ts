@@ -47,6 +47,15 @@ describe('what may come next on a command line', () => {
     expect(await complete('stop', '--source', source, 'web', 'db', 'w')).toEqual(['web', 'worker']);
   });
 
+  test('is nothing that a shell would run, or a terminal obey', async () => {
+    const source = folder();
+    const labels = ['$(touch x)', '`id`', 'a;b', 'a b', '*', '\\u001b]0;x\\u0007', '\\nplan', 'fine'];
+    const written = labels.map((value, at) => `l${at}: "${value}"`).join(', ');
+    const document = serviceDocument('odd').replace('{name: odd}', `{name: odd, labels: {${written}}}`);
+    writeFileSync(path.join(source, 'odd.yaml'), document);
+    expect(await complete('status', '-f', source, '-l', 'l')).toEqual(['l7=fine']);
+  });
+
   test('is an object, a label or a namespace of it', async () => {
     const source = folder();
     writeFileSync(
