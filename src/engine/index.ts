@@ -21,6 +21,7 @@ export type { RecordedMutation } from './mutation/index.ts';
 export { quotasOf } from './money/quotas.ts';
 export * from './money/funds.ts';
 export * from './money/money.ts';
+export * from './outcomes/capacity-memory.ts';
 export * from './reconciler.ts';
 export { isBuiltIn, itemsOf, listsOf } from './fleet/references.ts';
 export type { Jobs } from './fleet/jobs.ts';

@@ -9,6 +9,7 @@
  * | `plan`                            | the next step                                                                 | yes  |
  * | `target`, `settled`               | what to record of a request, and of an object in sync                         | yes  |
  * | `pricing`, `roomFor`              | what a step costs                                                             | yes  |
+ * | `demand`                          | what a step needs of the provider's stock                                     | yes  |
  * | `status`                          | what the status shows of the thing                                            | yes  |
  * | `account`, `released`, `observe`, `whileHeld` | the counterparts for a kind without a thing at the provider       | no   |
  *
@@ -21,6 +22,7 @@ import type { Clock, Random } from '../base/index.ts';
 import type { RecordedMutation, Target } from './mutation/index.ts';
 import type { AccountSnapshot, Listing, Readiness, ReadinessTarget } from '../observed/index.ts';
 import type {
+  CapacityDemand,
   DriftBrake,
   Gates,
   InSync,
@@ -40,6 +42,7 @@ import type { HeldThings } from './held.ts';
 import type { ActivityRegistrations } from './activity-registrations.ts';
 import type { Marks } from './fleet/marks.ts';
 import type { Money } from './money/money.ts';
+import type { CapacityMemory } from './outcomes/capacity-memory.ts';
 import type { Observed } from './observation/observe.ts';
 
 export type AnyRemote = wire.Service | wire.Volume | wire.Template | wire.Registry;
@@ -50,6 +53,7 @@ export interface KindOptions {
   readonly accounts: Accounts;
   readonly fleet: Fleet;
   readonly money: Money;
+  readonly capacity: CapacityMemory;
   readonly clock: Clock;
   readonly readiness: Readiness<ObjectKey>;
   readonly registrations: ActivityRegistrations;
@@ -182,6 +186,8 @@ export interface Kind<
   pricing?(look: Look, step: Step): Pricing | undefined;
   /** The room that a deletion makes for a creation after it. */
   roomFor?(look: Look, step: Step): Pricing | undefined;
+  /** What a creation or a start needs of the provider's stock. Undefined for other steps. */
+  demand?(look: Look, step: Step): CapacityDemand | undefined;
   /** The endpoint that is probed from here on. Undefined: none. */
   probe?(look: Look): ReadinessTarget | undefined;
   status(look: Look, beside: BesideLook): KindStatus<State>;

@@ -10,6 +10,7 @@ import {
   catalogGate,
   holdFor,
   waitFor,
+  type CapacityDemand,
   type DescribedDuplicate,
   type Difference,
   type DriftBrake,
@@ -196,6 +197,11 @@ export class Pass {
   /** The room that a deletion makes for a creation after it. */
   roomFor(step: Step): Pricing | undefined {
     return this.kind.roomFor?.(this.#currentLook(), step);
+  }
+
+  /** What a step of its plan needs of the provider's stock. */
+  demand(step: Step): CapacityDemand | undefined {
+    return this.kind.demand?.(this.#currentLook(), step);
   }
 
   target(): Target {

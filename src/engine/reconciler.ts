@@ -7,10 +7,10 @@
  * its activities before a disruption. Then the planner runs again. So every mutation is based on a read that was made for it.
  */
 import type { Outcome } from '../api/index.ts';
-import { sameValue, type Clock, type Random } from '../base/index.ts';
+import { sameValue } from '../base/index.ts';
 import { placeText } from '../desired/index.ts';
 import { execute, fingerprint, type Receipt } from './mutation/index.ts';
-import { isKeyHold, type Readiness } from '../observed/index.ts';
+import { isKeyHold } from '../observed/index.ts';
 import {
   holdFor,
   inSync,
@@ -19,31 +19,26 @@ import {
   waitFor,
   withCauses,
   type Act,
-  type Owner,
   type Plan,
   type Step,
 } from './plan/index.ts';
 import { entryOf } from '../reasons/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
-import { lastReport, type ObjectRecord, type StateStore } from '../state/index.ts';
+import { lastReport, type ObjectRecord } from '../state/index.ts';
 import { buildStatus } from './status/index.ts';
-import type { Logger, Metrics } from '../telemetry/index.ts';
-import type { AccountHandle, Accounts } from './accounts.ts';
+import type { AccountHandle } from './accounts.ts';
 import { giveUpAdvice } from './fleet/advice.ts';
 import { Creations } from './outcomes/creations.ts';
 import { decide, fromGate, undecided, withUnconfirmed, type Decision, type PassResult } from './decision.ts';
 import { causeOfNewDrift } from './observation/drift-cause.ts';
 import { DriftWatch, type DriftWatchOptions } from './observation/drift-watch.ts';
 import { ErrorReasons } from './outcomes/error-reasons.ts';
-import { Exchanges, type ExchangeOptions } from './admission/exchanges.ts';
-import type { Fleet } from './fleet/fleet.ts';
-import type { Kinds } from './kind.ts';
+import { Exchanges } from './admission/exchanges.ts';
 import { LastMutations, startOfOldestRead } from './outcomes/last-mutations.ts';
-import type { ActivityRegistrations } from './activity-registrations.ts';
-import type { Money } from './money/money.ts';
 import { AbsenceProofs } from './observation/observe.ts';
 import { behindSource, learnFromRefusal, Backoffs, outdated, unverified } from './outcomes/backoffs.ts';
 import { Pass } from './pass.ts';
+import type { ReconcilerOptions } from './reconciler-options.ts';
 import { Settlement } from './outcomes/settlement.ts';
 import { Transitions } from './observation/transitions.ts';
 import { ReadConsistency } from './observation/read-consistency.ts';
@@ -51,30 +46,8 @@ import { Waits } from './observation/waits.ts';
 import { wakeAfter, type Wake } from './wake.ts';
 import type { QueueLane } from './workqueue.ts';
 
-export interface ReconcilerOptions extends Pick<ExchangeOptions, 'isSelected'> {
-  readonly store: StateStore;
-  readonly owner: Owner;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly accounts: Accounts;
-  readonly fleet: Fleet;
-  readonly money: Money;
-  readonly kinds: Kinds;
-  readonly readiness: Readiness<ObjectKey>;
-  readonly registrations: ActivityRegistrations;
-  /** After an unknown outcome: how long the request may still take effect. */
-  readonly settleMs: number;
-  /** No further requests are sent. */
-  readonly stopping: () => boolean;
-  /** `preview`: plan only. No change is sent. */
-  readonly mode: 'manage' | 'preview';
-  /** The flags that name this state on the command line, for messages that suggest a command. */
-  readonly commandFlags?: string | undefined;
-}
-
 export type { PassResult } from './decision.ts';
+export type { ReconcilerOptions } from './reconciler-options.ts';
 
 type Planned = Pick<ObjectRecord, 'key' | 'uid' | 'generation' | 'deletionRequestedAt'>;
 
@@ -114,7 +87,8 @@ export class Reconciler {
     const record = this.#options.store.record(key);
     if (!record) {
       this.#forget(key);
-      return { plan: inSync(), wake: { kind: 'never' }, statusChanged: false, removed: true };
+      const wakes = this.#options.capacity.wakes();
+      return { plan: inSync(), wake: { kind: 'never' }, statusChanged: false, removed: true, wakes };
     }
     // The document may be edited during the pass.
     const { uid, deletionRequestedAt, generation } = record;
@@ -128,7 +102,9 @@ export class Reconciler {
     const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
     const plan = this.#options.money.priced(handle, pass, this.#located(key, decision.plan));
     if (blocked) this.#exchanges.forget(key);
-    const wakes = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
+    this.#options.capacity.concluded(key, plan);
+    const partners = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
+    const wakes = [...partners, ...this.#options.capacity.wakes()];
     const result = { ...(await this.#conclude(planned, pass, { ...decision, plan }, handle)), wakes };
     return againAfterMs === undefined
       ? result
@@ -231,11 +207,13 @@ export class Reconciler {
     const preview = this.#options.mode === 'preview';
     const { plan } = second;
     if (plan.kind !== 'act') return second;
+    const demand = pass.demand(plan.step);
     const obstacle =
       behindSource(this.#options.fleet) ??
       unverified(account, plan) ??
-      this.#backoffs.find(pass.record(), plan.step, account) ??
-      this.#exchanges.obstacle(plan, pass, account);
+      this.#backoffs.find(pass.record(), plan.step, account, demand !== undefined) ??
+      this.#exchanges.obstacle(plan, pass, account) ??
+      this.#options.capacity.obstacle(account, pass.record(), plan.step, demand);
     // Also in a preview: together with the plans of other objects it may be too much.
     if (preview && !obstacle) this.#options.money.reserve(account, pass, plan.step);
     if (obstacle || preview) return undecided(obstacle ?? plan);
@@ -244,14 +222,21 @@ export class Reconciler {
   }
 
   async #execute(pass: Pass, account: AccountHandle, plan: Act): Promise<Plan> {
-    const { clock, fleet, money, store } = this.#options;
+    const { capacity, clock, fleet, money, store } = this.#options;
     const record = pass.record();
+    const demand = pass.demand(plan.step);
+    const ifRefused = capacity.ask(account, record.key, demand);
     const estimate = money.reserve(account, pass, plan.step);
     this.#exchanges.begin(plan.step, pass, account);
     const wasThere = (id: string) => this.#creations.wasThere(record.key, pass, id);
     const unmarked = () => pass.unmarked();
     const request = { estimate, account: account.name, keyDigest: account.keyDigest(), wasThere, unmarked };
-    const planned = { ...withUnconfirmed(pass.target(), plan.differences), ...request };
+    const planned = {
+      ...withUnconfirmed(pass.target(), plan.differences),
+      ...request,
+      demand,
+      ifRefused,
+    };
     const target = this.#creations.targetOf(record, plan.step, planned);
     this.#driftWatch.corrected(record.key, account, plan.step.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
@@ -268,7 +253,10 @@ export class Reconciler {
     } catch (error) {
       // What could not be written down was not sent; an outcome that could not be is not known.
       if (store.openIntent(record.key)) this.#creations.ended(record, plan.step.action, target);
-      else money.answered(record.key, 'not-sent');
+      else {
+        money.answered(record.key, 'not-sent');
+        capacity.answered(record.key, { kind: 'not-sent', reason: '' });
+      }
       throw error;
     } finally {
       // Even if the outcome could not be saved: earlier reads no longer count.
@@ -277,6 +265,7 @@ export class Reconciler {
       fleet.remediating.delete(record.key);
     }
     money.answered(record.key, outcome.kind);
+    capacity.answered(record.key, outcome);
     if (outcome.kind !== 'unknown') this.#settlement.end(record.key);
     if (sentAtMs !== undefined) this.#creations.took(account.name, clock.monotonicMs() - sentAtMs);
     this.#creations.ended(record, plan.step.action, target);
@@ -293,7 +282,10 @@ export class Reconciler {
       });
     }
     if (outcome.kind === 'refused') learnFromRefusal(account, outcome);
-    return this.#backoffs.planAfter(store.record(record.key) ?? record, plan, outcome);
+    const after = store.record(record.key) ?? record;
+    const isForCapacity = outcome.kind === 'not-sent' || outcome.meaning === 'CapacityUnavailable';
+    const scarce = isForCapacity ? capacity.obstacle(account, after, plan.step, demand) : undefined;
+    return scarce ?? this.#backoffs.planAfter(after, plan, outcome);
   }
 
   /** While a request waits in the limiter, tasks, brakes, annotations, windows, the Account and activities may change. */
@@ -306,6 +298,7 @@ export class Reconciler {
     if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
       return false;
     if (now.kind === 'act' && this.#exchanges.obstacle(now, pass, account.handle)) return false;
+    if (!this.#options.capacity.mayStill(pass.key)) return false;
     // Its own recorded restart is no reason to wait.
     if (step.reason === remediationReason && pass.mayRemediate()) return true;
     const mark = (action: Step['action']) => fingerprint(action, store.digestKey);
@@ -385,9 +378,9 @@ export class Reconciler {
 
   #forget(key: ObjectKey): void {
     this.#lastMutations.forget(key, startOfOldestRead(this.#options.accounts.handles()));
-    const { money, readiness, registrations } = this.#options;
+    const { money, capacity, readiness, registrations } = this.#options;
     const memories = [this.#backoffs, this.#readConsistency, this.#waits, this.#exchanges, this.#creations];
-    const others = [this.#absenceProofs, this.#errorReasons, money, registrations];
+    const others = [this.#absenceProofs, this.#errorReasons, money, capacity, registrations];
     for (const memory of [...memories, ...others]) memory.forget(key);
     this.#settlement.end(key);
     readiness.unwatch(key);

@@ -1,5 +1,5 @@
 /**
- * What a step of a plan costs, before and after it. A service without compute costs nothing (the rule of burn). But
+ * What a step of a plan costs, before and after it, and what it needs of the provider's stock. A service without compute costs nothing (the rule of burn). But
  * the size of one that sleeps or is paused counts as if it ran: it may wake before its new size is seen, and whether
  * a resize wakes it is open (§3).
  */
@@ -26,7 +26,7 @@ import {
   type Step,
 } from '../engine/plan/index.ts';
 import type { ContainerServiceSpec, StorageVolumeSpec } from '../resources/index.ts';
-import type { Demand } from '../state/index.ts';
+import type { CapacityDemand, Demand } from '../state/index.ts';
 
 type Resources = wire.ServiceResources;
 
@@ -51,6 +51,36 @@ export function servicePricing(
   const ends = action.do === stopService.name || action.do === deleteService.name;
   const before = holdsCompute(service) ? computeCharge(service, spec) : free;
   return ends ? { place, before, after: free } : undefined;
+}
+
+/** What a step needs of the provider's stock. A start is at the place where the service is. */
+export function serviceDemand(
+  { action }: Step,
+  spec: ContainerServiceSpec,
+  service: wire.Service | undefined,
+): CapacityDemand | undefined {
+  if (action.do === createService.name) {
+    const { resources, volumeGb: storageGb = 0 } = action.body;
+    return { ...placeOfDemand(action.body, undefined), ...sizeOf(resources), storageGb };
+  }
+  const compute = wholeResources(service?.resources) ?? spec.resources;
+  if (action.do !== startService.name || !compute) return undefined;
+  return { ...placeOfDemand(spec, service), ...sizeOf(compute), storageGb: 0 };
+}
+
+export function volumeDemand({ action }: Step): CapacityDemand | undefined {
+  if (action.do !== createVolume.name) return undefined;
+  const { sizeGb: storageGb } = action.body;
+  return { ...placeOfDemand(action.body, undefined), gpuCount: 0, cpu: 0, memoryGb: 0, storageGb };
+}
+
+function placeOfDemand(...place: Parameters<typeof placeOf>) {
+  const { region, geography } = placeOf(...place);
+  return { region, geography: geography ?? 'auto' };
+}
+
+function sizeOf({ gpuCount, cpu, memoryGb }: Resources) {
+  return { gpuCount, cpu, memoryGb };
 }
 
 /** What comes after a deletion that makes room for it; undefined for any other step. */

@@ -14,6 +14,7 @@ import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
 import { clampedMicros, ownerId } from '../engine/plan/index.ts';
 import {
   Admission,
+  CapacityMemory,
   Controller,
   Fleet,
   Money,
@@ -87,6 +88,7 @@ export class Manager {
   readonly #passed = new Set<ObjectKey>();
   #fleet: Fleet | undefined;
   #money: Money | undefined;
+  #capacity: CapacityMemory | undefined;
   #stopping = false;
   #controller: Controller | undefined;
 
@@ -123,7 +125,10 @@ export class Manager {
       isNeeded: (account) => isSelected?.(accountKey(account)) ?? true,
       lists: (account) => this.#lists(account),
       hasHeartbeats: (account) => this.#heartbeats.needsRequests(account),
-      onSnapshot: (handle, change) => this.#controller?.onSnapshot(handle, change),
+      onSnapshot: (handle, change) => {
+        this.#capacity?.observe(handle, change);
+        this.#controller?.onSnapshot(handle, change);
+      },
       onFailure: (handle, failure) => this.#controller?.onFailure(handle, failure),
       onReplaced: (handle) => this.#controller?.onAccountChanged(handle),
       onLost: (handle) => this.#controller?.onAccountLost(handle),
@@ -245,11 +250,14 @@ export class Manager {
     const parts = { accounts: this.#accounts, readiness, registrations: this.#heartbeats, mode };
     const money = new Money({ store, clock, logger, mode, onNews: this.#options.onAccountNews });
     this.#money = money;
+    const capacity = new CapacityMemory({ store, clock, random, logger, metrics });
+    this.#capacity = capacity;
     const shared = {
       kinds,
       store,
       fleet,
       money,
+      capacity,
       clock,
       random,
       logger,

@@ -40,6 +40,7 @@ import type { IdentityPin } from './identity-pin.ts';
 import { MemoryStore } from './memory-store.ts';
 import { factsOf, targetOf, type Noticed, type StoredObject } from './stored-object.ts';
 import { withEngineFields, type Intent, type ObjectRecord, type Resolution } from './records.ts';
+import { readCapacity, type CapacityEntry } from './capacity.ts';
 import { readPrices, type ObservedPrice } from './prices.ts';
 import { readResolution } from './resolution-annotation.ts';
 
@@ -105,10 +106,7 @@ export class ClusterStore extends MemoryStore {
     return { tampered, vanished: this.#vanished.splice(0) };
   }
 
-  /**
-   * For a source that publishes no snapshot when only a status changes. True if somebody else edited the
-   * bookkeeping.
-   */
+  /** For sources that publish no snapshot for a status alone. True: somebody else edited the bookkeeping. */
   notice(object: StoredObject): boolean {
     const known = this.#known.get(object.key);
     if (known?.uid !== object.uid || !newerVersion(object.resourceVersion, known.resourceVersion))
@@ -156,9 +154,13 @@ export class ClusterStore extends MemoryStore {
 
   /** The status has them. The account of the environment has no status. */
   override prices(account: string): readonly ObservedPrice[] {
-    const status = this.record(accountKey(account))?.status;
     const known = super.prices(account);
-    return known.length > 0 ? known : readPrices(account, status, this.digestKey);
+    return known.length > 0 ? known : readPrices(account, this.#statusOf(account), this.digestKey);
+  }
+
+  override capacity(account: string): readonly CapacityEntry[] {
+    const known = super.capacity(account);
+    return known.length > 0 ? known : readCapacity(account, this.#statusOf(account), this.digestKey);
   }
 
   override async saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {
@@ -174,6 +176,8 @@ export class ClusterStore extends MemoryStore {
     const known = this.#known.get(accountKey(account));
     return !known || !this.#options.api || isPinIn(known.status, this.identityPin(account));
   }
+
+  #statusOf = (account: string) => this.record(accountKey(account))?.status;
 
   /** True if its status is not as it was last written. */
   async #see(key: ObjectKey, object: StoredObject | undefined): Promise<boolean> {

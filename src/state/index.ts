@@ -1,3 +1,4 @@
+export * from './capacity.ts';
 export * from './identity-pin.ts';
 export { readJournal } from './journal.ts';
 export { lastReport, type ReportedDrift } from './last-report.ts';

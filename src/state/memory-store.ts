@@ -1,6 +1,7 @@
 /** Records and intents in memory. The durable stores read from it, and a preview needs nothing else. */
 import { canonicalId, type DigestKey } from '../base/index.ts';
 import { stateTraitsOf, type ManagedKind, type ObjectKey } from '../resources/index.ts';
+import type { CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import type { ObservedPrice } from './prices.ts';
 import { RecordIndexes, type RecordGauges } from './record-indexes.ts';
@@ -32,6 +33,7 @@ export class MemoryStore implements StateStore {
   readonly #pins: Map<string, IdentityPin>;
   readonly #prices: Map<string, readonly ObservedPrice[]>;
   readonly #left: Map<string, number>;
+  readonly #capacity: Map<string, readonly CapacityEntry[]>;
   readonly #listeners: ((key: ObjectKey) => void)[] = [];
 
   /** `intents`: the newest one of each object. */
@@ -42,7 +44,9 @@ export class MemoryStore implements StateStore {
     pins: ReadonlyMap<string, IdentityPin> = new Map(),
     prices: ReadonlyMap<string, readonly ObservedPrice[]> = new Map(),
     left: ReadonlyMap<string, number> = new Map(),
+    capacity: ReadonlyMap<string, readonly CapacityEntry[]> = new Map(),
   ) {
+    this.#capacity = new Map(capacity);
     this.#left = new Map(left);
     this.#pins = new Map(pins);
     this.#prices = new Map(prices);
@@ -173,6 +177,14 @@ export class MemoryStore implements StateStore {
     this.keepPrices(account, prices);
   }
 
+  capacity(account: string): readonly CapacityEntry[] {
+    return this.#capacity.get(account) ?? [];
+  }
+
+  async saveCapacity(account: string, entries: readonly CapacityEntry[], _at: number): Promise<void> {
+    this.keepCapacity(account, entries);
+  }
+
   protected keep(given: ObjectRecord, intent?: Intent): void {
     const record = withCanonicalIds(given);
     const before = this.#records.get(record.key);
@@ -225,6 +237,10 @@ export class MemoryStore implements StateStore {
 
   protected keepPrices(account: string, prices: readonly ObservedPrice[]): void {
     this.#prices.set(account, prices);
+  }
+
+  protected keepCapacity(account: string, entries: readonly CapacityEntry[]): void {
+    this.#capacity.set(account, entries);
   }
 
   #moved(key: ObjectKey): void {

@@ -15,6 +15,7 @@
 import { isCreation } from '../actions/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';
 import { newKindState, type Condition, type ObjectKey } from '../resources/index.ts';
+import type { CapacityDemand } from './capacity.ts';
 import type { LastReport } from './last-report.ts';
 import type { IntentEstimate } from './prices.ts';
 
@@ -320,6 +321,8 @@ export interface Intent {
   readonly digests: Readonly<Record<string, string>> | undefined;
   /** Undefined if the request costs nothing more, and in an intent of 0.1.0. */
   readonly estimate?: IntentEstimate | undefined;
+  /** What it needs of the provider's stock. Undefined for what needs nothing more, and in an intent of 0.1.0. */
+  readonly demand?: CapacityDemand | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly finishedAt: number | undefined;

@@ -2,6 +2,7 @@
 import { digestKey, UserError, type Row, type Sqlite } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { OwnerChoice } from './owner-choice.ts';
+import { readDemand, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { readRecord } from './record-versions.ts';
 import type { ObservedPrice } from './prices.ts';
@@ -66,6 +67,11 @@ export function load(database: Sqlite, owner: OwnerChoice) {
         .all('SELECT account, prices FROM prices')
         .map((row) => [String(row['account']), JSON.parse(String(row['prices'])) as ObservedPrice[]]),
     ),
+    capacity: new Map(
+      database
+        .all('SELECT account, entries FROM capacity')
+        .map((row) => [String(row['account']), JSON.parse(String(row['entries'])) as CapacityEntry[]]),
+    ),
   };
 }
 
@@ -91,6 +97,7 @@ export function readIntent(row: Row): Intent {
     restartToken: optional(row['restart_token']) as string | undefined,
     digests: row['digests'] === null ? undefined : JSON.parse(String(row['digests'])),
     estimate: row['estimate'] === null ? undefined : JSON.parse(String(row['estimate'])),
+    demand: row['demand'] === null ? undefined : readDemand(JSON.parse(String(row['demand']))),
     createdAt: Number(row['created_at']),
     finishedAt: optional(row['finished_at']) as number | undefined,
     outcome: row['outcome'] as IntentOutcome,

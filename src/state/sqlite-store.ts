@@ -21,6 +21,7 @@ import type { ObjectKey } from '../resources/index.ts';
 import { keptLeftMs, MemoryStore } from './memory-store.ts';
 import { leftPrefix, load, pinPrefix } from './sqlite-contents.ts';
 import { keyBytes, type OwnerChoice } from './owner-choice.ts';
+import { keptCapacityMs, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { upgradedFrom1 } from './record-versions.ts';
 import { dropResolution, findResolution } from './resolutions.ts';
@@ -52,6 +53,8 @@ const migrations = [
   `ALTER TABLE intents ADD COLUMN estimate TEXT;
    CREATE TABLE prices (account TEXT PRIMARY KEY, prices TEXT NOT NULL) STRICT;`,
   toVersion2,
+  `ALTER TABLE intents ADD COLUMN demand TEXT;
+   CREATE TABLE capacity (account TEXT PRIMARY KEY, at INTEGER NOT NULL, entries TEXT NOT NULL) STRICT;`,
 ];
 
 /** Records get a part of their kind (record-versions.ts). */
@@ -156,10 +159,10 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
           : 'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
       );
     }
-    const { identity, records, intents, pins, prices, left } = withUserErrors(file, () =>
+    const { identity, records, intents, pins, prices, left, capacity } = withUserErrors(file, () =>
       load(database, owner),
     );
-    return new MemoryStore(identity, records, intents, pins, prices, left);
+    return new MemoryStore(identity, records, intents, pins, prices, left, capacity);
   } finally {
     database.close();
   }
@@ -181,8 +184,8 @@ class SqliteStore extends MemoryStore implements StateStore {
   readonly #identity: string;
 
   constructor(database: Sqlite, work: UnitOfWork, owner: OwnerChoice) {
-    const { identity, records, intents, pins, prices, left } = load(database, owner);
-    super(identity, records, intents, pins, prices, left);
+    const { identity, records, intents, pins, prices, left, capacity } = load(database, owner);
+    super(identity, records, intents, pins, prices, left, capacity);
     this.#database = database;
     this.#work = work;
     this.#identity = identityOf(database.file);
@@ -281,6 +284,20 @@ class SqliteStore extends MemoryStore implements StateStore {
     });
   }
 
+  override saveCapacity(account: string, entries: readonly CapacityEntry[], at: number): Promise<void> {
+    return this.#work.join(() => {
+      this.#database.run('INSERT OR REPLACE INTO capacity VALUES ($account, $at, $entries)', {
+        account,
+        at,
+        entries: JSON.stringify(entries),
+      });
+      this.#database.run('DELETE FROM capacity WHERE at < $before', { before: at - keptCapacityMs });
+      const before = this.capacity(account);
+      this.#work.onRollback(() => this.keepCapacity(account, before));
+      this.keepCapacity(account, entries);
+    });
+  }
+
   #beginEpoch(value: string): void {
     this.#database.run("INSERT OR REPLACE INTO meta VALUES ('epoch', $value)", { value });
     const before = this.epoch;
@@ -312,12 +329,13 @@ class SqliteStore extends MemoryStore implements StateStore {
     );
     this.#database.run(
       `INSERT INTO intents (idempotency_key, object, action, target_id, body_digest, base_revision, base_state,
-         generation, restart_token, digests, estimate, created_at, finished_at, outcome, note)
-       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $digests, $estimate, $created, $finished, $outcome, $note)
+         generation, restart_token, digests, estimate, demand, created_at, finished_at, outcome, note)
+       VALUES ($key, $object, $action, $target, $digest, $revision, $state, $generation, $token, $digests, $estimate, $demand, $created, $finished, $outcome, $note)
        ON CONFLICT (idempotency_key)
        DO UPDATE SET outcome = $outcome, finished_at = $finished, note = $note, created_at = $created,
          base_revision = $revision, base_state = $state,
-         generation = $generation, restart_token = $token, digests = $digests, estimate = $estimate`,
+         generation = $generation, restart_token = $token, digests = $digests, estimate = $estimate,
+         demand = $demand`,
       {
         key: intent.idempotencyKey,
         object: intent.object,
@@ -330,6 +348,7 @@ class SqliteStore extends MemoryStore implements StateStore {
         token: intent.restartToken ?? null,
         digests: intent.digests === undefined ? null : JSON.stringify(intent.digests),
         estimate: intent.estimate === undefined ? null : JSON.stringify(intent.estimate),
+        demand: intent.demand === undefined ? null : JSON.stringify(intent.demand),
         created: intent.createdAt,
         finished: intent.finishedAt ?? null,
         outcome: intent.outcome,

@@ -1,5 +1,6 @@
 import type { DigestKey } from '../base/index.ts';
 import type { ManagedKind, ObjectKey } from '../resources/index.ts';
+import type { CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { RecordGauges } from './record-indexes.ts';
@@ -72,4 +73,8 @@ export interface StateStore {
   /** Observed prices in an account (`namespace/name`), in the order in which they were saved. */
   prices(account: string): readonly ObservedPrice[];
   savePrices(account: string, prices: readonly ObservedPrice[]): Promise<void>;
+  /** What was learned of the provider's capacity in an account (`namespace/name`), newest first. */
+  capacity(account: string): readonly CapacityEntry[];
+  /** `at`: Unix milliseconds. What other accounts learned, and did not use for long before that, is forgotten. */
+  saveCapacity(account: string, entries: readonly CapacityEntry[], at: number): Promise<void>;
 }

@@ -249,6 +249,18 @@ function accountMetrics(registers: Registry[]) {
       labelNames,
       registers,
     }),
+    capacityScarce: new Gauge({
+      name: 'fleetkeeper_capacity_scarce',
+      help: 'Demands for which the provider has refused capacity, and has not granted it since.',
+      labelNames,
+      registers,
+    }),
+    capacityProbes: new Counter({
+      name: 'fleetkeeper_capacity_probes_total',
+      help: 'Requests for scarce capacity by outcome (granted, refused for capacity, other refusals, not-sent, unknown).',
+      labelNames: ['account', 'outcome'],
+      registers,
+    }),
     pollAgeSeconds: new Gauge({
       name: 'fleetkeeper_account_poll_age_seconds',
       help: 'Age of the newest successful account read.',

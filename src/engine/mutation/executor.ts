@@ -26,6 +26,7 @@ import {
 } from '../plan/index.ts';
 import {
   withEngineFields,
+  type CapacityDemand,
   type Intent,
   type IntentEstimate,
   type IntentOutcome,
@@ -38,7 +39,7 @@ import { confirm, fieldsSent } from './confirmation.ts';
 import { creationKey, hasDerivedKey } from './creation-keys.ts';
 import { remembered, type Remember } from './remember.ts';
 import { bodyDigest, correctionMark, fingerprint, send, type Receipt } from './requests.ts';
-import { nextScarcity } from './scarcity.ts';
+import { nextScarcity, type IfRefused } from './scarcity.ts';
 
 export interface ExecutorOptions {
   readonly store: StateStore;
@@ -63,6 +64,9 @@ export interface Target {
   readonly keyDigest?: string | undefined;
   /** What the request adds to the hourly cost. */
   readonly estimate?: IntentEstimate | undefined;
+  /** What it needs of the provider's stock, and what to record if that is refused. */
+  readonly demand?: CapacityDemand | undefined;
+  readonly ifRefused?: IfRefused | undefined;
   /** Digests of the fields as the API showed them before, and as a response shows them. */
   readonly shownBefore?: Readonly<Record<string, string>>;
   readonly shownIn?: (answer: Receipt) => Readonly<Record<string, string>>;
@@ -109,6 +113,7 @@ export async function execute(
     restartToken: target.restartToken,
     digests: target.digests,
     estimate: target.estimate,
+    demand: target.demand,
     createdAt: clock.wallMs(),
     finishedAt: undefined,
     outcome: 'pending',
@@ -308,6 +313,7 @@ function recordOutcome(
           digestKey: store.digestKey,
           random,
           wallMs: clock.wallMs(),
+          ifRefused: target.ifRefused,
         }),
       },
     };

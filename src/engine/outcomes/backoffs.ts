@@ -80,12 +80,14 @@ export class Backoffs {
 
   /**
    * Finds why the step is not taken: it was refused permanently, is backing off, or does not take effect.
-   * `account`: its rules or its key may have changed since the refusal.
+   * `account`: its rules or its key may have changed since the refusal. `isRemembered`: the account remembers what it
+   * was refused capacity for (capacity-memory.ts).
    */
   find(
     record: ObjectRecord,
     step: Step,
     account?: Pick<AccountHandle, 'spec' | 'keyDigest'>,
+    isRemembered = false,
   ): Plan | undefined {
     const { store, clock } = this.#options;
     const rules = account?.spec.refusals ?? [];
@@ -104,7 +106,7 @@ export class Backoffs {
     }
     const distrusted = distrust(record, step);
     if (distrusted) return holdFor('OwnershipUnproven', distrusted, rest);
-    const scarce = this.#scarce(record, step);
+    const scarce = this.#scarce(record, step, isRemembered);
     if (scarce) return scarce;
     if (refusal?.fingerprint === mark) {
       const verdict = classifyRefusal(
@@ -160,11 +162,12 @@ export class Backoffs {
   }
 
   /** The provider lacks something that the step needs. */
-  #scarce(record: ObjectRecord, step: Step): Plan | undefined {
+  #scarce(record: ObjectRecord, step: Step, isRemembered = false): Plan | undefined {
     const { store, clock } = this.#options;
     const scarcity = stillScarce(record, step.action, store.digestKey, clock.wallMs());
     if (!scarcity) return undefined;
     const { reason, message, leftMs } = scarcity;
+    if (isRemembered && reason === 'CapacityUnavailable') return undefined;
     const rest = { steps: [step], differences: step.differences };
     return waitFor(reason, message, { ...rest, recheckAfterMs: leftMs + 1 });
   }

@@ -30,6 +30,7 @@ import type { Intent, ObjectRecord, StateStore } from '../../state/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import { named, resolveAdvice } from '../fleet/advice.ts';
+import type { CapacityMemory } from './capacity-memory.ts';
 import type { Creations } from './creations.ts';
 import type { Money } from '../money/money.ts';
 import type { Pass } from '../pass.ts';
@@ -38,6 +39,7 @@ export interface SettlementOptions {
   readonly store: StateStore;
   readonly clock: Clock;
   readonly money: Money;
+  readonly capacity: CapacityMemory;
   readonly logger: Logger;
   readonly settleMs: number;
   readonly mode: 'manage' | 'preview';
@@ -193,12 +195,13 @@ export class Settlement {
     verdict: 'applied' | 'not-applied' | 'outdated' | 'repeatable',
     after: ObjectRecord,
   ): Promise<void> {
-    const { store, clock, logger, money } = this.#options;
+    const { store, clock, logger, money, capacity } = this.#options;
     const { object, action, idempotencyKey } = intent;
     const settled = { ...intent, digests: undefined, outcome: verdict, finishedAt: clock.wallMs() };
     await store.saveIntent(settled, after);
     // A change that may have happened may cost money.
     money.answered(object, verdict === 'not-applied' ? verdict : 'applied');
+    capacity.settled(object, verdict === 'applied');
     this.end(object);
     logger.info({ object, action, idempotencyKey, verdict }, 'unknown outcome settled');
   }

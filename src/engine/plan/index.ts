@@ -1,6 +1,23 @@
 export { brakeWindowMs, isMassChange, isSuspiciousRead, massChangeLimit } from './brake.ts';
 export { variableChanges, type VariableChanges } from './variables.ts';
 export { differenceText, valueText } from './difference-text.ts';
+export {
+  afterGrant,
+  afterRefusal,
+  afterSighting,
+  capacityPauseMs,
+  capacityText,
+  demandKey,
+  firstsOf,
+  nextInLine,
+  turnOf,
+  turnText,
+  type Asking,
+  type Capacity,
+  type CapacityDemand,
+  type Turn,
+  type Waiting,
+} from './capacity.ts';
 export { catalogGate, concernsCatalog, type Placement } from './catalog.ts';
 export { describeCause, newDrift, nothingVisible, withCauses } from './cause.ts';
 export {

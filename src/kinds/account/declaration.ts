@@ -95,6 +95,36 @@ export const account = declareKind({
     pricesSignature: status.text.describe(
       'Made by the manager: prices that somebody else has written are not used.',
     ),
+    capacity: z
+      .array(
+        z
+          .object({
+            region: z.string().describe('The tier.'),
+            geography: z.string().describe('The group of regions, as it is asked for.'),
+            gpuCount: z.number().describe('GPUs.'),
+            cpu: z.number().describe('Processors.'),
+            memoryGb: z.number().describe('Memory in GB.'),
+            storageGb: z.number().describe('New storage in GB.'),
+            state: z
+              .enum(['Granted', 'Scarce'])
+              .describe('Scarce: it was refused for capacity, and not granted since.'),
+            since: z.iso.datetime({ offset: true }).describe('When that state began.'),
+            at: z.iso.datetime({ offset: true }).describe('When it was refused or granted last.'),
+            grantedAt: status.time.describe('When it was granted last.'),
+            failures: status.count.describe('Refusals in a row.'),
+            retryAt: status.time.describe('Until then no object asks; then one does.'),
+            status: status.count.describe('Status of the last refusal.'),
+            code: status.text.describe('Its code.'),
+            message: status.text.describe('Its message.'),
+          })
+          .describe('Something of this size at this place.'),
+      )
+      .meta(listOf.whole)
+      .optional()
+      .describe('For what the provider had capacity, and for what it had none; newest first, at most 32.'),
+    capacitySignature: status.text.describe(
+      'Made by the manager: entries that somebody else has written are not used.',
+    ),
   }),
   transitions: [],
 });

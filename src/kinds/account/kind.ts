@@ -8,7 +8,14 @@ import {
   type AccountState,
   type ShownMoney,
 } from '../../resources/index.ts';
-import { pricesSignature, shownPrices, type ObjectRecord, type StateStore } from '../../state/index.ts';
+import {
+  capacitySignature,
+  pricesSignature,
+  shownCapacity,
+  shownPrices,
+  type ObjectRecord,
+  type StateStore,
+} from '../../state/index.ts';
 import type { Health } from '../../engine/status/index.ts';
 import { nextMoney, observedAccount, spendingStatement, type AccountFacts } from './status.ts';
 
@@ -25,11 +32,12 @@ interface AccountLook {
 }
 
 function accountLook(view: AccountView): AccountLook {
-  const { fleet, money, record, store } = view;
+  const { fleet, money, capacity: memory, record, store } = view;
   const { handle } = accountOf(view);
   const read = handle?.informer.current;
   const { url = '' } = record.manifest.spec as Partial<AccountSpec>;
   const prices = shownPrices(handle ? money.books.prices(handle.name) : []);
+  const capacity = shownCapacity(handle ? memory.entries(handle) : []);
   const facts = {
     url,
     identity: handle?.identity.name,
@@ -39,6 +47,8 @@ function accountLook(view: AccountView): AccountLook {
     payment: handle?.catalog.current?.payment.status,
     prices,
     pricesSignature: handle ? pricesSignature(handle.name, prices, store.digestKey) : '',
+    capacity,
+    capacitySignature: handle ? capacitySignature(handle.name, capacity, store.digestKey) : '',
   };
   const gates = handle && read && fleet.gates(handle, read);
   const shownMoney = nextMoney(facts, record.kind.shownMoney);

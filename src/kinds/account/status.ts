@@ -12,7 +12,7 @@ import {
   type Quota,
 } from '../../engine/plan/index.ts';
 import type { ShownMoney } from '../../resources/index.ts';
-import type { ShownPrice } from '../../state/index.ts';
+import type { ShownCapacity, ShownPrice } from '../../state/index.ts';
 import type { Statement } from '../../engine/status/index.ts';
 
 export interface AccountFacts {
@@ -35,6 +35,9 @@ export interface AccountFacts {
   /** What was seen to cost something, newest first. */
   readonly prices: readonly ShownPrice[];
   readonly pricesSignature: string;
+  /** What was learned of the provider's capacity, newest first. */
+  readonly capacity: readonly ShownCapacity[];
+  readonly capacitySignature: string;
 }
 
 const moneyMs = 60_000;
@@ -44,6 +47,7 @@ export function observedAccount(
   shownMoney: ShownMoney | undefined,
 ): Record<string, unknown> {
   const { url, identity, emailVerified, read, quotas, payment, prices, pricesSignature } = facts;
+  const { capacity, capacitySignature } = facts;
   if (!read) return { url };
   return {
     url,
@@ -57,6 +61,7 @@ export function observedAccount(
     ...(payment === undefined ? {} : { payment }),
     ...(read.balanceMicros === undefined ? {} : shownMoney),
     ...(prices.length === 0 ? {} : { prices, pricesSignature }),
+    ...(capacity.length === 0 ? {} : { capacity, capacitySignature }),
   };
 }
 

@@ -9,7 +9,7 @@ import {
   type ContainerServiceSpec,
   type ServiceState,
 } from '../../resources/index.ts';
-import { replacementPricing, servicePricing } from '../pricing.ts';
+import { replacementPricing, serviceDemand, servicePricing } from '../pricing.ts';
 import { desiredEnvironment } from './desired-environment.ts';
 import { ownForm } from './environment.ts';
 import { rememberedVariables } from './variables.ts';
@@ -89,6 +89,7 @@ export const containerService = defineKind<
   plan: planService,
   pricing: (look, step) => servicePricing(step, look.object.spec, present(look)),
   roomFor: (look, step) => replacementPricing(step, look.object.spec),
+  demand: (look, step) => serviceDemand(step, look.object.spec, present(look)),
   target: (look) => ({
     digests: serviceDigests(look),
     restartToken: look.object.spec.restartToken,

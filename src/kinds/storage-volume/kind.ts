@@ -4,7 +4,7 @@ import type { wire } from '../../api/index.ts';
 import { rememberedDigests } from '../../engine/plan/index.ts';
 import { defineKind, type RemoteThings } from '../../engine/index.ts';
 import type { StorageVolumeSpec } from '../../resources/index.ts';
-import { volumePricing } from '../pricing.ts';
+import { volumeDemand, volumePricing } from '../pricing.ts';
 import { heldVolumes } from './held.ts';
 import { volumeLook, type VolumeLook } from './look.ts';
 import { volumeMarks } from './marks.ts';
@@ -38,6 +38,7 @@ export const storageVolume = defineKind<StorageVolumeSpec, wire.Volume, VolumeLo
   look: volumeLook,
   plan: planVolume,
   pricing: (look, step) => volumePricing(step, look.object.spec, present(look)),
+  demand: (_look, step) => volumeDemand(step),
   target: (look) => ({
     digests: volumeDigests(look),
     shownIn: (volume) => shownVolume(look, volume),

@@ -39,7 +39,7 @@ function bytesOf({ method, path, key, body }: Sent): Sent {
   return { method, path, key, body };
 }
 
-describe.each(['0.1.0', '0.1.0-signed', '0.2.0-dev'])('the state of %s', (version) => {
+describe.each(['0.1.0', '0.1.0-signed', '0.2.0-dev', '0.2.0-dev-2'])('the state of %s', (version) => {
   describe.each(['folder', 'cluster'] as const)('in a %s', (place) => {
     let earlier: Earlier;
 

@@ -17,7 +17,7 @@ import { observedTemplate } from '../../../src/kinds/service-template/status.ts'
 import { observedVolume, volumeAllocation, volumeHealth } from '../../../src/kinds/storage-volume/status.ts';
 import { objectKey, type ManagedKind } from '../../../src/resources/index.ts';
 import type { ObjectRecord, ObjectStatus } from '../../../src/state/index.ts';
-import { shownPrices } from '../../../src/state/index.ts';
+import { shownCapacity, shownPrices, type CapacityEntry } from '../../../src/state/index.ts';
 import { intentOf } from '../state/support.ts';
 import {
   aRecord,
@@ -62,6 +62,29 @@ function expectKept(kind: ManagedKind, status: ObjectStatus): void {
   expect(kept).toEqual(JSON.parse(JSON.stringify(status)));
 }
 
+const demand = { region: 'standard', geography: 'auto', gpuCount: 1, cpu: 0.5, memoryGb: 8, storageGb: 0 };
+const refusal = { status: 409, code: 'no_capacity', message: 'none left' };
+const scarce: CapacityEntry = {
+  demand,
+  state: 'Scarce',
+  since: now,
+  at: now,
+  grantedAt: now,
+  failures: 3,
+  retryAt: now,
+  refusal,
+};
+const granted: CapacityEntry = {
+  demand,
+  state: 'Granted',
+  since: now,
+  at: now,
+  grantedAt: now,
+  failures: 0,
+  retryAt: undefined,
+  refusal: undefined,
+};
+
 const facts = {
   url: 'https://api.example.com',
   identity: 'acme',
@@ -80,6 +103,8 @@ const facts = {
   })),
   payment: 'enabled',
   pricesSignature: 'f00',
+  capacity: shownCapacity([scarce, granted]),
+  capacitySignature: 'f01',
   prices: shownPrices([
     {
       region: 'standard',

@@ -25,6 +25,8 @@ function facts(read: { balanceMicros?: number; afterMs?: number; services?: numb
     payment: undefined,
     prices: [],
     pricesSignature: 'x',
+    capacity: [],
+    capacitySignature: 'x',
   };
 }
 

@@ -5,7 +5,7 @@ import type { JobAnswer } from '../../../../src/engine/plan/index.ts';
 import { systemRandom } from '../../../../src/base/index.ts';
 import { kinds } from '../../../../src/kinds/index.ts';
 import { noReadiness } from '../../../../src/observed/index.ts';
-import type { AccountHandle } from '../../../../src/engine/index.ts';
+import { CapacityMemory, type AccountHandle } from '../../../../src/engine/index.ts';
 import { Fleet } from '../../../../src/engine/fleet/fleet.ts';
 import { Money } from '../../../../src/engine/money/money.ts';
 import { AbsenceProofs } from '../../../../src/engine/observation/observe.ts';
@@ -14,6 +14,7 @@ import { objectsOfJob } from '../../../../src/engine/fleet/jobs.ts';
 import { declaredTasks } from '../../../../src/kinds/protected-task/tasks.ts';
 import { apiVersion, type ObjectKey } from '../../../../src/resources/index.ts';
 import { MemoryStore, type ObjectRecord } from '../../../../src/state/index.ts';
+import { createMetrics } from '../../../../src/telemetry/index.ts';
 import { desiredOf, serviceDocument } from '../../../support/desired.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { aRecord, owner } from '../../../support/plan.ts';
@@ -92,6 +93,13 @@ test('an activity that moves to another service is released with another key: th
     store: fleet.store,
     fleet,
     money: new Money({ store: fleet.store, clock, logger, mode: 'manage' }),
+    capacity: new CapacityMemory({
+      store: fleet.store,
+      clock,
+      random: systemRandom,
+      logger,
+      metrics: createMetrics(),
+    }),
     accounts: {
       handles: () => [],
       resolve: () => ({ kind: 'problem', reason: 'AccountNotFound', message: '' }),

@@ -1,0 +1,38 @@
+/** What the reconciler is made of. */
+import type { Clock, Random } from '../base/index.ts';
+import type { Readiness } from '../observed/index.ts';
+import type { ObjectKey } from '../resources/index.ts';
+import type { StateStore } from '../state/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
+import type { Accounts } from './accounts.ts';
+import type { ExchangeOptions } from './admission/exchanges.ts';
+import type { ActivityRegistrations } from './activity-registrations.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import type { Kinds } from './kind.ts';
+import type { Money } from './money/money.ts';
+import type { CapacityMemory } from './outcomes/capacity-memory.ts';
+import type { Owner } from './plan/index.ts';
+
+export interface ReconcilerOptions extends Pick<ExchangeOptions, 'isSelected'> {
+  readonly store: StateStore;
+  readonly owner: Owner;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly accounts: Accounts;
+  readonly fleet: Fleet;
+  readonly money: Money;
+  readonly capacity: CapacityMemory;
+  readonly kinds: Kinds;
+  readonly readiness: Readiness<ObjectKey>;
+  readonly registrations: ActivityRegistrations;
+  /** After an unknown outcome: how long the request may still take effect. */
+  readonly settleMs: number;
+  /** No further requests are sent. */
+  readonly stopping: () => boolean;
+  /** `preview`: plan only. No change is sent. */
+  readonly mode: 'manage' | 'preview';
+  /** The flags that name this state on the command line, for messages that suggest a command. */
+  readonly commandFlags?: string | undefined;
+}
