@@ -236,6 +236,7 @@ export class Reconciler {
       ...request,
       demand,
       ifRefused,
+      answered: (answer: Outcome<Receipt>) => capacity.answered(record.key, answer),
     };
     const target = this.#creations.targetOf(record, plan.step, planned);
     this.#driftWatch.corrected(record.key, account, plan.step.differences);
@@ -265,7 +266,6 @@ export class Reconciler {
       fleet.remediating.delete(record.key);
     }
     money.answered(record.key, outcome.kind);
-    capacity.answered(record.key, outcome);
     if (outcome.kind !== 'unknown') this.#settlement.end(record.key);
     if (sentAtMs !== undefined) this.#creations.took(account.name, clock.monotonicMs() - sentAtMs);
     this.#creations.ended(record, plan.step.action, target);

@@ -19,6 +19,7 @@ export function createMetrics() {
     ...fleetMetrics(registers),
     ...taskMetrics(registers),
     ...accountMetrics(registers),
+    ...capacityMetrics(registers),
     ...kubernetesMetrics(registers),
   };
 }
@@ -249,18 +250,6 @@ function accountMetrics(registers: Registry[]) {
       labelNames,
       registers,
     }),
-    capacityScarce: new Gauge({
-      name: 'fleetkeeper_capacity_scarce',
-      help: 'Demands for which the provider has refused capacity, and has not granted it since.',
-      labelNames,
-      registers,
-    }),
-    capacityProbes: new Counter({
-      name: 'fleetkeeper_capacity_probes_total',
-      help: 'Requests for scarce capacity by outcome (granted, refused for capacity, other refusals, not-sent, unknown).',
-      labelNames: ['account', 'outcome'],
-      registers,
-    }),
     pollAgeSeconds: new Gauge({
       name: 'fleetkeeper_account_poll_age_seconds',
       help: 'Age of the newest successful account read.',
@@ -289,6 +278,23 @@ function accountMetrics(registers: Registry[]) {
       name: 'fleetkeeper_account_ledger_gaps_total',
       help: 'Pairs of reads between which more ledger entries were made than one read shows.',
       labelNames,
+      registers,
+    }),
+  };
+}
+
+function capacityMetrics(registers: Registry[]) {
+  return {
+    capacityScarce: new Gauge({
+      name: 'fleetkeeper_capacity_scarce',
+      help: 'Demands for which the provider has refused capacity, and has not granted it since.',
+      labelNames: ['account'],
+      registers,
+    }),
+    capacityProbes: new Counter({
+      name: 'fleetkeeper_capacity_probes_total',
+      help: 'Requests for scarce capacity by outcome (granted, refused for capacity, other refusals, not-sent, unknown).',
+      labelNames: ['account', 'outcome'],
       registers,
     }),
   };

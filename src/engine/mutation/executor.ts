@@ -67,6 +67,8 @@ export interface Target {
   /** What it needs of the provider's stock, and what to record if that is refused. */
   readonly demand?: CapacityDemand | undefined;
   readonly ifRefused?: IfRefused | undefined;
+  /** Called before the outcome is recorded, which takes time: others may be about to ask for the same. */
+  readonly answered?: (outcome: Outcome<Receipt>) => void;
   /** Digests of the fields as the API showed them before, and as a response shows them. */
   readonly shownBefore?: Readonly<Record<string, string>>;
   readonly shownIn?: (answer: Receipt) => Readonly<Record<string, string>>;
@@ -130,6 +132,7 @@ export async function execute(
   }
   const meant = api.providedThat(() => isMeant(store.record(key), target.record) && isStillPlanned());
   const outcome = ofThisOne(store, target, action, await send(meant, action, intent.idempotencyKey));
+  target.answered?.(outcome);
   const finished: Intent = {
     ...intent,
     // A known outcome needs no evidence.

@@ -12,7 +12,7 @@ import { backoffMs, type DigestKey, type Random } from '../../base/index.ts';
 import type { ObjectRecord, Scarcity } from '../../state/index.ts';
 import { classifyRefusal, scarceBackoff } from './refusals.ts';
 
-/** What the account says of a request in case that it is refused for capacity. */
+/** What is recorded of a request if it is refused for capacity, as its account counts it. */
 export interface IfRefused {
   /** Refusals in a row, with this one. */
   readonly failures: number;

@@ -197,14 +197,18 @@ export class CapacityMemory {
   wakes(): ObjectKey[] {
     const accounts = [...this.#news];
     this.#news.clear();
-    return accounts.flatMap((name) => {
-      const book = this.#books.get(name);
-      if (!book) return [];
-      const account = accountKey(name);
-      const firsts = firstsOf(book.line).map(({ key }) => key);
-      const next = new Set([...nextInLine(book, this.#now(), mostWoken), ...firsts.slice(0, mostWoken)]);
-      return this.#options.store.record(account) ? [account, ...next] : [...next];
-    });
+    return accounts.flatMap((name) => this.#wakesOf(name));
+  }
+
+  #wakesOf(name: string): ObjectKey[] {
+    const book = this.#books.get(name);
+    if (!book) return [];
+    const firsts = firstsOf(book.line).map(({ key }) => key);
+    const next = new Set(nextInLine(book, this.#now(), mostWoken));
+    for (const key of firsts.slice(0, mostWoken)) next.add(key);
+    const account = accountKey(name);
+    if (this.#options.store.record(account)) next.add(account);
+    return [...next];
   }
 
   /** What runs shows that there was capacity for it. */

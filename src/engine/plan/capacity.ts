@@ -8,7 +8,7 @@
  *                                                                       └── not sent: the next may ask ───┘
  *
  * A demand is a size at a place, which is a region and a geography as it is asked for. `auto` is a place of its own: a
- * provider may choose a geography by itself, so what it has no room for there says nothing of a geography by name.
+ * provider may choose a geography by itself, so its refusal there shows nothing about a geography by name.
  *
  * | state   | how many requests may be under way                                                                  |
  * |---------|-----------------------------------------------------------------------------------------------------|
@@ -275,7 +275,11 @@ export function afterGrant(
   };
   const known = windows.get(key);
   const window = isSame ? known && known + 1 : wasScarce ? 1 : undefined;
-  return { changed: [granted, ...due.map((one) => ({ ...one, retryAt: at }))], window };
+  return { changed: [granted, ...due.map((one) => dueAt(one, at))], window };
+}
+
+function dueAt(entry: CapacityEntry, at: number): CapacityEntry {
+  return { ...entry, retryAt: at };
 }
 
 /** Something with this demand was seen running. Undefined if that shows nothing. */

@@ -168,14 +168,14 @@ test('other sizes and other places are asked for as if nothing had been refused'
   const names = creations(fleet)
     .slice(before)
     .map(({ body }) => body.name);
-  expect(names.sort()).toEqual(['elsewhere', 'named', 'small']);
+  expect(new Set(names)).toEqual(new Set(['elsewhere', 'named', 'small']));
   expect(reconciling(fleet, 'large')?.message).toContain('and this needs at least as much');
   await fleet.manager.stop();
 });
 
 test.each([
   ['paused', (given: Record<string, string>) => ({ ...given, 'web-0.yaml': paused('web-0') })],
-  ['taken out', ({ 'web-0.yaml': _, ...given }: Record<string, string>) => given],
+  ['taken out', (given: Record<string, string>) => without(given, 'web-0.yaml')],
   [
     'edited to another size',
     (given: Record<string, string>) => ({
@@ -188,7 +188,7 @@ test.each([
   await fleet.clock.advance(8000);
   const next = /default\/(web-\d) asks next/.exec(reconciling(fleet, 'web-1')?.message ?? '')?.[1] ?? '';
   expect(next).not.toBe('');
-  const [other = ''] = ['web-0', 'web-1'].filter((name) => name !== next);
+  const other = next === 'web-0' ? 'web-1' : 'web-0';
   const given = documents(2);
   // `change` is about web-0.
   const swapped = next === 'web-0' ? given : swap(given);
@@ -357,6 +357,10 @@ test('each account learns for itself, also one of the same name in another names
   expect(fleet.store.capacity('other/default')).toEqual([]);
   await fleet.manager.stop();
 });
+
+function without(given: Record<string, string>, file: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => name !== file));
+}
 
 function paused(name: string): string {
   return serviceDocument(name).replace(

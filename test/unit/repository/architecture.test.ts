@@ -406,6 +406,7 @@ const mayWalk = new Set([
   'engine/fleet/managed-ids.ts',
   'engine/fleet/members.ts',
   'engine/money/reservations.ts',
+  'engine/outcomes/capacity-memory.ts',
   'manager/cluster-objects.ts',
   'manager/ready-log.ts',
 ]);

@@ -8,7 +8,7 @@ import { servicePart, taskPart } from '../../support/kind-state.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { ObjectCluster } from '../../support/object-cluster.ts';
 import { temporaryFile } from '../../support/temporary.ts';
-import { intentOf, open, owner, recordOf, trainer } from './support.ts';
+import { intentOf, open, owner, recordOf, trainer, withoutCapacity } from './support.ts';
 
 const task: ObjectKey = 'ProtectedTask/default/epoch';
 const key = digestKey(Buffer.alloc(32, 7));
@@ -126,6 +126,7 @@ describe('a state file of version 1', () => {
         key: index === 0 ? task : `broken ${index}`,
         record: typeof record === 'string' ? record : JSON.stringify(record),
       });
+    withoutCapacity(database);
     database.run('PRAGMA user_version = 3');
     database.close();
     return file;
@@ -134,7 +135,7 @@ describe('a state file of version 1', () => {
   test('is migrated by its next writer', () => {
     const file = earlierFile();
     expect(() => readState(file, systemRandom, owner)).toThrow(
-      'has schema 3, this version of fleetkeeper reads 4',
+      'has schema 3, this version of fleetkeeper reads 5',
     );
     using state = open(file);
     expect(taskPart(state.store.record(task))).toEqual({ registration, releasedAt: 5 });

@@ -11,11 +11,13 @@ import {
   openState,
   readState,
   type StateStore,
+  keptCapacityMs,
+  type CapacityEntry,
 } from '../../../src/state/index.ts';
 import { settle } from '../../support/manual-clock.ts';
 import { ManualEventLoop } from '../../support/manual-event-loop.ts';
 import { temporaryFile } from '../../support/temporary.ts';
-import { intentOf, open, owner, recordOf, trainer } from './support.ts';
+import { intentOf, open, owner, recordOf, trainer, withoutCapacity } from './support.ts';
 
 const keys: ObjectKey[] = [trainer, 'ContainerService/default/other', 'StorageVolume/default/data'];
 
@@ -34,6 +36,18 @@ function contents(store: StateStore) {
     ids: ['id-0', 'id-1', 'id-2'].map((id) => store.recordOf(id)?.key),
   };
 }
+
+const demand = { region: 'standard', geography: 'auto', gpuCount: 1, cpu: 8, memoryGb: 64, storageGb: 0 };
+const scarce: CapacityEntry = {
+  demand,
+  state: 'Scarce',
+  since: 5,
+  at: 6e12,
+  grantedAt: 4,
+  failures: 2,
+  retryAt: 9,
+  refusal: { status: 409, code: 'no_capacity', message: 'none left' },
+};
 
 describe('the state file', () => {
   test('gives back what was saved, after it was closed', async () => {
@@ -83,6 +97,23 @@ describe('the state file', () => {
     expect(readState(file, systemRandom, owner).prices('default/default')).toEqual([price]);
   });
 
+  test('keeps what was learned of capacity, and what an open request needs of it', async () => {
+    const file = temporaryFile('state.db');
+    const other = { ...scarce, at: scarce.at - keptCapacityMs };
+    {
+      using state = open(file);
+      await state.store.saveIntent(intentOf(trainer, 'key-1', { demand }), recordOf(trainer));
+      await state.store.saveCapacity('default/old', [other], other.at - 1);
+      await state.store.saveCapacity('default/default', [scarce], scarce.at);
+    }
+    using state = open(file);
+    expect(state.store.openIntent(trainer)?.demand).toEqual(demand);
+    expect(state.store.capacity('default/default')).toEqual([scarce]);
+    expect(readState(file, systemRandom, owner).capacity('default/default')).toEqual([scarce]);
+    // A week without news: nobody has used it.
+    expect(state.store.capacity('default/old')).toEqual([]);
+  });
+
   test('of 0.1.0 is read, with its open intents', async () => {
     const file = temporaryFile('state.db');
     const intent = intentOf(trainer, 'key-1', { outcome: 'unknown' });
@@ -93,11 +124,13 @@ describe('the state file', () => {
     const older = new Sqlite(file);
     older.run('ALTER TABLE intents DROP COLUMN estimate');
     older.run('DROP TABLE prices');
+    withoutCapacity(older);
     older.run('PRAGMA user_version = 2');
     older.close();
     using state = open(file);
     expect(state.store.openIntent(trainer)).toEqual(intent);
     expect(state.store.prices('default/default')).toEqual([]);
+    expect(state.store.capacity('default/default')).toEqual([]);
   });
 
   test('a record of an older version is read, with what it lacks as in a new one', async () => {

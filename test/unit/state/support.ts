@@ -1,4 +1,4 @@
-import { systemRandom } from '../../../src/base/index.ts';
+import { systemRandom, type Sqlite } from '../../../src/base/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import {
   newRecord,
@@ -13,6 +13,12 @@ export const owner = { default: 'laptop', explicit: undefined };
 export function open(file: string, explicit?: string): OpenState & Disposable {
   const state = openState(file, systemRandom, { default: 'laptop', explicit });
   return { ...state, [Symbol.dispose]: () => state.close() };
+}
+
+/** As a version that remembered capacity in the records alone. */
+export function withoutCapacity(database: Sqlite): void {
+  database.run('ALTER TABLE intents DROP COLUMN demand');
+  database.run('DROP TABLE capacity');
 }
 
 export const trainer: ObjectKey = 'ContainerService/default/trainer';
