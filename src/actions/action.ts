@@ -13,7 +13,7 @@
  * | `isSent`             | the same, where a request may carry only some of its fields                     |
  * | `answersRestart`     | the record: `restartToken` needs no other restart                               |
  * | `evidence`           | settlement of an unknown outcome (engine/plan/settle.ts)                               |
- * | `demand`             | pauses after refusals for capacity, funds and room (engine/mutation/scarcity.ts)        |
+ * | `demand`             | pauses after refusals for funds, room, of a resize (engine/mutation/scarcity.ts)        |
  * | `spends`             | the balance is read again before it is sent (engine/plan/money.ts)                     |
  * | `needsVerifiedEmail` | one gate for the account (engine/plan/money.ts)                                        |
  * | `verb`               | the output of `plan`                                                            |

@@ -128,10 +128,10 @@ export const waitsForOthers = {
     severity: 'warning',
     whose: 'provider',
     observed: 'yes',
-    see: 'reference/refusals.md',
+    see: 'concepts/capacity.md',
     meaning: 'The provider has too little capacity for it now.',
     remedy:
-      'Wait: it is requested again after 10 s, then after growing pauses of up to 10 minutes. Or choose another region or smaller resources.',
+      'Wait: one object asks again for all that need as much, after 10 s, then after growing pauses of up to 30 minutes. Or choose another region or smaller resources.',
   },
   LimitReached: {
     kind: 'waiting',

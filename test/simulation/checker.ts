@@ -1,6 +1,7 @@
 /** Shows everything that happens to every invariant. */
 import { referenceInvariants } from './invariants/reference.ts';
 import { accountInvariants, isHeartbeat, s16HeartbeatsOfOthers } from './invariants/account.ts';
+import { capacityInvariants } from './invariants/capacity.ts';
 import { deletionInvariants } from './invariants/deletion.ts';
 import { mutationInvariants } from './invariants/mutations.ts';
 import { neighbourInvariants } from './invariants/neighbours.ts';
@@ -16,6 +17,7 @@ const invariants = [
   ...recordInvariants,
   ...thingInvariants,
   ...neighbourInvariants,
+  ...capacityInvariants,
   ...referenceInvariants,
 ];
 

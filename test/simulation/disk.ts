@@ -5,6 +5,7 @@
  */
 import {
   MemoryStore,
+  type CapacityEntry,
   type IdentityPin,
   type Intent,
   type ObjectRecord,
@@ -24,6 +25,8 @@ export class Disk implements DurableState {
   readonly #intents = new Map<ObjectKey, Intent>();
   readonly #pins = new Map<string, IdentityPin>();
   readonly #left = new Map<string, number>();
+  /** What was learned of capacity, which is on the disk at once. */
+  readonly capacity = new Map<string, readonly CapacityEntry[]>();
   onDurable: (write: Write) => void = () => {};
   epoch: string | undefined;
   /** What people have left, as with `fleetkeeper resolve`. */
@@ -124,6 +127,7 @@ export class SimulatedStore extends MemoryStore implements StateStore {
       disk.pins(),
       new Map(),
       disk.left(),
+      new Map(disk.capacity),
     );
     this.#access = access;
   }
@@ -164,6 +168,12 @@ export class SimulatedStore extends MemoryStore implements StateStore {
     this.#requireRoom();
     await super.saveIdentityPin(account, pin);
     await this.#enqueue({ kind: 'pin', account, pin });
+  }
+
+  override async saveCapacity(account: string, entries: readonly CapacityEntry[], at: number): Promise<void> {
+    this.#requireRoom();
+    await super.saveCapacity(account, entries, at);
+    this.#access.disk.capacity.set(account, structuredClone(entries));
   }
 
   /** The process is no more: what was on its way is written as far as the seed says. */

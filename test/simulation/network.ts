@@ -20,6 +20,7 @@ import {
   type FaultKind,
   type NetworkFault,
 } from './faults.ts';
+import type { Shortage } from './shortage.ts';
 import { LateShown } from './late-shown.ts';
 import { ourAddress, ourKey, type Plane, type PlaneReply } from './plane.ts';
 import type { Life, Scheduler } from './scheduler.ts';
@@ -55,6 +56,8 @@ export interface NetworkOptions {
   readonly more?: (body: Json) => boolean;
   /** For the words in which something is refused that there is too little of; undefined: always in the same ones. */
   readonly wordsRandom: SeededRandom | undefined;
+  /** In a world that has such times. */
+  readonly shortage?: Shortage | undefined;
 }
 
 interface Travelling {
@@ -265,7 +268,7 @@ export class Network {
 
   /** An answer that the request did not get from the control plane, which never saw it. */
   #madeUp(exchange: Exchange, credential = ''): HttpReply | undefined {
-    const { random } = this.#options;
+    const { random, scheduler } = this.#options;
     // It says all that it was sent, as some do.
     const refusal = (code: string) => errorText(code, ` to ${credential}: ${exchange.text}`);
     if (this.#draws('throttle', exchange)) {
@@ -282,6 +285,8 @@ export class Network {
     const isCostly =
       exchange.method === 'POST' && /^\/api\/(services|volumes)(\/[^/]+\/actions)?$/.test(exchange.path);
     const frees = /"(stop|delete)"/.test(exchange.text ?? '');
+    const short = isCostly && !frees ? this.#options.shortage?.refusal(scheduler.nowMs) : undefined;
+    if (short) return answer(short.status, refusal(short.code));
     if (!isCostly || frees || !this.#draws('scarce', exchange)) return undefined;
     const drawn = random.pick(['capacity_unavailable', 'insufficient_funds']);
     const other = this.#options.wordsRandom?.pick(otherWords);
@@ -411,7 +416,8 @@ function received(reply: HttpReply): Received {
   }
   const isRefusal = (status >= 400 && status < 500 && status !== 408) || status === 503;
   const isReported = typeof body?.error?.code === 'string';
-  return { verdict: isRefusal && isReported ? 'rejected' : 'uncertain', status, retryAfter, body: undefined };
+  const answer = { status, retryAfter, code: body?.error?.code, body: undefined };
+  return { ...answer, verdict: isRefusal && isReported ? 'rejected' : 'uncertain' };
 }
 
 function parsed(text: string): Json {

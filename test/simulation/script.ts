@@ -59,6 +59,8 @@ export interface Script {
   readonly money: Money | undefined;
   /** Whether there is trouble from outside (neighbours.ts). */
   readonly hasNeighbours: boolean;
+  /** Whether there are times without capacity (shortage.ts). */
+  readonly hasShortages: boolean;
 }
 
 /** There is little to spend while the fleet is made, for `poorMs`; and so much above the floor, as at any moment of `poor`. */
@@ -94,6 +96,8 @@ interface Crowd {
   readonly forges: boolean;
   /** Whether there is trouble from outside (neighbours.ts). */
   readonly hasNeighbours?: boolean;
+  /** Whether there are times without capacity (shortage.ts). */
+  readonly hasShortages?: boolean;
   /** For how many minutes people want new things, and everything may go wrong. */
   readonly turmoilMinutes?: readonly number[];
   /** Of every kind there is at least one object. */
@@ -178,6 +182,17 @@ const crowds = {
     isolates: true,
     countsMoney: true,
     hasNeighbours: true,
+  },
+  scarce: {
+    ...many,
+    services: 24,
+    writesPerMinute: [2, 6],
+    aimsCrashes: true,
+    truncates: true,
+    isolates: true,
+    delaysCreations: true,
+    hasShortages: true,
+    turmoilMinutes: [5, 10, 20],
   },
   // A quarter of the computing: for many seeds of each dialect.
   small: {
@@ -356,6 +371,7 @@ function folderScript(seed: number, crowd: Crowd): Script {
     dialect: plain.name,
     rateLimitPerSecond: random.chance(0.2) ? random.pick([3, 10]) : undefined,
     hasNeighbours: crowd.hasNeighbours ?? false,
+    hasShortages: crowd.hasShortages ?? false,
     money: crowd.countsMoney ? drawMoney(stream(seed, 'money')) : undefined,
   };
 }

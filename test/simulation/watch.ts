@@ -34,6 +34,8 @@ export interface Received {
   readonly verdict: Verdict;
   readonly status: number | undefined;
   readonly retryAfter: string | undefined;
+  /** Of a refusal: `error.code`. */
+  readonly code?: string | undefined;
   /** Undefined unless it was read. */
   readonly body: Json;
 }

@@ -31,6 +31,7 @@ import { differenceBetween, finalStateOf, type FinalState } from './final-state.
 import { Person } from './person.ts';
 import { Plane, ourAddress, ourKey } from './plane.ts';
 import { stream } from './random-port.ts';
+import { Shortage } from './shortage.ts';
 import { Scheduler } from './scheduler.ts';
 import { secretIn } from './secrets.ts';
 import type { Action, Deed, Script } from './script.ts';
@@ -62,8 +63,8 @@ export interface RunOptions {
 
 const requests = { perSecond: 20, burst: 20, concurrency: 8 };
 const minimumBalanceMicros = 5_000_000;
-/** Until all is as wanted: the longest pauses are ten minutes. */
-const longestHealingMs = 45 * 60_000;
+/** Until all is as wanted: the longest pauses are half an hour. */
+const longestHealingMs = 65 * 60_000;
 const quietMs = 60_000;
 /** Of a request that did not happen. */
 const undone: ReadonlySet<string> = new Set(['refused', 'not-sent', 'not-applied']);
@@ -171,6 +172,7 @@ class World {
       dialect: dialectNamed(script.dialect),
       more: (body) => this.#neighbours?.put(body) ?? false,
       wordsRandom: script.hasNeighbours ? stream(seed, 'words of refusals') : undefined,
+      shortage: script.hasShortages ? new Shortage(stream(seed, 'shortage'), script.healAtMs) : undefined,
     });
     this.#place = this.#createPlace();
     this.#person = dialectNamed(script.dialect).asksPeople && this.#createPerson();
@@ -341,6 +343,7 @@ class World {
       healAtMs: 0,
       money: undefined,
       hasNeighbours: false,
+      hasShortages: false,
     };
     const newcomer = new World(script, {});
     newcomer.#users.declare(this.#users.documents());

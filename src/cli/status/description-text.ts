@@ -1,6 +1,7 @@
 /** `describe` for people, in the sections of `kubectl describe`. */
 import { rfc3339 } from '../../base/index.ts';
-import { differenceText } from '../../engine/plan/index.ts';
+import { capacityText, differenceText } from '../../engine/plan/index.ts';
+import type { ShownCapacity } from '../../state/index.ts';
 import { renderTable, usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
 import type { Described, NextStep, ProtectingTask } from './description.ts';
@@ -18,6 +19,7 @@ export function describedText(described: Described, view: TextView): string {
     ['Drift', drift(described, view)],
     ['Mutations', mutations(described, view)],
     ['Protection', protection(described.protection, view)],
+    ...(capacityIn(described).length === 0 ? [] : [['Capacity', capacity(described, view)] as const]),
     ['Next', next(described.next, view)],
   ] as const;
   return [
@@ -125,6 +127,31 @@ function protection(tasks: readonly ProtectingTask[], { nowMs }: TextView): stri
       activityId ?? '-',
       ready === undefined ? '' : `${ready.reason}${ready.message ? `: ${ready.message}` : ''}`,
     ]),
+  );
+}
+
+function capacityIn({ entry }: Described): readonly ShownCapacity[] {
+  const shown = entry.record.status?.['capacity'];
+  return Array.isArray(shown) ? shown : [];
+}
+
+function capacity(described: Described, { nowMs }: TextView): string[] {
+  return table(
+    ['STATE', 'FOR', 'AGE', 'DEMAND', 'REFUSALS', 'NEXT', 'MESSAGE'],
+    capacityIn(described).map((entry) => {
+      const { state, since, at, failures = 0, retryAt, status, code = '', message = '' } = entry;
+      const next = retryAt === undefined ? undefined : Date.parse(retryAt);
+      const isAhead = next !== undefined && next > nowMs;
+      return [
+        state,
+        age(Date.parse(since), nowMs),
+        age(Date.parse(at), nowMs),
+        capacityText(entry),
+        failures === 0 ? '-' : String(failures),
+        next === undefined ? '-' : isAhead ? `in ${spanText(next - nowMs)}` : 'now',
+        status === undefined ? '' : `${status} ${code}: ${message}`,
+      ];
+    }),
   );
 }
 

@@ -7,7 +7,8 @@
  * | Forbidden, EmailUnverified                            | held; tried again after ten minutes                  |
  * | KeyConflict, new random key                           | held: a defect of Fleetkeeper, or of a proxy         |
  * | KeyConflict, key sent before or derived               | another key is next; for a creation, when the outcome of the first is known |
- * | CapacityUnavailable, InsufficientFunds, LimitReached  | requested again with growing pauses, 10 s to 10 min  |
+ * | InsufficientFunds, LimitReached                       | requested again with growing pauses, 10 s to 10 min  |
+ * | CapacityUnavailable                                   | the same; creations and starts: plan/capacity.ts     |
  * | CredentialRejected                                    | the whole account waits                              |
  * | RevisionConflict, StateConflict, Conflict, NotFound   | observed again, with growing pauses                  |
  * | RateLimited, Unavailable                              | later; a 429 closes the account's limiter            |

@@ -12,12 +12,15 @@ import { backoffMs, type DigestKey, type Random } from '../../base/index.ts';
 import type { ObjectRecord, Scarcity } from '../../state/index.ts';
 import { classifyRefusal, scarceBackoff } from './refusals.ts';
 
-/** What is recorded of a request if it is refused for capacity, as its account counts it. */
-export interface IfRefused {
-  /** Refusals in a row, with this one. */
+/** Of an account, for all of its objects together. */
+export interface Refusals {
+  /** In a row, with this one. */
   readonly failures: number;
   readonly pauseMs: number;
 }
+
+/** What is recorded of a request if it is refused for capacity. It is the same at each call. */
+export type IfRefused = () => Refusals;
 
 /** After a refusal of `action`. If the refusal had another reason, the previous value stays. */
 export function nextScarcity(
@@ -33,7 +36,7 @@ export function nextScarcity(
   if (verdict.kind !== 'wait' || !verdict.isScarce) return before;
   const demand = digestKey.digest(demandOf(action));
   const own = before?.demand === demand ? before.failures + 1 : 1;
-  const counted = verdict.reason === 'CapacityUnavailable' ? ifRefused : undefined;
+  const counted = verdict.reason === 'CapacityUnavailable' ? ifRefused?.() : undefined;
   const { failures, pauseMs: plainMs } = counted ?? {
     failures: own,
     pauseMs: backoffMs(own - 1, scarceBackoff, random),

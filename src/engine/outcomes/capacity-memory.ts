@@ -37,7 +37,7 @@ import {
   keptEntries,
   type Book,
 } from './capacity-book.ts';
-import { ownScarcity, type IfRefused, type Receipt } from '../mutation/index.ts';
+import { ownScarcity, type IfRefused, type Receipt, type Refusals } from '../mutation/index.ts';
 import {
   afterGrant,
   afterRefusal,
@@ -137,7 +137,11 @@ export class CapacityMemory {
     const turn = turnOf(book, { key, demand }, this.#now(), true);
     const isProbe = turn.kind === 'ask' && turn.isProbe;
     const failures = (turn.kind === 'ask' ? turn.failures : 0) + 1;
-    const ifRefused = { failures, pauseMs: capacityPauseMs(failures, this.#options.random) };
+    let drawn: Refusals | undefined;
+    const ifRefused = () => {
+      drawn ??= { failures, pauseMs: capacityPauseMs(failures, this.#options.random) };
+      return drawn;
+    };
     this.#leave(key);
     this.#start(book, { key, demand, isProbe, at: this.#now().wallMs, monotonicMs: this.#now().monotonicMs });
     this.#asked.set(key, this.#next());
@@ -231,10 +235,9 @@ export class CapacityMemory {
   }
 
   #refuse(book: Book, { key, demand }: Asking, refused: Refused): void {
-    const { failures, pauseMs } = this.#ifRefused.get(key) ?? {
-      failures: 1,
-      pauseMs: capacityPauseMs(1, this.#options.random),
-    };
+    const counted = this.#ifRefused.get(key)?.();
+    if (!counted) return;
+    const { failures, pauseMs } = counted;
     const next = {
       failures,
       pauseMs: Math.max(pauseMs, refused.retryAfterMs ?? 0),
@@ -247,7 +250,7 @@ export class CapacityMemory {
     book: Book,
     demand: CapacityDemand,
     { status, code, message }: CapacityRefusal,
-    next: IfRefused & { readonly at: number },
+    next: Refusals & { readonly at: number },
   ): void {
     const before = book.entries.get(demandKey(demand));
     const refusal = { status, code, message: message.slice(0, longestMessage) };

@@ -2,6 +2,7 @@
  * Managers that break one rule each, of safety but for one. The rule is broken from outside, by what is handed to the manager or by another
  * method in place of one of its own while a run lasts. The simulation has to find each of them.
  */
+import { capacity } from './capacity.ts';
 import { creations } from './creations.ts';
 import { decisions } from './decisions.ts';
 import { money } from './money.ts';
@@ -19,4 +20,5 @@ export const mutants: readonly Mutant[] = [
   ...keys,
   ...creations,
   ...neighbours,
+  ...capacity,
 ];
