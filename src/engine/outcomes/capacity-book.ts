@@ -19,6 +19,8 @@ export interface Book extends Capacity {
   readonly windows: Map<string, number>;
   asking: Asking[];
   line: Waiting[];
+  /** Unix milliseconds. What was refused earlier was refused by another provider. */
+  readonly since: number;
   /** As last saved. */
   saved: readonly CapacityEntry[];
 }
@@ -38,6 +40,7 @@ export function emptyBook(name: string, saved: readonly CapacityEntry[]): Book {
     windows: new Map(),
     asking: [],
     line: [],
+    since: Number.NEGATIVE_INFINITY,
     saved,
   };
 }

@@ -266,7 +266,7 @@ export class CapacityMemory {
     const { at } = refusal;
     const known = book.entries.get(demandKey(demand));
     const isOld = known !== undefined && known.at <= this.#now().wallMs && known.at >= at;
-    if (isOld || !isForCapacity(refusal, book.rules)) return;
+    if (isOld || at < book.since || !isForCapacity(refusal, book.rules)) return;
     const { failures, retryAt } = scarcity;
     this.#takeRefusal(book, demand, refusal, { failures, pauseMs: Math.max(0, retryAt - at), at });
   }
@@ -305,6 +305,7 @@ export class CapacityMemory {
       windows: new Map<string, number>(),
       asking,
       line,
+      since: isElsewhere ? this.#now().wallMs : (known?.since ?? Number.NEGATIVE_INFINITY),
       saved,
     };
     this.#books.set(name, book);

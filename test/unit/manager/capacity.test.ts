@@ -350,11 +350,48 @@ test('a resize is asked for by each: what it needs is the difference', async () 
   await fleet.manager.stop();
 });
 
-test('each account learns for itself, also one of the same name in another namespace', async () => {
+test('each Account learns for itself, also one of the same name and address in another namespace', async () => {
   const { fleet } = await waitingFleet(3);
-  await fleet.clock.advance(20_000);
-  expect(fleet.store.capacity('default/default')).toHaveLength(1);
-  expect(fleet.store.capacity('other/default')).toEqual([]);
+  await fleet.clock.advance(minuteMs);
+  const before = creations(fleet).length;
+  const elsewhere = (text: string) =>
+    text
+      .replace(/name: (default|compute)\n/, 'name: $1\n  namespace: other\n')
+      .replace('{name: web-0}', '{name: web-0, namespace: other}');
+  fleet.tell(
+    desiredOf({
+      ...documents(3),
+      'other-account.yaml': elsewhere(access['account.yaml']),
+      'other-secret.yaml': elsewhere(access['secret.yaml']),
+      'other-web.yaml': elsewhere(serviceDocument('web-0')),
+    }),
+  );
+  await fleet.clock.advance(3000);
+  expect(creations(fleet).length - before).toBe(1);
+  const message = fleet.store
+    .record('ContainerService/other/web-0')
+    ?.status?.conditions.find(({ type }) => type === 'Reconciling')?.message;
+  expect(message).toContain('was refused with 409');
+  expect(message).not.toContain('default/web');
+  expect(fleet.store.capacity('other/default')).toMatchObject([{ failures: 1 }]);
+  await fleet.manager.stop();
+});
+
+test('an Account with another address is another provider: nothing of the first is held against it', async () => {
+  const { fleet } = await waitingFleet(3);
+  await fleet.clock.advance(3 * minuteMs);
+  const before = creations(fleet).length;
+  const { on } = fleet.api;
+  const account = { balanceMicros: 5_000_000, currency: 'USD', services: [], volumes: [], ledger: [] };
+  on['GET /v2/api/me'] = () => ({ status: 200, body: { id: 'acme', emailVerified: true } });
+  on['GET /v2/api/account'] = () => ({ status: 200, body: account });
+  const moved = documents(3);
+  const document = (moved['account.yaml'] ?? '').replace('https://api.invalid', 'https://api.invalid/v2');
+  fleet.tell(desiredOf({ ...moved, 'account.yaml': document }));
+  await fleet.clock.advance(5000);
+  const asked = fleet.api.asked.filter(({ what }) => what === 'POST /v2/api/services');
+  expect(creations(fleet).length).toBe(before);
+  expect(new Set(asked.map(({ body }) => body.name)).size).toBe(3);
   await fleet.manager.stop();
 });
 

@@ -4,10 +4,13 @@ import { KubernetesError } from '../../../src/kubernetes/index.ts';
 import { annotations, cleanupFinalizer } from '../../../src/resources/index.ts';
 import {
   ClusterStore,
+  capacitySignature,
   lastReport,
   pricesSignature,
+  shownCapacity,
   shownPrices,
   writeResolution,
+  type CapacityEntry,
   type ObjectRecord,
   type StoredObject,
 } from '../../../src/state/index.ts';
@@ -441,6 +444,32 @@ test('the pin of an account that is made anew under its name is durable once it 
   const next = another();
   await observe([cluster.shown(account)], next);
   expect(next.identityPin('default/main')?.origin).toBe(pin.origin);
+});
+
+test('what an account learned of capacity lies in its status, and is there for the next leader', async () => {
+  const account = 'Account/default/main';
+  await observe([cluster.add(account, 'uid-a')]);
+  const record = store.record(account);
+  if (!record) throw new Error('the store does not know it');
+  expect(store.capacity('default/main')).toEqual([]);
+  const entry: CapacityEntry = {
+    demand: { region: 'standard', geography: 'auto', gpuCount: 1, cpu: 8, memoryGb: 64, storageGb: 0 },
+    state: 'Scarce',
+    since: 1000,
+    at: 5000,
+    grantedAt: undefined,
+    failures: 2,
+    retryAt: 20_000,
+    refusal: { status: 409, code: 'no_capacity', message: 'none left' },
+  };
+  const capacity = shownCapacity([entry]);
+  const signature = capacitySignature('default/main', capacity, store.digestKey);
+  const status = { observedGeneration: 1, conditions: [], capacity, capacitySignature: signature };
+  await store.save({ ...record, status });
+  const next = another();
+  await observe([cluster.shown(account)], next);
+  expect(next.capacity('default/main')).toEqual([entry]);
+  expect(next.capacity('default/other')).toEqual([]);
 });
 
 test('the prices of an account lie in its status, and are there for the next process', async () => {

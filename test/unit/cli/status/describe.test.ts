@@ -264,3 +264,46 @@ test('values that a provider or a document wrote do not control a terminal', asy
   const { stdout } = await described([aWeb({ status })], [anIntent(1, { note: 'a\u001B[2Jb' })]);
   expect(stdout).not.toContain('\u001B');
 });
+
+test('an Account lists for what the provider had capacity, and for what it had none', async () => {
+  const demand = {
+    region: 'standard',
+    geography: 'auto',
+    gpuCount: 1,
+    cpu: 8,
+    memoryGb: 64,
+    storageGb: 0,
+  };
+  const capacity = [
+    {
+      ...demand,
+      state: 'Scarce',
+      since: '2026-01-01T11:50:00Z',
+      at: '2026-01-01T11:59:00Z',
+      failures: 5,
+      retryAt: '2026-01-01T12:01:40Z',
+      status: 409,
+      code: 'no_capacity',
+      message: 'none left',
+    },
+    {
+      ...demand,
+      region: 'economy',
+      state: 'Granted',
+      since: '2026-01-01T11:00:00Z',
+      at: '2026-01-01T11:00:00Z',
+    },
+  ];
+  const account = anObject('Account/default/default', {
+    status: aStatus([condition('Ready', 'True', 'Connected')], { capacity }),
+  });
+  const { stdout } = await described([account], [], 'Account/default');
+  expect(section(stdout, 'Capacity')).toEqual([
+    expect.stringMatching(/^STATE +FOR +AGE +DEMAND +REFUSALS +NEXT +MESSAGE/),
+    expect.stringMatching(
+      /^Scarce +10m +1m +1 GPU, 8 CPU, 64 GB of memory in standard\/auto +5 +in 1 min +409 no_capacity: none left/,
+    ),
+    expect.stringMatching(/^Granted +1h +1h +1 GPU, 8 CPU, 64 GB of memory in economy\/auto +- +- *$/),
+  ]);
+  expect((await described([aWeb()])).stdout).not.toContain('Capacity:');
+});
