@@ -614,7 +614,7 @@ export const brokenRules: readonly BrokenRule[] = [
     line: '    isStorage(large) === isStorage(small) &&',
     becomes: '',
     test: 'unit/engine/plan/capacity',
-    named: 'says nothing of storage alone',
+    named: 'that is storage alone says nothing of a service with more storage',
   },
   {
     item: 'EI6',

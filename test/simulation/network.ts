@@ -416,8 +416,8 @@ function received(reply: HttpReply): Received {
   }
   const isRefusal = (status >= 400 && status < 500 && status !== 408) || status === 503;
   const isReported = typeof body?.error?.code === 'string';
-  const answer = { status, retryAfter, code: body?.error?.code, body: undefined };
-  return { ...answer, verdict: isRefusal && isReported ? 'rejected' : 'uncertain' };
+  const refusal = { status, retryAfter, code: body?.error?.code, body: undefined };
+  return { ...refusal, verdict: isRefusal && isReported ? 'rejected' : 'uncertain' };
 }
 
 function parsed(text: string): Json {

@@ -140,15 +140,15 @@ function capacity(described: Described, { nowMs }: TextView): string[] {
     ['STATE', 'FOR', 'AGE', 'DEMAND', 'REFUSALS', 'NEXT', 'MESSAGE'],
     capacityIn(described).map((entry) => {
       const { state, since, at, failures = 0, retryAt, status, code = '', message = '' } = entry;
-      const next = retryAt === undefined ? undefined : Date.parse(retryAt);
-      const isAhead = next !== undefined && next > nowMs;
+      const nextMs = retryAt === undefined ? undefined : Date.parse(retryAt);
+      const isAhead = nextMs !== undefined && nextMs > nowMs;
       return [
         state,
         age(Date.parse(since), nowMs),
         age(Date.parse(at), nowMs),
         capacityText(entry),
         failures === 0 ? '-' : String(failures),
-        next === undefined ? '-' : isAhead ? `in ${spanText(next - nowMs)}` : 'now',
+        nextMs === undefined ? '-' : isAhead ? `in ${spanText(nextMs - nowMs)}` : 'now',
         status === undefined ? '' : `${status} ${code}: ${message}`,
       ];
     }),

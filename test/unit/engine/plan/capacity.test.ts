@@ -140,6 +140,12 @@ describe('a demand that was refused', () => {
     expect(asks(one, 'a', 0, demand)).toBe(true);
   });
 
+  test('that is storage alone says nothing of a service with more storage', () => {
+    const storage = memory([scarce(disk)]);
+    expect(asks(storage, 'a', 0, { ...gpu, storageGb: 200 })).toBe(true);
+    expect(asks(storage, 'a', 0, { ...disk, storageGb: 200 })).toBe(false);
+  });
+
   test.each([
     ['more GPUs', larger],
     ['storage beside it', { ...gpu, storageGb: 10 }],
