@@ -79,8 +79,9 @@ export class CapacityMemory {
   readonly #ifRefused = new Map<ObjectKey, IfRefused>();
   /** The order in which objects asked last. */
   readonly #asked = new Map<ObjectKey, number>();
-  /** Accounts in which others may be able to ask now, or whose status is out of date. */
+  /** Accounts in which others may be able to ask now, and those whose status is out of date. */
   readonly #news = new Set<string>();
+  readonly #unshown = new Set<string>();
   #isRebuilt = false;
   #number = 0;
 
@@ -199,9 +200,11 @@ export class CapacityMemory {
    * Accounts whose status is out of date.
    */
   wakes(): ObjectKey[] {
-    const accounts = [...this.#news];
+    const [accounts, unshown] = [[...this.#news], [...this.#unshown].map(accountKey)];
     this.#news.clear();
-    return accounts.flatMap((name) => this.#wakesOf(name));
+    this.#unshown.clear();
+    const shown = unshown.filter((key) => this.#options.store.record(key));
+    return [...accounts.flatMap((name) => this.#wakesOf(name)), ...shown];
   }
 
   #wakesOf(name: string): ObjectKey[] {
@@ -210,8 +213,6 @@ export class CapacityMemory {
     const firsts = firstsOf(book.line).map(({ key }) => key);
     const next = new Set(nextInLine(book, this.#now(), mostWoken));
     for (const key of firsts.slice(0, mostWoken)) next.add(key);
-    const account = accountKey(name);
-    if (this.#options.store.record(account)) next.add(account);
     return [...next];
   }
 
@@ -282,6 +283,7 @@ export class CapacityMemory {
     const kept = keptEntries(book, wallMs);
     book.entries = byDemand(kept);
     book.saved = kept;
+    this.#unshown.add(book.name);
     metrics.capacityScarce.set({ account: book.name }, kept.filter(({ state }) => state === 'Scarce').length);
     store.saveCapacity(book.name, kept, wallMs).catch((error: unknown) => {
       logger.warn({ account: book.name, note: messageOf(error) }, 'capacity could not be recorded');
