@@ -37,7 +37,7 @@ test('twenty services that wait for the same are asked for by one, and are all m
   expect(await creations()).toBeLessThanOrEqual(first);
   const waiting = await fleet.until('ContainerService/web-7', 'Reconciling', 'True', 'CapacityUnavailable');
   expect(waiting.message).toMatch(
-    /409 capacity_unavailable.* ContainerService\/default\/web-\d+ asks next, at /,
+    /409 capacity_unavailable.* ContainerService\/default\/web-\d+ asks next for all, at /,
   );
   await eventually('the Account shows it', async () => {
     const { status } = (await fleet.records()).get('Account/default') ?? {};

@@ -306,16 +306,14 @@ export function turnText(
   const isNear = !isShared || parseObjectKey(by).namespace === parseObjectKey(key).namespace;
   const who = isNear ? by : 'another object';
   const asks = isAsking
-    ? `${who} is asking now, and the others wait for the outcome`
-    : `${who} asks next, at ${timeText(Math.max(entry.retryAt ?? 0, entry.at))}; the others wait for the outcome`;
-  if (!entry.refusal) {
-    return `${capacityText(entry.demand)} has just been granted again${needs}: requests follow each other. ${asks}`;
-  }
+    ? `${who} is asking for all`
+    : `${who} asks next for all, at ${timeText(Math.max(entry.retryAt ?? 0, entry.at))}`;
+  const what = `${capacityText(entry.demand)} was`;
+  if (!entry.refusal) return `${what} granted again${needs}, and requests follow each other; ${asks}`;
   const { status, code, message } = entry.refusal;
-  const times =
-    entry.failures === 1 ? 'refused' : `refused ${entry.failures} times since ${timeText(entry.since)}, last`;
   const reported = isShared ? '' : `: ${message}`;
-  return `${capacityText(entry.demand)} was ${times} with ${status} ${code}${reported}${needs}. ${asks}`;
+  const times = entry.failures === 1 ? '' : ` (${entry.failures} times since ${timeText(entry.since)})`;
+  return `${what} refused with ${status} ${code}${reported}${times}${needs}; ${asks}`;
 }
 
 export function capacityText(demand: CapacityDemand): string {

@@ -129,7 +129,7 @@ test('all that wait show the same: what was refused, who asks next, and when', a
   expect(new Set(shown.map((each) => each?.reason))).toEqual(new Set(['CapacityUnavailable']));
   expect(new Set(shown.map((each) => each?.message)).size).toBe(1);
   expect(shown[0]?.message).toMatch(
-    /^1 GPU, 8 CPU, 32 GB of memory in standard\/auto was refused.*409 capacity_unavailable: none left.*ContainerService\/default\/web-\d asks next, at /,
+    /^1 GPU, 8 CPU, 32 GB of memory in standard\/auto was refused with 409 capacity_unavailable: none left.*ContainerService\/default\/web-\d asks next for all, at /,
   );
   await fleet.manager.stop();
 });

@@ -264,15 +264,15 @@ describe('the message', () => {
   test('states what was refused how often, who asks next, and when', () => {
     const capacity = memory([scarce(gpu, { failures: 3 })], { line: ['a', 'b'] });
     const expected =
-      '1 GPU, 8 CPU, 64 GB of memory in standard/auto was refused 3 times since 2026-01-01T12:00:00Z, last with 409 capacity_unavailable: none left. ' +
-      'ContainerService/default/a asks next, at 2026-01-01T12:00:10Z; the others wait for the outcome';
+      '1 GPU, 8 CPU, 64 GB of memory in standard/auto was refused with 409 capacity_unavailable: none left ' +
+      '(3 times since 2026-01-01T12:00:00Z); ContainerService/default/a asks next for all, at 2026-01-01T12:00:10Z';
     expect(text(waits(capacity, 'b', 0), 'b')).toBe(expected);
     expect(text(waits(capacity, 'a', 0), 'a')).toBe(expected);
   });
 
   test('states who is asking', () => {
     const capacity = memory([scarce(gpu)], { asking: ['a'] });
-    expect(text(waits(capacity, 'b', 10_000), 'b')).toContain('ContainerService/default/a is asking now');
+    expect(text(waits(capacity, 'b', 10_000), 'b')).toContain('ContainerService/default/a is asking for all');
   });
 
   test('states that a smaller demand is scarce', () => {
@@ -288,7 +288,7 @@ describe('the message', () => {
     if (turn.kind !== 'wait') throw new Error('waits');
     const shown = turnText(turn, { key: 'ContainerService/other/b', demand: gpu }, true, rfc3339);
     expect(shown).not.toMatch(/default|none left/);
-    expect(shown).toContain('another object is asking now');
+    expect(shown).toContain('another object is asking for all');
   });
 });
 
