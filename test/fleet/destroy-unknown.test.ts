@@ -68,7 +68,7 @@ testInFolder('what reads show late is destroyed, too', async () => {
   await there.fleet.write('web.yaml', [service('web')]);
   await there.killedApply({ fault: 'drop-response' });
   const shownFromMs = nowMs() + 20_000;
-  proxy.edit = (shown) => (nowMs() < shownFromMs ? undefined : shown);
+  proxy.hides = () => nowMs() < shownFromMs;
   expect((await there.destroy('--yes')).code).toBe(0);
   expect(nowMs()).toBeGreaterThan(shownFromMs);
   expect(await left(there)).toEqual([]);
@@ -124,6 +124,40 @@ testInFolder('apply asks before it changes what is still being made', async () =
   ]);
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
 });
+
+testInFolder(
+  'an account that suddenly shows nothing does not make destroy forget what is there',
+  async () => {
+    const { plane, fleet, destroy } = await world();
+    const proxy = await new Proxy(plane.url).start();
+    await fleet.write('account.yaml', account(proxy.url));
+    await fleet.write('all.yaml', [service('a'), service('b')]);
+    expect((await fleet.apply()).code).toBe(0);
+    const { services } = await plane.account();
+    const before = await fleet.records();
+    proxy.hides = () => true;
+    const refused = await destroy('--yes');
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/does not show 2 of 2 objects .*nothing was destroyed[^]*--allow-mass-change/),
+    ]);
+    expect(await fleet.records()).toEqual(before);
+    proxy.hides = () => false;
+    // One may have gone by itself, but that is asked, too.
+    await plane.call('POST', `/api/services/${services[0].id}/actions`, { action: 'delete' });
+    await eventually('one is gone', async () => (await plane.account()).services.length === 1);
+    const asked = await destroy();
+    expect([asked.code, asked.stdout]).toEqual([
+      1,
+      expect.stringMatching(/ConfirmingAbsence\n.*does not show it any more/),
+    ]);
+    await plane.call('POST', `/api/services/${services[1].id}/actions`, { action: 'delete' });
+    await eventually('both are gone', async () => (await plane.account()).services.length === 0);
+    expect((await destroy('--yes')).code).toBe(1);
+    expect((await destroy('--yes', '--allow-mass-change')).code).toBe(0);
+    expect(await left({ plane, fleet })).toEqual([]);
+  },
+);
 
 // On a real clock it would last too long.
 test.skipIf(!isSimulated || isInCluster)(

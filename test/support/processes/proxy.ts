@@ -14,6 +14,8 @@ export class Proxy {
   readonly #target: string;
   readonly #server = createServer((request, response) => void this.#pass(request, response));
   edit: Edit = (service) => service;
+  /** Services that no read shows: as behind a replica that lags, or is empty. */
+  hides: (service: Json) => boolean = () => false;
   url = '';
 
   constructor(target: string) {
@@ -27,9 +29,7 @@ export class Proxy {
       this.url = open(async ({ method, path, headers, body }) => {
         const sent = ask(`${this.#target}${path}`, { method, headers, ...(body && { body }) });
         const answer = await sent.catch(() => undefined);
-        return (
-          answer && { status: answer.status, headers: {}, body: this.#shown(answer.ok, await answer.text()) }
-        );
+        return answer && { headers: {}, ...this.#shown(answer, await answer.text()) };
       });
       return this;
     }
@@ -55,20 +55,30 @@ export class Proxy {
         ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
       });
       const text = await answer.text();
-      response
-        .writeHead(answer.status, { 'content-type': 'application/json' })
-        .end(this.#shown(answer.ok, text));
+      const { status, body } = this.#shown(answer, text);
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
     } catch {
       request.socket.destroy();
     }
   }
 
-  #shown(isOk: boolean, text: string): string {
-    return isOk ? JSON.stringify(this.#edited(JSON.parse(text))) : text;
+  #shown({ ok, status }: Response, text: string): { status: number; body: string } {
+    if (!ok) return { status, body: text };
+    const body: Json = JSON.parse(text);
+    if (body.service && this.hides(body.service)) {
+      return {
+        status: 404,
+        body: JSON.stringify({ error: { code: 'not_found', message: 'no such service' } }),
+      };
+    }
+    return { status, body: JSON.stringify(this.#edited(body)) };
   }
 
   #edited(body: Json): Json {
-    if (Array.isArray(body.services)) return { ...body, services: body.services.map(this.edit) };
+    if (Array.isArray(body.services)) {
+      const services = body.services.filter((service: Json) => !this.hides(service)).map(this.edit);
+      return { ...body, services };
+    }
     if (body.service) return { ...body, service: this.edit(body.service) };
     return body.state === undefined ? body : this.edit(body);
   }
