@@ -33,6 +33,7 @@ export interface ReconcilerOptions extends Pick<ExchangeOptions, 'isSelected'> {
   readonly stopping: () => boolean;
   /** `preview`: plan only. No change is sent. */
   readonly mode: 'manage' | 'preview';
+  readonly isOneShot: boolean;
   /** The flags that name this state on the command line, for messages that suggest a command. */
   readonly commandFlags?: string | undefined;
 }

@@ -71,6 +71,8 @@ export interface ManagerOptions {
   readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
   /** `preview`: plan only. */
   readonly mode: 'manage' | 'preview';
+  /** It ends as soon as all is done; default: it lasts. */
+  readonly isOneShot?: boolean;
   /** The flags that name this state on the command line, for messages that suggest a command. */
   readonly commandFlags?: string;
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
@@ -283,6 +285,7 @@ export class Manager {
         settleMs,
         mode,
         isSelected,
+        isOneShot: this.#options.isOneShot ?? false,
         stopping: () => this.#stopping,
         commandFlags: this.#options.commandFlags,
       }),

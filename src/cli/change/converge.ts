@@ -60,6 +60,7 @@ export async function converge(
     allowMassChange,
     ...acceptance(flags),
     mode: 'manage',
+    isOneShot: true,
     ...(part ? { isSelected: part.has } : {}),
     // No limit applies to what somebody agreed to lose.
     ...(command === 'destroy' ? { allowRemovals: true } : {}),

@@ -35,8 +35,8 @@
  * marks, the ids are recorded instead (engine/mutation/before-creation.ts).
  *
  * The patience is twelve settle windows (a minute), or what the provider was observed to need if that is longer (pace.ts).
- * All times are monotonic and of this process. After a restart they begin again, and a thing is as old as the intent of its
- * creation, or as its present state if another intent followed.
+ * All times are monotonic and of this process. A restart begins them again, for the clocks of two processes may differ. Only a
+ * command that ends takes a thing for as old as the intent of its creation, or as its present state if another intent followed.
  */
 import { effectOf, isCreation, type Effect } from '../../actions/index.ts';
 import { canonicalId, type Clock } from '../../base/index.ts';
@@ -64,6 +64,7 @@ export interface CreationOptions {
   readonly money: Money;
   readonly settleMs: number;
   readonly mode: 'manage' | 'preview';
+  readonly isOneShot: boolean;
   readonly commandFlags?: string | undefined;
 }
 
@@ -345,7 +346,7 @@ export class Creations {
 
   /** From when the absence of the recorded thing counts. */
   absenceRule(record: ObjectRecord, account: AccountHandle): AbsenceRule {
-    const { clock, store, mode, settleMs } = this.#options;
+    const { clock, store, mode, isOneShot, settleMs } = this.#options;
     const { key, externalId = '', seen, deletedByUs } = record;
     const certain = { notBeforeMs: Number.NEGATIVE_INFINITY, message: '' };
     // A deletion without a response proves nothing.
@@ -370,9 +371,10 @@ export class Creations {
       return isYoung ? { notBeforeMs: Number.POSITIVE_INFINITY, message } : certain;
     }
     if (madeAtMs !== undefined) return { notBeforeMs: madeAtMs + windowMs, message };
-    if (!isSeen) return { notBeforeMs: this.#startedAtMs + windowMs, message };
-    const isYoung = madeAtWallMs !== undefined && clock.wallMs() - madeAtWallMs < windowMs;
-    return isYoung ? { notBeforeMs: this.#startedAtMs + windowMs, message } : certain;
+    const isOld = madeAtWallMs === undefined || clock.wallMs() - madeAtWallMs >= windowMs;
+    // Clocks of processes may differ. A process that lasts can wait; a command uses the wall clock.
+    if (isSeen && isOld && isOneShot) return certain;
+    return { notBeforeMs: this.#startedAtMs + windowMs, message };
   }
 }
 
