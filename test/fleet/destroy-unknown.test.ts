@@ -139,9 +139,15 @@ testInFolder(
     const refused = await destroy('--yes');
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      expect.stringMatching(/does not show 2 of 2 objects .*nothing was destroyed[^]*--allow-mass-change/),
+      expect.stringMatching(
+        /does not show 2 of 2 objects .*would forget them: nothing was changed[^]*--allow-mass-change/,
+      ),
     ]);
     expect(await fleet.records()).toEqual(before);
+    await fleet.remove('all.yaml');
+    const applied = await fleet.apply();
+    expect([applied.code, applied.stderr]).toEqual([1, expect.stringContaining('apply would forget them')]);
+    await fleet.write('all.yaml', [service('a'), service('b')]);
     proxy.hides = () => false;
     // One may have gone by itself, but that is asked, too.
     await plane.call('POST', `/api/services/${services[0].id}/actions`, { action: 'delete' });

@@ -23,6 +23,7 @@ import { Outstanding } from '../output/outstanding.ts';
 import { partOfFleet, partialOf, recordsIn, type PartOfFleet, type Records } from './part-of-fleet.ts';
 import type { SelectionFlags } from '../selection.ts';
 import { environmentAccount, type GivenAccount } from '../source.ts';
+import { managedThings, vanishedIn, withVanished, type Vanished } from './vanished.ts';
 import { withProgress } from '../output/progress.ts';
 
 export interface ObservedFleet {
@@ -35,14 +36,29 @@ export interface ObservedFleet {
   readonly readable: FleetPlan | undefined;
   /** Accounts that could not be read, each in a sentence. */
   readonly unreadable: readonly string[];
+  readonly vanished: Vanished;
 }
 
 export async function observeFleet(
   context: Context,
   flags: FleetFlags & SelectionFlags & { allowMassChange?: boolean; timeout: number },
-  { source, store }: Pick<FleetAccess, 'source' | 'store'>,
+  access: Pick<FleetAccess, 'source' | 'store'>,
   removed?: PartOfFleet,
 ): Promise<ObservedFleet> {
+  const managed = managedThings(access.store);
+  const observed = await observe(context, flags, access, removed);
+  const vanished = vanishedIn(observed.plan, managed, access.store);
+  const { plan, readable } = observed;
+  const complete = readable && withVanished(readable, vanished);
+  return { ...observed, plan: withVanished(plan, vanished), readable: complete, vanished };
+}
+
+async function observe(
+  context: Context,
+  flags: FleetFlags & SelectionFlags & { allowMassChange?: boolean; timeout: number },
+  { source, store }: Pick<FleetAccess, 'source' | 'store'>,
+  removed?: PartOfFleet,
+): Promise<Omit<ObservedFleet, 'vanished'>> {
   const { clock, random } = context;
   const results = new Map<ObjectKey, PassResult>();
   const finished = new AbortController();
@@ -118,7 +134,7 @@ function conclude(
   stuck: ReadonlySet<ObjectKey>,
   burn: bigint,
   environment: GivenAccount,
-): ObservedFleet {
+): Omit<ObservedFleet, 'vanished'> {
   const snapshot = part ? { ...whole, problems: whole.problems.filter(part.concerns) } : whole;
   // Accounts are reported by what failed in them.
   const results = new Map([...all].filter(([key]) => accountNamed(key) === undefined));

@@ -27,6 +27,7 @@ import { openSource } from '../source.ts';
 import { consented } from './consent.ts';
 import { observeFleet, problemLines, type ObservedFleet } from './fleet-plan.ts';
 import { partText, type PartOfFleet } from './part-of-fleet.ts';
+import { isSuspicious } from './vanished.ts';
 import { words, type OneShotCommand } from './words.ts';
 
 export interface OneShotFlags extends FleetFlags, SelectionFlags {
@@ -35,6 +36,7 @@ export interface OneShotFlags extends FleetFlags, SelectionFlags {
   readonly timeout: number;
   readonly settle: number;
   readonly yes?: boolean;
+  readonly allowMassChange?: boolean;
 }
 
 /** A folder that no other process works on. */
@@ -98,6 +100,13 @@ export async function planned(
   for (const line of problemLines(observed.snapshot)) complain(context, line);
   if (observed.unreadable.length > 0) {
     throw new UserError(observed.unreadable.join('\n'), words[command].unreadable);
+  }
+  const { vanished } = observed;
+  if (isSuspicious(vanished) && !flags.allowMassChange) {
+    throw new UserError(
+      `the account does not show ${vanished.keys.length} of ${vanished.managed} objects that were there, and ${command} would forget them: nothing was changed`,
+      'check at the provider; if they are really gone, pass --allow-mass-change',
+    );
   }
   return observed;
 }

@@ -16,8 +16,7 @@ import {
   placeText,
   type DesiredSnapshot,
 } from '../../desired/index.ts';
-import { effectOf } from '../../actions/index.ts';
-import { isSuspiciousRead, taskEnd } from '../../engine/plan/index.ts';
+import { taskEnd } from '../../engine/plan/index.ts';
 import { containerService } from '../../kinds/container-service/declaration.ts';
 import { protectedTask } from '../../kinds/protected-task/declaration.ts';
 import type { FleetPlan, Held } from '../../manager/index.ts';
@@ -69,41 +68,6 @@ function isRunning(key: ObjectKey, { objects }: DesiredSnapshot, store: StateSto
   if (releasedAt !== undefined) return false;
   if (objectOf(objects, containerService.name, service)?.spec.disruption === 'Always') return false;
   return registration !== undefined || store.record(service)?.externalId !== undefined;
-}
-
-/** What the selected objects have at the provider, as it was last seen there. A deletion that was requested is no surprise. */
-export function managedThings(part: PartOfFleet, store: StateStore): ReadonlySet<ObjectKey> {
-  const managed = [...store.records()].filter(({ key, externalId, seen, deletedByUs }) => {
-    const isDeleted = deletedByUs || effectOf(store.lastIntent(key)?.action ?? '') === 'delete';
-    return part.has(key) && externalId !== undefined && seen?.id === externalId && !isDeleted;
-  });
-  return new Set(managed.map(({ key }) => key));
-}
-
-/**
- * The plan, with the objects that it would forget, because the account does not show what they had. Throws a `UserError` if those are so
- * many that the account, not the fleet, may be wrong: whatever it does not show now would be billed, and managed by nobody.
- */
-export function withVanished(
-  plan: FleetPlan,
-  managed: ReadonlySet<ObjectKey>,
-  after: StateStore,
-  isAllowed: boolean,
-): FleetPlan {
-  const left = new Set(plan.changes.map(({ kind, namespace, name }) => `${kind}/${namespace}/${name}`));
-  const vanished = [...managed].filter((key) => !after.record(key) && !left.has(key));
-  if (isSuspiciousRead(managed.size, vanished.length) && !isAllowed) {
-    throw new UserError(
-      `the account does not show ${vanished.length} of ${managed.size} objects that were there; nothing was destroyed, since they would be forgotten`,
-      'check at the provider; if they are really gone, pass --allow-mass-change',
-    );
-  }
-  const message = 'the account does not show it any more; it is forgotten once that is certain';
-  const unclear = vanished.map(
-    (key) => ({ ...parseObjectKey(key), reason: 'ConfirmingAbsence', message }) as const,
-  );
-  const summary = { ...plan.summary, waiting: plan.summary.waiting + vanished.length };
-  return { ...plan, unclear: [...plan.unclear, ...unclear], summary };
 }
 
 /** The plan, with the tasks that keep their services. */

@@ -27,7 +27,6 @@ import { printRecords } from '../status/output.ts';
 
 interface ApplyFlags extends OneShotFlags {
   readonly stable: number;
-  readonly allowMassChange?: boolean;
 }
 
 /** `apply`: plan, consent, converge, report; exit 0 only when every object is Ready. */

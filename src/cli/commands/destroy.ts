@@ -15,7 +15,7 @@ import {
   type OneShotFlags,
 } from '../change/one-shot.ts';
 import { partToRemove, recordsIn, type PartOfFleet } from '../change/part-of-fleet.ts';
-import { managedThings, removalOf, withRunning, withVanished } from '../change/removal.ts';
+import { removalOf, withRunning } from '../change/removal.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, print, type Context } from '../context.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
@@ -30,10 +30,6 @@ import {
 import { withSelectionFlags } from '../selection.ts';
 import { printRecords } from '../status/output.ts';
 
-interface DestroyFlags extends OneShotFlags {
-  readonly allowMassChange?: boolean;
-}
-
 /** `destroy`: plan, consent, delete, report; exit 0 only when every selected object is gone. */
 export function defineDestroy(command: Command, context: Context, exit: (code: number) => void): void {
   withSelectionFlags(withFolderFlags(withFolderArgument(command), 'silent'))
@@ -44,33 +40,25 @@ export function defineDestroy(command: Command, context: Context, exit: (code: n
     .addOption(settleOption())
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'forget the many objects that the account does not show any more')
-    .action(async (_folder: string | undefined, flags: DestroyFlags) => {
+    .action(async (_folder: string | undefined, flags: OneShotFlags) => {
       if (isCluster(flags.source)) throw inCluster();
       exit(await inLockedFolder(context, flags, 'destroy', (folder) => destroy(folder, flags)));
     });
 }
 
-async function destroy(folder: LockedFolder, flags: DestroyFlags): Promise<number> {
+async function destroy(folder: LockedFolder, flags: OneShotFlags): Promise<number> {
   const { context, snapshot, preview } = folder;
   const part = partToRemove(flags, snapshot, preview);
   const removal = removalOf(snapshot, part, preview, context.clock.wallMs());
   const source = folder.source(removal.snapshot);
   await takeIn(context, preview, snapshot, part);
-  const managed = managedThings(part, preview);
   const observed = await planned(folder, flags, 'destroy', source, part);
-  const { allowMassChange = false } = flags;
-  const plan = withVanished(withRunning(observed.plan, removal), managed, preview, allowMassChange);
+  const plan = withRunning(observed.plan, removal);
   if (!(await agreed(context, flags, 'destroy', plan))) return exitCodes.failed;
   return withOpenState(folder, 'destroy', async (store) => {
     // What the documents show now counts: a confirmation of data loss, a deletionPolicy.
     await takeIn(context, store, snapshot, part);
-    const missing = await converge(context, flags, {
-      command: 'destroy',
-      source,
-      store,
-      part,
-      allowMassChange,
-    });
+    const missing = await converge(context, flags, { command: 'destroy', source, store, part });
     const isGone = report(context, flags, plan, recordsIn(part, store));
     if (missing !== undefined) complain(context, missing);
     return isGone && observed.snapshot.problems.length === 0 ? exitCodes.ok : exitCodes.failed;
