@@ -19,6 +19,7 @@ import { messageOf, rfc3339, type Clock, type Random } from '../../base/index.ts
 import type { SnapshotChange } from '../../observed/index.ts';
 import { accountKey, type ObjectKey } from '../../resources/index.ts';
 import {
+  keptCapacityMs,
   readDemand,
   type CapacityDemand,
   type CapacityEntry,
@@ -273,7 +274,7 @@ export class CapacityMemory {
   }
 
   #learn(book: Book, changed: readonly CapacityEntry[]): void {
-    const { store, logger, metrics } = this.#options;
+    const { store, logger } = this.#options;
     const { wallMs } = this.#now();
     if (changed.length === 0) return;
     for (const entry of changed) book.entries.set(demandKey(entry.demand), entry);
@@ -284,7 +285,8 @@ export class CapacityMemory {
     book.entries = byDemand(kept);
     book.saved = kept;
     this.#unshown.add(book.name);
-    metrics.capacityScarce.set({ account: book.name }, kept.filter(({ state }) => state === 'Scarce').length);
+    this.#gauge(book);
+    for (const key of book.windows.keys()) if (!book.entries.has(key)) book.windows.delete(key);
     store.saveCapacity(book.name, kept, wallMs).catch((error: unknown) => {
       logger.warn({ account: book.name, note: messageOf(error) }, 'capacity could not be recorded');
     });
@@ -296,7 +298,8 @@ export class CapacityMemory {
     if (known && known.url === spec.url && known.rules === spec.refusals) return known;
     const isElsewhere = known !== undefined && known.url !== '' && known.url !== spec.url;
     const entries = isElsewhere ? [] : (known?.saved ?? this.#options.store.capacity(name));
-    const saved = entries.filter(({ refusal }) => !refusal || isForCapacity(refusal, spec.refusals));
+    const kept = entries.filter(({ at }) => at >= this.#now().wallMs - keptCapacityMs);
+    const saved = kept.filter(({ refusal }) => !refusal || isForCapacity(refusal, spec.refusals));
     const { asking = [], line = [] } = known ?? {};
     const book = {
       name,
@@ -311,6 +314,7 @@ export class CapacityMemory {
       saved,
     };
     this.#books.set(name, book);
+    if (entries.length > 0) this.#gauge(book);
     return book;
   }
 
@@ -352,6 +356,11 @@ export class CapacityMemory {
     const index = book?.line.findIndex((each) => each.key === key) ?? -1;
     if (index >= 0) book?.line.splice(index, 1);
     return index >= 0;
+  }
+
+  #gauge({ name, saved }: Book): void {
+    const scarce = saved.filter(({ state }) => state === 'Scarce');
+    this.#options.metrics.capacityScarce.set({ account: name }, scarce.length);
   }
 
   #count(account: string, outcome: string): void {

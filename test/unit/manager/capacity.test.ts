@@ -1,7 +1,7 @@
 /** Many services wait for capacity: their account asks once, and they follow (engine/plan/capacity.ts). */
 import { expect, test } from 'vitest';
 import { accountKey, type ObjectKey } from '../../../src/resources/index.ts';
-import { MemoryStore } from '../../../src/state/index.ts';
+import { MemoryStore, type CapacityEntry } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
 import {
   access,
@@ -217,6 +217,55 @@ test('a probe without an answer keeps the others waiting until it is settled, an
   provider.room = 5;
   await fleet.clock.advance(5 * minuteMs);
   expect(fleet.api.services).toHaveLength(5);
+  await fleet.manager.stop();
+});
+
+test.each([
+  ['paused', (given: Record<string, string>) => ({ ...given, 'web-0.yaml': paused('web-0') })],
+  ['taken out', (given: Record<string, string>) => without(given, 'web-0.yaml')],
+  [
+    'edited',
+    (given: Record<string, string>) => ({
+      ...given,
+      'web-0.yaml': serviceDocument('web-0').replace('web:1', 'web:2'),
+    }),
+  ],
+])('nobody waits for ever for the one that was %s while its request was under way', async (_, change) => {
+  const provider = new Provider(5000);
+  const given = documents(1);
+  const fleet = await scriptedFleet(desiredOf(given), { prepare: (api) => provider.prepare(api) });
+  // web-0 was refused, and asks again: nobody else waits yet.
+  await fleet.clock.advance(19_000);
+  expect(provider.underWay).toBe(1);
+  fleet.tell(desiredOf(change(documents(3))));
+  await fleet.clock.advance(1000);
+  expect(provider.underWay).toBe(1);
+  expect(reconciling(fleet, 'web-1')?.message).toContain('ContainerService/default/web-0 is asking for all');
+  provider.room = 2;
+  await fleet.clock.advance(2 * minuteMs);
+  const made = fleet.api.services.map(({ name }) => name);
+  expect(made).toContain('web-1');
+  await fleet.manager.stop();
+});
+
+test('what was learned more than a week ago is forgotten', async () => {
+  const startMs = Date.UTC(2026, 0, 8, 1);
+  const old: CapacityEntry = {
+    demand: { region: 'standard', geography: 'auto', gpuCount: 1, cpu: 8, memoryGb: 32, storageGb: 0 },
+    state: 'Scarce',
+    since: startMs - 8 * 86_400_000,
+    at: startMs - 8 * 86_400_000,
+    grantedAt: undefined,
+    failures: 40,
+    retryAt: startMs + minuteMs,
+    refusal: { status: 409, code: 'capacity_unavailable', message: 'none left' },
+  };
+  const none = new Map<string, never>();
+  const learned = new Map([['default/default', [old]]]);
+  const store = new MemoryStore(stateIdentity, [], [], none, none, none, learned);
+  const { fleet } = await waitingFleet(1, { store, startMs });
+  await fleet.clock.advance(5000);
+  expect(store.capacity('default/default')).toMatchObject([{ failures: 1 }]);
   await fleet.manager.stop();
 });
 
