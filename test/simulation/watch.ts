@@ -86,6 +86,8 @@ export interface View {
   readonly minimumBalanceMicros: number;
   /** The API speaks as the reference control plane does: prices and sizes can be read of everything. */
   readonly isPlain: boolean;
+  /** The wall clock jumps now and then. */
+  readonly jumpsClock: boolean;
   /** The API shows every field of a service. */
   readonly showsFields: boolean;
   /** The API shows the marks that things carry. */

@@ -554,6 +554,7 @@ class World {
       settleMs,
       requests,
       minimumBalanceMicros,
+      jumpsClock: this.#script.faults.has('jump-clock'),
       isPlain: dialectNamed(this.#script.dialect).forms === undefined,
       showsFields: !this.#hides('fields'),
       showsMarks: dialectNamed(this.#script.dialect).hidesMarks !== true,

@@ -123,7 +123,7 @@ export function turnOf(
 ): Turn {
   const own = capacity.entries.get(demandKey(demand));
   const others = capacity.asking.filter((each) => each.key !== key && isUnderWay(each, now));
-  if (own?.state === 'Granted') return turnIfGranted(capacity, demand, own, others);
+  if (own?.state === 'Granted') return turnIfGranted(capacity, demand, own, others, now);
   const scarce = scarceFor(capacity, demand);
   const [entry] = scarce;
   if (!entry) return { kind: 'ask', isProbe: false, failures: 0 };
@@ -152,8 +152,12 @@ function turnIfGranted(
   demand: CapacityDemand,
   own: CapacityEntry,
   others: readonly Asking[],
+  { wallMs }: Times,
 ): Turn {
-  const since = [...entries.values()].filter((one) => one.at > own.at && isSmallerAndScarce(one, demand));
+  // If the clock was set back, nobody knows which came first.
+  const since = [...entries.values()].filter(
+    (one) => (one.at > own.at || own.at > wallMs) && isSmallerAndScarce(one, demand),
+  );
   const most = since.length > 0 ? 1 : (windows.get(demandKey(demand)) ?? Number.POSITIVE_INFINITY);
   const same = demandKey(demand);
   const rivals = others.filter(

@@ -73,7 +73,7 @@ const ei6OneProbe: Invariant = (view) => {
   /** In a cluster nobody can tell what of it was written down. */
   const restarted = () => {
     if (view.isCluster) forget();
-    for (const [name, { isDurable }] of known) if (!isDurable) known.delete(name);
+    for (const one of known.values()) if (!one.isDurable) one.refusedAtMs = -1;
     requests = requests.filter(({ exchange: { object, key } }) => {
       const intent = object && view.disk.intent(object);
       return intent !== undefined && intent.idempotencyKey === key && hasOpenOutcome(intent);
@@ -86,8 +86,8 @@ const ei6OneProbe: Invariant = (view) => {
     sent(exchange) {
       if (exchange.origin !== ourAddress) forget();
       const demand = demandOf(exchange);
-      // Elsewhere the manager may not know a refusal for what it is.
-      if (!demand || !view.isPlain) return;
+      // Elsewhere the manager may not know a refusal for what it is, or not in which order things happened.
+      if (!demand || !view.isPlain || view.jumpsClock) return;
       requests = requests.filter(
         (each) => each.exchange.key !== exchange.key && view.nowMs - each.exchange.sentAtMs < longestMs,
       );
@@ -106,6 +106,8 @@ const ei6OneProbe: Invariant = (view) => {
       const request = requests.find((each) => each.exchange.number === exchange.number);
       if (!request) return;
       request.isOpen = verdict === 'uncertain';
+      // In a cluster it is settled in memory some time before that is written.
+      if (request.isOpen && view.isCluster) forget();
       if (request.isOpen) return;
       requests = requests.filter((each) => each !== request);
       if (verdict === 'done') knownOf(request.demand).grantedAtMs = view.nowMs;

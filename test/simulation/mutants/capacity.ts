@@ -49,7 +49,7 @@ export const capacity: readonly Mutant[] = [
     breaks: 'what was asked for is forgotten at a restart',
     foundBy,
     crowd,
-    seed: 6,
+    seed: 17,
     sabotage: withStore((store) => ({
       openIntent: (key: ObjectKey) => {
         const intent = store.openIntent(key);
@@ -61,7 +61,7 @@ export const capacity: readonly Mutant[] = [
     breaks: 'refusals for capacity are forgotten at a restart',
     foundBy,
     crowd,
-    seed: 4,
+    seed: 7,
     sabotage: withStore(() => ({ capacity: () => [], saveCapacity: async () => {} })),
   },
 ];

@@ -208,6 +208,12 @@ describe('a demand that was granted', () => {
     expect(asks(memory(entries, { asking: ['b'], demand: gpu }), 'a', 2, larger)).toBe(false);
   });
 
+  test('at a time that lies ahead, since the clock was set back, is asked for by one at a time', () => {
+    const entries = [granted(larger, noon + minuteMs), scarce(gpu)];
+    expect(asks(memory(entries), 'a', 1000, larger)).toBe(true);
+    expect(asks(memory(entries, { asking: ['b'], demand: larger }), 'a', 1000, larger)).toBe(false);
+  });
+
   test('after a smaller one was refused is not scarce, and makes the smaller one due', () => {
     const capacity = memory([scarce(gpu, { failures: 9, retryAt: noon + 30 * minuteMs })]);
     const { changed } = afterGrant(capacity, larger, { sentAt: noon + 1, at: noon + 2 });
