@@ -43,6 +43,21 @@ export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
   locate(path: readonly (string | number)[]): Location;
   /** In a cluster only. */
   readonly cluster?: ClusterFacts;
+  /** Of an object without a document: what it follows from. */
+  readonly derived?: Derivation;
+}
+
+/** Of an object that another one owns (engine/fleet/derived.ts). */
+export interface Derivation {
+  readonly owner: ObjectKey;
+  /** The part of the owner's document that is as its document would be. */
+  readonly specPath: readonly string[];
+  /** A digest of what reaches it only when its owner allows it. */
+  readonly content: string;
+  /** The digest that its owner allows. */
+  readonly granted: string | undefined;
+  /** Why nothing is changed in it; `since`: when it began to drain (Unix milliseconds), or 0. */
+  readonly draining: { readonly message: string; readonly since: number } | undefined;
 }
 
 /** Something wrong with the source, with the fix. */

@@ -20,6 +20,7 @@ import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Admission } from './admission/admission.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import { SpendingStops } from './money/funds.ts';
+import type { DerivedObjects } from './fleet/derived.ts';
 import { Intake } from './admission/intake.ts';
 import type { Kinds } from './kind.ts';
 import { Members } from './fleet/members.ts';
@@ -36,6 +37,7 @@ export interface ControllerOptions {
   readonly fleet: Fleet;
   readonly kinds: Kinds;
   readonly admission: Admission;
+  readonly derived: DerivedObjects;
   /** A snapshot of the source from a reading that begins now or later. Undefined: the source is stopped. */
   readonly readSource?: (() => Promise<DesiredSnapshot | undefined>) | undefined;
   readonly reconciler: Reconciler;
@@ -89,6 +91,7 @@ export class Controller {
       notice: (snapshot) => options.admission.notice(snapshot),
       admit: (snapshot) => this.#tryToAdmit(snapshot),
     });
+    options.fleet.rederive = () => this.#rederive();
   }
 
   start(): void {
@@ -208,10 +211,23 @@ export class Controller {
     }
   }
 
+  /** A record changed from which owned objects follow. */
+  async #rederive(): Promise<void> {
+    const { source } = this.#options.derived;
+    if (!source) return;
+    try {
+      await this.#tryToAdmit(source);
+    } catch (error) {
+      void this.#intake.accept(source);
+      throw error;
+    }
+  }
+
   /** Resolves with the milliseconds after which to admit the same snapshot again. */
-  async #admit(snapshot: DesiredSnapshot): Promise<number | undefined> {
-    const { admission, fleet, metrics, logger } = this.#options;
+  async #admit(source: DesiredSnapshot): Promise<number | undefined> {
+    const { admission, derived, fleet, metrics, logger } = this.#options;
     const before = fleet.source;
+    const snapshot = derived.merge(source);
     const { admitted, durable } = admission.admit(snapshot);
     const brakeMoved = !sameValue([...admitted.brakes], [...before.brakes]);
     const lingeringMoved = new Set([...admitted.lingering.keys(), ...before.lingering.keys()]);

@@ -3,11 +3,14 @@ export * from './admission/admission.ts';
 export * from './controller.ts';
 export { defaultShortenedGrace, oneShotGrace, type Grace } from './admission/deletion-gate.ts';
 export * from './fleet/fleet.ts';
+export { contentDigest, DerivedObjects } from './fleet/derived.ts';
 export {
   defineKind,
   type AccountOfObject,
   type AnyRemote,
   type KindOptions,
+  type OwnedObject,
+  type Owner,
   type Kinds,
   type RemoteThings,
   type Subject,

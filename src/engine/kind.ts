@@ -11,6 +11,7 @@
  * | `pricing`, `roomFor`              | what a step costs                                                             | yes  |
  * | `demand`                          | what a step needs of the provider's stock                                     | yes  |
  * | `status`                          | what the status shows of the thing                                            | yes  |
+ * | `children`                        | the objects that it owns                                                      | yes  |
  * | `account`, `released`, `observe`, `whileHeld` | the counterparts for a kind without a thing at the provider       | no   |
  *
  * A `Look` is made from a view: the object, its record and the current observation. A pass makes at most three of them for a
@@ -143,6 +144,30 @@ export interface KindTarget<Remote> extends Pick<Target, 'digests'> {
   readonly formsIn?: (value: Remote) => readonly string[];
 }
 
+/** An object that owns others, as its children follow from it. */
+export interface Owner<Spec, State> {
+  readonly name: string;
+  readonly spec: Spec;
+  readonly state: State;
+}
+
+/** An object of the same namespace that another one owns. */
+export interface OwnedObject {
+  readonly kind: ManagedKind;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly spec: object;
+  /** The part of the owner's document that is as its document would be. */
+  readonly specPath: readonly string[];
+  /** What of the spec reaches it only when its owner allows it. The same for all of an owner. */
+  readonly content: object;
+  /** The digest of the content that its owner allows. */
+  readonly granted: string | undefined;
+  /** It is to be removed since then (Unix milliseconds). Nothing is changed in it any more, and its activities are read. */
+  readonly drainingSince: number | undefined;
+}
+
 /** The account to work in, or what is wrong with it. Neither for an object that needs none. */
 export interface AccountOfObject {
   readonly handle: AccountHandle | undefined;
@@ -197,6 +222,9 @@ export interface Kind<
   exchanges?(view: View<Spec, Remote, Local, State>): readonly ObjectKey[];
   /** Values that must not be repeated from any source. */
   secrets?(view: View<Spec, Remote, Local, State>): readonly string[];
+
+  /** The objects that it owns: a function of its document and its part of the record alone. */
+  children?(owner: Owner<Spec, State>): readonly OwnedObject[];
 
   /** The account, if it is not the one in `spec.accountRef`. */
   account?(view: View<Spec, Remote, Local, State>): AccountOfObject;

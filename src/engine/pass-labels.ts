@@ -7,6 +7,7 @@ export const passResults = {
   'in-sync': 'success',
   hold: 'success',
   act: 'requeue',
+  arrange: 'requeue',
   wait: 'requeue_after',
 } as const satisfies Record<Plan['kind'], string>;
 

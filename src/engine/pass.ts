@@ -8,6 +8,7 @@ import type { Target } from './mutation/index.ts';
 import type { AccountSnapshot } from '../observed/index.ts';
 import {
   catalogGate,
+  heldByOwner,
   holdFor,
   waitFor,
   type CapacityDemand,
@@ -22,7 +23,7 @@ import {
   type Pricing,
   type Step,
 } from './plan/index.ts';
-import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import { annotations, parseObjectKey, type ObjectKey, type OwnerGate } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import type { StatusInputs } from './status/index.ts';
 import type { AccountHandle } from './accounts.ts';
@@ -149,7 +150,18 @@ export class Pass {
 
   plan(): Plan {
     this.#look = undefined;
-    return this.kind.plan(this.#currentLook());
+    const plan = this.kind.plan(this.#currentLook());
+    const { observation } = this.#observer.seen;
+    return this.kind.remote ? heldByOwner(plan, observation, this.#gate()) : plan;
+  }
+
+  #gate(): OwnerGate | undefined {
+    return this.#observer.view().object.gate;
+  }
+
+  /** It is to be removed, and its activities decide when. */
+  get isDraining(): boolean {
+    return (this.#gate()?.since ?? 0) > 0;
   }
 
   /** The look that the latest plan was made from, or a new one if something has changed since. */
@@ -229,7 +241,9 @@ export class Pass {
 
   /** What to record when the object matches its spec, according to `plan`. */
   settledRecord(plan: InSync): Partial<ObjectRecord> {
-    return this.kind.settled?.(this.#currentLook(), plan) ?? {};
+    const { derived } = this.#options.fleet.snapshot.objects.get(this.key) ?? {};
+    const settled = derived && { derived: { owner: derived.owner, settled: derived.content } };
+    return { ...this.kind.settled?.(this.#currentLook(), plan), ...settled };
   }
 
   /** Only the number of restarts prevents one that remediation has planned. */

@@ -170,6 +170,8 @@ export class Reconciler {
     if (unclear) return undecided(unclear);
     this.#options.money.observed(pass);
     await this.#errorReasons.explain(pass, account);
+    const unread = pass.isDraining ? await pass.readActivities(account) : undefined;
+    if (unread) return undecided(unread);
     const first = this.#decide(pass, account);
     const cause = await causeOfNewDrift(pass, account, first.plan, store);
     const { plan, settled } = first.plan.kind === 'act' ? await this.#act(pass, account, first.plan) : first;
@@ -346,6 +348,7 @@ export class Reconciler {
     }
     const duplicates = pass.duplicates();
     const { kind = settled.kind, ...reported } = pass.statusInputs();
+    const arranged = plan.kind === 'arrange' && this.#options.mode !== 'preview' ? plan.state : undefined;
     const status = buildStatus({
       record: { ...settled, generation },
       plan,
@@ -355,12 +358,14 @@ export class Reconciler {
       duplicates,
       ...reported,
     });
-    const next = { ...settled, kind, status, report: lastReport(status) };
+    const next = { ...settled, kind: arranged ?? kind, status, report: lastReport(status) };
     // A pass that was interrupted by a stop has nothing true to report.
     const cut = stopping() && plan.kind === 'wait' && entryOf(plan.reason).cutByStop;
     const changed = !cut && !sameValue(next, record);
     if (changed) {
-      await store.save(next);
+      const saved = store.save(next);
+      // In the same turn of the event loop: the records of owned objects are saved in the same commit.
+      await Promise.all([saved, arranged && this.#options.fleet.rederive()]);
       metrics.statusWrites.inc({ kind: pass.kind.name });
     } else {
       await store.flush(key);

@@ -19,6 +19,8 @@ export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs
   switch (plan.kind) {
     case 'act':
       return account ? { kind: 'observation', account } : { kind: 'now' };
+    case 'arrange':
+      return { kind: 'now' };
     case 'wait':
       // What the account read will show is awaited there. What only time changes gets a timer.
       return account && plan.recheckAfterMs <= observationMs

@@ -3,12 +3,14 @@ import { account } from './account/declaration.ts';
 import { containerService } from './container-service/declaration.ts';
 import { imageRegistry } from './image-registry/declaration.ts';
 import { protectedTask } from './protected-task/declaration.ts';
+import { serviceFleet } from './service-fleet/declaration.ts';
 import { serviceTemplate } from './service-template/declaration.ts';
 import { storageVolume } from './storage-volume/declaration.ts';
 
 export const declarations = {
   [account.name]: account,
   [containerService.name]: containerService,
+  [serviceFleet.name]: serviceFleet,
   [storageVolume.name]: storageVolume,
   [serviceTemplate.name]: serviceTemplate,
   [imageRegistry.name]: imageRegistry,

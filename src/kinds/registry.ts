@@ -4,12 +4,14 @@ import { account } from './account/kind.ts';
 import { containerService } from './container-service/kind.ts';
 import { imageRegistry } from './image-registry/kind.ts';
 import { protectedTask } from './protected-task/kind.ts';
+import { serviceFleet } from './service-fleet/kind.ts';
 import { serviceTemplate } from './service-template/kind.ts';
 import { storageVolume } from './storage-volume/kind.ts';
 
 export const kinds: Kinds = {
   Account: account,
   ContainerService: containerService,
+  ServiceFleet: serviceFleet,
   StorageVolume: storageVolume,
   ServiceTemplate: serviceTemplate,
   ImageRegistry: imageRegistry,

@@ -16,6 +16,7 @@ import {
   Admission,
   CapacityMemory,
   Controller,
+  DerivedObjects,
   Fleet,
   Money,
   Reconciler,
@@ -266,18 +267,21 @@ export class Manager {
       metrics,
       ...parts,
     };
+    const derived = new DerivedObjects({ store, kinds });
+    const selects = isSelected && ((key: ObjectKey) => isSelected(key) || isSelected(derived.ownerOf(key) ?? key));
     const admission = new Admission({
       store,
       clock,
       grace,
       massChangeAllowed: (next, namespace) =>
         this.#options.allowRemovals ?? this.#massChangeAllowed({ namespace }, next),
-      isSelected,
+      isSelected: selects,
     });
     const readyLog = mode === 'preview' ? undefined : new ReadyLog({ store, logger });
     return new Controller({
       ...shared,
       admission,
+      derived,
       readSource: this.#options.source.readNow?.bind(this.#options.source),
       reconciler: new Reconciler({
         ...shared,
@@ -291,7 +295,7 @@ export class Manager {
       }),
       workers,
       isSuspended: this.#options.isSuspended ?? (() => false),
-      isSelected,
+      isSelected: selects,
       onPass: (key, result) => {
         if (result.removed) this.#passed.delete(key);
         else this.#passed.add(key);

@@ -5,6 +5,7 @@ import type { DesiredSnapshot, Problem } from '../desired/index.ts';
 import {
   clampedMicros,
   variableChanges,
+  type Arrange,
   type Cost,
   type DescribedDuplicate,
   type Difference,
@@ -17,10 +18,10 @@ import type { PassResult } from '../engine/index.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /**
- * The verbs of the plan output. `replace` is a deletion followed by a creation. With `leave`, the thing stays
+ * The verbs of the plan output. `scale` changes the number of replicas. `replace` is a deletion followed by a creation. With `leave`, the thing stays
  * at the provider, unmanaged.
  */
-export type ChangeAction = Verb | 'replace' | 'leave' | 'protect' | 'release';
+export type ChangeAction = Verb | 'scale' | 'replace' | 'leave' | 'protect' | 'release';
 
 /** Groups of the summary. */
 type ChangeGroup = 'create' | 'update' | 'replace' | 'delete' | 'leave';
@@ -221,6 +222,11 @@ export function summarise(
         drift: false,
         differences: [],
       });
+    } else if (plan.kind === 'arrange') {
+      if (plan.change) changes.push(arranged(key, plan, plan.change));
+      else waiting += 1;
+    } else if (awaited === 'owner') {
+      waiting += 1;
     } else if (plan.kind === 'act') {
       for (const step of [plan.step, ...plan.later]) changes.push(change(key, step));
     } else if (plan.kind === 'wait' && awaited === 'change' && plan.steps.length > 0 && !stuck.has(key)) {
@@ -279,6 +285,10 @@ function change(key: ObjectKey, step: Step): Change {
   };
 }
 
+function arranged(key: ObjectKey, { reason, differences }: Arrange, action: ChangeAction): Change {
+  return { ...parseObjectKey(key), action, reason, drift: false, differences: differences.map(shown) };
+}
+
 function variablesOf(differences: readonly Difference[]): { variables?: VariableChanges } {
   const variables = variableChanges(differences);
   return variables ? { variables } : {};
@@ -313,7 +323,7 @@ function leaving(key: ObjectKey, id: string): Change {
   return { ...parseObjectKey(key), action: 'leave', reason: 'Retained', drift: false, differences };
 }
 
-function heldBack(key: ObjectKey, plan: Exclude<Plan, { kind: 'act' }>): Held {
+function heldBack(key: ObjectKey, plan: Exclude<Plan, { kind: 'act' | 'arrange' }>): Held {
   const said = plan.kind === 'in-sync' ? { ...leftAsItIs(plan), steps: [] } : plan;
   return {
     ...parseObjectKey(key),

@@ -59,6 +59,8 @@ export interface BlockingEntry extends ReasonEntry {
   };
   /** Of a wait: it raises an Event, because a person may want to end it. Holds always do. */
   readonly event?: true;
+  /** Of a wait: what is there stays in use, so `Ready` shows its health, and not the wait. */
+  readonly followsHealth?: true;
   /** The account can't be read: `Ready` is Unknown for all of its objects, and `plan` reports the account instead. */
   readonly accountUnread?: true;
   /** The manager is of use all the same: it stays ready (`/readyz`), and heartbeats go on. */
@@ -75,8 +77,11 @@ export interface BlockingEntry extends ReasonEntry {
   readonly mayBeOurs?: true;
   /** The provider refuses the key, not the request: with another key it is sent at once. */
   readonly ofKey?: true;
-  /** What `plan` shows: `change`: other changes of the plan end the wait, so its steps count as changes. */
-  readonly inPlan?: 'change' | 'protect' | 'release';
+  /**
+   * What `plan` shows: `change`: other changes of the plan end the wait, so its steps count as changes; `owner`: the
+   * object that owns it shows the change.
+   */
+  readonly inPlan?: 'change' | 'protect' | 'release' | 'owner';
   /** A short form, where there is no room for more. */
   readonly brief?: string;
 }

@@ -45,6 +45,11 @@ export const factReasons = {
     remedy: 'The message shows which one, and what to do. Fleetkeeper never changes it.',
   }),
   NotApplicable: fact('The condition was True before, and does not apply any more.'),
+  EnoughAvailable: fact('`Available` is True: no fewer replicas are available than the fleet allows.'),
+  TooFewAvailable: fact('`Available` is False: fewer replicas are available than the fleet allows.', {
+    severity: 'warning',
+    see: 'concepts/fleets.md',
+  }),
   Exists: fact('`Accepted` is True: the API has accepted the object.'),
   ComputeHeld: fact('`Allocated` is True: the provider holds compute for the service.'),
   StorageHeld: fact('`Allocated` is True: the provider holds the storage of the volume.'),

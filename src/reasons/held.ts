@@ -13,6 +13,16 @@ export const heldByDocument = {
     meaning: 'The document is not valid.',
     remedy: 'Correct it at the file and line in the message. In a cluster, correct the object.',
   },
+  NameTaken: {
+    kind: 'held',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    fromDocuments: true,
+    see: 'concepts/fleets.md#names',
+    meaning: 'A document has the name of a replica of the fleet. It is not a replica; the fleet uses other numbers.',
+    remedy: 'Give the object in the message another name.',
+  },
   InvalidReference: {
     kind: 'held',
     severity: 'warning',

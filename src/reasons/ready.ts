@@ -11,6 +11,7 @@ export const readyReasons = {
   Held: ready('The activity of the task is registered, and its heartbeats arrive.', {
     freshness: 'fresh, held since',
   }),
+  AllAvailable: ready('All replicas of the fleet are available.'),
   Released: ready('The task is over, and its activity is released.'),
   InSync: ready('Nothing is left to be done. In metrics only.'),
 } as const;
@@ -30,6 +31,16 @@ export const doingReasons = {
   RestartRequested: doing('`restartToken` has a new value, so the service is restarted once.'),
   Remediation: doing('The service is in error, and `onError` allows a restart.'),
   Deleted: doing('The document was removed, so the thing that it declared is deleted.', { also: ['event'] }),
+  ScalingOut: doing('The fleet has too few replicas, and gets more.', { see: 'concepts/fleets.md' }),
+  ScalingIn: doing('The fleet has too many replicas. Some drain, or are deleted.', {
+    see: 'concepts/fleets.md#scale-in',
+  }),
+  RollingOut: doing('The template of the fleet has changed. Some replicas are updated.', {
+    see: 'concepts/fleets.md#rollout',
+  }),
+  ReplicasFound: doing('The state was lost. Replicas of the fleet are found again by their marks.', {
+    see: 'concepts/fleets.md#lost-state',
+  }),
   Wanted: doing('In a plan: the activity of the task is registered.'),
   Over: doing('In a plan: the activity of the task is released.'),
   Retained: doing(

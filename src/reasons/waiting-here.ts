@@ -2,6 +2,65 @@
 import { type BlockingEntry } from './entry.ts';
 
 export const waitsHere = {
+  // A fleet.
+  AwaitsTurn: {
+    kind: 'waiting',
+    severity: 'info',
+    whose: 'fleetkeeper',
+    observed: 'yes',
+    inPlan: 'owner',
+    followsHealth: true,
+    see: 'concepts/fleets.md#rollout',
+    meaning: 'The replica is as it was before the last change of its fleet, and is updated when its turn comes.',
+    remedy: 'Wait. The ServiceFleet shows what the rollout waits for.',
+  },
+  Draining: {
+    kind: 'waiting',
+    severity: 'info',
+    whose: 'fleetkeeper',
+    observed: 'yes',
+    inPlan: 'owner',
+    followsHealth: true,
+    see: 'concepts/fleets.md#scale-in',
+    meaning: 'The replica is to be removed, and nothing else is changed in it.',
+    remedy: 'Wait. The ServiceFleet shows which replicas drain, and what they wait for.',
+  },
+  ReplicasNotReady: {
+    kind: 'waiting',
+    severity: 'info',
+    whose: 'fleetkeeper',
+    observed: 'yes',
+    see: 'concepts/fleets.md#rollout',
+    meaning: 'The fleet waits for replicas to become available.',
+    remedy: 'Wait. If a replica does not become ready, its own status shows the reason.',
+  },
+  ScaleInPaced: {
+    kind: 'waiting',
+    severity: 'info',
+    whose: 'fleetkeeper',
+    observed: 'yes',
+    see: 'concepts/fleets.md#scale-in',
+    meaning: 'More replicas are to be removed than `scaleIn.maxPerMinute` allows in this minute.',
+    remedy: 'Wait, or set `scaleIn.maxPerMinute` higher.',
+  },
+  ReplicasLeaving: {
+    kind: 'waiting',
+    severity: 'info',
+    whose: 'fleetkeeper',
+    observed: 'yes',
+    see: 'concepts/fleets.md#scale-in',
+    meaning: 'Replicas drain, or are being deleted.',
+    remedy: 'Wait.',
+  },
+  ReplicasProtected: {
+    kind: 'waiting',
+    severity: 'info',
+    whose: 'user',
+    observed: 'yes',
+    see: 'concepts/fleets.md#scale-in',
+    meaning: 'Replicas that are to be removed are protected by an activity or a ProtectedTask.',
+    remedy: 'Wait, or end the tasks that the message names.',
+  },
   // Another object.
   VolumeNotReady: {
     kind: 'waiting',

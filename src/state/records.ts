@@ -48,6 +48,8 @@ export interface RecordIdentity {
   readonly deletionRequestedAt: number | undefined;
   /** The account (`namespace/name`) that contains `externalId`. */
   readonly account: string | undefined;
+  /** Of an object that another one owns, and that has no document. */
+  readonly derived?: DerivedMark | undefined;
   /** The id of the service or volume at the provider. */
   readonly externalId: string | undefined;
   /**
@@ -60,6 +62,12 @@ export interface RecordIdentity {
    * thing or `adopt` proves it.
    */
   readonly distrusted: 'unsigned' | 'forged' | undefined;
+}
+
+export interface DerivedMark {
+  readonly owner: ObjectKey;
+  /** The digest of the content with which it was last in sync. */
+  readonly settled?: string | undefined;
 }
 
 /** What the engine knows of any object: what was applied and observed, and how its mutations went. */
@@ -240,8 +248,8 @@ export interface Baseline {
  * edited or removed during a request.
  */
 export function withEngineFields(current: ObjectRecord, learned: ObjectRecord): ObjectRecord {
-  const { generation, specDigest, manifest, file, line, deletionRequestedAt } = current;
-  return { ...learned, generation, specDigest, manifest, file, line, deletionRequestedAt };
+  const { generation, specDigest, manifest, file, line, deletionRequestedAt, derived } = current;
+  return { ...learned, generation, specDigest, manifest, file, line, deletionRequestedAt, derived };
 }
 
 export interface Refusal {

@@ -13,6 +13,8 @@ export function wordsOf(plan: Plan, deleting: boolean): string | undefined {
       const verb = actions[plan.step.action.do].progressive;
       return plan.step.reason === 'Drift' ? `healing (${verb}): ${drift.join(', ')}` : verb;
     }
+    case 'arrange':
+      return plan.message;
     case 'wait':
       if (plan.reason === 'AwaitingObservation' || plan.reason === 'AwaitingEffect') return undefined;
       if (drift.length > 0) return `drifted: ${drift.join(', ')}`;

@@ -164,6 +164,8 @@ export class Admission {
     if (!record || record.deletionRequestedAt !== undefined) return undefined;
     const part = partOf(key, snapshot);
     const isMissing = isLeaving(key, snapshot);
+    // Its owner has decided, or is counted itself.
+    if (record.derived) return isMissing ? { part, is: 'harmless' } : undefined;
     if (!snapshot.cluster || !this.#isHarmless(record, snapshot))
       return { part, is: isMissing ? 'missing' : 'there' };
     return isMissing ? { part, is: 'harmless' } : undefined;
@@ -199,8 +201,10 @@ export class Admission {
       if (cluster) return undefined;
       const uid = derivedUid(store.ownerName, key);
       const createdAt = this.#options.clock.wallMs();
-      return { ...newRecord(key, uid), specDigest, manifest: manifest(), file, line, createdAt };
+      const added = { ...newRecord(key, uid), specDigest, manifest: manifest(), file, line, createdAt };
+      return object.derived ? { ...added, derived: { owner: object.derived.owner } } : added;
     }
+    const derived = derivedMark(record, object);
     const changed = record.specDigest !== specDigest;
     const generation = cluster?.generation ?? record.generation + (changed ? 1 : 0);
     const deletionRequestedAt =
@@ -211,9 +215,11 @@ export class Admission {
       sameValue(labels, record.manifest.labels) &&
       record.generation === generation &&
       record.deletionRequestedAt === deletionRequestedAt &&
+      record.derived?.owner === derived?.owner &&
       record.file === file;
     if (isAsKept) return undefined;
-    return { ...record, generation, specDigest, manifest: manifest(), file, line, deletionRequestedAt };
+    const updated = { ...record, generation, specDigest, manifest: manifest(), file, line, deletionRequestedAt };
+    return record.derived || derived ? { ...updated, derived } : updated;
   }
 
   /** Cached, since a snapshot has thousands of objects, and most are unchanged. */
@@ -224,6 +230,13 @@ export class Admission {
     this.#digests.set(spec, digest);
     return digest;
   }
+}
+
+/** A document takes the place of an owned object of its name, and the reverse. */
+function derivedMark({ derived }: ObjectRecord, object: DesiredObject): ObjectRecord['derived'] {
+  const owner = object.derived?.owner;
+  if (owner === undefined) return undefined;
+  return derived?.owner === owner ? derived : { owner };
 }
 
 /** What can be lost separately: a team's namespace proves nothing about another one. */

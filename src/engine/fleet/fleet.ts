@@ -34,6 +34,7 @@ import {
 import { mayHaveMade, type ObjectRecord, type StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import { massChangeAdvice } from './advice.ts';
+import { ownerGate } from './derived.ts';
 import { ManagedIds } from './managed-ids.ts';
 import { isTakenIn } from './taken-in.ts';
 
@@ -65,6 +66,8 @@ export class Fleet {
    * concluded from them.
    */
   behind: 'first' | 'newer' | undefined;
+  /** Makes the owned objects follow from the records as they are now. Resolves when that is durable. */
+  rederive: () => Promise<void> = async () => {};
   readonly #managedIds: ManagedIds;
   readonly #readBrakes = new WeakMap<AccountSnapshot, Gate | 'none'>();
 
@@ -113,7 +116,9 @@ export class Fleet {
     const desired = this.snapshot.objects.get(record.key);
     const spec = desired?.spec ?? record.manifest.spec;
     const isAccepted = this.driftAcceptedUntil(record) !== undefined;
+    const gate = ownerGate(desired, record);
     return {
+      ...(gate ? { gate } : {}),
       name,
       annotations: desired?.annotations ?? record.manifest.annotations,
       spec: isAccepted ? { ...spec, driftPolicy: 'Report' } : spec,
@@ -183,7 +188,8 @@ export class Fleet {
   whereIs(key: ObjectKey, path: readonly (string | number)[]): string {
     const desired = this.snapshot.objects.get(key);
     if (!desired) return '';
-    return `${placeText(desired.locate(path))}: ${formatPath(path)}: `;
+    const inDocument = [...(desired.derived?.specPath ?? []), ...path];
+    return `${placeText(desired.locate(path))}: ${formatPath(inDocument)}: `;
   }
 
   /** `madeId`: the thing that an operator names as made for the object. It is then treated as an adoption. */

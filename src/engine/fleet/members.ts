@@ -58,7 +58,7 @@ export class Members {
     return [...new Set(among)].filter((key) => !this.accountOf(key));
   }
 
-  /** Services that refer to a volume or template, those of a service, the service of a volume or task, its tasks. */
+  /** Services that refer to a volume or template, those of a service, the service of a volume or task, its tasks; the owner. */
   dependentsOf(key: ObjectKey): ObjectKey[] {
     const { store, fleet } = this.#options;
     const record = store.record(key);
@@ -67,7 +67,8 @@ export class Members {
     const { kind, namespace } = parseObjectKey(key);
     const referred = record ? referredKeys({ kind, namespace, spec: fleet.planned(record).spec }) : [];
     const dependents = referringTo(fleet.snapshot.objects, key).map((dependent) => dependent.key);
-    return [...new Set([...dependents, ...attached, ...referred])];
+    const owner = record?.derived ? [record.derived.owner] : [];
+    return [...new Set([...dependents, ...attached, ...referred, ...owner])];
   }
 
   /** Objects near the account that refer to what is no object, and so may be the provider's own. */

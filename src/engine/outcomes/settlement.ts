@@ -209,7 +209,7 @@ export class Settlement {
 
 function stepsOf(plan: Plan): readonly Step[] {
   if (plan.kind === 'act') return [plan.step, ...plan.later];
-  return plan.kind === 'in-sync' ? [] : plan.steps;
+  return plan.kind === 'in-sync' || plan.kind === 'arrange' ? [] : plan.steps;
 }
 
 /** The things that an operator has to examine. */

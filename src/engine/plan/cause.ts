@@ -64,6 +64,8 @@ export function withCauses(plan: Plan, reported: readonly ReportedDrift[], cause
       return { ...plan, differences };
     case 'act':
       return { ...plan, differences, step: addTo(plan.step), later: plan.later.map(addTo) };
+    case 'arrange':
+      return { ...plan, differences };
     case 'wait':
     case 'hold':
       return { ...plan, differences, steps: plan.steps.map(addTo) };

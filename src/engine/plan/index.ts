@@ -1,3 +1,4 @@
+export { heldByOwner } from './owner-gate.ts';
 export { brakeWindowMs, isMassChange, isSuspiciousRead, massChangeLimit } from './brake.ts';
 export { variableChanges, type VariableChanges } from './variables.ts';
 export { differenceText, valueText } from './difference-text.ts';
@@ -124,6 +125,7 @@ export {
   spendingGateOf,
   waitFor,
   type Act,
+  type Arrange,
   type Action,
   type ActionName,
   type Difference,

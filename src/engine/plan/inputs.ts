@@ -1,5 +1,6 @@
 /** Inputs of the planners of all kinds. */
 import type { Sensitive } from '../../base/index.ts';
+import type { OwnerGate } from '../../resources/index.ts';
 import type { RegistryCredentials } from './types.ts';
 
 export interface PlannedObject<Spec> {
@@ -7,6 +8,8 @@ export interface PlannedObject<Spec> {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: Spec;
   readonly deleting: boolean;
+  /** Its owner holds its changes back. */
+  readonly gate?: OwnerGate | undefined;
 }
 
 /** The desired environment, or why it can't be resolved. */

@@ -1,5 +1,5 @@
 /**
- * The four answers of a planner. A planner is pure: its input is everything that it may read, and its result
+ * The answers of a planner. A planner is pure: its input is everything that it may read, and its result
  * is the next step for one object, with at most one mutation. Sequences are not coded. Each pass plans again
  * from the current observation.
  */
@@ -9,7 +9,7 @@ import type { Cost } from './prices.ts';
 
 export type { Action, ActionName, RegistryCredentials } from '../../actions/index.ts';
 
-export type Plan = InSync | Act | Wait | Hold;
+export type Plan = InSync | Act | Arrange | Wait | Hold;
 
 interface Outstanding {
   /** All differences between the spec and the observed thing, including those that this plan does not correct. */
@@ -30,6 +30,20 @@ export interface Act extends Outstanding {
   readonly kind: 'act';
   readonly step: Step;
   readonly later: readonly Step[];
+}
+
+/**
+ * Change what the object remembers, and with it which objects it owns. Nothing is sent, so there is no intent: the record
+ * and those of the owned objects are saved in one commit.
+ */
+export interface Arrange extends Outstanding {
+  readonly kind: 'arrange';
+  readonly reason: ReasonOf<'doing'>;
+  readonly message: string;
+  /** What `plan` shows. Undefined: nothing, because it completes an earlier change. */
+  readonly change: 'scale' | 'update' | 'delete' | undefined;
+  /** The kind's part of the record from now on. */
+  readonly state: object;
 }
 
 /** Something that resolves by itself: provisioning, backoff, capacity, somebody's running task. */

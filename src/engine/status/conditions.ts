@@ -11,6 +11,7 @@
  * | Protected      | an activity in the service keeps a disruptive change waiting                     |
  * | OutcomeUnknown | the outcome of a mutation is unknown, and evidence is being sought               |
  * | Duplicated     | another thing carries the object's mark: a copy, or a second one                 |
+ * | Available      | of a ServiceFleet: no fewer replicas are available than it allows               |
  * | Accepted, Allocated | the API has accepted it; compute or storage is held for it (allocation.ts)  |
  * | TemplateOutdated | of a service with a template: its values differ from those that the service copied |
  * | SpendingAllowed | of an Account: what costs more may be created, started and grown                |
@@ -120,6 +121,10 @@ function readiness({ plan, health }: ConditionInputs): Statement {
     case 'act':
       return { status: 'False', reason: plan.step.reason, message: `next: ${plan.step.action.do}` };
     case 'wait':
+      if (entryOf(plan.reason).followsHealth)
+        return { status: health.ready, reason: health.reason, message: health.message };
+      return { status: 'False', reason: plan.reason, message: plan.message };
+    case 'arrange':
     case 'hold':
       return { status: 'False', reason: plan.reason, message: plan.message };
     default:
@@ -131,7 +136,7 @@ function reconciling(plan: Plan): Statement {
   if (plan.kind === 'act') {
     return { status: 'True', reason: plan.step.reason, message: `next: ${plan.step.action.do}` };
   }
-  if (plan.kind === 'wait') return { status: 'True', reason: plan.reason, message: plan.message };
+  if (plan.kind === 'wait' || plan.kind === 'arrange') return { status: 'True', reason: plan.reason, message: plan.message };
   return no(plan.kind === 'in-sync' ? 'Done' : 'Stalled');
 }
 

@@ -19,6 +19,7 @@ import { serviceDigests, shownService } from './fields.ts';
 import { serviceLook, type ServiceLook } from './look.ts';
 import { serviceMarks } from './marks.ts';
 import { planService } from './plan.ts';
+import { activitiesWhileDraining } from './draining.ts';
 import { probation } from './remediation.ts';
 import { rememberedOf } from './remembered.ts';
 import { keptRevisionDrift } from './revision-drift.ts';
@@ -139,6 +140,7 @@ export const containerService = defineKind<
     observed: { ...observedService(look.observation), ...observedReferences(look.template, look.registry) },
     revision: present(look)?.revision,
     more: [...serviceAllocation(look.observation), ...templateOutdated(look.template)],
+    ...activitiesWhileDraining(look),
   }),
   exchanges: ({ fleet, record, seen: { snapshot } }) =>
     snapshot ? exchangeOf(fleet, record, snapshot).map(({ key }) => key) : [],

@@ -149,7 +149,7 @@ const onError = z.strictObject({
 
 const templateOr = "default the template's, else";
 
-const containerServiceFields = z.strictObject({
+export const containerServiceFields = z.strictObject({
   accountRef,
   serviceName: z
     .string()

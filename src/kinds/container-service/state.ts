@@ -18,6 +18,11 @@ const schema = z.object({
    * themselves.
    */
   template: z.object({ name: z.string(), values: z.custom<TemplateValues>(isMap) }).optional(),
+  /**
+   * While its fleet drains it: whether something in it is protected, and by what. `readAt`: of the first read that showed it
+   * so (Unix milliseconds).
+   */
+  activities: z.object({ readAt: z.number(), by: z.string().optional() }).optional(),
   /** Keyed digests of the values of the variables, and `of`: of the environment that has them. */
   variables: z.object({ of: z.string(), digests: z.record(z.string(), z.string()) }).optional(),
 });

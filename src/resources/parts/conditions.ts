@@ -11,6 +11,7 @@ export const conditionTypes = [
   'Protected',
   'OutcomeUnknown',
   'Duplicated',
+  'Available',
   'Accepted',
   'Allocated',
   'SpendingAllowed',

@@ -64,6 +64,8 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
   readonly alsoCalled?: readonly string[];
   /** Some things of the kind belong to the provider. An object may refer to them as to those that are declared. */
   readonly hasBuiltIns?: true;
+  /** Where its objects can be; default: in a folder and in a cluster. */
+  readonly only?: 'folder';
   /** Deleting many of them in a cluster at once destroys nothing; default: the mass-change brake counts them. */
   readonly countsForBrake?: false;
 

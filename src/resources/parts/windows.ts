@@ -72,6 +72,21 @@ export function windowState(windows: readonly DisruptionWindow[] | undefined, no
   return { open: false, opensAt: Math.min(...windows.map((window) => nextOpening(window, nowMs))) };
 }
 
+/**
+ * Whether it is open now, and when that changes (Unix milliseconds; infinite: never). If it opens once more before it closes,
+ * it stays open for longer.
+ */
+export function windowSpan(
+  window: DisruptionWindow,
+  nowMs: number,
+): { readonly isOpen: boolean; readonly changesAt: number } {
+  const durationMs = window.durationMinutes * minuteMs;
+  const openedAt = nextOpening(window, nowMs - durationMs);
+  return openedAt <= nowMs
+    ? { isOpen: true, changesAt: openedAt + durationMs + 1 }
+    : { isOpen: false, changesAt: openedAt };
+}
+
 function isOpen(window: DisruptionWindow, nowMs: number): boolean {
   return nextOpening(window, nowMs - window.durationMinutes * minuteMs) <= nowMs;
 }

@@ -1,0 +1,257 @@
+/**
+ * Objects that other objects own. Such an object has no document: it follows from the document and the record of its owner
+ * (`children` of its kind, which is pure). It has a record of its own, and is planned and carried out like any other one.
+ *
+ *     documents ──┐
+ *                 ├──> merged snapshot ──> admission ──> records of owners and owned objects
+ *     records of owners ──┘
+ *
+ * A document with the name of an owned object wins. While the document of an owner is missing or can't be used, its objects stay
+ * as they were recorded, and nothing is changed in them.
+ *
+ * The merged objects are versions of one map. Their owners are compared by what their objects follow from, so an edit elsewhere
+ * makes none of them anew.
+ */
+import { invariant, sameValue, type DigestKey } from '../../base/index.ts';
+import {
+  byKind,
+  desiredObjects,
+  type DesiredObject,
+  type DesiredObjects,
+  type DesiredSnapshot,
+} from '../../desired/index.ts';
+import {
+  managedKinds,
+  objectKey,
+  parseObjectKey,
+  traitsOf,
+  type CommonSpec,
+  type ManagedKind,
+  type ObjectKey,
+  type OwnerGate,
+  type Specs,
+} from '../../resources/index.ts';
+import type { ObjectRecord, StateStore } from '../../state/index.ts';
+import type { Kinds, OwnedObject } from '../kind.ts';
+
+type Data = Pick<DesiredSnapshot, 'secrets' | 'configMaps'>;
+type Content = Pick<OwnedObject, 'kind' | 'content'> & { readonly namespace: string; readonly spec: object };
+
+/** A digest of the content of an owned object, with the values of Secrets and ConfigMaps that it uses. */
+export function contentDigest(
+  { store, snapshot }: { readonly store: Pick<StateStore, 'digestKey'>; readonly snapshot: Data },
+  { kind, namespace, spec, content }: Content,
+): string {
+  return digestOf(store.digestKey, content, dataOf(kind, namespace, spec, snapshot));
+}
+
+type Values = readonly (readonly [name: string, value: string | undefined])[];
+
+function dataOf(kind: ManagedKind, namespace: string, spec: object, data: Data): Values {
+  const references = traitsOf(kind).data?.(spec) ?? [];
+  return references.flatMap((reference) => {
+    const values = reference.kind === 'Secret' ? data.secrets : data.configMaps;
+    const found = values.get(`${namespace}/${reference.name}`);
+    return reference.keys.map(
+      (key) => [`${reference.kind}/${reference.name}/${key}`, found?.get(key)?.reveal()] as const,
+    );
+  });
+}
+
+function digestOf(digestKey: DigestKey, content: object, values: Values): string {
+  return digestKey.digest({ content, values: values.map(([name, value]) => [name, value ?? null]) });
+}
+
+/** What the objects of an owner follow from. */
+interface Basis {
+  readonly document: DesiredObject | undefined;
+  readonly manifest: ObjectRecord['manifest'] | undefined;
+  readonly state: object;
+  readonly isDeleting: boolean;
+  /** By its documents: not usable, or missing. */
+  readonly isLeft: boolean;
+  readonly values: Values;
+}
+
+interface Owned {
+  readonly basis: Basis;
+  readonly objects: ReadonlyMap<ObjectKey, DesiredObject>;
+}
+
+export interface DerivedOptions {
+  readonly store: StateStore;
+  readonly kinds: Kinds;
+}
+
+const owningKinds = (kinds: Kinds) => managedKinds.filter((kind) => kinds[kind].children !== undefined);
+
+export class DerivedObjects {
+  readonly #options: DerivedOptions;
+  readonly #owning: readonly ManagedKind[];
+  readonly #owners = new Map<ObjectKey, Owned>();
+  /** Of all owners. */
+  readonly #owned = new Map<ObjectKey, DesiredObject>();
+  #source: DesiredSnapshot | undefined;
+  #merged: DesiredObjects | undefined;
+
+  constructor(options: DerivedOptions) {
+    this.#options = options;
+    this.#owning = owningKinds(options.kinds);
+  }
+
+  /** The last snapshot of the source that was merged. */
+  get source(): DesiredSnapshot | undefined {
+    return this.#source;
+  }
+
+  ownerOf(key: ObjectKey): ObjectKey | undefined {
+    return this.#owned.get(key)?.derived?.owner ?? this.#options.store.record(key)?.derived?.owner;
+  }
+
+  /** The snapshot with the owned objects. */
+  merge(source: DesiredSnapshot): DesiredSnapshot {
+    const moved = this.#deriveAll(source);
+    const before = this.#source;
+    this.#source = source;
+    if (!this.#merged && this.#owned.size === 0) return source;
+    const mayOwn = (key: ObjectKey) => !source.unusable.has(key);
+    const valueOf = (key: ObjectKey) =>
+      source.objects.get(key) ?? (mayOwn(key) ? this.#owned.get(key) : undefined);
+    const changed = [
+      before ? source.objects.changedSince(before.objects) : 'all',
+      before ? source.unusable.changedSince(before.unusable) : 'all',
+    ] as const;
+    const [documents, unusable] = changed;
+    if (!this.#merged || documents === 'all' || unusable === 'all') {
+      const entries = [...this.#owned].filter(([key]) => mayOwn(key));
+      const whole = new Map([...entries, ...source.objects]);
+      this.#merged = this.#merged ? this.#merged.become(whole) : desiredObjects(whole);
+    } else {
+      const keys = new Set([...documents, ...unusable, ...moved]);
+      this.#merged = this.#merged.with([...keys].map((key) => [key, valueOf(key)] as const));
+    }
+    return { ...source, objects: this.#merged };
+  }
+
+  /** The keys of owned objects that differ from before. */
+  #deriveAll(source: DesiredSnapshot): Set<ObjectKey> {
+    const moved = new Set<ObjectKey>();
+    const owners = new Set<ObjectKey>(this.#owners.keys());
+    for (const kind of this.#owning) {
+      for (const { key } of byKind(source.objects, kind)) owners.add(key);
+      for (const { key } of this.#options.store.recordsOfKind(kind)) owners.add(key);
+    }
+    for (const owner of owners) {
+      const before = this.#owners.get(owner);
+      const basis = this.#basisOf(owner, source);
+      if (before && basis && sameBasis(before.basis, basis)) continue;
+      const objects = basis ? this.#derive(owner, basis) : new Map<ObjectKey, DesiredObject>();
+      if (basis) this.#owners.set(owner, { basis, objects });
+      else this.#owners.delete(owner);
+      for (const key of before?.objects.keys() ?? []) {
+        if (objects.has(key)) continue;
+        this.#owned.delete(key);
+        moved.add(key);
+      }
+      for (const [key, object] of objects) {
+        const known = before?.objects.get(key);
+        if (known && isSame(known, object)) continue;
+        this.#owned.set(key, object);
+        moved.add(key);
+      }
+    }
+    return moved;
+  }
+
+  /** Undefined: nothing is recorded of it yet, so it owns nothing. */
+  #basisOf(owner: ObjectKey, source: DesiredSnapshot): Basis | undefined {
+    const { store } = this.#options;
+    const record = store.record(owner);
+    if (!record) return undefined;
+    const document = source.objects.get(owner);
+    const { kind, namespace } = parseObjectKey(owner);
+    return {
+      document,
+      manifest: document ? undefined : record.manifest,
+      state: record.kind,
+      isDeleting: record.deletionRequestedAt !== undefined,
+      isLeft: !document,
+      values: document ? dataOf(kind, namespace, document.spec, source) : [],
+    };
+  }
+
+  #derive(owner: ObjectKey, basis: Basis): Map<ObjectKey, DesiredObject> {
+    const { store, kinds } = this.#options;
+    const { document, manifest, state, values } = basis;
+    const { kind, namespace, name } = parseObjectKey(owner);
+    const spec = (document?.spec ?? manifest?.spec) as CommonSpec | undefined;
+    // Without it the owned objects would be taken for removed ones.
+    invariant(spec && Object.keys(spec).length > 0, `nothing is recorded of the document of ${owner}`);
+    const owned = kinds[kind].children?.({ name, spec, state }) ?? [];
+    const location = document?.location ?? { file: store.record(owner)?.file ?? '', line: undefined };
+    const held = document ? undefined : { message: leftMessage(owner, basis), since: 0 };
+    return new Map(
+      owned.map((each) => {
+        const key = objectKey(each.kind, namespace, each.name);
+        const object: DesiredObject = {
+          key,
+          kind: each.kind,
+          namespace,
+          name: each.name,
+          annotations: each.annotations,
+          labels: each.labels,
+          spec: each.spec as Specs[ManagedKind],
+          location,
+          locate: (path) => document?.locate([...each.specPath, ...path]) ?? location,
+          derived: {
+            owner,
+            specPath: each.specPath,
+            content: digestOf(store.digestKey, each.content, values),
+            granted: each.granted,
+            draining:
+              each.drainingSince === undefined
+                ? held
+                : { message: `it is to be removed by ${owner}`, since: each.drainingSince },
+          },
+        };
+        return [key, object];
+      }),
+    );
+  }
+}
+
+function leftMessage(owner: ObjectKey, { isDeleting }: Basis): string {
+  return isDeleting
+    ? `${owner} was removed, and its replicas are removed one after the other`
+    : `the document of ${owner} is missing or can't be used, so nothing is changed in its replicas`;
+}
+
+function sameBasis(left: Basis, right: Basis): boolean {
+  return (
+    left.document === right.document &&
+    left.manifest?.spec === right.manifest?.spec &&
+    left.state === right.state &&
+    left.isDeleting === right.isDeleting &&
+    sameValue(left.values, right.values)
+  );
+}
+
+function isSame(left: DesiredObject, right: DesiredObject): boolean {
+  return (
+    sameValue(left.spec, right.spec) &&
+    sameValue(left.annotations, right.annotations) &&
+    sameValue(left.labels, right.labels) &&
+    sameValue(left.derived, right.derived) &&
+    sameValue(left.location, right.location)
+  );
+}
+
+/** What holds back changes of an owned object. */
+export function ownerGate(object: DesiredObject | undefined, record: ObjectRecord): OwnerGate | undefined {
+  const { derived } = object ?? {};
+  if (!derived || record.deletionRequestedAt !== undefined) return undefined;
+  if (derived.draining) return { reason: 'Draining', ...derived.draining };
+  const isCurrent = derived.granted === derived.content || record.derived?.settled === derived.content;
+  if (isCurrent) return undefined;
+  return { reason: 'AwaitsTurn', message: `it is updated when ${derived.owner} allows it`, since: 0 };
+}

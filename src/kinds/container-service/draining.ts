@@ -1,0 +1,17 @@
+/**
+ * What a service remembers of its activities while its fleet drains it. The fleet removes it only after a read that shows
+ * nothing unreleased. The deletion itself reads them once more.
+ */
+import type { ServiceState } from '../../resources/index.ts';
+import { protectorOf } from './disruption.ts';
+import type { ServiceLook } from './look.ts';
+
+export function activitiesWhileDraining(look: ServiceLook): { readonly kind?: ServiceState } {
+  const { object, activities, record, nowMs } = look;
+  const { activities: known, ...state } = record.kind;
+  if (object.gate?.reason !== 'Draining') return known ? { kind: state } : {};
+  if (activities === undefined) return {};
+  const by = protectorOf(look);
+  if (known && known.by === by && known.readAt >= object.gate.since) return {};
+  return { kind: { ...state, activities: by === undefined ? { readAt: nowMs } : { readAt: nowMs, by } } };
+}

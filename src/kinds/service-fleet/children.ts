@@ -1,0 +1,73 @@
+/** The replicas of a fleet as objects: a pure function of document and roster. A retiring one is no object any more. */
+import type { OwnedObject, Owner } from '../../engine/index.ts';
+import { annotations, group, type ContainerServiceSpec } from '../../resources/index.ts';
+import { containerService } from '../container-service/declaration.ts';
+import { childName } from './roster.ts';
+import type { ReplicaTemplate, ServiceFleetSpec } from './schema.ts';
+import type { FleetState, ReplicaPlace, RosterEntry } from './state.ts';
+
+export const fleetLabel = `${group}/fleet`;
+export const slotLabel = `${group}/slot`;
+
+export function replicasOf({ name, spec, state }: Owner<ServiceFleetSpec, FleetState>): OwnedObject[] {
+  const content = contentOf(spec.template.spec);
+  return (state.roster ?? [])
+    .filter(({ phase }) => phase !== 'retiring')
+    .map((entry) => ({
+      kind: containerService.name,
+      name: childName(name, entry.slot),
+      labels: { ...spec.template.metadata.labels, [fleetLabel]: name, [slotLabel]: String(entry.slot) },
+      annotations: annotationsOf(spec, childName(name, entry.slot)),
+      spec: replicaSpec(spec, entry),
+      specPath: ['spec', 'template'],
+      content,
+      granted: entry.granted,
+      drainingSince: entry.phase === 'draining' ? entry.since : undefined,
+    }));
+}
+
+/** `storage.scratch` confirms that its data may be lost. */
+function annotationsOf({ template, storage }: ServiceFleetSpec, name: string): Record<string, string> {
+  const own = template.metadata.annotations;
+  return storage ? { ...own, [annotations.confirmDataLoss]: name } : own;
+}
+
+/**
+ * What can't be changed while a replica exists stays as it was when it was added. One that drains is deleted in any
+ * case; all others have the policy of the fleet.
+ */
+function replicaSpec({ template, deletionPolicy }: ServiceFleetSpec, entry: RosterEntry): ContainerServiceSpec {
+  const { account, region, geography, volumeGb } = entry.place;
+  return {
+    ...template.spec,
+    accountRef: { name: account },
+    region,
+    geography,
+    storage: volumeGb === undefined ? undefined : { volumeGb },
+    desiredState: 'Running',
+    templateUpdates: 'Ignore',
+    replacement: 'Never',
+    deletionPolicy: entry.phase === 'draining' ? 'Delete' : deletionPolicy,
+  };
+}
+
+export function placeOf({ accountRef, template, storage }: ServiceFleetSpec): ReplicaPlace {
+  const { region, geography } = template.spec;
+  const volumeGb = storage?.scratch.volumeGb;
+  return {
+    account: accountRef.name,
+    region,
+    ...(geography === undefined ? {} : { geography }),
+    ...(volumeGb === undefined ? {} : { volumeGb }),
+  };
+}
+
+/**
+ * What reaches a replica only when its turn has come. All other fields reach all replicas at once. A field that is not
+ * given is left out, so a later version with a new default makes no rollout of it.
+ */
+export function contentOf(template: ReplicaTemplate): Readonly<Record<string, unknown>> {
+  const { image, command, env, httpPort, resources, sleepAfterMinutes, restartToken } = template;
+  const fields = { image, command, env, httpPort, resources, sleepAfterMinutes, restartToken };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

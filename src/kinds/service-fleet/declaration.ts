@@ -1,0 +1,75 @@
+/** ServiceFleet: what all of the code may know of the kind. */
+import { z } from 'zod';
+import * as columns from '../../resources/parts/columns.ts';
+import { listOf } from '../../resources/parts/constraints.ts';
+import { declareKind } from '../../resources/parts/declaration.ts';
+import * as status from '../../resources/parts/status.ts';
+import { containerService } from '../container-service/declaration.ts';
+import { fleetHints } from './schema-hints.ts';
+import { serviceFleetDocument } from './schema.ts';
+import { fleetState } from './state.ts';
+
+export const serviceFleet = declareKind({
+  name: 'ServiceFleet',
+  plural: 'servicefleets',
+  shortName: 'cflt',
+  noun: 'fleet',
+  document: serviceFleetDocument,
+  hints: fleetHints,
+  alsoCalled: ['ReplicaSet', 'Fleet'],
+  home: 'accountRef',
+  only: 'folder',
+  data: ({ template: { spec } }) => containerService.data?.({ ...spec, ...unusedFields }) ?? [],
+  stored: ({ template, ...spec }) => ({
+    ...spec,
+    template: {
+      ...template,
+      spec: containerService.stored?.({ ...template.spec, ...unusedFields }) ?? template.spec,
+    },
+  }),
+  state: fleetState,
+  columns: [
+    columns.whole('Replicas', '.status.replicas', 'The number of replicas in the roster.'),
+    columns.whole('Desired', '.status.desiredReplicas', 'The number that is wanted now.'),
+    columns.whole('Available', '.status.availableReplicas', 'Those that are available.'),
+    columns.ready,
+    columns.created,
+    columns.wide(columns.text('Image', '.spec.template.spec.image', 'Their image.')),
+    columns.account,
+    columns.reason,
+  ],
+  selectable: ['.spec.accountRef.name'],
+  status: z.object({
+    ...status.common(),
+    replicas: status.count.describe('Replicas in the roster that are wanted.'),
+    desiredReplicas: status.count.describe('The number that is wanted now, by document and schedules.'),
+    updatedReplicas: status.count.describe('Those that are as the present template requires.'),
+    readyReplicas: status.count.describe('Those that are Ready.'),
+    availableReplicas: status.count.describe('Those that have been Ready for `minReadySeconds`.'),
+    drainingReplicas: status.count.describe('Those that drain, or are being deleted.'),
+    selector: status.text.describe('The labels of the replicas.'),
+    schedule: status.text.describe('The schedule that decides the number now.'),
+    endpoints: z
+      .array(
+        z.object({
+          slot: z.int().describe('The number of the replica.'),
+          url: z.string().describe('Where it can be reached.'),
+          ready: z.boolean().describe('Whether it is available.'),
+        }),
+      )
+      .max(100)
+      .meta(listOf.whole)
+      .optional()
+      .describe('Where the replicas can be reached, without those that drain; at most 100.'),
+  }),
+  transitions: [],
+});
+
+/** Of a service, and not in the template of a fleet. */
+const unusedFields = {
+  accountRef: { name: '' },
+  desiredState: 'Running',
+  templateUpdates: 'Ignore',
+  replacement: 'Never',
+  deletionPolicy: 'Delete',
+} as const;

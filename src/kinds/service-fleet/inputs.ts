@@ -1,0 +1,54 @@
+/** What the planner of a fleet sees, and how it makes its steps. */
+import type { Arrange, PlannedObject } from '../../engine/plan/index.ts';
+import { countOf, type Wanted } from './counts.ts';
+import type { Replica } from './replica.ts';
+import { paceOf, withEntries } from './roster.ts';
+import type { ServiceFleetSpec } from './schema.ts';
+import type { FleetState, ReplicaPlace, RosterEntry } from './state.ts';
+
+export interface FleetInputs {
+  readonly object: PlannedObject<ServiceFleetSpec>;
+  /** With the roster that was found, if none was known. */
+  readonly state: FleetState & { readonly roster: readonly RosterEntry[] };
+  /** The roster was found just now, and is not recorded yet. */
+  readonly isFound: boolean;
+  /** One for each entry of the roster, in its order. */
+  readonly replicas: readonly Replica[];
+  /** Slots whose names documents have, with the place of each. */
+  readonly taken: ReadonlyMap<number, string>;
+  readonly wanted: Wanted;
+  /** The digest of what the template requires now. */
+  readonly content: string;
+  readonly place: ReplicaPlace;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+export function inPhase(replicas: readonly Replica[], phase: RosterEntry['phase']): Replica[] {
+  return replicas.filter(({ entry }) => entry.phase === phase);
+}
+
+type Change = Pick<Arrange, 'reason' | 'message' | 'change'> & Partial<Pick<Arrange, 'differences'>>;
+
+/** The entries replace those of their slots. */
+export function arrange(
+  { state }: FleetInputs,
+  entries: readonly RosterEntry[],
+  change: Change,
+  rest: Partial<Omit<FleetState, 'roster'>> = {},
+): Arrange {
+  const roster = withEntries(state.roster, entries);
+  return { kind: 'arrange', differences: [], ...change, state: { ...state, ...rest, roster } };
+}
+
+/** The slots of these replicas, for messages. */
+export function slotsText(replicas: readonly Replica[]): string {
+  const slots = replicas.map(({ entry }) => entry.slot);
+  const shown = slots.slice(0, 10).join(', ');
+  return `${slots.length === 1 ? 'replica' : 'replicas'} ${shown}${slots.length > 10 ? ', …' : ''}`;
+}
+
+export function scaleInPace({ state, object, replicas, nowMs }: FleetInputs) {
+  const { maxPerMinute } = object.spec.scaleIn;
+  return paceOf(state.pace, replicas.length, (of) => countOf(maxPerMinute, of, 'up'), nowMs);
+}

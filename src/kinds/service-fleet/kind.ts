@@ -1,0 +1,28 @@
+/** ServiceFleet: stands for nothing at the provider. It owns ContainerServices, by its roster. */
+import { waitFor, type Plan } from '../../engine/plan/index.ts';
+import { defineKind } from '../../engine/index.ts';
+import { replicasOf } from './children.ts';
+import { fleetLook, type FleetLook } from './look.ts';
+import { planFleet } from './plan.ts';
+import type { ServiceFleetSpec } from './schema.ts';
+import type { FleetState } from './state.ts';
+import { availability, fleetHealth, observedFleet } from './status.ts';
+
+function plan(look: FleetLook): Plan {
+  return look.isUnread ? waitFor('AwaitingObservation', 'the account has not been read yet') : planFleet(look);
+}
+
+export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, undefined, FleetState>({
+  name: 'ServiceFleet',
+  children: replicasOf,
+  released: ({ record: { deletionRequestedAt, kind } }) =>
+    deletionRequestedAt !== undefined && kind.roster?.length === 0,
+  look: fleetLook,
+  plan,
+  status: (look) => ({
+    health: fleetHealth(look),
+    observed: observedFleet(look),
+    revision: undefined,
+    more: [availability(look)],
+  }),
+});

@@ -1,0 +1,148 @@
+/** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
+import { sameValue } from '../../base/index.ts';
+import { placeText } from '../../desired/index.ts';
+import { contentDigest, type View } from '../../engine/index.ts';
+import { isReason, reasons } from '../../reasons/index.ts';
+import {
+  objectKey,
+  parseObjectKey,
+  type ObjectKey,
+  type ServiceState,
+} from '../../resources/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
+import { containerService } from '../container-service/declaration.ts';
+import { contentOf, placeOf } from './children.ts';
+import { wantedReplicas } from './counts.ts';
+import { foundRoster } from './found.ts';
+import type { FleetInputs } from './inputs.ts';
+import type { Replica } from './replica.ts';
+import { childName } from './roster.ts';
+import type { ServiceFleetSpec } from './schema.ts';
+import type { FleetState, RosterEntry } from './state.ts';
+
+export type FleetView = View<ServiceFleetSpec, never, undefined, FleetState>;
+
+export interface FleetLook extends FleetInputs {
+  /** No account has been read yet, so nothing is known of the roster. */
+  readonly isUnread: boolean;
+  readonly name: string;
+  /** The endpoints of services, by slot. */
+  readonly endpoints: ReadonlyMap<number, string>;
+}
+
+/** So long a replica that was found protected counts as that. */
+const sparedMs = 900_000;
+
+export function fleetLook(view: FleetView): FleetLook {
+  const { object, record, key, fleet, clock, seen } = view;
+  const nowMs = clock.wallMs();
+  const { spec } = object;
+  const place = placeOf(spec);
+  const services = seen.account?.informer.current?.services;
+  const known = record.kind.roster;
+  const roster = known ?? foundRoster(fleet, key, services?.values() ?? [], place, nowMs);
+  const { namespace } = parseObjectKey(key);
+  const content = contentDigest(fleet, {
+    kind: containerService.name,
+    namespace,
+    spec: spec.template.spec,
+    content: contentOf(spec.template.spec),
+  });
+  const replicas = roster.map((entry) => replica(view, entry, content, nowMs));
+  const endpoints = replicas.flatMap(({ entry: { slot, phase } }) => {
+    const id = fleet.store.record(keyOf(key, slot))?.externalId;
+    const endpoint = phase === 'wanted' && id !== undefined ? services?.get(id)?.endpoint : undefined;
+    return endpoint ? [[slot, endpoint] as const] : [];
+  });
+  return {
+    name: object.name,
+    object,
+    state: { ...record.kind, roster },
+    isFound: known === undefined,
+    isUnread: known === undefined && services === undefined,
+    replicas,
+    taken: takenSlots(view, roster),
+    wanted: wantedReplicas(spec, nowMs),
+    content,
+    place,
+    nowMs,
+    endpoints: new Map(endpoints),
+  };
+}
+
+function keyOf(fleet: ObjectKey, slot: number): ObjectKey {
+  const { namespace, name } = parseObjectKey(fleet);
+  return objectKey(containerService.name, namespace, childName(name, slot));
+}
+
+/** Of the slots up to the first one that is free. */
+function takenSlots({ fleet, key, object }: FleetView, roster: readonly RosterEntry[]): Map<number, string> {
+  const { objects, unusable } = fleet.snapshot;
+  const most = Math.max(-1, ...roster.map(({ slot }) => slot)) + object.spec.maxReplicas + 1;
+  const taken = new Map<number, string>();
+  const used = new Set(roster.map(({ slot }) => slot));
+  let free = 0;
+  for (let slot = 0; slot <= most && free <= object.spec.replicas + used.size; slot += 1) {
+    const child = keyOf(key, slot);
+    const document = objects.get(child);
+    const problem = unusable.get(child)?.[0];
+    const location = problem ?? (document && document.derived?.owner !== key ? document.location : undefined);
+    if (location) taken.set(slot, `${child} at ${placeText(location)}`);
+    else if (!used.has(slot)) free += 1;
+  }
+  return taken;
+}
+
+function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: number): Replica {
+  const { fleet, key, object, mode } = view;
+  const { store } = fleet;
+  const child = store.record(keyOf(key, entry.slot));
+  const own = child?.derived?.owner === key ? child : undefined;
+  const isMade =
+    own !== undefined &&
+    (own.externalId !== undefined || own.creationInDoubt !== undefined || store.openIntent(own.key) !== undefined);
+  const state = contentState(entry, own, content, mode === 'preview');
+  const { ready } = own?.report ?? {};
+  const isReady = ready !== undefined && isReason(ready.reason) && reasons[ready.reason].kind === 'ready';
+  const availableAt = isReady ? ready.since + object.spec.update.minReadySeconds * 1000 : undefined;
+  const isAvailable = availableAt !== undefined && availableAt <= nowMs && state !== 'updating';
+  return {
+    entry,
+    isRecorded: child !== undefined,
+    isMade,
+    content: state,
+    isMisplaced: !sameValue(entry.place, placeOf(object.spec)),
+    isReady,
+    isAvailable,
+    availableAt: isAvailable ? undefined : availableAt,
+    isAsleep: ready?.reason === 'Sleeping',
+    ...protectionOf(entry, own, nowMs),
+  };
+}
+
+/** In a preview, a replica had no pass with the present document before. */
+function contentState(
+  { granted }: RosterEntry,
+  record: ObjectRecord | undefined,
+  content: string,
+  isPreview: boolean,
+): Replica['content'] {
+  if (record?.derived?.settled === content) return 'updated';
+  if (granted === content || !record) return 'updating';
+  const reports = isPreview ? record.derived?.settled !== undefined : record.report?.pending?.reason === 'AwaitsTurn';
+  return reports ? 'outdated' : 'unknown';
+}
+
+function protectionOf(
+  { phase, since, spared }: RosterEntry,
+  record: ObjectRecord | undefined,
+  nowMs: number,
+): Pick<Replica, 'protection' | 'protector'> {
+  const { activities }: ServiceState = record?.kind ?? {};
+  if (phase === 'draining' && activities && activities.readAt >= since) {
+    const { by } = activities;
+    return by === undefined ? { protection: 'no', protector: undefined } : { protection: 'yes', protector: by };
+  }
+  const isSpared = spared !== undefined && spared <= nowMs && nowMs < spared + sparedMs;
+  return { protection: isSpared ? 'yes' : 'unknown', protector: undefined };
+}

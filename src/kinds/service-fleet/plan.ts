@@ -1,0 +1,245 @@
+/**
+ * The planner of a ServiceFleet. One planner does scaling and rollout, so the two never select against each other. It
+ * sends nothing: its steps change the roster (roster.ts), and each replica is an object with a planner of its own.
+ *
+ * The first rule that applies is the step of a pass:
+ *
+ * | rule        | when                                                 | step                                                |
+ * |-------------|------------------------------------------------------|-----------------------------------------------------|
+ * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster                          |
+ * | held        | the fleet is paused                                  | Hold; the replicas are reconciled all the same      |
+ * | drained     | a draining replica is not protected, after its grace | it retires                                          |
+ * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
+ * | spare       | a draining replica is protected, and another is not  | the other one drains instead                        |
+ * | rollout     | replicas differ from the template                    | a rollout begins (rollout.ts)                       |
+ * | scale       | too few, or too many are wanted                      | slots are added, or victims drain                   |
+ * | update      | a rollout is under way                               | replicas are updated or replaced, as the floor allows |
+ * | in sync     | nothing of this                                      | Wait for replicas, or InSync until a schedule changes |
+ *
+ * No step removes or updates an available replica when that leaves fewer than the floor: the wanted number less
+ * `maxUnavailable`. A replica that is not available protects nothing.
+ */
+import { holdFor, inSync, waitFor, type Arrange, type Plan } from '../../engine/plan/index.ts';
+import { annotations } from '../../resources/index.ts';
+import { arrange, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
+import type { Replica } from './replica.ts';
+import { beginRollout, planUpdates, rolloutOf, type Rollout } from './rollout.ts';
+import { freeSlots } from './roster.ts';
+import type { RosterEntry } from './state.ts';
+import { victims } from './victims.ts';
+
+/** Between two draining replicas that are taken back. */
+const spareEveryMs = 15_000;
+const longestRecheckMs = 3_600_000;
+
+export function planFleet(inputs: FleetInputs): Plan {
+  const { object } = inputs;
+  const cleaned = cleanUp(inputs);
+  if (cleaned) return cleaned;
+  if (object.annotations[annotations.paused] === 'true') {
+    return holdFor('Paused', `the annotation ${annotations.paused} stops all changes of the roster; remove it to continue`, {
+      path: ['metadata', 'annotations', annotations.paused],
+    });
+  }
+  const retired = retireDrained(inputs);
+  if (retired) return retired;
+  if (object.deleting) return planDeletion(inputs);
+  const rollout = rolloutOf(inputs);
+  const step = spareProtected(inputs, rollout) ?? beginRollout(inputs, rollout) ?? scale(inputs, rollout);
+  return step ?? planUpdates(inputs, rollout) ?? finish(inputs);
+}
+
+function cleanUp({ replicas, taken, state, isFound }: FleetInputs): Arrange | undefined {
+  const gone = replicas.filter(
+    ({ entry, isRecorded }) => taken.has(entry.slot) || (entry.phase === 'retiring' && !isRecorded),
+  );
+  if (gone.length === 0 && !(isFound && replicas.length > 0)) return undefined;
+  const slots = new Set(gone.map(({ entry }) => entry.slot));
+  const roster = state.roster.filter(({ slot }) => !slots.has(slot));
+  const reason = isFound ? 'ReplicasFound' : 'ScalingIn';
+  const message = isFound ? `found again: ${slotsText(replicas)}` : `gone: ${slotsText(gone)}`;
+  return { kind: 'arrange', reason, message, change: undefined, differences: [], state: { ...state, roster } };
+}
+
+function retireDrained(inputs: FleetInputs): Arrange | undefined {
+  const { replicas, object, nowMs } = inputs;
+  const graceMs = object.spec.drain.graceSeconds * 1000;
+  const drained = inPhase(replicas, 'draining').filter(
+    ({ entry, isMade, protection }) =>
+      !isMade || (protection === 'no' && nowMs >= entry.since + graceMs),
+  );
+  if (drained.length === 0) return undefined;
+  return arrange(inputs, inNewPhase(drained, 'retiring', nowMs), {
+    reason: 'ScalingIn',
+    message: `to be deleted: ${slotsText(drained)}`,
+    change: undefined,
+  });
+}
+
+function inNewPhase(replicas: readonly Replica[], phase: RosterEntry['phase'], nowMs: number): RosterEntry[] {
+  return replicas.map(({ entry: { spared: _, ...entry } }) => ({ ...entry, phase, since: nowMs }));
+}
+
+// ---- deletion ----------------------------------------------------------------------------------------
+
+function planDeletion(inputs: FleetInputs): Plan {
+  const { replicas, object, state, nowMs } = inputs;
+  if (replicas.length === 0) return inSync();
+  const wanted = inPhase(replicas, 'wanted');
+  const change = {
+    reason: 'ScalingIn',
+    change: 'delete',
+    differences: [{ path: 'replicas', desired: 0, observed: wanted.length, drift: false }],
+  } as const;
+  if (wanted.length > 0 && object.spec.deletionPolicy === 'Retain') {
+    const message = `left at the provider: ${slotsText(wanted)}`;
+    return arrange(inputs, inNewPhase(wanted, 'retiring', nowMs), { ...change, message });
+  }
+  if (wanted.length === 0) return waitForLeaving(inputs);
+  const pace = scaleInPace(inputs);
+  const leaving = victims(wanted).slice(0, pace.left);
+  if (leaving.length === 0) return paced(inputs, wanted.length);
+  const message = `draining: ${slotsText(leaving)}, of ${state.roster.length}`;
+  const rest = { pace: pace.begin(leaving.length), rollout: undefined };
+  return arrange(inputs, inNewPhase(leaving, 'draining', nowMs), { ...change, message }, rest);
+}
+
+// ---- scaling -----------------------------------------------------------------------------------------
+
+function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
+  const missing = rollout.target - inPhase(inputs.replicas, 'wanted').length;
+  if (missing > 0) return scaleOut(inputs, rollout, missing);
+  return missing < 0 ? scaleIn(inputs, rollout, -missing) : undefined;
+}
+
+/** Draining replicas are taken back first. Each one saves a start. */
+function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arrange | undefined {
+  const { replicas, taken, wanted, place, content, nowMs, state } = inputs;
+  const count = inPhase(replicas, 'wanted').length;
+  const draining = inPhase(replicas, 'draining').filter((replica) => !rollout.isToReplace(replica));
+  const back = victims(draining).reverse().slice(0, missing);
+  const room = rollout.most - replicas.length;
+  const slots = freeSlots(state.roster, new Set(taken.keys()), Math.min(missing - back.length, room));
+  if (back.length + slots.length === 0) return undefined;
+  const added = slots.map((slot) => ({ slot, phase: 'wanted', since: nowMs, granted: content, place }) as const);
+  const names = added.map(({ slot }) => slot).join(', ');
+  const parts = [
+    ...(back.length > 0 ? [`taken back: ${slotsText(back)}`] : []),
+    ...(added.length > 0 ? [`added: ${added.length === 1 ? 'replica' : 'replicas'} ${names}`] : []),
+  ];
+  const isForRollout = count >= wanted.count;
+  return arrange(inputs, [...inNewPhase(back, 'wanted', nowMs), ...added], {
+    reason: isForRollout ? 'RollingOut' : 'ScalingOut',
+    message: parts.join('; '),
+    change: isForRollout ? undefined : 'scale',
+    differences: [{ path: 'replicas', desired: wanted.count, observed: count, drift: false }],
+  });
+}
+
+function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrange | undefined {
+  const { replicas, wanted, nowMs } = inputs;
+  const running = inPhase(replicas, 'wanted');
+  const pace = scaleInPace(inputs);
+  const leaving = rollout.withinFloor(victims(running)).slice(0, Math.min(surplus, pace.left));
+  if (leaving.length === 0) return undefined;
+  const left = surplus - leaving.length;
+  const more = left > 0 ? `; ${left} more follow` : '';
+  return arrange(
+    inputs,
+    inNewPhase(leaving, 'draining', nowMs),
+    {
+      reason: 'ScalingIn',
+      message: `draining: ${slotsText(leaving)}${more}`,
+      change: running.length > wanted.count && rollout.surge > 0 ? undefined : 'scale',
+      differences: [{ path: 'replicas', desired: wanted.count, observed: running.length, drift: false }],
+    },
+    { pace: pace.begin(leaving.length) },
+  );
+}
+
+/** Another replica drains instead of a protected one, if there is one that was not found protected lately. */
+function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
+  const { replicas, nowMs, state } = inputs;
+  const isTooSoon = state.roster.some(({ spared = 0 }) => spared <= nowMs && nowMs < spared + spareEveryMs);
+  const [kept] = inPhase(replicas, 'draining').filter(({ protection }) => protection === 'yes');
+  const pace = scaleInPace(inputs);
+  if (!kept || isTooSoon || pace.left === 0) return undefined;
+  const others = inPhase(replicas, 'wanted').filter(
+    (other) => other.protection !== 'yes' && rollout.isToReplace(other) === rollout.isToReplace(kept),
+  );
+  const [instead] = victims(others);
+  if (!instead) return undefined;
+  const back = inNewPhase([kept], 'wanted', nowMs).map((entry) => ({ ...entry, spared: nowMs }));
+  return arrange(
+    inputs,
+    [...back, ...inNewPhase([instead], 'draining', nowMs)],
+    {
+      reason: 'ScalingIn',
+      message: `${slotsText([kept])} is protected by ${kept.protector}; draining instead: ${slotsText([instead])}`,
+      change: undefined,
+    },
+    { pace: pace.begin(1) },
+  );
+}
+
+// ---- nothing left to arrange -------------------------------------------------------------------------
+
+function finish(inputs: FleetInputs): Plan {
+  const { replicas, wanted, taken, isFound, state, nowMs, object } = inputs;
+  if (isFound) return arrange(inputs, [], { reason: 'ScalingOut', message: 'no replicas', change: undefined });
+  const running = inPhase(replicas, 'wanted');
+  const notReady = running.filter(({ isAvailable }) => !isAvailable);
+  if (running.length > wanted.count && !state.rollout && scaleInPace(inputs).left === 0)
+    return paced(inputs, running.length - wanted.count);
+  if (notReady.length > 0 || running.length !== wanted.count || state.rollout) return waitForReplicas(inputs, notReady);
+  if (replicas.length > running.length) return waitForLeaving(inputs);
+  const [first] = taken.values();
+  if (first !== undefined) {
+    const count = taken.size === 1 ? 'A document has' : `${taken.size} documents have`;
+    return holdFor('NameTaken', `${count} the name of a replica: ${first}; the fleet ${object.name} uses other numbers`);
+  }
+  return inSync([], Number.isFinite(wanted.changesAt) ? recheckAt(wanted.changesAt, nowMs) : undefined);
+}
+
+function recheckAt(timeMs: number, nowMs: number): number {
+  return Math.min(Math.max(timeMs - nowMs, 1001), longestRecheckMs);
+}
+
+function waitForReplicas(inputs: FleetInputs, notReady: readonly Replica[]): Plan {
+  const { replicas, wanted, nowMs, state } = inputs;
+  const due = notReady.flatMap(({ availableAt }) => availableAt ?? []);
+  const running = inPhase(replicas, 'wanted').length;
+  const outdated = replicas.filter(({ content }) => content === 'outdated').length;
+  const parts = [
+    ...(running < wanted.count ? [`${wanted.count - running} of ${wanted.count} replicas wait until others are gone`] : []),
+    ...(notReady.length > 0 ? [`not available yet: ${slotsText(notReady)}`] : []),
+    ...(outdated > 0 ? [`${outdated} still to be updated`] : []),
+  ];
+  const times = [...due, wanted.changesAt, ...(state.rollout && state.pace ? [state.pace.at + 60_000] : [])];
+  return waitFor('ReplicasNotReady', parts.join('; ') || 'the rollout ends', {
+    recheckAfterMs: recheckAt(Math.min(...times.filter((time) => time > nowMs), nowMs + longestRecheckMs), nowMs),
+  });
+}
+
+function paced({ state, object, nowMs }: FleetInputs, left: number): Plan {
+  const { maxPerMinute } = object.spec.scaleIn;
+  const nextAt = (state.pace?.at ?? nowMs) + 60_000;
+  return waitFor('ScaleInPaced', `${left} more replicas are to be removed; scaleIn.maxPerMinute is ${maxPerMinute}`, {
+    recheckAfterMs: recheckAt(nextAt, nowMs),
+  });
+}
+
+function waitForLeaving({ replicas, object, nowMs, wanted }: FleetInputs): Plan {
+  const leaving = replicas.filter(({ entry }) => entry.phase !== 'wanted');
+  const graceMs = object.spec.drain.graceSeconds * 1000;
+  const held = leaving.filter(({ entry, protection }) => entry.phase === 'draining' && protection === 'yes');
+  const ends = leaving.flatMap(({ entry }) => (entry.phase === 'draining' ? [entry.since + graceMs] : []));
+  const times = [...ends, ...(object.deleting ? [] : [wanted.changesAt])].filter((time) => time > nowMs);
+  const recheckAfterMs = recheckAt(Math.min(...times, nowMs + longestRecheckMs), nowMs);
+  if (held.length > 0) {
+    const reasons = held.slice(0, 3).map(({ entry, protector }) => `replica ${entry.slot} by ${protector}`);
+    const more = held.length > 3 ? `, and ${held.length - 3} more` : '';
+    return waitFor('ReplicasProtected', `protected: ${reasons.join(', ')}${more}`, { recheckAfterMs });
+  }
+  return waitFor('ReplicasLeaving', `leaving: ${slotsText(leaving)}`, { recheckAfterMs });
+}

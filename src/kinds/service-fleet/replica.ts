@@ -1,0 +1,31 @@
+/** What the planner of a fleet knows of one replica. */
+import type { RosterEntry } from './state.ts';
+
+/**
+ * | content  | the replica                                                            |
+ * |----------|------------------------------------------------------------------------|
+ * | updated  | was observed to be as the present template requires                    |
+ * | updating | may be updated, and was not observed so yet; a new one, too            |
+ * | outdated | is as an earlier template required, and waits for its turn             |
+ * | unknown  | has not reported whether it differs from the present template          |
+ */
+export interface Replica {
+  readonly entry: RosterEntry;
+  /** Its object is recorded. If not, its absence is confirmed, or it was never made. */
+  readonly isRecorded: boolean;
+  /** Something of it is, or may be, at the provider. */
+  readonly isMade: boolean;
+  readonly content: 'updated' | 'updating' | 'outdated' | 'unknown';
+  /** The fleet has another account, region, geography or storage now. */
+  readonly isMisplaced: boolean;
+  readonly isReady: boolean;
+  /** It has been Ready for `minReadySeconds`, at the content that it is to have. */
+  readonly isAvailable: boolean;
+  /** Unix milliseconds at which it becomes available if nothing happens. Undefined: it is, or is not Ready. */
+  readonly availableAt: number | undefined;
+  readonly isAsleep: boolean;
+  /** Of a draining replica, read since it began to drain. `unknown` for all others, unless it was found protected lately. */
+  readonly protection: 'yes' | 'no' | 'unknown';
+  /** What protects it. */
+  readonly protector: string | undefined;
+}

@@ -1,0 +1,209 @@
+import { z } from 'zod';
+import { constrained, implication, listOf } from '../../resources/parts/constraints.ts';
+import {
+  accountRef,
+  command,
+  deletionPolicy,
+  httpPort,
+  image,
+  kindSchema,
+  resources,
+  sleepAfterMinutes,
+} from '../../resources/parts/fields.ts';
+import { disruptionWindow } from '../../resources/parts/windows.ts';
+import { containerServiceFields } from '../container-service/schema.ts';
+
+/** Slots are numbered from 0, and each one is part of a name. */
+export const slotsAtMost = 2048;
+const replicasAtMost = 1000;
+
+const percent = /^(?:100|[1-9]?[0-9])%$/;
+const countMessage = 'must be a whole number from 0 to 1000, or a text such as "25%"';
+
+/** A number of replicas, or a share of those that are wanted. */
+const countOrShare = z.union([z.int().min(0).max(replicasAtMost), z.string().max(4).regex(percent)], {
+  error: countMessage,
+});
+export type CountOrShare = z.infer<typeof countOrShare>;
+
+const replicaCount = z.int().min(0).max(replicasAtMost);
+
+const templateSpec = containerServiceFields
+  .omit({
+    accountRef: true,
+    serviceName: true,
+    storage: true,
+    templateRef: true,
+    templateUpdates: true,
+    desiredState: true,
+    replacement: true,
+    deletionPolicy: true,
+    adopt: true,
+  })
+  .extend({
+    image: image.describe('Image reference.'),
+    command: command.optional().describe('Command and arguments; default not managed.'),
+    resources: resources.describe('What each replica runs with.'),
+    httpPort: httpPort
+      .optional()
+      .describe('The port that each replica serves; with one it has an endpoint; default not managed.'),
+    sleepAfterMinutes: sleepAfterMinutes
+      .optional()
+      .describe('Idle minutes after which a replica sleeps, 1 to 1440; 0 and null: never; default not managed.'),
+  });
+export type ReplicaTemplate = z.infer<typeof templateSpec>;
+
+const template = z.strictObject({
+  metadata: z
+    .strictObject({
+      labels: z.record(z.string(), z.string()).default({}).describe('Labels of each replica.'),
+      annotations: z.record(z.string(), z.string()).default({}).describe('Annotations of each replica.'),
+    })
+    .prefault({})
+    .describe('Labels and annotations that each replica gets.'),
+  spec: templateSpec.describe('As the spec of a ContainerService.'),
+});
+
+const schedule = constrained(
+  z
+    .strictObject({
+      name: z.string().min(1).max(63).describe('Its name, for messages and the status.'),
+      ...disruptionWindow.shape,
+      replicas: replicaCount.optional().describe('The number of replicas while it is open.'),
+      minReplicas: replicaCount.optional().describe('The least number while it is open.'),
+      maxReplicas: replicaCount.optional().describe('The greatest number while it is open.'),
+    })
+    .superRefine(({ cron, durationMinutes, timeZone }, context) => {
+      const checked = disruptionWindow.safeParse({ cron, durationMinutes, timeZone });
+      for (const { path, message } of checked.error?.issues ?? [])
+        context.addIssue({ code: 'custom', path: [...path], message });
+    }),
+  {
+    holds: ({ replicas, minReplicas, maxReplicas }) =>
+      [replicas, minReplicas, maxReplicas].some((count) => count !== undefined),
+    rule: 'has(self.replicas) || has(self.minReplicas) || has(self.maxReplicas)',
+    schema: (errorMessage) => ({
+      anyOf: ['replicas', 'minReplicas', 'maxReplicas'].map((name) => ({ required: [name], errorMessage })),
+    }),
+    message: 'needs at least one of replicas, minReplicas and maxReplicas',
+  },
+);
+
+const update = constrained(
+  z.strictObject({
+    mode: z
+      .enum(['Auto', 'Replace'])
+      .default('Auto')
+      .describe(
+        'Auto: replicas are updated in place, and replaced if their account, region, geography or storage changes. Replace: always replaced.',
+      ),
+    maxSurge: countOrShare
+      .default(1)
+      .describe('Replicas above the wanted number during a rollout; a share is rounded up.'),
+    maxUnavailable: countOrShare
+      .default(0)
+      .describe('Replicas that may be unavailable during a rollout; a share is rounded down.'),
+    minReadySeconds: z
+      .int()
+      .min(0)
+      .max(3600)
+      .default(30)
+      .describe('How long a replica has to be Ready before it counts as available.'),
+  }),
+  {
+    holds: ({ maxSurge, maxUnavailable }) => !isNone(maxSurge) || !isNone(maxUnavailable),
+    rule: "!(string(self.maxSurge) in ['0', '0%'] && string(self.maxUnavailable) in ['0', '0%'])",
+    schema: (errorMessage) => {
+      const none = (field: string) => ({ properties: { [field]: { enum: [0, '0%'] } }, required: [field] });
+      return implication(none('maxSurge'), {
+        properties: { maxUnavailable: { not: { enum: [0, '0%'] }, errorMessage } },
+        required: ['maxUnavailable'],
+        errorMessage,
+      });
+    },
+    message: 'maxSurge and maxUnavailable are both 0, so no replica could ever be updated',
+  },
+);
+
+function isNone(count: CountOrShare): boolean {
+  return count === 0 || count === '0%';
+}
+
+const fleetFields = z.strictObject({
+  accountRef: accountRef.describe('The Account that the replicas live in.'),
+  replicas: replicaCount.default(1).describe('The number of replicas.'),
+  minReplicas: replicaCount.default(0).describe('The least number, whatever asks for fewer.'),
+  maxReplicas: z
+    .int()
+    .min(1)
+    .max(replicasAtMost)
+    .default(replicasAtMost)
+    .describe('The greatest number, whatever asks for more.'),
+  template: template.describe('What each replica is: a ContainerService with the name NAME-SLOT.'),
+  storage: z
+    .strictObject({
+      scratch: z
+        .strictObject({ volumeGb: z.int().min(10).max(4096).describe('Size in GB (§8).') })
+        .describe('Storage of each replica, deleted with it. The field confirms that its data may be lost.'),
+    })
+    .optional()
+    .describe('Storage of each replica; default none.'),
+  update: update.prefault({}).describe('How a changed template reaches the replicas.'),
+  scaleIn: z
+    .strictObject({
+      maxPerMinute: countOrShare
+        .default('25%')
+        .describe('Replicas whose removal may begin per minute; a share is rounded up; at least 1.'),
+    })
+    .prefault({})
+    .describe('The pace of all removals.'),
+  drain: z
+    .strictObject({
+      graceSeconds: z
+        .int()
+        .min(0)
+        .max(3600)
+        .default(30)
+        .describe('Seconds between leaving the endpoints and the removal.'),
+    })
+    .prefault({})
+    .describe('How a replica leaves.'),
+  schedules: z
+    .array(schedule)
+    .max(32)
+    .meta(listOf.entriesBy('name'))
+    .default([])
+    .describe('Times with other counts of replicas; the first open one decides.'),
+  deletionPolicy: deletionPolicy
+    .default('Delete')
+    .describe('What becomes of the replicas when this object is deleted: they are deleted, or stay, unmanaged.'),
+});
+
+const serviceFleetSpec = constrained(fleetFields, {
+  holds: ({ minReplicas, maxReplicas }) => minReplicas <= maxReplicas,
+  rule: 'self.minReplicas <= self.maxReplicas',
+  // An editor can't compare two fields.
+  schema: () => ({}),
+  message: 'minReplicas is greater than maxReplicas',
+});
+export type ServiceFleetSpec = z.infer<typeof serviceFleetSpec>;
+export type FleetSchedule = ServiceFleetSpec['schedules'][number];
+
+const longestName = 63;
+
+export const serviceFleetDocument = constrained(
+  kindSchema(
+    'ServiceFleet',
+    serviceFleetSpec,
+    'Interchangeable replicas of one template, which are scaled and updated without disturbing their work.',
+  ),
+  {
+    holds: ({ metadata: { name } }) => name.length <= longestName,
+    rule: `self.metadata.name.size() <= ${longestName}`,
+    schema: (errorMessage) => ({
+      properties: { metadata: { properties: { name: { pattern: `^.{0,${longestName}}$`, errorMessage } } } },
+    }),
+    message: `at most ${longestName} characters, because it is the value of a label`,
+    field: 'metadata.name',
+  },
+);

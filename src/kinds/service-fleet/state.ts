@@ -1,0 +1,44 @@
+/** What is remembered of a ServiceFleet: its roster (roster.ts). */
+import { z } from 'zod';
+import type { KindStateDeclaration } from '../../resources/parts/kind-state.ts';
+
+/** Where a replica is. None of it can be changed while the replica exists. */
+const place = z.object({
+  account: z.string(),
+  region: z.string(),
+  geography: z.string().optional(),
+  volumeGb: z.number().optional(),
+});
+
+const entry = z.object({
+  slot: z.int(),
+  phase: z.enum(['wanted', 'draining', 'retiring']),
+  /** Unix milliseconds since when it has had its phase. */
+  since: z.number(),
+  /** A digest of the content that it may be updated to. Undefined: found again, and not compared yet. */
+  granted: z.string().optional(),
+  place,
+  /** Unix milliseconds at which it was found protected, and taken back. */
+  spared: z.number().optional(),
+});
+
+const schema = z.object({
+  /** By slot. Undefined: nothing is known yet, because the object is new, or its state was lost. */
+  roster: z.array(entry).optional(),
+  /**
+   * A rollout is under way: the digest of the content that it leads to, its start in Unix milliseconds, and the number of
+   * replicas beyond those that are wanted.
+   */
+  rollout: z.object({ content: z.string(), since: z.number(), surge: z.int() }).optional(),
+  /** Removals of the last minute: its start in Unix milliseconds, the number of replicas then, and how many have begun. */
+  pace: z.object({ at: z.number(), of: z.number(), begun: z.number() }).optional(),
+});
+
+export type FleetState = Readonly<z.output<typeof schema>>;
+export type RosterEntry = Readonly<z.output<typeof entry>>;
+export type ReplicaPlace = Readonly<z.output<typeof place>>;
+
+export const fleetState: KindStateDeclaration<FleetState> = {
+  schema,
+  madeWithKey: ['rollout'],
+};

@@ -1,0 +1,49 @@
+/** What the status of a fleet shows. */
+import type { Health, Statement } from '../../engine/status/index.ts';
+import type { ConditionType } from '../../resources/index.ts';
+import { fleetLabel } from './children.ts';
+import { inPhase } from './inputs.ts';
+import type { FleetLook } from './look.ts';
+import { floorOf } from './rollout.ts';
+
+const endpointsShown = 100;
+
+export function fleetHealth({ replicas, wanted }: FleetLook): Health {
+  const available = inPhase(replicas, 'wanted').filter(({ isAvailable }) => isAvailable).length;
+  if (available >= wanted.count) return { ready: 'True', reason: 'AllAvailable', message: '' };
+  const message = `${available} of ${wanted.count} replicas are available`;
+  return { ready: 'False', reason: 'ReplicasNotReady', message };
+}
+
+export function observedFleet(look: FleetLook): Record<string, unknown> {
+  const { replicas, wanted, name, endpoints } = look;
+  const running = inPhase(replicas, 'wanted');
+  const count = (test: (replica: (typeof running)[number]) => boolean) => running.filter(test).length;
+  const shown = running.flatMap(({ entry: { slot }, isAvailable }) => {
+    const url = endpoints.get(slot);
+    return url === undefined ? [] : [{ slot, url, ready: isAvailable }];
+  });
+  return {
+    replicas: running.length,
+    desiredReplicas: wanted.count,
+    updatedReplicas: count(({ content }) => content === 'updated'),
+    readyReplicas: count(({ isReady }) => isReady),
+    availableReplicas: count(({ isAvailable }) => isAvailable),
+    drainingReplicas: replicas.length - running.length,
+    selector: `${fleetLabel}=${name}`,
+    ...(wanted.schedule === undefined ? {} : { schedule: wanted.schedule }),
+    ...(shown.length > 0 ? { endpoints: shown.slice(0, endpointsShown) } : {}),
+  };
+}
+
+export function availability(look: FleetLook): readonly [ConditionType, Statement] {
+  const available = inPhase(look.replicas, 'wanted').filter(({ isAvailable }) => isAvailable).length;
+  const floor = floorOf(look);
+  const message = `${available} of ${look.wanted.count} replicas are available; the fleet allows no fewer than ${floor}`;
+  return [
+    'Available',
+    available >= floor
+      ? { status: 'True', reason: 'EnoughAvailable', message }
+      : { status: 'False', reason: 'TooFewAvailable', message },
+  ];
+}

@@ -1,0 +1,8 @@
+/** What holds back the changes of an object that another one owns. Its owner decides when it ends. */
+export interface OwnerGate {
+  /** `AwaitsTurn`: a change of what exists waits; `Draining`: everything waits, and activities are read. */
+  readonly reason: 'AwaitsTurn' | 'Draining';
+  readonly message: string;
+  /** Unix milliseconds since when it drains; 0: it does not drain yet, and is left as it is. */
+  readonly since: number;
+}

@@ -1,0 +1,285 @@
+/** Fleets of replicas in a folder: the roster decides, replicas are objects, and none is removed or updated that protects the rest. */
+import { rm } from 'node:fs/promises';
+import { expect } from 'vitest';
+import { apiVersion } from '../../src/resources/index.ts';
+import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
+import { account, createFleet, service, task, testInFolder, type Fleet, type Json } from '../support/processes/fleet.ts';
+import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
+
+const template = (spec: object = {}) => ({
+  spec: { region: 'standard', image: 'ghcr.io/acme/llm:1', resources: { cpu: 1, memoryGb: 1 }, httpPort: 8000, ...spec },
+});
+
+/** In a hurry, for tests. */
+const quick = { scaleIn: { maxPerMinute: 1000 }, drain: { graceSeconds: 0 } };
+const quickUpdate = { minReadySeconds: 0 };
+
+function fleetOf(name: string, spec: object = {}): object {
+  return {
+    apiVersion,
+    kind: 'ServiceFleet',
+    metadata: { name },
+    spec: { replicas: 3, template: template(), update: quickUpdate, ...quick, ...spec },
+  };
+}
+
+async function world() {
+  const folder = await temporaryFolder();
+  const plane = await new ControlPlane(folder).start();
+  const fleet = await createFleet(folder);
+  await fleet.write('account.yaml', account(plane.url));
+  return { plane, fleet };
+}
+
+async function services(plane: ControlPlane): Promise<Json[]> {
+  const { services: all } = await plane.call('GET', '/api/account');
+  return all.toSorted((left: Json, right: Json) => left.name.localeCompare(right.name));
+}
+
+const names = async (plane: ControlPlane) => (await services(plane)).map(({ name }) => name);
+const statusOf = async (fleet: Fleet) => (await fleet.records()).get('ServiceFleet/llm')?.status;
+
+testInFolder('a fleet becomes its replicas, and plan then has nothing to say', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm')]);
+  const before = await fleet.plan();
+  expect(before.plan.changes).toMatchObject([
+    {
+      kind: 'ServiceFleet',
+      name: 'llm',
+      action: 'scale',
+      reason: 'ScalingOut',
+      differences: [{ path: 'replicas', desired: 3, observed: 0 }],
+    },
+  ]);
+  expect(before.code).toBe(2);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
+  expect(await statusOf(fleet)).toMatchObject({
+    replicas: 3,
+    desiredReplicas: 3,
+    updatedReplicas: 3,
+    availableReplicas: 3,
+    drainingReplicas: 0,
+    selector: 'fleetkeeper.dev/fleet=llm',
+  });
+  const after = await fleet.plan();
+  expect([after.code, after.plan.changes, after.plan.held]).toEqual([0, [], []]);
+});
+
+testInFolder('a scaled fleet keeps its replicas, removes the highest numbers, and uses the lowest free one again', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 4 })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const before = new Map((await services(plane)).map(({ name, id }) => [name, id]));
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  const { plan } = await fleet.plan();
+  expect(plan.changes).toMatchObject([{ action: 'scale', reason: 'ScalingIn', differences: [{ desired: 2, observed: 4 }] }]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 3 })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const after = new Map((await services(plane)).map(({ name, id }) => [name, id]));
+  expect([...after.keys()]).toEqual(['llm-0', 'llm-1', 'llm-2']);
+  expect(after.get('llm-0')).toBe(before.get('llm-0'));
+  expect(after.get('llm-2')).not.toBe(before.get('llm-2'));
+});
+
+testInFolder('a new image reaches the replicas one after the other, in place, and the surge leaves last', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm')]);
+  expect((await fleet.apply()).code).toBe(0);
+  const before = new Map((await services(plane)).map(({ name, id }) => [name, id]));
+  await plane.forgetRequests();
+  await fleet.write('llm.yaml', [fleetOf('llm', { template: template({ image: 'ghcr.io/acme/llm:2' }) })]);
+  const { plan } = await fleet.plan();
+  expect(plan.changes).toMatchObject([
+    {
+      kind: 'ServiceFleet',
+      action: 'update',
+      reason: 'RollingOut',
+      differences: [{ path: 'template', observed: '3 of 3 replicas differ (3 in place)' }],
+    },
+  ]);
+  expect((await fleet.apply()).code).toBe(0);
+  const after = await services(plane);
+  expect(after.map(({ name, image, state }) => [name, image, state])).toEqual([
+    ['llm-0', 'ghcr.io/acme/llm:2', 'running'],
+    ['llm-1', 'ghcr.io/acme/llm:2', 'running'],
+    ['llm-2', 'ghcr.io/acme/llm:2', 'running'],
+  ]);
+  expect(new Map(after.map(({ name, id }) => [name, id]))).toEqual(before);
+  const changes = (await plane.requests()).filter(isMutation);
+  expect(changes.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'PATCH', 'PATCH', 'POST']);
+  expect((await fleet.plan()).code).toBe(0);
+});
+
+testInFolder('an image that does not start stops the rollout: all old replicas stay, and the old image ends it', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm')]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('llm.yaml', [fleetOf('llm', { template: template({ image: 'registry.invalid/llm:2' }) })]);
+  const run = fleet.run();
+  await eventually('the new replica is broken', async () =>
+    (await services(plane)).some(({ name, state }) => name === 'llm-3' && state === 'error'),
+  );
+  const { message } = await fleet.until('ServiceFleet/llm', 'Ready', 'False', 'ReplicasNotReady');
+  expect(message).toBe('not available yet: replica 3; 3 still to be updated');
+  expect(await fleet.condition('ServiceFleet/llm', 'Available')).toMatchObject({ status: 'True' });
+  expect(await fleet.condition('ContainerService/llm-0', 'Ready')).toMatchObject({ status: 'True' });
+  expect(await fleet.condition('ContainerService/llm-0', 'Reconciling')).toMatchObject({ reason: 'AwaitsTurn' });
+  await fleet.write('llm.yaml', [fleetOf('llm')]);
+  await eventually('the surge is gone', async () => (await names(plane)).length === 3);
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  expect((await services(plane)).map(({ name, image }) => [name, image])).toEqual(
+    [0, 1, 2].map((slot) => [`llm-${slot}`, 'ghcr.io/acme/llm:1']),
+  );
+  await run.kill('SIGTERM');
+});
+
+testInFolder('a changed Secret is a rollout, too: no two replicas restart at once', async () => {
+  const { plane, fleet } = await world();
+  const secret = (value: string) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'llm' },
+    stringData: { token: value },
+  });
+  const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'llm', key: 'token' } } }];
+  await fleet.write('llm.yaml', [secret('one'), fleetOf('llm', { template: template({ env }) })]);
+  expect((await fleet.apply()).code).toBe(0);
+  await plane.forgetRequests();
+  await fleet.write('llm.yaml', [secret('two'), fleetOf('llm', { template: template({ env }) })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const changes = (await plane.requests()).filter(isMutation);
+  expect(changes.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'PATCH', 'PATCH', 'POST']);
+});
+
+testInFolder('another region replaces the replicas: new ones come first', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2, template: template({ region: 'economy' }) })]);
+  expect((await fleet.plan()).plan.changes).toMatchObject([
+    { action: 'update', differences: [{ observed: '2 of 2 replicas differ (2 replaced)' }] },
+  ]);
+  const run = fleet.run();
+  let fewest = 2;
+  await eventually('all are in the other region', async () => {
+    const all = await services(plane);
+    fewest = Math.min(fewest, all.filter(({ state }) => state === 'running').length);
+    return all.length === 2 && all.every(({ region, state }) => region === 'economy' && state === 'running');
+  });
+  expect(fewest).toBe(2);
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await run.kill('SIGTERM');
+});
+
+testInFolder('a protected replica survives a scale-in: another one goes instead', async () => {
+  const { plane, fleet } = await world();
+  const protects = task('epoch', { serviceRef: { name: 'llm-2' } });
+  await fleet.write('llm.yaml', [fleetOf('llm'), protects]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 1 }), protects]);
+  const run = fleet.run();
+  await eventually('one is left', async () => (await names(plane)).length === 1);
+  expect(await names(plane)).toEqual(['llm-2']);
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 0 }), protects]);
+  const { message } = await fleet.until('ServiceFleet/llm', 'Reconciling', 'True', 'ReplicasProtected');
+  expect(message).toMatch(/^protected: replica 2 by the activity "epoch"/);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 0 })]);
+  await eventually('none is left', async () => (await names(plane)).length === 0);
+  await run.kill('SIGTERM');
+});
+
+testInFolder('a fleet that is removed drains and goes; with Retain its services stay', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm'), fleetOf('kept', { replicas: 1, deletionPolicy: 'Retain' })]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.remove('llm.yaml');
+  const { plan } = await fleet.plan();
+  expect(plan.changes).toMatchObject([
+    { name: 'kept', action: 'delete' },
+    { name: 'llm', action: 'delete', differences: [{ path: 'replicas', desired: 0, observed: 3 }] },
+  ]);
+  const applied = await fleet.apply('--allow-mass-change');
+  expect(applied.code, applied.stdout + applied.stderr).toBe(0);
+  expect(await names(plane)).toEqual(['kept-0']);
+  expect([...(await fleet.records()).keys()].filter((key) => !key.startsWith('Account/'))).toEqual([]);
+});
+
+testInFolder('removals keep their pace', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { scaleIn: { maxPerMinute: 1 } })]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 0, scaleIn: { maxPerMinute: 1 } })]);
+  const run = fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Reconciling', 'True', 'ScaleInPaced');
+  await eventually('two are left', async () => (await names(plane)).length === 2);
+  await run.kill('SIGTERM');
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
+});
+
+testInFolder('a lost state file costs no second replica: the roster is found by marks', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm')]);
+  expect((await fleet.apply()).code).toBe(0);
+  await rm((fleet as Fleet & { state: string }).state, { force: true });
+  await plane.forgetRequests();
+  expect((await fleet.apply('--owner', 'fleet')).code).toBe(0);
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
+});
+
+testInFolder('a document with the name of a replica wins, and the fleet uses another number', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('web.yaml', [service('llm-1')]);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  await fleet.apply();
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
+  const stalled = await fleet.condition('ServiceFleet/llm', 'Stalled');
+  expect(stalled).toMatchObject({ status: 'True', reason: 'NameTaken' });
+  expect(stalled?.message).toContain('ContainerService/default/llm-1 at web.yaml:1');
+});
+
+testInFolder('while the document of a fleet is broken, nothing is changed in its replicas', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { template: template({ env: [{ name: 'A', value: 'a' }] }) })]);
+  expect((await fleet.apply()).code).toBe(0);
+  await plane.forgetRequests();
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 'many' })]);
+  const run = fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'InvalidSpec');
+  await fleet.until('ContainerService/llm-0', 'Reconciling', 'True', 'Draining');
+  await run.kill('SIGTERM');
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  await fleet.write('llm.yaml', [fleetOf('llm', { template: template({ env: [{ name: 'A', value: 'a' }] }) })]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+});
+
+testInFolder('a stable fleet sends nothing and writes nothing', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 10 })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const run = fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await plane.forgetRequests();
+  const before = JSON.stringify([...(await fleet.records())].filter(([key]) => !key.startsWith('Account/')));
+  await eventually('some polls', async () => (await plane.requests()).length >= 5);
+  expect(new Set((await plane.requests()).map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(['GET /api/account']));
+  expect(JSON.stringify([...(await fleet.records())].filter(([key]) => !key.startsWith('Account/')))).toBe(before);
+  await run.kill('SIGTERM');
+});
+
+testInFolder('commands know replicas as they know any service', async () => {
+  const { fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  expect((await fleet.apply()).code).toBe(0);
+  for (const command of [['logs', 'llm-1'], ['events', 'llm-1'], ['describe', 'csvc/llm-1'], ['status']]) {
+    const { code, stdout, stderr } = await fleetkeeper([...command, ...fleet.flags]);
+    expect([code, stderr], command.join(' ')).toEqual([0, expect.anything()]);
+    if (command[0] === 'status') expect(stdout).toMatch(/llm-1/);
+  }
+});
