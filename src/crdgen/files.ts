@@ -2,7 +2,13 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
-import { clusterKinds, managedKinds, resourceTypes, type JsonSchema, type ManagedKind } from '../resources/index.ts';
+import {
+  clusterKinds,
+  managedKinds,
+  resourceTypes,
+  type JsonSchema,
+  type ManagedKind,
+} from '../resources/index.ts';
 import { customResourceDefinition } from './definition.ts';
 import { editorSchema, folderSchema, schemaHeading } from './editor-schema.ts';
 

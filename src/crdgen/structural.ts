@@ -35,6 +35,7 @@ export interface StructuralSchema {
   readonly 'x-kubernetes-list-type'?: 'atomic' | 'map' | 'set';
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-preserve-unknown-fields'?: true;
+  readonly 'x-kubernetes-int-or-string'?: true;
   readonly 'x-kubernetes-validations'?: readonly CelRule[];
 }
 
@@ -60,9 +61,10 @@ const plainKeywords = [
   'x-kubernetes-preserve-unknown-fields',
   'x-kubernetes-validations',
 ] as const;
+const intOrString = 'x-kubernetes-int-or-string';
 const nestedKeywords = ['properties', 'items', 'additionalProperties'] as const;
 const leftOut = ['$schema', 'nullable', editorKeyword] as const;
-const known = new Set<string>([...plainKeywords, ...nestedKeywords, ...leftOut]);
+const known = new Set<string>([...plainKeywords, ...nestedKeywords, ...leftOut, intOrString, 'anyOf']);
 
 /** What may be written: a field with a default may be left out. */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
@@ -75,6 +77,7 @@ function structural(json: JsonSchema, path: readonly string[]): StructuralSchema
   for (const keyword of Object.keys(json)) {
     invariant(known.has(keyword), `${keyword} of ${where} has no place in a structural schema`);
   }
+  if (json[intOrString] === true) return integerOrText(json);
   if (json['type'] === undefined) return anything(json, where);
   invariant(
     json['type'] !== 'array' || json['x-kubernetes-list-type'] !== undefined,
@@ -98,6 +101,16 @@ function fractionRules({ type, minimum, maximum, [rulesKeyword]: rules = [] }: J
   if (isFraction(minimum)) own.push({ rule: `self >= ${minimum}`, message: `must be at least ${minimum}` });
   if (isFraction(maximum)) own.push({ rule: `self <= ${maximum}`, message: `must be at most ${maximum}` });
   return own.length === 0 ? {} : { [rulesKeyword]: [...(rules as CelRule[]), ...own] };
+}
+
+/** A structural schema has no unions but this one. Its bounds are in CEL. */
+function integerOrText({ description, default: value, [rulesKeyword]: rules }: JsonSchema): StructuralSchema {
+  return {
+    ...(typeof description === 'string' ? { description } : {}),
+    ...(value === undefined ? {} : { default: value }),
+    [intOrString]: true,
+    ...(rules === undefined ? {} : { [rulesKeyword]: rules as readonly CelRule[] }),
+  };
 }
 
 /** Any value, null included. */

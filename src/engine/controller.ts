@@ -249,7 +249,9 @@ export class Controller {
     const unusable = [snapshot, before.snapshot].map((each) => each.unusable);
     const examined = changed === 'all' ? unusable.flatMap((each) => [...each.keys()]) : changed;
     const isOrWasUnusable = (key: ObjectKey) => unusable.some((each) => each.has(key));
-    for (const key of [...lingeringMoved, ...[...examined].filter(isOrWasUnusable)])
+    // What its owner allows may have changed, and nothing else of it.
+    const owned = changed === 'all' ? [] : [...changed].filter((key) => snapshot.objects.get(key)?.derived);
+    for (const key of [...lingeringMoved, ...owned, ...[...examined].filter(isOrWasUnusable)])
       this.#enqueue(key, 'edit');
     const moved = this.#values.moved(snapshot);
     if (brakeMoved) this.#recheckAll(undefined);

@@ -268,7 +268,8 @@ export class Manager {
       ...parts,
     };
     const derived = new DerivedObjects({ store, kinds });
-    const selects = isSelected && ((key: ObjectKey) => isSelected(key) || isSelected(derived.ownerOf(key) ?? key));
+    const selects =
+      isSelected && ((key: ObjectKey) => isSelected(key) || isSelected(derived.ownerOf(key) ?? key));
     const admission = new Admission({
       store,
       clock,

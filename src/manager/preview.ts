@@ -209,8 +209,8 @@ export function summarise(
       found.push({ kind, namespace, object, ...duplicate, message });
     }
     if (removed) {
-      if (leaves !== undefined) changes.push(leaving(key, leaves));
       // Otherwise, nothing remains but to forget it.
+      if (leaves !== undefined) changes.push(leaving(key, leaves));
       continue;
     }
     const awaited = plan.kind === 'wait' ? entryOf(plan.reason).inPlan : undefined;
@@ -222,10 +222,9 @@ export function summarise(
         drift: false,
         differences: [],
       });
-    } else if (plan.kind === 'arrange') {
-      if (plan.change) changes.push(arranged(key, plan, plan.change));
-      else waiting += 1;
-    } else if (awaited === 'owner') {
+    } else if (plan.kind === 'arrange' && plan.change) {
+      changes.push(arranged(key, plan, plan.change));
+    } else if (plan.kind === 'arrange' || awaited === 'owner') {
       waiting += 1;
     } else if (plan.kind === 'act') {
       for (const step of [plan.step, ...plan.later]) changes.push(change(key, step));

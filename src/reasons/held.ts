@@ -20,7 +20,8 @@ export const heldByDocument = {
     observed: 'yes',
     fromDocuments: true,
     see: 'concepts/fleets.md#names',
-    meaning: 'A document has the name of a replica of the fleet. It is not a replica; the fleet uses other numbers.',
+    meaning:
+      'A document has the name of a replica of the fleet. It is not a replica; the fleet uses other numbers.',
     remedy: 'Give the object in the message another name.',
   },
   InvalidReference: {

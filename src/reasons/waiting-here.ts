@@ -11,7 +11,8 @@ export const waitsHere = {
     inPlan: 'owner',
     followsHealth: true,
     see: 'concepts/fleets.md#rollout',
-    meaning: 'The replica is as it was before the last change of its fleet, and is updated when its turn comes.',
+    meaning:
+      'The replica is as it was before the last change of its fleet, and is updated when its turn comes.',
     remedy: 'Wait. The ServiceFleet shows what the rollout waits for.',
   },
   Draining: {

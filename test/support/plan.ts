@@ -273,7 +273,12 @@ export function said(plan: Plan): string {
 
 /** Everything that the plan does or would do, in order. */
 export function stepsOf(plan: Plan): Action['do'][] {
-  const steps = plan.kind === 'in-sync' || plan.kind === 'arrange' ? [] : plan.kind === 'act' ? [plan.step, ...plan.later] : plan.steps;
+  const steps =
+    plan.kind === 'in-sync' || plan.kind === 'arrange'
+      ? []
+      : plan.kind === 'act'
+        ? [plan.step, ...plan.later]
+        : plan.steps;
   return steps.map((step) => step.action.do);
 }
 

@@ -218,7 +218,15 @@ export class Admission {
       record.derived?.owner === derived?.owner &&
       record.file === file;
     if (isAsKept) return undefined;
-    const updated = { ...record, generation, specDigest, manifest: manifest(), file, line, deletionRequestedAt };
+    const updated = {
+      ...record,
+      generation,
+      specDigest,
+      manifest: manifest(),
+      file,
+      line,
+      deletionRequestedAt,
+    };
     return record.derived || derived ? { ...updated, derived } : updated;
   }
 

@@ -16,7 +16,11 @@ import { recheckMs, waitFor, type Observation, type Plan } from './types.ts';
 
 const hourMs = 3_600_000;
 
-export function heldByOwner(plan: Plan, observation: Observation<unknown>, gate: OwnerGate | undefined): Plan {
+export function heldByOwner(
+  plan: Plan,
+  observation: Observation<unknown>,
+  gate: OwnerGate | undefined,
+): Plan {
   if (!gate || observation.kind === 'pending' || observation.kind === 'conflict') return plan;
   const { reason, message } = gate;
   if (reason === 'Draining') return waitFor(reason, message, { recheckAfterMs: recheckMs.protection });

@@ -136,7 +136,8 @@ function reconciling(plan: Plan): Statement {
   if (plan.kind === 'act') {
     return { status: 'True', reason: plan.step.reason, message: `next: ${plan.step.action.do}` };
   }
-  if (plan.kind === 'wait' || plan.kind === 'arrange') return { status: 'True', reason: plan.reason, message: plan.message };
+  if (plan.kind === 'wait' || plan.kind === 'arrange')
+    return { status: 'True', reason: plan.reason, message: plan.message };
   return no(plan.kind === 'in-sync' ? 'Done' : 'Stalled');
 }
 

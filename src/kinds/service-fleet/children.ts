@@ -36,7 +36,10 @@ function annotationsOf({ template, storage }: ServiceFleetSpec, name: string): R
  * What can't be changed while a replica exists stays as it was when it was added. One that drains is deleted in any
  * case; all others have the policy of the fleet.
  */
-function replicaSpec({ template, deletionPolicy }: ServiceFleetSpec, entry: RosterEntry): ContainerServiceSpec {
+function replicaSpec(
+  { template, deletionPolicy }: ServiceFleetSpec,
+  entry: RosterEntry,
+): ContainerServiceSpec {
   const { account, region, geography, volumeGb } = entry.place;
   return {
     ...template.spec,

@@ -21,9 +21,9 @@ export interface Wanted {
 type Counts = Pick<ServiceFleetSpec, 'replicas' | 'minReplicas' | 'maxReplicas' | 'schedules'>;
 
 export function wantedReplicas(spec: Counts, nowMs: number): Wanted {
-  const spans = spec.schedules.map((schedule) => ({ schedule, ...windowSpan(schedule, nowMs) }));
-  const open = spans.find(({ isOpen }) => isOpen)?.schedule;
-  const changesAt = Math.min(Number.POSITIVE_INFINITY, ...spans.map((span) => span.changesAt));
+  const spans = (spec.schedules ?? []).map((schedule) => ({ schedule, span: windowSpan(schedule, nowMs) }));
+  const open = spans.find(({ span }) => span.isOpen)?.schedule;
+  const changesAt = Math.min(Number.POSITIVE_INFINITY, ...spans.map(({ span }) => span.changesAt));
   return { count: limited(spec, open), schedule: open?.name, changesAt };
 }
 

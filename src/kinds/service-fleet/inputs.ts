@@ -28,6 +28,18 @@ export function inPhase(replicas: readonly Replica[], phase: RosterEntry['phase'
   return replicas.filter(({ entry }) => entry.phase === phase);
 }
 
+/** What they were spared for is over. */
+export function inNewPhase(
+  replicas: readonly Replica[],
+  phase: RosterEntry['phase'],
+  nowMs: number,
+): RosterEntry[] {
+  return replicas.map(({ entry }) => {
+    const { slot, granted, place } = entry;
+    return { slot, phase, since: nowMs, ...(granted === undefined ? {} : { granted }), place };
+  });
+}
+
 type Change = Pick<Arrange, 'reason' | 'message' | 'change'> & Partial<Pick<Arrange, 'differences'>>;
 
 /** The entries replace those of their slots. */

@@ -9,7 +9,9 @@ import type { FleetState } from './state.ts';
 import { availability, fleetHealth, observedFleet } from './status.ts';
 
 function plan(look: FleetLook): Plan {
-  return look.isUnread ? waitFor('AwaitingObservation', 'the account has not been read yet') : planFleet(look);
+  return look.isUnread
+    ? waitFor('AwaitingObservation', 'the account has not been read yet')
+    : planFleet(look);
 }
 
 export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, undefined, FleetState>({

@@ -3,12 +3,7 @@ import { sameValue } from '../../base/index.ts';
 import { placeText } from '../../desired/index.ts';
 import { contentDigest, type View } from '../../engine/index.ts';
 import { isReason, reasons } from '../../reasons/index.ts';
-import {
-  objectKey,
-  parseObjectKey,
-  type ObjectKey,
-  type ServiceState,
-} from '../../resources/index.ts';
+import { objectKey, parseObjectKey, type ObjectKey, type ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { contentOf, placeOf } from './children.ts';
@@ -100,7 +95,9 @@ function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: nu
   const own = child?.derived?.owner === key ? child : undefined;
   const isMade =
     own !== undefined &&
-    (own.externalId !== undefined || own.creationInDoubt !== undefined || store.openIntent(own.key) !== undefined);
+    (own.externalId !== undefined ||
+      own.creationInDoubt !== undefined ||
+      store.openIntent(own.key) !== undefined);
   const state = contentState(entry, own, content, mode === 'preview');
   const { ready } = own?.report ?? {};
   const isReady = ready !== undefined && isReason(ready.reason) && reasons[ready.reason].kind === 'ready';
@@ -129,7 +126,9 @@ function contentState(
 ): Replica['content'] {
   if (record?.derived?.settled === content) return 'updated';
   if (granted === content || !record) return 'updating';
-  const reports = isPreview ? record.derived?.settled !== undefined : record.report?.pending?.reason === 'AwaitsTurn';
+  const reports = isPreview
+    ? record.derived?.settled !== undefined
+    : record.report?.pending?.reason === 'AwaitsTurn';
   return reports ? 'outdated' : 'unknown';
 }
 
@@ -141,7 +140,9 @@ function protectionOf(
   const { activities }: ServiceState = record?.kind ?? {};
   if (phase === 'draining' && activities && activities.readAt >= since) {
     const { by } = activities;
-    return by === undefined ? { protection: 'no', protector: undefined } : { protection: 'yes', protector: by };
+    return by === undefined
+      ? { protection: 'no', protector: undefined }
+      : { protection: 'yes', protector: by };
   }
   const isSpared = spared !== undefined && spared <= nowMs && nowMs < spared + sparedMs;
   return { protection: isSpared ? 'yes' : 'unknown', protector: undefined };

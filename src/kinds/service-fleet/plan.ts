@@ -21,11 +21,9 @@
  */
 import { holdFor, inSync, waitFor, type Arrange, type Plan } from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';
-import { arrange, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
-import type { Replica } from './replica.ts';
+import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { beginRollout, planUpdates, rolloutOf, type Rollout } from './rollout.ts';
 import { freeSlots } from './roster.ts';
-import type { RosterEntry } from './state.ts';
 import { victims } from './victims.ts';
 
 /** Between two draining replicas that are taken back. */
@@ -37,9 +35,13 @@ export function planFleet(inputs: FleetInputs): Plan {
   const cleaned = cleanUp(inputs);
   if (cleaned) return cleaned;
   if (object.annotations[annotations.paused] === 'true') {
-    return holdFor('Paused', `the annotation ${annotations.paused} stops all changes of the roster; remove it to continue`, {
-      path: ['metadata', 'annotations', annotations.paused],
-    });
+    return holdFor(
+      'Paused',
+      `the annotation ${annotations.paused} stops all changes of the roster; remove it to continue`,
+      {
+        path: ['metadata', 'annotations', annotations.paused],
+      },
+    );
   }
   const retired = retireDrained(inputs);
   if (retired) return retired;
@@ -58,15 +60,21 @@ function cleanUp({ replicas, taken, state, isFound }: FleetInputs): Arrange | un
   const roster = state.roster.filter(({ slot }) => !slots.has(slot));
   const reason = isFound ? 'ReplicasFound' : 'ScalingIn';
   const message = isFound ? `found again: ${slotsText(replicas)}` : `gone: ${slotsText(gone)}`;
-  return { kind: 'arrange', reason, message, change: undefined, differences: [], state: { ...state, roster } };
+  return {
+    kind: 'arrange',
+    reason,
+    message,
+    change: undefined,
+    differences: [],
+    state: { ...state, roster },
+  };
 }
 
 function retireDrained(inputs: FleetInputs): Arrange | undefined {
   const { replicas, object, nowMs } = inputs;
   const graceMs = object.spec.drain.graceSeconds * 1000;
   const drained = inPhase(replicas, 'draining').filter(
-    ({ entry, isMade, protection }) =>
-      !isMade || (protection === 'no' && nowMs >= entry.since + graceMs),
+    ({ entry, isMade, protection }) => !isMade || (protection === 'no' && nowMs >= entry.since + graceMs),
   );
   if (drained.length === 0) return undefined;
   return arrange(inputs, inNewPhase(drained, 'retiring', nowMs), {
@@ -74,10 +82,6 @@ function retireDrained(inputs: FleetInputs): Arrange | undefined {
     message: `to be deleted: ${slotsText(drained)}`,
     change: undefined,
   });
-}
-
-function inNewPhase(replicas: readonly Replica[], phase: RosterEntry['phase'], nowMs: number): RosterEntry[] {
-  return replicas.map(({ entry: { spared: _, ...entry } }) => ({ ...entry, phase, since: nowMs }));
 }
 
 // ---- deletion ----------------------------------------------------------------------------------------
@@ -117,11 +121,13 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
   const { replicas, taken, wanted, place, content, nowMs, state } = inputs;
   const count = inPhase(replicas, 'wanted').length;
   const draining = inPhase(replicas, 'draining').filter((replica) => !rollout.isToReplace(replica));
-  const back = victims(draining).reverse().slice(0, missing);
+  const back = victims(draining).toReversed().slice(0, missing);
   const room = rollout.most - replicas.length;
   const slots = freeSlots(state.roster, new Set(taken.keys()), Math.min(missing - back.length, room));
   if (back.length + slots.length === 0) return undefined;
-  const added = slots.map((slot) => ({ slot, phase: 'wanted', since: nowMs, granted: content, place }) as const);
+  const added = slots.map(
+    (slot) => ({ slot, phase: 'wanted', since: nowMs, granted: content, place }) as const,
+  );
   const names = added.map(({ slot }) => slot).join(', ');
   const parts = [
     ...(back.length > 0 ? [`taken back: ${slotsText(back)}`] : []),
@@ -161,7 +167,7 @@ function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrang
 function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
   const { replicas, nowMs, state } = inputs;
   const isTooSoon = state.roster.some(({ spared = 0 }) => spared <= nowMs && nowMs < spared + spareEveryMs);
-  const [kept] = inPhase(replicas, 'draining').filter(({ protection }) => protection === 'yes');
+  const kept = inPhase(replicas, 'draining').find(({ protection }) => protection === 'yes');
   const pace = scaleInPace(inputs);
   if (!kept || isTooSoon || pace.left === 0) return undefined;
   const others = inPhase(replicas, 'wanted').filter(
@@ -169,10 +175,12 @@ function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefi
   );
   const [instead] = victims(others);
   if (!instead) return undefined;
-  const back = inNewPhase([kept], 'wanted', nowMs).map((entry) => ({ ...entry, spared: nowMs }));
   return arrange(
     inputs,
-    [...back, ...inNewPhase([instead], 'draining', nowMs)],
+    [
+      { ...kept.entry, phase: 'wanted', since: nowMs, spared: nowMs },
+      ...inNewPhase([instead], 'draining', nowMs),
+    ],
     {
       reason: 'ScalingIn',
       message: `${slotsText([kept])} is protected by ${kept.protector}; draining instead: ${slotsText([instead])}`,
@@ -186,17 +194,21 @@ function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefi
 
 function finish(inputs: FleetInputs): Plan {
   const { replicas, wanted, taken, isFound, state, nowMs, object } = inputs;
-  if (isFound) return arrange(inputs, [], { reason: 'ScalingOut', message: 'no replicas', change: undefined });
+  if (isFound)
+    return arrange(inputs, [], { reason: 'ScalingOut', message: 'no replicas', change: undefined });
   const running = inPhase(replicas, 'wanted');
-  const notReady = running.filter(({ isAvailable }) => !isAvailable);
+  const isDone = running.every(({ isAvailable, content }) => isAvailable && content === 'updated');
   if (running.length > wanted.count && !state.rollout && scaleInPace(inputs).left === 0)
     return paced(inputs, running.length - wanted.count);
-  if (notReady.length > 0 || running.length !== wanted.count || state.rollout) return waitForReplicas(inputs, notReady);
+  if (!isDone || running.length !== wanted.count || state.rollout) return waitForReplicas(inputs);
   if (replicas.length > running.length) return waitForLeaving(inputs);
   const [first] = taken.values();
   if (first !== undefined) {
     const count = taken.size === 1 ? 'A document has' : `${taken.size} documents have`;
-    return holdFor('NameTaken', `${count} the name of a replica: ${first}; the fleet ${object.name} uses other numbers`);
+    return holdFor(
+      'NameTaken',
+      `${count} the name of a replica: ${first}; the fleet ${object.name} uses other numbers`,
+    );
   }
   return inSync([], Number.isFinite(wanted.changesAt) ? recheckAt(wanted.changesAt, nowMs) : undefined);
 }
@@ -205,28 +217,38 @@ function recheckAt(timeMs: number, nowMs: number): number {
   return Math.min(Math.max(timeMs - nowMs, 1001), longestRecheckMs);
 }
 
-function waitForReplicas(inputs: FleetInputs, notReady: readonly Replica[]): Plan {
-  const { replicas, wanted, nowMs, state } = inputs;
+function waitForReplicas({ replicas, wanted, nowMs, state }: FleetInputs): Plan {
+  const running = inPhase(replicas, 'wanted');
+  const notReady = running.filter(({ isAvailable }) => !isAvailable);
   const due = notReady.flatMap(({ availableAt }) => availableAt ?? []);
-  const running = inPhase(replicas, 'wanted').length;
-  const outdated = replicas.filter(({ content }) => content === 'outdated').length;
+  const missing = wanted.count - running.length;
+  const outdated = running.filter(({ content }) => content === 'outdated').length;
+  const unknown = running.filter(({ content }) => content === 'unknown').length;
   const parts = [
-    ...(running < wanted.count ? [`${wanted.count - running} of ${wanted.count} replicas wait until others are gone`] : []),
+    ...(missing > 0 ? [`${missing} of ${wanted.count} replicas wait until others are gone`] : []),
     ...(notReady.length > 0 ? [`not available yet: ${slotsText(notReady)}`] : []),
     ...(outdated > 0 ? [`${outdated} still to be updated`] : []),
+    ...(unknown > 0 ? [`${unknown} not compared with the template yet`] : []),
   ];
   const times = [...due, wanted.changesAt, ...(state.rollout && state.pace ? [state.pace.at + 60_000] : [])];
   return waitFor('ReplicasNotReady', parts.join('; ') || 'the rollout ends', {
-    recheckAfterMs: recheckAt(Math.min(...times.filter((time) => time > nowMs), nowMs + longestRecheckMs), nowMs),
+    recheckAfterMs: recheckAt(
+      Math.min(...times.filter((time) => time > nowMs), nowMs + longestRecheckMs),
+      nowMs,
+    ),
   });
 }
 
 function paced({ state, object, nowMs }: FleetInputs, left: number): Plan {
   const { maxPerMinute } = object.spec.scaleIn;
   const nextAt = (state.pace?.at ?? nowMs) + 60_000;
-  return waitFor('ScaleInPaced', `${left} more replicas are to be removed; scaleIn.maxPerMinute is ${maxPerMinute}`, {
-    recheckAfterMs: recheckAt(nextAt, nowMs),
-  });
+  return waitFor(
+    'ScaleInPaced',
+    `${left} more replicas are to be removed; scaleIn.maxPerMinute is ${maxPerMinute}`,
+    {
+      recheckAfterMs: recheckAt(nextAt, nowMs),
+    },
+  );
 }
 
 function waitForLeaving({ replicas, object, nowMs, wanted }: FleetInputs): Plan {

@@ -12,7 +12,7 @@
  */
 import type { Arrange } from '../../engine/plan/index.ts';
 import { countOf } from './counts.ts';
-import { arrange, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
+import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import type { Replica } from './replica.ts';
 import { updateOrder, victims } from './victims.ts';
 
@@ -23,9 +23,9 @@ export interface Rollout {
   readonly most: number;
   readonly surge: number;
   /** It can't be updated in place. */
-  isToReplace(replica: Replica): boolean;
+  readonly isToReplace: (replica: Replica) => boolean;
   /** Those of them, in their order, that may be interrupted without leaving fewer than the floor. */
-  withinFloor(replicas: readonly Replica[]): Replica[];
+  readonly withinFloor: (replicas: readonly Replica[]) => Replica[];
   /** Differing replicas, by what becomes of them. */
   readonly toUpdate: readonly Replica[];
   readonly toReplace: readonly Replica[];
@@ -44,7 +44,9 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
   const toReplace = running.filter(isToReplace);
   const toUpdate = running.filter((replica) => replica.content === 'outdated' && !isToReplace(replica));
   const surge = state.rollout?.content === content && running.length > 0 ? state.rollout.surge : 0;
-  const overlap = replicas.filter(({ entry, protection }) => entry.phase === 'draining' && protection === 'yes');
+  const overlap = replicas.filter(
+    ({ entry, protection }) => entry.phase === 'draining' && protection === 'yes',
+  );
   const surgeAtMost = countOf(maxSurge, wanted.count, 'up');
   const available = running.filter(({ isAvailable }) => isAvailable).length;
   return {
@@ -67,7 +69,12 @@ export function beginRollout(inputs: FleetInputs, { toUpdate, toReplace }: Rollo
   const differing = [...toUpdate, ...toReplace];
   const running = inPhase(replicas, 'wanted');
   if (state.rollout && (wanted.count === 0 || isOver(inputs, differing))) {
-    return arrange(inputs, [], { reason: 'RollingOut', message: 'the rollout is complete', change: undefined }, { rollout: undefined });
+    return arrange(
+      inputs,
+      [],
+      { reason: 'RollingOut', message: 'the rollout is complete', change: undefined },
+      { rollout: undefined },
+    );
   }
   if (differing.length === 0 || wanted.count === 0 || state.rollout?.content === content) return undefined;
   const { maxSurge, maxUnavailable } = object.spec.update;
@@ -105,14 +112,9 @@ export function planUpdates(inputs: FleetInputs, rollout: Rollout): Arrange | un
   const { toUpdate, toReplace, withinFloor } = rollout;
   const replaced = withinFloor(victims(toReplace)).slice(0, scaleInPace(inputs).left);
   if (replaced.length > 0) {
-    const entries = replaced.map(({ entry: { spared: _, ...entry } }) => ({
-      ...entry,
-      phase: 'draining' as const,
-      since: nowMs,
-    }));
     return arrange(
       inputs,
-      entries,
+      inNewPhase(replaced, 'draining', nowMs),
       { reason: 'RollingOut', message: `to be replaced: ${slotsText(replaced)}`, change: undefined },
       { pace: scaleInPace(inputs).begin(replaced.length) },
     );

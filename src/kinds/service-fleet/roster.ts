@@ -47,10 +47,7 @@ export function freeSlots(
 }
 
 /** With these entries in place of those of the same slots. */
-export function withEntries(
-  roster: readonly RosterEntry[],
-  changed: readonly RosterEntry[],
-): RosterEntry[] {
+export function withEntries(roster: readonly RosterEntry[], changed: readonly RosterEntry[]): RosterEntry[] {
   const bySlot = new Map([...roster, ...changed].map((entry) => [entry.slot, entry]));
   return [...bySlot.values()].sort((left, right) => left.slot - right.slot);
 }

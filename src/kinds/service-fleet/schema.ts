@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained, implication, listOf } from '../../resources/parts/constraints.ts';
+import { constrained, implication, listOf, withRules } from '../../resources/parts/constraints.ts';
 import {
   accountRef,
   command,
@@ -21,9 +21,18 @@ const percent = /^(?:100|[1-9]?[0-9])%$/;
 const countMessage = 'must be a whole number from 0 to 1000, or a text such as "25%"';
 
 /** A number of replicas, or a share of those that are wanted. */
-const countOrShare = z.union([z.int().min(0).max(replicasAtMost), z.string().max(4).regex(percent)], {
-  error: countMessage,
-});
+const countOrShare = withRules(
+  z
+    .union([z.int().min(0).max(replicasAtMost), z.string().max(4).regex(percent)], { error: countMessage })
+    .meta({ 'x-kubernetes-int-or-string': true }),
+  [
+    {
+      rule: `type(self) == int ? self >= 0 && self <= ${replicasAtMost} : self.matches('^(100|[1-9]?[0-9])%$')`,
+      message: countMessage,
+    },
+  ],
+  [],
+);
 export type CountOrShare = z.infer<typeof countOrShare>;
 
 const replicaCount = z.int().min(0).max(replicasAtMost);
@@ -49,7 +58,9 @@ const templateSpec = containerServiceFields
       .describe('The port that each replica serves; with one it has an endpoint; default not managed.'),
     sleepAfterMinutes: sleepAfterMinutes
       .optional()
-      .describe('Idle minutes after which a replica sleeps, 1 to 1440; 0 and null: never; default not managed.'),
+      .describe(
+        'Idle minutes after which a replica sleeps, 1 to 1440; 0 and null: never; default not managed.',
+      ),
   });
 export type ReplicaTemplate = z.infer<typeof templateSpec>;
 
@@ -89,6 +100,8 @@ const schedule = constrained(
   },
 );
 
+const isZero = (field: string) => ({ properties: { [field]: { enum: [0, '0%'] } }, required: [field] });
+
 const update = constrained(
   z.strictObject({
     mode: z
@@ -113,14 +126,12 @@ const update = constrained(
   {
     holds: ({ maxSurge, maxUnavailable }) => !isNone(maxSurge) || !isNone(maxUnavailable),
     rule: "!(string(self.maxSurge) in ['0', '0%'] && string(self.maxUnavailable) in ['0', '0%'])",
-    schema: (errorMessage) => {
-      const none = (field: string) => ({ properties: { [field]: { enum: [0, '0%'] } }, required: [field] });
-      return implication(none('maxSurge'), {
+    schema: (errorMessage) =>
+      implication(isZero('maxSurge'), {
         properties: { maxUnavailable: { not: { enum: [0, '0%'] }, errorMessage } },
         required: ['maxUnavailable'],
         errorMessage,
-      });
-    },
+      }),
     message: 'maxSurge and maxUnavailable are both 0, so no replica could ever be updated',
   },
 );
@@ -172,11 +183,13 @@ const fleetFields = z.strictObject({
     .array(schedule)
     .max(32)
     .meta(listOf.entriesBy('name'))
-    .default([])
+    .optional()
     .describe('Times with other counts of replicas; the first open one decides.'),
   deletionPolicy: deletionPolicy
     .default('Delete')
-    .describe('What becomes of the replicas when this object is deleted: they are deleted, or stay, unmanaged.'),
+    .describe(
+      'What becomes of the replicas when this object is deleted: they are deleted, or stay, unmanaged.',
+    ),
 });
 
 const serviceFleetSpec = constrained(fleetFields, {
@@ -187,7 +200,7 @@ const serviceFleetSpec = constrained(fleetFields, {
   message: 'minReplicas is greater than maxReplicas',
 });
 export type ServiceFleetSpec = z.infer<typeof serviceFleetSpec>;
-export type FleetSchedule = ServiceFleetSpec['schedules'][number];
+export type FleetSchedule = z.infer<typeof schedule>;
 
 const longestName = 63;
 

@@ -9,9 +9,10 @@ import { floorOf } from './rollout.ts';
 const endpointsShown = 100;
 
 export function fleetHealth({ replicas, wanted }: FleetLook): Health {
-  const available = inPhase(replicas, 'wanted').filter(({ isAvailable }) => isAvailable).length;
+  const running = inPhase(replicas, 'wanted');
+  const available = running.filter(({ isAvailable, content }) => isAvailable && content === 'updated').length;
   if (available >= wanted.count) return { ready: 'True', reason: 'AllAvailable', message: '' };
-  const message = `${available} of ${wanted.count} replicas are available`;
+  const message = `${available} of ${wanted.count} replicas are available as the template requires`;
   return { ready: 'False', reason: 'ReplicasNotReady', message };
 }
 

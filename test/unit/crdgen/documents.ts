@@ -127,6 +127,7 @@ const runFields: Readonly<Record<string, readonly unknown[]>> = {
   httpPort: [1, 65_535, 0, 65_536, 80.5, '80'],
   sleepAfterMinutes: [0, 1, 1440, -1, 1441, 0.5, null],
 };
+const replica = { region: 'standard', image: 'a:1', resources: { cpu: 1, memoryGb: 1 } };
 /** For each field values that are good, and values that are not. */
 export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readonly unknown[]>>>> = {
   Account: {
@@ -225,6 +226,39 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
     ],
     onError: [{}, { restarts: 0 }, { restarts: 101 }],
     replacement: ['Never', 'Recreate', 'Maybe'],
+  },
+  ServiceFleet: {
+    accountRef: [{ name: 'lab' }, { name: 'Lab' }],
+    replicas: [0, 1000, -1, 1001, 1.5, '3'],
+    minReplicas: [0, 1000, 1001],
+    maxReplicas: [1, 1000, 0],
+    template: [
+      { metadata: { labels: { a: 'b' } }, spec: replica },
+      { spec: { ...replica, storage: { volumeGb: 10 } } },
+      { spec: { image: 'a:1', resources: replica.resources } },
+      { spec: { ...replica, image: undefined } },
+      {},
+    ],
+    storage: [{ scratch: { volumeGb: 10 } }, { scratch: { volumeGb: 9 } }, {}],
+    update: [
+      {},
+      { mode: 'Replace', maxSurge: '25%', maxUnavailable: 1, minReadySeconds: 0 },
+      { maxSurge: 0 },
+      { maxSurge: '0%', maxUnavailable: 0 },
+      { maxSurge: '101%' },
+      { minReadySeconds: 3601 },
+      { mode: 'InPlace' },
+    ],
+    scaleIn: [{ maxPerMinute: 3 }, { maxPerMinute: '10%' }, { maxPerMinute: -1 }, { maxPerMinute: 'all' }],
+    drain: [{ graceSeconds: 0 }, { graceSeconds: 3601 }],
+    schedules: [
+      [],
+      [{ name: 'night', cron: '0 22 * * *', durationMinutes: 480, maxReplicas: 0 }],
+      [{ name: 'night', cron: '0 22 * * *', durationMinutes: 480 }],
+      [{ name: 'night', cron: 'late', durationMinutes: 480, replicas: 1 }],
+    ],
+    deletionPolicy: ['Delete', 'Retain', 'Keep'],
+    unknown: ['x'],
   },
   StorageVolume: {
     ...commonFields,

@@ -1,13 +1,13 @@
 /** Documents as both places check them: a folder by zod, a cluster by the schema that is made of it. */
 import { customResourceDefinition, type StructuralSchema } from '../../../src/crdgen/index.ts';
-import { apiVersion, documents, managedKinds, type ManagedKind } from '../../../src/resources/index.ts';
+import { apiVersion, clusterKinds, documents, type ManagedKind } from '../../../src/resources/index.ts';
 import { CustomSchema } from '../../support/kubernetes/schema/custom-schema.ts';
 
 export function openApiSchema(kind: ManagedKind): StructuralSchema {
   return customResourceDefinition(kind).spec.versions[0].schema.openAPIV3Schema;
 }
 
-const schemas = new Map(managedKinds.map((kind) => [kind, new CustomSchema(openApiSchema(kind))]));
+const schemas = new Map(clusterKinds.map((kind) => [kind, new CustomSchema(openApiSchema(kind))]));
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,6 +15,11 @@ type Fields = Readonly<Record<string, unknown>>;
 export const leastSpecs: Readonly<Record<ManagedKind, Fields>> = {
   Account: { url: 'https://api.example.com' },
   ContainerService: { region: 'standard', image: 'ghcr.io/acme/web:1', resources: { cpu: 8, memoryGb: 32 } },
+  ServiceFleet: {
+    template: {
+      spec: { region: 'standard', image: 'ghcr.io/acme/web:1', resources: { cpu: 8, memoryGb: 32 } },
+    },
+  },
   StorageVolume: { region: 'standard', sizeGb: 100 },
   ServiceTemplate: { image: 'ghcr.io/acme/web:1' },
   ImageRegistry: { repository: 'ghcr.io/acme/web', credentialsSecretRef: { name: 'ghcr' } },
