@@ -122,10 +122,10 @@ function adaptedWithin(keyword: string, value: unknown): unknown {
   return typeof value === 'object' ? adapted(value as JsonSchema) : value;
 }
 
-/** Null is one more type, so that the description and the bounds stay in one schema. */
+/** Null or a text is one more type, so that the description and the bounds of both stay in one schema. */
 function withNull(json: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = json;
   if (!Array.isArray(anyOf)) return json;
   const [first, second] = anyOf as readonly JsonSchema[];
-  return { ...first, ...rest, type: [first?.['type'], second?.['type']] };
+  return { ...second, ...first, ...rest, type: [first?.['type'], second?.['type']] };
 }

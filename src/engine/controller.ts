@@ -18,6 +18,7 @@ import type { Logger, Metrics } from '../telemetry/index.ts';
 import { markedFor } from './observation/marked-for.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Admission } from './admission/admission.ts';
+import { alsoConcerned } from './admission/concerned.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import { SpendingStops } from './money/funds.ts';
 import type { DerivedObjects } from './fleet/derived.ts';
@@ -31,6 +32,7 @@ import { objectsOfJob } from './fleet/jobs.ts';
 import { ValuesWatch } from './admission/values-watch.ts';
 import { Workqueue, type QueueLane } from './workqueue.ts';
 import { isTakenIn } from './fleet/taken-in.ts';
+import { Sleepers } from './sleepers.ts';
 
 export interface ControllerOptions {
   readonly store: StateStore;
@@ -61,12 +63,9 @@ const blindAfterPolls = 3;
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #queue: Workqueue<ObjectKey>;
-  readonly #awaiting = new Map<string, Set<ObjectKey>>();
-  /**
-   * Objects that are held until something changes in the account: a limit, a foreign mark, a read that does
-   * not count.
-   */
-  readonly #held = new Map<string, Set<ObjectKey>>();
+  readonly #awaiting = new Sleepers();
+  /** Until something changes in the account: a limit, a foreign mark, a read that does not count. */
+  readonly #held = new Sleepers();
   readonly #crashes = new Map<ObjectKey, number>();
   readonly #synced = new Set<string>();
   /** Accounts that can't be read, with the reason that the objects in them report. */
@@ -148,8 +147,9 @@ export class Controller {
     this.#recheckBuiltIns(handle, change);
     if (this.#spendingMoved(handle, change.snapshot)) this.#recheckAll(handle);
     for (const key of isLooser ? money.waiting(handle.name) : []) this.#queue.add(key, 'resync');
-    this.#wake(this.#awaiting, handle.name);
-    if (change.changedIds.size > 0) this.#wake(this.#held, handle.name);
+    const woken = this.#awaiting.wake(handle.name);
+    const released = change.changedIds.size > 0 ? this.#held.wake(handle.name) : [];
+    for (const key of [...woken, ...released]) this.#queue.add(key, 'resync');
     this.#recheckAccount(handle);
   }
 
@@ -230,7 +230,6 @@ export class Controller {
     const snapshot = derived.merge(source);
     const { admitted, durable } = admission.admit(snapshot);
     const brakeMoved = !sameValue([...admitted.brakes], [...before.brakes]);
-    const lingeringMoved = new Set([...admitted.lingering.keys(), ...before.lingering.keys()]);
     // Records and documents change together. A pass between the two would combine an old document with a new
     // record.
     fleet.take({ snapshot, ...admitted });
@@ -246,13 +245,7 @@ export class Controller {
     }
     for (const key of admitted.changed) this.#edited(key);
     const changed = changedKeys(snapshot, this.#hasAdmitted ? before.snapshot : undefined);
-    const unusable = [snapshot, before.snapshot].map((each) => each.unusable);
-    const examined = changed === 'all' ? unusable.flatMap((each) => [...each.keys()]) : changed;
-    const isOrWasUnusable = (key: ObjectKey) => unusable.some((each) => each.has(key));
-    // What its owner allows may have changed, and nothing else of it.
-    const owned = changed === 'all' ? [] : [...changed].filter((key) => snapshot.objects.get(key)?.derived);
-    for (const key of [...lingeringMoved, ...owned, ...[...examined].filter(isOrWasUnusable)])
-      this.#enqueue(key, 'edit');
+    for (const key of alsoConcerned(fleet.source, before, changed)) this.#enqueue(key, 'edit');
     const moved = this.#values.moved(snapshot);
     if (brakeMoved) this.#recheckAll(undefined);
     else for (const id of moved) this.#recheckUsersOf(id);
@@ -310,12 +303,6 @@ export class Controller {
   #recheckAccount(handle: AccountHandle): void {
     const key = accountKey(handle.name);
     if (this.#options.store.record(key)) this.#queue.add(key, 'resync');
-  }
-
-  #wake(sleepers: Map<string, Set<ObjectKey>>, account: string): void {
-    const keys = sleepers.get(account) ?? new Set();
-    sleepers.delete(account);
-    for (const key of keys) this.#queue.add(key, 'resync');
   }
 
   /** Services that use built-in templates, for which no objects exist. */
@@ -402,17 +389,12 @@ export class Controller {
         return;
       case 'change':
         // If a read arrived during the pass, no further event will come for it.
-        if (wake.account.informer.current?.sequence === sequence)
-          addSleeper(this.#held, wake.account.name, key);
+        if (wake.account.informer.current?.sequence === sequence) this.#held.add(wake.account.name, key);
         else this.#queue.add(key, 'resync');
         return;
       case 'observation':
-        addSleeper(this.#awaiting, wake.account.name, key);
+        this.#awaiting.add(wake.account.name, key);
         wake.account.informer.want(plan.kind === 'act' ? 'mutation' : 'progress');
     }
   }
-}
-
-function addSleeper(sleepers: Map<string, Set<ObjectKey>>, account: string, key: ObjectKey): void {
-  sleepers.set(account, (sleepers.get(account) ?? new Set()).add(key));
 }

@@ -159,9 +159,9 @@ export class Pass {
     return this.#observer.view().object.gate;
   }
 
-  /** It is to be removed, and its activities decide when. */
-  get isDraining(): boolean {
-    return (this.#gate()?.since ?? 0) > 0;
+  /** If it is to be removed, its activities decide when. */
+  async readWhileDraining(account: AccountHandle): Promise<Plan | undefined> {
+    return (this.#gate()?.since ?? 0) > 0 ? this.readActivities(account) : undefined;
   }
 
   /** The look that the latest plan was made from, or a new one if something has changed since. */

@@ -12,6 +12,7 @@ import { placeText } from '../desired/index.ts';
 import { execute, fingerprint, type Receipt } from './mutation/index.ts';
 import { isKeyHold } from '../observed/index.ts';
 import {
+  activitiesFreshMs,
   holdFor,
   inSync,
   observed,
@@ -100,7 +101,7 @@ export class Reconciler {
     const againAfterMs = blocked && (await pass.whileHeld(account));
     const used = handle && lane !== 'resync' ? { ...handle, api: handle.api.urgent(lane) } : handle;
     const decision = blocked ? undecided(blocked) : await this.#planAndAct(record, pass, used);
-    const plan = this.#options.money.priced(handle, pass, this.#located(key, decision.plan));
+    const plan = this.#options.money.priced(handle, pass, this.#options.fleet.located(key, decision.plan));
     if (blocked) this.#exchanges.forget(key);
     this.#options.capacity.concluded(key, plan);
     const partners = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
@@ -116,12 +117,6 @@ export class Reconciler {
     const [driftWatch, absenceProofs] = [this.#driftWatch, this.#absenceProofs];
     const passOptions = { ...this.#options, driftWatch, absenceProofs };
     return new Pass(key, kinds[parseObjectKey(key).kind], passOptions);
-  }
-
-  /** Adds the file and line to a message about a field. */
-  #located(key: ObjectKey, plan: Plan): Plan {
-    if (plan.kind !== 'hold' || plan.path === undefined) return plan;
-    return { ...plan, message: `${this.#options.fleet.whereIs(key, plan.path)}${plan.message}` };
   }
 
   /** What prevents an observation of the object. */
@@ -170,7 +165,7 @@ export class Reconciler {
     if (unclear) return undecided(unclear);
     this.#options.money.observed(pass);
     await this.#errorReasons.explain(pass, account);
-    const unread = pass.isDraining ? await pass.readActivities(account) : undefined;
+    const unread = await pass.readWhileDraining(account);
     if (unread) return undecided(unread);
     const first = this.#decide(pass, account);
     const cause = await causeOfNewDrift(pass, account, first.plan, store);
@@ -348,7 +343,8 @@ export class Reconciler {
     }
     const duplicates = pass.duplicates();
     const { kind = settled.kind, ...reported } = pass.statusInputs();
-    const arranged = plan.kind === 'arrange' && this.#options.mode !== 'preview' ? plan.state : undefined;
+    const isPreview = this.#options.mode === 'preview';
+    const arranged = plan.kind === 'arrange' && !isPreview ? plan.state : undefined;
     const status = buildStatus({
       record: { ...settled, generation },
       plan,
@@ -363,15 +359,13 @@ export class Reconciler {
     const cut = stopping() && plan.kind === 'wait' && entryOf(plan.reason).cutByStop;
     const changed = !cut && !sameValue(next, record);
     if (changed) {
-      const saved = store.save(next);
       // In the same turn of the event loop: the records of owned objects are saved in the same commit.
-      await Promise.all([saved, arranged && this.#options.fleet.rederive()]);
+      await Promise.all([store.save(next), arranged && this.#options.fleet.rederive()]);
       metrics.statusWrites.inc({ kind: pass.kind.name });
     } else {
       await store.flush(key);
     }
     // A preview makes one observation, because no step is taken.
-    const isPreview = this.#options.mode === 'preview';
     const wake: Wake = isPreview ? { kind: 'never' } : wakeAfter(plan, account, clock.wallMs());
     return { plan, wake, statusChanged: changed, removed: false, duplicates };
   }
@@ -391,6 +385,3 @@ export class Reconciler {
     readiness.unwatch(key);
   }
 }
-
-/** How long a read of activities counts. */
-const activitiesFreshMs = 60_000;

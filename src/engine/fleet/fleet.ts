@@ -14,6 +14,7 @@ import {
   type Gates,
   type JobAnswer,
   type Owner,
+  type Plan,
   type PlannedObject,
 } from '../plan/index.ts';
 import {
@@ -190,6 +191,12 @@ export class Fleet {
     if (!desired) return '';
     const inDocument = [...(desired.derived?.specPath ?? []), ...path];
     return `${placeText(desired.locate(path))}: ${formatPath(inDocument)}: `;
+  }
+
+  /** Adds the file and line to a message about a field. */
+  located(key: ObjectKey, plan: Plan): Plan {
+    if (plan.kind !== 'hold' || plan.path === undefined) return plan;
+    return { ...plan, message: `${this.whereIs(key, plan.path)}${plan.message}` };
   }
 
   /** `madeId`: the thing that an operator names as made for the object. It is then treated as an adoption. */

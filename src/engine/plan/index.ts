@@ -124,6 +124,7 @@ export {
   shut,
   spendingGateOf,
   waitFor,
+  activitiesFreshMs,
   type Act,
   type Arrange,
   type Action,

@@ -150,6 +150,9 @@ export function spendingGateOf({ spending, increase }: Gates, step: Step): Gate 
 /** The pause before a recheck of something that has no watch. */
 export const recheckMs = { progress: 1000, protection: 15_000, gate: 30_000 } as const;
 
+/** How long a read of activities counts. */
+export const activitiesFreshMs = 60_000;
+
 const nothing: readonly Difference[] = [];
 
 export function inSync(differences = nothing, recheckAfterMs?: number): InSync {

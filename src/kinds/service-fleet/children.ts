@@ -7,7 +7,7 @@ import type { ReplicaTemplate, ServiceFleetSpec } from './schema.ts';
 import type { FleetState, ReplicaPlace, RosterEntry } from './state.ts';
 
 export const fleetLabel = `${group}/fleet`;
-export const slotLabel = `${group}/slot`;
+const slotLabel = `${group}/slot`;
 
 export function replicasOf({ name, spec, state }: Owner<ServiceFleetSpec, FleetState>): OwnedObject[] {
   const content = contentOf(spec.template.spec);

@@ -6,7 +6,6 @@ import type { wire } from '../../api/index.ts';
 import { derivedUid } from '../../engine/plan/index.ts';
 import type { Fleet } from '../../engine/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
-import { newRecord } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { serviceMarks } from '../container-service/marks.ts';
 import { childName } from './roster.ts';
@@ -27,8 +26,7 @@ export function foundRoster(
   return slots
     .filter((slot) => {
       const key = objectKey(containerService.name, namespace, childName(name, slot));
-      const record = newRecord(key, derivedUid(store.ownerName, key));
-      return marked.has(serviceMarks.own({ owner, record }));
+      return marked.has(serviceMarks.own({ owner, record: { uid: derivedUid(store.ownerName, key) } }));
     })
     .map((slot) => ({ slot, phase: 'wanted', since: nowMs, place }));
 }

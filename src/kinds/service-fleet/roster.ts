@@ -24,7 +24,7 @@
  * | a document has the name of a replica | the document wins. The slot leaves the roster, and is not used (`NameTaken`) |
  * | replica vanishes at the provider | its own object creates it again, or reports it |
  * | account can't be read | nothing in the roster changes |
- * | scaled to 0 during a rollout | the rollout goes on when replicas return: these have the present content |
+ * | scaled to 0 during a rollout | the rollout continues when replicas return: these have the present content |
  */
 import type { FleetState, RosterEntry } from './state.ts';
 import { slotsAtMost } from './schema.ts';

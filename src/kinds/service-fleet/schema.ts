@@ -23,7 +23,9 @@ const countMessage = 'must be a whole number from 0 to 1000, or a text such as "
 /** A number of replicas, or a share of those that are wanted. */
 const countOrShare = withRules(
   z
-    .union([z.int().min(0).max(replicasAtMost), z.string().max(4).regex(percent)], { error: countMessage })
+    .union([z.int().min(0).max(replicasAtMost), z.string().max(4).regex(percent, countMessage)], {
+      error: countMessage,
+    })
     .meta({ 'x-kubernetes-int-or-string': true }),
   [
     {

@@ -3,7 +3,7 @@ import type { Replica } from './replica.ts';
 
 type Criterion = (replica: Replica) => number;
 
-/** The first difference decides; the smaller value goes first. */
+/** The first difference decides; the smaller value comes first. */
 const victimCriteria: readonly Criterion[] = [
   ({ isMade }) => (isMade ? 1 : 0),
   ({ isAvailable }) => (isAvailable ? 1 : 0),

@@ -83,7 +83,7 @@ export function windowSpan(
   const durationMs = window.durationMinutes * minuteMs;
   const openedAt = nextOpening(window, nowMs - durationMs);
   return openedAt <= nowMs
-    ? { isOpen: true, changesAt: openedAt + durationMs + 1 }
+    ? { isOpen: true, changesAt: openedAt + durationMs }
     : { isOpen: false, changesAt: openedAt };
 }
 

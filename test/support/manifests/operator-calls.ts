@@ -1,5 +1,5 @@
 /** What the operator asks of the Kubernetes API, from reading its code. */
-import { managedKinds, resourceTypes } from '../../../src/resources/index.ts';
+import { clusterKinds, resourceTypes } from '../../../src/resources/index.ts';
 import type { Verb } from '../kubernetes/paths.ts';
 import type { Call } from './access.ts';
 
@@ -19,7 +19,7 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
   const fleet = watched ?? 'shop';
   return [
     ...readsOf(watched, fleet),
-    ...managedKinds.flatMap((kind) => {
+    ...clusterKinds.flatMap((kind) => {
       const { plural } = resourceTypes[kind];
       return [
         // src/state/cluster-store.ts: the finalizer, the status, and both again after a conflict.
@@ -53,7 +53,7 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
 
 /** src/desired/cluster/cluster-source.ts and src/jobs/. */
 function readsOf(watched: string | undefined, fleet: string): Call[] {
-  const ours = managedKinds.map((kind) => [group, resourceTypes[kind].plural] as const);
+  const ours = clusterKinds.map((kind) => [group, resourceTypes[kind].plural] as const);
   const workloads = [['batch', 'jobs'] as const, ['', 'pods'] as const];
   return [
     ...[...ours, ...workloads].flatMap(([of, plural]) => [

@@ -9,7 +9,7 @@ import { parseAllDocuments } from 'yaml';
 import { KubernetesError, type KubernetesApi, type KubernetesObject } from '../../../src/kubernetes/index.ts';
 import {
   annotations,
-  managedKinds,
+  clusterKinds,
   objectKey,
   resourceTypes,
   type Condition,
@@ -135,7 +135,7 @@ export class ClusterFleet extends Fleet {
 
   async #objects(): Promise<KubernetesObject[]> {
     const lists = [...this.#namespaces].flatMap((namespace) =>
-      managedKinds.map((kind) => this.#api.list(resourceTypes[kind], { namespace })),
+      clusterKinds.map((kind) => this.#api.list(resourceTypes[kind], { namespace })),
     );
     return (await Promise.all(lists)).flatMap(({ items }) => items);
   }

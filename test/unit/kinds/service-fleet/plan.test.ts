@@ -1,0 +1,305 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { countOf } from '../../../../src/kinds/service-fleet/counts.ts';
+import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
+import type { FleetState } from '../../../../src/kinds/service-fleet/state.ts';
+import { victims } from '../../../../src/kinds/service-fleet/victims.ts';
+import {
+  after,
+  fleetSpec,
+  planOf,
+  replicaIn,
+  rosterAfter,
+  startMs,
+  states,
+  worldOf,
+  type State,
+  type World,
+} from './worlds.ts';
+
+const slotsIn = (plan: ReturnType<typeof planOf>, phase: string) =>
+  rosterAfter(plan).flatMap(({ slot, phase: own }) => (own === phase ? [slot] : []));
+
+const replicasIn = (...given: readonly State[]) => given.map((state, slot) => replicaIn(state, slot));
+
+/** What must hold of each step, whatever the fleet is like. */
+function expectLawful(world: World): void {
+  const plan = planOf(world);
+  if (plan.kind !== 'arrange') return;
+  const { spec, replicas, nowMs } = world;
+  const want = spec.replicas;
+  const before = new Map(replicas.map((replica) => [replica.entry.slot, replica]));
+  const roster = rosterAfter(plan);
+  const added = roster.filter(({ slot }) => !before.has(slot));
+  const surge = countOf(spec.update.maxSurge, want, 'up');
+  const isProtected = ({ entry, protection }: Replica) => entry.phase === 'draining' && protection === 'yes';
+  const overlap = Math.min(surge, replicas.filter(isProtected).length);
+  // FI1
+  if (added.length > 0) expect(roster.length).toBeLessThanOrEqual(want + surge + overlap);
+  // FI5
+  for (const { slot } of added) expect(world.taken.has(slot)).toBe(false);
+  expect(new Set(roster.map(({ slot }) => slot)).size).toBe(roster.length);
+  const gone = replicas.filter(({ entry }) => !roster.some(({ slot }) => slot === entry.slot));
+  for (const { entry, isRecorded } of gone)
+    expect(world.taken.has(entry.slot) || (entry.phase === 'retiring' && !isRecorded)).toBe(true);
+  // FI2
+  const floor = want - countOf(spec.update.maxUnavailable, want, 'down');
+  const available = replicas.filter(({ entry, isAvailable }) => entry.phase === 'wanted' && isAvailable);
+  const touched = roster.filter(({ slot, phase, granted }) => {
+    const { entry, isAvailable } = before.get(slot) ?? {};
+    return isAvailable && entry?.phase === 'wanted' && (phase !== 'wanted' || granted !== entry.granted);
+  });
+  const back = roster.filter(
+    ({ slot, phase }) => phase === 'wanted' && before.get(slot)?.entry.phase === 'draining',
+  );
+  if (!world.deleting && touched.length > back.length)
+    expect(available.length - touched.length).toBeGreaterThanOrEqual(floor);
+  // Nothing that is protected retires, and nothing before its grace is over.
+  for (const { slot, phase } of roster) {
+    const replica = before.get(slot);
+    if (phase !== 'retiring' || !replica || replica.entry.phase === 'retiring') continue;
+    const isOver = nowMs >= replica.entry.since + spec.drain.graceSeconds * 1000;
+    const isLeft = world.deleting && spec.deletionPolicy === 'Retain';
+    expect(isLeft || !replica.isMade || (replica.protection === 'no' && isOver)).toBe(true);
+  }
+}
+
+describe('a fleet of three, with each of its replicas in each state', () => {
+  const table = (['Auto', 'Replace'] as const).flatMap((mode) =>
+    [0, 1, 2].flatMap((maxSurge) =>
+      [0, 1, 2].flatMap((maxUnavailable) =>
+        maxSurge + maxUnavailable === 0 ? [] : [[mode, maxSurge, maxUnavailable] as const],
+      ),
+    ),
+  );
+
+  test.each(table)('%s, maxSurge %d, maxUnavailable %d: keeps the floor, and ends as wanted', (...update) => {
+    const [mode, maxSurge, maxUnavailable] = update;
+    const spec = fleetSpec({ update: { mode, maxSurge, maxUnavailable } });
+    for (const first of states) {
+      for (const second of states) {
+        for (const third of states) {
+          let world = worldOf(replicasIn(first, second, third), { spec });
+          let steps = 0;
+          for (; steps < 60; steps += 1) {
+            expectLawful(world);
+            const plan = planOf(world);
+            if (plan.kind === 'in-sync') break;
+            world = after(world, plan);
+          }
+          const end = world.replicas.map(({ content, entry, isMisplaced }) => [
+            content,
+            entry.phase,
+            isMisplaced,
+          ]);
+          const each = ['updated', 'wanted', false];
+          expect({ first, second, third, steps, end }).toEqual({
+            first,
+            second,
+            third,
+            steps: expect.toSatisfy((count: number) => count < 60),
+            end: [each, each, each],
+          });
+        }
+      }
+    }
+  });
+});
+
+const anyReplica = (slot: number) =>
+  fc
+    .record({
+      state: fc.constantFrom(...states),
+      phase: fc.constantFrom('wanted' as const, 'wanted' as const, 'draining' as const, 'retiring' as const),
+      isMade: fc.boolean(),
+      isRecorded: fc.boolean(),
+      isAsleep: fc.boolean(),
+      protection: fc.constantFrom('yes' as const, 'no' as const, 'unknown' as const),
+      age: fc.integer({ min: 0, max: 100_000 }),
+    })
+    .map(({ state, phase, age, ...more }): Replica => {
+      const replica = replicaIn(state, slot, more);
+      return { ...replica, entry: { ...replica.entry, phase, since: startMs - age } };
+    });
+
+const anyWorld: fc.Arbitrary<World> = fc
+  .record({
+    replicas: fc.integer({ min: 0, max: 8 }),
+    slots: fc.uniqueArray(fc.integer({ min: 0, max: 12 }), { maxLength: 9 }),
+    mode: fc.constantFrom('Auto', 'Replace'),
+    maxSurge: fc.constantFrom(1, 2, '50%'),
+    maxUnavailable: fc.constantFrom(0, 1, '30%'),
+    maxPerMinute: fc.constantFrom(1, '25%', 1000),
+    graceSeconds: fc.constantFrom(0, 30),
+    deletionPolicy: fc.constantFrom('Delete', 'Retain'),
+    deleting: fc.boolean(),
+    taken: fc.uniqueArray(fc.integer({ min: 0, max: 12 }), { maxLength: 2 }),
+    hasRollout: fc.boolean(),
+  })
+  .chain(({ slots, replicas, taken, deleting, hasRollout, ...given }) => {
+    const { mode, maxSurge, maxUnavailable, maxPerMinute, graceSeconds, deletionPolicy } = given;
+    const spec = fleetSpec({
+      replicas,
+      update: { mode, maxSurge, maxUnavailable },
+      scaleIn: { maxPerMinute },
+      drain: { graceSeconds },
+      deletionPolicy,
+    });
+    const state: FleetState = hasRollout ? { rollout: { content: 'new', since: startMs, surge: 1 } } : {};
+    const takenMap = new Map(taken.map((slot) => [slot, `llm-${slot} at web.yaml:1`]));
+    return fc
+      .tuple(...slots.toSorted((left, right) => left - right).map(anyReplica))
+      .map((all) => worldOf(all, { spec, state, deleting, taken: takenMap, nowMs: startMs + 20_000 }));
+  });
+
+test('no step of any fleet adds too many, takes from the floor, reuses a slot, or retires what is protected', () => {
+  fc.assert(fc.property(anyWorld, expectLawful), { numRuns: 3000 });
+});
+
+test('at most so many begin to drain in a minute', () => {
+  fc.assert(
+    fc.property(anyWorld, (world) => {
+      let next = world;
+      let begun = 0;
+      for (let step = 0; step < 30; step += 1) {
+        const plan = planOf(next);
+        if (plan.kind !== 'arrange') break;
+        const wanted = new Set(
+          next.replicas.flatMap(({ entry }) => (entry.phase === 'wanted' ? [entry.slot] : [])),
+        );
+        begun += slotsIn(plan, 'draining').filter((slot) => wanted.has(slot)).length;
+        next = { ...after(next, plan), nowMs: world.nowMs };
+      }
+      const limit = countOf(world.spec.scaleIn.maxPerMinute, world.replicas.length, 'up');
+      const most = Math.max(
+        1,
+        limit,
+        countOf(world.spec.scaleIn.maxPerMinute, world.replicas.length + 10, 'up'),
+      );
+      expect(begun).toBeLessThanOrEqual(most);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('the order of victims is total: it does not depend on the order in which replicas are given', () => {
+  const replicas = fc
+    .uniqueArray(fc.integer({ min: 0, max: 50 }), { minLength: 2, maxLength: 12 })
+    .chain((slots) => fc.tuple(...slots.map(anyReplica)));
+  fc.assert(
+    fc.property(replicas, fc.infiniteStream(fc.nat()), (given, random) => {
+      const keyed = given.map((replica) => [random.next().value ?? 0, replica] as const);
+      const shuffled = keyed.toSorted(([left], [right]) => left - right).map(([, replica]) => replica);
+      expect(victims(shuffled)).toEqual(victims(given));
+    }),
+  );
+});
+
+describe('victims', () => {
+  const better: readonly (readonly [string, Partial<Replica>, Partial<Replica>])[] = [
+    ['one that was not made yet before one that runs', { isMade: false }, {}],
+    ['an unavailable one before an available one', { isAvailable: false }, {}],
+    ['an unprotected one before an unknown one', { protection: 'no' }, {}],
+    ['an unknown one before a protected one', {}, { protection: 'yes' }],
+    ['an outdated one before an updated one', { content: 'outdated' }, {}],
+    ['one in an old place before others', { isMisplaced: true }, {}],
+    ['one that sleeps before one that is awake', { isAsleep: true }, {}],
+  ];
+  test.each(better)('%s, although its number is lower', (_name, first, second) => {
+    const [low, high] = [replicaIn('updated', 0, first), replicaIn('updated', 1, second)];
+    expect(victims([high, low])).toEqual([low, high]);
+  });
+});
+
+describe('scaling', () => {
+  test('adds the lowest free slots, without those whose names documents have', () => {
+    const world = worldOf([replicaIn('updated', 1)], { taken: new Map([[2, 'llm-2 at web.yaml:1']]) });
+    expect(slotsIn(planOf(world), 'wanted')).toEqual([0, 1, 3]);
+  });
+
+  test('takes draining replicas back before it adds others', () => {
+    const draining = replicaIn('updated', 2);
+    const world = worldOf([
+      ...replicasIn('updated', 'updated'),
+      { ...draining, entry: { ...draining.entry, phase: 'draining' } },
+    ]);
+    expect(slotsIn(planOf(world), 'wanted')).toEqual([0, 1, 2]);
+  });
+
+  test('a slot is not used again while its replica may exist', () => {
+    const retiring = replicaIn('updated', 0);
+    const world = worldOf([{ ...retiring, entry: { ...retiring.entry, phase: 'retiring' } }], {
+      spec: fleetSpec({ replicas: 1 }),
+    });
+    const plan = planOf(world);
+    expect([slotsIn(plan, 'retiring'), slotsIn(plan, 'wanted')]).toEqual([[0], [1]]);
+  });
+
+  test('a paused fleet changes nothing in its roster', () => {
+    const paused = worldOf([], { annotations: { 'fleetkeeper.dev/paused': 'true' } });
+    expect(planOf(paused)).toMatchObject({ kind: 'hold', reason: 'Paused' });
+  });
+
+  test('a removal in an earlier minute does not count, also if the clock was set back since', () => {
+    const spec = fleetSpec({ replicas: 0, scaleIn: { maxPerMinute: 1 } });
+    const replicas = replicasIn('updated', 'updated');
+    const paceAt = (at: number) => worldOf(replicas, { spec, state: { pace: { at, of: 3, begun: 1 } } });
+    expect(planOf(paceAt(startMs))).toMatchObject({ kind: 'wait', reason: 'ScaleInPaced' });
+    expect(planOf(paceAt(startMs - 60_000))).toMatchObject({ kind: 'arrange' });
+    expect(planOf(paceAt(startMs + 3_600_000))).toMatchObject({ kind: 'arrange' });
+  });
+});
+
+describe('draining', () => {
+  const drainingSince = (since: number, protection: Replica['protection']) => {
+    const replica = replicaIn('updated', 0, { protection, protector: 'the activity "epoch"' });
+    return worldOf([{ ...replica, entry: { ...replica.entry, phase: 'draining', since } }], {
+      spec: fleetSpec({ replicas: 0, drain: { graceSeconds: 30 } }),
+      nowMs: startMs,
+    });
+  };
+
+  test('ends after its grace, and only when a read showed nothing that protects it', () => {
+    expect(slotsIn(planOf(drainingSince(startMs - 30_000, 'no')), 'retiring')).toEqual([0]);
+    expect(planOf(drainingSince(startMs - 29_000, 'no'))).toMatchObject({ reason: 'ReplicasLeaving' });
+    expect(planOf(drainingSince(startMs - 60_000, 'unknown'))).toMatchObject({ reason: 'ReplicasLeaving' });
+    expect(planOf(drainingSince(startMs - 60_000, 'yes'))).toMatchObject({
+      reason: 'ReplicasProtected',
+      message: 'protected: replica 0 by the activity "epoch"',
+    });
+  });
+
+  test('another one drains instead of a protected one, at most once in 15 s', () => {
+    const kept = replicaIn('updated', 2, { protection: 'yes', protector: 'a task' });
+    const spec = fleetSpec({ replicas: 2 });
+    const replicas = [
+      ...replicasIn('updated', 'updated'),
+      { ...kept, entry: { ...kept.entry, phase: 'draining' as const } },
+    ];
+    const plan = planOf(worldOf(replicas, { spec }));
+    expect([slotsIn(plan, 'wanted'), slotsIn(plan, 'draining')]).toEqual([[0, 2], [1]]);
+    const [first] = replicas;
+    if (!first) throw new Error('there are three');
+    const spared = { ...first, entry: { ...first.entry, spared: startMs } };
+    const soon = worldOf([spared, ...replicas.slice(1)], { spec });
+    expect(planOf(soon)).toMatchObject({ kind: 'wait' });
+    expect(planOf({ ...soon, nowMs: startMs + 15_000 })).toMatchObject({ kind: 'arrange' });
+  });
+});
+
+describe('deletion', () => {
+  const deleted = (spec: object = {}) =>
+    worldOf(replicasIn('updated', 'updated!', 'outdated'), { spec: fleetSpec(spec), deleting: true });
+
+  test('drains all at their pace', () => {
+    expect(slotsIn(planOf(deleted({ scaleIn: { maxPerMinute: 2 } })), 'draining')).toEqual([1, 2]);
+  });
+
+  test('with Retain, nothing drains and all leave the roster', () => {
+    expect(slotsIn(planOf(deleted({ deletionPolicy: 'Retain' })), 'retiring')).toEqual([0, 1, 2]);
+  });
+
+  test('ends when nothing is left', () => {
+    expect(planOf(worldOf([], { deleting: true }))).toMatchObject({ kind: 'in-sync' });
+  });
+});

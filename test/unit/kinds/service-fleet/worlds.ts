@@ -1,0 +1,137 @@
+/** Fleets as their planner sees them, and what becomes of their replicas when all goes well. */
+import type { Plan } from '../../../../src/engine/plan/index.ts';
+import { serviceFleetDocument, type ServiceFleetSpec } from '../../../../src/kinds/service-fleet/schema.ts';
+import { wantedReplicas } from '../../../../src/kinds/service-fleet/counts.ts';
+import type { FleetInputs } from '../../../../src/kinds/service-fleet/inputs.ts';
+import { planFleet } from '../../../../src/kinds/service-fleet/plan.ts';
+import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
+import type { FleetState, RosterEntry } from '../../../../src/kinds/service-fleet/state.ts';
+
+export const place = { account: 'default', region: 'standard' };
+const elsewhere = { account: 'default', region: 'economy' };
+export const content = 'new';
+export const startMs = 1_700_000_000_000;
+
+export function fleetSpec(spec: object = {}): ServiceFleetSpec {
+  return serviceFleetDocument.parse({
+    apiVersion: 'fleetkeeper.dev/v1alpha1',
+    kind: 'ServiceFleet',
+    metadata: { name: 'llm' },
+    spec: {
+      replicas: 3,
+      template: {
+        spec: { region: 'standard', image: 'a:1', resources: { cpu: 1, memoryGb: 1 } },
+      },
+      scaleIn: { maxPerMinute: 1000 },
+      drain: { graceSeconds: 0 },
+      ...spec,
+    },
+  }).spec;
+}
+
+/** `!`: not available. */
+export const states = [
+  'updated',
+  'updated!',
+  'updating',
+  'outdated',
+  'outdated!',
+  'unknown',
+  'misplaced',
+] as const;
+export type State = (typeof states)[number];
+
+export function replicaIn(state: State, slot: number, more: Partial<Replica> = {}): Replica {
+  const isMisplaced = state === 'misplaced';
+  const contentState = isMisplaced ? 'updated' : (state.replace('!', '') as Replica['content']);
+  const isAvailable = !state.endsWith('!') && state !== 'updating';
+  return {
+    entry: {
+      slot,
+      phase: 'wanted',
+      since: startMs,
+      ...(contentState === 'updated' || contentState === 'updating' ? { granted: content } : {}),
+      place: isMisplaced ? elsewhere : place,
+    },
+    isRecorded: true,
+    isMade: true,
+    content: contentState,
+    isMisplaced,
+    isReady: isAvailable,
+    isAvailable,
+    availableAt: undefined,
+    isAsleep: false,
+    protection: 'unknown',
+    protector: undefined,
+    ...more,
+  };
+}
+
+export interface World {
+  readonly spec: ServiceFleetSpec;
+  readonly state: FleetState;
+  readonly replicas: readonly Replica[];
+  readonly nowMs: number;
+  readonly deleting: boolean;
+  readonly taken: ReadonlyMap<number, string>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export function worldOf(replicas: readonly Replica[], more: Partial<World> = {}): World {
+  return {
+    spec: fleetSpec(),
+    state: {},
+    replicas,
+    nowMs: startMs + 1000,
+    deleting: false,
+    taken: new Map(),
+    annotations: {},
+    ...more,
+  };
+}
+
+export function inputsOf({ spec, state, replicas, nowMs, deleting, taken, annotations }: World): FleetInputs {
+  return {
+    object: { name: 'llm', annotations, spec, deleting },
+    state: { ...state, roster: replicas.map(({ entry }) => entry) },
+    isFound: false,
+    replicas,
+    taken,
+    wanted: wantedReplicas(spec, nowMs),
+    content,
+    place,
+    nowMs,
+  };
+}
+
+export const planOf = (world: World): Plan => planFleet(inputsOf(world));
+
+export function rosterAfter(plan: Plan): readonly RosterEntry[] {
+  return plan.kind === 'arrange' ? ((plan.state as FleetState).roster ?? []) : [];
+}
+
+/** The change is recorded, and all replicas do what they are to do at once. */
+export function after(world: World, plan: Plan): World {
+  const nowMs = world.nowMs + 61_000;
+  if (plan.kind !== 'arrange') return { ...world, nowMs, replicas: world.replicas.flatMap(settled) };
+  const known = new Map(world.replicas.map((replica) => [replica.entry.slot, replica]));
+  const replicas = rosterAfter(plan).map((entry): Replica => {
+    const before = known.get(entry.slot) ?? replicaIn('updating', entry.slot, { isMade: false });
+    const isGranted = entry.granted === content && before.content === 'outdated';
+    return {
+      ...before,
+      entry,
+      ...(isGranted ? { content: 'updating', isAvailable: false, isReady: false } : {}),
+    };
+  });
+  return { ...world, nowMs, state: plan.state as FleetState, replicas };
+}
+
+function settled(replica: Replica): Replica[] {
+  const { entry, content: own } = replica;
+  if (entry.phase === 'retiring') return [];
+  if (entry.phase === 'draining') return [{ ...replica, protection: 'no' }];
+  if (own === 'unknown') return [{ ...replica, content: 'outdated' }];
+  if (own === 'outdated') return [replica];
+  return [{ ...replica, content: 'updated', isMade: true, isReady: true, isAvailable: true }];
+}
