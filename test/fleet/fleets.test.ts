@@ -313,8 +313,67 @@ testInFolder('commands know replicas as they know any service', async () => {
   const { fleet } = await world();
   await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
   expect((await fleet.apply()).code).toBe(0);
-  for (const command of [['logs', 'llm-1'], ['events', 'llm-1'], ['describe', 'csvc/llm-1'], ['status']]) {
-    const { code, stdout } = await fleetkeeper([...command, ...fleet.flags]);
-    expect({ command, code, stdout }).toEqual({ command, code: 0, stdout: expect.stringContaining('llm-1') });
+  const outputs = {
+    logs: 'llm:1',
+    events: 'running',
+    describe: 'Document:    llm.yaml:1',
+    status: 'llm-1',
+  };
+  for (const [command, shown] of Object.entries(outputs)) {
+    const object = command === 'status' ? [] : ['llm-1'];
+    const { code, stdout } = await fleetkeeper([command, ...object, ...fleet.flags]);
+    expect({ command, code, stdout }).toEqual({ command, code: 0, stdout: expect.stringContaining(shown) });
   }
 });
+
+testInFolder('a fleet that never worked is corrected in place, all replicas at once', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [
+    fleetOf('llm', { template: template({ image: 'registry.invalid/llm:1' }) }),
+  ]);
+  const run = fleet.run();
+  await eventually(
+    'all are broken',
+    async () => (await services(plane)).filter(({ state }) => state === 'error').length === 3,
+  );
+  await fleet.write('llm.yaml', [fleetOf('llm')]);
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  expect((await services(plane)).map(({ name, image, state }) => [name, image, state])).toEqual(
+    [0, 1, 2].map((slot) => [`llm-${slot}`, 'ghcr.io/acme/llm:1', 'running']),
+  );
+  await run.kill('SIGTERM');
+});
+
+testInFolder('a part of the fleet: replicas come with the one that owns them', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 }), fleetOf('other', { replicas: 1 })]);
+  expect((await fleet.apply('--target', 'cflt/llm')).code).toBe(0);
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
+});
+
+testInFolder('destroy ends a fleet with all of its replicas', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const destroyed = await fleetkeeper(['destroy', ...fleet.flags, '--yes', '--settle', '1s']);
+  expect(destroyed).toMatchObject({ code: 0, stdout: expect.stringContaining('ServiceFleet default/llm') });
+  expect(await names(plane)).toEqual([]);
+});
+
+testInFolder(
+  'what a person changed in a replica is restored, and a replica that vanished comes back in its place',
+  async () => {
+    const { plane, fleet } = await world();
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+    expect((await fleet.apply()).code).toBe(0);
+    const { id } = await plane.service('llm-1');
+    await plane.call('POST', `/api/services/${id}/actions`, { action: 'delete' });
+    const run = fleet.run();
+    await eventually('another one is there', async () => {
+      const found = await plane.service('llm-1');
+      return found?.state === 'running' && found.id !== id;
+    });
+    expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
+    await run.kill('SIGTERM');
+  },
+);

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { countOf } from '../../../../src/kinds/service-fleet/counts.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
-import type { FleetState } from '../../../../src/kinds/service-fleet/state.ts';
+import type { FleetState, RosterEntry } from '../../../../src/kinds/service-fleet/state.ts';
 import { victims } from '../../../../src/kinds/service-fleet/victims.ts';
 import {
   after,
@@ -22,11 +22,11 @@ const slotsIn = (plan: ReturnType<typeof planOf>, phase: string) =>
 
 const replicasIn = (...given: readonly State[]) => given.map((state, slot) => replicaIn(state, slot));
 
-/** What must hold of each step, whatever the fleet is like. */
-function expectLawful(world: World): void {
+/** What is wrong with the next step of a fleet. */
+function violations(world: World): string[] {
   const plan = planOf(world);
-  if (plan.kind !== 'arrange') return;
-  const { spec, replicas, nowMs } = world;
+  if (plan.kind !== 'arrange') return [];
+  const { spec, replicas, nowMs, deleting, taken } = world;
   const want = spec.replicas;
   const before = new Map(replicas.map((replica) => [replica.entry.slot, replica]));
   const roster = rosterAfter(plan);
@@ -34,15 +34,8 @@ function expectLawful(world: World): void {
   const surge = countOf(spec.update.maxSurge, want, 'up');
   const isProtected = ({ entry, protection }: Replica) => entry.phase === 'draining' && protection === 'yes';
   const overlap = Math.min(surge, replicas.filter(isProtected).length);
-  // FI1
-  if (added.length > 0) expect(roster.length).toBeLessThanOrEqual(want + surge + overlap);
-  // FI5
-  for (const { slot } of added) expect(world.taken.has(slot)).toBe(false);
-  expect(new Set(roster.map(({ slot }) => slot)).size).toBe(roster.length);
-  const gone = replicas.filter(({ entry }) => !roster.some(({ slot }) => slot === entry.slot));
-  for (const { entry, isRecorded } of gone)
-    expect(world.taken.has(entry.slot) || (entry.phase === 'retiring' && !isRecorded)).toBe(true);
-  // FI2
+  const slots = new Set(roster.map(({ slot }) => slot));
+  const gone = replicas.filter(({ entry }) => !slots.has(entry.slot));
   const floor = want - countOf(spec.update.maxUnavailable, want, 'down');
   const available = replicas.filter(({ entry, isAvailable }) => entry.phase === 'wanted' && isAvailable);
   const touched = roster.filter(({ slot, phase, granted }) => {
@@ -52,16 +45,25 @@ function expectLawful(world: World): void {
   const back = roster.filter(
     ({ slot, phase }) => phase === 'wanted' && before.get(slot)?.entry.phase === 'draining',
   );
-  if (!world.deleting && touched.length > back.length)
-    expect(available.length - touched.length).toBeGreaterThanOrEqual(floor);
-  // Nothing that is protected retires, and nothing before its grace is over.
-  for (const { slot, phase } of roster) {
+  const retired = roster.flatMap(({ slot, phase }) => {
     const replica = before.get(slot);
-    if (phase !== 'retiring' || !replica || replica.entry.phase === 'retiring') continue;
-    const isOver = nowMs >= replica.entry.since + spec.drain.graceSeconds * 1000;
-    const isLeft = world.deleting && spec.deletionPolicy === 'Retain';
-    expect(isLeft || !replica.isMade || (replica.protection === 'no' && isOver)).toBe(true);
-  }
+    return phase === 'retiring' && replica && replica.entry.phase !== 'retiring' ? [replica] : [];
+  });
+  const isLeft = deleting && spec.deletionPolicy === 'Retain';
+  const mayRetire = ({ entry, isMade, protection }: Replica) =>
+    isLeft || !isMade || (protection === 'no' && nowMs >= entry.since + spec.drain.graceSeconds * 1000);
+  const laws: Readonly<Record<string, boolean>> = {
+    'FI1: too many': added.length === 0 || roster.length <= want + surge + overlap,
+    'FI2: below the floor':
+      deleting || touched.length <= back.length || available.length - touched.length >= floor,
+    'FI3: retired what is protected': retired.every(mayRetire),
+    'FI5: a slot of something else': added.every(({ slot }) => !taken.has(slot)),
+    'FI5: a slot twice': slots.size === roster.length,
+    'FI5: a slot freed early': gone.every(
+      ({ entry, isRecorded }) => taken.has(entry.slot) || (entry.phase === 'retiring' && !isRecorded),
+    ),
+  };
+  return Object.keys(laws).filter((law) => laws[law] !== true);
 }
 
 describe('a fleet of three, with each of its replicas in each state', () => {
@@ -80,9 +82,10 @@ describe('a fleet of three, with each of its replicas in each state', () => {
       for (const second of states) {
         for (const third of states) {
           let world = worldOf(replicasIn(first, second, third), { spec });
+          const found: string[] = [];
           let steps = 0;
           for (; steps < 60; steps += 1) {
-            expectLawful(world);
+            found.push(...violations(world));
             const plan = planOf(world);
             if (plan.kind === 'in-sync') break;
             world = after(world, plan);
@@ -93,18 +96,23 @@ describe('a fleet of three, with each of its replicas in each state', () => {
             isMisplaced,
           ]);
           const each = ['updated', 'wanted', false];
-          expect({ first, second, third, steps, end }).toEqual({
+          expect({ first, second, third, steps, end, found }).toEqual({
             first,
             second,
             third,
             steps: expect.toSatisfy((count: number) => count < 60),
             end: [each, each, each],
+            found: [],
           });
         }
       }
     }
   });
 });
+
+function inPhaseSince(replica: Replica, phase: RosterEntry['phase'], since: number): Replica {
+  return { ...replica, entry: { ...replica.entry, phase, since } };
+}
 
 const anyReplica = (slot: number) =>
   fc
@@ -117,10 +125,9 @@ const anyReplica = (slot: number) =>
       protection: fc.constantFrom('yes' as const, 'no' as const, 'unknown' as const),
       age: fc.integer({ min: 0, max: 100_000 }),
     })
-    .map(({ state, phase, age, ...more }): Replica => {
-      const replica = replicaIn(state, slot, more);
-      return { ...replica, entry: { ...replica.entry, phase, since: startMs - age } };
-    });
+    .map(({ state, phase, age, ...more }) =>
+      inPhaseSince(replicaIn(state, slot, more), phase, startMs - age),
+    );
 
 const anyWorld: fc.Arbitrary<World> = fc
   .record({
@@ -153,7 +160,12 @@ const anyWorld: fc.Arbitrary<World> = fc
   });
 
 test('no step of any fleet adds too many, takes from the floor, reuses a slot, or retires what is protected', () => {
-  fc.assert(fc.property(anyWorld, expectLawful), { numRuns: 3000 });
+  fc.assert(
+    fc.property(anyWorld, (world) => {
+      expect(violations(world)).toEqual([]);
+    }),
+    { numRuns: 3000 },
+  );
 });
 
 test('at most so many begin to drain in a minute', () => {

@@ -115,16 +115,16 @@ export function after(world: World, plan: Plan): World {
   const nowMs = world.nowMs + 61_000;
   if (plan.kind !== 'arrange') return { ...world, nowMs, replicas: world.replicas.flatMap(settled) };
   const known = new Map(world.replicas.map((replica) => [replica.entry.slot, replica]));
-  const replicas = rosterAfter(plan).map((entry): Replica => {
-    const before = known.get(entry.slot) ?? replicaIn('updating', entry.slot, { isMade: false });
-    const isGranted = entry.granted === content && before.content === 'outdated';
-    return {
-      ...before,
-      entry,
-      ...(isGranted ? { content: 'updating', isAvailable: false, isReady: false } : {}),
-    };
-  });
-  return { ...world, nowMs, state: plan.state as FleetState, replicas };
+  const replicas = rosterAfter(plan).map((entry) =>
+    withEntry(known.get(entry.slot) ?? replicaIn('updating', entry.slot, { isMade: false }), entry),
+  );
+  return { ...world, nowMs, state: plan.state, replicas };
+}
+
+function withEntry(replica: Replica, entry: RosterEntry): Replica {
+  const isGranted = entry.granted === content && replica.content === 'outdated';
+  const updating = { content: 'updating', isAvailable: false, isReady: false } as const;
+  return isGranted ? { ...replica, entry, ...updating } : { ...replica, entry };
 }
 
 function settled(replica: Replica): Replica[] {
