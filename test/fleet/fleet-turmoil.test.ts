@@ -20,9 +20,8 @@ import {
   task,
   type Fleet,
   type Json,
-  type Program,
 } from '../support/processes/fleet.ts';
-import { eventually, sleep, temporaryFolder } from '../support/processes/processes.ts';
+import { eventually, sleep, temporaryFolder, type Program } from '../support/processes/processes.ts';
 import { seed } from '../support/seed.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 
@@ -144,12 +143,36 @@ class Turmoil {
     else await this.write();
   }
 
+  /** Where the state of a task was lost with its document, nobody but a person can say that it is over. */
+  async #releaseAll(): Promise<void> {
+    for (const { id } of await this.services()) {
+      const path = `/api/services/${id}/activity`;
+      const { activities } = await this.#plane.call('GET', path);
+      for (const { id: activity, name } of activities)
+        await this.#plane.call('POST', path, { id: activity, name, release: true });
+    }
+  }
+
+  /** For whoever reads why it did not end. */
+  async #state(): Promise<string> {
+    const services = (await this.services()).map(({ name, state, region, image }) =>
+      [name, state, region, image].join(' '),
+    );
+    const records = [...(await this.#fleet.records())].map(([key, { status, kind }]) => {
+      const pending = status?.conditions.find((each) => each.type !== 'Ready' && each.status === 'True');
+      return `${key} ${pending?.reason}: ${pending?.message} ${key.startsWith('ServiceFleet') ? JSON.stringify(kind) : ''}`;
+    });
+    return [...services, ...records].join('\n');
+  }
+
   /** Nothing goes wrong any more, and nobody wants anything new. */
   async settle(): Promise<void> {
     await this.#plane.faults([]);
     this.#protected = undefined;
     await this.write();
-    const last = () => this.violations.join('\n');
+    await sleep(20_000);
+    await this.#releaseAll();
+    let last = '';
     await eventually(
       `${this.#replicas} replicas of image ${this.#image} in ${this.#region}`,
       async () => {
@@ -158,12 +181,14 @@ class Turmoil {
         const image = `ghcr.io/acme/llm:${this.#image}`;
         const isDone = ({ state, ...shown }: Json) =>
           state === 'running' && shown.image === image && shown.region === this.#region;
+        last = await this.#state();
         const ready = await this.#fleet.condition('ServiceFleet/llm', 'Ready');
         return all.length === this.#replicas && all.every(isDone) && ready?.status === 'True';
       },
       600_000,
-      last,
-    );
+    ).catch((error: Error) => {
+      throw new Error(`${error.message}\n${last}`);
+    });
     await sleep(20_000);
     await this.#plane.forgetRequests();
     await sleep(60_000);

@@ -3,7 +3,7 @@
  * slots are known. They are searched among the services of the account.
  */
 import type { wire } from '../../api/index.ts';
-import { derivedUid } from '../../engine/plan/index.ts';
+import { derivedUid, isSameRegion } from '../../engine/plan/index.ts';
 import type { Fleet } from '../../engine/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import { containerService } from '../container-service/declaration.ts';
@@ -19,14 +19,20 @@ export function foundRoster(
   place: ReplicaPlace,
   nowMs: number,
 ): RosterEntry[] {
-  const marked = new Set([...services].flatMap((service) => serviceMarks.of(service)));
-  if (marked.size === 0) return [];
+  const byMark = new Map(
+    [...services].flatMap((service) => serviceMarks.of(service).map((mark) => [mark, service] as const)),
+  );
+  if (byMark.size === 0) return [];
   const { namespace, name } = parseObjectKey(fleet);
-  const slots = Array.from({ length: slotsAtMost }, (_, slot) => slot);
-  return slots
-    .filter((slot) => {
-      const key = objectKey(containerService.name, namespace, childName(name, slot));
-      return marked.has(serviceMarks.own({ owner, record: { uid: derivedUid(store.ownerName, key) } }));
-    })
-    .map((slot) => ({ slot, phase: 'wanted', since: nowMs, place }));
+  return Array.from({ length: slotsAtMost }, (_, slot) => slot).flatMap((slot): RosterEntry[] => {
+    const key = objectKey(containerService.name, namespace, childName(name, slot));
+    const record = { uid: derivedUid(store.ownerName, key) };
+    const service = byMark.get(serviceMarks.own({ owner, record }));
+    return service ? [{ slot, phase: 'wanted', since: nowMs, place: placeShown(service, place) }] : [];
+  });
+}
+
+/** The place of the fleet, unless the service is shown in another region. The API may show a geography in another form. */
+function placeShown({ region }: wire.Service, place: ReplicaPlace): ReplicaPlace {
+  return region && !isSameRegion(region, place.region) ? { ...place, region } : place;
 }

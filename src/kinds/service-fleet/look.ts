@@ -108,13 +108,18 @@ function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: nu
     isRecorded: child !== undefined,
     isMade,
     content: state,
-    isMisplaced: !sameValue(entry.place, placeOf(object.spec)),
+    isMisplaced: !sameValue(entry.place, placeOf(object.spec)) || isFixed(own),
     isReady,
     isAvailable,
     availableAt: isAvailable ? undefined : availableAt,
     isAsleep: ready?.reason === 'Sleeping',
     ...protectionOf(entry, own, nowMs),
   };
+}
+
+/** Its own planner reports that it can't be changed in place: where it is was not known when it was found. */
+function isFixed(record: ObjectRecord | undefined): boolean {
+  return record?.report?.pending?.reason === 'ImmutableFieldChanged';
 }
 
 /** In a preview, a replica had no pass with the present document before. */

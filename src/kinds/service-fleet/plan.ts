@@ -221,12 +221,14 @@ function waitForReplicas({ replicas, wanted, nowMs, state }: FleetInputs): Plan 
   const running = inPhase(replicas, 'wanted');
   const notReady = running.filter(({ isAvailable }) => !isAvailable);
   const due = notReady.flatMap(({ availableAt }) => availableAt ?? []);
+  const leaving = replicas.filter(({ entry }) => entry.phase !== 'wanted');
   const missing = wanted.count - running.length;
   const outdated = running.filter(({ content }) => content === 'outdated').length;
   const unknown = running.filter(({ content }) => content === 'unknown').length;
   const parts = [
     ...(missing > 0 ? [`${missing} of ${wanted.count} replicas wait until others are gone`] : []),
     ...(notReady.length > 0 ? [`not available yet: ${slotsText(notReady)}`] : []),
+    ...(leaving.length > 0 ? [`leaving: ${slotsText(leaving)}`] : []),
     ...(outdated > 0 ? [`${outdated} still to be updated`] : []),
     ...(unknown > 0 ? [`${unknown} not compared with the template yet`] : []),
   ];
