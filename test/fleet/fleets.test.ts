@@ -6,6 +6,7 @@ import { ControlPlane, isMutation } from '../support/processes/control-plane.ts'
 import {
   account,
   createFleet,
+  folderOf,
   service,
   task,
   testInFolder,
@@ -253,12 +254,28 @@ testInFolder('a lost state file costs no second replica: the roster is found by 
   const { plane, fleet } = await world();
   await fleet.write('llm.yaml', [fleetOf('llm')]);
   expect((await fleet.apply()).code).toBe(0);
-  await rm((fleet as Fleet & { state: string }).state, { force: true });
+  await rm(folderOf(fleet).state, { force: true });
   await plane.forgetRequests();
   expect((await fleet.apply('--owner', 'fleet')).code).toBe(0);
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
   expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
 });
+
+testInFolder(
+  'after a lost state file, the numbers that were in use are known: none is made in their place',
+  async () => {
+    const { plane, fleet } = await world();
+    const protects = task('epoch', { serviceRef: { name: 'llm-2' } });
+    await fleet.write('llm.yaml', [fleetOf('llm'), protects]);
+    expect((await fleet.apply()).code).toBe(0);
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 1 }), protects]);
+    expect((await fleet.apply()).code).toBe(0);
+    expect(await names(plane)).toEqual(['llm-2']);
+    await rm(folderOf(fleet).state, { force: true });
+    expect((await fleet.apply('--owner', 'fleet')).code).toBe(0);
+    expect(await names(plane)).toEqual(['llm-2']);
+  },
+);
 
 testInFolder('a document with the name of a replica wins, and the fleet uses another number', async () => {
   const { plane, fleet } = await world();
