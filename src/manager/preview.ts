@@ -204,10 +204,7 @@ export function summarise(
   for (const [key, { plan, removed, leaves, duplicates = [] }] of [...results].sort(([left], [right]) =>
     left < right ? -1 : 1,
   )) {
-    for (const { message, ...duplicate } of duplicates) {
-      const { kind, namespace, name: object } = parseObjectKey(key);
-      found.push({ kind, namespace, object, ...duplicate, message });
-    }
+    found.push(...duplicates.map((duplicate) => shownDuplicate(key, duplicate)));
     if (removed) {
       // Otherwise, nothing remains but to forget it.
       if (leaves !== undefined) changes.push(leaving(key, leaves));
@@ -264,6 +261,11 @@ export function summarise(
       problems: snapshot.problems.length,
     },
   };
+}
+
+function shownDuplicate(key: ObjectKey, { message, ...duplicate }: DescribedDuplicate): ShownDuplicate {
+  const { kind, namespace, name: object } = parseObjectKey(key);
+  return { kind, namespace, object, ...duplicate, message };
 }
 
 /** The number of objects. */
