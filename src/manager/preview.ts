@@ -238,7 +238,6 @@ export function summarise(
       held.push(heldBack(key, plan));
     }
   }
-  const count = (group: ChangeGroup) => changes.filter(({ action }) => groupOf(action) === group).length;
   return {
     changes,
     held,
@@ -248,11 +247,7 @@ export function summarise(
     unreadAccounts: [],
     cost: totalCost(changes, burnMicros),
     summary: {
-      create: count('create'),
-      update: count('update'),
-      replace: count('replace'),
-      delete: count('delete'),
-      leave: count('leave'),
+      ...countsOf(changes),
       held: held.length,
       drift: driftedIn([...changes, ...held]),
       duplicates: found.length,
@@ -266,6 +261,17 @@ export function summarise(
 function shownDuplicate(key: ObjectKey, { message, ...duplicate }: DescribedDuplicate): ShownDuplicate {
   const { kind, namespace, name: object } = parseObjectKey(key);
   return { kind, namespace, object, ...duplicate, message };
+}
+
+function countsOf(changes: readonly Change[]): Readonly<Record<ChangeGroup, number>> {
+  const count = (group: ChangeGroup) => changes.filter(({ action }) => groupOf(action) === group).length;
+  return {
+    create: count('create'),
+    update: count('update'),
+    replace: count('replace'),
+    delete: count('delete'),
+    leave: count('leave'),
+  };
 }
 
 /** The number of objects. */
