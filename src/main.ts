@@ -3,11 +3,14 @@ import { hostname } from 'node:os';
 import { ProcessSignals, holdProcess, keepCompiledCode, systemClock, systemRandom } from './base/index.ts';
 
 const signals = new ProcessSignals();
+const unread = new AbortController();
 // Whoever reads our output may stop reading (`| head`): the rest of it is dropped; what is to be done, and the exit code, stay the same.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
+    // It forgets that it was destroyed.
     stream.destroy();
+    if (stream === process.stdout) unread.abort();
   });
 }
 
@@ -28,6 +31,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   hostname: hostname(),
   user: process.getuid?.(),
   stopped: signals.stopped,
+  unread: unread.signal,
   takeSignals: (taker) => signals.take(taker),
 });
 release();

@@ -19,6 +19,8 @@ export interface Context {
   readonly user?: number | undefined;
   /** Aborted by the first SIGINT or SIGTERM. */
   readonly stopped: AbortSignal;
+  /** Aborted when nobody reads stdout any more, as behind `| head`: what only shows has nothing left to do. */
+  readonly unread: AbortSignal;
   /** Signals go to `handle` from now on, and no longer stop anything; until the returned function is called. */
   readonly takeSignals: (handle: (signal: NodeJS.Signals) => void) => () => void;
   /** The folder whose own control plane is the account of the environment (`local/with-local.ts`). */

@@ -27,6 +27,7 @@ async function recordDemo(): Promise<Screen[]> {
     pid: process.pid,
     hostname: 'laptop',
     stopped: stop.signal,
+    unread: new AbortController().signal,
     takeSignals: () => () => undefined,
   });
   const screens: Screen[] = [];

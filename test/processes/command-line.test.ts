@@ -36,6 +36,13 @@ testInFolder('a reader who stops reading changes neither what is done nor the ex
   expect(await withoutReader(['plan', ...fleet.flags])).toBe(0);
 });
 
+testInFolder('what only shows ends when its reader is gone', async () => {
+  const { fleet } = await world();
+  await fleet.write('data.yaml', [volume('data')]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await withoutReader(['status', ...fleet.flags, '--watch'])).toBe(0);
+});
+
 testInFolder('what is to be left at the provider is planned, asked about, and found again', async () => {
   const { plane, fleet } = await world();
   await fleet.write('web.yaml', [service('web', { deletionPolicy: 'Retain' })]);

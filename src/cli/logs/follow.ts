@@ -21,13 +21,13 @@ export async function follow(
   write: (text: string) => void,
   services = 1,
 ): Promise<void> {
-  const { clock, stopped } = context;
+  const { clock, stopped, unread } = context;
   let known = before;
   let trouble = '';
   for (;;) {
     await sleep(clock, Math.max(pauseMs, (services * 1000) / readsPerSecond), stopped);
     // With `| head` there is nobody to go on for.
-    if (stopped.aborted || context.stdout.destroyed) return;
+    if (stopped.aborted || unread.aborted) return;
     const outcome = await account.api.logs(id, stopped);
     if (outcome.kind === 'applied') {
       const text = newPart(known, outcome.value);

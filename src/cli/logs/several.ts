@@ -28,7 +28,7 @@ export async function printSeveral(
       `name at most ${mostFollowed}, or select them with -l`,
     );
   }
-  const { stopped, stdout } = context;
+  const { stopped, unread } = context;
   const lines = new PrefixedLines(
     context,
     services.map(({ label }) => label),
@@ -48,7 +48,7 @@ export async function printSeveral(
     }
   };
   for (const { label, find } of services) {
-    if (stopped.aborted || stdout.destroyed) break;
+    if (stopped.aborted || unread.aborted) break;
     await attempt(label, async () => {
       const rest = await print(await find(), (text) => lines.write(label, text));
       follows.push([label, rest]);

@@ -32,13 +32,14 @@ export async function watchStatus(context: Context, options: WatchOptions): Prom
   if (format !== 'text' && format !== 'wide') {
     throw new UserError(`--watch does not work with -o ${format}`, 'use it with -o text or -o wide');
   }
-  const { clock, stopped, stdout, environment } = context;
+  const { clock, stopped, unread, stdout, environment } = context;
   const show = isRedrawn(stdout, environment)
     ? await redrawing(context, options)
     : printing(context, options.output);
   try {
     let now = options.first;
-    while (!stopped.aborted) {
+    // With `| grep -q` there is nobody to go on for, once that has found something.
+    while (!stopped.aborted && !unread.aborted) {
       show.update(now);
       await sleep(clock, options.everyMs, stopped);
       if (!stopped.aborted) now = await options.read();

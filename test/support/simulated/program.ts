@@ -148,6 +148,7 @@ export class SimulatedProgram implements Program {
       pid,
       hostname: 'simulated',
       stopped: this.#stopping.signal,
+      unread: new AbortController().signal,
       takeSignals: (taker) => {
         this.#taker = taker;
         return () => (this.#taker = undefined);

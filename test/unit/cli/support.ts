@@ -20,6 +20,7 @@ export function contextOf(
   written: Readonly<Record<'stdout' | 'stderr', (text: string) => void>>,
   stopped: AbortSignal,
   typed?: PassThrough,
+  unread = new AbortController().signal,
 ): Context {
   const stdin = typed ?? new PassThrough();
   const stream = (take: (text: string) => void) => {
@@ -39,6 +40,7 @@ export function contextOf(
     hostname: 'here',
     user: process.getuid?.(),
     stopped,
+    unread,
     takeSignals: () => () => undefined,
   };
 }
@@ -47,6 +49,7 @@ export function contextOf(
 export class CommandLine {
   readonly #stop = new AbortController();
   readonly #typed = new PassThrough();
+  readonly #unread = new AbortController();
   readonly #waiters = new Set<() => void>();
   readonly ended: Promise<number>;
   stdout = '';
@@ -58,7 +61,8 @@ export class CommandLine {
       for (const check of this.#waiters) check();
     };
     const written = { stdout: take('stdout'), stderr: take('stderr') };
-    this.ended = runCommandLine(args, contextOf(options, written, this.#stop.signal, this.#typed));
+    const context = contextOf(options, written, this.#stop.signal, this.#typed, this.#unread.signal);
+    this.ended = runCommandLine(args, context);
   }
 
   /** Resolves when the text is there; rejects when the command has ended without it. */
@@ -83,6 +87,11 @@ export class CommandLine {
   /** On the terminal. */
   type(text: string): void {
     this.#typed.write(text);
+  }
+
+  /** Nobody reads stdout any more, as behind `| head`. */
+  hangUp(): void {
+    this.#unread.abort();
   }
 
   /** As SIGINT does. */

@@ -49,6 +49,14 @@ test('off a terminal it prints the rows that changed, and ends with 0 when it is
   expect(await line.ended).toBe(0);
 });
 
+test('it ends when nobody reads it any more', async () => {
+  const { line, clock, untilShown } = await watching([service('web', 'running')]);
+  await untilShown('web');
+  line.hangUp();
+  await clock.advance(1000);
+  expect(await line.ended).toBe(0);
+});
+
 test('it follows only what is selected', async () => {
   const { line, change, untilShown } = await watching(
     [service('web', 'running'), service('api', 'running')],
