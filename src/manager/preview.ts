@@ -292,8 +292,13 @@ function change(key: ObjectKey, step: Step): Change {
   };
 }
 
+/** Objects that do not exist yet have no prices: what they cost is not known here. */
+const unknownCost: ChangeCost = { beforeMicros: 0, afterMicros: 0, deltaMicros: 0, basis: 'unknown' };
+
 function arranged(key: ObjectKey, { reason, differences }: Arrange, action: ChangeAction): Change {
-  return { ...parseObjectKey(key), action, reason, drift: false, differences: differences.map(shown) };
+  const grows = differences.some(({ desired, observed }) => Number(desired) > Number(observed));
+  const about = { ...parseObjectKey(key), action, reason, drift: false, differences: differences.map(shown) };
+  return grows ? { ...about, cost: unknownCost } : about;
 }
 
 function variablesOf(differences: readonly Difference[]): { variables?: VariableChanges } {

@@ -68,6 +68,8 @@ testInFolder('a fleet becomes its replicas, and plan then has nothing to say', a
     },
   ]);
   expect(before.code).toBe(2);
+  // What replicas cost is shown when they exist.
+  expect(before.plan.cost).toMatchObject({ unpriced: 1, changes: 1 });
   expect((await fleet.apply()).code).toBe(0);
   expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
   expect(await statusOf(fleet)).toMatchObject({
