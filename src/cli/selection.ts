@@ -61,18 +61,33 @@ export function selectorOption(): Option {
   ).argParser((text): GivenSelector => ({ text, matches: parseLabelSelector(text) }));
 }
 
-/** `KIND/NAME`, or a name alone. The kind may have any of its names. Throws an `InvalidArgumentError`. */
-export function parseTarget(text: string): Target {
+/** `KIND/NAME`, or a name alone, of a flag. The kind may have any of its names. */
+function parseTarget(text: string): Target {
+  const target = targetOf(text);
+  if (target === 'no target') {
+    throw new InvalidArgumentError('expected KIND/NAME, or a name alone; -n gives the namespace');
+  }
+  if ('unknown' in target) throw new InvalidArgumentError(unknownKind(target.unknown));
+  return target;
+}
+
+/** The same of an argument that is read within a command, where commander prints no error. Throws a `UserError`. */
+export function namedTarget(text: string): Target {
+  const target = targetOf(text);
+  const remedy = 'write NAME, or KIND/NAME such as csvc/web; the namespace is that of -n';
+  if (target === 'no target') throw new UserError(`"${text}" names no object`, remedy);
+  if ('unknown' in target) throw new UserError(unknownKind(target.unknown), remedy);
+  return target;
+}
+
+function targetOf(text: string): Target | { readonly unknown: string } | 'no target' {
   const parts = text.split('/');
   const name = parts.at(-1) ?? '';
   const called = parts.length === 2 ? (parts[0] ?? '') : undefined;
-  if (name === '' || parts.length > 2 || called === '') {
-    throw new InvalidArgumentError('expected KIND/NAME, or a name alone; -n gives the namespace');
-  }
+  if (name === '' || parts.length > 2 || called === '') return 'no target';
   if (called === undefined) return { kind: undefined, name };
   const kind = kindCalled(called);
-  if (kind === undefined) throw new InvalidArgumentError(unknownKind(called));
-  return { kind, name };
+  return kind === undefined ? { unknown: called } : { kind, name };
 }
 
 /** What to write instead. */

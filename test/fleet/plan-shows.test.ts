@@ -34,6 +34,7 @@ test('a creation shows its volume by its object, its power state, and the names 
     }),
   ]);
   const { plan } = await fleet.plan();
+  expect(plan.cost.nowHourlyMicros).toBe(0);
   const { differences, variables } = plan.changes.find(({ name }: { name: string }) => name === 'web');
   expect(differences).toContainEqual({ path: 'storage.volumeRef', desired: 'web-data', observed: null });
   expect(differences).toContainEqual({ path: 'desiredState', desired: 'Running', observed: null });
@@ -51,6 +52,8 @@ test('a change names the variables that are new, gone, and changed, and no value
     service('web', { env: env(['LOG_LEVEL', 'before'], ['OLD', 'x'], ['SAME', 'y']) }),
   ]);
   expect((await fleet.apply()).code).toBe(0);
+  const { plan: applied } = await fleet.plan();
+  expect(applied.cost).toMatchObject({ nowHourlyMicros: 13_500, thenHourlyMicros: 13_500 });
   await fleet.write('web.yaml', [
     service('web', { env: env(['LOG_LEVEL', 'after'], ['NEW_FLAG', 'z'], ['SAME', 'y']) }),
   ]);

@@ -102,6 +102,7 @@ async function observe(
     },
   });
   const deadline = clock.after(flags.timeout, finish);
+  let burn = 0n;
   try {
     await manager.start();
     if (outstanding.isEmpty) finish();
@@ -109,6 +110,8 @@ async function observe(
     await withProgress(context, describe, () =>
       Promise.race([untilStopped({ stopped: finished.signal }), untilStopped(context)]),
     );
+    // A stopped manager has no accounts.
+    burn = burnOf(manager);
   } finally {
     deadline.cancel();
     await manager.stop();
@@ -124,7 +127,7 @@ async function observe(
   }
   const stuck = part ? waitingOutside(results, whole, part, store) : new Map<ObjectKey, PassResult>();
   const shown = new Map([...results, ...stuck]);
-  return conclude(shown, whole, part, new Set(stuck.keys()), burnOf(manager), environmentAccount(context));
+  return conclude(shown, whole, part, new Set(stuck.keys()), burn, environmentAccount(context));
 }
 
 function conclude(

@@ -11,7 +11,7 @@ import {
   type ObjectKey,
 } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
-import { Selection, parseTarget, unknownKind, type GivenSelector } from '../selection.ts';
+import { Selection, namedTarget, unknownKind, type GivenSelector } from '../selection.ts';
 import { managerItem, type ManagerState } from './manager-state.ts';
 
 export interface StatusEntry {
@@ -66,7 +66,7 @@ export function selectedEntries(
   mayBeGone = false,
 ): StatusEntry[] {
   const selection = new Selection({
-    ...(names.length === 0 ? {} : { target: names.map(parseTarget) }),
+    ...(names.length === 0 ? {} : { target: names.map(namedTarget) }),
     ...(selector === undefined ? {} : { selector }),
     ...(namespace === undefined ? {} : { namespace }),
   });

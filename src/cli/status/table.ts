@@ -1,6 +1,8 @@
 /**
- * The table of `status`. On a terminal it fits its width: the message is cut first, then the endpoint and other long columns. Where that
- * would leave too little of each, cost, age and endpoint are left out; `-o wide` leaves out nothing. Elsewhere nothing is cut. A message that concerns many objects stands once, below the table.
+ * The table of `status`. On a terminal it fits its width: the message is cut first, then the endpoint and other long
+ * columns. Where that would leave too little of each, cost, age, endpoint, namespace, state and message are left out, in
+ * this order; `-o wide` leaves out nothing. Elsewhere nothing is cut. A message that concerns many objects stands once,
+ * below the table.
  */
 import stringWidth from 'string-width';
 import { cut, padded, wrapped } from '../output/fit.ts';
@@ -125,12 +127,13 @@ function columnsOf({ colours, columns, isWide, nowMs }: TableView, shared: Share
   const isMore = isWide || columns !== undefined;
   return [
     identifying('KIND', ({ kind }) => kind),
-    { ...identifying('NAMESPACE', ({ namespace }) => namespace), least: { width: 9, order: 5 } },
+    { ...identifying('NAMESPACE', ({ namespace }) => namespace), leave: 4, least: { width: 9, order: 5 } },
     { ...identifying('NAME', ({ name }) => name), least: { width: 12, order: 4 } },
     {
       head: 'STATE',
       cell: (entry) => shown(stateOf(entry)),
       gone: () => 'Deleted',
+      leave: 5,
       least: { width: 8, order: 6 },
     },
     {
@@ -164,6 +167,7 @@ function columnsOf({ colours, columns, isWide, nowMs }: TableView, shared: Share
       head: 'MESSAGE',
       cell: (entry) => messageCell(entry, shared),
       paint: (entry) => (is(entry, 'Ready') ? colours.dim : same),
+      leave: 6,
       least: { width: 16, order: 1 },
     },
   ];
