@@ -27,9 +27,13 @@ export function hintAt(hints: Hints, path: Path): string | undefined {
 }
 
 const plainNumber = /^\d{1,9}(\.\d{1,9})?$/;
-const amount = /^(\d{1,9}(?:\.\d{1,9})?) ?(m|[KMGT]i?B?)$/i;
-/** In GB; the schema has whole ones and parts of them. Binary and decimal units count alike. */
-const inGb: Readonly<Record<string, number>> = { k: 1 / 1024 ** 2, m: 1 / 1024, g: 1, t: 1024 };
+const amount = /^(\d{1,9}(?:\.\d{1,9})?) ?([A-Za-z]{1,7})$/;
+/** What stands behind the name of a field, and how many of it a unit is. Binary and decimal units of storage count alike. */
+const unitsOf: readonly (readonly [suffix: string, of: string, units: Readonly<Record<string, number>>])[] = [
+  ['Gb', 'GB', { k: 1 / 1024 ** 2, m: 1 / 1024, g: 1, t: 1024 }],
+  ['Minutes', 'minutes', { s: 1 / 60, m: 1, h: 60, d: 1440 }],
+  ['Seconds', 'seconds', { s: 1, m: 60, h: 3600, d: 86_400 }],
+];
 
 /** Where a number is expected and a text is found. */
 export function numberAdvice(path: Path, text: string): string | undefined {
@@ -37,11 +41,13 @@ export function numberAdvice(path: Path, text: string): string | undefined {
   const [, digits, unit] = amount.exec(text) ?? [];
   if (digits === undefined || unit === undefined) return undefined;
   const field = String(path.at(-1));
-  if (unit === 'm')
-    return `\`${text}\` is a unit of Kubernetes: write \`${field}: ${Number(digits) / 1000}\``;
-  const factor = inGb[unit.charAt(0).toLowerCase()];
-  if (!field.endsWith('Gb') || factor === undefined) return 'write a number without a unit';
-  return `it is in GB, without a unit: write \`${field}: ${Number((Number(digits) * factor).toPrecision(6))}\``;
+  const write = (count: number) => `write \`${field}: ${Number(count.toPrecision(6))}\``;
+  if (field === 'cpu' && unit === 'm')
+    return `\`${text}\` is a unit of Kubernetes: ${write(Number(digits) / 1000)}`;
+  const [, of, units] = unitsOf.find(([suffix]) => field.endsWith(suffix)) ?? [];
+  const factor = units?.[unit.charAt(0).toLowerCase()];
+  if (of === undefined || factor === undefined) return 'write a number without a unit';
+  return `it is in ${of}, without a unit: ${write(Number(digits) * factor)}`;
 }
 
 /** The names of the fields that `schema` has at `path`. */

@@ -1,6 +1,6 @@
 /**
  * Explains what a schema refuses: the field, its line, what was expected, and how to fix it. It never shows a
- * value, because that may be a secret. It does not show a key that may be part of a value, either: `{value:
+ * text, because that may be a secret. Of a number that is out of range, it shows the number. It does not show a key that may be part of a value, either: `{value:
  * half,other}` is a map with the key `other`.
  */
 import type { documents, ManagedKind } from '../resources/index.ts';
@@ -86,7 +86,9 @@ function outOfRange(issue: { readonly code: string; readonly [more: string]: unk
   const exclusive = small ? 'more than' : 'less than';
   const how = issue['inclusive'] === false ? exclusive : inclusive;
   const unit = numeric ? '' : issue['origin'] === 'string' ? ' characters' : ' entries';
-  return `must be ${how} ${bound}${unit}; correct it`;
+  const { input } = issue;
+  const found = numeric && typeof input === 'number' ? `, and is ${input}` : '';
+  return `must be ${how} ${bound}${unit}${found}; ${numeric ? `write a number that is ${how} ${bound}` : 'correct it'}`;
 }
 
 /** What `value` was to be, and the hints of its kind. */

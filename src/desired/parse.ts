@@ -23,6 +23,7 @@ import {
 import { nearest } from '../base/index.ts';
 import { configMapData, decodeUtf8, secretData, type SecretData } from './data-documents.ts';
 import { explain, plainWords, showable, type Finding } from './explain.ts';
+import { identityAdvice, identityOf } from './identity.ts';
 import { limits } from './limits.ts';
 import { pathText, printable } from './problem.ts';
 import { isSettingsFile } from './settings-file.ts';
@@ -105,11 +106,6 @@ interface Entry {
   /** The path from the document to this entry: empty, or `['items', 3]`. */
   readonly prefix: Path;
   readonly faults: readonly Fault[];
-}
-
-interface Identity {
-  readonly namespace: string;
-  readonly name: string;
 }
 
 class FileReading {
@@ -203,11 +199,8 @@ class FileReading {
 
   #managed(entry: Entry, kind: ManagedKind): void {
     const value = entry.yaml.value as Record<string, unknown>;
-    const identity = identityOf(entry);
-    if (typeof identity === 'string') {
-      this.#unidentified(entry, ['metadata', identity], ...identityAdvice(value, identity));
-      return;
-    }
+    const identity = identityOf(entry.yaml.value, faultsAt(entry));
+    if (typeof identity === 'string') return this.#unnamed(entry, identity);
     const key = objectKey(kind, identity.namespace, identity.name);
     const location = this.#locate(entry, []);
     const unusable = (findings: readonly Finding[]) => {
@@ -240,12 +233,8 @@ class FileReading {
 
   #data(entry: Entry, kind: 'Secret' | 'ConfigMap'): void {
     const { value } = entry.yaml;
-    const identity = identityOf(entry);
-    if (typeof identity === 'string') {
-      const advice = identityAdvice(value as Record<string, unknown>, identity);
-      this.#unidentified(entry, ['metadata', identity], ...advice);
-      return;
-    }
+    const identity = identityOf(entry.yaml.value, faultsAt(entry));
+    if (typeof identity === 'string') return this.#unnamed(entry, identity);
     const name = `${identity.namespace}/${identity.name}`;
     const findings: Finding[] = [];
     const data = kind === 'Secret' ? secretData(value, findings) : configMapData(value, findings);
@@ -286,6 +275,14 @@ class FileReading {
 
   #foreign(entry: Entry, message: string, remedy: string): void {
     this.#find(entry, [{ path: ['kind'], message, remedy }], undefined);
+  }
+
+  #unnamed(entry: Entry, field: 'name' | 'namespace'): void {
+    const advice = identityAdvice(entry.yaml.value, field);
+    if (advice) return this.#unidentified(entry, ['metadata', field], ...advice);
+    // What makes it doubtful is reported.
+    this.#complete = false;
+    this.#report(entry, entry.faults, undefined);
   }
 
   #unidentified(entry: Entry, path: Path, message: string, remedy: string): void {
@@ -357,40 +354,13 @@ function concerns(fault: Fault, depth: number, path: Path): boolean {
   );
 }
 
+/** Whether a field of the entry has a fault of its own. */
+function faultsAt({ faults, prefix }: Entry): (path: string) => boolean {
+  return (path) => faults.some((fault) => fault.path && pathText(fault.path.slice(prefix.length)) === path);
+}
+
 function isComposeFile(value: Readonly<Record<string, unknown>>): boolean {
   return isPlainMap(value['services']) && value['apiVersion'] === undefined;
-}
-
-const nameShape = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
-
-/** Namespace and name, or the field of `metadata` that is unusable. */
-function identityOf(entry: Entry): Identity | 'name' | 'namespace' {
-  const { metadata } = entry.yaml.value as { metadata?: unknown };
-  const fields = isPlainMap(metadata) ? metadata : {};
-  const { name, namespace = 'default' } = fields;
-  const doubtful = (path: string) =>
-    entry.faults.some((fault) => fault.path && pathText(fault.path.slice(entry.prefix.length)) === path);
-  if (typeof name !== 'string' || !nameShape.test(name)) return 'name';
-  if (['kind', 'metadata', 'metadata.<<', 'metadata.name'].some(doubtful)) return 'name';
-  if (typeof namespace !== 'string' || !nameShape.test(namespace)) return 'namespace';
-  return doubtful('metadata.namespace') ? 'namespace' : { name, namespace };
-}
-
-function identityAdvice(
-  value: Record<string, unknown>,
-  field: 'name' | 'namespace',
-): [message: string, remedy: string] {
-  const { metadata } = value;
-  const given = isPlainMap(metadata) ? metadata[field] : undefined;
-  if (given === undefined) return ['is missing', `add it: the document needs a ${field}`];
-  const rule = 'write it once, in lower-case letters, digits, "-" and ".", as a Kubernetes name';
-  if (typeof given !== 'string') return [`is not a ${field} that can be used`, rule];
-  const fitting = given
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9.-]+/g, '-')
-    .replaceAll(/^[-.]+|[-.]+$/g, '');
-  const such = nameShape.test(fitting) && fitting !== given ? `, such as \`${fitting}\`` : '';
-  return [`is not a ${field} that can be used: \`${printable(given, 80)}\``, `${rule}${such}`];
 }
 
 function versionFinding(version: unknown): Finding {

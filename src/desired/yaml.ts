@@ -157,7 +157,8 @@ class Reader {
       this.#faults.push({ line: this.#line(warning.pos[0]), path: undefined, ...explained(warning.code) });
     }
     const { value } = this.#node(document.contents);
-    return { value, line, lines: this.#lines, faults: this.#faults, broken: syntaxError !== undefined };
+    const faults = withSecondDocument(this.#faults);
+    return { value, line, lines: this.#lines, faults, broken: syntaxError !== undefined };
   }
 
   #node(node: Node | null | undefined): Plain {
@@ -199,7 +200,7 @@ class Reader {
       const content = this.#grow(plain, this.#node(pair.value));
       if (key === '<<' && isScalar(pair.key) && pair.key.type === 'PLAIN') merged.push({ content, line });
       else if (key === '__proto__') this.#fault(line, 'this name is not allowed', 'choose another one');
-      else if (lines.has(key)) this.#fault(line, 'is written twice in one map', 'keep one of them');
+      else if (lines.has(key)) this.#fault(line, writtenTwice, 'keep one of them');
       else {
         value[key] = content.value;
         lines.set(key, line);
@@ -271,6 +272,20 @@ class Reader {
   #line(offset: number): number {
     return Math.max(1, this.#lineCounter.linePos(offset).line);
   }
+}
+
+const writtenTwice = 'is written twice in one map';
+
+/** A second document without `---` repeats all fields of the first one. That is reported once. */
+function withSecondDocument(faults: readonly Fault[]): readonly Fault[] {
+  const isRepeated = ({ path, message }: Fault) => path?.length === 1 && message === writtenTwice;
+  const repeated = faults.filter(isRepeated);
+  const [first] = repeated;
+  // Its kind: a fault there makes it uncertain which objects the file declares.
+  const kind = repeated.find(({ path }) => path?.[0] === 'kind');
+  if (!first || !kind) return faults;
+  const remedy = `put a line \`---\` above line ${first.line} if another document begins there; else keep one of them`;
+  return [{ ...kind, remedy }, ...faults.filter((fault) => !isRepeated(fault))];
 }
 
 /** The library's messages quote the text, so they are replaced. */

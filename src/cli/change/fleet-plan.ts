@@ -118,16 +118,20 @@ async function observe(
   }
   const { snapshot: whole } = manager;
   if (!whole || !outstanding.isEmpty) {
-    throw new UserError(
-      context.stopped.aborted
-        ? 'stopped before the plan was complete'
-        : `no complete answer within ${flags.timeout / 1000} s`,
-      'check that the API can be reached, or give it more time with --timeout',
-    );
+    throw incomplete(context, flags.timeout);
   }
   const stuck = part ? waitingOutside(results, whole, part, store) : new Map<ObjectKey, PassResult>();
   const shown = new Map([...results, ...stuck]);
   return conclude(shown, whole, part, new Set(stuck.keys()), burn, environmentAccount(context));
+}
+
+function incomplete({ stopped }: Context, timeoutMs: number): UserError {
+  return new UserError(
+    stopped.aborted
+      ? 'stopped before the plan was complete'
+      : `no complete answer within ${timeoutMs / 1000} s`,
+    'check that the API can be reached, or give it more time with --timeout',
+  );
 }
 
 function conclude(

@@ -103,6 +103,12 @@ export const image = constrained(
     message: 'has a blank or a quote in it; write an image reference, such as ghcr.io/acme/app:1.4',
   },
   {
+    holds: (text) => !text.includes('://'),
+    rule: "!self.contains('://')",
+    schema: (errorMessage) => ({ not: { pattern: '://' }, errorMessage }),
+    message: 'has a scheme, which an image reference has not; write it without, such as ghcr.io/acme/app:1.4',
+  },
+  {
     holds: (text) => !hasCapitals(text),
     rule: `!self.matches('${capitals}')`,
     schema: (errorMessage) => ({ not: { pattern: capitals }, errorMessage }),

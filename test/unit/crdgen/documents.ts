@@ -22,6 +22,9 @@ export const refused: readonly (readonly [ManagedKind, Fields, string])[] = [
   ...['Nginx:latest', 'Nginx', 'ghcr.io/Acme/web', 'ghcr.io:443/acme/Web:1@sha256:ab'].map(
     (image) => ['ContainerService', { image }, 'has capitals in its repository'] as const,
   ),
+  ...['https://ghcr.io/acme/web:1', 'docker://nginx'].map(
+    (image) => ['ContainerService', { image }, 'has a scheme'] as const,
+  ),
   ...['nginx :1', 'a\tb', '“nginx”', "'nginx'"].map(
     (image) => ['ContainerService', { image }, 'has a blank or a quote in it'] as const,
   ),

@@ -114,7 +114,31 @@ describe('what is wrong is told with its place and a remedy', () => {
       '  desiredState: On',
       '9: spec.desiredState: must be one of Running, Stopped; write one of them',
     ],
-    ['out of bounds', '  httpPort: 70000', '9: spec.httpPort: must be at most 65535; correct it'],
+    [
+      'out of bounds',
+      '  httpPort: 70000',
+      '9: spec.httpPort: must be at most 65535, and is 70000; write a number that is at most 65535',
+    ],
+    [
+      'minutes with a unit',
+      '  sleepAfterMinutes: 30m',
+      '9: spec.sleepAfterMinutes: expected a number, found a text; it is in minutes, without a unit: write `sleepAfterMinutes: 30`',
+    ],
+    [
+      'hours for minutes',
+      '  sleepAfterMinutes: 2h',
+      '9: spec.sleepAfterMinutes: expected a number, found a text; it is in minutes, without a unit: write `sleepAfterMinutes: 120`',
+    ],
+    [
+      'seconds with a unit',
+      '  readiness: {path: /, periodSeconds: 1m}',
+      '9: spec.readiness.periodSeconds: expected a number, found a text; it is in seconds, without a unit: write `periodSeconds: 60`',
+    ],
+    [
+      'a unit of a port',
+      '  httpPort: 80k',
+      '9: spec.httpPort: expected a number, found a text; write a number without a unit',
+    ],
     [
       'deep inside',
       '  env:\n    - {name: A}\n    - {nmae: B}',
@@ -141,6 +165,28 @@ describe('what is wrong is told with its place and a remedy', () => {
   test('a missing field is told where it should be', () => {
     expect(reported(service('web').replace(/ {2}image.*\n/, ''))).toEqual([
       'fleet/web.yaml:5: spec.image: is missing; add it (a text), or a `templateRef` whose template gives it',
+    ]);
+  });
+
+  test('a scheme before an image is told', () => {
+    const text = service('web').replace(/image: .*/, 'image: https://ghcr.io/acme/web:1');
+    expect(reported(text)).toEqual([
+      'fleet/web.yaml:7: spec.image: has a scheme, which an image reference has not; write it without, such as ghcr.io/acme/app:1.4',
+    ]);
+  });
+
+  test('a second document without a line between is told once, and which objects there are stays open', () => {
+    const text = service('web') + service('web-2');
+    const line = service('web').split('\n').length;
+    expect(reported(text)).toEqual([
+      `fleet/web.yaml:${line + 1}: kind: is written twice in one map; put a line \`---\` above line ${line} if another document begins there; else keep one of them`,
+    ]);
+    expect(parseFile('web.yaml', text).complete).toBe(false);
+  });
+
+  test('metadata that is written twice is told, and no good name is called bad', () => {
+    expect(reported(`${service('web')}metadata: {name: other}\n`)).toEqual([
+      'fleet/web.yaml:9: metadata: is written twice in one map; keep one of them',
     ]);
   });
 
