@@ -137,7 +137,7 @@ function contentState(
   return reports ? 'outdated' : 'unknown';
 }
 
-function protectionOf(
+export function protectionOf(
   { phase, since, spared }: RosterEntry,
   record: ObjectRecord | undefined,
   nowMs: number,

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { protectionOf } from '../../../../src/kinds/service-fleet/look.ts';
+import { newRecord } from '../../../../src/state/index.ts';
+import { place, startMs } from './worlds.ts';
+
+const read = (activities: { readonly readAt: number; readonly by?: string }) => ({
+  ...newRecord('ContainerService/default/llm-0', 'uid'),
+  kind: { activities },
+});
+const entry = { slot: 0, phase: 'draining', since: startMs, place } as const;
+
+test('activities count only if they were read since the replica began to drain', () => {
+  const early = protectionOf(entry, read({ readAt: startMs - 1 }), startMs + 5000);
+  expect(early.protection).toBe('unknown');
+  expect(protectionOf(entry, read({ readAt: startMs }), startMs + 5000).protection).toBe('no');
+  const held = protectionOf(entry, read({ readAt: startMs, by: 'a task' }), startMs + 5000);
+  expect(held).toEqual({ protection: 'yes', protector: 'a task' });
+  expect(protectionOf({ ...entry, phase: 'wanted' }, read({ readAt: startMs }), startMs).protection).toBe(
+    'unknown',
+  );
+});
+
+test('a replica that was spared counts as protected for a quarter of an hour', () => {
+  const spared = { ...entry, phase: 'wanted', spared: startMs } as const;
+  expect(protectionOf(spared, undefined, startMs + 899_000).protection).toBe('yes');
+  expect(protectionOf(spared, undefined, startMs + 900_000).protection).toBe('unknown');
+  expect(protectionOf(spared, undefined, startMs - 1).protection).toBe('unknown');
+});
