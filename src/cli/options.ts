@@ -157,12 +157,12 @@ export function sameFleetFlags({
 }: Pick<FleetFlags, 'source' | 'state' | 'kubeconfig' | 'context'>): string {
   const flags = Object.entries({ source, state, kubeconfig, context });
   return flags
-    .flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${quoted(value)}`]))
+    .flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${shellWord(value)}`]))
     .join(' ');
 }
 
 /** As a shell takes it for one word. */
-function quoted(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 

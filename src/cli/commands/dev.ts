@@ -14,7 +14,14 @@ import { ensureLocal } from '../local/create.ts';
 import type { LocalRuntime } from '../local/place.ts';
 import { withLocal } from '../local/with-local.ts';
 import { openLog } from '../log.ts';
-import { sameFleetFlags, settleOption, stateFile, withFolderFlags, type FleetFlags } from '../options.ts';
+import {
+  sameFleetFlags,
+  settleOption,
+  shellWord,
+  stateFile,
+  withFolderFlags,
+  type FleetFlags,
+} from '../options.ts';
 import { oneLine } from '../output/terminal-text.ts';
 import { environmentAccount, openSource } from '../source.ts';
 import { watchProblems } from '../watch-problems.ts';
@@ -62,7 +69,8 @@ function announce(
 }
 
 function stayText({ command }: Context, { source }: DevFlags): string {
-  return `stopped; what was started stays. \`${command} dev ${source}\` continues, and \`${command} destroy ${source}\` deletes it`;
+  const folder = shellWord(source);
+  return `stopped; what was started stays. \`${command} dev ${folder}\` continues, and \`${command} destroy ${folder}\` deletes it`;
 }
 
 async function manage(context: Context, flags: DevFlags): Promise<void> {

@@ -11,7 +11,7 @@ import { ensureLocal } from '../local/create.ts';
 import type { LocalRuntime } from '../local/place.ts';
 import { withLocal } from '../local/with-local.ts';
 import { readOffer, type Offer } from '../offer/offer.ts';
-import { readTextFile } from '../options.ts';
+import { readTextFile, shellWord } from '../options.ts';
 import { addSchema, schemaFile, withSchemaLine } from '../schema-line.ts';
 
 interface InitFlags {
@@ -193,7 +193,7 @@ function nextSteps(
   files: readonly NewFile[],
   { runtime, key }: Target,
 ): string {
-  const source = folder === '.' ? '' : ` ${folder}`;
+  const source = folder === '.' ? '' : ` ${shellWord(folder)}`;
   const written = files.map(({ name }) => path.join(folder, name)).join(', ');
   const access =
     runtime !== undefined
@@ -207,7 +207,7 @@ ${access}
 Next:
   ${command} plan${source}       # what would be created
   ${command} apply${source}      # create it
-  ${command} status${folder === '.' ? '' : ` -f ${folder}`}
+  ${command} status${source === '' ? '' : ` -f${source}`}
   ${command} destroy${source}    # delete all of it`;
 }
 

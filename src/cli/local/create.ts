@@ -1,6 +1,7 @@
 /** Gives a folder a control plane of its own. */
 import { UserError, messageOf } from '../../base/index.ts';
 import { complain, type Context } from '../context.ts';
+import { shellWord } from '../options.ts';
 import { findEngine } from './engine.ts';
 import {
   createPlace,
@@ -28,7 +29,7 @@ export async function ensureLocal(
   if (runtime === undefined || runtime === current) return existing;
   throw new UserError(
     `the containers of ${source} are ${adjective[current]}, and can't become ${adjective[runtime]}`,
-    `first \`fleetkeeper destroy ${source}\`, then remove ${source}/.fleetkeeper`,
+    `first \`fleetkeeper destroy ${shellWord(source)}\`, then remove ${source}/.fleetkeeper`,
   );
 }
 

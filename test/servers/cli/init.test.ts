@@ -50,6 +50,16 @@ function emptyFolder(): string {
 const file = (folder: string, name: string) => readFileSync(path.join(folder, name), 'utf8');
 
 describe('a folder for a provider', () => {
+  test('a path with a blank is shown as a shell takes it', async () => {
+    const { url } = await provider();
+    const folder = path.join(emptyFolder(), 'my shop');
+    const { stdout } = await run(['init', folder, '--url', url], {
+      environment: { FLEETKEEPER_API_KEY: apiKey },
+    });
+    expect(stdout).toContain(`fleetkeeper plan '${folder}' `);
+    expect(stdout).toContain(`fleetkeeper status -f '${folder}'`);
+  });
+
   test('applies as it is, with the key of the environment', async () => {
     const { url } = await provider();
     const folder = path.join(emptyFolder(), 'shop');
