@@ -126,10 +126,9 @@ async function observe(
 }
 
 function incomplete({ stopped }: Context, timeoutMs: number): UserError {
+  if (stopped.aborted) return new UserError('stopped before the plan was complete: nothing is changed');
   return new UserError(
-    stopped.aborted
-      ? 'stopped before the plan was complete'
-      : `no complete answer within ${timeoutMs / 1000} s`,
+    `no complete answer within ${timeoutMs / 1000} s`,
     'check that the API can be reached, or give it more time with --timeout',
   );
 }

@@ -2,10 +2,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { freePort } from '../../servers/api/support.ts';
+import { freePort, serve } from '../../servers/api/support.ts';
 import { serviceDocument } from '../../support/desired.ts';
 import { temporaryFile } from '../../support/temporary.ts';
-import { run } from './support.ts';
+import { CommandLine, run } from './support.ts';
 
 function folderWith(files: Readonly<Record<string, string>>): string {
   const directory = path.dirname(temporaryFile('fleet/any.yaml'));
@@ -41,4 +41,18 @@ test('a broken document and an account that can not be read are in JSON as in te
     expect(text.stderr).toContain(`${file}:${line}: ${field}: ${message}; ${remedy}`);
   }
   expect(text.stderr).toContain(`the account can't be read: ${unreadAccounts[0].message}`);
+});
+
+test('a plan that is stopped with Ctrl-C does not advise to check the API', async () => {
+  const source = folderWith({ 'web.yaml': serviceDocument('web') });
+  const asked = Promise.withResolvers<void>();
+  const silent = await serve(() => asked.resolve());
+  const environment = { FLEETKEEPER_API_URL: silent.url, FLEETKEEPER_API_KEY: 'key-of-the-test' };
+  const line = new CommandLine(['plan', '--source', source], { environment });
+  await asked.promise;
+  line.stop();
+  expect(await line.ended).toBe(1);
+  await line.shows('stopped before the plan was complete', 'stderr');
+  expect(line.stderr).toContain('nothing is changed');
+  expect(line.stderr).not.toContain('--timeout');
 });
