@@ -11,7 +11,6 @@ import { servicePart, taskPart } from '../../support/kind-state.ts';
 interface Pace {
   level: number;
   atMs: number;
-  shutUntilMs: number;
 }
 
 /** Never more than burst and rate allow; nothing but heartbeats while the door is shut, and what these can't go on without: whose key it is. */
@@ -19,10 +18,12 @@ const s8Rate: Invariant = (view) => {
   /** By origin. */
   const paces = new Map<string, Pace>();
   const paceOf = (origin: string): Pace => {
-    const pace = paces.get(origin) ?? { level: 0, atMs: 0, shutUntilMs: 0 };
+    const pace = paces.get(origin) ?? { level: 0, atMs: 0 };
     paces.set(origin, pace);
     return pace;
   };
+  /** By process and origin: two processes do not know what the other was answered. */
+  const shutUntilMs = new Map<string, number>();
   return {
     started() {
       paces.clear();
@@ -42,14 +43,14 @@ const s8Rate: Invariant = (view) => {
         .map(taskPart)
         .some((part) => part.registration && part.releasedAt === undefined);
       if (exchange.path === '/api/me' && isHeld) return;
-      if (view.nowMs < pace.shutUntilMs)
-        view.violated('S8', `${reported}, ${pace.shutUntilMs - view.nowMs} ms before Retry-After has passed`);
+      const leftMs = (shutUntilMs.get(`${exchange.life} ${exchange.origin}`) ?? 0) - view.nowMs;
+      if (leftMs > 0) view.violated('S8', `${reported}, ${leftMs} ms before Retry-After has passed`);
     },
-    received({ origin }, { verdict, status, retryAfter }) {
+    received({ origin, life }, { verdict, status, retryAfter }) {
       const seconds = Number(retryAfter);
       if (verdict !== 'rejected' || status !== 429 || !(seconds > 0)) return;
-      const pace = paceOf(origin);
-      pace.shutUntilMs = Math.max(pace.shutUntilMs, view.nowMs + seconds * 1000);
+      const own = `${life} ${origin}`;
+      shutUntilMs.set(own, Math.max(shutUntilMs.get(own) ?? 0, view.nowMs + seconds * 1000));
     },
   };
 };
