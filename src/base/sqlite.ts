@@ -141,6 +141,38 @@ export class Sqlite {
     }
   }
 
+  /** A copy in memory, as it is at this moment. What changes it does not change the file. */
+  copied(): Sqlite {
+    const copy = new Sqlite(':memory:');
+    copy.run('PRAGMA foreign_keys = OFF');
+    this.run('BEGIN');
+    try {
+      const parts = this.all(
+        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type = 'table' DESC, rowid",
+      );
+      for (const { type, name, sql } of parts) {
+        copy.run(String(sql));
+        if (type === 'table') copy.#take(String(name), this.each(`SELECT * FROM "${String(name)}"`));
+      }
+      copy.run(`PRAGMA user_version = ${this.version()}`);
+    } finally {
+      this.rollback();
+    }
+    copy.run('PRAGMA foreign_keys = ON');
+    return copy;
+  }
+
+  #take(table: string, rows: Iterable<Row>): void {
+    this.transaction(() => {
+      for (const row of rows) {
+        const columns = Object.keys(row);
+        const names = columns.map((column) => `"${column}"`).join(', ');
+        const values = columns.map((column) => `$${column}`).join(', ');
+        this.run(`INSERT INTO "${table}" (${names}) VALUES (${values})`, row);
+      }
+    });
+  }
+
   close(): void {
     this.#statements.clear();
     if (this.#database.isOpen) this.#database.close();

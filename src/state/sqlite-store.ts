@@ -151,20 +151,29 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
     const version = database.version();
     // Its writer has created the file but not filled it yet.
     if (version === 0) return emptyState(random, owner);
-    if (version !== migrations.length) {
+    if (version > migrations.length) {
       throw new UserError(
         `the state file ${file} has schema ${version}, this version of fleetkeeper reads ${migrations.length}`,
-        version > migrations.length
-          ? 'run the version of fleetkeeper that wrote it, or a newer one'
-          : 'run `fleetkeeper run` or `fleetkeeper apply` of this version once; it brings an older file up to date',
+        'run the version of fleetkeeper that wrote it, or a newer one',
       );
     }
     const { identity, records, intents, pins, prices, left, capacity } = withUserErrors(file, () =>
-      load(database, owner),
+      version < migrations.length ? loadMigrated(database, owner) : load(database, owner),
     );
     return new MemoryStore(identity, records, intents, pins, prices, left, capacity);
   } finally {
     database.close();
+  }
+}
+
+/** As the next writer will find it. The file stays as it is, for the version that may still be writing it. */
+function loadMigrated(database: Sqlite, owner: OwnerChoice): ReturnType<typeof load> {
+  const copy = database.copied();
+  try {
+    copy.migrate(migrations);
+    return load(copy, owner);
+  } finally {
+    copy.close();
   }
 }
 
