@@ -24,6 +24,7 @@ import {
 import { eventually, sleep, temporaryFolder, type Program } from '../support/processes/processes.ts';
 import { seed } from '../support/seed.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
+import { isSimulated } from '../support/world.ts';
 
 const lossy = [
   { method: 'POST', fault: 'drop-response', every: 3 },
@@ -200,15 +201,19 @@ class Turmoil {
 
 const turmoils = Array.from({ length: 12 }, (_, index) => seed + index);
 
-test.skipIf(isInCluster).each(turmoils)('whatever happens to a fleet, drawn with SEED=%d', async (each) => {
-  const folder = await temporaryFolder();
-  const plane = await new ControlPlane(folder).start();
-  const fleet = await createFleet(folder);
-  await fleet.write('account.yaml', account(plane.url));
-  const turmoil = new Turmoil(plane, fleet, new SeededRandom(each));
-  await turmoil.write();
-  await sleep(5000);
-  for (let step = 0; step < 15; step += 1) await turmoil.step();
-  await turmoil.settle();
-  expect(turmoil.violations).toEqual([]);
-});
+// On the clock of a machine, each takes minutes; fleets.test.ts has what real processes have to show.
+test.skipIf(!isSimulated || isInCluster).each(turmoils)(
+  'whatever happens to a fleet, drawn with SEED=%d',
+  async (each) => {
+    const folder = await temporaryFolder();
+    const plane = await new ControlPlane(folder).start();
+    const fleet = await createFleet(folder);
+    await fleet.write('account.yaml', account(plane.url));
+    const turmoil = new Turmoil(plane, fleet, new SeededRandom(each));
+    await turmoil.write();
+    await sleep(5000);
+    for (let step = 0; step < 15; step += 1) await turmoil.step();
+    await turmoil.settle();
+    expect(turmoil.violations).toEqual([]);
+  },
+);
