@@ -357,7 +357,10 @@ class Outsider {
       -1,
       ...demands
         .filter((one) => isAtLeast(demand, one))
-        .map((one) => this.refusedAt.get(demandKey(one)) ?? -1),
+        .map(demandKey)
+        // What was granted since shows nothing about larger ones.
+        .filter((one) => (this.refusedAt.get(one) ?? -1) > (this.grantedAt.get(one) ?? -1))
+        .map((one) => this.refusedAt.get(one) ?? -1),
     );
     return since > (this.grantedAt.get(demandKey(demand)) ?? -1);
   }
