@@ -127,6 +127,8 @@ function createApp(
     },
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = limits.connections;
+  // A client that has ended its side is still answered, also when its request had to wait for its turn.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
   // An expectation that nobody knows may be ignored (RFC 9110, 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.addHook('onRequest', ({ raw }, _reply, done) => {

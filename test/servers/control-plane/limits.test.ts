@@ -47,6 +47,12 @@ class RawClient {
     return this.received;
   }
 
+  /** Says that nothing more will be sent. */
+  finish(): this {
+    this.#socket.end();
+    return this;
+  }
+
   end(): void {
     this.#socket.destroy();
   }
@@ -230,6 +236,16 @@ describe('pipelined requests', () => {
     await client.until(/404[^]*\}\}$/);
     expect(answersIn(client.received)).toEqual({ statuses: ['200', '201', '404'], codes: ['not_found'] });
     client.end();
+  });
+
+  test('are answered also after the client has said that nothing more will be sent', async () => {
+    await using world = await startWorld();
+    await world.admin('PUT', '/faults', [{ path: '/me$', fault: 'delay', delayMs: 1_000 }]);
+    const client = await RawClient.open(world.url);
+    client.send(get('/api/me') + postVolume).finish();
+    await expect.poll(() => volumesIn(world)).toBe(1);
+    await world.clock.advance(1_000);
+    expect(answersIn(await client.closed).statuses).toEqual(['200', '201']);
   });
 
   test("are not given the refusal of what comes after them: where it can't be told apart, nothing is answered", async () => {
