@@ -96,6 +96,17 @@ export const heldByOthers = {
     remedy:
       'Find out what the provider has changed. Write it into the documents, leave it, or allow the correction.',
   },
+  MassFailure: {
+    kind: 'held',
+    severity: 'critical',
+    whose: 'user',
+    observed: 'yes',
+    recheckMs: 30_000,
+    see: 'concepts/fleets.md#repair',
+    meaning: 'So many replicas of the fleet fail at once that none is replaced: others would fail as well.',
+    remedy:
+      'Find out what they have in common: the image, a service that they use, or the provider. Repair continues when enough are well again.',
+  },
   // The account.
   IdentityChanged: {
     kind: 'held',

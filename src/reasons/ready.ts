@@ -38,6 +38,9 @@ export const doingReasons = {
   RollingOut: doing('The template of the fleet has changed. Some replicas are updated.', {
     see: 'concepts/fleets.md#rollout',
   }),
+  Repairing: doing('Replicas of the fleet stay broken, and are replaced.', {
+    see: 'concepts/fleets.md#repair',
+  }),
   ReplicasFound: doing('The state was lost. Replicas of the fleet are found again by their marks.', {
     see: 'concepts/fleets.md#lost-state',
   }),

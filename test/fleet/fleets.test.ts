@@ -1,7 +1,6 @@
 /** Fleets of replicas in a folder: the roster decides, replicas are objects, and none is removed or updated that protects the rest. */
 import { rm } from 'node:fs/promises';
 import { expect } from 'vitest';
-import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
 import {
   account,
@@ -13,30 +12,8 @@ import {
   type Fleet,
   type Json,
 } from '../support/processes/fleet.ts';
+import { fleetOf, template } from '../support/processes/replicas.ts';
 import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
-
-const template = (spec: object = {}) => ({
-  spec: {
-    region: 'standard',
-    image: 'ghcr.io/acme/llm:1',
-    resources: { cpu: 1, memoryGb: 1 },
-    httpPort: 8000,
-    ...spec,
-  },
-});
-
-/** In a hurry, for tests. */
-const quick = { scaleIn: { maxPerMinute: 1000 }, drain: { graceSeconds: 0 } };
-const quickUpdate = { minReadySeconds: 0 };
-
-function fleetOf(name: string, spec: object = {}): object {
-  return {
-    apiVersion,
-    kind: 'ServiceFleet',
-    metadata: { name },
-    spec: { replicas: 3, template: template(), update: quickUpdate, ...quick, ...spec },
-  };
-}
 
 async function world() {
   const folder = await temporaryFolder();

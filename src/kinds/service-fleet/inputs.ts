@@ -33,10 +33,19 @@ export function inNewPhase(
   replicas: readonly Replica[],
   phase: RosterEntry['phase'],
   nowMs: number,
+  because?: RosterEntry['cause'],
 ): RosterEntry[] {
   return replicas.map(({ entry }) => {
     const { slot, granted, place } = entry;
-    return { slot, phase, since: nowMs, ...(granted === undefined ? {} : { granted }), place };
+    const cause = phase === 'retiring' ? entry.cause : because;
+    return {
+      slot,
+      phase,
+      since: nowMs,
+      ...(granted === undefined ? {} : { granted }),
+      place,
+      ...(cause ? { cause } : {}),
+    };
   });
 }
 

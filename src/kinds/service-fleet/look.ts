@@ -2,7 +2,7 @@
 import { sameValue } from '../../base/index.ts';
 import { placeText } from '../../desired/index.ts';
 import { contentDigest, type View } from '../../engine/index.ts';
-import { isReason, reasons } from '../../reasons/index.ts';
+import { isReason, reasons, type Reason } from '../../reasons/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey, type ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
@@ -113,8 +113,23 @@ function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: nu
     isAvailable,
     availableAt: isAvailable ? undefined : availableAt,
     isAsleep: ready?.reason === 'Sleeping',
+    givenUp: isReady ? undefined : givenUp(own),
     ...protectionOf(entry, own, nowMs),
   };
+}
+
+const givenUpReasons: readonly string[] = [
+  'RemediationExhausted',
+  'ServiceError',
+  'DataLost',
+] satisfies Reason[];
+
+/** With `driftPolicy: Report`, a replica that vanished is in sync, and not there. */
+export function givenUp(record: ObjectRecord | undefined): Replica['givenUp'] {
+  const { ready, pending } = record?.report ?? {};
+  const reason = pending ? pending.reason : ready?.reason;
+  const isOver = pending ? givenUpReasons.includes(pending.reason) : reason === 'NotThere';
+  return isOver && ready && reason !== undefined ? { reason, since: ready.since } : undefined;
 }
 
 /** Its own planner reports that it can't be changed in place: where it is was not known when it was found. */

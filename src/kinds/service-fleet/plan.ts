@@ -12,6 +12,7 @@
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
  * | spare       | a draining replica is protected, and another is not  | the other one drains instead                        |
  * | rollout     | replicas differ from the template                    | a rollout begins (rollout.ts)                       |
+ * | repair      | replicas stay broken                                 | they drain, unless too many are broken (repair.ts)  |
  * | scale       | too few, or too many are wanted                      | slots are added, or victims drain                   |
  * | update      | a rollout is under way                               | replicas are updated or replaced, as the floor allows |
  * | in sync     | nothing of this                                      | Wait for replicas, or InSync until a schedule changes |
@@ -23,6 +24,7 @@ import { holdFor, inSync, waitFor, type Arrange, type Plan } from '../../engine/
 import { annotations } from '../../resources/index.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { beginRollout, planUpdates, rolloutOf, type Rollout } from './rollout.ts';
+import { failuresText, isBeingRepaired, repair, repairsOf } from './repair.ts';
 import { freeSlots } from './roster.ts';
 import { victims } from './victims.ts';
 
@@ -47,7 +49,8 @@ export function planFleet(inputs: FleetInputs): Plan {
   if (retired) return retired;
   if (object.deleting) return planDeletion(inputs);
   const rollout = rolloutOf(inputs);
-  const step = spareProtected(inputs, rollout) ?? beginRollout(inputs, rollout) ?? scale(inputs, rollout);
+  const begun = spareProtected(inputs, rollout) ?? beginRollout(inputs, rollout);
+  const step = begun ?? repair(inputs) ?? scale(inputs, rollout);
   return step ?? planUpdates(inputs, rollout) ?? finish(inputs);
 }
 
@@ -120,7 +123,9 @@ function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
 function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arrange | undefined {
   const { replicas, taken, wanted, place, content, nowMs, state } = inputs;
   const count = inPhase(replicas, 'wanted').length;
-  const draining = inPhase(replicas, 'draining').filter((replica) => !rollout.isToReplace(replica));
+  const draining = inPhase(replicas, 'draining').filter(
+    (replica) => !rollout.isToReplace(replica) && !isBeingRepaired(replica),
+  );
   const back = victims(draining).toReversed().slice(0, missing);
   const room = rollout.most - replicas.length;
   const slots = freeSlots(state.roster, new Set(taken.keys()), Math.min(missing - back.length, room));
@@ -167,7 +172,9 @@ function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrang
 function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
   const { replicas, nowMs, state } = inputs;
   const isTooSoon = state.roster.some(({ spared = 0 }) => spared <= nowMs && nowMs < spared + spareEveryMs);
-  const kept = inPhase(replicas, 'draining').find(({ protection }) => protection === 'yes');
+  const kept = inPhase(replicas, 'draining').find(
+    (replica) => replica.protection === 'yes' && !isBeingRepaired(replica),
+  );
   const pace = scaleInPace(inputs);
   if (!kept || isTooSoon || pace.left === 0) return undefined;
   const others = inPhase(replicas, 'wanted').filter(
@@ -200,7 +207,9 @@ function finish(inputs: FleetInputs): Plan {
   const isDone = running.every(({ isAvailable, content }) => isAvailable && content === 'updated');
   if (running.length > wanted.count && !state.rollout && scaleInPace(inputs).left === 0)
     return paced(inputs, running.length - wanted.count);
-  if (!isDone || running.length !== wanted.count || state.rollout) return waitForReplicas(inputs);
+  const { massFailure, nextAt } = repairsOf(inputs);
+  if (massFailure !== undefined) return holdFor('MassFailure', massFailure);
+  if (!isDone || running.length !== wanted.count || state.rollout) return waitForReplicas(inputs, nextAt);
   if (replicas.length > running.length) return waitForLeaving(inputs);
   const [first] = taken.values();
   if (first !== undefined) {
@@ -217,7 +226,7 @@ function recheckAt(timeMs: number, nowMs: number): number {
   return Math.min(Math.max(timeMs - nowMs, 1001), longestRecheckMs);
 }
 
-function waitForReplicas({ replicas, wanted, nowMs, state }: FleetInputs): Plan {
+function waitForReplicas({ replicas, wanted, nowMs, state }: FleetInputs, repairAt: number): Plan {
   const running = inPhase(replicas, 'wanted');
   const notReady = running.filter(({ isAvailable }) => !isAvailable);
   const due = notReady.flatMap(({ availableAt }) => availableAt ?? []);
@@ -225,14 +234,21 @@ function waitForReplicas({ replicas, wanted, nowMs, state }: FleetInputs): Plan 
   const missing = wanted.count - running.length;
   const outdated = running.filter(({ content }) => content === 'outdated').length;
   const unknown = running.filter(({ content }) => content === 'unknown').length;
+  const failures = failuresText(running);
   const parts = [
     ...(missing > 0 ? [`${missing} of ${wanted.count} replicas wait until others are gone`] : []),
     ...(notReady.length > 0 ? [`not available yet: ${slotsText(notReady)}`] : []),
+    ...(failures === '' ? [] : [`given up: ${failures}`]),
     ...(leaving.length > 0 ? [`leaving: ${slotsText(leaving)}`] : []),
     ...(outdated > 0 ? [`${outdated} still to be updated`] : []),
     ...(unknown > 0 ? [`${unknown} not compared with the template yet`] : []),
   ];
-  const times = [...due, wanted.changesAt, ...(state.rollout && state.pace ? [state.pace.at + 60_000] : [])];
+  const times = [
+    ...due,
+    wanted.changesAt,
+    repairAt,
+    ...(state.rollout && state.pace ? [state.pace.at + 60_000] : []),
+  ];
   return waitFor('ReplicasNotReady', parts.join('; ') || 'the rollout ends', {
     recheckAfterMs: recheckAt(
       Math.min(...times.filter((time) => time > nowMs), nowMs + longestRecheckMs),

@@ -24,6 +24,8 @@ export interface Replica {
   /** Unix milliseconds at which it becomes available if nothing happens. Undefined: it is, or is not Ready. */
   readonly availableAt: number | undefined;
   readonly isAsleep: boolean;
+  /** It is not Ready, and its own planner does nothing more about that: the reason, and since when (Unix milliseconds). */
+  readonly givenUp: { readonly reason: string; readonly since: number } | undefined;
   /** Of a draining replica, read since it began to drain. `unknown` for all others, unless it was found protected lately. */
   readonly protection: 'yes' | 'no' | 'unknown';
   /** What protects it. */

@@ -181,6 +181,29 @@ const fleetFields = z.strictObject({
     })
     .prefault({})
     .describe('How a replica leaves.'),
+  repair: z
+    .strictObject({
+      afterSeconds: z
+        .int()
+        .min(60)
+        .max(86_400)
+        .default(600)
+        .describe('How long a replica has to be broken before it is replaced.'),
+      mode: z
+        .enum(['Replace', 'Report'])
+        .default('Replace')
+        .describe('Replace: a replica that stays broken is replaced. Report: it is only shown.'),
+      maxPercent: z
+        .int()
+        .min(1)
+        .max(100)
+        .default(20)
+        .describe(
+          'Per cent of the wanted replicas that may be replaced at once, rounded down; at least one. If more than twice as many fail, none is.',
+        ),
+    })
+    .prefault({})
+    .describe('What becomes of replicas that stay broken.'),
   schedules: z
     .array(schedule)
     .max(32)

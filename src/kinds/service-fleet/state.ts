@@ -20,6 +20,8 @@ const entry = z.object({
   place,
   /** Unix milliseconds at which it was found protected, and taken back. */
   spared: z.number().optional(),
+  /** Why it leaves, if not because fewer are wanted. Another one can't leave instead. */
+  cause: z.literal('repair').optional(),
 });
 
 const schema = z.object({
@@ -30,6 +32,8 @@ const schema = z.object({
    * replicas beyond those that are wanted.
    */
   rollout: z.object({ content: z.string(), since: z.number(), surge: z.int() }).optional(),
+  /** Unix milliseconds of the last repair. */
+  repairedAt: z.number().optional(),
   /** Removals of the last minute: its start in Unix milliseconds, the number of replicas then, and how many have begun. */
   pace: z.object({ at: z.number(), of: z.number(), begun: z.number() }).optional(),
 });

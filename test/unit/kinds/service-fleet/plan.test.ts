@@ -77,7 +77,7 @@ describe('a fleet of three, with each of its replicas in each state', () => {
 
   test.each(table)('%s, maxSurge %d, maxUnavailable %d: keeps the floor, and ends as wanted', (...update) => {
     const [mode, maxSurge, maxUnavailable] = update;
-    const spec = fleetSpec({ update: { mode, maxSurge, maxUnavailable } });
+    const spec = fleetSpec({ update: { mode, maxSurge, maxUnavailable }, repair: { maxPercent: 100 } });
     for (const first of states) {
       for (const second of states) {
         for (const third of states) {

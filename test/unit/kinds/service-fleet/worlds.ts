@@ -38,13 +38,15 @@ export const states = [
   'outdated!',
   'unknown',
   'misplaced',
+  'broken',
 ] as const;
 export type State = (typeof states)[number];
 
 export function replicaIn(state: State, slot: number, more: Partial<Replica> = {}): Replica {
   const isMisplaced = state === 'misplaced';
-  const contentState = isMisplaced ? 'updated' : (state.replace('!', '') as Replica['content']);
-  const isAvailable = !state.endsWith('!') && state !== 'updating';
+  const isBroken = state === 'broken';
+  const contentState = isMisplaced || isBroken ? 'updated' : (state.replace('!', '') as Replica['content']);
+  const isAvailable = !state.endsWith('!') && state !== 'updating' && !isBroken;
   return {
     entry: {
       slot,
@@ -61,6 +63,7 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     isAvailable,
     availableAt: undefined,
     isAsleep: false,
+    givenUp: isBroken ? { reason: 'ServiceError', since: startMs - 600_000 } : undefined,
     protection: 'unknown',
     protector: undefined,
     ...more,
@@ -132,6 +135,6 @@ function settled(replica: Replica): Replica[] {
   if (entry.phase === 'retiring') return [];
   if (entry.phase === 'draining') return [{ ...replica, protection: 'no' }];
   if (own === 'unknown') return [{ ...replica, content: 'outdated' }];
-  if (own === 'outdated') return [replica];
+  if (own === 'outdated' || replica.givenUp) return [replica];
   return [{ ...replica, content: 'updated', isMade: true, isReady: true, isAvailable: true }];
 }

@@ -1,0 +1,94 @@
+/**
+ * Replicas that stay broken are replaced. A replica is broken when it was not Ready for `repair.afterSeconds`, and its own
+ * planner does nothing more about that (`givenUp`). A wait, such as for capacity, funds or a task, is never a reason.
+ *
+ *     broken ── room, and not too many ──> draining ──> retiring ──> its replacement is added, and becomes available
+ *        └── more than twice as many as may be repaired at once ──> MassFailure: nothing is repaired
+ *
+ * | case | |
+ * |---|---|
+ * | it is protected | it drains until its tasks are released. No other one leaves in its place |
+ * | it becomes Ready while it drains | it is taken back, if the fleet has too few |
+ * | no replica has ever run with its content | the template is at fault, and another replica would fail as well: it is left |
+ * | many fail at once | the provider, or what they all use, is at fault. New replicas would fail as well |
+ *
+ * Replacements count as repairs that are under way until they are available, so one repair follows the other.
+ */
+import type { Arrange } from '../../engine/plan/index.ts';
+import { countOf } from './counts.ts';
+import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
+import type { Replica } from './replica.ts';
+import { victims } from './victims.ts';
+
+export interface Repairs {
+  /** Those that are to leave now. */
+  readonly now: readonly Replica[];
+  /** Why nothing is repaired. */
+  readonly massFailure: string | undefined;
+  /** Unix milliseconds at which a replica counts as broken that does not yet; infinite without one. */
+  readonly nextAt: number;
+}
+
+export function repairsOf(inputs: FleetInputs): Repairs {
+  const { object, replicas, nowMs, wanted } = inputs;
+  const { mode, maxPercent, afterSeconds } = object.spec.repair;
+  const running = inPhase(replicas, 'wanted');
+  const failing = running.filter(isFailing);
+  const times = failing.flatMap(({ givenUp }) => (givenUp ? [givenUp.since + afterSeconds * 1000] : []));
+  const nextAt = Math.min(Number.POSITIVE_INFINITY, ...times.filter((time) => time > nowMs));
+  const broken = failing.filter(({ givenUp }) => givenUp && givenUp.since + afterSeconds * 1000 <= nowMs);
+  const most = Math.max(1, countOf(`${maxPercent}%`, wanted.count, 'down'));
+  if (broken.length > 0 && failing.length > 2 * most) {
+    const message = `${failing.length} of ${running.length} replicas fail, and no more than ${2 * most} may for a repair: ${failuresText(failing)}`;
+    return { now: [], massFailure: message, nextAt };
+  }
+  const isProven = running.some(({ content }) => content === 'updated');
+  const room = Math.min(most - underWay(inputs), scaleInPace(inputs).left);
+  const repairable = broken.filter(({ content }) => isProven || content !== 'updating');
+  return {
+    now: mode === 'Replace' ? victims(repairable).slice(0, Math.max(0, room)) : [],
+    massFailure: undefined,
+    nextAt,
+  };
+}
+
+/** Also one that has run, and does not now. One that is being made or updated is on its way. */
+function isFailing({ givenUp, isReady, content }: Replica): boolean {
+  return givenUp !== undefined || (!isReady && content !== 'updating');
+}
+
+/** Replicas that leave for a repair, and those added since the last one that have not become available. */
+function underWay({ replicas, state: { repairedAt } }: FleetInputs): number {
+  return replicas.filter(({ entry, content, isAvailable, givenUp }) => {
+    if (entry.phase !== 'wanted') return entry.cause === 'repair';
+    const isNew = repairedAt !== undefined && entry.since >= repairedAt;
+    return isNew && content === 'updating' && !isAvailable && givenUp === undefined;
+  }).length;
+}
+
+export function repair(inputs: FleetInputs): Arrange | undefined {
+  const { now } = repairsOf(inputs);
+  if (now.length === 0) return undefined;
+  const { nowMs } = inputs;
+  return arrange(
+    inputs,
+    inNewPhase(now, 'draining', nowMs, 'repair'),
+    { reason: 'Repairing', message: `to be replaced: ${failuresText(now)}`, change: undefined },
+    { pace: scaleInPace(inputs).begin(now.length), repairedAt: nowMs },
+  );
+}
+
+/** It leaves because it is broken, and still is. */
+export function isBeingRepaired({ entry, isReady }: Replica): boolean {
+  return entry.cause === 'repair' && !isReady;
+}
+
+/** The replicas that have given up, for messages. */
+export function failuresText(replicas: readonly Replica[]): string {
+  const byReason = new Map<string, Replica[]>();
+  for (const replica of replicas) {
+    const { reason } = replica.givenUp ?? {};
+    if (reason !== undefined) byReason.set(reason, [...(byReason.get(reason) ?? []), replica]);
+  }
+  return [...byReason].map(([reason, those]) => `${slotsText(those)} (${reason})`).join(', ');
+}
