@@ -21,8 +21,14 @@ describe('text of others on a terminal', () => {
     ['rings and goes back', 'a\u0007\u0008b', 'ab'],
     ['ends in an escape', `x${escape}`, 'x'],
     ['hides a line behind a carriage return', 'rm -rf /\rls\r\n', 'rm -rf /\nls\n'],
+    ['turns the direction of writing', 'pay \u202Ecod.exe\u202C \u2066x\u2069', 'pay cod.exe x'],
   ])('loses what %s', (_what, text, expected) => {
     expect(terminalLines(text)).toBe(expected);
+  });
+
+  test('keeps the marks that other scripts need', () => {
+    const text = 'می\u200cخواهم \u200fשלום\u200e 👩\u200d🚀';
+    expect(terminalLines(text)).toBe(text);
   });
 
   test('in an error has no colours either, and keeps its lines', () => {
