@@ -32,6 +32,8 @@ export interface ReasonEntry {
   readonly remedy?: string;
   /** The section of the documentation that has more: a file of docs/ with its anchor. */
   readonly see?: string;
+  /** In `Ready=False`: what is there was observed, and can't be used. */
+  readonly isDown?: true;
   /** Of a task: how fresh the record of its activity is. */
   readonly freshness?: string;
 }

@@ -245,6 +245,7 @@ export const heldByDocument = {
     observed: 'yes',
     meaning: 'The service is in error, and `onError` does not restart it.',
     remedy: 'Fix what the service runs, then set a new `restartToken`.',
+    isDown: true,
   },
   RemediationExhausted: {
     kind: 'held',

@@ -8,6 +8,7 @@ export const unusableReasons = {
     whose: 'provider',
     meaning: 'The service runs, and the provider shows no endpoint for it.',
     remedy: 'Wait. If it lasts, ask the provider.',
+    isDown: true,
   },
   EndpointUnreadable: {
     kind: 'unusable',
@@ -29,6 +30,7 @@ export const unusableReasons = {
     whose: 'user',
     meaning: 'The endpoint does not answer as `readiness` requires.',
     remedy: 'Check the service (`fleetkeeper logs`), or correct `readiness`.',
+    isDown: true,
   },
   NotStopped: {
     kind: 'unusable',
@@ -44,6 +46,7 @@ export const unusableReasons = {
     whose: 'provider',
     meaning: 'The service is in a state in which it does not run.',
     remedy: 'Wait. If it lasts, see `fleetkeeper events`.',
+    isDown: true,
   },
   NotReady: {
     kind: 'unusable',
@@ -59,6 +62,7 @@ export const unusableReasons = {
     whose: 'fleetkeeper',
     meaning: 'It does not exist at the provider.',
     remedy: 'The other conditions of the object show whether it is created, and what prevents it.',
+    isDown: true,
   },
   NotRegistered: {
     kind: 'unusable',

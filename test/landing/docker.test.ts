@@ -9,6 +9,7 @@ import { testConformance } from './docker/conformance.ts';
 import { testCrash } from './docker/crash.ts';
 import { testEgress } from './docker/egress.ts';
 import { testLife } from './docker/life.ts';
+import { testReplicas } from './docker/replicas.ts';
 import { testTrouble } from './docker/trouble.ts';
 import { isWithoutContainers, useEngine } from '../support/processes/docker-world.ts';
 import { fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
@@ -18,6 +19,7 @@ describe.skipIf(isWithoutContainers)('real containers', () => {
   describe('live', () => {
     testLife(engine);
     testCrash(engine);
+    testReplicas(engine);
   });
   describe('in trouble', () => {
     testTrouble(engine);

@@ -2,7 +2,7 @@
 import { sameValue } from '../../base/index.ts';
 import { placeText } from '../../desired/index.ts';
 import { contentDigest, type View } from '../../engine/index.ts';
-import { isReason, reasons, type Reason } from '../../reasons/index.ts';
+import { isReason, reasons, type Reason, type ReasonEntry } from '../../reasons/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey, type ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
@@ -111,6 +111,7 @@ function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: nu
     isMisplaced: !sameValue(entry.place, placeOf(object.spec)) || isFixed(own),
     isReady,
     isAvailable,
+    mayServe: isMade && !isDown(own),
     availableAt: isAvailable ? undefined : availableAt,
     isAsleep: ready?.reason === 'Sleeping',
     givenUp: isReady ? undefined : givenUp(own),
@@ -130,6 +131,16 @@ export function givenUp(record: ObjectRecord | undefined): Replica['givenUp'] {
   const reason = pending ? pending.reason : ready?.reason;
   const isOver = pending ? givenUpReasons.includes(pending.reason) : reason === 'NotThere';
   return isOver && ready && reason !== undefined ? { reason, since: ready.since } : undefined;
+}
+
+/** It was observed in a state in which it does not work. One that could not be observed may work. */
+function isDown({ status, report }: ObjectRecord): boolean {
+  const state = status?.['state'];
+  const reason = report?.ready?.reason;
+  const isStopped = typeof state === 'string' && state !== 'running' && state !== 'sleeping';
+  const entry: ReasonEntry | undefined =
+    reason !== undefined && isReason(reason) ? reasons[reason] : undefined;
+  return isStopped || entry?.isDown === true;
 }
 
 /** Its own planner reports that it can't be changed in place: where it is was not known when it was found. */

@@ -18,7 +18,8 @@
  * | in sync     | nothing of this                                      | Wait for replicas, or InSync until a schedule changes |
  *
  * No step removes or updates an available replica when that leaves fewer than the floor: the wanted number less
- * `maxUnavailable`. A replica that is not available protects nothing.
+ * `maxUnavailable`. A replica that is known not to work protects nothing. One that may work, and is not available (its probe has
+ * not answered yet, or it became Ready just now), is not taken while fewer than the floor are available.
  */
 import { holdFor, inSync, waitFor, type Arrange, type Plan } from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';

@@ -21,6 +21,8 @@ export interface Replica {
   readonly isReady: boolean;
   /** It has been Ready for `minReadySeconds`, at the content that it is to have. */
   readonly isAvailable: boolean;
+  /** It is not known to be of no use: it may serve, although it is not available. */
+  readonly mayServe: boolean;
   /** Unix milliseconds at which it becomes available if nothing happens. Undefined: it is, or is not Ready. */
   readonly availableAt: number | undefined;
   readonly isAsleep: boolean;

@@ -24,7 +24,10 @@ export interface Rollout {
   readonly surge: number;
   /** It can't be updated in place. */
   readonly isToReplace: (replica: Replica) => boolean;
-  /** Those of them, in their order, that may be interrupted without leaving fewer than the floor. */
+  /**
+   * Those of them, in their order, that may be interrupted without leaving fewer than the floor. One that may serve, and is not
+   * available, waits for the floor all the same: after a start of the manager, that is each of them until its probe has answered.
+   */
   readonly withinFloor: (replicas: readonly Replica[]) => Replica[];
   /** Differing replicas, by what becomes of them. */
   readonly toUpdate: readonly Replica[];
@@ -58,7 +61,12 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
     toUpdate,
     withinFloor: (chosen) => {
       let left = available - floorOf(inputs);
-      return chosen.filter(({ isAvailable }) => !isAvailable || left-- > 0);
+      return chosen.filter(({ isAvailable, mayServe }) => {
+        if (!isAvailable) return !mayServe || left >= 0;
+        if (left <= 0) return false;
+        left -= 1;
+        return true;
+      });
     },
   };
 }

@@ -42,6 +42,15 @@ function violations(world: World): string[] {
     const { entry, isAvailable } = before.get(slot) ?? {};
     return isAvailable && entry?.phase === 'wanted' && (phase !== 'wanted' || granted !== entry.granted);
   });
+  const serving = roster.filter(({ slot, phase, granted }) => {
+    const { entry, isAvailable, mayServe } = before.get(slot) ?? {};
+    return (
+      mayServe &&
+      !isAvailable &&
+      entry?.phase === 'wanted' &&
+      (phase !== 'wanted' || granted !== entry.granted)
+    );
+  });
   const back = roster.filter(
     ({ slot, phase }) => phase === 'wanted' && before.get(slot)?.entry.phase === 'draining',
   );
@@ -56,6 +65,8 @@ function violations(world: World): string[] {
     'FI1: too many': added.length === 0 || roster.length <= want + surge + overlap,
     'FI2: below the floor':
       deleting || touched.length <= back.length || available.length - touched.length >= floor,
+    'below the floor, what may serve is left':
+      deleting || serving.length <= back.length || available.length >= floor,
     'FI3: retired what is protected': retired.every(mayRetire),
     'FI5: a slot of something else': added.every(({ slot }) => !taken.has(slot)),
     'FI5: a slot twice': slots.size === roster.length,

@@ -29,13 +29,14 @@ export function fleetSpec(spec: object = {}): ServiceFleetSpec {
   }).spec;
 }
 
-/** `!`: not available. */
+/** `!`: not available. `?`: not available yet, and may serve. */
 export const states = [
   'updated',
   'updated!',
   'updating',
   'outdated',
   'outdated!',
+  'outdated?',
   'unknown',
   'misplaced',
   'broken',
@@ -45,8 +46,9 @@ export type State = (typeof states)[number];
 export function replicaIn(state: State, slot: number, more: Partial<Replica> = {}): Replica {
   const isMisplaced = state === 'misplaced';
   const isBroken = state === 'broken';
-  const contentState = isMisplaced || isBroken ? 'updated' : (state.replace('!', '') as Replica['content']);
-  const isAvailable = !state.endsWith('!') && state !== 'updating' && !isBroken;
+  const contentState =
+    isMisplaced || isBroken ? 'updated' : (state.replace(/[!?]/, '') as Replica['content']);
+  const isAvailable = !/[!?]/.test(state) && state !== 'updating' && !isBroken;
   return {
     entry: {
       slot,
@@ -61,6 +63,7 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     isMisplaced,
     isReady: isAvailable,
     isAvailable,
+    mayServe: !state.endsWith('!') && !isBroken,
     availableAt: undefined,
     isAsleep: false,
     givenUp: isBroken ? { reason: 'ServiceError', since: startMs - 600_000 } : undefined,
@@ -135,6 +138,8 @@ function settled(replica: Replica): Replica[] {
   if (entry.phase === 'retiring') return [];
   if (entry.phase === 'draining') return [{ ...replica, protection: 'no' }];
   if (own === 'unknown') return [{ ...replica, content: 'outdated' }];
-  if (own === 'outdated' || replica.givenUp) return [replica];
-  return [{ ...replica, content: 'updated', isMade: true, isReady: true, isAvailable: true }];
+  if (own === 'outdated')
+    return [replica.mayServe ? { ...replica, isReady: true, isAvailable: true } : replica];
+  if (replica.givenUp) return [replica];
+  return [{ ...replica, content: 'updated', isMade: true, isReady: true, isAvailable: true, mayServe: true }];
 }
