@@ -134,10 +134,10 @@ export function givenUp(record: ObjectRecord | undefined): Replica['givenUp'] {
 }
 
 /** It was observed in a state in which it does not work. One that could not be observed may work. */
-function isDown({ status, report }: ObjectRecord): boolean {
-  const state = status?.['state'];
+function isDown({ seen, report }: ObjectRecord): boolean {
+  const state = seen?.state;
   const reason = report?.ready?.reason;
-  const isStopped = typeof state === 'string' && state !== 'running' && state !== 'sleeping';
+  const isStopped = state !== undefined && state !== 'running' && state !== 'sleeping';
   const entry: ReasonEntry | undefined =
     reason !== undefined && isReason(reason) ? reasons[reason] : undefined;
   return isStopped || entry?.isDown === true;
