@@ -56,6 +56,8 @@ export interface Derivation {
   readonly content: string;
   /** The digest that its owner allows. */
   readonly granted: string | undefined;
+  /** It may be interrupted, to correct what others changed in it. */
+  readonly mayCorrect: boolean;
   /** Why nothing is changed in it; `since`: when it began to drain (Unix milliseconds), or 0. */
   readonly draining: { readonly message: string; readonly since: number } | undefined;
 }

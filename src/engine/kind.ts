@@ -164,6 +164,8 @@ export interface OwnedObject {
   readonly content: object;
   /** The digest of the content that its owner allows. */
   readonly granted: string | undefined;
+  /** It may be interrupted, to correct what others changed in it. */
+  readonly mayCorrect: boolean;
   /** It is to be removed since then (Unix milliseconds). Nothing is changed in it any more, and its activities are read. */
   readonly drainingSince: number | undefined;
 }

@@ -152,7 +152,10 @@ export class Pass {
     this.#look = undefined;
     const plan = this.kind.plan(this.#currentLook());
     const { observation } = this.#observer.seen;
-    return this.kind.remote ? heldByOwner(plan, observation, this.#gate()) : plan;
+    const gate = this.#gate();
+    // A preview shows the correction itself.
+    const isLeft = !this.kind.remote || (gate?.correction && this.#options.mode === 'preview');
+    return isLeft ? plan : heldByOwner(plan, observation, gate);
   }
 
   #gate(): OwnerGate | undefined {

@@ -12,7 +12,7 @@ export const waitsHere = {
     followsHealth: true,
     see: 'concepts/fleets.md#rollout',
     meaning:
-      'The replica is as it was before the last change of its fleet, and is updated when its turn comes.',
+      'The replica differs from what its fleet requires, and is updated or corrected when its turn comes.',
     remedy: 'Wait. The ServiceFleet shows what the rollout waits for.',
   },
   Draining: {

@@ -208,6 +208,7 @@ export class DerivedObjects {
             specPath: each.specPath,
             content: digestOf(store.digestKey, each.content, values),
             granted: each.granted,
+            mayCorrect: each.mayCorrect,
             draining:
               each.drainingSince === undefined
                 ? held
@@ -251,7 +252,10 @@ export function ownerGate(object: DesiredObject | undefined, record: ObjectRecor
   const { derived } = object ?? {};
   if (!derived || record.deletionRequestedAt !== undefined) return undefined;
   if (derived.draining) return { reason: 'Draining', ...derived.draining };
-  const isCurrent = derived.granted === derived.content || record.derived?.settled === derived.content;
-  if (isCurrent) return undefined;
+  if (record.derived?.settled === derived.content) {
+    const message = `what others changed in it is corrected when ${derived.owner} allows it`;
+    return { reason: 'AwaitsTurn', message, since: 0, correction: derived.mayCorrect ? 'allowed' : 'asked' };
+  }
+  if (derived.granted === derived.content) return undefined;
   return { reason: 'AwaitsTurn', message: `it is updated when ${derived.owner} allows it`, since: 0 };
 }

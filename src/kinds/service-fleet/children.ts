@@ -22,6 +22,7 @@ export function replicasOf({ name, spec, state }: Owner<ServiceFleetSpec, FleetS
       specPath: ['spec', 'template'],
       content,
       granted: entry.granted,
+      mayCorrect: entry.phase === 'wanted' && entry.corrects !== undefined,
       drainingSince: entry.phase === 'draining' ? entry.since : undefined,
     }));
 }

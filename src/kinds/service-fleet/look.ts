@@ -10,12 +10,15 @@ import { contentOf, placeOf } from './children.ts';
 import { wantedReplicas } from './counts.ts';
 import { foundRoster } from './found.ts';
 import type { FleetInputs } from './inputs.ts';
-import type { Replica } from './replica.ts';
+import { beginMs, type Replica } from './replica.ts';
 import { childName } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
 
 export type FleetView = View<ServiceFleetSpec, never, undefined, FleetState>;
+
+/** So long a replica that was found protected counts as that. */
+const sparedMs = 900_000;
 
 export interface FleetLook extends FleetInputs {
   /** No account has been read yet, so nothing is known of the roster. */
@@ -24,9 +27,6 @@ export interface FleetLook extends FleetInputs {
   /** The endpoints of services, by slot. */
   readonly endpoints: ReadonlyMap<number, string>;
 }
-
-/** So long a replica that was found protected counts as that. */
-const sparedMs = 900_000;
 
 export function fleetLook(view: FleetView): FleetLook {
   const { object, record, key, fleet, clock, seen } = view;
@@ -103,6 +103,7 @@ function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: nu
   const isReady = ready !== undefined && isReason(ready.reason) && reasons[ready.reason].kind === 'ready';
   const availableAt = isReady ? ready.since + object.spec.update.minReadySeconds * 1000 : undefined;
   const isAvailable = availableAt !== undefined && availableAt <= nowMs && state !== 'updating';
+  const correction = correctionOf(entry, own, { isCurrent: state === 'updated', isAvailable, nowMs });
   return {
     entry,
     isRecorded: child !== undefined,
@@ -114,6 +115,7 @@ function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: nu
     mayServe: isMade && !isDown(own),
     availableAt: isAvailable ? undefined : availableAt,
     isAsleep: ready?.reason === 'Sleeping',
+    correction,
     givenUp: isReady ? undefined : givenUp(own),
     ...protectionOf(entry, own, nowMs),
   };
@@ -146,6 +148,19 @@ function isDown({ seen, report }: ObjectRecord): boolean {
 /** Its own planner reports that it can't be changed in place: where it is was not known when it was found. */
 function isFixed(record: ObjectRecord | undefined): boolean {
   return record?.report?.pending?.reason === 'ImmutableFieldChanged';
+}
+
+export function correctionOf(
+  { corrects }: RosterEntry,
+  record: Pick<ObjectRecord, 'report'> | undefined,
+  { isCurrent, isAvailable, nowMs }: Readonly<{ isCurrent: boolean; isAvailable: boolean; nowMs: number }>,
+): Replica['correction'] {
+  const { pending } = record?.report ?? {};
+  const isWaiting = isCurrent && pending?.reason === 'AwaitsTurn';
+  if (corrects === undefined) return isWaiting ? 'asked' : 'none';
+  if (isWaiting) return nowMs >= corrects && nowMs < corrects + beginMs ? 'running' : 'blocked';
+  // With another template meanwhile, the rollout has its turn.
+  return !isCurrent || (pending === undefined && isAvailable) ? 'done' : 'running';
 }
 
 /** In a preview, a replica had no pass with the present document before. */

@@ -14,6 +14,7 @@
  * | rollout     | replicas differ from the template                    | a rollout begins (rollout.ts)                       |
  * | repair      | replicas stay broken                                 | they drain, unless too many are broken (repair.ts)  |
  * | scale       | too few, or too many are wanted                      | slots are added, or victims drain                   |
+ * | correct     | others changed a replica, and it has to be interrupted | it may be, as the floor allows (corrections.ts)   |
  * | update      | a rollout is under way                               | replicas are updated or replaced, as the floor allows |
  * | in sync     | nothing of this                                      | Wait for replicas, or InSync until a schedule changes |
  *
@@ -23,6 +24,7 @@
  */
 import { holdFor, inSync, waitFor, type Arrange, type Plan } from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';
+import { awaitedCorrections, correct } from './corrections.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { beginRollout, planUpdates, rolloutOf, type Rollout } from './rollout.ts';
 import { failuresText, isBeingRepaired, repair, repairsOf } from './repair.ts';
@@ -52,7 +54,7 @@ export function planFleet(inputs: FleetInputs): Plan {
   const rollout = rolloutOf(inputs);
   const begun = spareProtected(inputs, rollout) ?? beginRollout(inputs, rollout);
   const step = begun ?? repair(inputs) ?? scale(inputs, rollout);
-  return step ?? planUpdates(inputs, rollout) ?? finish(inputs);
+  return step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout) ?? finish(inputs);
 }
 
 function cleanUp({ replicas, taken, state, isFound }: FleetInputs): Arrange | undefined {
@@ -205,7 +207,9 @@ function finish(inputs: FleetInputs): Plan {
   if (isFound)
     return arrange(inputs, [], { reason: 'ScalingOut', message: 'no replicas', change: undefined });
   const running = inPhase(replicas, 'wanted');
-  const isDone = running.every(({ isAvailable, content }) => isAvailable && content === 'updated');
+  const isDone = running.every(
+    ({ isAvailable, content, correction }) => isAvailable && content === 'updated' && correction === 'none',
+  );
   if (running.length > wanted.count && !state.rollout && scaleInPace(inputs).left === 0)
     return paced(inputs, running.length - wanted.count);
   const { massFailure, nextAt } = repairsOf(inputs);
@@ -227,7 +231,8 @@ function recheckAt(timeMs: number, nowMs: number): number {
   return Math.min(Math.max(timeMs - nowMs, 1001), longestRecheckMs);
 }
 
-function waitForReplicas({ replicas, wanted, nowMs, state }: FleetInputs, repairAt: number): Plan {
+function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
+  const { replicas, wanted, nowMs, state } = inputs;
   const running = inPhase(replicas, 'wanted');
   const notReady = running.filter(({ isAvailable }) => !isAvailable);
   const due = notReady.flatMap(({ availableAt }) => availableAt ?? []);
@@ -236,11 +241,13 @@ function waitForReplicas({ replicas, wanted, nowMs, state }: FleetInputs, repair
   const outdated = running.filter(({ content }) => content === 'outdated').length;
   const unknown = running.filter(({ content }) => content === 'unknown').length;
   const failures = failuresText(running);
+  const { waiting, changesAt } = awaitedCorrections(inputs);
   const parts = [
     ...(missing > 0 ? [`${missing} of ${wanted.count} replicas wait until others are gone`] : []),
     ...(notReady.length > 0 ? [`not available yet: ${slotsText(notReady)}`] : []),
     ...(failures === '' ? [] : [`given up: ${failures}`]),
     ...(leaving.length > 0 ? [`leaving: ${slotsText(leaving)}`] : []),
+    ...(waiting.length > 0 ? [`changed by others, and to be corrected: ${slotsText(waiting)}`] : []),
     ...(outdated > 0 ? [`${outdated} still to be updated`] : []),
     ...(unknown > 0 ? [`${unknown} not compared with the template yet`] : []),
   ];
@@ -248,6 +255,7 @@ function waitForReplicas({ replicas, wanted, nowMs, state }: FleetInputs, repair
     ...due,
     wanted.changesAt,
     repairAt,
+    ...changesAt,
     ...(state.rollout && state.pace ? [state.pace.at + 60_000] : []),
   ];
   return waitFor('ReplicasNotReady', parts.join('; ') || 'the rollout ends', {

@@ -13,7 +13,7 @@
 import type { Arrange } from '../../engine/plan/index.ts';
 import { countOf } from './counts.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
-import type { Replica } from './replica.ts';
+import { isReliable, type Replica } from './replica.ts';
 import { updateOrder, victims } from './victims.ts';
 
 export interface Rollout {
@@ -51,7 +51,7 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
     ({ entry, protection }) => entry.phase === 'draining' && protection === 'yes',
   );
   const surgeAtMost = countOf(maxSurge, wanted.count, 'up');
-  const available = running.filter(({ isAvailable }) => isAvailable).length;
+  const available = running.filter(isReliable).length;
   return {
     target: wanted.count === 0 ? 0 : wanted.count + surge,
     most: wanted.count + surgeAtMost + Math.min(overlap.length, surgeAtMost),
@@ -61,8 +61,8 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
     toUpdate,
     withinFloor: (chosen) => {
       let left = available - floorOf(inputs);
-      return chosen.filter(({ isAvailable, mayServe }) => {
-        if (!isAvailable) return !mayServe || left >= 0;
+      return chosen.filter((replica) => {
+        if (!isReliable(replica)) return !replica.mayServe || left >= 0;
         if (left <= 0) return false;
         left -= 1;
         return true;

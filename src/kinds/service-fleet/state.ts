@@ -20,6 +20,10 @@ const entry = z.object({
   place,
   /** Unix milliseconds at which it was found protected, and taken back. */
   spared: z.number().optional(),
+  /** Unix milliseconds since when it may be interrupted, to correct what others changed in it. */
+  corrects: z.number().optional(),
+  /** Unix milliseconds at which that was found to wait for somebody's work. */
+  blocked: z.number().optional(),
   /** Why it leaves, if not because fewer are wanted. Another one can't leave instead. */
   cause: z.literal('repair').optional(),
 });

@@ -37,19 +37,25 @@ function violations(world: World): string[] {
   const slots = new Set(roster.map(({ slot }) => slot));
   const gone = replicas.filter(({ entry }) => !slots.has(entry.slot));
   const floor = want - countOf(spec.update.maxUnavailable, want, 'down');
-  const available = replicas.filter(({ entry, isAvailable }) => entry.phase === 'wanted' && isAvailable);
-  const touched = roster.filter(({ slot, phase, granted }) => {
-    const { entry, isAvailable } = before.get(slot) ?? {};
-    return isAvailable && entry?.phase === 'wanted' && (phase !== 'wanted' || granted !== entry.granted);
+  const isCorrecting = ({ correction }: Replica) => correction === 'running' || correction === 'blocked';
+  const available = replicas.filter(
+    (replica) => replica.entry.phase === 'wanted' && replica.isAvailable && !isCorrecting(replica),
+  );
+  const touched = roster.filter(({ slot, phase, granted, corrects }) => {
+    const replica = before.get(slot);
+    if (!replica || !available.includes(replica)) return false;
+    const { entry } = replica;
+    const isAllowed = corrects !== undefined && corrects !== entry.corrects;
+    return phase !== 'wanted' || granted !== entry.granted || isAllowed;
   });
-  const serving = roster.filter(({ slot, phase, granted }) => {
-    const { entry, isAvailable, mayServe } = before.get(slot) ?? {};
-    return (
-      mayServe &&
-      !isAvailable &&
-      entry?.phase === 'wanted' &&
-      (phase !== 'wanted' || granted !== entry.granted)
-    );
+  const isOneCorrection =
+    touched.length === 1 && touched[0]?.corrects === nowMs && floor === want && available.length >= want;
+  const serving = roster.filter(({ slot, phase, granted, corrects }) => {
+    const replica = before.get(slot);
+    if (!replica || !replica.mayServe || available.includes(replica)) return false;
+    const { entry } = replica;
+    const isAllowed = corrects !== undefined && corrects !== entry.corrects;
+    return entry.phase === 'wanted' && (phase !== 'wanted' || granted !== entry.granted || isAllowed);
   });
   const back = roster.filter(
     ({ slot, phase }) => phase === 'wanted' && before.get(slot)?.entry.phase === 'draining',
@@ -64,7 +70,10 @@ function violations(world: World): string[] {
   const laws: Readonly<Record<string, boolean>> = {
     'FI1: too many': added.length === 0 || roster.length <= want + surge + overlap,
     'FI2: below the floor':
-      deleting || touched.length <= back.length || available.length - touched.length >= floor,
+      deleting ||
+      touched.length <= back.length ||
+      available.length - touched.length >= floor ||
+      isOneCorrection,
     'below the floor, what may serve is left':
       deleting || serving.length <= back.length || available.length >= floor,
     'FI3: retired what is protected': retired.every(mayRetire),
@@ -101,12 +110,13 @@ describe('a fleet of three, with each of its replicas in each state', () => {
             if (plan.kind === 'in-sync') break;
             world = after(world, plan);
           }
-          const end = world.replicas.map(({ content, entry, isMisplaced }) => [
+          const end = world.replicas.map(({ content, entry, isMisplaced, correction }) => [
             content,
             entry.phase,
             isMisplaced,
+            correction,
           ]);
-          const each = ['updated', 'wanted', false];
+          const each = ['updated', 'wanted', false, 'none'];
           expect({ first, second, third, steps, end, found }).toEqual({
             first,
             second,
@@ -125,6 +135,8 @@ function inPhaseSince(replica: Replica, phase: RosterEntry['phase'], since: numb
   return { ...replica, entry: { ...replica.entry, phase, since } };
 }
 
+const corrections = ['none', 'none', 'none', 'asked', 'asked', 'running', 'blocked', 'done'] as const;
+
 const anyReplica = (slot: number) =>
   fc
     .record({
@@ -133,12 +145,16 @@ const anyReplica = (slot: number) =>
       isMade: fc.boolean(),
       isRecorded: fc.boolean(),
       isAsleep: fc.boolean(),
+      correction: fc.constantFrom(...corrections),
       protection: fc.constantFrom('yes' as const, 'no' as const, 'unknown' as const),
       age: fc.integer({ min: 0, max: 100_000 }),
     })
-    .map(({ state, phase, age, ...more }) =>
-      inPhaseSince(replicaIn(state, slot, more), phase, startMs - age),
-    );
+    .map(({ state, phase, age, correction, ...more }) => {
+      const replica = replicaIn(state, slot, more);
+      const isRunning = correction !== 'none' && correction !== 'asked';
+      const entry = isRunning ? { ...replica.entry, corrects: startMs } : replica.entry;
+      return inPhaseSince({ ...replica, entry, correction }, phase, startMs - age);
+    });
 
 const anyWorld: fc.Arbitrary<World> = fc
   .record({

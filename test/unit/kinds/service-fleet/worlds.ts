@@ -40,6 +40,7 @@ export const states = [
   'unknown',
   'misplaced',
   'broken',
+  'drifted',
 ] as const;
 export type State = (typeof states)[number];
 
@@ -47,7 +48,9 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
   const isMisplaced = state === 'misplaced';
   const isBroken = state === 'broken';
   const contentState =
-    isMisplaced || isBroken ? 'updated' : (state.replace(/[!?]/, '') as Replica['content']);
+    isMisplaced || isBroken || state === 'drifted'
+      ? 'updated'
+      : (state.replace(/[!?]/, '') as Replica['content']);
   const isAvailable = !/[!?]/.test(state) && state !== 'updating' && !isBroken;
   return {
     entry: {
@@ -66,6 +69,7 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     mayServe: !state.endsWith('!') && !isBroken,
     availableAt: undefined,
     isAsleep: false,
+    correction: state === 'drifted' ? 'asked' : 'none',
     givenUp: isBroken ? { reason: 'ServiceError', since: startMs - 600_000 } : undefined,
     protection: 'unknown',
     protector: undefined,
@@ -127,10 +131,16 @@ export function after(world: World, plan: Plan): World {
   return { ...world, nowMs, state: plan.state, replicas };
 }
 
-function withEntry(replica: Replica, entry: RosterEntry): Replica {
+function withEntry(known: Replica, entry: RosterEntry): Replica {
+  const replica = { ...known, correction: correctionWith(known, entry) };
   const isGranted = entry.granted === content && replica.content === 'outdated';
   const updating = { content: 'updating', isAvailable: false, isReady: false } as const;
   return isGranted ? { ...replica, entry, ...updating } : { ...replica, entry };
+}
+
+function correctionWith({ correction }: Replica, { corrects }: RosterEntry): Replica['correction'] {
+  if (corrects === undefined) return correction === 'asked' ? 'asked' : 'none';
+  return correction === 'asked' ? 'running' : correction;
 }
 
 function settled(replica: Replica): Replica[] {
@@ -141,5 +151,7 @@ function settled(replica: Replica): Replica[] {
   if (own === 'outdated')
     return [replica.mayServe ? { ...replica, isReady: true, isAvailable: true } : replica];
   if (replica.givenUp) return [replica];
-  return [{ ...replica, content: 'updated', isMade: true, isReady: true, isAvailable: true, mayServe: true }];
+  const correction = replica.correction === 'running' ? 'done' : replica.correction;
+  const well = { isMade: true, isReady: true, isAvailable: true, mayServe: true } as const;
+  return [{ ...replica, ...well, content: 'updated', correction }];
 }
