@@ -25,7 +25,7 @@ import {
 } from './plan/index.ts';
 import { annotations, parseObjectKey, type ObjectKey, type OwnerGate } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
-import type { StatusInputs } from './status/index.ts';
+import { isReportedReady, type StatusInputs } from './status/index.ts';
 import type { AccountHandle } from './accounts.ts';
 import { giveUpAdvice } from './fleet/advice.ts';
 import type { DriftWatch } from './observation/drift-watch.ts';
@@ -272,7 +272,7 @@ export class Pass {
     const look = this.#currentLook();
     const target = this.kind.probe?.(look);
     if (!target) readiness.unwatch(this.key);
-    const probed = target && readiness.watch(this.key, target);
+    const probed = target && readiness.watch(this.key, target, isReportedReady(this.record()));
     const view = this.#observer.view();
     const secrets = this.kind.secrets?.(view) ?? [];
     const reconcileAt = view.object.annotations[annotations.reconcileAt];

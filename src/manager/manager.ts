@@ -114,6 +114,7 @@ export class Manager {
       clock,
       random,
       onChange,
+      isOneShot: options.isOneShot,
     });
     this.#accounts = new AccountRegistry({
       environment,

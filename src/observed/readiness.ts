@@ -5,6 +5,9 @@
  *     (not watched) ── watch ──> unknown ── probe ──> ready | not ready ── period ──> probe …
  *          ^──── unwatch ──────────┴──── another target: unknown again
  *
+ * What is Ready by its status when the watch begins counts as ready until its first probe has answered: that is after a start of the
+ * process, which makes no service unready that works. A service that stopped meanwhile is not Ready by its status.
+ *
  * The first probes of many services are spread over their period, so that a start is no burst. A change is reported
  * once; the listener then reads the result.
  */
@@ -17,8 +20,8 @@ export interface ReadinessTarget extends ProbeTarget {
 
 /** What a pass needs of it. */
 export interface Readiness<Key extends string> {
-  /** The result for `target`, which is probed from now on; undefined: none yet. */
-  watch(key: Key, target: ReadinessTarget): ProbeResult | undefined;
+  /** The result for `target`, which is probed from now on; undefined: none yet. `wasReady`: by its status. */
+  watch(key: Key, target: ReadinessTarget, wasReady: boolean): ProbeResult | undefined;
   unwatch(key: Key): void;
 }
 
@@ -34,6 +37,8 @@ export interface ReadinessWatchOptions<Key> {
   readonly clock: Clock;
   readonly random: Random;
   readonly onChange: (key: Key) => void;
+  /** A process that ends as soon as all is Ready has to know it. Default: false. */
+  readonly isOneShot?: boolean | undefined;
 }
 
 /** The first look comes within this time, however long the period is. */
@@ -50,20 +55,21 @@ export class ReadinessWatch<Key extends string> implements Readiness<Key> {
     this.#options = options;
   }
 
-  watch(key: Key, target: ReadinessTarget): ProbeResult | undefined {
+  watch(key: Key, target: ReadinessTarget, wasReady: boolean): ProbeResult | undefined {
     const known = this.#watched.get(key);
     if (known && sameValue(known.target, target)) return known.result;
+    const isKept = wasReady && !known && !this.#options.isOneShot;
     this.unwatch(key);
     const watched: Watched = {
       target,
       ended: new AbortController(),
-      result: undefined,
+      result: isKept ? { ready: true } : undefined,
       timer: undefined,
     };
     this.#watched.set(key, watched);
     const firstMs = Math.min(target.periodMs, longestFirstMs) * this.#options.random.fraction();
     this.#probeAfter(firstMs, key, watched);
-    return undefined;
+    return watched.result;
   }
 
   unwatch(key: Key): void {

@@ -2,6 +2,7 @@
 import { sameValue } from '../../base/index.ts';
 import { placeText } from '../../desired/index.ts';
 import { contentDigest, type View } from '../../engine/index.ts';
+import { isReportedReady } from '../../engine/status/index.ts';
 import { isReason, reasons, type Reason, type ReasonEntry } from '../../reasons/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey, type ServiceState } from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
@@ -100,8 +101,8 @@ function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: nu
       store.openIntent(own.key) !== undefined);
   const state = contentState(entry, own, content, mode === 'preview');
   const { ready } = own?.report ?? {};
-  const isReady = ready !== undefined && isReason(ready.reason) && reasons[ready.reason].kind === 'ready';
-  const availableAt = isReady ? ready.since + object.spec.update.minReadySeconds * 1000 : undefined;
+  const isReady = own !== undefined && isReportedReady(own);
+  const availableAt = isReady && ready ? ready.since + object.spec.update.minReadySeconds * 1000 : undefined;
   const isAvailable = availableAt !== undefined && availableAt <= nowMs && state !== 'updating';
   const correction = correctionOf(entry, own, { isCurrent: state === 'updated', isAvailable, nowMs });
   return {

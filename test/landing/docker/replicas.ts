@@ -52,6 +52,19 @@ export function testReplicas(engine: () => Engine): void {
     await fleet.until('ServiceFleet/web', 'Ready', 'True', undefined, 60_000);
     expect(client.fewest).toBeGreaterThanOrEqual(floor);
 
+    const readySince = async () =>
+      (await fleet.condition('ContainerService/web-0', 'Ready'))?.lastTransitionTime;
+    const since = await readySince();
+    await manager.kill('SIGKILL');
+    manager = fleet.run();
+    await fleet.write('web.yaml', [fleetOf('two', { drain: { graceSeconds: 2 } })]);
+    await eventually('the new document taken in', async () => {
+      const { status } = (await fleet.records()).get('ServiceFleet/web') ?? {};
+      return status?.observedGeneration === 3;
+    });
+    await fleet.until('ServiceFleet/web', 'Ready', 'True', undefined, 60_000);
+    expect(await readySince()).toBe(since);
+
     await fleet.write('task.yaml', [task('epoch', { serviceRef: { name: 'web-3' } })]);
     await fleet.until('ProtectedTask/epoch', 'Ready', 'True');
     client.stop();

@@ -101,11 +101,12 @@ describe('the watch over readiness', () => {
   };
   const failing: ProbeResult = { ready: false, message: 'answers 503' };
 
-  function aWatch(answers: ProbeResult[]) {
+  function aWatch(answers: ProbeResult[], more: { isOneShot?: boolean } = {}) {
     const clock = new ManualClock();
     const changes: string[] = [];
     const looks: string[] = [];
     const watch = new ReadinessWatch<string>({
+      ...more,
       clock,
       random: systemRandom,
       onChange: (key) => changes.push(key),
@@ -122,15 +123,29 @@ describe('the watch over readiness', () => {
 
   test('nothing is known before the first look, which comes within two seconds', async () => {
     const { watch, clock, changes } = aWatch([]);
-    expect(watch.watch('a', target)).toBeUndefined();
+    expect(watch.watch('a', target, false)).toBeUndefined();
     await clock.advance(2000);
-    expect(watch.watch('a', target)).toEqual({ ready: true });
+    expect(watch.watch('a', target, false)).toEqual({ ready: true });
     expect(changes).toEqual(['a']);
+  });
+
+  test('what was Ready before stays so until the first look, and a look that finds the same is no change', async () => {
+    const { watch, clock, changes, looks } = aWatch([{ ready: true }, failing]);
+    expect(watch.watch('a', target, true)).toEqual({ ready: true });
+    await clock.advance(2000);
+    expect([looks.length, changes]).toEqual([1, []]);
+    await clock.advance(10_000);
+    expect(watch.watch('a', target, true)).toEqual(failing);
+  });
+
+  test('in a process that ends when all is Ready, nothing is Ready before the first look', () => {
+    const { watch } = aWatch([], { isOneShot: true });
+    expect(watch.watch('a', target, true)).toBeUndefined();
   });
 
   test('looks once a period, and tells only changes', async () => {
     const { watch, clock, changes, looks } = aWatch([{ ready: true }, { ready: true }, failing, failing]);
-    watch.watch('a', target);
+    watch.watch('a', target, false);
     await clock.advance(42_000);
     expect(looks.length).toBe(5);
     expect(changes.length).toBe(3);
@@ -138,14 +153,14 @@ describe('the watch over readiness', () => {
 
   test('another target is not known until it has been looked at', async () => {
     const { watch, clock } = aWatch([]);
-    watch.watch('a', target);
+    watch.watch('a', target, false);
     await clock.advance(2000);
-    expect(watch.watch('a', { ...target, url: 'https://two.example/' })).toBeUndefined();
+    expect(watch.watch('a', { ...target, url: 'https://two.example/' }, true)).toBeUndefined();
   });
 
   test('what is not watched any more is not looked at any more', async () => {
     const { watch, clock, looks } = aWatch([]);
-    watch.watch('a', target);
+    watch.watch('a', target, false);
     await clock.advance(2000);
     watch.unwatch('a');
     await clock.advance(60_000);
