@@ -11,7 +11,7 @@ import { selectorOption } from '../selection.ts';
 import { describe, describedItem } from '../status/description.ts';
 import { describedText } from '../status/description-text.ts';
 import { selectedEntries, type EntryFlags, type StatusEntry } from '../status/entries.ts';
-import { managerItem, managerLine } from '../status/manager-state.ts';
+import { isAbsent, managerItem, managerLine } from '../status/manager-state.ts';
 import { readEntries, type EntriesNow } from '../status/read.ts';
 
 interface DescribeFlags extends FleetFlags, Pick<EntryFlags, 'selector' | 'namespace'> {
@@ -57,6 +57,8 @@ function printDescriptions(
   }
   const nowMs = context.clock.wallMs();
   const colours = palette(context.stdout, context.environment);
-  const texts = described.map((one) => describedText(one, { colours, nowMs }));
+  const texts = described.map((one) =>
+    describedText(one, { colours, nowMs, isUnmanaged: isAbsent(manager) }),
+  );
   print(context, [colours.dim(oneLine(managerLine(manager, nowMs))), ...texts].join('\n\n'));
 }

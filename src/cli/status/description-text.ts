@@ -11,6 +11,8 @@ import { agoText, spanText } from './manager-state.ts';
 export interface TextView {
   readonly colours: Palette;
   readonly nowMs: number;
+  /** A manager is known not to run: nothing is done, and no heartbeat is sent, until one does. */
+  readonly isUnmanaged: boolean;
 }
 
 export function describedText(described: Described, view: TextView): string {
@@ -157,8 +159,12 @@ function capacity(described: Described, { nowMs }: TextView): string[] {
 
 const turns = { user: 'yours', provider: "the provider's", fleetkeeper: "Fleetkeeper's" } as const;
 
-function next({ reason, message, turn, remedy, times, docs }: NextStep, { nowMs }: TextView): string[] {
+function next(step: NextStep, { nowMs, isUnmanaged }: TextView): string[] {
+  const { reason, message, turn, remedy, times, docs } = step;
   return [
+    ...(isUnmanaged
+      ? ['no manager is running: until one does, nothing follows, and no ProtectedTask gets heartbeats']
+      : []),
     oneLine(`${reason}: ${message}`),
     ...(turn === undefined ? [] : [`turn: ${turns[turn]}`]),
     ...(remedy === '' ? [] : [`to do: ${oneLine(remedy)}`]),

@@ -75,9 +75,14 @@ export function managerOfCluster(lease: LeaseHolder | string | undefined, nowMs:
   return { ...found, phase: isFresh ? 'Running' : 'Lost' };
 }
 
+/** None is at work now. */
+export function isAbsent({ phase }: ManagerState): boolean {
+  return phase === 'Silent' || phase === 'Stopped' || phase === 'Lost';
+}
+
 /** Somebody started a manager that was to stay, and it does not keep the state up to date any more. */
-export function isMissing({ phase, command }: ManagerState): boolean {
-  return command === 'run' && (phase === 'Silent' || phase === 'Stopped' || phase === 'Lost');
+export function isMissing(manager: ManagerState): boolean {
+  return manager.command === 'run' && isAbsent(manager);
 }
 
 /** The first line of `status`. */

@@ -224,6 +224,14 @@ describe('what happens next', () => {
     expect(section(stdout, 'Next')).toEqual(expect.arrayContaining(expected));
   });
 
+  test('begins with the manager, if none is at work', async () => {
+    const { flags } = await described([aWeb()]);
+    const end = giveSigns(flags.at(-1) ?? '', { command: 'run', pid: 1, host: 'here' }, clock);
+    end();
+    const { stdout } = await run(['describe', ...flags, 'web'], { clock });
+    expect(section(stdout, 'Next')[0]).toMatch(/^no manager is running: .*no ProtectedTask gets heartbeats/);
+  });
+
   test('of an object that nobody has observed yet', async () => {
     const { stdout } = await described([aWeb({ status: undefined })]);
     expect(section(stdout, 'Next')[0]).toBe('NotLookedAt: no manager has observed the object yet');
