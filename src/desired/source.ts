@@ -58,6 +58,8 @@ export interface Derivation {
   readonly granted: string | undefined;
   /** It may be interrupted, to correct what others changed in it. */
   readonly mayCorrect: boolean;
+  /** Values of Secrets or ConfigMaps have changed since, and reach it later. */
+  readonly hasOlderValues: boolean;
   /** Why nothing is changed in it; `since`: when it began to drain (Unix milliseconds), or 0. */
   readonly draining: { readonly message: string; readonly since: number } | undefined;
 }

@@ -3,7 +3,7 @@ export * from './admission/admission.ts';
 export * from './controller.ts';
 export { defaultShortenedGrace, oneShotGrace, type Grace } from './admission/deletion-gate.ts';
 export * from './fleet/fleet.ts';
-export { contentDigest, DerivedObjects } from './fleet/derived.ts';
+export { contentDigests, DerivedObjects } from './fleet/derived.ts';
 export {
   defineKind,
   type AccountOfObject,

@@ -35,7 +35,7 @@ import type {
   Step,
 } from './plan/index.ts';
 import type { CommonSpec, ManagedKind, ObjectKey } from '../resources/index.ts';
-import type { ObjectRecord, StateStore } from '../state/index.ts';
+import type { ObjectRecord, OwnerRevision, StateStore } from '../state/index.ts';
 import type { StatusInputs } from './status/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
 import type { Fleet } from './fleet/fleet.ts';
@@ -149,6 +149,7 @@ export interface Owner<Spec, State> {
   readonly name: string;
   readonly spec: Spec;
   readonly state: State;
+  readonly revisions: readonly OwnerRevision[];
 }
 
 /** An object of the same namespace that another one owns. */
@@ -160,10 +161,10 @@ export interface OwnedObject {
   readonly spec: object;
   /** The part of the owner's document that is as its document would be. */
   readonly specPath: readonly string[];
-  /** What of the spec reaches it only when its owner allows it. The same for all of an owner. */
-  readonly content: object;
-  /** The digest of the content that its owner allows. */
-  readonly granted: string | undefined;
+  /** What of the spec reaches it only when its owner allows it. */
+  readonly content: Readonly<Record<string, unknown>>;
+  /** That content, as it is recorded. Undefined: nobody knows yet what the object has. It is compared, and not changed. */
+  readonly revision: OwnerRevision | undefined;
   /** It may be interrupted, to correct what others changed in it. */
   readonly mayCorrect: boolean;
   /** It is to be removed since then (Unix milliseconds). Nothing is changed in it any more, and its activities are read. */

@@ -360,7 +360,12 @@ export class Reconciler {
     const changed = !cut && !sameValue(next, record);
     if (changed) {
       // In the same turn of the event loop: the records of owned objects are saved in the same commit.
-      await Promise.all([store.save(next), arranged && this.#options.fleet.rederive()]);
+      const revisions = plan.kind === 'arrange' && !isPreview ? plan.revisions : undefined;
+      await Promise.all([
+        revisions && store.saveRevisions(key, revisions),
+        store.save(next),
+        arranged && this.#options.fleet.rederive(),
+      ]);
       metrics.statusWrites.inc({ kind: pass.kind.name });
     } else {
       await store.flush(key);

@@ -6,6 +6,7 @@ export * from './lock.ts';
 export type { OwnerChoice, SharedKey } from './owner-choice.ts';
 export * from './prices.ts';
 export * from './records.ts';
+export * from './revisions.ts';
 export * from './sign-of-life.ts';
 export type { StateStore } from './state-store.ts';
 export type { GaugeValue } from './record-indexes.ts';

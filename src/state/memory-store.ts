@@ -6,6 +6,7 @@ import type { IdentityPin } from './identity-pin.ts';
 import type { ObservedPrice } from './prices.ts';
 import { RecordIndexes, type RecordGauges } from './record-indexes.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
+import type { OwnerRevision } from './revisions.ts';
 import type { StateStore } from './state-store.ts';
 
 /** How a state marks what it manages. */
@@ -19,6 +20,8 @@ export interface StateIdentity {
 
 /** What was left is forgotten that long before the newest of it. */
 export const keptLeftMs = 7 * 86_400_000;
+
+const none: readonly OwnerRevision[] = [];
 
 export class MemoryStore implements StateStore {
   readonly digestKey: DigestKey;
@@ -34,6 +37,7 @@ export class MemoryStore implements StateStore {
   readonly #prices: Map<string, readonly ObservedPrice[]>;
   readonly #left: Map<string, number>;
   readonly #capacity: Map<string, readonly CapacityEntry[]>;
+  readonly #revisions: Map<ObjectKey, readonly OwnerRevision[]>;
   readonly #listeners: ((key: ObjectKey) => void)[] = [];
 
   /** `intents`: the newest one of each object. */
@@ -45,7 +49,9 @@ export class MemoryStore implements StateStore {
     prices: ReadonlyMap<string, readonly ObservedPrice[]> = new Map(),
     left: ReadonlyMap<string, number> = new Map(),
     capacity: ReadonlyMap<string, readonly CapacityEntry[]> = new Map(),
+    revisions: ReadonlyMap<ObjectKey, readonly OwnerRevision[]> = new Map(),
   ) {
+    this.#revisions = new Map(revisions);
     this.#capacity = new Map(capacity);
     this.#left = new Map(left);
     this.#pins = new Map(pins);
@@ -150,6 +156,7 @@ export class MemoryStore implements StateStore {
     if (this.isKeyShared) this.keepEpoch(this.epochWithout(key));
     const uid = this.record(key)?.uid;
     if (uid !== undefined) this.keepLeft(uid, leftUntil);
+    this.keepRevisions(key, []);
     this.drop(key);
   }
 
@@ -175,6 +182,14 @@ export class MemoryStore implements StateStore {
 
   async savePrices(account: string, prices: readonly ObservedPrice[]): Promise<void> {
     this.keepPrices(account, prices);
+  }
+
+  revisions(key: ObjectKey): readonly OwnerRevision[] {
+    return this.#revisions.get(key) ?? none;
+  }
+
+  async saveRevisions(key: ObjectKey, revisions: readonly OwnerRevision[]): Promise<void> {
+    this.keepRevisions(key, revisions);
   }
 
   capacity(account: string): readonly CapacityEntry[] {
@@ -241,6 +256,11 @@ export class MemoryStore implements StateStore {
 
   protected keepCapacity(account: string, entries: readonly CapacityEntry[]): void {
     this.#capacity.set(account, entries);
+  }
+
+  protected keepRevisions(key: ObjectKey, revisions: readonly OwnerRevision[]): void {
+    if (revisions.length === 0) this.#revisions.delete(key);
+    else this.#revisions.set(key, revisions);
   }
 
   #moved(key: ObjectKey): void {

@@ -7,6 +7,7 @@ import type { IdentityPin } from './identity-pin.ts';
 import { readRecord } from './record-versions.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, IntentOutcome, ObjectRecord } from './records.ts';
+import type { OwnerRevision } from './revisions.ts';
 
 /** Prefix of names in `meta` under which the identities of accounts are pinned. */
 export const pinPrefix = 'identity:';
@@ -72,7 +73,18 @@ export function load(database: Sqlite, owner: OwnerChoice) {
         .all('SELECT account, entries FROM capacity')
         .map((row) => [String(row['account']), JSON.parse(String(row['entries'])) as CapacityEntry[]]),
     ),
+    revisions: readRevisions(database),
   };
+}
+
+function readRevisions(database: Sqlite): Map<ObjectKey, OwnerRevision[]> {
+  const revisions = new Map<ObjectKey, OwnerRevision[]>();
+  for (const row of database.each('SELECT object, revision FROM revisions ORDER BY object, number')) {
+    const key = row['object'] as ObjectKey;
+    const revision = JSON.parse(String(row['revision'])) as OwnerRevision;
+    revisions.set(key, [...(revisions.get(key) ?? []), revision]);
+  }
+  return revisions;
 }
 
 function recordIn(text: string): ObjectRecord {

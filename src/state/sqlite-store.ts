@@ -20,54 +20,15 @@ import {
 import type { ObjectKey } from '../resources/index.ts';
 import { keptLeftMs, MemoryStore } from './memory-store.ts';
 import { leftPrefix, load, pinPrefix } from './sqlite-contents.ts';
+import { migrations } from './sqlite-migrations.ts';
 import { keyBytes, type OwnerChoice } from './owner-choice.ts';
 import { keptCapacityMs, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
-import { upgradedFrom1 } from './record-versions.ts';
 import { dropResolution, findResolution } from './resolutions.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
+import type { OwnerRevision } from './revisions.ts';
 import type { StateStore } from './state-store.ts';
-
-const migrations = [
-  `CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-   CREATE TABLE objects (key TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT;
-   CREATE TABLE intents (
-     number INTEGER PRIMARY KEY,
-     idempotency_key TEXT NOT NULL UNIQUE,
-     object TEXT NOT NULL,
-     action TEXT NOT NULL,
-     target_id TEXT,
-     body_digest TEXT NOT NULL,
-     base_revision INTEGER,
-     base_state TEXT,
-     generation INTEGER NOT NULL,
-     restart_token TEXT,
-     created_at INTEGER NOT NULL,
-     finished_at INTEGER,
-     outcome TEXT NOT NULL,
-     note TEXT
-   ) STRICT;
-   CREATE INDEX intents_by_object ON intents (object, number);`,
-  'ALTER TABLE intents ADD COLUMN digests TEXT;',
-  `ALTER TABLE intents ADD COLUMN estimate TEXT;
-   CREATE TABLE prices (account TEXT PRIMARY KEY, prices TEXT NOT NULL) STRICT;`,
-  toVersion2,
-  `ALTER TABLE intents ADD COLUMN demand TEXT;
-   CREATE TABLE capacity (account TEXT PRIMARY KEY, at INTEGER NOT NULL, entries TEXT NOT NULL) STRICT;`,
-];
-
-/** Records get a part of their kind (record-versions.ts). */
-function toVersion2(database: Pick<Sqlite, 'all' | 'run'>): void {
-  for (const row of database.all('SELECT key, record FROM objects')) {
-    const stored = JSON.parse(String(row['record'])) as ObjectRecord;
-    const record = upgradedFrom1(stored.key, { ...stored }, stored.status);
-    database.run('UPDATE objects SET record = $record WHERE key = $key', {
-      key: stored.key,
-      record: JSON.stringify(record),
-    });
-  }
-}
 
 /** Intents kept per object, for people who investigate. */
 const intentsPerObject = 20;
@@ -157,10 +118,10 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
         'run the version of fleetkeeper that wrote it, or a newer one',
       );
     }
-    const { identity, records, intents, pins, prices, left, capacity } = withUserErrors(file, () =>
+    const { identity, records, intents, pins, prices, left, capacity, revisions } = withUserErrors(file, () =>
       version < migrations.length ? loadMigrated(database, owner) : load(database, owner),
     );
-    return new MemoryStore(identity, records, intents, pins, prices, left, capacity);
+    return new MemoryStore(identity, records, intents, pins, prices, left, capacity, revisions);
   } finally {
     database.close();
   }
@@ -193,8 +154,8 @@ class SqliteStore extends MemoryStore implements StateStore {
   readonly #identity: string;
 
   constructor(database: Sqlite, work: UnitOfWork, owner: OwnerChoice) {
-    const { identity, records, intents, pins, prices, left, capacity } = load(database, owner);
-    super(identity, records, intents, pins, prices, left, capacity);
+    const { identity, records, intents, pins, prices, left, capacity, revisions } = load(database, owner);
+    super(identity, records, intents, pins, prices, left, capacity, revisions);
     this.#database = database;
     this.#work = work;
     this.#identity = identityOf(database.file);
@@ -236,6 +197,7 @@ class SqliteStore extends MemoryStore implements StateStore {
       this.#database.run('DELETE FROM objects WHERE key = $key', { key });
       this.#database.run('DELETE FROM intents WHERE object = $key', { key });
       dropResolution(this.#database, key);
+      this.#writeRevisions(key, []);
       this.#restoreOnRollback(key);
       if (this.isKeyShared) this.#beginEpoch(this.epochWithout(key));
       this.drop(key);
@@ -305,6 +267,29 @@ class SqliteStore extends MemoryStore implements StateStore {
       this.#work.onRollback(() => this.keepCapacity(account, before));
       this.keepCapacity(account, entries);
     });
+  }
+
+  override saveRevisions(key: ObjectKey, revisions: readonly OwnerRevision[]): Promise<void> {
+    return this.#work.join(() => this.#writeRevisions(key, revisions));
+  }
+
+  /** What did not change is not written. */
+  #writeRevisions(key: ObjectKey, revisions: readonly OwnerRevision[]): void {
+    const before = this.revisions(key);
+    for (const { number } of before) {
+      if (revisions.some((kept) => kept.number === number)) continue;
+      this.#database.run('DELETE FROM revisions WHERE object = $key AND number = $number', { key, number });
+    }
+    for (const revision of revisions) {
+      if (before.includes(revision)) continue;
+      this.#database.run('INSERT OR REPLACE INTO revisions VALUES ($key, $number, $revision)', {
+        key,
+        number: revision.number,
+        revision: JSON.stringify(revision),
+      });
+    }
+    this.#work.onRollback(() => this.keepRevisions(key, before));
+    this.keepRevisions(key, revisions);
   }
 
   #beginEpoch(value: string): void {

@@ -5,6 +5,7 @@ import type { IdentityPin } from './identity-pin.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { RecordGauges } from './record-indexes.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
+import type { OwnerRevision } from './revisions.ts';
 
 /** Stores records and intents. Reads are answered from memory. A write is durable when its promise resolves. */
 export interface StateStore {
@@ -73,6 +74,10 @@ export interface StateStore {
   /** Observed prices in an account (`namespace/name`), in the order in which they were saved. */
   prices(account: string): readonly ObservedPrice[];
   savePrices(account: string, prices: readonly ObservedPrice[]): Promise<void>;
+  /** Of an object that owns others, by their numbers. The same array until they change. */
+  revisions(key: ObjectKey): readonly OwnerRevision[];
+  /** Replaces all of the object's revisions. They are forgotten with the object. */
+  saveRevisions(key: ObjectKey, revisions: readonly OwnerRevision[]): Promise<void>;
   /** What was learned of the provider's capacity in an account (`namespace/name`), newest first. */
   capacity(account: string): readonly CapacityEntry[];
   /** `at`: Unix milliseconds. What other accounts learned, and did not use for long before that, is forgotten. */

@@ -133,9 +133,6 @@ testInFolder(
     expect(message).toBe('not available yet: replica 3; 3 still to be updated');
     expect(await fleet.condition('ServiceFleet/llm', 'Available')).toMatchObject({ status: 'True' });
     expect(await fleet.condition('ContainerService/llm-0', 'Ready')).toMatchObject({ status: 'True' });
-    expect(await fleet.condition('ContainerService/llm-0', 'Reconciling')).toMatchObject({
-      reason: 'AwaitsTurn',
-    });
     await fleet.write('llm.yaml', [fleetOf('llm')]);
     await eventually('the surge is gone', async () => (await names(plane)).length === 3);
     await fleet.until('ServiceFleet/llm', 'Ready', 'True');

@@ -16,6 +16,7 @@ import { invariant, sameValue, type DigestKey } from '../../base/index.ts';
 import {
   byKind,
   desiredObjects,
+  type Derivation,
   type DesiredObject,
   type DesiredObjects,
   type DesiredSnapshot,
@@ -26,29 +27,44 @@ import {
   parseObjectKey,
   traitsOf,
   type CommonSpec,
+  type DataReference,
   type ManagedKind,
   type ObjectKey,
   type OwnerGate,
   type Specs,
 } from '../../resources/index.ts';
-import type { ObjectRecord, StateStore } from '../../state/index.ts';
+import type { ObjectRecord, OwnerRevision, StateStore } from '../../state/index.ts';
 import type { Kinds, OwnedObject } from '../kind.ts';
 
 type Data = Pick<DesiredSnapshot, 'secrets' | 'configMaps'>;
-type Content = Pick<OwnedObject, 'kind' | 'content'> & { readonly namespace: string; readonly spec: object };
+type Source = { readonly store: Pick<StateStore, 'digestKey'>; readonly snapshot: Data };
 
-/** A digest of the content of an owned object, with the values of Secrets and ConfigMaps that it uses. */
-export function contentDigest(
-  { store, snapshot }: { readonly store: Pick<StateStore, 'digestKey'>; readonly snapshot: Data },
-  { kind, namespace, spec, content }: Content,
-): string {
-  return digestOf(store.digestKey, content, dataOf(kind, namespace, spec, snapshot));
+/** Digests of what reaches an owned object when its turn comes, and of the values of Secrets and ConfigMaps in it. */
+export function contentDigests(
+  { store, snapshot }: Source,
+  namespace: string,
+  content: object,
+  references: readonly DataReference[],
+): { readonly digest: string; readonly values: string } {
+  const values = valuesOf(references, namespace, snapshot);
+  return {
+    digest: digestOf(store.digestKey, content, values),
+    values: valuesDigest(store.digestKey, values),
+  };
+}
+
+/** The values are those with which the revision was made. */
+function hasSameValues(
+  { store, snapshot }: Source,
+  namespace: string,
+  { data, values }: Pick<OwnerRevision, 'data' | 'values'>,
+): boolean {
+  return valuesDigest(store.digestKey, valuesOf(data, namespace, snapshot)) === values;
 }
 
 type Values = readonly (readonly [name: string, value: string | undefined])[];
 
-function dataOf(kind: ManagedKind, namespace: string, spec: object, data: Data): Values {
-  const references = traitsOf(kind).data?.(spec) ?? [];
+function valuesOf(references: readonly DataReference[], namespace: string, data: Data): Values {
   return references.flatMap((reference) => {
     const values = reference.kind === 'Secret' ? data.secrets : data.configMaps;
     const found = values.get(`${namespace}/${reference.name}`);
@@ -62,6 +78,10 @@ function digestOf(digestKey: DigestKey, content: object, values: Values): string
   return digestKey.digest({ content, values: values.map(([name, value]) => [name, value ?? null]) });
 }
 
+function valuesDigest(digestKey: DigestKey, values: Values): string {
+  return digestOf(digestKey, {}, values);
+}
+
 /** What the objects of an owner follow from. */
 interface Basis {
   readonly document: DesiredObject | undefined;
@@ -70,6 +90,7 @@ interface Basis {
   readonly isDeleting: boolean;
   /** By its documents: not usable, or missing. */
   readonly isLeft: boolean;
+  readonly revisions: readonly OwnerRevision[];
   readonly values: Values;
 }
 
@@ -145,7 +166,7 @@ export class DerivedObjects {
       const before = this.#owners.get(owner);
       const basis = this.#basisOf(owner, source);
       if (before && basis && sameBasis(before.basis, basis)) continue;
-      const objects = basis ? this.#derive(owner, basis) : new Map<ObjectKey, DesiredObject>();
+      const objects = basis ? this.#derive(owner, basis, source) : new Map<ObjectKey, DesiredObject>();
       if (basis) this.#owners.set(owner, { basis, objects });
       else this.#owners.delete(owner);
       for (const key of before?.objects.keys() ?? []) {
@@ -170,24 +191,30 @@ export class DerivedObjects {
     if (!record) return undefined;
     const document = source.objects.get(owner);
     const { kind, namespace } = parseObjectKey(owner);
+    const revisions = store.revisions(owner);
+    const references = [
+      ...(document ? (traitsOf(kind).data?.(document.spec) ?? []) : []),
+      ...revisions.flatMap(({ data }) => data),
+    ];
     return {
       document,
       manifest: document ? undefined : record.manifest,
       state: record.kind,
       isDeleting: record.deletionRequestedAt !== undefined,
       isLeft: !document,
-      values: document ? dataOf(kind, namespace, document.spec, source) : [],
+      revisions,
+      values: document ? valuesOf(references, namespace, source) : [],
     };
   }
 
-  #derive(owner: ObjectKey, basis: Basis): Map<ObjectKey, DesiredObject> {
+  #derive(owner: ObjectKey, basis: Basis, snapshot: Data): Map<ObjectKey, DesiredObject> {
     const { store, kinds } = this.#options;
-    const { document, manifest, state, values } = basis;
+    const { document, manifest, state, revisions } = basis;
     const { kind, namespace, name } = parseObjectKey(owner);
     const spec = (document?.spec ?? manifest?.spec) as CommonSpec | undefined;
     // Without it the owned objects would be taken for removed ones.
     invariant(spec && Object.keys(spec).length > 0, `nothing is recorded of the document of ${owner}`);
-    const owned = kinds[kind].children?.({ name, spec, state }) ?? [];
+    const owned = kinds[kind].children?.({ name, spec, state, revisions }) ?? [];
     const location = document?.location ?? { file: store.record(owner)?.file ?? '', line: undefined };
     const held = document ? undefined : { message: leftMessage(owner, basis), since: 0 };
     return new Map(
@@ -206,8 +233,7 @@ export class DerivedObjects {
           derived: {
             owner,
             specPath: each.specPath,
-            content: digestOf(store.digestKey, each.content, values),
-            granted: each.granted,
+            ...this.#contentOf(each, namespace, snapshot),
             mayCorrect: each.mayCorrect,
             draining:
               each.drainingSince === undefined
@@ -218,6 +244,22 @@ export class DerivedObjects {
         return [key, object];
       }),
     );
+  }
+
+  /** Values of Secrets and ConfigMaps count only while an object is compared, or gets the revision that was made of them. */
+  #contentOf(
+    { kind, spec, content, revision }: OwnedObject,
+    namespace: string,
+    snapshot: Data,
+  ): Pick<Derivation, 'content' | 'granted' | 'hasOlderValues'> {
+    const { store } = this.#options;
+    if (revision) {
+      const hasOlderValues = !hasSameValues({ store, snapshot }, namespace, revision);
+      return { content: revision.digest, granted: revision.digest, hasOlderValues };
+    }
+    const references = traitsOf(kind).data?.(spec) ?? [];
+    const { digest } = contentDigests({ store, snapshot }, namespace, content, references);
+    return { content: digest, granted: undefined, hasOlderValues: false };
   }
 }
 
@@ -233,6 +275,7 @@ function sameBasis(left: Basis, right: Basis): boolean {
     left.manifest?.spec === right.manifest?.spec &&
     left.state === right.state &&
     left.isDeleting === right.isDeleting &&
+    left.revisions === right.revisions &&
     sameValue(left.values, right.values)
   );
 }

@@ -16,7 +16,9 @@ export interface PlannedObject<Spec> {
 export type DesiredEnvironment =
   | { readonly kind: 'unmanaged' }
   | { readonly kind: 'given'; readonly values: Sensitive<Readonly<Record<string, string>>> }
-  | { readonly kind: 'problem'; readonly path: readonly (string | number)[]; readonly message: string };
+  | { readonly kind: 'problem'; readonly path: readonly (string | number)[]; readonly message: string }
+  /** Values have changed that reach it only when its owner allows it: what it has is neither compared nor sent. */
+  | { readonly kind: 'as-applied' };
 
 /** The credentials of a registry, or why they can't be resolved. */
 export type DesiredCredentials =

@@ -5,6 +5,7 @@
  */
 import type { Action } from '../../actions/index.ts';
 import type { ReasonOf } from '../../reasons/index.ts';
+import type { OwnerRevision } from '../../state/index.ts';
 import type { Cost } from './prices.ts';
 
 export type { Action, ActionName, RegistryCredentials } from '../../actions/index.ts';
@@ -44,6 +45,8 @@ export interface Arrange extends Outstanding {
   readonly change: 'scale' | 'update' | 'delete' | undefined;
   /** The kind's part of the record from now on. */
   readonly state: object;
+  /** All revisions of what it gives to the objects that it owns. Undefined: as before. */
+  readonly revisions?: readonly OwnerRevision[];
 }
 
 /** Something that resolves by itself: provisioning, backoff, capacity, somebody's running task. */

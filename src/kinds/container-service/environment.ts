@@ -87,7 +87,7 @@ export function ownForm(inputs: ServiceInputs, service: wire.Service | undefined
 export function shownEnvironment(inputs: ServiceInputs, service: wire.Service): Record<string, string> {
   const { environment, owner, record } = inputs;
   const names = service.environmentNames;
-  if (!names || environment.kind === 'problem') return {};
+  if (!names || environment.kind === 'problem' || environment.kind === 'as-applied') return {};
   const values = environment.kind === 'given' ? environment.values : undefined;
   const asSent = sameValue([...names].sort(), sentNames(values, owner, record.uid).sort());
   return { env: asSent ? environmentDigest(owner, values) : namesDigest(inputs, names) };

@@ -158,7 +158,7 @@ export function createFields(spec: ContainerServiceSpec, inputs: ServiceInputs):
 
 /** The digests to record once the object is as desired. They distinguish later drift from a change of the spec. */
 export function serviceDigests(inputs: ServiceInputs): Record<string, string> {
-  const { object, owner, environment } = inputs;
+  const { object, owner } = inputs;
   const { spec } = object;
   const fields: Field[] = [
     ...immutableFields(inputs, undefined),
@@ -170,12 +170,19 @@ export function serviceDigests(inputs: ServiceInputs): Record<string, string> {
   // A volume that is not there yet is not "no volume".
   const known = fields.filter((field) => field.name !== 'volumeId' || field.desired !== undefined);
   const digests = fieldDigests(known, owner.digestKey);
-  const values = environment.kind === 'given' ? environment.values : undefined;
-  const all =
-    environment.kind === 'problem' ? digests : { ...digests, env: environmentDigest(owner, values) };
+  const all = { ...digests, ...appliedEnvironment(inputs) };
   // A field that was removed from the document, and is still there, stays recorded until somebody decides about it.
   const kept = inputs.observation.kind === 'present' ? removedOf(inputs, inputs.observation.value) : [];
   return Object.fromEntries(Object.entries(all).filter(([name]) => !kept.some(({ path }) => path === name)));
+}
+
+function appliedEnvironment({ environment, owner, record }: ServiceInputs): Record<string, string> {
+  const { env } = record.applied;
+  if (environment.kind === 'as-applied') return env === undefined ? {} : { env };
+  if (environment.kind === 'problem') return {};
+  return {
+    env: environmentDigest(owner, environment.kind === 'given' ? environment.values : undefined),
+  };
 }
 
 export function removedOf(inputs: ServiceInputs, service: wire.Service): Difference[] {

@@ -145,7 +145,7 @@ export const containerService = defineKind<
   exchanges: ({ fleet, record, seen: { snapshot } }) =>
     snapshot ? exchangeOf(fleet, record, snapshot).map(({ key }) => key) : [],
   secrets: ({ fleet, key }) => {
-    const environment = desiredEnvironment(fleet, key, undefined);
+    const environment = desiredEnvironment(fleet, key, undefined, false);
     return environment.kind === 'given' ? Object.values(environment.values.reveal()) : [];
   },
 });

@@ -35,7 +35,7 @@ export function serviceLook(view: ServiceView): ServiceLook {
   const object = { ...view.object, spec };
   const { region, geography, resources } = spec;
   const unidentified = snapshot?.unidentified?.volumes ?? [];
-  const environment = desiredEnvironment(fleet, key, account);
+  const environment = desiredEnvironment(fleet, key, account, service !== undefined);
   return {
     object,
     template,

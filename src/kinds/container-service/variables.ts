@@ -14,6 +14,7 @@ type Inputs = Pick<ServiceInputs, 'environment' | 'owner' | 'record'>;
 
 /** Of a service that is as desired. */
 export function rememberedVariables({ environment, owner, record }: Inputs): ServiceState['variables'] {
+  if (environment.kind === 'as-applied') return record.kind.variables;
   if (environment.kind !== 'given') return undefined;
   const values = Object.entries(environment.values.reveal());
   if (values.length > mostVariables) return undefined;

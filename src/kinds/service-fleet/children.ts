@@ -3,28 +3,43 @@ import type { OwnedObject, Owner } from '../../engine/index.ts';
 import { annotations, group, type ContainerServiceSpec } from '../../resources/index.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { childName } from './roster.ts';
-import type { ReplicaTemplate, ServiceFleetSpec } from './schema.ts';
+import { contentOf, revisionName, revisionOf, withContent } from './revisions.ts';
+import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, ReplicaPlace, RosterEntry } from './state.ts';
 
 export const fleetLabel = `${group}/fleet`;
 const slotLabel = `${group}/slot`;
+const revisionLabel = `${group}/revision`;
 
-export function replicasOf({ name, spec, state }: Owner<ServiceFleetSpec, FleetState>): OwnedObject[] {
-  const content = contentOf(spec.template.spec);
+export function replicasOf({
+  name,
+  spec,
+  state,
+  revisions,
+}: Owner<ServiceFleetSpec, FleetState>): OwnedObject[] {
   return (state.roster ?? [])
     .filter(({ phase }) => phase !== 'retiring')
-    .map((entry) => ({
-      kind: containerService.name,
-      name: childName(name, entry.slot),
-      labels: { ...spec.template.metadata.labels, [fleetLabel]: name, [slotLabel]: String(entry.slot) },
-      annotations: annotationsOf(spec, childName(name, entry.slot)),
-      spec: replicaSpec(spec, entry),
-      specPath: ['spec', 'template'],
-      content,
-      granted: entry.granted,
-      mayCorrect: entry.phase === 'wanted' && entry.corrects !== undefined,
-      drainingSince: entry.phase === 'draining' ? entry.since : undefined,
-    }));
+    .map((entry) => {
+      const revision = revisionOf(revisions, entry.revision);
+      const content = revision?.content ?? contentOf(spec.template.spec);
+      return {
+        kind: containerService.name,
+        name: childName(name, entry.slot),
+        labels: {
+          ...spec.template.metadata.labels,
+          [fleetLabel]: name,
+          [slotLabel]: String(entry.slot),
+          ...(revision ? { [revisionLabel]: revisionName(revision.number) } : {}),
+        },
+        annotations: annotationsOf(spec, childName(name, entry.slot)),
+        spec: replicaSpec(spec, content, entry),
+        specPath: ['spec', 'template'],
+        content,
+        revision,
+        mayCorrect: entry.phase === 'wanted' && entry.corrects !== undefined,
+        drainingSince: entry.phase === 'draining' ? entry.since : undefined,
+      };
+    });
 }
 
 /** `storage.scratch` confirms that its data may be lost. */
@@ -39,11 +54,12 @@ function annotationsOf({ template, storage }: ServiceFleetSpec, name: string): R
  */
 function replicaSpec(
   { template, deletionPolicy }: ServiceFleetSpec,
+  content: Readonly<Record<string, unknown>>,
   entry: RosterEntry,
 ): ContainerServiceSpec {
   const { account, region, geography, volumeGb } = entry.place;
   return {
-    ...template.spec,
+    ...withContent(template.spec, content),
     accountRef: { name: account },
     region,
     geography,
@@ -64,14 +80,4 @@ export function placeOf({ accountRef, template, storage }: ServiceFleetSpec): Re
     ...(geography === undefined ? {} : { geography }),
     ...(volumeGb === undefined ? {} : { volumeGb }),
   };
-}
-
-/**
- * What reaches a replica only when its turn has come. All other fields reach all replicas at once. A field that is not
- * given is left out, so a later version with a new default makes no rollout of it.
- */
-export function contentOf(template: ReplicaTemplate): Readonly<Record<string, unknown>> {
-  const { image, command, env, httpPort, resources, sleepAfterMinutes, restartToken } = template;
-  const fields = { image, command, env, httpPort, resources, sleepAfterMinutes, restartToken };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

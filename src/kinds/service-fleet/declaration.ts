@@ -48,6 +48,21 @@ export const serviceFleet = declareKind({
     availableReplicas: status.count.describe('Those that have been Ready for `minReadySeconds`.'),
     drainingReplicas: status.count.describe('Those that drain, or are being deleted.'),
     selector: status.text.describe('The labels of the replicas.'),
+    currentRevision: status.text.describe('The newest revision that all wanted replicas were available at.'),
+    updateRevision: status.text.describe('The revision that the document requires.'),
+    revisions: z
+      .array(
+        z.object({
+          name: z.string().describe('Its number, after an r.'),
+          outcome: z.string().describe('New, RollingOut, Healthy, Failed or Superseded.'),
+          at: z.iso.datetime({ offset: true }).describe('Since when it has had this outcome.'),
+          image: status.text.describe('Its image.'),
+          reason: status.text.describe('Why it failed.'),
+        }),
+      )
+      .meta(listOf.entriesBy('name'))
+      .optional()
+      .describe('The revisions that are kept.'),
     schedule: status.text.describe('The schedule that decides the number now.'),
     endpoints: z
       .array(

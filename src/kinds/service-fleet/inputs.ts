@@ -1,7 +1,9 @@
 /** What the planner of a fleet sees, and how it makes its steps. */
 import type { Arrange, PlannedObject } from '../../engine/plan/index.ts';
+import type { OwnerRevision } from '../../state/index.ts';
 import { countOf, type Wanted } from './counts.ts';
 import type { Replica } from './replica.ts';
+import type { PresentContent } from './revisions.ts';
 import { paceOf, withEntries } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, ReplicaPlace, RosterEntry } from './state.ts';
@@ -17,8 +19,19 @@ export interface FleetInputs {
   /** Slots whose names documents have, with the place of each. */
   readonly taken: ReadonlyMap<number, string>;
   readonly wanted: Wanted;
-  /** The digest of what the template requires now. */
-  readonly content: string;
+  /** What the document requires now. */
+  readonly present: PresentContent;
+  readonly revisions: readonly OwnerRevision[];
+  /** The one that the document required in the last pass. Undefined: none is recorded. */
+  readonly update: OwnerRevision | undefined;
+  /** The newest Healthy one. */
+  readonly healthy: OwnerRevision | undefined;
+  /** The one that all replicas are to have in the end. */
+  readonly target: OwnerRevision | undefined;
+  /** Those that the next change of the roster records. */
+  readonly newRevisions?: readonly OwnerRevision[];
+  /** The state has changed in this pass. */
+  readonly isUnsaved?: true;
   readonly place: ReplicaPlace;
   /** Unix milliseconds. */
   readonly nowMs: number;
@@ -36,12 +49,13 @@ export function inNewPhase(
   because?: RosterEntry['cause'],
 ): RosterEntry[] {
   return replicas.map(({ entry }) => {
-    const { slot, granted, place } = entry;
+    const { slot, revision, granted, place } = entry;
     const cause = phase === 'retiring' ? entry.cause : because;
     return {
       slot,
       phase,
       since: nowMs,
+      ...(revision === undefined ? {} : { revision }),
       ...(granted === undefined ? {} : { granted }),
       place,
       ...(cause ? { cause } : {}),
@@ -53,13 +67,21 @@ type Change = Pick<Arrange, 'reason' | 'message' | 'change'> & Partial<Pick<Arra
 
 /** The entries replace those of their slots. */
 export function arrange(
-  { state }: FleetInputs,
+  { state, newRevisions }: FleetInputs,
   entries: readonly RosterEntry[],
   change: Change,
   rest: Partial<Omit<FleetState, 'roster'>> = {},
+  revisionsAfter?: readonly OwnerRevision[],
 ): Arrange {
   const roster = withEntries(state.roster, entries);
-  return { kind: 'arrange', differences: [], ...change, state: { ...state, ...rest, roster } };
+  const revisions = revisionsAfter ?? newRevisions;
+  return {
+    kind: 'arrange',
+    differences: [],
+    ...change,
+    state: { ...state, ...rest, roster },
+    ...(revisions ? { revisions } : {}),
+  };
 }
 
 /** The slots of these replicas, for messages. */

@@ -1,17 +1,24 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
 import { sameValue } from '../../base/index.ts';
 import { placeText } from '../../desired/index.ts';
-import { contentDigest, type View } from '../../engine/index.ts';
+import { contentDigests, type View } from '../../engine/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
 import { isReason, reasons, type Reason, type ReasonEntry } from '../../reasons/index.ts';
-import { objectKey, parseObjectKey, type ObjectKey, type ServiceState } from '../../resources/index.ts';
-import type { ObjectRecord } from '../../state/index.ts';
+import {
+  objectKey,
+  parseObjectKey,
+  traitsOf,
+  type ObjectKey,
+  type ServiceState,
+} from '../../resources/index.ts';
+import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
-import { contentOf, placeOf } from './children.ts';
+import { placeOf } from './children.ts';
 import { wantedReplicas } from './counts.ts';
 import { foundRoster } from './found.ts';
 import type { FleetInputs } from './inputs.ts';
-import { beginMs, type Replica } from './replica.ts';
+import { beginMs, contentAt, type Replica } from './replica.ts';
+import { contentOf, newestHealthy, revisionOf, type PresentContent } from './revisions.ts';
 import { childName } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
@@ -37,14 +44,12 @@ export function fleetLook(view: FleetView): FleetLook {
   const services = seen.account?.informer.current?.services;
   const known = record.kind.roster;
   const roster = known ?? foundRoster(fleet, key, services?.values() ?? [], place, nowMs);
-  const { namespace } = parseObjectKey(key);
-  const content = contentDigest(fleet, {
-    kind: containerService.name,
-    namespace,
-    spec: spec.template.spec,
-    content: contentOf(spec.template.spec),
-  });
-  const replicas = roster.map((entry) => replica(view, entry, content, nowMs));
+  const present = presentContent(view);
+  const revisions = view.store.revisions(key);
+  const update = revisionOf(revisions, record.kind.update);
+  const healthy = newestHealthy(revisions);
+  const facts = { present, revisions, target: update, nowMs };
+  const replicas = roster.map((entry) => replica(view, entry, facts));
   const endpoints = replicas.flatMap(({ entry: { slot, phase } }) => {
     const id = fleet.store.record(keyOf(key, slot))?.externalId;
     const endpoint = phase === 'wanted' && id !== undefined ? services?.get(id)?.endpoint : undefined;
@@ -59,11 +64,30 @@ export function fleetLook(view: FleetView): FleetLook {
     replicas,
     taken: takenSlots(view, roster),
     wanted: wantedReplicas(spec, nowMs),
-    content,
+    present,
+    revisions,
+    update,
+    healthy,
+    target: update,
     place,
     nowMs,
     endpoints: new Map(endpoints),
   };
+}
+
+function presentContent({ fleet, key, object }: FleetView): PresentContent {
+  const { namespace } = parseObjectKey(key);
+  const { spec } = object.spec.template;
+  const content = contentOf(spec);
+  const data = traitsOf(containerService.name).data?.(spec) ?? [];
+  return { content, data, ...contentDigests(fleet, namespace, content, data) };
+}
+
+interface RevisionFacts {
+  readonly present: PresentContent;
+  readonly revisions: readonly OwnerRevision[];
+  readonly target: OwnerRevision | undefined;
+  readonly nowMs: number;
 }
 
 function keyOf(fleet: ObjectKey, slot: number): ObjectKey {
@@ -89,7 +113,11 @@ function takenSlots({ fleet, key, object }: FleetView, roster: readonly RosterEn
   return taken;
 }
 
-function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: number): Replica {
+function replica(
+  view: FleetView,
+  entry: RosterEntry,
+  { present, revisions, target, nowMs }: RevisionFacts,
+): Replica {
   const { fleet, key, object, mode } = view;
   const { store } = fleet;
   const child = store.record(keyOf(key, entry.slot));
@@ -99,17 +127,25 @@ function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: nu
     (own.externalId !== undefined ||
       own.creationInDoubt !== undefined ||
       store.openIntent(own.key) !== undefined);
-  const state = contentState(entry, own, content, mode === 'preview');
+  const revision = revisionOf(revisions, entry.revision);
+  const settled = own?.derived?.settled;
+  const known = {
+    revision,
+    isSettled: revision !== undefined && settled === revision.digest,
+    isAsDocument: settled === present.digest || entry.granted === present.digest,
+    reportsDifference: reportsDifference(own, mode === 'preview'),
+  };
   const { ready } = own?.report ?? {};
   const isReady = own !== undefined && isReportedReady(own);
   const availableAt = isReady && ready ? ready.since + object.spec.update.minReadySeconds * 1000 : undefined;
-  const isAvailable = availableAt !== undefined && availableAt <= nowMs && state !== 'updating';
-  const correction = correctionOf(entry, own, { isCurrent: state === 'updated', isAvailable, nowMs });
-  return {
+  const isAsItIsToBe = revision === undefined || known.isSettled;
+  const isAvailable = availableAt !== undefined && availableAt <= nowMs && isAsItIsToBe;
+  const correction = correctionOf(entry, own, { isCurrent: known.isSettled, isAvailable, nowMs });
+  const facts = {
+    ...known,
     entry,
     isRecorded: child !== undefined,
     isMade,
-    content: state,
     isMisplaced: !sameValue(entry.place, placeOf(object.spec)) || isFixed(own),
     isReady,
     isAvailable,
@@ -120,6 +156,7 @@ function replica(view: FleetView, entry: RosterEntry, content: string, nowMs: nu
     givenUp: isReady ? undefined : givenUp(own),
     ...protectionOf(entry, own, nowMs),
   };
+  return { ...facts, content: contentAt(facts, target) };
 }
 
 const givenUpReasons: readonly string[] = [
@@ -165,18 +202,10 @@ export function correctionOf(
 }
 
 /** In a preview, a replica had no pass with the present document before. */
-function contentState(
-  { granted }: RosterEntry,
-  record: ObjectRecord | undefined,
-  content: string,
-  isPreview: boolean,
-): Replica['content'] {
-  if (record?.derived?.settled === content) return 'updated';
-  if (granted === content || !record) return 'updating';
-  const reports = isPreview
-    ? record.derived?.settled !== undefined
-    : record.report?.pending?.reason === 'AwaitsTurn';
-  return reports ? 'outdated' : 'unknown';
+function reportsDifference(record: ObjectRecord | undefined, isPreview: boolean): boolean {
+  return isPreview
+    ? record?.derived?.settled !== undefined
+    : record?.report?.pending?.reason === 'AwaitsTurn';
 }
 
 export function protectionOf(

@@ -11,7 +11,8 @@
  * | drained     | a draining replica is not protected, after its grace | it retires                                          |
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
  * | spare       | a draining replica is protected, and another is not  | the other one drains instead                        |
- * | rollout     | replicas differ from the template                    | a rollout begins (rollout.ts)                       |
+ * | revision    | the document requires another content                | a revision is recorded (revising.ts), with the next step |
+ * | rollout     | a new revision; replicas differ from it              | a rollout begins, or ends (rollout.ts)              |
  * | repair      | replicas stay broken                                 | they drain, unless too many are broken (repair.ts)  |
  * | scale       | too few, or too many are wanted                      | slots are added, or victims drain                   |
  * | correct     | others changed a replica, and it has to be interrupted | it may be, as the floor allows (corrections.ts)   |
@@ -26,8 +27,9 @@ import { holdFor, inSync, waitFor, type Arrange, type Plan } from '../../engine/
 import { annotations } from '../../resources/index.ts';
 import { awaitedCorrections, correct } from './corrections.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
-import { beginRollout, planUpdates, rolloutOf, type Rollout } from './rollout.ts';
 import { failuresText, isBeingRepaired, repair, repairsOf } from './repair.ts';
+import { revised } from './revising.ts';
+import { planUpdates, rolloutOf, steerRollout, type Rollout } from './rollout.ts';
 import { freeSlots } from './roster.ts';
 import { victims } from './victims.ts';
 
@@ -51,8 +53,13 @@ export function planFleet(inputs: FleetInputs): Plan {
   const retired = retireDrained(inputs);
   if (retired) return retired;
   if (object.deleting) return planDeletion(inputs);
+  const next = revised(inputs);
+  return 'kind' in next ? next : planRunning(next);
+}
+
+function planRunning(inputs: FleetInputs): Plan {
   const rollout = rolloutOf(inputs);
-  const begun = spareProtected(inputs, rollout) ?? beginRollout(inputs, rollout);
+  const begun = spareProtected(inputs, rollout) ?? steerRollout(inputs, rollout);
   const step = begun ?? repair(inputs) ?? scale(inputs, rollout);
   return step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout) ?? finish(inputs);
 }
@@ -124,7 +131,7 @@ function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
 
 /** Draining replicas are taken back first. Each one saves a start. */
 function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arrange | undefined {
-  const { replicas, taken, wanted, place, content, nowMs, state } = inputs;
+  const { replicas, taken, wanted, place, target, nowMs, state } = inputs;
   const count = inPhase(replicas, 'wanted').length;
   const draining = inPhase(replicas, 'draining').filter(
     (replica) => !rollout.isToReplace(replica) && !isBeingRepaired(replica),
@@ -134,7 +141,7 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
   const slots = freeSlots(state.roster, new Set(taken.keys()), Math.min(missing - back.length, room));
   if (back.length + slots.length === 0) return undefined;
   const added = slots.map(
-    (slot) => ({ slot, phase: 'wanted', since: nowMs, granted: content, place }) as const,
+    (slot) => ({ slot, phase: 'wanted', since: nowMs, revision: target?.number, place }) as const,
   );
   const names = added.map(({ slot }) => slot).join(', ');
   const parts = [
@@ -142,12 +149,18 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
     ...(added.length > 0 ? [`added: ${added.length === 1 ? 'replica' : 'replicas'} ${names}`] : []),
   ];
   const isForRollout = count >= wanted.count;
-  return arrange(inputs, [...inNewPhase(back, 'wanted', nowMs), ...added], {
-    reason: isForRollout ? 'RollingOut' : 'ScalingOut',
-    message: parts.join('; '),
-    change: isForRollout ? undefined : 'scale',
-    differences: [{ path: 'replicas', desired: wanted.count, observed: count, drift: false }],
-  });
+  return arrange(
+    inputs,
+    [...inNewPhase(back, 'wanted', nowMs), ...added],
+    {
+      reason: isForRollout ? 'RollingOut' : 'ScalingOut',
+      message: parts.join('; '),
+      change: isForRollout ? undefined : 'scale',
+      differences: [{ path: 'replicas', desired: wanted.count, observed: count, drift: false }],
+    },
+    // What was added for the rollout stays until its end.
+    state.rollout ? { rollout: { ...state.rollout, surge: rollout.surge } } : {},
+  );
 }
 
 function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrange | undefined {
@@ -203,9 +216,11 @@ function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefi
 // ---- nothing left to arrange -------------------------------------------------------------------------
 
 function finish(inputs: FleetInputs): Plan {
-  const { replicas, wanted, taken, isFound, state, nowMs, object } = inputs;
-  if (isFound)
-    return arrange(inputs, [], { reason: 'ScalingOut', message: 'no replicas', change: undefined });
+  const { replicas, wanted, taken, isFound, isUnsaved, state, nowMs, object } = inputs;
+  if (isFound || isUnsaved) {
+    const message = replicas.length === 0 ? 'no replicas' : `known by now: ${slotsText(replicas)}`;
+    return arrange(inputs, [], { reason: 'RollingOut', message, change: undefined });
+  }
   const running = inPhase(replicas, 'wanted');
   const isDone = running.every(
     ({ isAvailable, content, correction }) => isAvailable && content === 'updated' && correction === 'none',
@@ -214,7 +229,8 @@ function finish(inputs: FleetInputs): Plan {
     return paced(inputs, running.length - wanted.count);
   const { massFailure, nextAt } = repairsOf(inputs);
   if (massFailure !== undefined) return holdFor('MassFailure', massFailure);
-  if (!isDone || running.length !== wanted.count || state.rollout) return waitForReplicas(inputs, nextAt);
+  const isRolling = state.rollout !== undefined && wanted.count > 0;
+  if (!isDone || running.length !== wanted.count || isRolling) return waitForReplicas(inputs, nextAt);
   if (replicas.length > running.length) return waitForLeaving(inputs);
   const [first] = taken.values();
   if (first !== undefined) {

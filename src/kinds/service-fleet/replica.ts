@@ -1,16 +1,19 @@
 /** What the planner of a fleet knows of one replica. */
+import type { OwnerRevision } from '../../state/index.ts';
 import type { RosterEntry } from './state.ts';
 
 /** So long a replica has to begin with a correction that it may do. */
 export const beginMs = 15_000;
 
 /**
+ * Beside the revision that all replicas are to have:
+ *
  * | content  | the replica                                                            |
  * |----------|------------------------------------------------------------------------|
- * | updated  | was observed to be as the present template requires                    |
- * | updating | may be updated, and was not observed so yet; a new one, too            |
- * | outdated | is as an earlier template required, and waits for its turn             |
- * | unknown  | has not reported whether it differs from the present template          |
+ * | updated  | was observed to have it                                                |
+ * | updating | is to have it, and was not observed so yet; a new one, too             |
+ * | outdated | has another one, and waits for its turn                                |
+ * | unknown  | was found again, and has not reported yet whether it differs           |
  */
 /**
  * | correction | the replica                                                        |
@@ -30,6 +33,14 @@ export interface Replica {
   /** Something of it is, or may be, at the provider. */
   readonly isMade: boolean;
   readonly content: 'updated' | 'updating' | 'outdated' | 'unknown';
+  /** The one that it is to have. Undefined: nobody knows which one it has. */
+  readonly revision: OwnerRevision | undefined;
+  /** It was observed to have its revision. */
+  readonly isSettled: boolean;
+  /** It was observed to be as the document requires now. */
+  readonly isAsDocument: boolean;
+  /** Without a revision: it reports that it differs from the document. */
+  readonly reportsDifference: boolean;
   /** The fleet has another account, region, geography or storage now. */
   readonly isMisplaced: boolean;
   readonly isReady: boolean;
@@ -53,4 +64,13 @@ export interface Replica {
 /** Others may be interrupted because of it. */
 export function isReliable({ isAvailable, correction }: Replica): boolean {
   return isAvailable && correction !== 'running' && correction !== 'blocked';
+}
+
+export function contentAt(
+  { revision, isSettled, reportsDifference }: Omit<Replica, 'content'>,
+  target: OwnerRevision | undefined,
+): Replica['content'] {
+  if (!revision) return reportsDifference ? 'outdated' : 'unknown';
+  if (revision.number !== target?.number) return 'outdated';
+  return isSettled ? 'updated' : 'updating';
 }

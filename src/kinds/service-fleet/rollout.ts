@@ -1,8 +1,8 @@
 /**
  * How a changed template reaches the replicas.
  *
- *     no rollout ── replicas differ ──> rollout ── all are updated and available, or none is left beyond the wanted number ──> no rollout
- *                                          ^──┘ the template changes again: the newest content counts
+ *     Stable ── a new revision, or replicas differ ──> Progressing ── all wanted replicas have it and are available ──> Stable
+ *                                                        ^──┘ the template changes again: the newest content counts
  *
  * In place: one more replica is updated if enough others are available. With `maxUnavailable: 0`, surge replicas with the new
  * content come first and leave last. Replaced (`mode: Replace`, or another place): new ones are added up to `maxSurge`, and
@@ -11,9 +11,12 @@
  * A replica that does not become available stops the rollout where it is. Nothing is rolled back.
  */
 import type { Arrange } from '../../engine/plan/index.ts';
+import type { OwnerRevision } from '../../state/index.ts';
 import { countOf } from './counts.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { isReliable, type Replica } from './replica.ts';
+import { revisionName, withOutcome } from './revisions.ts';
+import type { RolloutRecord } from './state.ts';
 import { updateOrder, victims } from './victims.ts';
 
 export interface Rollout {
@@ -39,18 +42,20 @@ export function floorOf({ object, wanted }: Pick<FleetInputs, 'object' | 'wanted
 }
 
 export function rolloutOf(inputs: FleetInputs): Rollout {
-  const { object, wanted, replicas, state, content } = inputs;
+  const { object, wanted, replicas, state, target } = inputs;
   const { mode, maxSurge } = object.spec.update;
   const isToReplace = ({ isMisplaced, content: own }: Replica) =>
     isMisplaced || (mode === 'Replace' && own === 'outdated');
   const running = inPhase(replicas, 'wanted');
   const toReplace = running.filter(isToReplace);
   const toUpdate = running.filter((replica) => replica.content === 'outdated' && !isToReplace(replica));
-  const surge = state.rollout?.content === content && running.length > 0 ? state.rollout.surge : 0;
+  const record = state.rollout?.revision === target?.number ? state.rollout : undefined;
   const overlap = replicas.filter(
     ({ entry, protection }) => entry.phase === 'draining' && protection === 'yes',
   );
   const surgeAtMost = countOf(maxSurge, wanted.count, 'up');
+  const needed = surgeNeeded(inputs, toUpdate.length, toReplace.length);
+  const surge = record && running.length > 0 ? Math.min(surgeAtMost, Math.max(record.surge, needed)) : 0;
   const available = running.filter(isReliable).length;
   return {
     target: wanted.count === 0 ? 0 : wanted.count + surge,
@@ -71,52 +76,75 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
   };
 }
 
-/** Also when its content has changed again. */
-export function beginRollout(inputs: FleetInputs, { toUpdate, toReplace }: Rollout): Arrange | undefined {
-  const { state, content, object, wanted, replicas, nowMs } = inputs;
-  const differing = [...toUpdate, ...toReplace];
-  const running = inPhase(replicas, 'wanted');
-  if (state.rollout && (wanted.count === 0 || isOver(inputs, differing))) {
-    return arrange(
-      inputs,
-      [],
-      { reason: 'RollingOut', message: 'the rollout is complete', change: undefined },
-      { rollout: undefined },
-    );
-  }
-  if (differing.length === 0 || wanted.count === 0 || state.rollout?.content === content) return undefined;
+/** In place, no others are needed if some may be unavailable. */
+function surgeNeeded({ object, wanted }: FleetInputs, updates: number, replacements: number): number {
   const { maxSurge, maxUnavailable } = object.spec.update;
-  const most = Math.min(countOf(maxSurge, wanted.count, 'up'), differing.length);
-  // In place, no others are needed if some may be unavailable.
-  const needsNone = toReplace.length === 0 && countOf(maxUnavailable, wanted.count, 'down') > 0;
+  const needsNone = replacements === 0 && countOf(maxUnavailable, wanted.count, 'down') > 0;
+  return needsNone ? 0 : Math.min(countOf(maxSurge, wanted.count, 'up'), updates + replacements);
+}
+
+/** Begins one for a new revision, or for replicas that differ, and ends it. */
+export function steerRollout(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
+  const { state, target, wanted } = inputs;
+  if (!target || wanted.count === 0) return undefined;
+  if (state.rollout?.revision !== target.number) return beginRollout(inputs, target, rollout);
+  return isOver(inputs, rollout) ? endRollout(inputs, target) : undefined;
+}
+
+function beginRollout(inputs: FleetInputs, target: OwnerRevision, rollout: Rollout): Arrange | undefined {
+  const { replicas, nowMs } = inputs;
+  const { toUpdate, toReplace } = rollout;
+  const differing = toUpdate.length + toReplace.length;
+  const running = inPhase(replicas, 'wanted');
+  const isKnown = running.every(({ content }) => content !== 'unknown');
+  if (differing === 0 && (target.outcome === 'Healthy' || !isKnown || running.length === 0)) return undefined;
+  const surge = surgeNeeded(inputs, toUpdate.length, toReplace.length);
   const ways = [
     ...(toUpdate.length > 0 ? [`${toUpdate.length} in place`] : []),
     ...(toReplace.length > 0 ? [`${toReplace.length} replaced`] : []),
   ];
-  const message = `the template has changed: ${ways.join(', ')}`;
-  const observed = `${differing.length} of ${running.length} replicas differ (${ways.join(', ')})`;
+  const observed = `${differing} of ${running.length} replicas differ (${ways.join(', ')})`;
   return arrange(
     inputs,
     [],
     {
       reason: 'RollingOut',
-      message,
-      change: 'update',
-      differences: [{ path: 'template', desired: '(as declared)', observed, drift: false }],
+      message: `the template has changed: ${ways.join(', ')}`,
+      change: differing > 0 ? 'update' : undefined,
+      differences:
+        differing > 0 ? [{ path: 'template', desired: '(as declared)', observed, drift: false }] : [],
     },
-    { rollout: { content, since: nowMs, surge: needsNone ? 0 : most } },
+    { rollout: rolloutTo(target.number, nowMs, surge) },
   );
 }
 
-function isOver({ replicas, wanted }: FleetInputs, differing: readonly Replica[]): boolean {
+export function rolloutTo(revision: number, since: number, surge: number): RolloutRecord {
+  return { revision, phase: 'Progressing', since, surge };
+}
+
+function isOver({ replicas, wanted }: FleetInputs, { toUpdate, toReplace }: Rollout): boolean {
   const running = inPhase(replicas, 'wanted');
-  const isKnown = running.every(({ content }) => content === 'updated');
-  const isSettled = running.length <= wanted.count || running.every(({ isAvailable }) => isAvailable);
-  return differing.length === 0 && isKnown && isSettled;
+  const isDone = running.every(({ content, isAvailable }) => content === 'updated' && isAvailable);
+  return isDone && running.length >= wanted.count && toUpdate.length + toReplace.length === 0;
+}
+
+function endRollout(inputs: FleetInputs, { number }: OwnerRevision): Arrange {
+  const { revisions, nowMs } = inputs;
+  return arrange(
+    inputs,
+    [],
+    {
+      reason: 'RollingOut',
+      message: `the rollout to ${revisionName(number)} is complete`,
+      change: undefined,
+    },
+    { rollout: undefined },
+    withOutcome(revisions, number, 'Healthy', nowMs),
+  );
 }
 
 export function planUpdates(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
-  const { content, nowMs } = inputs;
+  const { target, nowMs } = inputs;
   const { toUpdate, toReplace, withinFloor } = rollout;
   const replaced = withinFloor(victims(toReplace)).slice(0, scaleInPace(inputs).left);
   if (replaced.length > 0) {
@@ -128,10 +156,10 @@ export function planUpdates(inputs: FleetInputs, rollout: Rollout): Arrange | un
     );
   }
   const updated = withinFloor(updateOrder(toUpdate));
-  if (updated.length === 0) return undefined;
+  if (updated.length === 0 || !target) return undefined;
   return arrange(
     inputs,
-    updated.map(({ entry }) => ({ ...entry, granted: content })),
+    updated.map(({ entry: { granted: _earlier, ...entry } }) => ({ ...entry, revision: target.number })),
     { reason: 'RollingOut', message: `to be updated: ${slotsText(updated)}`, change: undefined },
   );
 }

@@ -66,6 +66,17 @@ const templateSpec = containerServiceFields
   });
 export type ReplicaTemplate = z.infer<typeof templateSpec>;
 
+/** What reaches a replica only when its turn has come. All other fields reach all replicas at once. */
+export const revisionContent = templateSpec.pick({
+  image: true,
+  command: true,
+  env: true,
+  httpPort: true,
+  resources: true,
+  sleepAfterMinutes: true,
+  restartToken: true,
+});
+
 const template = z.strictObject({
   metadata: z
     .strictObject({
@@ -124,6 +135,12 @@ const update = constrained(
       .max(3600)
       .default(30)
       .describe('How long a replica has to be Ready before it counts as available.'),
+    revisionHistoryLimit: z
+      .int()
+      .min(1)
+      .max(20)
+      .default(5)
+      .describe('Earlier revisions of the template that are kept.'),
   }),
   {
     holds: ({ maxSurge, maxUnavailable }) => !isNone(maxSurge) || !isNone(maxUnavailable),

@@ -15,7 +15,9 @@ const entry = z.object({
   phase: z.enum(['wanted', 'draining', 'retiring']),
   /** Unix milliseconds since when it has had its phase. */
   since: z.number(),
-  /** A digest of the content that it may be updated to. Undefined: found again, and not compared yet. */
+  /** The number of the revision that it is to have. Undefined: found again, and not compared yet. */
+  revision: z.int().optional(),
+  /** What stood in the place of `revision` before there were any: a digest of the content. */
   granted: z.string().optional(),
   place,
   /** Unix milliseconds at which it was found protected, and taken back. */
@@ -28,14 +30,27 @@ const entry = z.object({
   cause: z.literal('repair').optional(),
 });
 
+/** A rollout that is under way, or that has ended in another way than it should (rollout.ts). All times in Unix milliseconds. */
+const rollout = z
+  .object({
+    /** The number of the revision that it leads to, or was to lead to. */
+    revision: z.int(),
+    phase: z.enum(['Progressing']),
+    /** When the phase began. */
+    since: z.number(),
+    /** The number of replicas beyond those that are wanted, for updates in place. */
+    surge: z.int(),
+  })
+  .optional()
+  // What was recorded before there were revisions.
+  .catch(undefined);
+
 const schema = z.object({
   /** By slot. Undefined: nothing is known yet, because the object is new, or its state was lost. */
   roster: z.array(entry).optional(),
-  /**
-   * A rollout is under way: the digest of the content that it leads to, its start in Unix milliseconds, and the number of
-   * replicas beyond those that are wanted.
-   */
-  rollout: z.object({ content: z.string(), since: z.number(), surge: z.int() }).optional(),
+  /** The number of the revision that the document requires. */
+  update: z.int().optional(),
+  rollout,
   /** Unix milliseconds of the last repair. */
   repairedAt: z.number().optional(),
   /** Removals of the last minute: its start in Unix milliseconds, the number of replicas then, and how many have begun. */
@@ -44,9 +59,7 @@ const schema = z.object({
 
 export type FleetState = Readonly<z.output<typeof schema>>;
 export type RosterEntry = Readonly<z.output<typeof entry>>;
+export type RolloutRecord = NonNullable<FleetState['rollout']>;
 export type ReplicaPlace = Readonly<z.output<typeof place>>;
 
-export const fleetState: KindStateDeclaration<FleetState> = {
-  schema,
-  madeWithKey: ['rollout'],
-};
+export const fleetState: KindStateDeclaration<FleetState> = { schema };

@@ -1,9 +1,12 @@
 /** What the status of a fleet shows. */
+import { rfc3339 } from '../../base/index.ts';
 import type { Health, Statement } from '../../engine/status/index.ts';
 import type { ConditionType } from '../../resources/index.ts';
+import type { OwnerRevision } from '../../state/index.ts';
 import { fleetLabel } from './children.ts';
 import { inPhase } from './inputs.ts';
 import type { FleetLook } from './look.ts';
+import { revisionName } from './revisions.ts';
 import { floorOf } from './rollout.ts';
 
 const endpointsShown = 100;
@@ -17,7 +20,7 @@ export function fleetHealth({ replicas, wanted }: FleetLook): Health {
 }
 
 export function observedFleet(look: FleetLook): Record<string, unknown> {
-  const { replicas, wanted, name, endpoints } = look;
+  const { replicas, wanted, name, endpoints, revisions, healthy, update } = look;
   const running = inPhase(replicas, 'wanted');
   const count = (test: (replica: (typeof running)[number]) => boolean) => running.filter(test).length;
   const shown = running.flatMap(({ entry: { slot }, isAvailable }) => {
@@ -32,8 +35,22 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
     availableReplicas: count(({ isAvailable }) => isAvailable),
     drainingReplicas: replicas.length - running.length,
     selector: `${fleetLabel}=${name}`,
+    ...(healthy ? { currentRevision: revisionName(healthy.number) } : {}),
+    ...(update ? { updateRevision: revisionName(update.number) } : {}),
+    ...(revisions.length > 0 ? { revisions: revisions.map(shownRevision) } : {}),
     ...(wanted.schedule === undefined ? {} : { schedule: wanted.schedule }),
     ...(shown.length > 0 ? { endpoints: shown.slice(0, endpointsShown) } : {}),
+  };
+}
+
+function shownRevision({ number, outcome, at, content, reason }: OwnerRevision) {
+  const image = content['image'];
+  return {
+    name: revisionName(number),
+    outcome,
+    at: rfc3339(at),
+    ...(typeof image === 'string' ? { image } : {}),
+    ...(reason === undefined ? {} : { reason }),
   };
 }
 

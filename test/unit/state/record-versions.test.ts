@@ -9,7 +9,7 @@ import { servicePart, taskPart } from '../../support/kind-state.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { ObjectCluster } from '../../support/object-cluster.ts';
 import { temporaryFile } from '../../support/temporary.ts';
-import { intentOf, open, owner, recordOf, trainer, withoutCapacity } from './support.ts';
+import { intentOf, open, owner, recordOf, trainer, withoutLaterTables } from './support.ts';
 
 const task: ObjectKey = 'ProtectedTask/default/epoch';
 const key = digestKey(Buffer.alloc(32, 7));
@@ -127,7 +127,7 @@ describe('a state file of version 1', () => {
         key: index === 0 ? task : `broken ${index}`,
         record: typeof record === 'string' ? record : JSON.stringify(record),
       });
-    withoutCapacity(database);
+    withoutLaterTables(database);
     database.run('PRAGMA user_version = 3');
     database.close();
     return file;

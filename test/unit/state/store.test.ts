@@ -17,7 +17,7 @@ import {
 import { settle } from '../../support/manual-clock.ts';
 import { ManualEventLoop } from '../../support/manual-event-loop.ts';
 import { temporaryFile } from '../../support/temporary.ts';
-import { intentOf, open, owner, recordOf, trainer, withoutCapacity } from './support.ts';
+import { intentOf, open, owner, recordOf, trainer, withoutLaterTables } from './support.ts';
 
 const keys: ObjectKey[] = [trainer, 'ContainerService/default/other', 'StorageVolume/default/data'];
 
@@ -114,6 +114,29 @@ describe('the state file', () => {
     expect(state.store.capacity('default/old')).toEqual([]);
   });
 
+  test('keeps the revisions of an object, and forgets them with it', async () => {
+    const file = temporaryFile('state.db');
+    const revision = { number: 1, content: { image: 'a' }, data: [], values: 'v', digest: 'd', at: 5 };
+    const first = { ...revision, outcome: 'RollingOut' } as const;
+    const second = { ...first, number: 2 };
+    {
+      using state = open(file);
+      await Promise.all([
+        state.store.saveRevisions(trainer, [first, second]),
+        state.store.save(recordOf(trainer)),
+      ]);
+      await state.store.saveRevisions(trainer, [{ ...second, outcome: 'Healthy' }]);
+    }
+    {
+      using state = open(file);
+      expect(state.store.revisions(trainer)).toEqual([{ ...second, outcome: 'Healthy' }]);
+      expect(readState(file, systemRandom, owner).revisions(trainer)).toHaveLength(1);
+      await state.store.remove(trainer);
+    }
+    using state = open(file);
+    expect(state.store.revisions(trainer)).toEqual([]);
+  });
+
   test('of 0.1.0 is read, with its open intents', async () => {
     const file = temporaryFile('state.db');
     const intent = intentOf(trainer, 'key-1', { outcome: 'unknown' });
@@ -124,7 +147,7 @@ describe('the state file', () => {
     const older = new Sqlite(file);
     older.run('ALTER TABLE intents DROP COLUMN estimate');
     older.run('DROP TABLE prices');
-    withoutCapacity(older);
+    withoutLaterTables(older);
     older.run('PRAGMA user_version = 2');
     older.close();
     using state = open(file);

@@ -16,9 +16,10 @@ export function open(file: string, explicit?: string): OpenState & Disposable {
 }
 
 /** As a version that remembered capacity in the records alone. */
-export function withoutCapacity(database: Sqlite): void {
+export function withoutLaterTables(database: Sqlite): void {
   database.run('ALTER TABLE intents DROP COLUMN demand');
   database.run('DROP TABLE capacity');
+  database.run('DROP TABLE revisions');
 }
 
 export const trainer: ObjectKey = 'ContainerService/default/trainer';

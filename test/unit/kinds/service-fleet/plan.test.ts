@@ -3,11 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { countOf } from '../../../../src/kinds/service-fleet/counts.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import type { FleetState, RosterEntry } from '../../../../src/kinds/service-fleet/state.ts';
+import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
 import { victims } from '../../../../src/kinds/service-fleet/victims.ts';
 import {
   after,
   fleetSpec,
+  old,
   planOf,
+  present,
   replicaIn,
   rosterAfter,
   startMs,
@@ -41,21 +44,21 @@ function violations(world: World): string[] {
   const available = replicas.filter(
     (replica) => replica.entry.phase === 'wanted' && replica.isAvailable && !isCorrecting(replica),
   );
-  const touched = roster.filter(({ slot, phase, granted, corrects }) => {
+  const touched = roster.filter(({ slot, phase, revision, corrects }) => {
     const replica = before.get(slot);
     if (!replica || !available.includes(replica)) return false;
     const { entry } = replica;
     const isAllowed = corrects !== undefined && corrects !== entry.corrects;
-    return phase !== 'wanted' || granted !== entry.granted || isAllowed;
+    return phase !== 'wanted' || revision !== entry.revision || isAllowed;
   });
   const isOneCorrection =
     touched.length === 1 && touched[0]?.corrects === nowMs && floor === want && available.length >= want;
-  const serving = roster.filter(({ slot, phase, granted, corrects }) => {
+  const serving = roster.filter(({ slot, phase, revision, corrects }) => {
     const replica = before.get(slot);
     if (!replica || !replica.mayServe || available.includes(replica)) return false;
     const { entry } = replica;
     const isAllowed = corrects !== undefined && corrects !== entry.corrects;
-    return entry.phase === 'wanted' && (phase !== 'wanted' || granted !== entry.granted || isAllowed);
+    return entry.phase === 'wanted' && (phase !== 'wanted' || revision !== entry.revision || isAllowed);
   });
   const back = roster.filter(
     ({ slot, phase }) => phase === 'wanted' && before.get(slot)?.entry.phase === 'draining',
@@ -101,7 +104,7 @@ describe('a fleet of three, with each of its replicas in each state', () => {
     for (const first of states) {
       for (const second of states) {
         for (const third of states) {
-          let world = worldOf(replicasIn(first, second, third), { spec });
+          let world = worldOf(replicasIn(first, second, third), { spec, revisions: [old, present] });
           const found: string[] = [];
           let steps = 0;
           for (; steps < 60; steps += 1) {
@@ -179,7 +182,10 @@ const anyWorld: fc.Arbitrary<World> = fc
       drain: { graceSeconds },
       deletionPolicy,
     });
-    const state: FleetState = hasRollout ? { rollout: { content: 'new', since: startMs, surge: 1 } } : {};
+    const state: FleetState = {
+      update: 2,
+      ...(hasRollout ? { rollout: rolloutTo(2, startMs, 1) } : {}),
+    };
     const takenMap = new Map(taken.map((slot) => [slot, `llm-${slot} at web.yaml:1`]));
     return fc
       .tuple(...slots.toSorted((left, right) => left - right).map(anyReplica))
@@ -282,7 +288,8 @@ describe('scaling', () => {
   test('a removal in an earlier minute does not count, also if the clock was set back since', () => {
     const spec = fleetSpec({ replicas: 0, scaleIn: { maxPerMinute: 1 } });
     const replicas = replicasIn('updated', 'updated');
-    const paceAt = (at: number) => worldOf(replicas, { spec, state: { pace: { at, of: 3, begun: 1 } } });
+    const paceAt = (at: number) =>
+      worldOf(replicas, { spec, state: { update: 2, pace: { at, of: 3, begun: 1 } } });
     expect(planOf(paceAt(startMs))).toMatchObject({ kind: 'wait', reason: 'ScaleInPaced' });
     expect(planOf(paceAt(startMs - 60_000))).toMatchObject({ kind: 'arrange' });
     expect(planOf(paceAt(startMs + 3_600_000))).toMatchObject({ kind: 'arrange' });

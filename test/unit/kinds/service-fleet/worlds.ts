@@ -4,13 +4,33 @@ import { serviceFleetDocument, type ServiceFleetSpec } from '../../../../src/kin
 import { wantedReplicas } from '../../../../src/kinds/service-fleet/counts.ts';
 import type { FleetInputs } from '../../../../src/kinds/service-fleet/inputs.ts';
 import { planFleet } from '../../../../src/kinds/service-fleet/plan.ts';
-import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
+import { contentAt, type Replica } from '../../../../src/kinds/service-fleet/replica.ts';
+import {
+  contentOf,
+  newestHealthy,
+  type PresentContent,
+} from '../../../../src/kinds/service-fleet/revisions.ts';
+import type { OwnerRevision } from '../../../../src/state/index.ts';
 import type { FleetState, RosterEntry } from '../../../../src/kinds/service-fleet/state.ts';
 
 export const place = { account: 'default', region: 'standard' };
 const elsewhere = { account: 'default', region: 'economy' };
-export const content = 'new';
 export const startMs = 1_700_000_000_000;
+
+/** A revision whose only content is this image. */
+export function revisionOf(number: number, image: string, more: Partial<OwnerRevision> = {}): OwnerRevision {
+  const outcome = 'RollingOut';
+  return { number, ...contentWith(image), outcome, at: startMs, ...more };
+}
+
+function contentWith(image: string): PresentContent {
+  return { content: { image, resources: { cpu: 1, memoryGb: 1 } }, data: [], values: 'v', digest: image };
+}
+
+export const old = revisionOf(1, 'a:0', { outcome: 'Healthy' });
+export const present = revisionOf(2, 'a:1');
+/** Its rollout is over. */
+const done = { ...present, outcome: 'Healthy' } as const;
 
 export function fleetSpec(spec: object = {}): ServiceFleetSpec {
   return serviceFleetDocument.parse({
@@ -47,22 +67,23 @@ export type State = (typeof states)[number];
 export function replicaIn(state: State, slot: number, more: Partial<Replica> = {}): Replica {
   const isMisplaced = state === 'misplaced';
   const isBroken = state === 'broken';
-  const contentState =
-    isMisplaced || isBroken || state === 'drifted'
-      ? 'updated'
-      : (state.replace(/[!?]/, '') as Replica['content']);
   const isAvailable = !/[!?]/.test(state) && state !== 'updating' && !isBroken;
-  return {
+  const revision = state === 'unknown' ? undefined : state.startsWith('outdated') ? old : present;
+  const replica: Replica = {
     entry: {
       slot,
       phase: 'wanted',
       since: startMs,
-      ...(contentState === 'updated' || contentState === 'updating' ? { granted: content } : {}),
+      ...(revision ? { revision: revision.number } : {}),
       place: isMisplaced ? elsewhere : place,
     },
+    revision,
+    isSettled: revision !== undefined && state !== 'updating',
+    isAsDocument: revision === present && state !== 'updating',
+    reportsDifference: false,
     isRecorded: true,
     isMade: true,
-    content: contentState,
+    content: 'unknown',
     isMisplaced,
     isReady: isAvailable,
     isAvailable,
@@ -75,11 +96,13 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     protector: undefined,
     ...more,
   };
+  return { ...replica, content: more.content ?? contentAt(replica, present) };
 }
 
 export interface World {
   readonly spec: ServiceFleetSpec;
   readonly state: FleetState;
+  readonly revisions: readonly OwnerRevision[];
   readonly replicas: readonly Replica[];
   readonly nowMs: number;
   readonly deleting: boolean;
@@ -91,6 +114,7 @@ export function worldOf(replicas: readonly Replica[], more: Partial<World> = {})
   return {
     spec: fleetSpec(),
     state: {},
+    revisions: [old, done],
     replicas,
     nowMs: startMs + 1000,
     deleting: false,
@@ -100,15 +124,21 @@ export function worldOf(replicas: readonly Replica[], more: Partial<World> = {})
   };
 }
 
-export function inputsOf({ spec, state, replicas, nowMs, deleting, taken, annotations }: World): FleetInputs {
+export function inputsOf(world: World): FleetInputs {
+  const { spec, state, revisions, replicas, nowMs, deleting, taken, annotations } = world;
+  const update = revisions.find(({ number }) => number === (state.update ?? 2));
   return {
     object: { name: 'llm', annotations, spec, deleting },
-    state: { ...state, roster: replicas.map(({ entry }) => entry) },
+    state: { update: 2, ...state, roster: replicas.map(({ entry }) => entry) },
     isFound: false,
     replicas,
     taken,
     wanted: wantedReplicas(spec, nowMs),
-    content,
+    present: { ...contentWith(spec.template.spec.image), content: contentOf(spec.template.spec) },
+    revisions,
+    update,
+    healthy: newestHealthy(revisions),
+    target: update,
     place,
     nowMs,
   };
@@ -124,18 +154,28 @@ export function rosterAfter(plan: Plan): readonly RosterEntry[] {
 export function after(world: World, plan: Plan): World {
   const nowMs = world.nowMs + 61_000;
   if (plan.kind !== 'arrange') return { ...world, nowMs, replicas: world.replicas.flatMap(settled) };
+  const revisions = plan.revisions ?? world.revisions;
   const known = new Map(world.replicas.map((replica) => [replica.entry.slot, replica]));
-  const replicas = rosterAfter(plan).map((entry) =>
-    withEntry(known.get(entry.slot) ?? replicaIn('updating', entry.slot, { isMade: false }), entry),
-  );
-  return { ...world, nowMs, state: plan.state, replicas };
+  const replicas = rosterAfter(plan).map((entry) => {
+    const replica = known.get(entry.slot) ?? replicaIn('updating', entry.slot, { isMade: false });
+    const revision = revisions.find(({ number }) => number === entry.revision);
+    const update = revisions.find(({ number }) => number === (plan.state as FleetState).update);
+    return withEntry(replica, entry, revision, update);
+  });
+  return { ...world, nowMs, state: plan.state, revisions, replicas };
 }
 
-function withEntry(known: Replica, entry: RosterEntry): Replica {
+function withEntry(
+  known: Replica,
+  entry: RosterEntry,
+  revision: OwnerRevision | undefined,
+  update: OwnerRevision | undefined,
+): Replica {
   const replica = { ...known, correction: correctionWith(known, entry) };
-  const isGranted = entry.granted === content && replica.content === 'outdated';
-  const updating = { content: 'updating', isAvailable: false, isReady: false } as const;
-  return isGranted ? { ...replica, entry, ...updating } : { ...replica, entry };
+  const isOther = revision?.number !== replica.revision?.number && !replica.isAsDocument;
+  const updating = { isSettled: false, isAvailable: false, isReady: false } as const;
+  const next = { ...replica, entry, revision, ...(isOther ? updating : {}) };
+  return { ...next, content: contentAt(next, update) };
 }
 
 function correctionWith({ correction }: Replica, { corrects }: RosterEntry): Replica['correction'] {
@@ -144,14 +184,14 @@ function correctionWith({ correction }: Replica, { corrects }: RosterEntry): Rep
 }
 
 function settled(replica: Replica): Replica[] {
-  const { entry, content: own } = replica;
+  const { entry } = replica;
   if (entry.phase === 'retiring') return [];
   if (entry.phase === 'draining') return [{ ...replica, protection: 'no' }];
-  if (own === 'unknown') return [{ ...replica, content: 'outdated' }];
-  if (own === 'outdated')
-    return [replica.mayServe ? { ...replica, isReady: true, isAvailable: true } : replica];
+  if (!replica.revision) return [{ ...replica, reportsDifference: true, content: 'outdated' }];
+  const ready = { isReady: true, isAvailable: true };
+  if (replica.content === 'outdated') return [replica.mayServe ? { ...replica, ...ready } : replica];
   if (replica.givenUp) return [replica];
   const correction = replica.correction === 'running' ? 'done' : replica.correction;
-  const well = { isMade: true, isReady: true, isAvailable: true, mayServe: true } as const;
+  const well = { ...ready, isMade: true, isSettled: true, mayServe: true };
   return [{ ...replica, ...well, content: 'updated', correction }];
 }

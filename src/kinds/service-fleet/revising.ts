@@ -1,0 +1,73 @@
+/** Which revision the document requires (revisions.ts), and which one each replica has. */
+import { holdFor, type Hold } from '../../engine/plan/index.ts';
+import type { OwnerRevision } from '../../state/index.ts';
+import { inPhase, type FleetInputs } from './inputs.ts';
+import { contentAt, type Replica } from './replica.ts';
+import { rolloutTo } from './rollout.ts';
+import { hasContent, kept, largestRevisionBytes, nextNumber, withOutcome } from './revisions.ts';
+
+/** With the revision of the document, and with those of replicas that are compared by now. Not saved yet. */
+export function revised(inputs: FleetInputs): FleetInputs | Hold {
+  const { present, update } = inputs;
+  if (update && hasContent(update, present)) return compared(inputs, update);
+  const bytes = Buffer.byteLength(JSON.stringify(present.content));
+  if (bytes > largestRevisionBytes) {
+    const message = `what reaches the replicas one after the other has ${bytes} bytes; at most ${largestRevisionBytes} are kept of a revision`;
+    return holdFor('InvalidSpec', message, { path: ['spec', 'template', 'spec'] });
+  }
+  return begun(inputs);
+}
+
+function isKnown({ revision, isAsDocument }: Replica): boolean {
+  return revision !== undefined || !isAsDocument;
+}
+
+/** A replica of which nobody knew what it has was observed to be as the document requires. */
+function compared(inputs: FleetInputs, update: OwnerRevision): FleetInputs {
+  if (inputs.replicas.every(isKnown)) return inputs;
+  const replicas = inputs.replicas.map((replica) =>
+    isKnown(replica) ? replica : withRevision(replica, update),
+  );
+  const roster = replicas.map(({ entry }) => entry);
+  return { ...inputs, replicas, state: { ...inputs.state, roster }, isUnsaved: true };
+}
+
+function withRevision(replica: Replica, revision: OwnerRevision): Replica {
+  const { granted: _earlier, ...entry } = replica.entry;
+  const next = { ...replica, entry: { ...entry, revision: revision.number }, revision };
+  return { ...next, content: contentAt(next, revision) };
+}
+
+function begun(inputs: FleetInputs): FleetInputs {
+  const { present, update, healthy, nowMs, wanted, object, state } = inputs;
+  const isUnderWay = update?.outcome === 'New' || update?.outcome === 'RollingOut';
+  const before = withOutcome(inputs.revisions, isUnderWay ? update.number : undefined, 'Superseded', nowMs);
+  const running = inPhase(inputs.replicas, 'wanted');
+  // What was in order before there were revisions is so now.
+  const isAdopted = !update && running.length > 0 && running.every(({ isAsDocument }) => isAsDocument);
+  const outcome = isAdopted ? 'Healthy' : wanted.count === 0 ? 'New' : 'RollingOut';
+  const again = healthy && hasContent(healthy, present) ? healthy : undefined;
+  const number = nextNumber(before, state.roster, state.update);
+  const target = again ?? { ...present, number, outcome, at: nowMs };
+  const all = again ? before : [...before, target];
+  const inUse = new Set([
+    target.number,
+    ...inputs.replicas.flatMap(({ revision }) => revision?.number ?? []),
+  ]);
+  const revisions = kept(all, inUse, object.spec.update.revisionHistoryLimit + 1);
+  const replicas = inputs.replicas.map((replica) => ({ ...replica, content: contentAt(replica, target) }));
+  // All that is added has it.
+  const first =
+    running.length === 0 && target.outcome !== 'Healthy' ? rolloutTo(target.number, nowMs, 0) : undefined;
+  const next: FleetInputs = {
+    ...inputs,
+    state: { ...state, update: target.number, rollout: first },
+    revisions,
+    newRevisions: revisions,
+    update: target,
+    target,
+    replicas,
+    isUnsaved: true,
+  };
+  return compared(next, target);
+}

@@ -1,0 +1,115 @@
+/**
+ * Revisions of a fleet's template: numbered, and compared by their content. A digest over defaults would roll each fleet when a
+ * version of Fleetkeeper adds one.
+ *
+ *     New ──> RollingOut ──> Healthy      (all wanted replicas were available at it)
+ *      └──────────┴──> Failed, Superseded (a newer one took its place before)
+ *
+ * | the document has                                  | what follows                                                    |
+ * |---------------------------------------------------|-----------------------------------------------------------------|
+ * | the content of the revision that it had before    | nothing                                                         |
+ * | that of the newest Healthy one                    | the fleet returns to it; the one under way is superseded        |
+ * | any other                                         | a new revision                                                  |
+ *
+ * The values of Secrets and ConfigMaps belong to the content, as a keyed digest. A replica with an older revision keeps the values
+ * that it has, until it is updated or made anew.
+ *
+ * A roster from before there were revisions, or that was found again, has none. Its first revision is that of the document. A
+ * replica that was last observed to be as the document requires has it at once.
+ */
+import { sameValue } from '../../base/index.ts';
+import type { DataReference } from '../../resources/index.ts';
+import type { OwnerRevision } from '../../state/index.ts';
+import { revisionContent, type ReplicaTemplate } from './schema.ts';
+
+/** What the document requires now. */
+export interface PresentContent {
+  readonly content: Readonly<Record<string, unknown>>;
+  readonly data: readonly DataReference[];
+  readonly values: string;
+  readonly digest: string;
+}
+
+export const largestRevisionBytes = 256 * 1024;
+
+/** A field that is not given is left out. */
+export function contentOf(template: ReplicaTemplate): Readonly<Record<string, unknown>> {
+  const given = template as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    Object.keys(revisionContent.shape)
+      .map((name) => [name, given[name]] as const)
+      .filter(([, value]) => value !== undefined),
+  );
+}
+
+/** The template with this content in place of its own. */
+export function withContent(
+  template: ReplicaTemplate,
+  content: Readonly<Record<string, unknown>>,
+): ReplicaTemplate {
+  const none = Object.keys(revisionContent.shape).map((name) => [name, undefined] as const);
+  return { ...template, ...Object.fromEntries(none), ...read(content) };
+}
+
+export function revisionName(number: number): string {
+  return `r${number}`;
+}
+
+export function revisionOf(
+  revisions: readonly OwnerRevision[],
+  number: number | undefined,
+): OwnerRevision | undefined {
+  return number === undefined ? undefined : revisions.find((revision) => revision.number === number);
+}
+
+export function newestHealthy(revisions: readonly OwnerRevision[]): OwnerRevision | undefined {
+  return revisions.findLast(({ outcome }) => outcome === 'Healthy');
+}
+
+export function hasContent(
+  revision: Pick<OwnerRevision, 'content' | 'values'>,
+  present: Pick<PresentContent, 'content' | 'values'>,
+): boolean {
+  return revision.values === present.values && sameValue(read(revision.content), read(present.content));
+}
+
+/** By the present schema: with its defaults. */
+function read(content: Readonly<Record<string, unknown>>): ReplicaTemplate {
+  const parsed = revisionContent.safeParse(content);
+  return (parsed.success ? parsed.data : content) as ReplicaTemplate;
+}
+
+/** A number that no revision ever had, as far as anything remembers. */
+export function nextNumber(
+  revisions: readonly OwnerRevision[],
+  roster: readonly { readonly revision?: number | undefined }[],
+  update: number | undefined,
+): number {
+  const known = [...revisions.map(({ number }) => number), ...roster.map(({ revision }) => revision ?? 0)];
+  return Math.max(0, update ?? 0, ...known) + 1;
+}
+
+export function withOutcome(
+  revisions: readonly OwnerRevision[],
+  number: number | undefined,
+  outcome: OwnerRevision['outcome'],
+  nowMs: number,
+  reason?: string,
+): OwnerRevision[] {
+  return revisions.map((revision) => {
+    if (revision.number !== number || revision.outcome === outcome) return revision;
+    const { reason: _before, ...rest } = revision;
+    return { ...rest, outcome, at: nowMs, ...(reason === undefined ? {} : { reason }) };
+  });
+}
+
+/** Without the oldest beyond the limit. What replicas have, what the document requires, and the newest Healthy one are kept. */
+export function kept(
+  revisions: readonly OwnerRevision[],
+  inUse: ReadonlySet<number>,
+  limit: number,
+): OwnerRevision[] {
+  const healthy = newestHealthy(revisions)?.number;
+  const newest = new Set(revisions.slice(-limit).map(({ number }) => number));
+  return revisions.filter(({ number }) => newest.has(number) || inUse.has(number) || number === healthy);
+}
