@@ -143,6 +143,21 @@ const ofOneService: readonly CommandEntry[] = [
   },
 ];
 
+const ofReplicas: readonly CommandEntry[] = [
+  {
+    name: 'scale',
+    description: 'give a ServiceFleet another number of replicas, beside its document',
+    examples: ['fleetkeeper scale llm --replicas 9 --for 2h', 'fleetkeeper scale llm --replicas 0 -f fleet'],
+    load: async () => (await import('./commands/scale.ts')).defineScale,
+  },
+  {
+    name: 'retire',
+    description: 'drain and remove one replica of a ServiceFleet',
+    examples: ['fleetkeeper retire llm-3', 'fleetkeeper retire llm-3 -f fleet -n team-a'],
+    load: async () => (await import('./commands/retire.ts')).defineRetire,
+  },
+];
+
 const ofAnAccount: readonly CommandEntry[] = [
   {
     name: 'catalog',
@@ -224,6 +239,7 @@ const ofACluster: readonly CommandEntry[] = [
 export const commandGroups: Readonly<Record<string, readonly CommandEntry[]>> = {
   'A fleet:': ofAFleet,
   'One service:': ofOneService,
+  'Replicas:': ofReplicas,
   'An account:': ofAnAccount,
   'A cluster:': ofACluster,
   'This machine:': ofThisMachine,

@@ -1,6 +1,7 @@
 export * from './accounts.ts';
 export * from './admission/admission.ts';
 export * from './controller.ts';
+export type { CommandEffect } from './commands.ts';
 export { defaultShortenedGrace, oneShotGrace, type Grace } from './admission/deletion-gate.ts';
 export * from './fleet/fleet.ts';
 export { contentDigests, DerivedObjects } from './fleet/derived.ts';

@@ -12,6 +12,7 @@
  * | `demand`                          | what a step needs of the provider's stock                                     | yes  |
  * | `status`                          | what the status shows of the thing                                            | yes  |
  * | `children`                        | the objects that it owns                                                      | yes  |
+ * | `command`                         | what an operator command changes                                              | yes  |
  * | `account`, `released`, `observe`, `whileHeld` | the counterparts for a kind without a thing at the provider       | no   |
  *
  * A `Look` is made from a view: the object, its record and the current observation. A pass makes at most three of them for a
@@ -34,10 +35,11 @@ import type {
   Pricing,
   Step,
 } from './plan/index.ts';
-import type { CommonSpec, ManagedKind, ObjectKey } from '../resources/index.ts';
+import type { CommonSpec, ManagedKind, ObjectKey, OperatorCommand } from '../resources/index.ts';
 import type { ObjectRecord, OwnerRevision, StateStore } from '../state/index.ts';
 import type { StatusInputs } from './status/index.ts';
 import type { AccountHandle, Accounts } from './accounts.ts';
+import type { CommandEffect } from './commands.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import type { HeldThings } from './held.ts';
 import type { ActivityRegistrations } from './activity-registrations.ts';
@@ -228,6 +230,9 @@ export interface Kind<
 
   /** The objects that it owns: a function of its document and its part of the record alone. */
   children?(owner: Owner<Spec, State>): readonly OwnedObject[];
+
+  /** What an operator command changes in its part of the record. Undefined: that can't be decided yet. */
+  command?(look: Look, command: OperatorCommand): CommandEffect | undefined;
 
   /** The account, if it is not the one in `spec.accountRef`. */
   account?(view: View<Spec, Remote, Local, State>): AccountOfObject;

@@ -11,6 +11,7 @@ import {
   heldByOwner,
   holdFor,
   waitFor,
+  type Arrange,
   type CapacityDemand,
   type DescribedDuplicate,
   type Difference,
@@ -23,10 +24,11 @@ import {
   type Pricing,
   type Step,
 } from './plan/index.ts';
-import { annotations, parseObjectKey, type ObjectKey, type OwnerGate } from '../resources/index.ts';
+import { annotations, parseObjectKey, traitsOf, type ObjectKey, type OwnerGate } from '../resources/index.ts';
 import type { ObjectRecord } from '../state/index.ts';
 import { isReportedReady, type StatusInputs } from './status/index.ts';
 import type { AccountHandle } from './accounts.ts';
+import { isOutdated, planCommand } from './commands.ts';
 import { giveUpAdvice } from './fleet/advice.ts';
 import type { DriftWatch } from './observation/drift-watch.ts';
 import type { AccountOfObject, AnyKind, AnyRemote, KindStatus } from './kind.ts';
@@ -150,12 +152,47 @@ export class Pass {
 
   plan(): Plan {
     this.#look = undefined;
+    const commanded = this.#commanded();
+    if (commanded) return commanded;
     const plan = this.kind.plan(this.#currentLook());
     const { observation } = this.#observer.seen;
     const gate = this.#gate();
     // A preview shows the correction itself.
     const isLeft = !this.kind.remote || (gate?.correction && this.#options.mode === 'preview');
-    return isLeft ? plan : heldByOwner(plan, observation, gate);
+    return this.#withOutdatedCommand(isLeft ? plan : heldByOwner(plan, observation, gate));
+  }
+
+  /** The step that an operator command asks for. */
+  #commanded(): Arrange | undefined {
+    const { record, object, fleet, store, mode } = this.#observer.view();
+    const verbs = traitsOf(this.kind.name).commands;
+    const isPaused = object.annotations[annotations.paused] === 'true';
+    if (!verbs || isPaused) return undefined;
+    const decided = planCommand(
+      {
+        annotation: object.annotations[annotations.command],
+        left: store.command(this.key),
+        last: record.lastCommand,
+      },
+      { verbs, place: fleet.snapshot.cluster ? 'cluster' : 'folder', deleting: object.deleting },
+      (command) => this.kind.command?.(this.#currentLook(), command),
+    );
+    if (!decided) return undefined;
+    const { effect, handled } = decided;
+    const { change, differences = [], state = record.kind } = effect.result === 'Done' ? effect : {};
+    // A preview shows what it changes, and else what the next step is.
+    if (mode === 'preview' && change === undefined) return undefined;
+    const { message } = effect;
+    return { kind: 'arrange', reason: 'Commanded', message, change, differences, state, handled };
+  }
+
+  #withOutdatedCommand(plan: Plan): Plan {
+    const { object, record } = this.#observer.view();
+    const { lastCommand: last } = record;
+    const annotation = object.annotations[annotations.command];
+    if (plan.kind !== 'in-sync' || object.deleting || !last || !isOutdated({ annotation, last })) return plan;
+    const path = ['metadata', 'annotations', annotations.command];
+    return holdFor('CommandOutdated', `"${last.command}" was not carried out: ${last.message}`, { path });
   }
 
   #gate(): OwnerGate | undefined {

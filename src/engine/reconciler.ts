@@ -38,6 +38,7 @@ import { Exchanges } from './admission/exchanges.ts';
 import { LastMutations, startOfOldestRead } from './outcomes/last-mutations.ts';
 import { AbsenceProofs } from './observation/observe.ts';
 import { behindSource, learnFromRefusal, Backoffs, outdated, unverified } from './outcomes/backoffs.ts';
+import { reportCommand } from './pass-labels.ts';
 import { Pass } from './pass.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { Settlement } from './outcomes/settlement.ts';
@@ -344,9 +345,11 @@ export class Reconciler {
     const duplicates = pass.duplicates();
     const { kind = settled.kind, ...reported } = pass.statusInputs();
     const isPreview = this.#options.mode === 'preview';
-    const arranged = plan.kind === 'arrange' && !isPreview ? plan.state : undefined;
+    const arrange = plan.kind === 'arrange' && !isPreview ? plan : undefined;
+    const { state: arranged, handled, revisions } = arrange ?? {};
+    const commanded = handled ? { lastCommand: { ...handled, at: clock.wallMs() } } : {};
     const status = buildStatus({
-      record: { ...settled, generation },
+      record: { ...settled, ...commanded, generation },
       plan,
       lastIntent: store.lastIntent(key),
       wallMs: clock.wallMs(),
@@ -354,19 +357,20 @@ export class Reconciler {
       duplicates,
       ...reported,
     });
-    const next = { ...settled, kind: arranged ?? kind, status, report: lastReport(status) };
+    const known = { ...settled, ...commanded, kind: arranged ?? kind };
+    const next = { ...known, status, report: lastReport(status) };
     // A pass that was interrupted by a stop has nothing true to report.
     const cut = stopping() && plan.kind === 'wait' && entryOf(plan.reason).cutByStop;
     const changed = !cut && !sameValue(next, record);
     if (changed) {
       // In the same turn of the event loop: the records of owned objects are saved in the same commit.
-      const revisions = plan.kind === 'arrange' && !isPreview ? plan.revisions : undefined;
       await Promise.all([
         revisions && store.saveRevisions(key, revisions),
         store.save(next),
         arranged && this.#options.fleet.rederive(),
       ]);
       metrics.statusWrites.inc({ kind: pass.kind.name });
+      if (handled) reportCommand(this.#options, key, handled);
     } else {
       await store.flush(key);
     }

@@ -81,7 +81,7 @@ export interface Patch {
   readonly kind: 'merge' | 'apply';
   /** With `metadata.resourceVersion` in it, it is refused (409) when somebody was faster. */
   readonly body: unknown;
-  readonly subresource?: 'status';
+  readonly subresource?: 'status' | 'scale';
   /** Server-side apply: takes fields over from other managers. */
   readonly force?: boolean;
   readonly dryRun?: boolean;

@@ -7,7 +7,7 @@
  */
 import { HeartbeatLoop } from '../activities/index.ts';
 import { createEndpointProbe, type EndpointProbe, type Transport } from '../api/index.ts';
-import type { Clock, Random } from '../base/index.ts';
+import type { Clock, Random, Timer } from '../base/index.ts';
 import { accountsIn, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { kinds } from '../kinds/index.ts';
 import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
@@ -82,6 +82,8 @@ export interface ManagerOptions {
 }
 
 const workers = 16;
+/** Between two looks for commands that were left in the state file. */
+const commandsMs = 1000;
 
 export class Manager {
   readonly #options: ManagerOptions;
@@ -93,6 +95,7 @@ export class Manager {
   #money: Money | undefined;
   #capacity: CapacityMemory | undefined;
   #stopping = false;
+  #commandTimer: Timer | undefined;
   #controller: Controller | undefined;
 
   constructor(options: ManagerOptions) {
@@ -221,10 +224,19 @@ export class Manager {
     this.#controller = controller;
     await this.#accept(early.at(-1) ?? snapshot);
     controller.start();
+    if (this.#options.mode === 'manage') this.#watchCommands();
+  }
+
+  /** Commands that other processes leave for the objects. */
+  #watchCommands(): void {
+    const { store, clock } = this.#options;
+    for (const key of store.newCommands()) this.recheck(key);
+    this.#commandTimer = clock.after(commandsMs, () => this.#watchCommands());
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#commandTimer?.cancel();
     await this.#options.source.stop();
     this.#accounts.closeClients();
     await this.#controller?.stop();

@@ -61,7 +61,7 @@ export interface BlockingEntry extends ReasonEntry {
   };
   /** Of a wait: it raises an Event, because a person may want to end it. Holds always do. */
   readonly event?: true;
-  /** Of a wait: what is there stays in use, so `Ready` shows its health, and not the wait. */
+  /** What is there stays in use, so `Ready` shows its health, and not this reason. */
   readonly followsHealth?: true;
   /** The account can't be read: `Ready` is Unknown for all of its objects, and `plan` reports the account instead. */
   readonly accountUnread?: true;

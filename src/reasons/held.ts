@@ -24,6 +24,17 @@ export const heldByDocument = {
       'A document has the name of a replica of the fleet. It is not a replica; the fleet uses other numbers.',
     remedy: 'Give the object in the message another name.',
   },
+  CommandOutdated: {
+    kind: 'held',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    followsHealth: true,
+    see: 'concepts/fleets.md#commands',
+    meaning:
+      'The command in the annotation `fleetkeeper.dev/command` was not carried out: what it names has changed before.',
+    remedy: 'Remove the annotation, or give the command again.',
+  },
   InvalidReference: {
     kind: 'held',
     severity: 'warning',

@@ -41,6 +41,7 @@ export const doingReasons = {
   Repairing: doing('Replicas of the fleet stay broken, and are replaced.', {
     see: 'concepts/fleets.md#repair',
   }),
+  Commanded: doing('An operator command is carried out.', { see: 'concepts/fleets.md#commands' }),
   ReplicasFound: doing('The state was lost. Replicas of the fleet are found again by their marks.', {
     see: 'concepts/fleets.md#lost-state',
   }),

@@ -1,4 +1,5 @@
 export * from './capacity.ts';
+export type { HandledCommand, ShownCommand } from './handled-command.ts';
 export * from './identity-pin.ts';
 export { readJournal } from './journal.ts';
 export { lastReport, type ReportedDrift } from './last-report.ts';
@@ -10,6 +11,7 @@ export * from './revisions.ts';
 export * from './sign-of-life.ts';
 export type { StateStore } from './state-store.ts';
 export type { GaugeValue } from './record-indexes.ts';
+export { leaveCommand } from './left-commands.ts';
 export { leaveResolution } from './resolutions.ts';
 export * from './sqlite-store.ts';
 export * from './memory-store.ts';

@@ -38,6 +38,7 @@ export class MemoryStore implements StateStore {
   readonly #left: Map<string, number>;
   readonly #capacity: Map<string, readonly CapacityEntry[]>;
   readonly #revisions: Map<ObjectKey, readonly OwnerRevision[]>;
+  #commands: ReadonlyMap<ObjectKey, string> = new Map();
   readonly #listeners: ((key: ObjectKey) => void)[] = [];
 
   /** `intents`: the newest one of each object. */
@@ -126,6 +127,20 @@ export class MemoryStore implements StateStore {
 
   resolution(_key: ObjectKey): Resolution | undefined {
     return undefined;
+  }
+
+  command(key: ObjectKey): string | undefined {
+    return this.#commands.get(key);
+  }
+
+  newCommands(): readonly ObjectKey[] {
+    return [];
+  }
+
+  /** What was left in the state file, for those that only read. */
+  takeCommands(commands: ReadonlyMap<ObjectKey, string>): this {
+    this.#commands = commands;
+    return this;
   }
 
   save(record: ObjectRecord): Promise<void> {

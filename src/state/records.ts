@@ -16,6 +16,7 @@ import { isCreation } from '../actions/index.ts';
 import type { ReasonOf } from '../reasons/index.ts';
 import { newKindState, type Condition, type ObjectKey } from '../resources/index.ts';
 import type { CapacityDemand } from './capacity.ts';
+import type { HandledCommand, ShownCommand } from './handled-command.ts';
 import type { LastReport } from './last-report.ts';
 import type { IntentEstimate } from './prices.ts';
 
@@ -118,6 +119,8 @@ export interface EngineState {
   readonly corrections: readonly Correction[];
   /** What the last pass reported. Undefined before the first one. */
   readonly report: LastReport | undefined;
+  /** Absent while no operator command has been decided on. */
+  readonly lastCommand?: HandledCommand;
 }
 
 export interface ObjectRecord<Kind extends object = object> extends RecordIdentity, EngineState {
@@ -365,6 +368,7 @@ export interface ObjectStatus {
   /** Other things that carry the object's mark. */
   readonly duplicates?: readonly { readonly id: string }[];
   readonly lastHandledReconcileAt?: string;
+  readonly lastHandledCommand?: ShownCommand;
   /** What the API reports: state, endpoint, geography, prices, … */
   readonly [observed: string]: unknown;
 }

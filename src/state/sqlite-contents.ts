@@ -4,6 +4,7 @@ import type { ObjectKey } from '../resources/index.ts';
 import type { OwnerChoice } from './owner-choice.ts';
 import { readDemand, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
+import { leftCommands } from './left-commands.ts';
 import { readRecord } from './record-versions.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, IntentOutcome, ObjectRecord } from './records.ts';
@@ -68,6 +69,7 @@ export function load(database: Sqlite, owner: OwnerChoice) {
         .all('SELECT account, prices FROM prices')
         .map((row) => [String(row['account']), JSON.parse(String(row['prices'])) as ObservedPrice[]]),
     ),
+    commands: leftCommands(database),
     capacity: new Map(
       database
         .all('SELECT account, entries FROM capacity')

@@ -1,5 +1,6 @@
 /** The schema of a state file, step by step. */
 import type { Migration, Sqlite } from '../base/index.ts';
+import { commandsTable } from './left-commands.ts';
 import { upgradedFrom1 } from './record-versions.ts';
 import type { ObjectRecord } from './records.ts';
 
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
      revision TEXT NOT NULL,
      PRIMARY KEY (object, number)
    ) STRICT;`,
+  commandsTable,
 ];
 
 /** Records get a part of their kind (record-versions.ts). */

@@ -24,6 +24,7 @@ import { migrations } from './sqlite-migrations.ts';
 import { keyBytes, type OwnerChoice } from './owner-choice.ts';
 import { keptCapacityMs, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
+import { commitsOfOthers, dropLeft, findLeft, leftCommands } from './left-commands.ts';
 import { dropResolution, findResolution } from './resolutions.ts';
 import type { ObservedPrice } from './prices.ts';
 import type { Intent, ObjectRecord, Resolution } from './records.ts';
@@ -118,10 +119,12 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
         'run the version of fleetkeeper that wrote it, or a newer one',
       );
     }
-    const { identity, records, intents, pins, prices, left, capacity, revisions } = withUserErrors(file, () =>
-      version < migrations.length ? loadMigrated(database, owner) : load(database, owner),
+    const { identity, records, intents, pins, prices, left, capacity, revisions, commands } = withUserErrors(
+      file,
+      () => (version < migrations.length ? loadMigrated(database, owner) : load(database, owner)),
     );
-    return new MemoryStore(identity, records, intents, pins, prices, left, capacity, revisions);
+    const store = new MemoryStore(identity, records, intents, pins, prices, left, capacity, revisions);
+    return store.takeCommands(commands);
   } finally {
     database.close();
   }
@@ -152,6 +155,7 @@ class SqliteStore extends MemoryStore implements StateStore {
   readonly #database: Sqlite;
   readonly #work: UnitOfWork;
   readonly #identity: string;
+  #commitsOfOthers: number | undefined;
 
   constructor(database: Sqlite, work: UnitOfWork, owner: OwnerChoice) {
     const { identity, records, intents, pins, prices, left, capacity, revisions } = load(database, owner);
@@ -164,8 +168,11 @@ class SqliteStore extends MemoryStore implements StateStore {
   override saveAll(records: readonly ObjectRecord[]): Promise<void> {
     return this.#work.join(() => {
       for (const record of records) {
+        const { key, lastCommand } = record;
+        if (lastCommand && lastCommand !== this.record(key)?.lastCommand)
+          dropLeft(this.#database, key, 'command', lastCommand.command);
         this.#writeRecord(record);
-        this.#restoreOnRollback(record.key);
+        this.#restoreOnRollback(key);
         this.keep(record);
       }
     });
@@ -198,6 +205,7 @@ class SqliteStore extends MemoryStore implements StateStore {
       this.#database.run('DELETE FROM intents WHERE object = $key', { key });
       dropResolution(this.#database, key);
       this.#writeRevisions(key, []);
+      dropLeft(this.#database, key, 'command');
       this.#restoreOnRollback(key);
       if (this.isKeyShared) this.#beginEpoch(this.epochWithout(key));
       this.drop(key);
@@ -226,6 +234,17 @@ class SqliteStore extends MemoryStore implements StateStore {
 
   override resolution(key: ObjectKey): Resolution | undefined {
     return findResolution(this.#database, key);
+  }
+
+  override command(key: ObjectKey): string | undefined {
+    return findLeft(this.#database, key, 'command');
+  }
+
+  override newCommands(): readonly ObjectKey[] {
+    const commits = commitsOfOthers(this.#database);
+    if (commits === this.#commitsOfOthers) return [];
+    this.#commitsOfOthers = commits;
+    return [...leftCommands(this.#database).keys()];
   }
 
   override saveIdentityPin(account: string, pin: IdentityPin | undefined): Promise<void> {

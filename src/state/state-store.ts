@@ -65,6 +65,10 @@ export interface StateStore {
   leftUntil(uid: string): number | undefined;
   /** Another process may have left it since the start. */
   resolution(key: ObjectKey): Resolution | undefined;
+  /** The operator command that another process has left for the object. It is gone when it was decided on. */
+  command(key: ObjectKey): string | undefined;
+  /** Objects for which another process may have left a command since the last call. */
+  newCommands(): readonly ObjectKey[];
   /** Of an account (`namespace/name`). */
   identityPin(account: string): IdentityPin | undefined;
   /** Whether the next process will find the pin. False if writing it failed and it is in memory only. */

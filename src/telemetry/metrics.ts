@@ -62,6 +62,12 @@ function controllerMetrics(registers: Registry[]) {
       labelNames: ['controller'],
       registers,
     }),
+    commands: new Counter({
+      name: 'fleetkeeper_commands_total',
+      help: 'Operator commands that were decided on, by verb and result (Done, Outdated).',
+      labelNames: ['verb', 'result'],
+      registers,
+    }),
     plans: new Counter({
       name: 'fleetkeeper_plans_total',
       help: 'Answers of the planners by kind, answer (in-sync, act, wait, hold) and reason.',

@@ -1,31 +1,20 @@
 import { isCreation } from '../../actions/index.ts';
-import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import { kinds } from '../../kinds/index.ts';
 import {
-  annotations,
   kindCalled,
   managedKinds,
   objectKey,
   parseObjectKey,
-  resourceTypes,
   type ObjectKey,
 } from '../../resources/index.ts';
-import {
-  isCreationLost,
-  leaveResolution,
-  readState,
-  writeResolution,
-  type Intent,
-  type Resolution,
-  type StateStore,
-} from '../../state/index.ts';
-import { createMetrics } from '../../telemetry/index.ts';
-import { connectCluster, isCluster, withHiddenShard } from '../cluster.ts';
+import { isCreationLost, type Intent, type StateStore } from '../../state/index.ts';
+import { withHiddenShard } from '../cluster.ts';
 import { didYouMean } from '../account/connection.ts';
 import { print, type Context } from '../context.ts';
-import { ownerChoice, stateFile, withFleetFlags, type FleetFlags } from '../options.ts';
+import { withFleetFlags, type FleetFlags } from '../options.ts';
+import { openPlace } from '../replicas/place.ts';
 
 interface ResolveFlags extends FleetFlags {
   readonly namespace: string;
@@ -55,55 +44,18 @@ export function defineResolve(command: Command, context: Context): void {
       if (!applied && flags.notApplied !== true) {
         throw new UserError('did it happen?', 'check the provider, and pass --applied or --not-applied');
       }
-      const place = isCluster(flags.source) ? await inCluster(context, flags) : inFile(context, flags);
+      const place = await openPlace(context, flags);
       const { store } = place;
       const key = parseObject(object, flags.namespace);
       const intent = openIntent(store, key, object);
       const id = madeId(store, key, intent, flags);
-      await place.leave(key, { idempotencyKey: intent.idempotencyKey, applied, id });
+      await place.leaveResolution(key, { idempotencyKey: intent.idempotencyKey, applied, id });
       const word = applied ? `was applied${id === undefined ? '' : ` and made ${id}`}` : 'was not applied';
       print(
         context,
         `Recorded: ${intent.action} of ${object} ${word}. The manager uses it with its next read, or when it starts.`,
       );
     });
-}
-
-/** Where the confirmation is left for the manager, and what the manager has written there. */
-interface Place {
-  readonly store: StateStore;
-  leave(key: ObjectKey, resolution: Resolution): Promise<void>;
-}
-
-function inFile(context: Context, flags: ResolveFlags): Place {
-  const file = stateFile(flags);
-  if (!existsSync(file)) {
-    throw new UserError(`there is no state file ${file}`, 'if it is kept elsewhere, name it with --state');
-  }
-  return {
-    store: readState(file, context.random, ownerChoice(flags)),
-    leave: async (key, resolution) => leaveResolution(file, key, resolution),
-  };
-}
-
-/** As an annotation of the object. */
-async function inCluster(context: Context, flags: ResolveFlags): Promise<Place> {
-  const { observeOnce } = await import('../fleet-access.ts');
-  const { store } = await observeOnce(context, flags);
-  return {
-    store,
-    async leave(key, resolution) {
-      const api = await connectCluster(context, flags, createMetrics());
-      const { kind, namespace, name } = parseObjectKey(key);
-      const target = { type: resourceTypes[kind], namespace, name };
-      const given = { [annotations.resolve]: writeResolution(resolution) };
-      try {
-        await api.patch(target, { kind: 'merge', body: { metadata: { annotations: given } } });
-      } finally {
-        await api.close();
-      }
-    },
-  };
 }
 
 function parseObject(text: string, namespace: string): ObjectKey {

@@ -1,6 +1,7 @@
 /** What the objects of a fleet have, for a command line that is being written. */
 import { readFolder } from '../../desired/index.ts';
 import { containerService } from '../../kinds/container-service/declaration.ts';
+import { serviceFleet } from '../../kinds/service-fleet/declaration.ts';
 import { parseObjectKey, type ObjectKey } from '../../resources/index.ts';
 import { readState } from '../../state/index.ts';
 import type { Context } from '../context.ts';
@@ -34,11 +35,11 @@ function candidatesOf(objects: readonly Present[], namespace: string, what: Know
     .map(({ key }) => parseObjectKey(key))
     .filter((object) => object.namespace === namespace);
   if (what === 'object') return unique(there.map(({ kind, name }) => `${kind}/${name}`));
-  const services = there.filter(({ kind }) => kind === containerService.name);
-  return unique(
-    services.map(({ name }) => name),
-    containerService.name,
-  );
+  const fleets = there.filter(({ kind }) => kind === serviceFleet.name).map(({ name }) => name);
+  if (what === 'fleet') return unique(fleets, serviceFleet.name);
+  const services = there.filter(({ kind }) => kind === containerService.name).map(({ name }) => name);
+  const isReplica = (name: string) => fleets.includes(name.replace(/-\d+$/, '')) && /-\d+$/.test(name);
+  return unique(what === 'replica' ? services.filter(isReplica) : services, containerService.name);
 }
 
 async function objectsOf(context: Context, { command, flags, dir }: Line): Promise<Present[]> {

@@ -12,7 +12,7 @@ export interface Candidate {
 }
 
 /** What the objects of a fleet have, as they are written on a command line. */
-export type Known = 'service' | 'object' | 'label' | 'namespace';
+export type Known = 'service' | 'fleet' | 'replica' | 'object' | 'label' | 'namespace';
 
 /** What is already on the line: the flags by their long names, and the argument DIR. */
 export interface Line {
@@ -27,6 +27,12 @@ const knownByFlag: Readonly<Record<string, Known>> = {
   '--target': 'object',
   '--selector': 'label',
   '--namespace': 'namespace',
+};
+
+const knownByArgument: Readonly<Record<string, Known>> = {
+  name: 'service',
+  fleet: 'fleet',
+  replica: 'replica',
 };
 
 /** `words`: everything behind the program's name. The last one is being written, and perhaps empty. */
@@ -67,10 +73,8 @@ async function lookUp(known: Lookup, line: Line, what: readonly Known[]): Promis
 /** A name is that of a service. Where its kind may be written, too, it may be any object. */
 function knownAs(argument: Argument): Known[] {
   const withKind = /kind\/name/i.test(`${argument.name()} ${argument.description}`);
-  return [
-    ...(argument.name() === 'name' ? ['service' as const] : []),
-    ...(withKind ? ['object' as const] : []),
-  ];
+  const known = knownByArgument[argument.name()];
+  return [...(known ? [known] : []), ...(withKind ? ['object' as const] : [])];
 }
 
 /** Of `jsonpath=TEMPLATE`, the part that is written as it stands. */

@@ -24,9 +24,11 @@ import {
   annotations,
   group,
   isOrigin,
+  parseCommand,
   parseObjectKey,
   stateTraitsOf,
   timeAnnotations,
+  traitsOf,
   type CommonSpec,
   type ManagedKind,
   type ObjectKey,
@@ -167,10 +169,21 @@ export class Fleet {
   annotationProblem(key: ObjectKey): { readonly name: string; readonly message: string } | undefined {
     for (const [name, value] of Object.entries(this.snapshot.objects.get(key)?.annotations ?? {})) {
       const [prefix = ''] = name.split('/', 1);
-      const message = nearest(prefix, [group]) === undefined ? undefined : annotationMistake(name, value);
+      const message =
+        nearest(prefix, [group]) === undefined
+          ? undefined
+          : name === annotations.command
+            ? this.#commandMistake(key, value)
+            : annotationMistake(name, value);
       if (message !== undefined) return { name, message };
     }
     return undefined;
+  }
+
+  #commandMistake(key: ObjectKey, text: string): string | undefined {
+    const { commands = {} } = traitsOf(parseObjectKey(key).kind);
+    const command = parseCommand(text, commands, this.snapshot.cluster ? 'cluster' : 'folder');
+    return typeof command === 'string' ? command : undefined;
   }
 
   #annotationsOf(record: ObjectRecord): Readonly<Record<string, string>> {

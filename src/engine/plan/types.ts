@@ -5,7 +5,7 @@
  */
 import type { Action } from '../../actions/index.ts';
 import type { ReasonOf } from '../../reasons/index.ts';
-import type { OwnerRevision } from '../../state/index.ts';
+import type { HandledCommand, OwnerRevision } from '../../state/index.ts';
 import type { Cost } from './prices.ts';
 
 export type { Action, ActionName, RegistryCredentials } from '../../actions/index.ts';
@@ -47,6 +47,8 @@ export interface Arrange extends Outstanding {
   readonly state: object;
   /** All revisions of what it gives to the objects that it owns. Undefined: as before. */
   readonly revisions?: readonly OwnerRevision[];
+  /** The operator command that it carries out, or finds outdated. */
+  readonly handled?: Omit<HandledCommand, 'at'>;
 }
 
 /** Something that resolves by itself: provisioning, backoff, capacity, somebody's running task. */

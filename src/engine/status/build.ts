@@ -4,7 +4,7 @@
  */
 import { rfc3339 } from '../../base/index.ts';
 import type { DescribedDuplicate, Plan } from '../plan/index.ts';
-import type { Intent, ObjectRecord, ObjectStatus } from '../../state/index.ts';
+import type { HandledCommand, Intent, ObjectRecord, ObjectStatus, ShownCommand } from '../../state/index.ts';
 import { buildConditions, type ConditionInputs, type Health } from './conditions.ts';
 import { driftEntries } from './drift.ts';
 import { overdue } from './progress.ts';
@@ -76,7 +76,12 @@ export function buildStatus(inputs: StatusInputs): ObjectStatus {
         }
       : {}),
     ...(reconcileAt === undefined ? {} : { lastHandledReconcileAt: reconcileAt }),
+    ...(record.lastCommand ? { lastHandledCommand: shownCommand(record.lastCommand) } : {}),
   };
+}
+
+function shownCommand({ command, at, result, message }: HandledCommand): ShownCommand {
+  return { command, at: rfc3339(at), result, message };
 }
 
 /** What the status before shows of the same thing. */
@@ -93,6 +98,7 @@ function lastObserved({ status, externalId }: ObjectRecord) {
     drift: _drift,
     duplicates: _duplicates,
     lastHandledReconcileAt: _handled,
+    lastHandledCommand: _command,
     ...observed
   } = status;
   return { revision, observed };

@@ -120,12 +120,15 @@ function readiness({ plan, health }: ConditionInputs): Statement {
       return { status: health.ready, reason: health.reason, message: health.message };
     case 'act':
       return { status: 'False', reason: plan.step.reason, message: `next: ${plan.step.action.do}` };
-    case 'wait':
-      if (entryOf(plan.reason).followsHealth)
+    case 'arrange':
+      // A command that changes nothing.
+      if (plan.handled && plan.change === undefined)
         return { status: health.ready, reason: health.reason, message: health.message };
       return { status: 'False', reason: plan.reason, message: plan.message };
-    case 'arrange':
+    case 'wait':
     case 'hold':
+      if (entryOf(plan.reason).followsHealth)
+        return { status: health.ready, reason: health.reason, message: health.message };
       return { status: 'False', reason: plan.reason, message: plan.message };
     default:
       return unreachable(plan);

@@ -8,6 +8,7 @@ import { containerService } from '../container-service/declaration.ts';
 import { fleetHints } from './schema-hints.ts';
 import { serviceFleetDocument } from './schema.ts';
 import { fleetState } from './state.ts';
+import { fleetVerbs } from './schema-commands.ts';
 
 export const serviceFleet = declareKind({
   name: 'ServiceFleet',
@@ -28,6 +29,7 @@ export const serviceFleet = declareKind({
     },
   }),
   state: fleetState,
+  commands: fleetVerbs,
   columns: [
     columns.whole('Replicas', '.status.replicas', 'The number of replicas in the roster.'),
     columns.whole('Desired', '.status.desiredReplicas', 'The number that is wanted now.'),
@@ -64,6 +66,14 @@ export const serviceFleet = declareKind({
       .optional()
       .describe('The revisions that are kept.'),
     schedule: status.text.describe('The schedule that decides the number now.'),
+    scaled: z
+      .object({
+        replicas: z.int().describe('The number that the command gives.'),
+        until: status.time.describe('When its time is over; absent: it stays until `replicas` is edited.'),
+      })
+      .optional()
+      .describe('The command `scale` that decides the number now.'),
+    lastHandledCommand: status.lastHandledCommand,
     endpoints: z
       .array(
         z.object({

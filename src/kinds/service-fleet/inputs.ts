@@ -1,5 +1,5 @@
 /** What the planner of a fleet sees, and how it makes its steps. */
-import type { Arrange, PlannedObject } from '../../engine/plan/index.ts';
+import type { Arrange, Difference, PlannedObject } from '../../engine/plan/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { countOf, type Wanted } from './counts.ts';
 import type { Replica } from './replica.ts';
@@ -61,6 +61,12 @@ export function inNewPhase(
       ...(cause ? { cause } : {}),
     };
   });
+}
+
+/** What a change of the number of replicas shows. */
+export function countDifference({ count, from }: Wanted, observed: number): Difference {
+  const difference = { path: 'replicas', desired: count, observed, drift: false };
+  return from === undefined ? difference : { ...difference, from };
 }
 
 type Change = Pick<Arrange, 'reason' | 'message' | 'change'> & Partial<Pick<Arrange, 'differences'>>;

@@ -2,6 +2,7 @@
 import { waitFor, type Plan } from '../../engine/plan/index.ts';
 import { defineKind } from '../../engine/index.ts';
 import { replicasOf } from './children.ts';
+import { fleetCommand } from './commands.ts';
 import { fleetLook, type FleetLook } from './look.ts';
 import { planFleet } from './plan.ts';
 import type { ServiceFleetSpec } from './schema.ts';
@@ -17,6 +18,7 @@ function plan(look: FleetLook): Plan {
 export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, undefined, FleetState>({
   name: 'ServiceFleet',
   children: replicasOf,
+  command: fleetCommand,
   released: ({ record: { deletionRequestedAt, kind } }) =>
     deletionRequestedAt !== undefined && kind.roster?.length === 0,
   look: fleetLook,

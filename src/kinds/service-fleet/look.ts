@@ -32,6 +32,10 @@ export interface FleetLook extends FleetInputs {
   /** No account has been read yet, so nothing is known of the roster. */
   readonly isUnread: boolean;
   readonly name: string;
+  /** Of its document. */
+  readonly generation: number;
+  /** Of the objects of the replicas, by slot. */
+  readonly uids: ReadonlyMap<number, string>;
   /** The endpoints of services, by slot. */
   readonly endpoints: ReadonlyMap<number, string>;
 }
@@ -63,7 +67,14 @@ export function fleetLook(view: FleetView): FleetLook {
     isUnread: known === undefined && services === undefined,
     replicas,
     taken: takenSlots(view, roster),
-    wanted: wantedReplicas(spec, nowMs),
+    wanted: wantedReplicas(spec, nowMs, record.kind.scaled),
+    generation: record.generation,
+    uids: new Map(
+      roster.flatMap(({ slot }) => {
+        const uid = fleet.store.record(keyOf(key, slot))?.uid;
+        return uid === undefined ? [] : [[slot, uid] as const];
+      }),
+    ),
     present,
     revisions,
     update,

@@ -26,8 +26,16 @@
 import { holdFor, inSync, waitFor, type Arrange, type Plan } from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';
 import { awaitedCorrections, correct } from './corrections.ts';
-import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
-import { failuresText, isBeingRepaired, repair, repairsOf } from './repair.ts';
+import {
+  arrange,
+  countDifference,
+  inNewPhase,
+  inPhase,
+  scaleInPace,
+  slotsText,
+  type FleetInputs,
+} from './inputs.ts';
+import { failuresText, isToLeave, repair, repairsOf } from './repair.ts';
 import { revised } from './revising.ts';
 import { planUpdates, rolloutOf, steerRollout, type Rollout } from './rollout.ts';
 import { freeSlots } from './roster.ts';
@@ -134,7 +142,7 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
   const { replicas, taken, wanted, place, target, nowMs, state } = inputs;
   const count = inPhase(replicas, 'wanted').length;
   const draining = inPhase(replicas, 'draining').filter(
-    (replica) => !rollout.isToReplace(replica) && !isBeingRepaired(replica),
+    (replica) => !rollout.isToReplace(replica) && !isToLeave(replica),
   );
   const back = victims(draining).toReversed().slice(0, missing);
   const room = rollout.most - replicas.length;
@@ -156,7 +164,7 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
       reason: isForRollout ? 'RollingOut' : 'ScalingOut',
       message: parts.join('; '),
       change: isForRollout ? undefined : 'scale',
-      differences: [{ path: 'replicas', desired: wanted.count, observed: count, drift: false }],
+      differences: [countDifference(wanted, count)],
     },
     // What was added for the rollout stays until its end.
     state.rollout ? { rollout: { ...state.rollout, surge: rollout.surge } } : {},
@@ -178,7 +186,7 @@ function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrang
       reason: 'ScalingIn',
       message: `draining: ${slotsText(leaving)}${more}`,
       change: running.length > wanted.count && rollout.surge > 0 ? undefined : 'scale',
-      differences: [{ path: 'replicas', desired: wanted.count, observed: running.length, drift: false }],
+      differences: [countDifference(wanted, running.length)],
     },
     { pace: pace.begin(leaving.length) },
   );
@@ -189,7 +197,7 @@ function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefi
   const { replicas, nowMs, state } = inputs;
   const isTooSoon = state.roster.some(({ spared = 0 }) => spared <= nowMs && nowMs < spared + spareEveryMs);
   const kept = inPhase(replicas, 'draining').find(
-    (replica) => replica.protection === 'yes' && !isBeingRepaired(replica),
+    (replica) => replica.protection === 'yes' && !isToLeave(replica),
   );
   const pace = scaleInPace(inputs);
   if (!kept || isTooSoon || pace.left === 0) return undefined;

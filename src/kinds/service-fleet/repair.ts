@@ -78,9 +78,9 @@ export function repair(inputs: FleetInputs): Arrange | undefined {
   );
 }
 
-/** It leaves because it is broken, and still is. */
-export function isBeingRepaired({ entry, isReady }: Replica): boolean {
-  return entry.cause === 'repair' && !isReady;
+/** Another one can't leave instead: a person has ordered it, or it is broken, and still is. */
+export function isToLeave({ entry, isReady }: Replica): boolean {
+  return entry.cause === 'retire' || (entry.cause === 'repair' && !isReady);
 }
 
 /** The replicas that have given up, for messages. */

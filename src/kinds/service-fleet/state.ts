@@ -26,8 +26,8 @@ const entry = z.object({
   corrects: z.number().optional(),
   /** Unix milliseconds at which that was found to wait for somebody's work. */
   blocked: z.number().optional(),
-  /** Why it leaves, if not because fewer are wanted. Another one can't leave instead. */
-  cause: z.literal('repair').optional(),
+  /** Why it leaves, if not because fewer are wanted: it is broken, or a person has ordered it. Another one can't leave instead. */
+  cause: z.enum(['repair', 'retire']).optional(),
 });
 
 /** A rollout that is under way, or that has ended in another way than it should (rollout.ts). All times in Unix milliseconds. */
@@ -53,6 +53,11 @@ const schema = z.object({
   rollout,
   /** Unix milliseconds of the last repair. */
   repairedAt: z.number().optional(),
+  /**
+   * Numbers by the command `scale`: one that stays, then one for a time. `of`: what the document gave then; `until`: Unix
+   * milliseconds.
+   */
+  scaled: z.array(z.object({ replicas: z.int(), of: z.int(), until: z.number().optional() })).optional(),
   /** Removals of the last minute: its start in Unix milliseconds, the number of replicas then, and how many have begun. */
   pace: z.object({ at: z.number(), of: z.number(), begun: z.number() }).optional(),
 });

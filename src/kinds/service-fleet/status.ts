@@ -4,6 +4,7 @@ import type { Health, Statement } from '../../engine/status/index.ts';
 import type { ConditionType } from '../../resources/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { fleetLabel } from './children.ts';
+import type { Scaled } from './counts.ts';
 import { inPhase } from './inputs.ts';
 import type { FleetLook } from './look.ts';
 import { revisionName } from './revisions.ts';
@@ -39,6 +40,7 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
     ...(update ? { updateRevision: revisionName(update.number) } : {}),
     ...(revisions.length > 0 ? { revisions: revisions.map(shownRevision) } : {}),
     ...(wanted.schedule === undefined ? {} : { schedule: wanted.schedule }),
+    ...(wanted.scaled ? { scaled: shownScaled(wanted.scaled) } : {}),
     ...(shown.length > 0 ? { endpoints: shown.slice(0, endpointsShown) } : {}),
   };
 }
@@ -52,6 +54,10 @@ function shownRevision({ number, outcome, at, content, reason }: OwnerRevision) 
     ...(typeof image === 'string' ? { image } : {}),
     ...(reason === undefined ? {} : { reason }),
   };
+}
+
+function shownScaled({ replicas, until }: Scaled): object {
+  return { replicas, ...(until === undefined ? {} : { until: rfc3339(until) }) };
 }
 
 export function availability(look: FleetLook): readonly [ConditionType, Statement] {

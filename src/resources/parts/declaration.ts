@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import type { Column } from './columns.ts';
+import type { CommandVerbs } from './commands.ts';
 import type { CelRule } from './constraints.ts';
 import type { kindSchema } from './fields.ts';
 import type { KindStateDeclaration } from './kind-state.ts';
@@ -68,6 +69,9 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
   readonly only?: 'folder';
   /** Deleting many of them in a cluster at once destroys nothing; default: the mass-change brake counts them. */
   readonly countsForBrake?: false;
+
+  /** The operator commands that its objects take. */
+  readonly commands?: CommandVerbs;
 
   references?(spec: Spec): readonly Reference<Referred>[];
   /** The Secrets and ConfigMaps whose values it uses. */

@@ -32,6 +32,8 @@ export const annotations = {
    * In a cluster: an operator confirmation of a request whose outcome is unknown, as `fleetkeeper resolve` leaves it.
    */
   resolve: `${group}/resolve`,
+  /** An operator command: `VERB[:ARGUMENT]@TARGET` (commands.ts). */
+  command: `${group}/command`,
   /** On a Job or a Pod of the cluster: the ContainerService that must not be disturbed while it runs. */
   protects: `${group}/protects`,
   /** On an Account: the identity that its key may belong to from now on. */

@@ -116,3 +116,16 @@ export const quota = z
     limit: z.int().describe('How many there may be.'),
   })
   .optional();
+
+/** Of a kind that takes operator commands. */
+export const lastHandledCommand = z
+  .object({
+    command: z.string().describe('Its text.'),
+    at: z.iso.datetime({ offset: true }).describe('When it was decided on.'),
+    result: z
+      .string()
+      .describe('Done: it was carried out; Outdated: what it names had changed before, so nothing was done.'),
+    message: z.string().describe('What was done, or why nothing was done.'),
+  })
+  .optional()
+  .describe('The last operator command. The same text is not carried out twice in a row.');

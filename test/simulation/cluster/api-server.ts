@@ -90,7 +90,8 @@ export class ApiServer {
 
   patch({ type, namespace, name }: Target, patch: Patch, author: Author): KubernetesObject {
     const { kind, body, subresource, force = false } = patch;
-    const write = this.#write(type, namespace, subresource);
+    // A fleet's `scale` has `spec.replicas` where the object has it.
+    const write = this.#write(type, namespace, subresource === 'scale' ? undefined : subresource);
     return this.#as(author, body, () => {
       const { entry } =
         kind === 'apply'

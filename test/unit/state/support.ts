@@ -15,8 +15,15 @@ export function open(file: string, explicit?: string): OpenState & Disposable {
   return { ...state, [Symbol.dispose]: () => state.close() };
 }
 
+/** As a version that kept decisions in `meta`, and knew no operator commands. */
+export function withoutCommands(database: Sqlite): void {
+  database.run('DROP TABLE commands');
+  database.run('PRAGMA user_version = 6');
+}
+
 /** As a version that remembered capacity in the records alone. */
 export function withoutLaterTables(database: Sqlite): void {
+  withoutCommands(database);
   database.run('ALTER TABLE intents DROP COLUMN demand');
   database.run('DROP TABLE capacity');
   database.run('DROP TABLE revisions');
