@@ -5,6 +5,7 @@
  * |--------------------------------------------|-------------------------------|--------------------------|------------------|
  * | it is not observed, or in conflict         | as it is                      | as it is                 | as it is         |
  * | it differs from what is wanted, and exists | Wait: its turn has not come   | Wait, if an interruption is next | Wait     |
+ * | a restart that was asked for               | the same                      | the same                 | Wait             |
  * | a restart by remediation; it does not exist | as it is                     | as it is                 | Wait             |
  * | anything else                              | as it is                      | as it is                 | Wait             |
  *
@@ -31,9 +32,13 @@ export function heldByOwner(
   if (gate.correction) return correctionHeld(plan, gate);
   const isRestart = plan.kind === 'act' && plan.step.reason === remediationReason;
   const isLeft = observation.kind === 'absent' || plan.kind === 'in-sync' || isRestart;
-  if (isLeft || plan.differences.length === 0) return plan;
+  if (isLeft) return plan;
   const steps = plan.kind === 'act' ? [plan.step, ...plan.later] : plan.kind === 'arrange' ? [] : plan.steps;
-  return waitFor(reason, message, { recheckAfterMs: hourMs, steps, differences: plan.differences });
+  // A restart that was asked for differs from nothing at the provider.
+  const differences =
+    plan.differences.length > 0 ? plan.differences : steps.flatMap((step) => step.differences);
+  if (differences.length === 0) return plan;
+  return waitFor(reason, message, { recheckAfterMs: hourMs, steps, differences });
 }
 
 function correctionHeld(plan: Plan, { reason, message, correction }: OwnerGate): Plan {

@@ -31,7 +31,7 @@ export function replicasOf({
           [slotLabel]: String(entry.slot),
           ...(revision ? { [revisionLabel]: revisionName(revision.number) } : {}),
         },
-        annotations: annotationsOf(spec, childName(name, entry.slot)),
+        annotations: annotationsOf(spec, entry, childName(name, entry.slot)),
         spec: replicaSpec(spec, content, entry),
         specPath: ['spec', 'template'],
         content,
@@ -42,10 +42,14 @@ export function replicasOf({
     });
 }
 
-/** `storage.scratch` confirms that its data may be lost. */
-function annotationsOf({ template, storage }: ServiceFleetSpec, name: string): Record<string, string> {
+/** A replica has storage of its own by `storage.scratch` only, which confirms that its data may be lost. */
+function annotationsOf(
+  { template }: ServiceFleetSpec,
+  { place: { volumeGb } }: RosterEntry,
+  name: string,
+): Record<string, string> {
   const own = template.metadata.annotations;
-  return storage ? { ...own, [annotations.confirmDataLoss]: name } : own;
+  return volumeGb === undefined ? own : { ...own, [annotations.confirmDataLoss]: name };
 }
 
 /**

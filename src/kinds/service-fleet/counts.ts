@@ -79,3 +79,12 @@ export function countOf(value: CountOrShare, of: number, round: 'up' | 'down'): 
   const share = (Number.parseInt(value, 10) * of) / 100;
   return round === 'up' ? Math.ceil(share) : Math.floor(share);
 }
+
+/** In replicas. Where both shares are rounded to 0, nothing could ever be updated: one may be unavailable then. */
+export function unavailableAtMost(
+  { maxSurge, maxUnavailable }: Pick<ServiceFleetSpec['update'], 'maxSurge' | 'maxUnavailable'>,
+  of: number,
+): number {
+  const isStuck = countOf(maxSurge, of, 'up') === 0;
+  return Math.max(countOf(maxUnavailable, of, 'down'), isStuck ? 1 : 0);
+}

@@ -3,6 +3,7 @@ import { sameValue } from '../../base/index.ts';
 import { placeText } from '../../desired/index.ts';
 import { contentDigests, type View } from '../../engine/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
+import type { AccountSnapshot } from '../../observed/index.ts';
 import { isReason, reasons, type Reason, type ReasonEntry } from '../../reasons/index.ts';
 import {
   objectKey,
@@ -47,7 +48,7 @@ export function fleetLook(view: FleetView): FleetLook {
   const place = placeOf(spec);
   const services = seen.account?.informer.current?.services;
   const known = record.kind.roster;
-  const roster = known ?? foundRoster(fleet, key, services?.values() ?? [], place, nowMs);
+  const roster = known ?? foundRoster(fleet, key, shownIn(seen.account?.informer.current), place, nowMs);
   const present = presentContent(view);
   const revisions = view.store.revisions(key);
   const update = revisionOf(revisions, record.kind.update);
@@ -101,6 +102,10 @@ interface RevisionFacts {
   readonly nowMs: number;
 }
 
+function shownIn(snapshot: AccountSnapshot | undefined) {
+  return { services: snapshot?.services.values() ?? [], volumes: snapshot?.volumes.values() ?? [] };
+}
+
 function keyOf(fleet: ObjectKey, slot: number): ObjectKey {
   const { namespace, name } = parseObjectKey(fleet);
   return objectKey(containerService.name, namespace, childName(name, slot));
@@ -148,9 +153,12 @@ function replica(
   };
   const { ready } = own?.report ?? {};
   const isReady = own !== undefined && isReportedReady(own);
-  const availableAt = isReady && ready ? ready.since + object.spec.update.minReadySeconds * 1000 : undefined;
+  const waitsUntil =
+    isReady && ready
+      ? availableAt(ready.since, object.spec.update.minReadySeconds * 1000, nowMs)
+      : undefined;
   const isAsItIsToBe = revision === undefined || known.isSettled;
-  const isAvailable = availableAt !== undefined && availableAt <= nowMs && isAsItIsToBe;
+  const isAvailable = isReady && waitsUntil === undefined && isAsItIsToBe;
   const correction = correctionOf(entry, own, { isCurrent: known.isSettled, isAvailable, nowMs });
   const facts = {
     ...known,
@@ -161,13 +169,22 @@ function replica(
     isReady,
     isAvailable,
     mayServe: isMade && !isDown(own),
-    availableAt: isAvailable ? undefined : availableAt,
+    availableAt: waitsUntil,
     isAsleep: ready?.reason === 'Sleeping',
     correction,
     givenUp: isReady ? undefined : givenUp(own),
     ...protectionOf(entry, own, nowMs),
   };
   return { ...facts, content: contentAt(facts, target) };
+}
+
+/**
+ * When one that is Ready counts as available; undefined: it does now. Where the clock was set back, nobody knows since when
+ * it is Ready. If that counted as too short, all replicas would protect nothing.
+ */
+export function availableAt(readySince: number, minReadyMs: number, nowMs: number): number | undefined {
+  const isLongEnough = readySince > nowMs || readySince + minReadyMs <= nowMs;
+  return isLongEnough ? undefined : readySince + minReadyMs;
 }
 
 const givenUpReasons: readonly string[] = [

@@ -37,7 +37,8 @@ import {
 } from './inputs.ts';
 import { failuresText, isToLeave, repair, repairsOf } from './repair.ts';
 import { revised } from './revising.ts';
-import { planUpdates, rolloutOf, steerRollout, type Rollout } from './rollout.ts';
+import { isReliable } from './replica.ts';
+import { floorOf, planUpdates, rolloutOf, steerRollout, type Rollout } from './rollout.ts';
 import { freeSlots } from './roster.ts';
 import { victims } from './victims.ts';
 
@@ -137,12 +138,18 @@ function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
   return missing < 0 ? scaleIn(inputs, rollout, -missing) : undefined;
 }
 
-/** Draining replicas are taken back first. Each one saves a start. */
+/**
+ * Draining replicas are taken back first. Each one saves a start. During a rollout, one that was found again may drain
+ * because it is to be replaced, and is compared with nothing while it drains.
+ */
 function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arrange | undefined {
   const { replicas, taken, wanted, place, target, nowMs, state } = inputs;
   const count = inPhase(replicas, 'wanted').length;
   const draining = inPhase(replicas, 'draining').filter(
-    (replica) => !rollout.isToReplace(replica) && !isToLeave(replica),
+    (replica) =>
+      !rollout.isToReplace(replica) &&
+      !isToLeave(replica) &&
+      (!state.rollout || replica.content !== 'unknown'),
   );
   const back = victims(draining).toReversed().slice(0, missing);
   const room = rollout.most - replicas.length;
@@ -201,8 +208,14 @@ function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefi
   );
   const pace = scaleInPace(inputs);
   if (!kept || isTooSoon || pace.left === 0) return undefined;
-  const others = inPhase(replicas, 'wanted').filter(
-    (other) => other.protection !== 'yes' && rollout.isToReplace(other) === rollout.isToReplace(kept),
+  const running = inPhase(replicas, 'wanted');
+  // The one that comes back counts, if others may rely on it.
+  const left = [kept, ...running].filter(isReliable).length - floorOf(inputs);
+  const others = running.filter(
+    (other) =>
+      other.protection !== 'yes' &&
+      rollout.isToReplace(other) === rollout.isToReplace(kept) &&
+      (isReliable(other) ? left > 0 : left >= 0 || !other.mayServe),
   );
   const [instead] = victims(others);
   if (!instead) return undefined;

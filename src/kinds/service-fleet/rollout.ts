@@ -12,7 +12,7 @@
  */
 import type { Arrange } from '../../engine/plan/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
-import { countOf } from './counts.ts';
+import { countOf, unavailableAtMost } from './counts.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { isReliable, type Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
@@ -38,7 +38,7 @@ export interface Rollout {
 }
 
 export function floorOf({ object, wanted }: Pick<FleetInputs, 'object' | 'wanted'>): number {
-  return Math.max(0, wanted.count - countOf(object.spec.update.maxUnavailable, wanted.count, 'down'));
+  return Math.max(0, wanted.count - unavailableAtMost(object.spec.update, wanted.count));
 }
 
 export function rolloutOf(inputs: FleetInputs): Rollout {
@@ -78,9 +78,9 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
 
 /** In place, no others are needed if some may be unavailable. */
 function surgeNeeded({ object, wanted }: FleetInputs, updates: number, replacements: number): number {
-  const { maxSurge, maxUnavailable } = object.spec.update;
-  const needsNone = replacements === 0 && countOf(maxUnavailable, wanted.count, 'down') > 0;
-  return needsNone ? 0 : Math.min(countOf(maxSurge, wanted.count, 'up'), updates + replacements);
+  const { update } = object.spec;
+  const needsNone = replacements === 0 && unavailableAtMost(update, wanted.count) > 0;
+  return needsNone ? 0 : Math.min(countOf(update.maxSurge, wanted.count, 'up'), updates + replacements);
 }
 
 /** Begins one for a new revision, or for replicas that differ, and ends it. */

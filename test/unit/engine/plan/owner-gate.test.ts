@@ -68,3 +68,18 @@ describe('a correction of drift that the owner has to allow', () => {
     expect(heldByOwner(kept, present, gate('allowed'))).toMatchObject({ recheckAfterMs: 15_000 });
   });
 });
+
+describe('a restart that was asked for', () => {
+  const asked = { ...act({ reason: 'RestartRequested' }), differences: [] };
+  const turn: OwnerGate = { reason: 'AwaitsTurn', message: 'later', since: 0 };
+
+  test('waits for its turn, although nothing at the provider differs', () => {
+    const held = heldByOwner(asked, present, turn);
+    expect(held).toMatchObject({ kind: 'wait', reason: 'AwaitsTurn', differences });
+  });
+
+  test('by remediation it does not', () => {
+    const restart = { ...asked, step: { ...step, reason: 'Remediation' as const } };
+    expect(heldByOwner(restart, present, turn)).toBe(restart);
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { countOf, wantedReplicas } from '../../../../src/kinds/service-fleet/counts.ts';
+import { countOf, unavailableAtMost, wantedReplicas } from '../../../../src/kinds/service-fleet/counts.ts';
 import { fleetSpec } from './worlds.ts';
 
 const atUtc = (time: string) => Date.parse(`2026-11-20T${time}:00Z`);
@@ -44,4 +44,11 @@ describe('the wanted number', () => {
 
 test('shares are rounded as they are meant', () => {
   expect([countOf('25%', 6, 'up'), countOf('25%', 6, 'down'), countOf(3, 1, 'up')]).toEqual([2, 1, 3]);
+});
+
+test('shares that are rounded to 0 both let one be unavailable: nothing could ever be updated else', () => {
+  const of = (update: object) => unavailableAtMost(fleetSpec({ update }).update, 1);
+  expect(of({ maxSurge: 0, maxUnavailable: '50%' })).toBe(1);
+  expect(of({ maxSurge: '50%', maxUnavailable: '50%' })).toBe(0);
+  expect(unavailableAtMost(fleetSpec({ update: { maxSurge: 0, maxUnavailable: '50%' } }).update, 4)).toBe(2);
 });

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { countOf } from '../../../../src/kinds/service-fleet/counts.ts';
-import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
+import { isReliable, type Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import type { FleetState, RosterEntry } from '../../../../src/kinds/service-fleet/state.ts';
 import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
 import { victims } from '../../../../src/kinds/service-fleet/victims.ts';
@@ -60,9 +60,11 @@ function violations(world: World): string[] {
     const isAllowed = corrects !== undefined && corrects !== entry.corrects;
     return entry.phase === 'wanted' && (phase !== 'wanted' || revision !== entry.revision || isAllowed);
   });
-  const back = roster.filter(
-    ({ slot, phase }) => phase === 'wanted' && before.get(slot)?.entry.phase === 'draining',
-  );
+  const back = roster.filter(({ slot, phase }) => {
+    const replica = before.get(slot);
+    const isBack = phase === 'wanted' && replica?.entry.phase === 'draining';
+    return isBack && isReliable(replica);
+  });
   const retired = roster.flatMap(({ slot, phase }) => {
     const replica = before.get(slot);
     return phase === 'retiring' && replica && replica.entry.phase !== 'retiring' ? [replica] : [];
@@ -74,11 +76,11 @@ function violations(world: World): string[] {
     'FI1: too many': added.length === 0 || roster.length <= want + surge + overlap,
     'FI2: below the floor':
       deleting ||
-      touched.length <= back.length ||
-      available.length - touched.length >= floor ||
+      touched.length === 0 ||
+      available.length - touched.length + back.length >= floor ||
       isOneCorrection,
     'below the floor, what may serve is left':
-      deleting || serving.length <= back.length || available.length >= floor,
+      deleting || serving.length === 0 || available.length + back.length >= floor,
     'FI3: retired what is protected': retired.every(mayRetire),
     'FI5: a slot of something else': added.every(({ slot }) => !taken.has(slot)),
     'FI5: a slot twice': slots.size === roster.length,
