@@ -2,6 +2,7 @@
 import { referenceInvariants } from './invariants/reference.ts';
 import { accountInvariants, isHeartbeat, s16HeartbeatsOfOthers } from './invariants/account.ts';
 import { capacityInvariants } from './invariants/capacity.ts';
+import { fleetInvariants } from './invariants/fleets.ts';
 import { deletionInvariants } from './invariants/deletion.ts';
 import { mutationInvariants } from './invariants/mutations.ts';
 import { neighbourInvariants } from './invariants/neighbours.ts';
@@ -18,6 +19,7 @@ const invariants = [
   ...thingInvariants,
   ...neighbourInvariants,
   ...capacityInvariants,
+  ...fleetInvariants,
   ...referenceInvariants,
 ];
 
@@ -70,6 +72,10 @@ export class Checker implements Required<Watcher> {
 
   unled(): void {
     for (const watcher of this.#watchers) watcher.unled?.();
+  }
+
+  lost(): void {
+    for (const watcher of this.#watchers) watcher.lost?.();
   }
 
   recovered(): void {

@@ -67,6 +67,12 @@ export class Disk implements DurableState {
     this.#records.set(record.key, record);
   }
 
+  /** All of it; the name of the owner and the key are kept elsewhere, too. */
+  lose(): void {
+    for (const kept of [this.#records, this.#intents, this.#pins, this.#left, this.capacity]) kept.clear();
+    this.epoch = undefined;
+  }
+
   write(write: Write): void {
     this.onDurable(write);
     if (write.kind === 'remove') {

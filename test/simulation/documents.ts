@@ -20,6 +20,7 @@ const userKinds = [
   'ServiceTemplate',
   'ImageRegistry',
   'ProtectedTask',
+  'ServiceFleet',
 ] as const;
 /** The kinds that the simulation plays, but for Accounts. */
 export type UserKind = (typeof userKinds)[number];
@@ -36,15 +37,18 @@ export interface Document {
   readonly spec: Json;
 }
 
-const images = ['ghcr.io/acme/app:1', 'ghcr.io/acme/app:2', 'ghcr.io/acme/app:3'];
-const sizes = [
+/** Fleets are in fleets.ts. */
+type PlainKind = Exclude<UserKind, 'ServiceFleet'>;
+
+export const images = ['ghcr.io/acme/app:1', 'ghcr.io/acme/app:2', 'ghcr.io/acme/app:3'];
+export const sizes = [
   { cpu: 1, memoryGb: 1 },
   { cpu: 2, memoryGb: 4 },
   { gpuCount: 1, cpu: 4, memoryGb: 16 },
 ];
 
 export function newDocument(
-  kind: UserKind,
+  kind: PlainKind,
   name: string,
   random: SeededRandom,
   freeVolumes: readonly string[],
@@ -103,7 +107,7 @@ function newService(name: string, random: SeededRandom, volumes: readonly string
   return { kind: 'ContainerService', name, annotations: { [annotations.confirmDataLoss]: name }, spec };
 }
 
-function environment(random: SeededRandom): object[] {
+export function environment(random: SeededRandom): object[] {
   const plain = { name: 'MODE', value: `${canary}-${random.between(1, 3)}` };
   return random.chance(0.5)
     ? [plain]
@@ -138,7 +142,11 @@ const serviceEdits: readonly ((spec: Json, random: SeededRandom) => void)[] = [
   (spec, random) => (spec.command = ['run', String(random.between(1, 3))]),
 ];
 
-export function edited(document: Document, random: SeededRandom): Document {
+export function edited(
+  document: Document,
+  random: SeededRandom,
+  editFleet: (spec: Json, random: SeededRandom) => void,
+): Document {
   const spec: Json = structuredClone(document.spec);
   switch (document.kind) {
     case 'ContainerService':
@@ -156,6 +164,9 @@ export function edited(document: Document, random: SeededRandom): Document {
       break;
     case 'ProtectedTask':
       spec.released = true;
+      break;
+    case 'ServiceFleet':
+      editFleet(spec, random);
   }
   return { ...document, spec };
 }

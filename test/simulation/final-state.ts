@@ -5,6 +5,7 @@
  */
 import { beaconPrefix, type Condition, type ObjectKey } from '../../src/resources/index.ts';
 import type { Document } from './documents.ts';
+import { replicaDocument, replicaKey, rosterOf } from './fleets.ts';
 import type { Json, View } from './watch.ts';
 
 export type FinalState = ReadonlyMap<ObjectKey, string>;
@@ -30,7 +31,21 @@ function likeness(view: View, key: ObjectKey, document: Document): object {
     .filter(({ type, reason }) => reason !== 'NotApplicable' && !(isService && type === 'Allocated'))
     .map((condition) => asDeclared(condition, hasRevisionMoved))
     .sort();
-  return { ...remoteLikeness(view, externalId, document), conditions };
+  const own = document.kind === 'ServiceFleet' ? fleetLikeness(view, key, document) : {};
+  return { ...remoteLikeness(view, externalId, document), ...own, conditions };
+}
+
+const counts = ['replicas', 'desiredReplicas', 'updatedReplicas', 'availableReplicas', 'drainingReplicas'];
+
+/** Which numbers its replicas have depends on what has happened. */
+function fleetLikeness(view: View, key: ObjectKey, { spec }: Document): object {
+  const status: Json = view.disk.record(key)?.status;
+  const roster = rosterOf(view.disk, key) ?? [];
+  const replicas = roster.map(({ slot }) => {
+    const replica = replicaKey(key, slot);
+    return JSON.stringify({ ...likeness(view, replica, replicaDocument(replica, spec)), name: undefined });
+  });
+  return { counts: counts.map((name) => status?.[name]), replicas: replicas.sort() };
 }
 
 /**
@@ -74,6 +89,7 @@ function remoteLikeness({ plane }: View, id: string, { kind, spec }: Document): 
     case 'ImageRegistry':
       return { repository: store?.registries.get(id)?.repository };
     case 'ProtectedTask':
+    case 'ServiceFleet':
       return {};
   }
 }

@@ -69,6 +69,10 @@ export class FolderPlace implements Place {
     return this.#writes;
   }
 
+  get wallMs(): number {
+    return epochMs + this.#parts.scheduler.nowMs + this.#clockOffsetMs;
+  }
+
   /** There is no other. */
   leads(): boolean {
     return true;
@@ -88,8 +92,7 @@ export class FolderPlace implements Place {
     this.#lives += 1;
     const number = this.#lives;
     const random = stream(seed, `manager ${number}`);
-    const wallMs = () => epochMs + scheduler.nowMs + this.#clockOffsetMs;
-    const life = new Life(scheduler, wallMs, random.between(0, 1_000_000));
+    const life = new Life(scheduler, () => this.wallMs, random.between(0, 1_000_000));
     const store = new SimulatedStore({
       disk: this.state,
       life,
@@ -159,6 +162,16 @@ export class FolderPlace implements Place {
 
   isWiped(): boolean {
     return false;
+  }
+
+  loseState(mayBeLost: () => boolean): void {
+    if (!this.#running || !mayBeLost()) return;
+    this.#crash(1000);
+    // What was on its way is on the disk now, or lost.
+    if (!mayBeLost()) return;
+    this.#parts.scheduler.trace('the state is lost');
+    this.state.lose();
+    this.#parts.checker().lost();
   }
 
   resolve(key: ObjectKey, resolution: Resolution): void {

@@ -1,6 +1,7 @@
 /** What people see to once nothing goes wrong any more, since nobody else can. */
 import { annotations, objectKey, parseObjectKey, remoteName } from '../../src/resources/index.ts';
 import type { Document } from './documents.ts';
+import { mendedFleet, placeInFleet } from './fleets.ts';
 import type { Plane } from './plane.ts';
 import type { DurableState } from './state.ts';
 import { marked } from './truth.ts';
@@ -30,6 +31,8 @@ export function mended(document: Document, disk: DurableState, plane: Plane, hid
       const sizeGb = Math.max(spec.sizeGb + 10, plane.store?.volumes.get(id)?.requestedSizeGb ?? 0);
       return { ...consenting(document, kind), spec: { ...spec, sizeGb, expansion: 'PauseService' } };
     }
+    case 'ServiceFleet':
+      return mendedFleet(document, edited(spec.template.spec.env, hides));
     case 'ServiceTemplate':
     case 'ImageRegistry':
       return document;
@@ -52,7 +55,9 @@ export function keptUnseen(view: View): KeptThing[] {
     const intent = view.disk.intent(key);
     const isKnown = externalId !== undefined || (intent && view.isOpen(intent));
     const wasKept = view.history(key).some(({ spec }) => spec.deletionPolicy === 'Retain');
-    if (kind === undefined || isKnown || !wasKept || view.wanted.has(key)) return [];
+    const fleet = placeInFleet(key)?.fleet;
+    const isWanted = view.wanted.has(key) || (fleet !== undefined && view.wanted.has(fleet));
+    if (kind === undefined || isKnown || !wasKept || isWanted) return [];
     return marked(view, key, 'alive').map((id) => ({ kind, id }));
   });
 }

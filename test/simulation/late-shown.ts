@@ -40,6 +40,12 @@ export class LateShown {
     return hidden !== undefined && nowMs >= hidden.fromMs && nowMs < hidden.untilMs;
   }
 
+  /** Now or later. */
+  hidesAny(): boolean {
+    const nowMs = this.#nowMs();
+    return [...this.#hidden.values()].some(({ untilMs }) => nowMs < untilMs);
+  }
+
   /** Takes out of the answer to a read what is hidden; undefined: there is no such thing. */
   put(body: Json): Json {
     if (this.#hidden.size === 0) return body;

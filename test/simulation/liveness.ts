@@ -3,12 +3,14 @@ import { sameValue } from '../../src/base/index.ts';
 import { parseBeacon } from '../../src/engine/plan/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { environmentOf, withoutBeacon, type Document } from './documents.ts';
+import { fleetProblem, siblingsOf } from './fleet-liveness.ts';
+import { placeInFleet, replicaDocument, rosterOf } from './fleets.ts';
 import type { Users } from './users.ts';
 import type { Json, View } from './watch.ts';
 import { taskPart } from '../support/kind-state.ts';
 
 export interface Unsettled {
-  readonly invariant: 'L1' | 'L2' | 'L3' | 'L6' | 'S22';
+  readonly invariant: 'L1' | 'L2' | 'L3' | 'L6' | 'S22' | 'FI8';
   readonly message: string;
 }
 
@@ -20,6 +22,7 @@ const waitsForPeople = new Set([
   'Attached',
   'ServiceNotThere',
   'VolumeExchange',
+  'ReplicasProtected',
 ]);
 
 /** It says what a person has to do, or waits for people. */
@@ -71,7 +74,8 @@ function unreportedCopy(view: View): Unsettled | undefined {
 export function stuck(view: View, users: Users): Unsettled | undefined {
   const documents = new Map(users.documents());
   for (const { key, deletionRequestedAt } of view.disk.records()) {
-    const document = documents.get(key);
+    const document = documents.get(key) ?? asReplica(view, key);
+    if (siblingsOf(view, key).some((each) => isExcused(view, each))) continue;
     const service: string | undefined = document?.spec.serviceRef?.name;
     if (document && isReportedAsHidden(view, key, document)) continue;
     const isOfReported =
@@ -79,14 +83,26 @@ export function stuck(view: View, users: Users): Unsettled | undefined {
     if (isOfReported || tellsPeople(view, key) || parseObjectKey(key).kind === 'Account') continue;
     if (!document || deletionRequestedAt !== undefined)
       return { invariant: 'L2', message: `${key} is still there: ${shown(view, key)}` };
-    const problem =
-      document.kind === 'ProtectedTask' ? taskProblem(view, key, document) : problemOf(view, key, document);
+    const problem = problemOf(view, key, document);
     if (problem) return problem;
   }
   const unreported = unreportedCopy(view);
   if (unreported) return unreported;
   const missing = [...documents.keys()].find((key) => !view.disk.record(key));
   return missing && { invariant: 'L1', message: `${missing} has not been taken in` };
+}
+
+/** The document that a replica would have, if its fleet wants it. */
+function asReplica(view: View, key: ObjectKey): Document | undefined {
+  const { fleet, slot } = placeInFleet(key) ?? {};
+  const spec: Json = fleet && view.wanted.get(fleet)?.spec;
+  const entry = fleet && rosterOf(view.disk, fleet)?.find((each) => each.slot === slot);
+  return spec && entry?.phase === 'wanted' ? replicaDocument(key, spec) : undefined;
+}
+
+function isExcused(view: View, key: ObjectKey): boolean {
+  const document = asReplica(view, key);
+  return tellsPeople(view, key) || (document !== undefined && isReportedAsHidden(view, key, document));
 }
 
 /** Undefined when the account is as everybody wants it, and the records say so. */
@@ -102,15 +118,24 @@ export function unsettled(view: View, users: Users): Unsettled | undefined {
     }
   }
   for (const { key } of disk.records()) {
-    const isWanted = view.wanted.has(key) || parseObjectKey(key).kind === 'Account';
+    const isWanted =
+      view.wanted.has(key) || parseObjectKey(key).kind === 'Account' || asReplica(view, key) !== undefined;
     if (!isWanted) return { invariant: 'L2', message: `${key} is still there: ${shown(view, key)}` };
   }
   for (const [key, document] of users.documents()) {
-    const problem =
-      document.kind === 'ProtectedTask' ? taskProblem(view, key, document) : problemOf(view, key, document);
+    const problem = problemOf(view, key, document);
     if (problem) return problem;
   }
   return undefined;
+}
+
+function problemOf(view: View, key: ObjectKey, document: Document): Unsettled | undefined {
+  if (document.kind === 'ProtectedTask') return taskProblem(view, key, document);
+  if (document.kind !== 'ServiceFleet') return thingProblem(view, key, document);
+  const problem = fleetProblem(view, key, document) ?? (isReady(view, key) ? undefined : 'not Ready');
+  return problem === undefined
+    ? undefined
+    : { invariant: 'FI8', message: `${key} is not as wanted (${problem}): ${shown(view, key)}` };
 }
 
 function taskProblem(view: View, key: ObjectKey, { spec }: Document): Unsettled | undefined {
@@ -126,7 +151,7 @@ function taskProblem(view: View, key: ObjectKey, { spec }: Document): Unsettled 
   };
 }
 
-function problemOf(view: View, key: ObjectKey, document: Document): Unsettled | undefined {
+function thingProblem(view: View, key: ObjectKey, document: Document): Unsettled | undefined {
   const record = view.disk.record(key);
   const unlike = record && differenceOf(view, record.externalId, document);
   if (record && isReady(view, key) && unlike === undefined) return undefined;
@@ -177,6 +202,7 @@ function differenceOf({ plane }: View, id: string | undefined, { kind, spec }: D
     case 'ImageRegistry':
       return registries.get(id) ? undefined : 'gone';
     case 'ProtectedTask':
+    case 'ServiceFleet':
       return undefined;
   }
 }

@@ -116,6 +116,11 @@ export class Network {
     return [...this.#travelling].some((travelling) => travelling.key === key);
   }
 
+  /** A request may still arrive, or a read show what it has not shown before. */
+  mayShowMore(): boolean {
+    return this.#travelling.size > 0 || this.#lateShown.hidesAny();
+  }
+
   /** A request that arrives now, by whomever. */
   async deliver(
     request: Omit<Delivery, 'reply'>,

@@ -71,6 +71,7 @@ export class Person {
       case 'ImageRegistry':
         return store?.registries.get(id) !== undefined;
       case 'ProtectedTask':
+      case 'ServiceFleet':
       case undefined:
         return false;
     }

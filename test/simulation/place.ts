@@ -16,6 +16,8 @@ export interface DocumentStore {
   /** Whether it was taken: a cluster refuses what can't be changed, and keeps what there is. */
   write(file: string, document: Json): boolean;
   remove(file: string): void;
+  /** It has a mistake, where that is possible. Returns how to mend it; one that was written or removed meanwhile stays as it is. */
+  break(file: string): () => void;
   /** It is gone at once: nobody is waited for that wants to clean up after it. */
   discard(file: string): void;
   /** What was written is shown. */
@@ -35,6 +37,8 @@ export interface Place {
   leads(life: number): boolean;
   /** Another one has taken over from it. */
   isOusted(life: number): boolean;
+  /** Unix milliseconds by the clock of the process that leads. */
+  readonly wallMs: number;
   /** What becomes of it may not be known to anybody. */
   isOpen(intent: Intent): boolean;
   /** Each status is written, and not the last one of several that follow each other. */
@@ -51,6 +55,8 @@ export interface Place {
   forge(victim: string, seed: number): void;
   /** What was durable of it is not there any more: only its mark leads to what it stands for. */
   isWiped(key: ObjectKey): boolean;
+  /** The process that serves the fleet is killed; then, if that may be, what it has kept is lost. */
+  loseState(mayBeLost: () => boolean): void;
   /** Somebody says what became of a request of the object. */
   resolve(key: ObjectKey, resolution: Resolution): void;
   /** People put right what only they can, of what the place keeps. */

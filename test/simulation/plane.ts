@@ -32,6 +32,8 @@ export interface PlaneOptions {
   readonly rateLimitPerSecond: number | undefined;
   /** It has to survive crashes, so its database is a file. */
   readonly crashes: boolean;
+  /** There are fleets, which may move. */
+  readonly hasTwoRegions: boolean;
 }
 
 type Open = Awaited<ReturnType<typeof openControlPlane>>;
@@ -54,9 +56,7 @@ export const providerPrices = {
   storageGbHourMicros: 140,
 };
 
-const [firstRegion] = defaultConfig.regions;
-if (!firstRegion) throw new Error('the control plane has no region');
-const config = { ...defaultConfig, regions: [{ ...firstRegion, prices: providerPrices }] };
+const regions = defaultConfig.regions.map((region) => ({ ...region, prices: providerPrices }));
 
 export class Plane {
   readonly #options: PlaneOptions;
@@ -83,7 +83,8 @@ export class Plane {
   }
 
   async start(): Promise<void> {
-    const { scheduler, random, wallMs, rateLimitPerSecond } = this.#options;
+    const { scheduler, random, wallMs, rateLimitPerSecond, hasTwoRegions } = this.#options;
+    const config = { ...defaultConfig, regions: regions.slice(0, hasTwoRegions ? 2 : 1) };
     const life = new Life(scheduler, wallMs, random.between(0, 1_000_000));
     const parts = await openControlPlane({
       listen: { host: 'nowhere', port: 0 },

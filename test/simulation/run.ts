@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { plain } from '../dialects/dialect.ts';
 import { answerDialects, dialectNamed } from '../dialects/index.ts';
 import { possiblePairs } from './journal-coverage.ts';
-import { crowdNames, places, scriptOf, type Script } from './script.ts';
+import { crowdNames, places, scriptOf, type CrowdName, type Script } from './script.ts';
 import { describe, shrink } from './shrink.ts';
 import { run, type Result } from './world.ts';
 
@@ -20,7 +20,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     dialect: { type: 'string' },
     'shared-key': { type: 'boolean', default: false },
-    crowd: { type: 'string', default: 'forged' },
+    crowd: { type: 'string' },
     trace: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: true },
     'keep-going': { type: 'boolean', default: false },
@@ -64,13 +64,12 @@ function add(result: Result): void {
 
 async function tell(script: Script, { violation, traceHash }: Result): Promise<void> {
   const { seed, place, dialect } = script;
-  const inCrowd = crowd === 'forged' ? '' : ` --crowd ${crowd}`;
   total.failures += 1;
   say(
     `seed ${seed} in the dialect ${dialect} violates ${violation?.invariant} at ${violation?.atMs} ms: ${violation?.message}`,
   );
   say(
-    `trace ${traceHash}; again: npm run simulate -- --place ${place} --seeds 1 --seed ${seed} --dialect ${dialect}${inCrowd} --trace`,
+    `trace ${traceHash}; again: npm run simulate -- --place ${place} --seeds 1 --seed ${seed} --dialect ${dialect} --crowd ${crowdOf(seed)} --trace`,
   );
   if (!values.shrink) return;
   say(`shrunk: ${describe(await shrink(script, options))}`);
@@ -94,8 +93,13 @@ async function runOne(script: Script): Promise<boolean> {
 const chosen = places.filter((place) => values.place === 'both' || values.place === place);
 if (chosen.length === 0) throw new Error('--place is folder, cluster or both');
 
-const crowd = crowdNames.find((name) => name === values.crowd);
-if (!crowd) throw new Error(`--crowd is one of ${crowdNames.join(', ')}`);
+const givenCrowd = crowdNames.find((name) => name === values.crowd);
+if (values.crowd !== undefined && !givenCrowd) throw new Error(`--crowd is one of ${crowdNames.join(', ')}`);
+
+/** One seed in four has fleets. */
+function crowdOf(seed: number): CrowdName {
+  return givenCrowd ?? (seed % 4 === 3 ? 'fleets' : 'forged');
+}
 
 function chosenDialect(seed: number): { dialect?: string } {
   if (values.dialect === undefined) return {};
@@ -110,7 +114,7 @@ for (
   seed += 1
 ) {
   for (const place of chosen)
-    mayGoOn &&= await runOne(scriptOf(seed, place, { crowd, ...chosenDialect(seed) }));
+    mayGoOn &&= await runOne(scriptOf(seed, place, { crowd: crowdOf(seed), ...chosenDialect(seed) }));
 }
 
 const seconds = (performance.now() - startedMs) / 1000;

@@ -16,14 +16,15 @@ import {
   type FaultKind,
   type WorldFault,
 } from './faults.ts';
-import { plain } from '../dialects/dialect.ts';
+import { plain as plainDialect } from '../dialects/dialect.ts';
 import { answerDialects, dialectNamed } from '../dialects/index.ts';
 import { stream } from './random-port.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
+import { fleetActions, fleetSlots, type FleetDeed } from './fleet-script.ts';
 import { neighbourDeeds, type NeighbourDeed } from './neighbours.ts';
 import type { UserKind } from './documents.ts';
 
-export type Deed = 'write' | 'remove' | WorldFault | ClusterDeed | NeighbourDeed;
+export type Deed = 'write' | 'remove' | WorldFault | ClusterDeed | NeighbourDeed | FleetDeed;
 
 /** Where the fleet is declared and its state kept. */
 export const places = ['folder', 'cluster'] as const;
@@ -61,6 +62,8 @@ export interface Script {
   readonly hasNeighbours: boolean;
   /** Whether there are times without capacity (shortage.ts). */
   readonly hasShortages: boolean;
+  /** Whether there are ServiceFleets (fleets.ts). */
+  readonly hasFleets: boolean;
 }
 
 /** There is little to spend while the fleet is made, for `poorMs`; and so much above the floor, as at any moment of `poor`. */
@@ -98,6 +101,8 @@ interface Crowd {
   readonly hasNeighbours?: boolean;
   /** Whether there are times without capacity (shortage.ts). */
   readonly hasShortages?: boolean;
+  /** At most so many ServiceFleets, and all that goes with them (fleet-script.ts). In half of the runs there are times without capacity. */
+  readonly fleets?: number;
   /** For how many minutes people want new things, and everything may go wrong. */
   readonly turmoilMinutes?: readonly number[];
   /** Of every kind there is at least one object. */
@@ -194,6 +199,21 @@ const crowds = {
     hasShortages: true,
     turmoilMinutes: [5, 10, 20],
   },
+  fleets: {
+    ...many,
+    services: 3,
+    volumes: 2,
+    templates: 1,
+    // An entry has no mark: a state that is lost loses it.
+    registries: 0,
+    writesPerMinute: [1, 2],
+    aimsCrashes: true,
+    truncates: true,
+    isolates: true,
+    delaysCreations: true,
+    fleets: 2,
+    turmoilMinutes: [5, 10, 20],
+  },
   // A quarter of the computing: for many seeds of each dialect.
   small: {
     ...many,
@@ -220,12 +240,17 @@ export function scriptOf(
   place: PlaceName = 'folder',
   { crowd = 'forged', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
 ): Script {
-  const script = { ...folderScript(seed, crowds[crowd]), dialect };
+  const script = { ...folderScript(seed, inPlace(crowds[crowd], place)), dialect };
   const { hides } = dialectNamed(dialect);
   // A cluster kills processes at any moment.
   if (place === 'cluster')
-    return clusterScript(hides ? { ...script, dialect: plain.name } : script, crowds[crowd]);
+    return clusterScript(hides ? { ...script, dialect: plainDialect.name } : script, crowds[crowd]);
   return hides ? withoutUncertainty(script) : script;
+}
+
+/** Fleets live in folders only. */
+function inPlace(crowd: Crowd, place: PlaceName): Crowd {
+  return place === 'cluster' ? { ...crowd, fleets: 0 } : crowd;
 }
 
 /** Nobody is at hand who would look, and say what became of a request. */
@@ -238,7 +263,7 @@ function withoutUncertainty(script: Script): Script {
 /** Of a stream of its own: everything else of a seed is as it was before there were dialects. */
 function drawnDialect(seed: number): string {
   const random = stream(seed, 'dialect');
-  return random.chance(0.2) ? plain.name : random.pick(answerDialects).name;
+  return random.chance(0.2) ? plainDialect.name : random.pick(answerDialects).name;
 }
 
 /** The same fleet and the same people, and what else goes wrong in a cluster. */
@@ -298,17 +323,20 @@ function folderScript(seed: number, crowd: Crowd): Script {
   const random = stream(seed, 'script');
   const faults = drawFaults(random);
   const fewest = crowd.hasEveryKind ? 1 : 0;
-  const slots = slotsOf(
+  const plain = slotsOf(
     random.between(crowd.hasEveryKind ? 1 : 2, crowd.services),
     random.between(fewest, crowd.volumes),
     random.between(fewest, crowd.templates),
     random.between(fewest, crowd.registries),
   );
+  const hasFleets = (crowd.fleets ?? 0) > 0;
+  const ofFleets = hasFleets ? fleetSlots(seed, crowd.fleets ?? 0) : [];
+  const slots = [...plain, ...ofFleets];
   const healAtMs = random.pick(crowd.turmoilMinutes ?? usualTurmoilMinutes) * 60_000;
   const actions: Action[] = [];
   const add = (deed: Deed, count: number) => {
     for (let each = 0; each < count; each += 1) {
-      const slot = random.between(0, slots.length - 1);
+      const slot = random.between(0, plain.length - 1);
       actions.push({
         atMs: random.between(0, healAtMs - 1),
         do: deed,
@@ -318,7 +346,7 @@ function folderScript(seed: number, crowd: Crowd): Script {
     }
   };
   // Most of the fleet is there from the start.
-  for (const slot of slots.keys()) {
+  for (const slot of plain.keys()) {
     if (random.chance(0.8))
       actions.push({ atMs: random.between(0, 20_000), do: 'write', slot, seed: random.between(0, 2 ** 30) });
   }
@@ -355,6 +383,7 @@ function folderScript(seed: number, crowd: Crowd): Script {
       }
     }
   }
+  if (hasFleets) actions.push(...fleetActions(seed, ofFleets, plain.length, healAtMs));
   if (crowd.delaysCreations) {
     for (const [kind, probability] of drawCreationFaults(stream(seed, 'creation faults'))) {
       faults.set(kind, probability);
@@ -368,10 +397,11 @@ function folderScript(seed: number, crowd: Crowd): Script {
     actions: actions.sort((left, right) => left.atMs - right.atMs),
     healAtMs,
     pollSeconds: random.pick([2, 5, 15]),
-    dialect: plain.name,
+    dialect: plainDialect.name,
     rateLimitPerSecond: random.chance(0.2) ? random.pick([3, 10]) : undefined,
     hasNeighbours: crowd.hasNeighbours ?? false,
-    hasShortages: crowd.hasShortages ?? false,
+    hasShortages: crowd.hasShortages ?? (hasFleets && stream(seed, 'shortages of fleets').chance(0.5)),
+    hasFleets,
     money: crowd.countsMoney ? drawMoney(stream(seed, 'money')) : undefined,
   };
 }

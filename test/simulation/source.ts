@@ -17,7 +17,8 @@ const cutOff = {
   wholly: '# the disk was full\n',
   partly: stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'before' } }),
 } as const;
-export type Cut = keyof typeof cutOff;
+/** `mistaken`: it is there, and a field of it is not what it may be. */
+export type Cut = keyof typeof cutOff | 'mistaken';
 
 export class SimulatedFolder implements DocumentStore {
   readonly #files = new Map<string, string>();
@@ -38,9 +39,18 @@ export class SimulatedFolder implements DocumentStore {
   }
 
   /** `seed` chooses the file. Returns how to mend it; one that was written or removed meanwhile stays as it is. */
-  truncate(seed: number, cut: Cut): () => void {
+  truncate(seed: number, cut: keyof typeof cutOff): () => void {
     const files = [...this.#files.keys()].filter((each) => !each.startsWith('account'));
     const file = files[seed % files.length];
+    return this.#cutFile(file, cut);
+  }
+
+  break(file: string): () => void {
+    return this.#cutFile(this.#files.has(file) ? file : undefined, 'mistaken');
+  }
+
+  /** One at a time. */
+  #cutFile(file: string | undefined, cut: Cut): () => void {
     if (file === undefined || this.#cut.size > 0) return () => {};
     this.#cut.set(file, cut);
     this.publish();
@@ -97,7 +107,8 @@ export class SimulatedFolder implements DocumentStore {
   #visible(): Record<string, string> {
     const files = [...this.#files].map(([file, text]) => {
       const cut = this.#cut.get(file);
-      return [file, cut ? cutOff[cut] : text] as const;
+      const shown = cut === 'mistaken' ? text.replace(/^ {2}template:/m, '  temp1ate:') : cut && cutOff[cut];
+      return [file, shown ?? text] as const;
     });
     if (this.#loss === 'empty') return {};
     const visible = this.#loss === 'half' ? files.filter((_, index) => index % 2 === 0) : files;

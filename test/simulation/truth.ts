@@ -46,6 +46,7 @@ export function marked({ plane, disk }: View, key: ObjectKey, how: 'alive' | 'an
         .map(({ id }) => id);
     case 'ImageRegistry':
     case 'ProtectedTask':
+    case 'ServiceFleet':
     case undefined:
       return [];
   }

@@ -3,6 +3,7 @@ import { sameValue } from '../../src/base/index.ts';
 import { objectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { edited, manifestOf, newDocument, secrets, type Document } from './documents.ts';
+import { editFleet, newFleet, placeInFleet, replicaSpec } from './fleets.ts';
 import type { Action, Slot } from './script.ts';
 import type { DocumentStore } from './place.ts';
 import type { Wanted } from './watch.ts';
@@ -16,6 +17,8 @@ export interface UsersOptions {
   readonly nowMs: () => number;
   /** Nothing may be declared under this name now. */
   readonly isInTheWay?: (key: ObjectKey) => boolean;
+  /** Fleets may have schedules: everybody agrees about the time. */
+  readonly mayHaveSchedules: boolean;
 }
 
 const copied: ReadonlySet<string> = new Set(['ContainerService', 'StorageVolume', 'ServiceTemplate']);
@@ -63,12 +66,21 @@ export class Users {
     documentStore.publish();
   }
 
+  /** Of a replica: what the documents of its fleet have asked for, and those that have had its name. */
   history(key: ObjectKey): readonly Wanted[] {
-    return this.#histories.get(key) ?? [];
+    const own = this.#histories.get(key) ?? [];
+    const place = placeInFleet(key);
+    if (!place) return own;
+    const ofFleet = this.#histories.get(place.fleet) ?? [];
+    const asReplica = ofFleet.map(({ name, spec, atMs }) => ({ key, name, spec: replicaSpec(spec), atMs }));
+    return [...own, ...asReplica].sort((left, right) => left.atMs - right.atMs);
   }
 
   wasRemoved(key: ObjectKey): boolean {
-    return (this.#removedAtMs.get(key) ?? -shortWhileMs) > this.#options.nowMs() - shortWhileMs;
+    const place = placeInFleet(key);
+    const wasRemoved = (each: ObjectKey) =>
+      (this.#removedAtMs.get(each) ?? -shortWhileMs) > this.#options.nowMs() - shortWhileMs;
+    return wasRemoved(key) || (place !== undefined && wasRemoved(place.fleet));
   }
 
   write({ slot, seed }: Action): void {
@@ -77,12 +89,16 @@ export class Users {
     const key = objectKey(kind, 'default', name);
     const present = this.#documents.get(key);
     if (present) {
-      this.#put(key, edited(present, random));
+      this.#put(key, edited(present, random, editFleet));
       return;
     }
     if (this.#options.isInTheWay?.(key)) return;
-    const service = objectKey('ContainerService', 'default', name.split('.')[0] ?? '');
-    if (kind === 'ProtectedTask' && !this.#documents.has(service)) return;
+    if (kind === 'ProtectedTask' && !this.#isDeclared(serviceOf(name))) return;
+    if (kind === 'ServiceFleet') {
+      this.lives += 1;
+      this.#put(key, newFleet(name, random, this.#options.mayHaveSchedules));
+      return;
+    }
     const documents = [...this.#documents.values()];
     const used = new Set(documents.map(({ spec }) => spec.storage?.volumeRef?.name));
     const volumes = documents
@@ -91,7 +107,7 @@ export class Users {
       .map((each) => each.name);
     const document = newDocument(kind, name, random, volumes);
     // What is written anew under its old name finds what there was, until that is gone.
-    const before = this.history(key).at(-1);
+    const before = this.#histories.get(key)?.at(-1);
     if (before && kind === 'ContainerService') {
       const { storage, deletionPolicy } = before.spec;
       Object.assign(document.spec, { storage, deletionPolicy });
@@ -110,6 +126,20 @@ export class Users {
     const isUsed = [...this.#documents.values()].some(({ spec }) => spec.storage?.volumeRef?.name === name);
     if (!this.#documents.has(key) || (kind === 'StorageVolume' && isUsed)) return;
     this.#drop(key);
+  }
+
+  /** All of it is there under another name, which was never used. */
+  rename({ slot }: Action): void {
+    const { kind, name } = this.#slot(slot);
+    const key = objectKey(kind, 'default', name);
+    const original = this.#documents.get(key);
+    const other = this.#options.slots.find(
+      (each) => each.kind === kind && !this.#histories.has(objectKey(kind, 'default', each.name)),
+    );
+    if (!original || !other) return;
+    this.lives += 1;
+    this.#forget(key);
+    this.#put(objectKey(kind, 'default', other.name), { ...original, name: other.name });
   }
 
   /** Other documents in place of these, at once; what was removed meanwhile stays away. */
@@ -137,11 +167,16 @@ export class Users {
     return { from, to };
   }
 
-  /** At the end people see to what only people can: tasks without a service go, and each document says what can be had. */
+  /**
+   * At the end people see to what only people can: tasks without a service go, and each document says what can be had. Which replicas there
+   * are depends on what has happened: tasks of replicas go, and documents with names of replicas.
+   */
   tidyUp(mend: (document: Document) => Document): void {
     for (const [key, document] of this.#documents) {
-      const service = objectKey('ContainerService', 'default', document.name.split('.')[0] ?? '');
-      if (document.kind === 'ProtectedTask' && !this.#documents.has(service)) this.#drop(key);
+      const service = serviceOf(document.name);
+      const isOfTask =
+        document.kind === 'ProtectedTask' && (!this.#documents.has(service) || placeInFleet(service));
+      if (isOfTask || placeInFleet(key)) this.#drop(key);
       else this.#put(key, mend(document));
     }
   }
@@ -156,7 +191,7 @@ export class Users {
     const before = new Map<ObjectKey, Document>();
     for (const [key, document] of this.#documents) {
       if (document.kind === 'StorageVolume' || document.kind === 'ProtectedTask') continue;
-      const other = edited(document, random);
+      const other = edited(document, random, editFleet);
       if (sameValue(other.spec, document.spec)) continue;
       before.set(key, document);
       this.#put(key, other);
@@ -177,17 +212,27 @@ export class Users {
   #note(key: ObjectKey, document: Document): void {
     if (!this.#options.documentStore.write(key, manifestOf(document))) return;
     this.#documents.set(key, document);
-    const wanted = { key, name: document.name, spec: document.spec };
+    const wanted = { key, name: document.name, spec: document.spec, atMs: this.#options.nowMs() };
     this.wanted.set(key, wanted);
-    this.#histories.set(key, [...this.history(key), wanted]);
+    this.#histories.set(key, [...(this.#histories.get(key) ?? []), wanted]);
   }
 
   #drop(key: ObjectKey): void {
+    this.#forget(key);
+    this.#options.documentStore.publish();
+  }
+
+  #forget(key: ObjectKey): void {
     this.#documents.delete(key);
     this.wanted.delete(key);
     this.#removedAtMs.set(key, this.#options.nowMs());
     this.#options.documentStore.remove(key);
-    this.#options.documentStore.publish();
+  }
+
+  /** By a document of its own, or by that of its fleet. */
+  #isDeclared(key: ObjectKey): boolean {
+    const place = placeInFleet(key);
+    return this.#documents.has(key) || (place !== undefined && this.#documents.has(place.fleet));
   }
 
   #slot(index: number): Slot {
@@ -195,6 +240,11 @@ export class Users {
     if (!slot) throw new Error(`there is no slot ${index}`);
     return slot;
   }
+}
+
+/** Of a task. */
+function serviceOf(task: string): ObjectKey {
+  return objectKey('ContainerService', 'default', task.split('.')[0] ?? '');
 }
 
 function keyOf({ kind, name }: Document): ObjectKey {

@@ -62,6 +62,8 @@ export interface Watcher {
   started?(life: number): void;
   /** Until now no process could lead: the last leader had ended while nobody could reach the API server. */
   unled?(): void;
+  /** The state file is gone; a process that starts finds nothing. */
+  lost?(): void;
   /** The control plane is back after a crash. */
   recovered?(): void;
   /** Somebody else changed what the manager keeps. */
@@ -74,6 +76,8 @@ export interface Wanted {
   readonly key: ObjectKey;
   readonly name: string;
   readonly spec: Json;
+  /** Milliseconds since the beginning of the run. */
+  readonly atMs: number;
 }
 
 /** What an invariant may look at. */
@@ -115,6 +119,8 @@ export interface View {
   readonly neighbours: NeighbourNews | undefined;
   /** Unix milliseconds of the beginning of the run. */
   readonly epochMs: number;
+  /** Unix milliseconds by the clock of the process that leads. */
+  readonly wallMs: number;
   /** Tells a violation. The run ends with the first one. */
   violated(invariant: string, message: string): void;
 }

@@ -8,9 +8,9 @@
  */
 import type { HttpRequest } from '../../src/api/index.ts';
 import { rfc3339 } from '../../src/base/index.ts';
-import { annotations, type ObjectKey } from '../../src/resources/index.ts';
+import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
-import type { Intent } from '../../src/state/index.ts';
+import type { Intent, ObjectRecord } from '../../src/state/index.ts';
 import { admissionMistake, indexMistake } from '../support/full-count.ts';
 import { Checker } from './checker.ts';
 import { ClusterPlace, type ReplicaSabotage } from './cluster/place.ts';
@@ -20,6 +20,7 @@ import { AlteredReads } from './altered-reads.ts';
 import type { Document } from './documents.ts';
 import { FolderPlace, type Sabotage } from './folder-place.ts';
 import { ForeignHands, type ForeignDeed } from './foreign.ts';
+import { ownerOf } from './fleets.ts';
 import { keptUnseen, mended } from './healing.ts';
 import { HostileEdits } from './hostile-edits.ts';
 import { JournalCoverage } from './journal-coverage.ts';
@@ -35,6 +36,7 @@ import { Shortage } from './shortage.ts';
 import { Scheduler } from './scheduler.ts';
 import { secretIn } from './secrets.ts';
 import type { Action, Deed, Script } from './script.ts';
+import { hasOpenOutcome } from './state.ts';
 import { marked } from './truth.ts';
 import { Users } from './users.ts';
 import { isActivity, type Exchange, type Json, type Verdict } from './watch.ts';
@@ -70,6 +72,8 @@ const quietMs = 60_000;
 const undone: ReadonlySet<string> = new Set(['refused', 'not-sent', 'not-applied']);
 /** Between an edit and the end of the first pass that knows of it (L7). */
 const longestUnnoticedMs = 70_000;
+/** A document with a mistake is held for as long as it has it. */
+const longestBrokenMs = 600_000;
 
 export async function run(script: Script, options: RunOptions = {}): Promise<Result> {
   const world = new World(script, options);
@@ -133,6 +137,7 @@ class World {
       wallMs,
       rateLimitPerSecond,
       crashes,
+      hasTwoRegions: script.hasFleets,
     });
     this.#network = new Network({
       scheduler,
@@ -184,6 +189,7 @@ class World {
       accountSpec,
       nowMs: () => scheduler.nowMs,
       isInTheWay: (key) => this.#neighbours?.isInTheWay(key) ?? false,
+      mayHaveSchedules: !faults.has('jump-clock'),
     });
     this.#neighbours = script.hasNeighbours ? this.#createNeighbours() : undefined;
     this.#hostileEdits = new HostileEdits(this.#users, documentStore, scheduler);
@@ -462,6 +468,9 @@ class World {
         if (victim !== undefined) this.#place.forge(victim, seed);
       },
       'hostile-edit': () => this.#hostileEdits.act(seed),
+      'rename-fleet': () => this.#users.rename(action),
+      'break-document': () => this.#breakDocument(action),
+      'lose-state': () => this.#place.loseState(() => this.#mayLoseState()),
       'crash-plane': () => this.#plane.crashAtCommit(),
       'odd-state': () => {
         const services = [...(this.#plane.store?.services.all() ?? [])];
@@ -478,6 +487,27 @@ class World {
     if (isNeighbours) return this.#neighbours?.act(action.do as NeighbourDeed, action);
     const deed = deeds[action.do] ?? (() => this.#place.do(action));
     return deed();
+  }
+
+  #breakDocument({ slot, seed }: Action): void {
+    const { name = '' } = this.#script.slots[slot] ?? {};
+    const mend = this.#place.documentStore.break(objectKey('ServiceFleet', 'default', name));
+    this.#scheduler.after(1 + (seed % longestBrokenMs), mend);
+  }
+
+  /** Marks lead to all that there is: nothing else tells of a request under way, of what people removed, of a pause or a registration. */
+  #mayLoseState(): boolean {
+    const { state } = this.#place;
+    const isFound = ({ key, deletionRequestedAt, creationInDoubt, kind }: ObjectRecord) => {
+      const fleet = ownerOf(state, key);
+      const isWanted = parseObjectKey(key).kind === 'Account' || this.#users.wanted.has(fleet ?? key);
+      const isLeaving = deletionRequestedAt !== undefined && fleet === undefined;
+      const { registration, pausedFor }: Json = kind;
+      return isWanted && !isLeaving && !creationInDoubt && !registration && pausedFor === undefined;
+    };
+    return (
+      !this.#network.mayShowMore() && !state.intents().some(hasOpenOutcome) && state.records().every(isFound)
+    );
   }
 
   async #heal(): Promise<void> {
@@ -566,6 +596,9 @@ class World {
         return massChangeAllowed();
       },
       epochMs,
+      get wallMs() {
+        return place.wallMs;
+      },
       neighbours: this.#neighbours,
       history: (key: ObjectKey) => users.history(key),
       wasRemoved: (key: ObjectKey) => users.wasRemoved(key) || place.documentStore.isLeaving(key),

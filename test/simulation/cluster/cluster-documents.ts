@@ -54,6 +54,11 @@ export class ClusterDocuments implements DocumentStore {
     this.#server.remove(target, undefined, 'somebody');
   }
 
+  break(): () => void {
+    // The API server refuses it.
+    return () => {};
+  }
+
   discard(file: string): void {
     const target = this.#files.get(file);
     if (target && this.#server.get(target)) {

@@ -122,6 +122,10 @@ export class ClusterPlace implements Place {
     return this.#writes;
   }
 
+  get wallMs(): number {
+    return this.#wallMsOf(this.#leader()?.seat);
+  }
+
   leads(life: number): boolean {
     return this.#leadership.leads(life);
   }
@@ -199,6 +203,10 @@ export class ClusterPlace implements Place {
     return this.#meddlers.isWiped(object);
   }
 
+  loseState(): void {
+    // Statuses are wiped one by one.
+  }
+
   resolve(object: ObjectKey, resolution: Resolution): void {
     this.documentStore.annotate(object, { [annotations.resolve]: writeResolution(resolution) });
   }
@@ -250,8 +258,7 @@ export class ClusterPlace implements Place {
     this.#processes += 1;
     const number = this.#processes;
     const random = stream(seed, `replica ${number}`);
-    const wallMs = () => epochMs + scheduler.nowMs + (this.#clockOffsetsMs.get(seat) ?? 0);
-    const life = new Life(scheduler, wallMs, random.between(0, 1_000_000));
+    const life = new Life(scheduler, () => this.#wallMsOf(seat), random.between(0, 1_000_000));
     const api = new ReplicaApi({
       server: this.#server,
       scheduler,
@@ -298,6 +305,10 @@ export class ClusterPlace implements Place {
         this.#ended(replica, 'failed');
       },
     );
+  }
+
+  #wallMsOf(seat: number | undefined): number {
+    return epochMs + this.#parts.scheduler.nowMs + (this.#clockOffsetsMs.get(seat ?? 0) ?? 0);
   }
 
   #kill(replica: Replica | undefined): void {

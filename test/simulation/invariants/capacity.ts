@@ -83,6 +83,7 @@ const ei6OneProbe: Invariant = (view) => {
   return {
     started: restarted,
     unled: forget,
+    lost: forget,
     sent(exchange) {
       if (exchange.origin !== ourAddress) forget();
       const demand = demandOf(exchange);

@@ -67,7 +67,7 @@ const s5DeleteOnlyOurs: Invariant = (view) => {
 };
 
 /** An activity that had been registered when the activities were read, and is not released yet. */
-function unreleasedSince(
+export function unreleasedSince(
   { plane, epochMs }: Parameters<Invariant>[0],
   serviceId: string,
   sinceMs: number,
@@ -149,9 +149,12 @@ const s20PruneGuard: Invariant = (view) => {
       if (write.kind === 'remove' && view.isCluster) marks = marks.filter(({ key }) => key !== write.key);
       if (write.kind !== 'save' || view.massChangeAllowed) return;
       const { askedAtMs = view.nowMs } = write;
+      // A replica goes because its fleet has decided it, which is counted itself.
       const gone = write.records.filter(
-        ({ key, deletionRequestedAt }) =>
-          deletionRequestedAt !== undefined && view.disk.record(key)?.deletionRequestedAt === undefined,
+        ({ key, deletionRequestedAt, derived }) =>
+          !derived &&
+          deletionRequestedAt !== undefined &&
+          view.disk.record(key)?.deletionRequestedAt === undefined,
       );
       for (const { key } of gone) {
         if (view.wanted.has(key) && !view.wasRemoved(key))
@@ -162,8 +165,10 @@ const s20PruneGuard: Invariant = (view) => {
       if (gone.length === 0) return;
       marks = marks.filter(({ atMs }) => atMs > askedAtMs - windowMs);
       const total =
-        view.disk.records().filter(({ deletionRequestedAt }) => deletionRequestedAt === undefined).length +
-        marks.length;
+        view.disk
+          .records()
+          .filter(({ deletionRequestedAt, derived }) => deletionRequestedAt === undefined && !derived)
+          .length + marks.length;
       if (marks.length > massChangeLimit(total))
         view.violated('S20', `${marks.length} of ${total} objects are taken as gone within a minute`);
     },

@@ -67,7 +67,9 @@ const s12HonestStatus: Invariant = (view) => {
     const spec: Json = record.manifest.spec;
     const states = spec.desiredState === 'Stopped' ? ['paused'] : ['running', 'sleeping'];
     const reads: Json[] = shown.get(externalId) ?? [];
-    const isOwn = ({ image }: Json) => !view.showsFields || image === spec.image;
+    // Until its turn comes, a replica is Ready as it is. That it differs is said by Synced.
+    const isHeld = record.derived !== undefined && condition(record, 'Synced')?.status !== 'True';
+    const isOwn = ({ image }: Json) => isHeld || !view.showsFields || image === spec.image;
     const isTrue = reads.some((read) => states.includes(read.state) && isOwn(read));
     if (!isTrue) {
       const seen = reads.map(({ state, image }) => `${state} with ${image}`).join(', ') || 'nothing';

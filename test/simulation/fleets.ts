@@ -1,0 +1,196 @@
+/**
+ * ServiceFleets as people write them, and what follows from that for their replicas: by the words of the design, and without the code of
+ * the planner. A replica is the service `FLEET-SLOT`; no other object of the simulation has such a name, but for a document that takes it.
+ */
+import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
+import { environment, images, sizes, type Document } from './documents.ts';
+import type { DurableState } from './state.ts';
+import type { Json } from './watch.ts';
+
+/** In the roster, as far as the checker looks at it. */
+export interface RosterEntry {
+  readonly slot: number;
+  readonly phase: 'wanted' | 'draining' | 'retiring';
+  /** Unix milliseconds by the clock of the manager. */
+  readonly since: number;
+  /** Stands for the content that it may have. */
+  readonly granted?: string;
+}
+
+const replicaName = /^(fleet\d+)-(\d+)$/;
+
+/** Of a name that a replica has; undefined: it is the name of something else. */
+export function placeInFleet(
+  key: ObjectKey,
+): { readonly fleet: ObjectKey; readonly slot: number } | undefined {
+  const { kind, namespace, name } = parseObjectKey(key);
+  const [, fleet, slot] = replicaName.exec(name) ?? [];
+  return kind === 'ContainerService' && fleet !== undefined
+    ? { fleet: objectKey('ServiceFleet', namespace, fleet), slot: Number(slot) }
+    : undefined;
+}
+
+export function replicaKey(fleet: ObjectKey, slot: number): ObjectKey {
+  const { namespace, name } = parseObjectKey(fleet);
+  return objectKey('ContainerService', namespace, `${name}-${slot}`);
+}
+
+/** Undefined: none is known, because the fleet is new, or its state was lost. */
+export function rosterOf(
+  state: Pick<DurableState, 'record'>,
+  fleet: ObjectKey,
+): readonly RosterEntry[] | undefined {
+  return (state.record(fleet)?.kind as Json)?.roster;
+}
+
+/** The fleet that owns it now; undefined: a document does, or nobody. */
+export function ownerOf(state: Pick<DurableState, 'record'>, key: ObjectKey): ObjectKey | undefined {
+  return state.record(key)?.derived?.owner;
+}
+
+/** What each replica is to be, as the document of a service would give it. */
+export function replicaSpec({ template, storage, deletionPolicy }: Json): Json {
+  return {
+    ...template.spec,
+    ...(storage ? { storage: { volumeGb: storage.scratch.volumeGb } } : {}),
+    desiredState: 'Running',
+    replacement: 'Never',
+    deletionPolicy: deletionPolicy ?? 'Delete',
+  };
+}
+
+export function replicaDocument(key: ObjectKey, fleetSpec: Json): Document {
+  const { name } = parseObjectKey(key);
+  return { kind: 'ContainerService', name, annotations: {}, spec: replicaSpec(fleetSpec) };
+}
+
+// ---- how many ----------------------------------------------------------------------------------------
+
+const hourMs = 3_600_000;
+
+/** The schedules of the simulation begin once an hour, at a minute. */
+function isOpen({ cron, durationMinutes }: Json, wallMs: number): boolean {
+  const startMs = Number(cron.split(' ')[0]) * 60_000;
+  const sinceMs = (((wallMs - startMs) % hourMs) + hourMs) % hourMs;
+  return sinceMs < durationMinutes * 60_000;
+}
+
+/** Section 8: the effective number. */
+export function wantedCount(spec: Json, wallMs: number): number {
+  const { replicas = 1, minReplicas = 0, maxReplicas = 1000, schedules = [] } = spec;
+  const open: Json = schedules.find((schedule: Json) => isOpen(schedule, wallMs)) ?? {};
+  const most = open.maxReplicas ?? Math.max(maxReplicas, open.minReplicas ?? 0);
+  const least = Math.min(open.minReplicas ?? minReplicas, most);
+  return Math.max(Math.min(open.replicas ?? replicas, most), least);
+}
+
+function share(value: number | string, of: number): number {
+  return typeof value === 'number' ? value : (Number(value.replace('%', '')) / 100) * of;
+}
+
+export interface Limits {
+  readonly want: number;
+  readonly surge: number;
+  /** The least number of available replicas. */
+  readonly floor: number;
+}
+
+export function limitsOf(spec: Json, wallMs: number): Limits {
+  const { maxSurge = 1, maxUnavailable = 0 } = spec.update ?? {};
+  const want = wantedCount(spec, wallMs);
+  const surge = Math.ceil(share(maxSurge, want));
+  // Rounded, both may be 0. Then nothing could ever be updated.
+  const unavailable = Math.max(Math.floor(share(maxUnavailable, want)), surge === 0 ? 1 : 0);
+  return { want, surge, floor: Math.max(0, want - unavailable) };
+}
+
+/** How many may begin to drain in a minute, of so many at its start. */
+export function paceOf({ scaleIn }: Json, count: number): number {
+  return Math.max(1, Math.ceil(share(scaleIn?.maxPerMinute ?? '25%', count)));
+}
+
+// ---- documents ---------------------------------------------------------------------------------------
+
+const updates: readonly object[] = [
+  { maxSurge: 1, maxUnavailable: 0 },
+  { maxSurge: 1, maxUnavailable: 0 },
+  { maxSurge: 2, maxUnavailable: 0 },
+  { maxSurge: '50%', maxUnavailable: 0 },
+  { maxSurge: 0, maxUnavailable: 1 },
+  { maxSurge: 1, maxUnavailable: 1 },
+  { maxSurge: '25%', maxUnavailable: '50%' },
+  { maxSurge: 0, maxUnavailable: '50%' },
+];
+
+/** `schedules`: whether it may have any. */
+export function newFleet(name: string, random: SeededRandom, schedules: boolean): Document {
+  const own: Json = {
+    region: 'standard',
+    image: random.pick(images),
+    resources: random.pick(sizes),
+    httpPort: 8080,
+  };
+  if (random.chance(0.5)) own.env = environment(random);
+  if (random.chance(0.15)) own.disruption = 'Always';
+  const spec: Json = {
+    replicas: random.between(1, 5),
+    template: { spec: own },
+    update: {
+      ...random.pick(updates),
+      mode: random.pick(['Auto', 'Auto', 'Replace']),
+      minReadySeconds: random.pick([0, 5, 30]),
+    },
+    scaleIn: { maxPerMinute: random.pick([1, '25%', '50%', 1000]) },
+    drain: { graceSeconds: random.pick([0, 5, 30]) },
+  };
+  if (random.chance(0.2)) spec.storage = { scratch: { volumeGb: 10 } };
+  if (random.chance(0.1)) spec.deletionPolicy = 'Retain';
+  if (schedules && random.chance(0.3)) spec.schedules = [anySchedule(random)];
+  return { kind: 'ServiceFleet', name, annotations: {}, spec };
+}
+
+function anySchedule(random: SeededRandom): object {
+  const most = random.between(0, 3);
+  return {
+    name: 'now and then',
+    cron: `${random.between(0, 59)} * * * *`,
+    durationMinutes: random.between(2, 20),
+    ...random.pick([{ replicas: most }, { minReplicas: most + 1 }, { maxReplicas: most }]),
+  };
+}
+
+type Edit = (spec: Json, random: SeededRandom) => void;
+
+const scale: Edit = (spec, random) => (spec.replicas = random.between(0, 6));
+const edits: readonly Edit[] = [
+  scale,
+  scale,
+  scale,
+  (spec, random) => (spec.template.spec.image = random.pick(images)),
+  (spec, random) => (spec.template.spec.image = random.pick(images)),
+  (spec, random) => (spec.template.spec.env = environment(random)),
+  (spec, random) => (spec.template.spec.resources = random.pick(sizes)),
+  (spec, random) => (spec.template.spec.restartToken = String(random.between(1, 9))),
+  (spec, random) => (spec.template.spec.httpPort = random.pick([80, 8080])),
+  (spec, random) => (spec.template.spec.command = ['run', String(random.between(1, 3))]),
+  (spec, random) => (spec.template.spec.sleepAfterMinutes = random.pick([0, 60, 1440])),
+  (spec, random) => (spec.template.spec.region = random.pick(['standard', 'economy'])),
+  (spec, random) => (spec.storage = { scratch: { volumeGb: random.pick([10, 20]) } }),
+  (spec, random) => Object.assign(spec.update, random.pick(updates)),
+  (spec, random) => (spec.update.mode = random.pick(['Auto', 'Replace'])),
+  (spec, random) => (spec.minReplicas = random.between(1, 2)),
+  (spec, random) => (spec.maxReplicas = random.between(2, 6)),
+];
+
+export function editFleet(spec: Json, random: SeededRandom): void {
+  random.pick(edits)(spec, random);
+}
+
+/** At the end nobody wants another number at another time. */
+export function mendedFleet(document: Document, hidden: object): Document {
+  const { schedules: _schedules, template, ...spec }: Json = document.spec;
+  const fields = 'httpPort,command,sleepAfterMinutes,env';
+  const metadata = { annotations: { [annotations.leaveFields]: fields } };
+  return { ...document, spec: { ...spec, template: { metadata, spec: { ...template.spec, ...hidden } } } };
+}

@@ -1,0 +1,269 @@
+/**
+ * FI1, FI2, FI5, FI7 of fleets, and the pace of removals: what a durable change of a roster may be. They rest on the words of the document, on
+ * the records of the replicas, and on what is at the provider. FI3 and FI11 are in replicas.ts, FI8 and FI10 in fleet-liveness.ts and world.ts.
+ */
+import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
+import type { ObjectRecord } from '../../../src/state/index.ts';
+import {
+  limitsOf,
+  ownerOf,
+  paceOf,
+  placeInFleet,
+  replicaKey,
+  rosterOf,
+  type Limits,
+  type RosterEntry,
+} from '../fleets.ts';
+import { marked } from '../truth.ts';
+import { isMutation, type Invariant, type Json, type View, type Watcher } from '../watch.ts';
+import { replicaInvariants } from './replicas.ts';
+
+/** A roster as it was, and as it is to be. */
+interface Step {
+  readonly fleet: ObjectKey;
+  readonly record: ObjectRecord;
+  readonly before: readonly RosterEntry[];
+  readonly after: readonly RosterEntry[];
+  /** By the document as it was when the step was planned: that may have been just before the last edit. */
+  readonly specs: readonly Json[];
+}
+
+type StepWatcher = Omit<Watcher, 'durable'> & {
+  readonly step: (step: Step) => void;
+  /** A record of something else. */
+  readonly saved?: (record: ObjectRecord) => void;
+};
+
+/** A roster that is found again is not a step. */
+function ofSteps(watch: (view: View) => StepWatcher): Invariant {
+  return (view) => {
+    const { step, saved, ...watcher } = watch(view);
+    return {
+      ...watcher,
+      durable(write) {
+        for (const record of write.kind === 'save' ? write.records : []) {
+          if (parseObjectKey(record.key).kind !== 'ServiceFleet') saved?.(record);
+          if (parseObjectKey(record.key).kind !== 'ServiceFleet') continue;
+          const fleet = record.key;
+          const before = rosterOf(view.disk, fleet);
+          const after: readonly RosterEntry[] | undefined = (record.kind as Json).roster;
+          if (!before || !after) continue;
+          const specs = [record.manifest.spec, view.disk.record(fleet)?.manifest.spec].filter(Boolean);
+          step({ fleet, record, before, after, specs });
+        }
+      },
+    };
+  };
+}
+
+/** So long before it is durable a step may have been planned. */
+const plannedMs = 1000;
+
+function limits({ wallMs }: View, { specs }: Step): Limits[] {
+  return specs.flatMap((spec) => [limitsOf(spec, wallMs), limitsOf(spec, wallMs - plannedMs)]);
+}
+
+function entryOf(roster: readonly RosterEntry[], slot: number): RosterEntry | undefined {
+  return roster.find((entry) => entry.slot === slot);
+}
+
+function slotsOf(entries: readonly RosterEntry[]): string {
+  return `slots ${entries.map(({ slot }) => slot).join(', ')}`;
+}
+
+/** Read as protected since it began to drain. */
+function isProtected(view: View, fleet: ObjectKey, { slot, phase, since }: RosterEntry): boolean {
+  const { activities }: Json = view.disk.record(replicaKey(fleet, slot))?.kind ?? {};
+  return phase === 'draining' && activities?.by !== undefined && activities.readAt >= since;
+}
+
+const fi1NeverTooMany = ofSteps((view) => ({
+  step(step) {
+    const { fleet, before, after } = step;
+    const added = after.filter(({ slot }) => !entryOf(before, slot));
+    const overlapping = before.filter((entry) => isProtected(view, fleet, entry)).length;
+    const most = Math.max(
+      ...limits(view, step).map(({ want, surge }) => want + surge + Math.min(surge, overlapping)),
+    );
+    if (added.length > 0 && after.length > most)
+      view.violated(
+        'FI1',
+        `${fleet} adds ${slotsOf(added)}: ${after.length} replicas, and ${most} may be there`,
+      );
+  },
+}));
+
+/** Ready for so long as the document asks for, and nothing is under way in it. */
+function isAvailable(
+  view: View,
+  step: Step,
+  { slot, granted }: RosterEntry,
+  sentAtMs: number | undefined,
+): boolean {
+  const record = view.disk.record(replicaKey(step.fleet, slot));
+  if (!record || record.derived?.owner !== step.fleet || record.deletionRequestedAt !== undefined)
+    return false;
+  const ready = record.status?.conditions.find(({ type }) => type === 'Ready');
+  if (ready?.status !== 'True') return false;
+  const waits = step.specs.map(({ update }) => (update?.minReadySeconds ?? 30) * 1000);
+  const readyMs = view.wallMs - Date.parse(ready.lastTransitionTime);
+  // Where the clock was set back, it has been Ready for nobody knows how long.
+  if (readyMs >= 0 && readyMs < Math.min(...waits)) return false;
+  const { content }: Json = (step.record.kind as Json).rollout ?? {};
+  const { settled } = record.derived;
+  // One that was made anew has the present content, whatever it may be updated to.
+  const isObserved = granted === undefined || settled === granted || settled === content;
+  return isObserved || (granted !== content && sentAtMs === undefined);
+}
+
+/** What is removed or updated leaves the floor available. Those that are not available protect nothing. */
+const fi2Floor = ofSteps((view) => {
+  /** When a replica was sent something last, by key, until it is observed to be as wanted. */
+  const sentAtMs = new Map<ObjectKey, number>();
+  return {
+    saved({ key, status, generation }) {
+      const isObserved = (status?.conditions ?? []).some(
+        ({ type, status: is, reason }) =>
+          (type === 'Synced' && is === 'True') || (type === 'Reconciling' && reason === 'AwaitsTurn'),
+      );
+      if (isObserved && status?.observedGeneration === generation) sentAtMs.delete(key);
+    },
+    sent(exchange) {
+      if (exchange.object !== undefined && isMutation(exchange)) sentAtMs.set(exchange.object, view.nowMs);
+    },
+    step(step) {
+      const { fleet, record, before, after } = step;
+      const isUpdated = (one: RosterEntry, other: RosterEntry) =>
+        other.granted !== undefined && one.granted !== other.granted;
+      const sent = ({ slot }: RosterEntry) => sentAtMs.get(replicaKey(fleet, slot));
+      const wanted = before.filter(({ phase }) => phase === 'wanted');
+      const interrupted = wanted.filter((entry) => {
+        const next = entryOf(after, entry.slot);
+        return !next || next.phase !== 'wanted' || isUpdated(entry, next);
+      });
+      const taken = interrupted.filter((entry) => isAvailable(view, step, entry, sent(entry)));
+      const left = after.filter(({ phase, slot }) => {
+        const entry = entryOf(before, slot);
+        return (
+          phase === 'wanted' &&
+          entry &&
+          !interrupted.includes(entry) &&
+          isAvailable(view, step, entry, sent(entry))
+        );
+      });
+      if (taken.length === 0 || record.deletionRequestedAt !== undefined) return;
+      const floor = Math.min(...limits(view, step).map((each) => each.floor));
+      if (left.length < floor && !taken.every((entry) => hasDocument(view, fleet, entry)))
+        view.violated(
+          'FI2',
+          `${fleet} takes ${slotsOf(taken)}, which are available: ${left.length} are left (${slotsOf(left)}), and ${floor} have to be`,
+        );
+    },
+  };
+});
+
+/** Its name has become that of a document. */
+function hasDocument(view: View, fleet: ObjectKey, { slot }: RosterEntry): boolean {
+  const key = replicaKey(fleet, slot);
+  return view.wanted.has(key) || view.wasRemoved(key) || ownerOf(view.disk, key) !== fleet;
+}
+
+/** A number is free when nothing is left of what had it. */
+const fi5Slots = ofSteps((view) => {
+  const left = (fleet: ObjectKey, { slot }: RosterEntry): string[] => {
+    const key = replicaKey(fleet, slot);
+    const isKept = view.history(key).some(({ spec }) => spec.deletionPolicy === 'Retain');
+    return isKept ? [] : marked(view, key, 'alive');
+  };
+  return {
+    step({ fleet, before, after }) {
+      const freed = before.filter(({ slot }) => !entryOf(after, slot));
+      for (const entry of freed) {
+        const key = replicaKey(fleet, entry.slot);
+        const record = view.disk.record(key);
+        if (hasDocument(view, fleet, entry) && record?.derived === undefined) continue;
+        const [thing] = left(fleet, entry);
+        if (thing !== undefined || (record?.derived && !view.wanted.has(key)))
+          view.violated('FI5', `${fleet} frees slot ${entry.slot}, and ${thing ?? 'its record'} is there`);
+      }
+      for (const entry of after.filter(({ slot }) => !entryOf(before, slot))) {
+        const [thing] = left(fleet, entry);
+        if (thing !== undefined)
+          view.violated('FI5', `${fleet} uses slot ${entry.slot} again, and ${thing} is there`);
+      }
+    },
+  };
+});
+
+/** What is done for a replica follows from a roster that is durable; a fleet that is forgotten has none. */
+const fi7RosterFirst: Invariant = (view) => ({
+  durable(write) {
+    if (write.kind === 'remove') {
+      const roster = rosterOf(view.disk, write.key) ?? [];
+      if (roster.length > 0)
+        view.violated('FI7', `${write.key} is forgotten, and has ${slotsOf(roster)} in its roster`);
+      return;
+    }
+    if (write.kind !== 'save') return;
+    const saved = new Map(write.records.map((record) => [record.key, record]));
+    for (const { key, derived } of write.records) {
+      const fleet = derived?.owner;
+      const place = placeInFleet(key);
+      if (fleet === undefined || !place || view.disk.record(key)) continue;
+      const roster: readonly RosterEntry[] =
+        (saved.get(fleet)?.kind as Json)?.roster ?? rosterOf(view.disk, fleet) ?? [];
+      if (!entryOf(roster, place.slot))
+        view.violated('FI7', `${key} is recorded, and is not in the roster of ${fleet}`);
+    }
+  },
+  sent({ method, path, object }) {
+    const place = object && placeInFleet(object);
+    const owner = object && ownerOf(view.disk, object);
+    if (!place || owner === undefined || method !== 'POST' || path !== '/api/services') return;
+    const phase = entryOf(rosterOf(view.disk, owner) ?? [], place.slot)?.phase;
+    if (phase !== 'wanted')
+      view.violated('FI7', `${object} is created, and is ${phase ?? 'not'} in the roster of ${owner}`);
+  },
+});
+
+const minuteMs = 60_000;
+
+interface Minute {
+  readonly atMs: number;
+  readonly of: number;
+  begun: number;
+}
+
+/** `scaleIn.maxPerMinute`: in each minute, from the first removal on. Where the clock jumps nobody can tell. */
+const fi12Pace = ofSteps((view) => {
+  const minutes = new Map<ObjectKey, Minute>();
+  return {
+    lost: () => minutes.clear(),
+    step({ fleet, before, after, specs }) {
+      const begun = after.filter(
+        ({ slot, phase }) => phase === 'draining' && entryOf(before, slot)?.phase === 'wanted',
+      );
+      const atMs = begun[0]?.since;
+      if (atMs === undefined || view.jumpsClock) return;
+      const known = minutes.get(fleet);
+      const minute = known && atMs < known.atMs + minuteMs ? known : { atMs, of: before.length, begun: 0 };
+      minutes.set(fleet, minute);
+      minute.begun += begun.length;
+      const most = Math.max(...specs.map((spec) => paceOf(spec, minute.of)));
+      if (minute.begun > most)
+        view.violated(
+          'FI12',
+          `${fleet} begins to remove ${minute.begun} of ${minute.of} in a minute, and ${most} may be`,
+        );
+    },
+  };
+});
+
+export const fleetInvariants: readonly Invariant[] = [
+  fi1NeverTooMany,
+  fi2Floor,
+  fi5Slots,
+  fi7RosterFirst,
+  fi12Pace,
+  ...replicaInvariants,
+];
