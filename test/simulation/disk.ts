@@ -9,6 +9,7 @@ import {
   type IdentityPin,
   type Intent,
   type ObjectRecord,
+  type OwnerRevision,
   type Resolution,
   type StateStore,
 } from '../../src/state/index.ts';
@@ -25,6 +26,7 @@ export class Disk implements DurableState {
   readonly #intents = new Map<ObjectKey, Intent>();
   readonly #pins = new Map<string, IdentityPin>();
   readonly #left = new Map<string, number>();
+  readonly #revisions = new Map<ObjectKey, readonly OwnerRevision[]>();
   /** What was learned of capacity, which is on the disk at once. */
   readonly capacity = new Map<string, readonly CapacityEntry[]>();
   onDurable: (write: Write) => void = () => {};
@@ -58,6 +60,10 @@ export class Disk implements DurableState {
     return new Map(this.#left);
   }
 
+  revisions(): ReadonlyMap<ObjectKey, readonly OwnerRevision[]> {
+    return new Map(this.#revisions);
+  }
+
   pins(): ReadonlyMap<string, IdentityPin> {
     return new Map(this.#pins);
   }
@@ -69,7 +75,8 @@ export class Disk implements DurableState {
 
   /** All of it; the name of the owner and the key are kept elsewhere, too. */
   lose(): void {
-    for (const kept of [this.#records, this.#intents, this.#pins, this.#left, this.capacity]) kept.clear();
+    const all = [this.#records, this.#intents, this.#pins, this.#left, this.#revisions, this.capacity];
+    for (const kept of all) kept.clear();
     this.epoch = undefined;
   }
 
@@ -78,6 +85,7 @@ export class Disk implements DurableState {
     if (write.kind === 'remove') {
       this.#records.delete(write.key);
       this.#intents.delete(write.key);
+      this.#revisions.delete(write.key);
       this.epoch = write.epoch;
       const { uid, until } = write.left ?? {};
       if (uid !== undefined && until !== undefined) this.#left.set(uid, until);
@@ -85,6 +93,9 @@ export class Disk implements DurableState {
     } else if (write.kind === 'pin') {
       if (write.pin) this.#pins.set(write.account, write.pin);
       else this.#pins.delete(write.account);
+    } else if (write.kind === 'revisions') {
+      const { revisions } = JSON.parse(write.text) as { revisions: OwnerRevision[] };
+      this.#revisions.set(write.key, revisions);
     } else {
       const { records, intent } = JSON.parse(write.text) as { records: ObjectRecord[]; intent?: Intent };
       for (const record of records) this.#records.set(record.key, record);
@@ -134,6 +145,7 @@ export class SimulatedStore extends MemoryStore implements StateStore {
       new Map(),
       disk.left(),
       new Map(disk.capacity),
+      disk.revisions(),
     );
     this.#access = access;
   }
@@ -160,6 +172,12 @@ export class SimulatedStore extends MemoryStore implements StateStore {
     await super.remove(key, leftUntil);
     const left = uid === undefined ? undefined : { uid, until: leftUntil };
     await this.#enqueue({ kind: 'remove', key, epoch: this.epoch, left });
+  }
+
+  override async saveRevisions(key: ObjectKey, revisions: readonly OwnerRevision[]): Promise<void> {
+    this.#requireRoom();
+    await super.saveRevisions(key, revisions);
+    await this.#enqueue({ kind: 'revisions', key, text: JSON.stringify({ revisions }) });
   }
 
   override resolution(key: ObjectKey): Resolution | undefined {

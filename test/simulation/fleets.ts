@@ -5,6 +5,7 @@
 import { annotations, objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import { environment, images, sizes, type Document } from './documents.ts';
+import type { OwnerRevision } from '../../src/state/index.ts';
 import type { DurableState } from './state.ts';
 import type { Json } from './watch.ts';
 
@@ -14,8 +15,10 @@ export interface RosterEntry {
   readonly phase: 'wanted' | 'draining' | 'retiring';
   /** Unix milliseconds by the clock of the manager. */
   readonly since: number;
-  /** Stands for the content that it may have. */
-  readonly granted?: string;
+  /** The number of the revision that it is to have; undefined: found again, and not compared yet. */
+  readonly revision?: number;
+  /** Since when it may be interrupted to correct drift. */
+  readonly corrects?: number;
 }
 
 const replicaName = /^(fleet\d+)-(\d+)$/;
@@ -42,6 +45,18 @@ export function rosterOf(
   fleet: ObjectKey,
 ): readonly RosterEntry[] | undefined {
   return (state.record(fleet)?.kind as Json)?.roster;
+}
+
+/** What a replica with this entry is to have. */
+export function revisionOf(
+  state: Pick<DurableState, 'revisions'>,
+  fleet: ObjectKey,
+  { revision }: Pick<RosterEntry, 'revision'>,
+): OwnerRevision | undefined {
+  return state
+    .revisions()
+    .get(fleet)
+    ?.find(({ number }) => number === revision);
 }
 
 /** The fleet that owns it now; undefined: a document does, or nobody. */

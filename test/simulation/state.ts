@@ -1,7 +1,7 @@
 /** What a manager has made durable, in whatever place it keeps that: the state file, or the objects of a cluster. */
 import type { DigestKey } from '../../src/base/index.ts';
 import type { ObjectKey } from '../../src/resources/index.ts';
-import type { IdentityPin, Intent, ObjectRecord } from '../../src/state/index.ts';
+import type { IdentityPin, Intent, ObjectRecord, OwnerRevision } from '../../src/state/index.ts';
 
 export interface StateOwner {
   readonly digestKey: DigestKey;
@@ -17,6 +17,7 @@ export interface DurableState {
   /** The newest one of each object. */
   intents(): Intent[];
   intent(key: ObjectKey): Intent | undefined;
+  revisions(): ReadonlyMap<ObjectKey, readonly OwnerRevision[]>;
 }
 
 /** One durable write. */
@@ -40,6 +41,8 @@ export type Write =
       readonly epoch?: string | undefined;
       readonly left?: { readonly uid: string; readonly until: number | undefined } | undefined;
     }
+  /** Of the fleet: all of its revisions. */
+  | { readonly kind: 'revisions'; readonly key: ObjectKey; readonly text: string }
   | { readonly kind: 'pin'; readonly account: string; readonly pin: IdentityPin | undefined };
 
 export function hasOpenOutcome({ outcome }: Intent): boolean {

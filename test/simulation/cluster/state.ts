@@ -11,7 +11,7 @@ import {
   type ObjectKey,
 } from '../../../src/resources/index.ts';
 import { readBookkeeping, type Kept } from '../../../src/state/bookkeeping.ts';
-import type { Intent, ObjectRecord } from '../../../src/state/index.ts';
+import type { Intent, ObjectRecord, OwnerRevision } from '../../../src/state/index.ts';
 import type { StoredObject } from '../../support/kubernetes/objects.ts';
 import type { DurableState, StateOwner, Write } from '../state.ts';
 import type { Json } from '../watch.ts';
@@ -43,6 +43,11 @@ export class ClusterState implements DurableState {
 
   records(): ObjectRecord[] {
     return this.#all().map(({ record }) => record);
+  }
+
+  /** There are no fleets. */
+  revisions(): ReadonlyMap<ObjectKey, readonly OwnerRevision[]> {
+    return new Map();
   }
 
   intents(): Intent[] {

@@ -72,7 +72,7 @@ const s11Tenancy: Invariant = (view) => {
         wasOurs &&= !view.isCluster || parseObjectKey(write.key).kind !== 'Account';
         return;
       }
-      if (write.pin?.origin === undefined) return;
+      if (write.kind === 'revisions' || write.pin?.origin === undefined) return;
       pinned = write.pin.origin;
       wasOurs ||= pinned === ourAddress;
     },

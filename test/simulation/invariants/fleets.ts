@@ -1,5 +1,5 @@
 /**
- * FI1, FI2, FI5, FI7 of fleets, and the pace of removals: what a durable change of a roster may be. They rest on the words of the document, on
+ * FI1, FI2, FI4, FI5, FI7 of fleets, and the pace of removals: what a durable change of a roster may be. They rest on the words of the document, on
  * the records of the replicas, and on what is at the provider. FI3 and FI11 are in replicas.ts, FI8 and FI10 in fleet-liveness.ts and world.ts.
  */
 import { parseObjectKey, type ObjectKey } from '../../../src/resources/index.ts';
@@ -10,6 +10,7 @@ import {
   paceOf,
   placeInFleet,
   replicaKey,
+  revisionOf,
   rosterOf,
   type Limits,
   type RosterEntry,
@@ -93,66 +94,77 @@ const fi1NeverTooMany = ofSteps((view) => ({
   },
 }));
 
-/** Ready for so long as the document asks for, and nothing is under way in it. */
-function isAvailable(
-  view: View,
-  step: Step,
-  { slot, granted }: RosterEntry,
-  sentAtMs: number | undefined,
-): boolean {
-  const record = view.disk.record(replicaKey(step.fleet, slot));
-  if (!record || record.derived?.owner !== step.fleet || record.deletionRequestedAt !== undefined)
-    return false;
+/** It may have been changed since it was observed: to its revision, or back to it. */
+function isUnderWay(view: View, fleet: ObjectKey, entry: RosterEntry, isSent: boolean): boolean {
+  const { settled } = view.disk.record(replicaKey(fleet, entry.slot))?.derived ?? {};
+  const revision = revisionOf(view.disk, fleet, entry);
+  return revision ? settled !== revision.digest : isSent;
+}
+
+/** Ready for so long as the document asks for, as it is to be, and nothing is under way in it. */
+function isAvailable(view: View, step: Step, entry: RosterEntry, isSent: boolean): boolean {
+  const { fleet, specs } = step;
+  const record = view.disk.record(replicaKey(fleet, entry.slot));
+  if (!record || record.derived?.owner !== fleet || record.deletionRequestedAt !== undefined) return false;
   const ready = record.status?.conditions.find(({ type }) => type === 'Ready');
   if (ready?.status !== 'True') return false;
-  const waits = step.specs.map(({ update }) => (update?.minReadySeconds ?? 30) * 1000);
+  const waits = specs.map(({ update }) => (update?.minReadySeconds ?? 30) * 1000);
   const readyMs = view.wallMs - Date.parse(ready.lastTransitionTime);
   // Where the clock was set back, it has been Ready for nobody knows how long.
   if (readyMs >= 0 && readyMs < Math.min(...waits)) return false;
-  const { content }: Json = (step.record.kind as Json).rollout ?? {};
-  const { settled } = record.derived;
-  // One that was made anew has the present content, whatever it may be updated to.
-  const isObserved = granted === undefined || settled === granted || settled === content;
-  return isObserved || (granted !== content && sentAtMs === undefined);
+  return !isUnderWay(view, fleet, entry, isSent);
 }
 
-/** What is removed or updated leaves the floor available. Those that are not available protect nothing. */
+/** It is to have another revision, or may be interrupted for the one that it has. */
+function isInterrupted(
+  view: View,
+  fleet: ObjectKey,
+  entry: RosterEntry,
+  next: RosterEntry | undefined,
+): boolean {
+  if (next?.phase !== 'wanted') return true;
+  if (next.corrects !== undefined && next.corrects !== entry.corrects) return true;
+  const { settled } = view.disk.record(replicaKey(fleet, entry.slot))?.derived ?? {};
+  return next.revision !== entry.revision && settled !== revisionOf(view.disk, fleet, next)?.digest;
+}
+
+/**
+ * What is removed or updated leaves the floor available. Those that are not available protect nothing. A correction of drift may be made in
+ * one at a time, where none may be unavailable.
+ */
 const fi2Floor = ofSteps((view) => {
-  /** When a replica was sent something last, by key, until it is observed to be as wanted. */
-  const sentAtMs = new Map<ObjectKey, number>();
+  /** Replicas that were sent something, until they are observed to be as wanted, or to wait for their turn. */
+  const sent = new Set<ObjectKey>();
   return {
     saved({ key, status, generation }) {
       const isObserved = (status?.conditions ?? []).some(
         ({ type, status: is, reason }) =>
           (type === 'Synced' && is === 'True') || (type === 'Reconciling' && reason === 'AwaitsTurn'),
       );
-      if (isObserved && status?.observedGeneration === generation) sentAtMs.delete(key);
+      if (isObserved && status?.observedGeneration === generation) sent.delete(key);
     },
     sent(exchange) {
-      if (exchange.object !== undefined && isMutation(exchange)) sentAtMs.set(exchange.object, view.nowMs);
+      if (exchange.object !== undefined && isMutation(exchange)) sent.add(exchange.object);
     },
     step(step) {
       const { fleet, record, before, after } = step;
-      const isUpdated = (one: RosterEntry, other: RosterEntry) =>
-        other.granted !== undefined && one.granted !== other.granted;
-      const sent = ({ slot }: RosterEntry) => sentAtMs.get(replicaKey(fleet, slot));
-      const wanted = before.filter(({ phase }) => phase === 'wanted');
-      const interrupted = wanted.filter((entry) => {
-        const next = entryOf(after, entry.slot);
-        return !next || next.phase !== 'wanted' || isUpdated(entry, next);
-      });
-      const taken = interrupted.filter((entry) => isAvailable(view, step, entry, sent(entry)));
+      const isUsable = (entry: RosterEntry) =>
+        isAvailable(view, step, entry, sent.has(replicaKey(fleet, entry.slot)));
+      const interrupted = before.filter(
+        (entry) => entry.phase === 'wanted' && isInterrupted(view, fleet, entry, entryOf(after, entry.slot)),
+      );
+      const taken = interrupted.filter(isUsable);
       const left = after.filter(({ phase, slot }) => {
         const entry = entryOf(before, slot);
-        return (
-          phase === 'wanted' &&
-          entry &&
-          !interrupted.includes(entry) &&
-          isAvailable(view, step, entry, sent(entry))
-        );
+        return phase === 'wanted' && entry && !interrupted.includes(entry) && isUsable(entry);
       });
       if (taken.length === 0 || record.deletionRequestedAt !== undefined) return;
-      const floor = Math.min(...limits(view, step).map((each) => each.floor));
+      const allowed = limits(view, step);
+      const floor = Math.min(...allowed.map((each) => each.floor));
+      const [one] = taken;
+      const isCorrection = taken.length === 1 && one && entryOf(after, one.slot)?.phase === 'wanted';
+      const mayBeOne = allowed.some(({ want, floor: least }) => least === want && left.length + 1 >= want);
+      if (isCorrection && mayBeOne && entryOf(after, one.slot)?.revision === one.revision) return;
       if (left.length < floor && !taken.every((entry) => hasDocument(view, fleet, entry)))
         view.violated(
           'FI2',
@@ -161,6 +173,25 @@ const fi2Floor = ofSteps((view) => {
     },
   };
 });
+
+/** Replicas that are updated get the newest content. */
+const fi4NewestWins = ofSteps((view) => ({
+  step({ fleet, record, before, after }) {
+    const { update, rollout }: Json = record.kind;
+    if (rollout && rollout.phase !== 'Progressing') return;
+    const older = after.filter((entry) => {
+      const was = entryOf(before, entry.slot);
+      return (
+        was && entry.revision !== was.revision && was.revision !== undefined && entry.revision !== update
+      );
+    });
+    if (older.length > 0)
+      view.violated(
+        'FI4',
+        `${fleet} updates ${slotsOf(older)} to another revision than r${update}, the newest`,
+      );
+  },
+}));
 
 /** Its name has become that of a document. */
 function hasDocument(view: View, fleet: ObjectKey, { slot }: RosterEntry): boolean {
@@ -262,6 +293,7 @@ const fi12Pace = ofSteps((view) => {
 export const fleetInvariants: readonly Invariant[] = [
   fi1NeverTooMany,
   fi2Floor,
+  fi4NewestWins,
   fi5Slots,
   fi7RosterFirst,
   fi12Pace,

@@ -2,14 +2,20 @@
 import type { Condition } from '../../../src/resources/index.ts';
 import { parseObjectKey } from '../../../src/resources/index.ts';
 import type { ObjectRecord } from '../../../src/state/index.ts';
+import { secrets } from '../documents.ts';
 import { secretIn } from '../secrets.ts';
 import type { Invariant, Json } from '../watch.ts';
+
+const passwords = secrets.map(({ stringData }) => stringData.password);
 
 /** No value of a Secret or an environment is on the disk. */
 const s10Secrecy: Invariant = (view) => ({
   durable(write) {
     const secret = write.kind === 'save' ? secretIn(write.text) : undefined;
     if (secret !== undefined) view.violated('S10', `a secret is on the disk: ${secret}`);
+    // A rollback needs the values that a template gives itself.
+    if (write.kind === 'revisions' && passwords.some((password) => write.text.includes(password)))
+      view.violated('S10', `a value of a Secret is in the revisions of ${write.key}`);
   },
 });
 

@@ -1,7 +1,7 @@
 /** FI3 and FI11 of fleets: what may be done in a replica, and when it may be removed. */
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { sameValue } from '../../../src/base/index.ts';
-import { ownerOf, placeInFleet, replicaKey, rosterOf, type RosterEntry } from '../fleets.ts';
+import { ownerOf, placeInFleet, replicaKey, revisionOf, rosterOf, type RosterEntry } from '../fleets.ts';
 import {
   idIn,
   isActivity,
@@ -154,59 +154,33 @@ function placeOfFleet(key: ObjectKey): boolean {
 
 const contentFields = ['image', 'command', 'httpPort', 'resources'] as const;
 
-/** What it may have, by what stands for it. */
-type Contents = Map<string, Json>;
-
-/** The values of a template reach a replica when its turn has come. One that is made anew has the present ones. */
+/** The values of a revision reach a replica when its turn has come, which its roster says; so does a restart that it asks for. */
 const fi11Turn: Invariant = (view) => {
-  const contents: Contents = new Map();
   const states = statesShown();
-  const learn = (granted: string | undefined, spec: Json) => {
-    if (granted !== undefined && spec?.template && !contents.has(granted))
-      contents.set(granted, spec.template.spec);
-  };
   return {
-    lost: () => contents.clear(),
     received: states.received,
-    durable(write) {
-      for (const record of write.kind === 'save' ? write.records : []) {
-        if (!placeOfFleet(record.key)) continue;
-        const { roster = [], rollout }: Json = record.kind;
-        learn(rollout?.content, record.manifest.spec);
-        const before = rosterOf(view.disk, record.key) ?? [];
-        for (const { slot, granted } of roster as readonly RosterEntry[])
-          if (before.find((entry) => entry.slot === slot)?.granted !== granted)
-            learn(granted, record.manifest.spec);
-      }
-    },
     sent(exchange) {
       const { object, body } = exchange;
       const place = object && placeInFleet(object);
       const owner = object && ownerOf(view.disk, object);
-      if (!place || owner === undefined || !isMutation(exchange) || idIn(exchange.path) === undefined) return;
+      const id = idIn(exchange.path);
+      if (!place || owner === undefined || !isMutation(exchange) || id === undefined) return;
       const values: Json = body?.patch ?? (body?.action === 'resize' ? { resources: body.resources } : {});
       const changed = contentFields.filter((field) => values[field] !== undefined);
-      const { restartToken }: Json = view.disk.record(object)?.manifest.spec ?? {};
-      const isRestart = body?.action === 'restart' && states.get(idIn(exchange.path) ?? '') === 'running';
+      const isRestart = body?.action === 'restart' && states.get(id) === 'running';
       if (changed.length === 0 && !isRestart) return;
-      const granted = rosterOf(view.disk, owner)?.find(({ slot }) => slot === place.slot)?.granted;
-      // One that was made anew has what was present then, and keeps it.
-      const settled = view.disk.record(object)?.derived?.settled;
-      const allowed = [granted, settled].flatMap((content) =>
-        content === undefined ? [] : [contents.get(content)],
+      const entry = rosterOf(view.disk, owner)?.find(({ slot }) => slot === place.slot);
+      const content: Json = entry && revisionOf(view.disk, owner, entry)?.content;
+      const early = changed.find(
+        (field) => !content || !sameValue(normal(field, content[field]), normal(field, values[field])),
       );
-      if (allowed.includes(undefined)) return;
-      for (const field of changed) {
-        const isAllowed = allowed.some((content) =>
-          sameValue(normal(field, content[field]), normal(field, values[field])),
+      if (early !== undefined)
+        view.violated(
+          'FI11',
+          `${early} of ${object} becomes ${JSON.stringify(values[early])} before its turn`,
         );
-        if (!isAllowed)
-          view.violated(
-            'FI11',
-            `${field} of ${object} becomes ${JSON.stringify(values[field])} before its turn`,
-          );
-      }
-      if (isRestart && allowed.every((content) => content.restartToken !== restartToken))
+      const { restartToken }: Json = view.disk.record(object)?.manifest.spec ?? {};
+      if (isRestart && (!content || content.restartToken !== restartToken))
         view.violated('FI11', `${object} is restarted for the token ${restartToken} before its turn`);
     },
   };
