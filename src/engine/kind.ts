@@ -73,6 +73,8 @@ export interface Seen<Remote, Local> {
   readonly catalog: wire.Catalog | undefined;
   /** Read before a disruptive step. */
   readonly activities: readonly wire.Activity[] | undefined;
+  /** Unix milliseconds at which they were asked for. */
+  readonly activitiesAskedAt: number | undefined;
   /** The result of `observe`, for a kind without a thing at the provider. */
   readonly local: Local | undefined;
 }

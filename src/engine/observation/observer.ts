@@ -32,6 +32,7 @@ const nothingSeen: Seen<never, never> = {
   snapshot: undefined,
   catalog: undefined,
   activities: undefined,
+  activitiesAskedAt: undefined,
   local: undefined,
 };
 
@@ -203,10 +204,11 @@ export class Observer {
 
   async readActivities(account: AccountHandle): Promise<Plan | undefined> {
     const id = this.#idOfPresent();
+    const activitiesAskedAt = this.#options.clock.wallMs();
     const outcome = id === undefined ? undefined : await this.kind.remote?.activities?.(account.api, id);
     if (!outcome) return undefined;
     if (outcome.kind === 'applied') {
-      this.see({ activities: outcome.value });
+      this.see({ activities: outcome.value, activitiesAskedAt });
       return undefined;
     }
     const message = `reading activities before a disruptive change: ${describeOutcome(outcome)}`;

@@ -7,13 +7,15 @@ import { protectorOf } from './disruption.ts';
 import type { ServiceLook } from './look.ts';
 
 export function activitiesWhileDraining(look: ServiceLook): { readonly kind?: ServiceState } {
-  const { object, activities, observation, record, nowMs } = look;
+  const { object, activities, activitiesAskedAt, observation, record, nowMs } = look;
   const { activities: known, ...state } = record.kind;
   if (object.gate?.reason !== 'Draining') return known ? { kind: state } : {};
   // In what is gone, only declared tasks can be.
   const isGone = observation.kind === 'absent' && observation.confirmed;
-  if (activities === undefined && !isGone) return {};
+  // A pass that read them before may end now.
+  const readAt = isGone ? nowMs : activities && activitiesAskedAt;
+  if (readAt === undefined || readAt < object.gate.since) return {};
   const by = protectorOf(look);
   if (known && known.by === by && known.readAt >= object.gate.since) return {};
-  return { kind: { ...state, activities: by === undefined ? { readAt: nowMs } : { readAt: nowMs, by } } };
+  return { kind: { ...state, activities: by === undefined ? { readAt } : { readAt, by } } };
 }

@@ -21,13 +21,15 @@ export interface ServiceLook extends ServiceInputs {
   readonly taken: ServiceState['template'];
   /** The volume that the provider made for it. */
   readonly madeVolumeId: string | undefined;
+  /** Unix milliseconds at which the activities were asked for. */
+  readonly activitiesAskedAt: number | undefined;
   /** Of the account, where there is one. */
   readonly apiUrl: string | undefined;
 }
 
 export function serviceLook(view: ServiceView): ServiceLook {
   const { fleet, key, record, store, clock } = view;
-  const { observation, account, snapshot, activities } = view.seen;
+  const { observation, account, snapshot, activities, activitiesAskedAt } = view.seen;
   const service = observation.kind === 'present' ? observation.value : undefined;
   const { deleting } = view.object;
   const from: TemplateView = deleting ? { kind: 'none' } : templateView(fleet, record, account, snapshot);
@@ -61,6 +63,7 @@ export function serviceLook(view: ServiceView): ServiceLook {
     driftBrake: view.driftBrake(),
     declaredTasks: declaredTasks(fleet, key, clock.wallMs()),
     activities,
+    activitiesAskedAt,
     remediations: remediations(view, service),
     nowMs: clock.wallMs(),
     apiUrl: account?.spec.url,

@@ -1,0 +1,30 @@
+/** What a service remembers of its activities while its fleet drains it. */
+import { expect, test } from 'vitest';
+import { activitiesWhileDraining } from '../../../../src/kinds/container-service/draining.ts';
+import type { ServiceLook } from '../../../../src/kinds/container-service/look.ts';
+
+const since = 1_700_000_000_000;
+const nowMs = since + 20_000;
+
+const remembered = (more: Partial<ServiceLook>) =>
+  activitiesWhileDraining({
+    object: { gate: { reason: 'Draining', message: '', since } },
+    observation: { kind: 'present', value: {} },
+    record: { kind: {} },
+    activities: [],
+    declaredTasks: [],
+    nowMs,
+    ...more,
+  } as unknown as ServiceLook);
+
+test('a read counts from when it was asked for: a pass may end long after', () => {
+  expect(remembered({ activitiesAskedAt: since + 1 })).toEqual({
+    kind: { activities: { readAt: since + 1 } },
+  });
+  expect(remembered({ activitiesAskedAt: since - 1 })).toEqual({});
+});
+
+test('in what is gone, only declared tasks can be', () => {
+  const gone = { observation: { kind: 'absent', confirmed: true }, activities: undefined } as const;
+  expect(remembered(gone)).toEqual({ kind: { activities: { readAt: nowMs } } });
+});
