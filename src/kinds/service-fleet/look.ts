@@ -154,9 +154,7 @@ function replica(
   const { ready } = own?.report ?? {};
   const isReady = own !== undefined && isReportedReady(own);
   const waitsUntil =
-    isReady && ready
-      ? availableAt(ready.since, object.spec.update.minReadySeconds * 1000, nowMs)
-      : undefined;
+    isReady && ready ? availableAt(ready.since, object.spec.update.minReadySeconds * 1000, nowMs) : undefined;
   const isAsItIsToBe = revision === undefined || known.isSettled;
   const isAvailable = isReady && waitsUntil === undefined && isAsItIsToBe;
   const correction = correctionOf(entry, own, { isCurrent: known.isSettled, isAvailable, nowMs });
