@@ -42,7 +42,7 @@ export function foundRoster(
 
 /**
  * The place of the fleet, unless the service is shown in another region, or with other storage. The API may show a geography
- * in another form. Storage of its own was asked for with `storage.scratch`, whatever the document says by now.
+ * in another form. Storage of its own was asked for with `storage.scratch`, whatever the document asks for by now.
  */
 function placeShown(
   service: wire.Service,
