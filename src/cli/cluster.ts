@@ -99,6 +99,7 @@ const clusterFlags: Readonly<Record<string, string>> = {
 const folderFlags: Readonly<Record<string, string>> = {
   digestKeyFile: 'in a cluster the key is in the Secret fleetkeeper-state: omit it',
   state: 'in a cluster the state is in the objects: omit it',
+  endpointsDir: 'in a cluster, ask the listener, or read `status.endpoints`: omit it',
   fileGrace: 'in a cluster an object is deleted by its deletion timestamp: omit it',
 };
 

@@ -156,6 +156,12 @@ const ofReplicas: readonly CommandEntry[] = [
     examples: ['fleetkeeper retire llm-3', 'fleetkeeper retire llm-3 -f fleet -n team-a'],
     load: async () => (await import('./commands/retire.ts')).defineRetire,
   },
+  {
+    name: 'endpoints',
+    description: 'show where the replicas of a ServiceFleet can be reached',
+    examples: ['fleetkeeper endpoints llm', 'fleetkeeper endpoints llm -f fleet -o prometheus'],
+    load: async () => (await import('./commands/endpoints.ts')).defineEndpoints,
+  },
 ];
 
 const ofAnAccount: readonly CommandEntry[] = [

@@ -1,6 +1,7 @@
 /**
  * `/healthz`, `/readyz` and `/metrics` of a running manager, as Kubernetes' own servers have them: `ok`, or with
- * `?verbose`, or when something is wrong (503), a line per check. It shows no secret and does nothing.
+ * `?verbose`, or when something is wrong (503), a line per check. `/api/v1/fleets/NAMESPACE/NAME/endpoints` shows where
+ * replicas can be reached. It shows no secret and does nothing.
  *
  * Whoever reaches the port may be anybody: connections are few, for each address and in all, and short; requests are small, and each address has
  * a rate of its own, so that nobody keeps the kubelet out. Metrics are made at most once a second, however many ask.
@@ -21,6 +22,8 @@ export interface ManagerView {
   ready(): readonly Check[];
   /** Prometheus text. */
   metrics(): Promise<string>;
+  /** Where the replicas of a ServiceFleet can be reached. */
+  endpoints(namespace: string, name: string, format: 'json' | 'prometheus'): object | 'unknown' | 'standby';
 }
 
 export function createHealthServer(
@@ -54,7 +57,30 @@ export function createHealthServer(
   app.get('/metrics', async (_request, reply) =>
     reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics()),
   );
+  app.get<{ Params: FleetPath; Querystring: { format?: unknown } }>(
+    '/api/v1/fleets/:namespace/:name/endpoints',
+    ({ params: { namespace, name }, query: { format = 'json' } }, reply) => {
+      if (format !== 'json' && format !== 'prometheus')
+        return refuse(reply, 400, 'format is json or prometheus');
+      const shown = view.endpoints(namespace, name, format);
+      if (shown === 'unknown') return refuse(reply, 404, 'there is no such ServiceFleet');
+      if (shown === 'standby') return refuse(reply, 503, 'another replica of the manager is the leader');
+      return reply
+        .header('cache-control', 'no-store')
+        .type('application/json; charset=utf-8')
+        .send(JSON.stringify(shown));
+    },
+  );
   return app;
+}
+
+interface FleetPath {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function refuse(reply: FastifyReply, code: number, error: string): FastifyReply {
+  return reply.code(code).type('application/json; charset=utf-8').send(JSON.stringify({ error }));
 }
 
 /** More than these are closed at once. */

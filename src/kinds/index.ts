@@ -1,1 +1,2 @@
 export * from './registry.ts';
+export { endpointsOf, prometheusTargets } from './service-fleet/endpoints.ts';

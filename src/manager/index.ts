@@ -1,4 +1,6 @@
+export * from './endpoint-files.ts';
 export * from './fleet-metrics.ts';
+export * from './shown-endpoints.ts';
 export * from './account-keys.ts';
 export * from './account-specs.ts';
 export * from './accounts.ts';

@@ -3,7 +3,7 @@
  * lost its Lease: whoever starts it anew starts clean.
  */
 import { createHealthServer } from '../../http/index.ts';
-import { Operator } from '../../manager/index.ts';
+import { Operator, shownEndpoints } from '../../manager/index.ts';
 import { collectProcessMetrics, createMetrics } from '../../telemetry/index.ts';
 import { connectCluster } from '../cluster.ts';
 import { exitCodes, type Context } from '../context.ts';
@@ -50,6 +50,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
       live: () => operator.liveness,
       ready: () => operator.readiness,
       metrics: () => operator.metricsText(),
+      endpoints: (...asked) => shownEndpoints(operator.store, clock, asked),
     },
     context.clock,
   );

@@ -1,6 +1,12 @@
 import type { Command } from 'commander';
 import { createHealthServer } from '../../http/index.ts';
-import { Manager, collectFleetMetrics } from '../../manager/index.ts';
+import {
+  EndpointFiles,
+  Manager,
+  collectFleetMetrics,
+  shownEndpoints,
+  type EndpointFilesOptions,
+} from '../../manager/index.ts';
 import { defaultShortenedGrace } from '../../engine/index.ts';
 import { giveSigns, lockState, openState } from '../../state/index.ts';
 import { collectProcessMetrics, createMetrics } from '../../telemetry/index.ts';
@@ -33,12 +39,17 @@ export interface RunFlags extends FleetFlags {
   readonly settle: number;
   readonly lease: number;
   readonly fileGrace: number;
+  readonly endpointsDir?: string;
 }
 
 /** `run`: the manager, until it is stopped. */
 export function defineRun(command: Command, context: Context, exit: (code: number) => void): void {
   withFleetFlags(withFolderArgument(command), 'info')
-    .option('--listen <address>', 'HOST:PORT for /healthz, /readyz and /metrics', parseAddress)
+    .option('--listen <address>', 'HOST:PORT for /healthz, /readyz, /metrics and endpoints', parseAddress)
+    .option(
+      '--endpoints-dir <dir>',
+      'keep NAMESPACE/NAME.json there, with the endpoints of each ServiceFleet; of folders only',
+    )
     .addOption(acceptIdentityOption())
     .addOption(settleOption())
     .addOption(
@@ -83,6 +94,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const source = openSource(flags, context, true);
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, random, await fleetIdentity(context, flags, file));
+  const endpointFiles = openEndpointFiles(flags, { store: state.store, clock, logger });
   const manager = new Manager({
     ...context.ports?.network,
     source,
@@ -98,7 +110,10 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     ...acceptance(flags),
     mode: 'manage',
     commandFlags: sameFleetFlags(flags),
-    onPass: (key, result) => summary.onPass(key, state.store, result),
+    onPass: (key, result) => {
+      summary.onPass(key, state.store, result);
+      endpointFiles?.passed(key);
+    },
     onSource: watchProblems(
       (problem) => logger.error({ problem }, 'problem in the source'),
       () => logger.info('all problems in the source are solved'),
@@ -112,6 +127,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
         collectFleetMetrics(metrics, manager, clock);
         return metrics.registry.metrics();
       },
+      endpoints: (...asked) => shownEndpoints(state.store, clock, asked),
     },
     context.clock,
   );
@@ -137,6 +153,13 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     stopSigns();
   }
   logger.info('manager stopped');
+}
+
+function openEndpointFiles(
+  { endpointsDir: folder }: RunFlags,
+  parts: Omit<EndpointFilesOptions, 'folder'>,
+): EndpointFiles | undefined {
+  return folder === undefined ? undefined : new EndpointFiles({ folder, ...parts });
 }
 
 /** A file that is moved or replaced is missing for a moment; what stays away this long is gone. */

@@ -80,6 +80,7 @@ export const serviceFleet = declareKind({
           slot: z.int().describe('The number of the replica.'),
           url: z.string().describe('Where it can be reached.'),
           ready: z.boolean().describe('Whether it is available.'),
+          revision: status.text.describe('The revision that it was observed to have.'),
         }),
       )
       .max(100)

@@ -16,9 +16,10 @@ import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { placeOf } from './children.ts';
 import { wantedReplicas } from './counts.ts';
+import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
 import { foundRoster } from './found.ts';
 import type { FleetInputs } from './inputs.ts';
-import { beginMs, contentAt, type Replica } from './replica.ts';
+import { availableAt, beginMs, contentAt, type Replica } from './replica.ts';
 import { contentOf, newestHealthy, revisionOf, type PresentContent } from './revisions.ts';
 import { childName } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
@@ -37,8 +38,7 @@ export interface FleetLook extends FleetInputs {
   readonly generation: number;
   /** Of the objects of the replicas, by slot. */
   readonly uids: ReadonlyMap<number, string>;
-  /** The endpoints of services, by slot. */
-  readonly endpoints: ReadonlyMap<number, string>;
+  readonly endpoints: readonly FleetEndpoint[];
 }
 
 export function fleetLook(view: FleetView): FleetLook {
@@ -55,11 +55,6 @@ export function fleetLook(view: FleetView): FleetLook {
   const healthy = newestHealthy(revisions);
   const facts = { present, revisions, target: update, nowMs };
   const replicas = roster.map((entry) => replica(view, entry, facts));
-  const endpoints = replicas.flatMap(({ entry: { slot, phase } }) => {
-    const id = fleet.store.record(keyOf(key, slot))?.externalId;
-    const endpoint = phase === 'wanted' && id !== undefined ? services?.get(id)?.endpoint : undefined;
-    return endpoint ? [[slot, endpoint] as const] : [];
-  });
   return {
     name: object.name,
     object,
@@ -83,7 +78,7 @@ export function fleetLook(view: FleetView): FleetLook {
     target: update,
     place,
     nowMs,
-    endpoints: new Map(endpoints),
+    endpoints: endpointsOf(fleet.store, key, nowMs) ?? [],
   };
 }
 
@@ -174,15 +169,6 @@ function replica(
     ...protectionOf(entry, own, nowMs),
   };
   return { ...facts, content: contentAt(facts, target) };
-}
-
-/**
- * When one that is Ready counts as available; undefined: it does now. Where the clock was set back, nobody knows since when
- * it is Ready. If that counted as too short, all replicas would protect nothing.
- */
-export function availableAt(readySince: number, minReadyMs: number, nowMs: number): number | undefined {
-  const isLongEnough = readySince > nowMs || readySince + minReadyMs <= nowMs;
-  return isLongEnough ? undefined : readySince + minReadyMs;
 }
 
 const givenUpReasons: readonly string[] = [

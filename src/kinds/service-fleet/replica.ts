@@ -74,3 +74,12 @@ export function contentAt(
   if (revision.number !== target?.number) return 'outdated';
   return isSettled ? 'updated' : 'updating';
 }
+
+/**
+ * When one that is Ready counts as available; undefined: it does now. Where the clock was set back, nobody knows since when
+ * it is Ready. If that counted as too short, all replicas would protect nothing.
+ */
+export function availableAt(readySince: number, minReadyMs: number, nowMs: number): number | undefined {
+  const isLongEnough = readySince > nowMs || readySince + minReadyMs <= nowMs;
+  return isLongEnough ? undefined : readySince + minReadyMs;
+}

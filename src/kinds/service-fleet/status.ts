@@ -24,10 +24,6 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
   const { replicas, wanted, name, endpoints, revisions, healthy, update } = look;
   const running = inPhase(replicas, 'wanted');
   const count = (test: (replica: (typeof running)[number]) => boolean) => running.filter(test).length;
-  const shown = running.flatMap(({ entry: { slot }, isAvailable }) => {
-    const url = endpoints.get(slot);
-    return url === undefined ? [] : [{ slot, url, ready: isAvailable }];
-  });
   return {
     replicas: running.length,
     desiredReplicas: wanted.count,
@@ -41,7 +37,7 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
     ...(revisions.length > 0 ? { revisions: revisions.map(shownRevision) } : {}),
     ...(wanted.schedule === undefined ? {} : { schedule: wanted.schedule }),
     ...(wanted.scaled ? { scaled: shownScaled(wanted.scaled) } : {}),
-    ...(shown.length > 0 ? { endpoints: shown.slice(0, endpointsShown) } : {}),
+    ...(endpoints.length > 0 ? { endpoints: endpoints.slice(0, endpointsShown) } : {}),
   };
 }
 

@@ -5,9 +5,11 @@ import { systemClock } from '../../../src/base/index.ts';
 import { createHealthServer, healthLimits, type Check } from '../../../src/http/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
+const nothing = () => 'unknown' as const;
+
 async function get(path: string, checks: readonly Check[]) {
   const app = createHealthServer(
-    { live: () => checks, ready: () => checks, metrics: async () => 'a 1\n' },
+    { live: () => checks, ready: () => checks, metrics: async () => 'a 1\n', endpoints: nothing },
     new ManualClock(),
   );
   const { statusCode, body, headers } = await app.inject(path);
@@ -48,7 +50,7 @@ test('metrics are in the text format of Prometheus', async () => {
 
 test('nothing can be done there: no other address, no other method', async () => {
   const app = createHealthServer(
-    { live: () => [], ready: () => [], metrics: async () => '' },
+    { live: () => [], ready: () => [], metrics: async () => '', endpoints: nothing },
     new ManualClock(),
   );
   const paths = ['/healthz', '/readyz', '/metrics', '/', '/debug/pprof', '/api/account', '/../etc/passwd'];
@@ -64,6 +66,7 @@ describe('whoever reaches the port', () => {
     live: () => [well],
     ready: () => [well],
     metrics: async () => `made ${(made += 1)}\n`,
+    endpoints: nothing,
   };
 
   test('is answered at a rate, each address by itself', async () => {
@@ -123,4 +126,35 @@ describe('whoever reaches the port', () => {
       await app.close();
     }
   });
+});
+
+test('the endpoints of a fleet are JSON, or targets of Prometheus', async () => {
+  const app = createHealthServer(
+    {
+      live: () => [],
+      ready: () => [],
+      metrics: async () => '',
+      endpoints: (...asked) =>
+        asked[0] === 'other' ? 'standby' : asked[1] === 'llm' ? { asked } : 'unknown',
+    },
+    new ManualClock(),
+  );
+  const ask = async (path: string) => {
+    const { statusCode, json, headers } = await app.inject(`/api/v1/fleets/${path}`);
+    return [statusCode, json(), headers['content-type']];
+  };
+  const type = 'application/json; charset=utf-8';
+  expect(await ask('default/llm/endpoints')).toEqual([200, { asked: ['default', 'llm', 'json'] }, type]);
+  expect(await ask('default/llm/endpoints?format=prometheus')).toEqual([
+    200,
+    { asked: ['default', 'llm', 'prometheus'] },
+    type,
+  ]);
+  expect(await ask('default/llm/endpoints?format=xml')).toEqual([
+    400,
+    { error: 'format is json or prometheus' },
+    type,
+  ]);
+  expect(await ask('default/web/endpoints')).toEqual([404, { error: 'there is no such ServiceFleet' }, type]);
+  expect(await ask('other/llm/endpoints')).toEqual([503, expect.anything(), type]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { availableAt } from '../../../../src/kinds/service-fleet/look.ts';
+import { availableAt } from '../../../../src/kinds/service-fleet/replica.ts';
 import { startMs } from './worlds.ts';
 
 const minReadyMs = 30_000;

@@ -27,7 +27,7 @@ function lookOf(world: World, more: Partial<FleetLook> = {}): FleetLook {
     name: 'llm',
     generation: 12,
     uids: new Map(world.replicas.map(({ entry: { slot } }) => [slot, uid(slot)])),
-    endpoints: new Map(),
+    endpoints: [],
     ...more,
   };
 }
