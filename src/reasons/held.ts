@@ -13,6 +13,16 @@ export const heldByDocument = {
     meaning: 'The document is not valid.',
     remedy: 'Correct it at the file and line in the message. In a cluster, correct the object.',
   },
+  NoCandidate: {
+    kind: 'held',
+    severity: 'critical',
+    whose: 'user',
+    observed: 'yes',
+    recheckMs: 30_000,
+    see: 'concepts/fleets.md#placement',
+    meaning: 'Replicas of the fleet have no place: no candidate in `placement` can be used.',
+    remedy: 'The message has the reason for each candidate. Add candidates, or change what shuts them.',
+  },
   NameTaken: {
     kind: 'held',
     severity: 'warning',

@@ -42,6 +42,9 @@ export const doingReasons = {
     see: 'concepts/fleets.md#repair',
   }),
   Commanded: doing('An operator command is carried out.', { see: 'concepts/fleets.md#commands' }),
+  Relocating: doing('Replicas of the fleet can’t be where they are, and are replaced at another candidate.', {
+    see: 'concepts/fleets.md#placement',
+  }),
   ReplicasFound: doing('The state was lost. Replicas of the fleet are found again by their marks.', {
     see: 'concepts/fleets.md#lost-state',
   }),

@@ -40,6 +40,8 @@ export interface PlaneSettings {
   readonly database: string;
   /** YAML. */
   readonly accounts: string;
+  /** YAML; undefined: the configuration that is built in. */
+  readonly config?: string | undefined;
   readonly timeScale: number;
 }
 

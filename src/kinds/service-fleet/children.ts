@@ -5,7 +5,7 @@ import { containerService } from '../container-service/declaration.ts';
 import { childName } from './roster.ts';
 import { contentOf, revisionName, revisionOf, withContent } from './revisions.ts';
 import type { ServiceFleetSpec } from './schema.ts';
-import type { FleetState, ReplicaPlace, RosterEntry } from './state.ts';
+import type { FleetState, RosterEntry } from './state.ts';
 
 export const fleetLabel = `${group}/fleet`;
 const slotLabel = `${group}/slot`;
@@ -61,9 +61,11 @@ function replicaSpec(
   content: Readonly<Record<string, unknown>>,
   entry: RosterEntry,
 ): ContainerServiceSpec {
-  const { account, region, geography, volumeGb } = entry.place;
+  const base = withContent(template.spec, content);
+  const { account, region, geography, volumeGb, resources = base.resources } = entry.place;
   return {
-    ...withContent(template.spec, content),
+    ...base,
+    resources,
     accountRef: { name: account },
     region,
     geography,
@@ -72,16 +74,5 @@ function replicaSpec(
     templateUpdates: 'Ignore',
     replacement: 'Never',
     deletionPolicy: entry.phase === 'draining' ? 'Delete' : deletionPolicy,
-  };
-}
-
-export function placeOf({ accountRef, template, storage }: ServiceFleetSpec): ReplicaPlace {
-  const { region, geography } = template.spec;
-  const volumeGb = storage?.scratch.volumeGb;
-  return {
-    account: accountRef.name,
-    region,
-    ...(geography === undefined ? {} : { geography }),
-    ...(volumeGb === undefined ? {} : { volumeGb }),
   };
 }

@@ -23,7 +23,7 @@ const effects: Effects = { retire, scale };
 
 /** Undefined: not before the account is read, and the roster is known. */
 export function fleetCommand(look: FleetLook, command: OperatorCommand): CommandEffect | undefined {
-  if (look.isUnread || look.isFound) return undefined;
+  if (look.unread !== undefined || look.isFound) return undefined;
   return effects[command.verb]?.(look, command) ?? undefined;
 }
 

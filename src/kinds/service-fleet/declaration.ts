@@ -5,8 +5,9 @@ import { listOf } from '../../resources/parts/constraints.ts';
 import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
 import { containerService } from '../container-service/declaration.ts';
+import { placementStates } from './schema-placement.ts';
 import { fleetHints } from './schema-hints.ts';
-import { serviceFleetDocument } from './schema.ts';
+import { serviceFleetDocument, type ReplicaTemplate } from './schema.ts';
 import { fleetState } from './state.ts';
 import { fleetVerbs } from './schema-commands.ts';
 
@@ -20,12 +21,12 @@ export const serviceFleet = declareKind({
   alsoCalled: ['ReplicaSet', 'Fleet'],
   home: 'accountRef',
   only: 'folder',
-  data: ({ template: { spec } }) => containerService.data?.({ ...spec, ...unusedFields }) ?? [],
+  data: ({ template: { spec } }) => containerService.data?.(asService(spec)) ?? [],
   stored: ({ template, ...spec }) => ({
     ...spec,
     template: {
       ...template,
-      spec: containerService.stored?.({ ...template.spec, ...unusedFields }) ?? template.spec,
+      spec: containerService.stored?.(asService(template.spec)) ?? template.spec,
     },
   }),
   state: fleetState,
@@ -74,6 +75,24 @@ export const serviceFleet = declareKind({
       .optional()
       .describe('The command `scale` that decides the number now.'),
     lastHandledCommand: status.lastHandledCommand,
+    placement: z
+      .array(
+        z.object({
+          candidate: z.string().describe('Its name.'),
+          replicas: z.int().describe('Wanted replicas that are there.'),
+          state: z.enum(placementStates).describe('Whether it is used, or why not.'),
+          message: status.text.describe('What is known of that.'),
+          retryAt: status.time.describe('When it is used again, if time decides.'),
+          hourlyMicros: status.count.describe('The price of one replica, in micro-USD per hour.'),
+          basis: status.text.describe('Where the price comes from.'),
+        }),
+      )
+      .max(17)
+      .meta(listOf.whole)
+      .optional()
+      .describe(
+        'The candidates in `placement`; `Outdated`: replicas in places that are no candidates any more.',
+      ),
     endpoints: z
       .array(
         z.object({
@@ -90,6 +109,8 @@ export const serviceFleet = declareKind({
   }),
   transitions: [],
 });
+
+const asService = (spec: ReplicaTemplate) => ({ ...spec, ...unusedFields, region: spec.region ?? '' });
 
 /** Of a service, and not in the template of a fleet. */
 const unusedFields = {

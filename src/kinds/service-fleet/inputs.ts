@@ -2,11 +2,12 @@
 import type { Arrange, Difference, PlannedObject } from '../../engine/plan/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { countOf, type Wanted } from './counts.ts';
+import type { Market } from './placement.ts';
 import type { Replica } from './replica.ts';
 import type { PresentContent } from './revisions.ts';
 import { paceOf, withEntries } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
-import type { FleetState, ReplicaPlace, RosterEntry } from './state.ts';
+import type { FleetState, RosterEntry } from './state.ts';
 
 export interface FleetInputs {
   readonly object: PlannedObject<ServiceFleetSpec>;
@@ -32,7 +33,8 @@ export interface FleetInputs {
   readonly newRevisions?: readonly OwnerRevision[];
   /** The state has changed in this pass. */
   readonly isUnsaved?: true;
-  readonly place: ReplicaPlace;
+  /** The places for replicas, and what is known of them. */
+  readonly markets: readonly Market[];
   /** Unix milliseconds. */
   readonly nowMs: number;
 }
@@ -49,7 +51,7 @@ export function inNewPhase(
   because?: RosterEntry['cause'],
 ): RosterEntry[] {
   return replicas.map(({ entry }) => {
-    const { slot, revision, granted, place } = entry;
+    const { slot, revision, granted, place, candidate } = entry;
     const cause = phase === 'retiring' ? entry.cause : because;
     return {
       slot,
@@ -58,6 +60,7 @@ export function inNewPhase(
       ...(revision === undefined ? {} : { revision }),
       ...(granted === undefined ? {} : { granted }),
       place,
+      ...(candidate === undefined ? {} : { candidate }),
       ...(cause ? { cause } : {}),
     };
   });

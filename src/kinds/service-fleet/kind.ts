@@ -3,6 +3,7 @@ import { waitFor, type Plan } from '../../engine/plan/index.ts';
 import { defineKind } from '../../engine/index.ts';
 import { replicasOf } from './children.ts';
 import { fleetCommand } from './commands.ts';
+import { readCatalogs } from './markets.ts';
 import { fleetLook, type FleetLook } from './look.ts';
 import { planFleet } from './plan.ts';
 import type { ServiceFleetSpec } from './schema.ts';
@@ -10,9 +11,7 @@ import type { FleetState } from './state.ts';
 import { availability, fleetHealth, observedFleet } from './status.ts';
 
 function plan(look: FleetLook): Plan {
-  return look.isUnread
-    ? waitFor('AwaitingObservation', 'the account has not been read yet')
-    : planFleet(look);
+  return look.unread === undefined ? planFleet(look) : waitFor('AwaitingObservation', look.unread);
 }
 
 export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, undefined, FleetState>({
@@ -21,6 +20,7 @@ export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, undef
   command: fleetCommand,
   released: ({ record: { deletionRequestedAt, kind } }) =>
     deletionRequestedAt !== undefined && kind.roster?.length === 0,
+  observe: readCatalogs,
   look: fleetLook,
   plan,
   status: (look) => ({

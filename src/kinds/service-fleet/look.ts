@@ -1,9 +1,7 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
-import { sameValue } from '../../base/index.ts';
 import { placeText } from '../../desired/index.ts';
 import { contentDigests, type View } from '../../engine/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
-import type { AccountSnapshot } from '../../observed/index.ts';
 import { isReason, reasons, type Reason, type ReasonEntry } from '../../reasons/index.ts';
 import {
   objectKey,
@@ -14,16 +12,18 @@ import {
 } from '../../resources/index.ts';
 import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
-import { placeOf } from './children.ts';
+import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
 import { foundRoster } from './found.ts';
 import type { FleetInputs } from './inputs.ts';
+import { accountOf, marketsOf } from './markets.ts';
 import { availableAt, beginMs, contentAt, type Replica } from './replica.ts';
 import { contentOf, newestHealthy, revisionOf, type PresentContent } from './revisions.ts';
 import { childName } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
+import { crowdsOf, serviceOf, whereabouts } from './whereabouts.ts';
 
 export type FleetView = View<ServiceFleetSpec, never, undefined, FleetState>;
 
@@ -31,8 +31,8 @@ export type FleetView = View<ServiceFleetSpec, never, undefined, FleetState>;
 const sparedMs = 900_000;
 
 export interface FleetLook extends FleetInputs {
-  /** No account has been read yet, so nothing is known of the roster. */
-  readonly isUnread: boolean;
+  /** Why nothing is known of the roster yet. */
+  readonly unread: string | undefined;
   readonly name: string;
   /** Of its document. */
   readonly generation: number;
@@ -42,25 +42,25 @@ export interface FleetLook extends FleetInputs {
 }
 
 export function fleetLook(view: FleetView): FleetLook {
-  const { object, record, key, fleet, clock, seen } = view;
+  const { object, record, key, fleet, clock } = view;
   const nowMs = clock.wallMs();
   const { spec } = object;
-  const place = placeOf(spec);
-  const services = seen.account?.informer.current?.services;
+  const candidates = candidatesOf(spec);
   const known = record.kind.roster;
-  const roster = known ?? foundRoster(fleet, key, shownIn(seen.account?.informer.current), place, nowMs);
+  const roster = known ?? foundRoster(fleet, key, contentsOf(view, candidates), candidates, nowMs);
   const present = presentContent(view);
   const revisions = view.store.revisions(key);
   const update = revisionOf(revisions, record.kind.update);
   const healthy = newestHealthy(revisions);
-  const facts = { present, revisions, target: update, nowMs };
+  const crowds = crowdsOf(spec, candidates, roster);
+  const facts = { present, revisions, target: update, nowMs, candidates, crowds };
   const replicas = roster.map((entry) => replica(view, entry, facts));
   return {
     name: object.name,
     object,
     state: { ...record.kind, roster },
     isFound: known === undefined,
-    isUnread: known === undefined && services === undefined,
+    unread: known === undefined ? unreadAccount(view, candidates) : undefined,
     replicas,
     taken: takenSlots(view, roster),
     wanted: wantedReplicas(spec, nowMs, record.kind.scaled),
@@ -76,10 +76,30 @@ export function fleetLook(view: FleetView): FleetLook {
     update,
     healthy,
     target: update,
-    place,
+    markets: marketsOf(view, candidates),
     nowMs,
     endpoints: endpointsOf(fleet.store, key, nowMs) ?? [],
   };
+}
+
+/** What the accounts of candidates have. */
+function contentsOf(view: FleetView, candidates: readonly Candidate[]) {
+  const accounts = [...new Set(candidates.map(({ place }) => place.account))];
+  return new Map(
+    accounts.map((account) => {
+      const { services, volumes } = accountOf(view, account).handle?.informer.current ?? {};
+      return [account, { services: services?.values() ?? [], volumes: [...(volumes?.values() ?? [])] }];
+    }),
+  );
+}
+
+/** Replicas may be in each account of a candidate. */
+function unreadAccount(view: FleetView, candidates: readonly Candidate[]): string | undefined {
+  for (const { place } of candidates) {
+    const { handle, problem } = accountOf(view, place.account);
+    if (!handle?.informer.current) return problem ?? 'the account has not been read yet';
+  }
+  return undefined;
 }
 
 function presentContent({ fleet, key, object }: FleetView): PresentContent {
@@ -95,10 +115,8 @@ interface RevisionFacts {
   readonly revisions: readonly OwnerRevision[];
   readonly target: OwnerRevision | undefined;
   readonly nowMs: number;
-}
-
-function shownIn(snapshot: AccountSnapshot | undefined) {
-  return { services: snapshot?.services.values() ?? [], volumes: snapshot?.volumes.values() ?? [] };
+  readonly candidates: readonly Candidate[];
+  readonly crowds: ReadonlyMap<string, number>;
 }
 
 function keyOf(fleet: ObjectKey, slot: number): ObjectKey {
@@ -127,7 +145,7 @@ function takenSlots({ fleet, key, object }: FleetView, roster: readonly RosterEn
 function replica(
   view: FleetView,
   entry: RosterEntry,
-  { present, revisions, target, nowMs }: RevisionFacts,
+  { present, revisions, target, nowMs, candidates, crowds }: RevisionFacts,
 ): Replica {
   const { fleet, key, object, mode } = view;
   const { store } = fleet;
@@ -158,7 +176,7 @@ function replica(
     entry,
     isRecorded: child !== undefined,
     isMade,
-    isMisplaced: !sameValue(entry.place, placeOf(object.spec)) || isFixed(own),
+    ...whereabouts(entry, { candidates, crowds, record: own, service: serviceOf(view, entry, own) }),
     isReady,
     isAvailable,
     mayServe: isMade && !isDown(own),
@@ -193,11 +211,6 @@ function isDown({ seen, report }: ObjectRecord): boolean {
   const entry: ReasonEntry | undefined =
     reason !== undefined && isReason(reason) ? reasons[reason] : undefined;
   return isStopped || entry?.isDown === true;
-}
-
-/** Its own planner reports that it can't be changed in place: where it is was not known when it was found. */
-function isFixed(record: ObjectRecord | undefined): boolean {
-  return record?.report?.pending?.reason === 'ImmutableFieldChanged';
 }
 
 export function correctionOf(

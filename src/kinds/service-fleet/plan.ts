@@ -12,6 +12,7 @@
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
  * | spare       | a draining replica is protected, and another is not  | the other one drains instead                        |
  * | revision    | the document requires another content                | a revision is recorded (revising.ts), with the next step |
+ * | relocate    | replicas can't be where they are                     | they get another place, or drain (moves.ts)         |
  * | rollout     | a new revision; replicas differ from it              | a rollout begins, or ends (rollout.ts)              |
  * | repair      | replicas stay broken                                 | they drain, unless too many are broken (repair.ts)  |
  * | scale       | too few, or too many are wanted                      | slots are added, or victims drain                   |
@@ -35,6 +36,8 @@ import {
   slotsText,
   type FleetInputs,
 } from './inputs.ts';
+import { relocate, slowTimes } from './moves.ts';
+import { choose, placementObstacle } from './placement.ts';
 import { failuresText, isToLeave, repair, repairsOf } from './repair.ts';
 import { revised } from './revising.ts';
 import { isReliable } from './replica.ts';
@@ -68,9 +71,9 @@ export function planFleet(inputs: FleetInputs): Plan {
 
 function planRunning(inputs: FleetInputs): Plan {
   const rollout = rolloutOf(inputs);
-  const begun = spareProtected(inputs, rollout) ?? steerRollout(inputs, rollout);
+  const begun = spareProtected(inputs, rollout) ?? relocate(inputs) ?? steerRollout(inputs, rollout);
   const step = begun ?? repair(inputs) ?? scale(inputs, rollout);
-  return step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout) ?? finish(inputs);
+  return step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout) ?? finish(inputs, rollout);
 }
 
 function cleanUp({ replicas, taken, state, isFound }: FleetInputs): Arrange | undefined {
@@ -143,7 +146,7 @@ function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
  * because it is to be replaced, and is compared with nothing while it drains.
  */
 function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arrange | undefined {
-  const { replicas, taken, wanted, place, target, nowMs, state } = inputs;
+  const { replicas, taken, wanted, target, nowMs, state } = inputs;
   const count = inPhase(replicas, 'wanted').length;
   const draining = inPhase(replicas, 'draining').filter(
     (replica) =>
@@ -154,9 +157,18 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
   const back = victims(draining).toReversed().slice(0, missing);
   const room = rollout.most - replicas.length;
   const slots = freeSlots(state.roster, new Set(taken.keys()), Math.min(missing - back.length, room));
-  if (back.length + slots.length === 0) return undefined;
-  const added = slots.map(
-    (slot) => ({ slot, phase: 'wanted', since: nowMs, revision: target?.number, place }) as const,
+  const places = choose(inputs, slots.length);
+  if (back.length + places.length === 0) return undefined;
+  const added = places.map(
+    ({ place, name: candidate }, index) =>
+      ({
+        slot: slots[index] ?? 0,
+        phase: 'wanted',
+        since: nowMs,
+        revision: target?.number,
+        place,
+        candidate,
+      }) as const,
   );
   const names = added.map(({ slot }) => slot).join(', ');
   const parts = [
@@ -236,7 +248,7 @@ function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefi
 
 // ---- nothing left to arrange -------------------------------------------------------------------------
 
-function finish(inputs: FleetInputs): Plan {
+function finish(inputs: FleetInputs, rollout: Rollout): Plan {
   const { replicas, wanted, taken, isFound, isUnsaved, state, nowMs, object } = inputs;
   if (isFound || isUnsaved) {
     const message = replicas.length === 0 ? 'no replicas' : `known by now: ${slotsText(replicas)}`;
@@ -250,6 +262,9 @@ function finish(inputs: FleetInputs): Plan {
     return paced(inputs, running.length - wanted.count);
   const { massFailure, nextAt } = repairsOf(inputs);
   if (massFailure !== undefined) return holdFor('MassFailure', massFailure);
+  const missing = Math.min(rollout.target - running.length, rollout.most - replicas.length);
+  const obstacle = placementObstacle(inputs, missing, longestRecheckMs);
+  if (obstacle) return obstacle;
   const isRolling = state.rollout !== undefined && wanted.count > 0;
   if (!isDone || running.length !== wanted.count || isRolling) return waitForReplicas(inputs, nextAt);
   if (replicas.length > running.length) return waitForLeaving(inputs);
@@ -292,6 +307,7 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
     ...due,
     wanted.changesAt,
     repairAt,
+    ...slowTimes(inputs),
     ...changesAt,
     ...(state.rollout && state.pace ? [state.pace.at + 60_000] : []),
   ];

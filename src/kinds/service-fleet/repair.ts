@@ -78,9 +78,10 @@ export function repair(inputs: FleetInputs): Arrange | undefined {
   );
 }
 
-/** Another one can't leave instead: a person has ordered it, or it is broken, and still is. */
+/** Another one can't leave instead: a person has ordered it, it is where it can't stay, or it is broken, and still is. */
 export function isToLeave({ entry, isReady }: Replica): boolean {
-  return entry.cause === 'retire' || (entry.cause === 'repair' && !isReady);
+  const isForGood = entry.cause === 'retire' || entry.cause === 'placement';
+  return isForGood || (entry.cause === 'repair' && !isReady);
 }
 
 /** The replicas that have given up, for messages. */

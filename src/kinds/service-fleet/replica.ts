@@ -41,6 +41,22 @@ export interface Replica {
   readonly isAsDocument: boolean;
   /** Without a revision: it reports that it differs from the document. */
   readonly reportsDifference: boolean;
+  /** Undefined: its place is no candidate's any more. */
+  readonly candidate: string | undefined;
+  /** Of its candidate; a greater one is worse. */
+  readonly rank: number;
+  /** As the API shows it, in micro-USD per hour. */
+  readonly hourlyMicros: number | undefined;
+  /** Replicas that are wanted in the same part of what is to be spread, with this one; 0 without a spread. */
+  readonly crowd: number;
+  /** It was refused for capacity, and waits. */
+  readonly waitsForCapacity: boolean;
+  /** Unix milliseconds since when the service is provisioning. */
+  readonly provisioningSince: number | undefined;
+  /** What the API shows of it that its candidate does not allow. */
+  readonly rejection:
+    | { readonly state: 'PriceTooHigh' | 'ModelNotAccepted'; readonly message: string }
+    | undefined;
   /** The fleet has another account, region, geography or storage now. */
   readonly isMisplaced: boolean;
   readonly isReady: boolean;

@@ -44,8 +44,8 @@ export function floorOf({ object, wanted }: Pick<FleetInputs, 'object' | 'wanted
 export function rolloutOf(inputs: FleetInputs): Rollout {
   const { object, wanted, replicas, state, target } = inputs;
   const { mode, maxSurge } = object.spec.update;
-  const isToReplace = ({ isMisplaced, content: own }: Replica) =>
-    isMisplaced || (mode === 'Replace' && own === 'outdated');
+  const isToReplace = ({ isMisplaced, rejection, content: own }: Replica) =>
+    isMisplaced || rejection !== undefined || (mode === 'Replace' && own === 'outdated');
   const running = inPhase(replicas, 'wanted');
   const toReplace = running.filter(isToReplace);
   const toUpdate = running.filter((replica) => replica.content === 'outdated' && !isToReplace(replica));

@@ -7,9 +7,11 @@ import {
   httpPort,
   image,
   kindSchema,
+  region,
   resources,
   sleepAfterMinutes,
 } from '../../resources/parts/fields.ts';
+import { placement } from './schema-placement.ts';
 import { disruptionWindow } from '../../resources/parts/windows.ts';
 import { containerServiceFields } from '../container-service/schema.ts';
 
@@ -52,6 +54,9 @@ const templateSpec = containerServiceFields
     adopt: true,
   })
   .extend({
+    region: region
+      .optional()
+      .describe('The tier, by a name that the catalog has; not used with `placement`.'),
     image: image.describe('Image reference.'),
     command: command.optional().describe('Command and arguments; default not managed.'),
     resources: resources.describe('What each replica runs with.'),
@@ -221,6 +226,9 @@ const fleetFields = z.strictObject({
     })
     .prefault({})
     .describe('What becomes of replicas that stay broken.'),
+  placement: placement
+    .optional()
+    .describe('Places for replicas; default the region and geography of the template.'),
   schedules: z
     .array(schedule)
     .max(32)
@@ -234,7 +242,20 @@ const fleetFields = z.strictObject({
     ),
 });
 
-const serviceFleetSpec = constrained(fleetFields, {
+const needsPlace = {
+  holds: ({ placement: places, template: { spec } }: z.infer<typeof fleetFields>) =>
+    places !== undefined || spec.region !== undefined,
+  rule: 'has(self.placement) || has(self.template.spec.region)',
+  schema: (errorMessage: string) =>
+    implication(
+      { not: { required: ['placement'] } },
+      { properties: { template: { properties: { spec: { required: ['region'], errorMessage } } } } },
+    ),
+  message: 'required without placement',
+  field: 'template.spec.region',
+};
+
+const serviceFleetSpec = constrained(fleetFields, needsPlace, {
   holds: ({ minReplicas, maxReplicas }) => minReplicas <= maxReplicas,
   rule: 'self.minReplicas <= self.maxReplicas',
   // An editor can't compare two fields.

@@ -8,6 +8,8 @@ const place = z.object({
   region: z.string(),
   geography: z.string().optional(),
   volumeGb: z.number().optional(),
+  /** Undefined: as the template requires. */
+  resources: z.object({ gpuCount: z.number(), cpu: z.number(), memoryGb: z.number() }).optional(),
 });
 
 const entry = z.object({
@@ -20,14 +22,21 @@ const entry = z.object({
   /** What stood in the place of `revision` before there were any: a digest of the content. */
   granted: z.string().optional(),
   place,
+  /** The name of the candidate that it was placed at. */
+  candidate: z.string().optional(),
+  /** What its candidate does not allow was recorded. */
+  rejected: z.boolean().optional(),
   /** Unix milliseconds at which it was found protected, and taken back. */
   spared: z.number().optional(),
   /** Unix milliseconds since when it may be interrupted, to correct what others changed in it. */
   corrects: z.number().optional(),
   /** Unix milliseconds at which that was found to wait for somebody's work. */
   blocked: z.number().optional(),
-  /** Why it leaves, if not because fewer are wanted: it is broken, or a person has ordered it. Another one can't leave instead. */
-  cause: z.enum(['repair', 'retire']).optional(),
+  /**
+   * Why it leaves, if not because fewer are wanted: it is broken, a person has ordered it, or it can't stay where it is. Another
+   * one can't leave instead.
+   */
+  cause: z.enum(['repair', 'retire', 'placement']).optional(),
 });
 
 /** A rollout that is under way, or that has ended in another way than it should (rollout.ts). All times in Unix milliseconds. */
@@ -51,6 +60,19 @@ const schema = z.object({
   /** The number of the revision that the document requires. */
   update: z.int().optional(),
   rollout,
+  /** Candidates that are not used for a while (placement.ts), in Unix milliseconds. */
+  rests: z
+    .array(
+      z.object({
+        candidate: z.string(),
+        state: z.enum(['Scarce', 'ModelNotAccepted', 'PriceTooHigh']),
+        since: z.number(),
+        until: z.number(),
+      }),
+    )
+    .optional(),
+  /** When candidates showed a GPU of another model. */
+  models: z.array(z.object({ candidate: z.string(), at: z.number() })).optional(),
   /** Unix milliseconds of the last repair. */
   repairedAt: z.number().optional(),
   /**

@@ -1,6 +1,6 @@
 /** What the status of a fleet shows. */
 import { rfc3339 } from '../../base/index.ts';
-import type { Health, Statement } from '../../engine/status/index.ts';
+import { present, type Health, type Statement } from '../../engine/status/index.ts';
 import type { ConditionType } from '../../resources/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { fleetLabel } from './children.ts';
@@ -8,6 +8,7 @@ import type { Scaled } from './counts.ts';
 import { inPhase } from './inputs.ts';
 import type { FleetLook } from './look.ts';
 import { revisionName } from './revisions.ts';
+import { standings, type Standing } from './placement.ts';
 import { floorOf } from './rollout.ts';
 
 const endpointsShown = 100;
@@ -37,6 +38,7 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
     ...(revisions.length > 0 ? { revisions: revisions.map(shownRevision) } : {}),
     ...(wanted.schedule === undefined ? {} : { schedule: wanted.schedule }),
     ...(wanted.scaled ? { scaled: shownScaled(wanted.scaled) } : {}),
+    ...shownPlacement(look),
     ...(endpoints.length > 0 ? { endpoints: endpoints.slice(0, endpointsShown) } : {}),
   };
 }
@@ -54,6 +56,28 @@ function shownRevision({ number, outcome, at, content, reason }: OwnerRevision) 
 
 function shownScaled({ replicas, until }: Scaled): object {
   return { replicas, ...(until === undefined ? {} : { until: rfc3339(until) }) };
+}
+
+/** With a fleet that has `placement`. */
+function shownPlacement(look: FleetLook) {
+  if (!look.object.spec.placement) return {};
+  const shown = standings(look).map(shownStanding);
+  const outdated = inPhase(look.replicas, 'wanted').filter(({ candidate }) => candidate === undefined);
+  const others = { candidate: '', replicas: outdated.length, state: 'Outdated' };
+  return { placement: outdated.length > 0 ? [...shown, others] : shown };
+}
+
+function shownStanding({ market, replicas, state, message, retryAt }: Standing) {
+  const { candidate, price } = market;
+  return present({
+    candidate: candidate.name,
+    replicas,
+    state,
+    message: message === '' ? undefined : message,
+    retryAt: retryAt === undefined ? undefined : rfc3339(retryAt),
+    hourlyMicros: price?.micros,
+    basis: price?.basis,
+  });
 }
 
 export function availability(look: FleetLook): readonly [ConditionType, Statement] {

@@ -10,13 +10,17 @@ const victimCriteria: readonly Criterion[] = [
   ({ protection }) => ({ no: 0, unknown: 1, yes: 2 })[protection],
   ({ content }) => ({ outdated: 0, unknown: 1, updating: 1, updated: 1 })[content],
   ({ isMisplaced }) => (isMisplaced ? 0 : 1),
+  ({ rank }) => -rank,
+  ({ hourlyMicros = 0 }) => -hourlyMicros,
   ({ isAsleep }) => (isAsleep ? 0 : 1),
+  ({ crowd }) => -crowd,
   ({ entry }) => -entry.slot,
 ];
 
 const updateCriteria: readonly Criterion[] = [
   ({ isAvailable }) => (isAvailable ? 1 : 0),
   ({ protection }) => ({ no: 0, unknown: 1, yes: 2 })[protection],
+  ({ hourlyMicros = 0 }) => -hourlyMicros,
   ({ entry }) => -entry.slot,
 ];
 

@@ -25,6 +25,8 @@ export interface RecordedRequest {
 export interface ControlPlaneFlags {
   readonly timeScale?: number;
   readonly accounts?: string;
+  /** YAML; absent: the configuration that is built in. A process has none. */
+  readonly config?: string;
 }
 
 const oneAccount = `accounts: [{name: acme, email: a@b.example, balanceMicros: 1000000000, apiKeys: [${apiKey}]}]`;
@@ -44,8 +46,13 @@ export class ControlPlane {
 
   /** Starts it, the second time at the same address and on the same database. */
   async start(): Promise<this> {
-    const { timeScale, accounts } = this.settings;
-    const plane = await world.startPlane({ port: this.port, database: this.database, accounts, timeScale });
+    const { config } = this.#flags;
+    const plane = await world.startPlane({
+      port: this.port,
+      database: this.database,
+      ...this.settings,
+      config,
+    });
     this.#plane = plane;
     onTestFinished(() => this.stop());
     this.reachedAt(plane.url, plane.adminUrl);
@@ -74,8 +81,9 @@ export class ControlPlane {
     return this.url === '' ? 0 : Number(new URL(this.url).port);
   }
 
-  protected get settings(): Required<ControlPlaneFlags> {
-    return { timeScale: 60, accounts: oneAccount, ...this.#flags };
+  protected get settings(): Required<Omit<ControlPlaneFlags, 'config'>> {
+    const { timeScale = 60, accounts = oneAccount } = this.#flags;
+    return { timeScale, accounts };
   }
 
   protected get folder(): string {

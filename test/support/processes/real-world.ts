@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
 import { systemClock, systemRandom } from '../../../src/base/index.ts';
-import { parseAccounts, startControlPlane } from '../../../src/control-plane/main.ts';
+import { parseAccounts, parseConfig, startControlPlane } from '../../../src/control-plane/main.ts';
 import { connect } from '../../../src/kubernetes/connect.ts';
 import { createMetrics } from '../../../src/telemetry/index.ts';
 import type { Finished, PlaneSettings, Program, RunningPlane, World } from '../world.ts';
@@ -91,12 +91,19 @@ class RealProgram implements Program {
 }
 
 /** In this process. */
-async function startPlane({ port, database, accounts, timeScale }: PlaneSettings): Promise<RunningPlane> {
+async function startPlane({
+  port,
+  database,
+  accounts,
+  config,
+  timeScale,
+}: PlaneSettings): Promise<RunningPlane> {
   const plane = await startControlPlane({
     listen: { host: '127.0.0.1', port },
     adminListen: { host: '127.0.0.1', port: 0 },
     database,
     accounts: parseAccounts(accounts, 'accounts.yaml'),
+    ...(config === undefined ? {} : { config: parseConfig(config, 'config.yaml') }),
     timeScale,
     clock: systemClock,
     random: systemRandom,

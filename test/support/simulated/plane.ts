@@ -3,7 +3,7 @@
  * a socket.
  */
 import pino from 'pino';
-import { openControlPlane, parseAccounts } from '../../../src/control-plane/main.ts';
+import { openControlPlane, parseAccounts, parseConfig } from '../../../src/control-plane/main.ts';
 import { randomPort, stream } from '../../simulation/random-port.ts';
 import { Life } from '../../simulation/scheduler.ts';
 import type { PlaneSettings, RunningPlane } from '../world.ts';
@@ -13,7 +13,7 @@ import type { SimulatedTime } from './time.ts';
 const nowhere = { host: '127.0.0.1', port: 0 };
 
 export async function startPlane(
-  { database, accounts, timeScale, port }: PlaneSettings,
+  { database, accounts, config, timeScale, port }: PlaneSettings,
   time: SimulatedTime,
   network: SimulatedNetwork,
   seed: number,
@@ -25,6 +25,7 @@ export async function startPlane(
     adminListen: nowhere,
     database,
     accounts: parseAccounts(accounts, 'accounts.yaml'),
+    ...(config === undefined ? {} : { config: parseConfig(config, 'config.yaml') }),
     timeScale,
     clock: life.clock,
     random: randomPort(stream(seed, 'control plane')),

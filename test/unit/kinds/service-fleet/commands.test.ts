@@ -23,7 +23,7 @@ function lookOf(world: World, more: Partial<FleetLook> = {}): FleetLook {
   const inputs = inputsOf(world);
   return {
     ...inputs,
-    isUnread: false,
+    unread: undefined,
     name: 'llm',
     generation: 12,
     uids: new Map(world.replicas.map(({ entry: { slot } }) => [slot, uid(slot)])),
@@ -120,7 +120,7 @@ describe('retire', () => {
   });
 
   test('is not decided on before the account is read and the roster is known', () => {
-    expect(order(three(), 'retire:1@00000001', { isUnread: true })).toBeUndefined();
+    expect(order(three(), 'retire:1@00000001', { unread: 'not read yet' })).toBeUndefined();
     expect(order(three(), 'retire:1@00000001', { isFound: true })).toBeUndefined();
   });
 });

@@ -28,13 +28,46 @@ const found = (
   services: readonly wire.Service[],
   volumes: readonly wire.Volume[],
   own: ReplicaPlace = place,
-) => foundRoster({ owner, store } as never, 'ServiceFleet/default/llm', { services, volumes }, own, startMs);
+  others: readonly ReplicaPlace[] = [],
+) => {
+  const candidates = [own, ...others].map((each, rank) => ({
+    name: `candidate-${rank}`,
+    rank,
+    place: each,
+    gpuModels: undefined,
+    maxHourlyMicros: undefined,
+    maxReplicas: 10,
+  }));
+  const contents = new Map([
+    ['default', { services, volumes }],
+    ['second', { services: [replica(7, { region: 'economy' })], volumes: [] }],
+  ]);
+  const key = 'ServiceFleet/default/llm';
+  return foundRoster({ owner, store } as never, key, contents, candidates, startMs).filter(
+    ({ slot }) => others.length > 0 || slot !== 7,
+  );
+};
 
 test('replicas are found by their marks, in the region that they are shown in', () => {
   const roster = found([replica(2, { region: 'economy' }), replica(0)], []);
   expect(roster).toEqual([
-    { slot: 0, phase: 'wanted', since: startMs, place },
+    { slot: 0, phase: 'wanted', since: startMs, place, candidate: 'candidate-0' },
     { slot: 2, phase: 'wanted', since: startMs, place: { ...place, region: 'economy' } },
+  ]);
+});
+
+test('they are found in the accounts of all candidates, each at the candidate where it is', () => {
+  const economy = { account: 'second', region: 'economy' };
+  const europe = { ...place, geography: 'europe' };
+  const services = [replica(0), replica(1, { geography: 'europe' }), replica(2, { region: 'lost' })];
+  const roster = found(services, [], place, [economy, europe]);
+  expect(
+    roster.map(({ slot, candidate, place: { account, region } }) => [slot, candidate, account, region]),
+  ).toEqual([
+    [0, 'candidate-0', 'default', 'standard'],
+    [1, 'candidate-2', 'default', 'standard'],
+    [2, undefined, 'default', 'lost'],
+    [7, 'candidate-1', 'second', 'economy'],
   ]);
 });
 

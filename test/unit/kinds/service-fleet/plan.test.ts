@@ -250,7 +250,10 @@ describe('victims', () => {
     ['an unknown one before a protected one', {}, { protection: 'yes' }],
     ['an outdated one before an updated one', { content: 'outdated' }, {}],
     ['one in an old place before others', { isMisplaced: true }, {}],
+    ['one at a worse candidate before others', { rank: 1 }, {}],
+    ['a more expensive one before a cheaper one', { hourlyMicros: 2 }, { hourlyMicros: 1 }],
     ['one that sleeps before one that is awake', { isAsleep: true }, {}],
+    ['one where many are before one where few are', { crowd: 2 }, { crowd: 1 }],
   ];
   test.each(better)('%s, although its number is lower', (_name, first, second) => {
     const [low, high] = [replicaIn('updated', 0, first), replicaIn('updated', 1, second)];

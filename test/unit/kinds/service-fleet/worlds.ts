@@ -1,6 +1,8 @@
 /** Fleets as their planner sees them, and what becomes of their replicas when all goes well. */
 import type { Plan } from '../../../../src/engine/plan/index.ts';
 import { serviceFleetDocument, type ServiceFleetSpec } from '../../../../src/kinds/service-fleet/schema.ts';
+import { candidateOf, candidatesOf } from '../../../../src/kinds/service-fleet/candidates.ts';
+import type { Market } from '../../../../src/kinds/service-fleet/placement.ts';
 import { wantedReplicas } from '../../../../src/kinds/service-fleet/counts.ts';
 import type { FleetInputs } from '../../../../src/kinds/service-fleet/inputs.ts';
 import { planFleet } from '../../../../src/kinds/service-fleet/plan.ts';
@@ -84,6 +86,13 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     isRecorded: true,
     isMade: true,
     content: 'unknown',
+    candidate: isMisplaced ? undefined : 'template',
+    rank: isMisplaced ? 1 : 0,
+    hourlyMicros: undefined,
+    crowd: 0,
+    waitsForCapacity: false,
+    provisioningSince: undefined,
+    rejection: undefined,
     isMisplaced,
     isReady: isAvailable,
     isAvailable,
@@ -108,6 +117,8 @@ export interface World {
   readonly deleting: boolean;
   readonly taken: ReadonlyMap<number, string>;
   readonly annotations: Readonly<Record<string, string>>;
+  /** By candidate. */
+  readonly markets: Readonly<Record<string, Partial<Market>>>;
 }
 
 export function worldOf(replicas: readonly Replica[], more: Partial<World> = {}): World {
@@ -120,6 +131,7 @@ export function worldOf(replicas: readonly Replica[], more: Partial<World> = {})
     deleting: false,
     taken: new Map(),
     annotations: {},
+    markets: {},
     ...more,
   };
 }
@@ -139,9 +151,16 @@ export function inputsOf(world: World): FleetInputs {
     update,
     healthy: newestHealthy(revisions),
     target: update,
-    place,
+    markets: marketsIn(world),
     nowMs,
   };
+}
+
+function marketsIn({ spec, markets }: World): Market[] {
+  const nothing = { problem: undefined, price: undefined, scarcity: undefined };
+  return candidatesOf(spec).map((candidate) =>
+    Object.assign({ candidate }, nothing, markets[candidate.name]),
+  );
 }
 
 export const planOf = (world: World): Plan => planFleet(inputsOf(world));
@@ -160,9 +179,15 @@ export function after(world: World, plan: Plan): World {
     const replica = known.get(entry.slot) ?? replicaIn('updating', entry.slot, { isMade: false });
     const revision = revisions.find(({ number }) => number === entry.revision);
     const update = revisions.find(({ number }) => number === (plan.state as FleetState).update);
-    return withEntry(replica, entry, revision, update);
+    return placed(world.spec, withEntry(replica, entry, revision, update));
   });
   return { ...world, nowMs, state: plan.state, revisions, replicas };
+}
+
+function placed(spec: ServiceFleetSpec, replica: Replica): Replica {
+  const candidates = candidatesOf(spec);
+  const candidate = candidateOf(replica.entry, candidates);
+  return { ...replica, candidate: candidate?.name, rank: candidate?.rank ?? candidates.length };
 }
 
 function withEntry(

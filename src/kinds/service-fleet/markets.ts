@@ -1,0 +1,125 @@
+/** What is known of the candidates: their accounts, prices and capacity. */
+import { rfc3339 } from '../../base/index.ts';
+import type { AccountHandle } from '../../engine/index.ts';
+import {
+  capacityText,
+  clampedMicros,
+  demandKey,
+  estimate,
+  turnOf,
+  type CapacityDemand,
+  type Place,
+  type PriceBook,
+} from '../../engine/plan/index.ts';
+import { parseObjectKey } from '../../resources/index.ts';
+import { candidatesOf, type Candidate } from './candidates.ts';
+import { wantedReplicas } from './counts.ts';
+import type { FleetPlacement } from './schema-placement.ts';
+import type { ReplicaTemplate } from './schema.ts';
+import type { FleetView } from './look.ts';
+import type { Market } from './placement.ts';
+
+/** A price that was seen longer ago does not keep a candidate out. A stored price is renewed once a day. */
+const provesMs = 2 * 86_400_000;
+
+export function marketsOf(view: FleetView, candidates: readonly Candidate[]): Market[] {
+  if (!view.object.spec.placement) {
+    return candidates.map((candidate) => ({
+      candidate,
+      problem: undefined,
+      price: undefined,
+      scarcity: undefined,
+    }));
+  }
+  return candidates.map((candidate) => {
+    const { handle, problem } = accountOf(view, candidate.place.account);
+    if (!handle) return { candidate, problem, price: undefined, scarcity: undefined };
+    const size = candidate.place.resources ?? view.object.spec.template.spec.resources;
+    return {
+      candidate,
+      problem,
+      price: priceOf(view, handle, candidate, size),
+      scarcity: scarcityOf(view, handle, candidate, size),
+    };
+  });
+}
+
+/** Before replicas are placed: their prices may be in the catalog. */
+export async function readCatalogs(view: FleetView): Promise<undefined> {
+  const { object, record, clock } = view;
+  const { placement } = object.spec;
+  const placed = record.kind.roster?.filter(({ phase }) => phase === 'wanted').length ?? 0;
+  const isMissing = placed < wantedReplicas(object.spec, clock.wallMs(), record.kind.scaled).count;
+  const candidates = placement && !object.deleting && isMissing ? candidatesOf(object.spec) : [];
+  const names = new Set(candidates.filter(isPriced(placement)).map(({ place }) => place.account));
+  await Promise.all(
+    [...names].map((name) => accountOf(view, name).handle?.catalog.get() ?? Promise.resolve()),
+  );
+}
+
+const isPriced = (placement: FleetPlacement | undefined) => {
+  const isCheapest = placement?.strategy === 'Cheapest';
+  return ({ maxHourlyMicros }: Candidate) => isCheapest || maxHourlyMicros !== undefined;
+};
+
+/** The account of replicas, by the name in `accountRef`, and why nothing can be made in it. */
+export function accountOf(
+  { accounts, fleet, key }: Pick<FleetView, 'accounts' | 'fleet' | 'key'>,
+  name: string,
+): { readonly handle: AccountHandle | undefined; readonly problem: string | undefined } {
+  const resolved = accounts.resolve(parseObjectKey(key).namespace, name);
+  if (resolved.kind === 'problem') return { handle: undefined, problem: resolved.message };
+  const { handle } = resolved;
+  const { current, failure } = handle.informer;
+  if (failure) return { handle, problem: failure.message };
+  if (!current) return { handle, problem: `the account ${name} has not been read yet` };
+  const { creation, spending } = fleet.gates(handle, current);
+  return { handle, problem: (creation ?? spending)?.message };
+}
+
+function priceOf(
+  { money, clock }: FleetView,
+  handle: AccountHandle,
+  { place, maxHourlyMicros }: Candidate,
+  { gpuCount, cpu, memoryGb }: ReplicaTemplate['resources'],
+): Market['price'] {
+  const { region, geography, volumeGb } = place;
+  const demands = [
+    { compute: { gpuCount, cpu, memoryGb } },
+    ...(volumeGb === undefined ? [] : [{ storageGb: volumeGb }]),
+  ];
+  const sum = (book: PriceBook, at: Place) => {
+    const parts = demands.map((demand) => estimate(demand, at, book));
+    const [weakest] = parts.toSorted((one, other) => bases.indexOf(other.basis) - bases.indexOf(one.basis));
+    if (!weakest || weakest.basis === 'unknown') return undefined;
+    const micros = clampedMicros(parts.reduce((total, part) => total + part.micros, 0n));
+    return { micros, basis: weakest.basis };
+  };
+  const book = money.books.book(handle);
+  const price = sum(book, { region, geography });
+  if (price?.basis !== 'observed' || maxHourlyMicros === undefined || price.micros <= maxHourlyMicros) {
+    return price;
+  }
+  const sinceMs = clock.wallMs() - provesMs;
+  return sum({ ...book, observed: book.observed.filter(({ at }) => at >= sinceMs) }, { region, geography });
+}
+
+const bases = ['observed', 'declared', 'catalog', 'unknown'];
+
+function scarcityOf(
+  { capacity, clock, key }: FleetView,
+  handle: AccountHandle,
+  { place }: Candidate,
+  { gpuCount, cpu, memoryGb }: ReplicaTemplate['resources'],
+): Market['scarcity'] {
+  const { region, geography = 'auto', volumeGb: storageGb = 0 } = place;
+  const demand: CapacityDemand = { region, geography, gpuCount, cpu, memoryGb, storageGb };
+  const entries = new Map(capacity.entries(handle).map((entry) => [demandKey(entry.demand), entry]));
+  const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
+  const turn = turnOf({ entries, windows: new Map(), asking: [], line: [] }, { key, demand }, now);
+  if (turn.kind === 'ask') {
+    return turn.isProbe ? { retryAt: now.wallMs, message: `${capacityText(demand)} was refused` } : undefined;
+  }
+  const retryAt = Math.ceil(now.wallMs + turn.leftMs);
+  return { retryAt, message: `${capacityText(demand)} was refused; asked again at ${rfc3339(retryAt)}` };
+}

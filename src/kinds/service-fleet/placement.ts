@@ -1,0 +1,171 @@
+/**
+ * Which candidate a replica gets. Pure.
+ *
+ * | state            | the candidate                                                          | is used again                   |
+ * |------------------|------------------------------------------------------------------------|---------------------------------|
+ * | Available        | can be used                                                            |                                 |
+ * | Scarce           | was refused for capacity, or did not provision in time                 | after the pause, by one replica |
+ * | Probing          | was scarce, and one replica asks again                                 | when that is known              |
+ * | Full             | has `maxReplicas`                                                      | when it has fewer               |
+ * | PriceTooHigh     | has a known price above the highest one                                | when the price is known no more |
+ * | Unpriced         | has no known price, and `unpriced: Skip`                               | when it has one                 |
+ * | ModelNotAccepted | has shown three GPUs of other models within an hour                    | an hour later                   |
+ * | Unusable         | its account can't be used, can't be read, or may not spend             | when it can                     |
+ *
+ * A fleet without `placement` has one candidate, which is always used: a replica itself waits for capacity there.
+ */
+import { waitFor, holdFor, type Plan } from '../../engine/plan/index.ts';
+import type { Candidate } from './candidates.ts';
+import { inPhase, type FleetInputs } from './inputs.ts';
+import type { Replica } from './replica.ts';
+import type { placementStates } from './schema-placement.ts';
+
+export interface Market {
+  readonly candidate: Candidate;
+  /** Why nothing can be made in its account. */
+  readonly problem: string | undefined;
+  /** In micro-USD per hour, of one replica. Undefined: unknown. */
+  readonly price: { readonly micros: number; readonly basis: string } | undefined;
+  /** `retryAt`: Unix milliseconds; it may be over. */
+  readonly scarcity: { readonly retryAt: number; readonly message: string } | undefined;
+}
+
+export type PlacementState = Exclude<(typeof placementStates)[number], 'Outdated'>;
+
+export interface Standing {
+  readonly market: Market;
+  readonly replicas: number;
+  readonly state: PlacementState;
+  /** How many more replicas it takes. */
+  readonly room: number;
+  readonly message: string;
+  /** Unix milliseconds, if time alone changes it. */
+  readonly retryAt: number | undefined;
+}
+
+type Inputs = Pick<FleetInputs, 'object' | 'markets' | 'replicas' | 'state' | 'nowMs'>;
+
+/** `without`: replicas that are to get another place. */
+export function standings(inputs: Inputs, without: readonly Replica[] = []): Standing[] {
+  const running = inPhase(inputs.replicas, 'wanted').filter((replica) => !without.includes(replica));
+  return inputs.markets.map((market) => {
+    const { name } = market.candidate;
+    const there = running.filter(({ candidate }) => candidate === name);
+    return { market, replicas: there.length, ...stateOf(inputs, market, there) };
+  });
+}
+
+function stateOf(
+  { object, state, nowMs }: Inputs,
+  { candidate, problem, price, scarcity }: Market,
+  there: readonly Replica[],
+): Omit<Standing, 'market' | 'replicas'> {
+  const { placement } = object.spec;
+  const shut = (kind: PlacementState, message: string, retryAt?: number) => ({
+    state: kind,
+    room: 0,
+    message: `${candidate.name}: ${message}`,
+    retryAt,
+  });
+  const { maxHourlyMicros: most, maxReplicas, name } = candidate;
+  const room = maxReplicas - there.length;
+  const open = { state: 'Available', room, message: '', retryAt: undefined } as const;
+  if (!placement) return open;
+  if (problem !== undefined) return shut('Unusable', problem);
+  const rest = state.rests?.find(
+    (each) => each.candidate === name && each.since <= nowMs && nowMs < each.until,
+  );
+  if (rest) return shut(rest.state, restText[rest.state], rest.until);
+  if (most !== undefined && price && price.micros > most) {
+    return shut('PriceTooHigh', `${price.micros} micro-USD per hour (${price.basis}) are more than ${most}`);
+  }
+  if (most !== undefined && !price && placement.unpriced === 'Skip') {
+    return shut('Unpriced', 'its price is unknown');
+  }
+  if (room <= 0) return shut('Full', `it has ${there.length} replicas`);
+  if (!scarcity) return open;
+  if (scarcity.retryAt > nowMs) return shut('Scarce', scarcity.message, scarcity.retryAt);
+  const isAsked = there.some(({ isMade, content }) => !isMade && content === 'updating');
+  return isAsked ? shut('Probing', scarcity.message) : { ...open, room: 1 };
+}
+
+const restText = {
+  Scarce: 'a replica did not provision in time',
+  ModelNotAccepted: 'GPUs of other models were shown',
+  PriceTooHigh: 'a replica showed a price that is too high',
+} as const;
+
+/** A candidate for each of `count` replicas, one after the other. Fewer, if there are not enough. */
+export function choose(inputs: Inputs, count: number, without: readonly Replica[] = []): Candidate[] {
+  const all = standings(inputs, without).map((standing): Filling => Object.assign({ added: 0 }, standing));
+  const chosen: Candidate[] = [];
+  while (chosen.length < count) {
+    const open = all.filter(({ room, added }) => room > added);
+    const next = best(inputs, open, all);
+    if (!next) break;
+    next.added += 1;
+    chosen.push(next.market.candidate);
+  }
+  return chosen;
+}
+
+type Filling = Standing & { added: number };
+
+function best(inputs: Inputs, open: readonly Filling[], all: readonly Filling[]): Filling | undefined {
+  const { placement } = inputs.object.spec;
+  switch (placement?.strategy) {
+    case 'Cheapest':
+      return open.toSorted((one, other) => priceOf(one) - priceOf(other) || rankOf(one) - rankOf(other))[0];
+    case 'Spread':
+      return spread(placement.spread, open, all);
+    case 'Ordered':
+    case undefined:
+      return open.toSorted((one, other) => rankOf(one) - rankOf(other))[0];
+  }
+}
+
+const rankOf = ({ market }: Standing) => market.candidate.rank;
+/** Unknown: after all known ones. */
+const priceOf = ({ market }: Standing) => market.price?.micros ?? Number.MAX_VALUE;
+
+type Spread = NonNullable<FleetInputs['object']['spec']['placement']>['spread'];
+
+/** What is to have equally many replicas. */
+export function domainOf({ place }: Pick<Candidate, 'place'>, over: Spread['over']): string {
+  return JSON.stringify(
+    over === 'account' ? [place.account] : over === 'region' ? [place.region] : [place.geography ?? 'auto'],
+  );
+}
+
+function spread(
+  { over, maxSkew, whenUnsatisfiable }: Spread,
+  open: readonly Filling[],
+  all: readonly Filling[],
+) {
+  const counts = new Map<string, number>();
+  for (const each of all) {
+    const domain = domainOf(each.market.candidate, over);
+    counts.set(domain, (counts.get(domain) ?? 0) + each.replicas + each.added);
+  }
+  const least = Math.min(...counts.values());
+  const countAt = (each: Filling) => counts.get(domainOf(each.market.candidate, over)) ?? 0;
+  const isEven = (each: Filling) => countAt(each) + 1 - least <= maxSkew;
+  const ordered = open.toSorted((one, other) => countAt(one) - countAt(other) || rankOf(one) - rankOf(other));
+  return ordered.find(isEven) ?? (whenUnsatisfiable === 'Prefer' ? ordered[0] : undefined);
+}
+
+/** Why replicas are missing that there would be room for. */
+export function placementObstacle(inputs: Inputs, missing: number, longestMs: number): Plan | undefined {
+  if (missing <= 0 || !inputs.object.spec.placement || choose(inputs, 1).length > 0) return undefined;
+  const all = standings(inputs);
+  const times = all.flatMap(({ retryAt }) => retryAt ?? []);
+  const isForCapacity = all.some(({ state }) => state === 'Scarce' || state === 'Probing');
+  const uneven = all.some(({ room }) => room > 0) ? ['another one would exceed `maxSkew`'] : [];
+  const texts = all.flatMap(({ message }) => (message === '' ? [] : [message]));
+  const message = `${missing} ${missing === 1 ? 'replica has' : 'replicas have'} no place: ${[...uneven, ...texts].join('; ')}`;
+  if (!isForCapacity) return holdFor('NoCandidate', message, { path: ['spec', 'placement'] });
+  const leftMs = Math.min(...times) - inputs.nowMs;
+  return waitFor('CapacityUnavailable', message, {
+    recheckAfterMs: Math.min(Math.max(leftMs, 1001), longestMs),
+  });
+}

@@ -1,0 +1,390 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { candidateOf, candidatesOf } from '../../../../src/kinds/service-fleet/candidates.ts';
+import { choose, standings, type Market } from '../../../../src/kinds/service-fleet/placement.ts';
+import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
+import type { FleetState } from '../../../../src/kinds/service-fleet/state.ts';
+import { rejectionOf } from '../../../../src/kinds/service-fleet/whereabouts.ts';
+import {
+  after,
+  fleetSpec,
+  inputsOf,
+  planOf,
+  replicaIn,
+  rosterAfter,
+  startMs,
+  worldOf,
+  type World,
+} from './worlds.ts';
+
+const nowMs = startMs + 1000;
+const home = { name: 'home', region: 'standard' };
+const away = { name: 'away', region: 'economy' };
+const third = { name: 'third', region: 'standard', geography: 'asia' };
+
+const placed = (placement: object = {}, spec: object = {}) =>
+  fleetSpec({ ...spec, placement: { candidates: [home, away, third], ...placement } });
+
+/** A replica at the candidate of this name. */
+function at(spec: World['spec'], name: string, slot: number, more: Partial<Replica> = {}): Replica {
+  const candidate = candidatesOf(spec).find((each) => each.name === name);
+  const known = replicaIn('updated', slot);
+  const entry = {
+    ...known.entry,
+    candidate: name,
+    place: candidate?.place ?? { account: 'default', region: 'gone' },
+  };
+  return { ...known, entry, candidate: candidate?.name, rank: candidate?.rank ?? 3, ...more };
+}
+
+const world = (spec: World['spec'], replicas: readonly Replica[] = [], more: Partial<World> = {}) =>
+  worldOf(replicas, { spec, nowMs, ...more });
+const chosen = (given: World, count = 1) => choose(inputsOf(given), count).map(({ name }) => name);
+const stateOf = (given: World, name: string) =>
+  standings(inputsOf(given)).find(({ market }) => market.candidate.name === name)?.state;
+const priceOf = (micros: number) => ({ price: { micros, basis: 'observed' } });
+const scarce = (retryAt: number): Partial<Market> => ({ scarcity: { retryAt, message: 'none left' } });
+const placesAfter = (given: World) =>
+  rosterAfter(planOf(given)).map(({ slot, candidate }) => [slot, candidate]);
+
+describe('the state of a candidate', () => {
+  const ceiling = { maxHourlyMicros: 100 };
+  const rest = (state: 'Scarce' | 'ModelNotAccepted', until: number): Partial<World> => ({
+    state: { rests: [{ candidate: 'home', state, since: nowMs - 1, until }] },
+  });
+
+  test.each<[string, World['spec'], Partial<World>, string]>([
+    ['nothing is known', placed(), {}, 'Available'],
+    ['its account', placed(), { markets: { home: { problem: 'no key' } } }, 'Unusable'],
+    ['refused', placed(), { markets: { home: scarce(nowMs + 1) } }, 'Scarce'],
+    ['its pause is over', placed(), { markets: { home: scarce(nowMs) } }, 'Available'],
+    ['too dear', placed(ceiling), { markets: { home: priceOf(101) } }, 'PriceTooHigh'],
+    ['not too dear', placed(ceiling), { markets: { home: priceOf(100) } }, 'Available'],
+    ['no price, to be tried', placed(ceiling), {}, 'Available'],
+    ['no price, to be left out', placed({ ...ceiling, unpriced: 'Skip' }), {}, 'Unpriced'],
+    ['no price, and none needed', placed({ unpriced: 'Skip' }), {}, 'Available'],
+    ['a rest', placed(), rest('ModelNotAccepted', nowMs + 1), 'ModelNotAccepted'],
+    ['a rest that is over', placed(), rest('Scarce', nowMs), 'Available'],
+    [
+      'its own highest price',
+      placed({ ...ceiling, candidates: [{ ...home, maxHourlyMicros: 200 }, away] }),
+      { markets: { home: priceOf(150) } },
+      'Available',
+    ],
+  ])('%s', (_name, spec, more, state) => {
+    expect(stateOf(world(spec, [], more), 'home')).toBe(state);
+  });
+
+  test('full with maxReplicas', () => {
+    const spec = placed({ candidates: [{ ...home, maxReplicas: 2 }, away] });
+    expect(stateOf(world(spec, [at(spec, 'home', 0)]), 'home')).toBe('Available');
+    const full = world(spec, [at(spec, 'home', 0), at(spec, 'home', 1)]);
+    expect(stateOf(full, 'home')).toBe('Full');
+    expect(chosen(world(spec, [at(spec, 'home', 0)]), 3)).toEqual(['home', 'away', 'away']);
+  });
+
+  test('a scarce one that is due is asked by one replica', () => {
+    const spec = placed();
+    const due = { markets: { home: scarce(nowMs) } };
+    expect(chosen(world(spec, [], due), 3)).toEqual(['home', 'away', 'away']);
+    const asking = at(spec, 'home', 0, { isMade: false, content: 'updating' });
+    const probing = world(spec, [asking], due);
+    expect([stateOf(probing, 'home'), chosen(probing)]).toEqual(['Probing', ['away']]);
+  });
+});
+
+describe('the strategy', () => {
+  test('Ordered takes the first one that is open', () => {
+    expect(chosen(world(placed()), 2)).toEqual(['home', 'home']);
+    expect(chosen(world(placed(), [], { markets: { home: scarce(nowMs + 1) } }))).toEqual(['away']);
+  });
+
+  test('Cheapest takes the lowest known price, then the better rank', () => {
+    const spec = placed({ strategy: 'Cheapest' });
+    expect(chosen(world(spec, [], { markets: { home: priceOf(9), away: priceOf(8) } }))).toEqual(['away']);
+    expect(chosen(world(spec, [], { markets: { third: priceOf(8) } }))).toEqual(['third']);
+    expect(chosen(world(spec))).toEqual(['home']);
+  });
+
+  test('Spread takes where the fewest are', () => {
+    const spec = placed({ strategy: 'Spread', spread: { over: 'region' } });
+    expect(chosen(world(spec), 4)).toEqual(['home', 'away', 'home', 'away']);
+    const geographies = placed({ strategy: 'Spread' });
+    expect(chosen(world(geographies), 3)).toEqual(['home', 'third', 'home']);
+  });
+
+  test('Spread with Require leaves a replica out that would exceed maxSkew, and Prefer does not', () => {
+    const shut = { markets: { away: scarce(nowMs + 1) } };
+    const spread = (whenUnsatisfiable: string) =>
+      placed({ strategy: 'Spread', candidates: [home, away], spread: { over: 'region', whenUnsatisfiable } });
+    expect(chosen(world(spread('Require'), [], shut), 3)).toEqual(['home']);
+    expect(chosen(world(spread('Prefer'), [], shut), 3)).toEqual(['home', 'home', 'home']);
+  });
+});
+
+test('whatever is known, no candidate gets more than its room, and none that is shut gets any', () => {
+  const anyMarket = fc.record({
+    problem: fc.option(fc.constant('no key'), { nil: undefined }),
+    price: fc.option(
+      fc.integer({ min: 1, max: 200 }).map((micros) => ({ micros, basis: 'declared' })),
+      {
+        nil: undefined,
+      },
+    ),
+    scarcity: fc.option(
+      fc.integer({ min: -5, max: 5 }).map((ms) => ({ retryAt: nowMs + ms, message: 'none left' })),
+      { nil: undefined },
+    ),
+  });
+  const any = fc.record({
+    strategy: fc.constantFrom('Ordered', 'Cheapest', 'Spread'),
+    whenUnsatisfiable: fc.constantFrom('Prefer', 'Require'),
+    unpriced: fc.constantFrom('Try', 'Skip'),
+    maxHourlyMicros: fc.option(fc.integer({ min: 1, max: 200 }), { nil: undefined }),
+    most: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 3, maxLength: 3 }),
+    markets: fc.tuple(anyMarket, anyMarket, anyMarket),
+    count: fc.integer({ min: 0, max: 9 }),
+  });
+  fc.assert(
+    fc.property(any, ({ strategy, whenUnsatisfiable, unpriced, maxHourlyMicros, most, markets, count }) => {
+      const candidates = [home, away, third].map((each, index) =>
+        Object.assign({ maxReplicas: most[index] }, each),
+      );
+      const spec = placed({ strategy, candidates, spread: { whenUnsatisfiable }, unpriced, maxHourlyMicros });
+      const given = world(spec, [], { markets: { home: markets[0], away: markets[1], third: markets[2] } });
+      const names = chosen(given, count);
+      for (const { market, room, state } of standings(inputsOf(given))) {
+        const { name } = market.candidate;
+        const added = names.filter((each) => each === name).length;
+        const { price } = market;
+        const isTooDear =
+          maxHourlyMicros !== undefined && price !== undefined && price.micros > maxHourlyMicros;
+        const limit = state !== 'Available' || isTooDear ? 0 : market.scarcity ? Math.min(1, room) : room;
+        expect(added).toBeLessThanOrEqual(limit);
+      }
+      const isOpen = standings(inputsOf(given)).some(({ room }) => room > 0);
+      expect(names.length).toBeGreaterThanOrEqual(isOpen ? Math.min(1, count) : 0);
+    }),
+  );
+});
+
+describe('replicas that are added', () => {
+  test('get their candidates, with the place of each', () => {
+    const spec = placed({
+      candidates: [
+        { ...home, maxReplicas: 1 },
+        { ...away, accountRef: { name: 'second' } },
+      ],
+    });
+    expect(rosterAfter(planOf(world(spec)))).toMatchObject([
+      { slot: 0, candidate: 'home', place: { account: 'default', region: 'standard' } },
+      { slot: 1, candidate: 'away', place: { account: 'second', region: 'economy' } },
+      { slot: 2, candidate: 'away' },
+    ]);
+  });
+
+  test('wait, if there is no place for them, for the earliest time', () => {
+    const spec = placed();
+    const markets = { home: scarce(nowMs + 9000), away: scarce(nowMs + 5000), third: { problem: 'no key' } };
+    expect(planOf(world(spec, [], { markets }))).toMatchObject({
+      kind: 'wait',
+      reason: 'CapacityUnavailable',
+      message: '3 replicas have no place: home: none left; away: none left; third: no key',
+      recheckAfterMs: 5000,
+    });
+  });
+
+  test('are held, if time alone does not help', () => {
+    const spec = placed({ maxHourlyMicros: 10, unpriced: 'Skip', candidates: [home, away] });
+    expect(planOf(world(spec, [], { markets: { home: priceOf(11) } }))).toMatchObject({
+      kind: 'hold',
+      reason: 'NoCandidate',
+      message:
+        '3 replicas have no place: home: 11 micro-USD per hour (observed) are more than 10; away: its price is unknown',
+    });
+  });
+
+  test('without placement, are added wherever capacity is: each waits for itself', () => {
+    expect(placesAfter(world(fleetSpec(), [], { markets: { template: scarce(nowMs + 1) } }))).toEqual([
+      [0, 'template'],
+      [1, 'template'],
+      [2, 'template'],
+    ]);
+  });
+});
+
+describe('a replica that waits for capacity', () => {
+  const refused = {
+    isMade: false,
+    isReady: false,
+    isAvailable: false,
+    content: 'updating',
+    waitsForCapacity: true,
+  } as const;
+  const spec = placed({}, { replicas: 2 });
+  const markets = { home: scarce(nowMs + 9000) };
+
+  test('gets the next candidate, if nothing of it was made', () => {
+    const given = world(spec, [at(spec, 'home', 0), at(spec, 'home', 1, refused)], { markets });
+    expect(planOf(given)).toMatchObject({
+      reason: 'ScalingOut',
+      message: 'no capacity for what was not made yet: replica 1 to away',
+    });
+    expect(rosterAfter(planOf(given))[1]).toMatchObject({ candidate: 'away', place: { region: 'economy' } });
+  });
+
+  test('stays, if its outcome is unknown, or if there is no other one', () => {
+    const made = world(spec, [at(spec, 'home', 0), at(spec, 'home', 1, { ...refused, isMade: true })], {
+      markets,
+    });
+    expect(planOf(made)).toMatchObject({ reason: 'ReplicasNotReady' });
+    const all = { ...markets, away: scarce(nowMs + 1), third: scarce(nowMs + 1) };
+    const nowhere = world(spec, [at(spec, 'home', 0), at(spec, 'home', 1, refused)], { markets: all });
+    expect(planOf(nowhere)).toMatchObject({ kind: 'wait' });
+  });
+
+  test('several: each finds room, and no more than there is', () => {
+    const narrow = placed({ candidates: [home, { ...away, maxReplicas: 1 }, third] });
+    const all = [0, 1, 2].map((slot) => at(narrow, 'home', slot, refused));
+    expect(placesAfter(world(narrow, all, { markets }))).toEqual([
+      [0, 'away'],
+      [1, 'third'],
+      [2, 'third'],
+    ]);
+  });
+});
+
+describe('a replica that does not provision', () => {
+  const slow = (since: number) => ({
+    isReady: false,
+    isAvailable: false,
+    content: 'updating' as const,
+    provisioningSince: since,
+  });
+  const spec = placed({ provisionTimeoutMinutes: 5 }, { replicas: 1 });
+  const dueMs = nowMs - 300_000;
+
+  test('drains when its time is over, its candidate rests, and the next one comes elsewhere', () => {
+    const given = world(spec, [at(spec, 'home', 0, slow(dueMs))]);
+    const plan = planOf(given);
+    expect(plan).toMatchObject({
+      reason: 'Relocating',
+      message: 'did not provision in 5 min at home: replica 0',
+      state: { rests: [{ candidate: 'home', state: 'Scarce', since: nowMs, until: nowMs + 1_800_000 }] },
+    });
+    expect(placesAfter(after(given, plan))).toEqual([
+      [0, 'home'],
+      [1, 'away'],
+    ]);
+  });
+
+  test('is left until then, also where no other candidate can be used', () => {
+    const early = world(spec, [at(spec, 'home', 0, slow(dueMs + 2000))]);
+    expect(planOf(early)).toMatchObject({ kind: 'wait', recheckAfterMs: 2000 });
+    const alone = { markets: { away: scarce(nowMs + 1), third: { problem: 'no key' } } };
+    expect(planOf(world(spec, [at(spec, 'home', 0, slow(dueMs))], alone))).toMatchObject({ kind: 'wait' });
+    const never = placed({ provisionTimeoutMinutes: 0 }, { replicas: 1 });
+    expect(planOf(world(never, [at(never, 'home', 0, slow(0))]))).toMatchObject({ kind: 'wait' });
+  });
+
+  test('is left if it ran before', () => {
+    const ran = at(spec, 'home', 0, { ...slow(dueMs), content: 'updated' });
+    expect(planOf(world(spec, [ran]))).toMatchObject({ kind: 'wait' });
+  });
+});
+
+describe('a replica that its candidate does not allow', () => {
+  const rejected = (state: 'PriceTooHigh' | 'ModelNotAccepted') => ({
+    rejection: { state, message: 'as shown' },
+  });
+  const fresh = { isReady: true, isAvailable: false, content: 'updating' } as const;
+  const spec = placed({}, { replicas: 1 });
+  const restsAfter = (given: World) => (planOf(given) as { state?: FleetState }).state?.rests ?? [];
+
+  test('drains at once if it is new, and its candidate rests for an hour because of its price', () => {
+    const given = world(spec, [at(spec, 'home', 0, { ...fresh, ...rejected('PriceTooHigh') })]);
+    expect(planOf(given)).toMatchObject({
+      reason: 'Relocating',
+      message: 'to be replaced elsewhere: replica 0 (as shown)',
+    });
+    expect(restsAfter(given)).toEqual([
+      { candidate: 'home', state: 'PriceTooHigh', since: nowMs, until: nowMs + 3_600_000 },
+    ]);
+    const next = after(given, planOf(given));
+    // It is not taken back, although one is missing.
+    expect(placesAfter(next)).toEqual([
+      [0, 'home'],
+      [1, 'away'],
+    ]);
+  });
+
+  test('three other models within an hour, and the candidate rests', () => {
+    const models = [
+      { candidate: 'home', at: nowMs - 3_600_000 },
+      { candidate: 'home', at: nowMs - 3_599_999 },
+    ];
+    const replica = at(spec, 'home', 0, { ...fresh, ...rejected('ModelNotAccepted') });
+    expect(restsAfter(world(spec, [replica], { state: { models } }))).toEqual([]);
+    const [, second] = models;
+    if (!second) throw new Error('there are two');
+    expect(restsAfter(world(spec, [replica], { state: { models: [second, second] } }))).toMatchObject([
+      { candidate: 'home', state: 'ModelNotAccepted' },
+    ]);
+  });
+
+  test('stays until another one is available, if it is itself', () => {
+    let given = world(spec, [at(spec, 'home', 0, rejected('PriceTooHigh'))]);
+    let fewest = 1;
+    for (let step = 0; step < 20; step += 1) {
+      const plan = planOf(given);
+      if (plan.kind === 'in-sync') break;
+      given = after(given, plan);
+      const available = given.replicas.filter(
+        ({ entry, isAvailable }) => entry.phase === 'wanted' && isAvailable,
+      );
+      fewest = Math.min(fewest, available.length);
+    }
+    expect(fewest).toBe(1);
+    expect(given.replicas.map(({ candidate }) => candidate)).toEqual(['away']);
+  });
+
+  test.each([
+    [{ maxHourlyMicros: 100 }, { state: 'provisioning', hourlyMicros: 101 }, 'PriceTooHigh'],
+    [{ maxHourlyMicros: 100 }, { state: 'running', hourlyMicros: 100 }, undefined],
+    [{ maxHourlyMicros: 100 }, { state: 'running' }, undefined],
+    [{ gpuModels: ['l4'] }, { state: 'running', gpuModel: 't4' }, 'ModelNotAccepted'],
+    [{ gpuModels: ['l4'] }, { state: 'running', gpuModel: 'l4' }, undefined],
+    [{ gpuModels: ['l4'] }, { state: 'running' }, undefined],
+    [{ gpuModels: ['l4'] }, { state: 'provisioning', gpuModel: 't4' }, undefined],
+    [{}, { state: 'running', gpuModel: 't4', hourlyMicros: 9 }, undefined],
+  ])('%j with %j: %s', (candidate, service, state) => {
+    const given = { maxHourlyMicros: undefined, gpuModels: undefined, ...candidate };
+    expect(rejectionOf(given, service)?.state).toBe(state);
+  });
+});
+
+describe('the candidate of a replica', () => {
+  const spec = placed({ candidates: [home, { ...home, name: 'same' }, away] });
+  const candidates = candidatesOf(spec);
+  const [first] = candidates;
+  const place = first?.place ?? { account: '', region: '' };
+
+  test('is found by its place, and by its name if several have that', () => {
+    expect(candidateOf({ place, candidate: 'same' }, candidates)?.name).toBe('same');
+    expect(candidateOf({ place, candidate: 'renamed' }, candidates)?.name).toBe('home');
+    expect(candidateOf({ place }, candidates)?.name).toBe('home');
+    expect(
+      candidateOf({ place: { ...place, region: 'gone' }, candidate: 'home' }, candidates),
+    ).toBeUndefined();
+  });
+
+  test('is none any more: the replica is replaced at another one', () => {
+    const three = placed();
+    const gone = at(three, 'nowhere', 0, { isMisplaced: true });
+    const given = world(three, [gone, at(three, 'home', 1), at(three, 'home', 2)]);
+    expect(planOf(given)).toMatchObject({
+      reason: 'RollingOut',
+      message: expect.stringContaining('1 replaced'),
+    });
+  });
+});
