@@ -1,8 +1,8 @@
 /** The results of passes, as labels of metrics. */
-import type { Plan } from './plan/index.ts';
+import type { Arrange, Plan } from './plan/index.ts';
 import type { Reason } from '../reasons/index.ts';
-import type { ObjectKey } from '../resources/index.ts';
-import type { HandledCommand } from '../state/index.ts';
+import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
+import type { HandledCommand, OwnerRevision } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 
 /** The names of controller-runtime. */
@@ -19,11 +19,38 @@ export function reasonOf(plan: Plan): Reason {
   return plan.kind === 'act' ? plan.step.reason : plan.reason;
 }
 
-export function reportCommand(
+function reportCommand(
   { metrics, logger }: { readonly metrics: Pick<Metrics, 'commands'>; readonly logger: Logger },
   object: ObjectKey,
   { command, result, message }: Omit<HandledCommand, 'at'>,
 ): void {
   metrics.commands.inc({ verb: /^[a-z-]{0,20}/.exec(command)?.[0] ?? '', result });
   logger.info({ object, command, result, note: message }, 'operator command decided on');
+}
+
+/** Revisions whose rollout has ended. */
+export function countRollouts(
+  { rollouts, rolloutSeconds }: Pick<Metrics, 'rollouts' | 'rolloutSeconds'>,
+  before: readonly OwnerRevision[],
+  after: readonly OwnerRevision[],
+): void {
+  const known = new Map(before.map((revision) => [revision.number, revision]));
+  for (const { number, outcome, at } of after) {
+    const earlier = known.get(number);
+    if (earlier?.outcome !== 'RollingOut' || outcome === 'RollingOut' || outcome === 'New') continue;
+    rollouts.inc({ outcome });
+    rolloutSeconds.observe(Math.max(0, at - earlier.at) / 1000);
+  }
+}
+
+/** A status, with what was arranged. `earlier`: the revisions before. */
+export function reportSaved(
+  options: { readonly metrics: Metrics; readonly logger: Logger },
+  object: ObjectKey,
+  { handled, revisions }: Partial<Pick<Arrange, 'handled' | 'revisions'>> = {},
+  earlier: readonly OwnerRevision[],
+): void {
+  options.metrics.statusWrites.inc({ kind: parseObjectKey(object).kind });
+  if (revisions) countRollouts(options.metrics, earlier, revisions);
+  if (handled) reportCommand(options, object, handled);
 }

@@ -38,7 +38,7 @@ import { Exchanges } from './admission/exchanges.ts';
 import { LastMutations, startOfOldestRead } from './outcomes/last-mutations.ts';
 import { AbsenceProofs } from './observation/observe.ts';
 import { behindSource, learnFromRefusal, Backoffs, outdated, unverified } from './outcomes/backoffs.ts';
-import { reportCommand } from './pass-labels.ts';
+import { reportSaved } from './pass-labels.ts';
 import { Pass } from './pass.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { Settlement } from './outcomes/settlement.ts';
@@ -309,7 +309,7 @@ export class Reconciler {
     { plan, settled: learned }: Decision,
     account: AccountHandle | undefined,
   ): Promise<PassResult> {
-    const { store, clock, logger, metrics, stopping } = this.#options;
+    const { store, clock, logger, stopping } = this.#options;
     const record = store.record(key);
     if (record?.uid !== uid) {
       // In a cluster, an object may vanish during its pass. Another one of its name has its own pass.
@@ -362,6 +362,7 @@ export class Reconciler {
     // A pass that was interrupted by a stop has nothing true to report.
     const cut = stopping() && plan.kind === 'wait' && entryOf(plan.reason).cutByStop;
     const changed = !cut && !sameValue(next, record);
+    const earlier = store.revisions(key);
     if (changed) {
       // In the same turn of the event loop: the records of owned objects are saved in the same commit.
       await Promise.all([
@@ -369,8 +370,7 @@ export class Reconciler {
         store.save(next),
         arranged && this.#options.fleet.rederive(),
       ]);
-      metrics.statusWrites.inc({ kind: pass.kind.name });
-      if (handled) reportCommand(this.#options, key, handled);
+      reportSaved(this.#options, key, arrange, earlier);
     } else {
       await store.flush(key);
     }

@@ -5,10 +5,13 @@ import { quotasOf, type AccountHandle } from '../engine/index.ts';
 import { managedKinds } from '../resources/index.ts';
 import type { Metrics } from '../telemetry/index.ts';
 import type { Manager } from './manager.ts';
+import { setReplicas } from './replica-metrics.ts';
 
-export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: Clock): void {
+/** `isNamed`: each ServiceFleet has series of its own. */
+export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: Clock, isNamed = false): void {
   manager.setWorkMetrics();
   setObjects(metrics, manager, clock.wallMs());
+  setReplicas(metrics, manager.store, isNamed);
   // An account that is gone has no balance.
   const {
     balanceMicros,

@@ -45,6 +45,8 @@ export interface OperatorOptions {
   readonly namespaces: readonly string[];
   readonly shard: Shard | undefined;
   readonly leaseMs: number;
+  /** Each ServiceFleet has metrics of its own. */
+  readonly fleetMetrics?: boolean | undefined;
   /** How long a request with an unknown outcome may still take effect. */
   readonly settleMs: number;
   /** The flags that name this fleet on the command line, for messages that suggest a command. */
@@ -126,8 +128,8 @@ export class Operator {
   }
 
   metricsText(): Promise<string> {
-    const { metrics, clock } = this.#options;
-    if (this.#manager) collectFleetMetrics(metrics, this.#manager, clock);
+    const { metrics, clock, fleetMetrics } = this.#options;
+    if (this.#manager) collectFleetMetrics(metrics, this.#manager, clock, fleetMetrics);
     return metrics.registry.metrics();
   }
 

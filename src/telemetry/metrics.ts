@@ -5,6 +5,7 @@
  * endpoints and accounts.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { replicaMetrics } from './replica-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -20,6 +21,7 @@ export function createMetrics() {
     ...taskMetrics(registers),
     ...accountMetrics(registers),
     ...capacityMetrics(registers),
+    ...replicaMetrics(registers),
     ...kubernetesMetrics(registers),
   };
 }

@@ -33,6 +33,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     namespaces: flags.watchNamespaces ?? [],
     shard: flags.shard,
     leaseMs: flags.lease,
+    fleetMetrics: flags.fleetMetrics,
     settleMs: flags.settle,
     commandFlags: sameFleetFlags(flags),
     stopped,

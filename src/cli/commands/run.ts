@@ -40,12 +40,14 @@ export interface RunFlags extends FleetFlags {
   readonly lease: number;
   readonly fileGrace: number;
   readonly endpointsDir?: string;
+  readonly fleetMetrics?: boolean;
 }
 
 /** `run`: the manager, until it is stopped. */
 export function defineRun(command: Command, context: Context, exit: (code: number) => void): void {
   withFleetFlags(withFolderArgument(command), 'info')
     .option('--listen <address>', 'HOST:PORT for /healthz, /readyz, /metrics and endpoints', parseAddress)
+    .option('--fleet-metrics', 'metrics of replicas by fleet, for at most 500 fleets')
     .option(
       '--endpoints-dir <dir>',
       'keep NAMESPACE/NAME.json there, with the endpoints of each ServiceFleet; of folders only',
@@ -124,7 +126,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
       live: () => manager.liveness,
       ready: () => manager.readiness,
       metrics: () => {
-        collectFleetMetrics(metrics, manager, clock);
+        collectFleetMetrics(metrics, manager, clock, flags.fleetMetrics);
         return metrics.registry.metrics();
       },
       endpoints: (...asked) => shownEndpoints(state.store, clock, asked),

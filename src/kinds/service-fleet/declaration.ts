@@ -49,6 +49,7 @@ export const serviceFleet = declareKind({
     updatedReplicas: status.count.describe('Those that are as the present template requires.'),
     readyReplicas: status.count.describe('Those that are Ready.'),
     availableReplicas: status.count.describe('Those that have been Ready for `minReadySeconds`.'),
+    failedReplicas: status.count.describe('Those that are not Ready, and about which nothing more is done.'),
     drainingReplicas: status.count.describe('Those that drain, or are being deleted.'),
     selector: status.text.describe('The labels of the replicas.'),
     currentRevision: status.text.describe('The newest revision that all wanted replicas were available at.'),

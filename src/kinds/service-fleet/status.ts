@@ -32,6 +32,7 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
     readyReplicas: count(({ isReady }) => isReady),
     availableReplicas: count(({ isAvailable }) => isAvailable),
     drainingReplicas: replicas.length - running.length,
+    failedReplicas: count(({ givenUp }) => givenUp !== undefined),
     selector: `${fleetLabel}=${name}`,
     ...(healthy ? { currentRevision: revisionName(healthy.number) } : {}),
     ...(update ? { updateRevision: revisionName(update.number) } : {}),

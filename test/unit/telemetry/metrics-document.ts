@@ -36,7 +36,11 @@ const groups: readonly (readonly [string, RegExp, string])[] = [
     /^(rest_client_|leader_election_|fleetkeeper_(kubernetes|watch)_)/,
     'In a cluster only. Metrics that client-go has as well have its names.',
   ],
-  ['Fleet', /^fleetkeeper_/, 'No label contains the name of an object.'],
+  [
+    'Fleet',
+    /^fleetkeeper_/,
+    'No label contains the name of an object, unless `run --fleet-metrics` asks for it.',
+  ],
 ];
 
 export function renderMetricsDocument(): string {

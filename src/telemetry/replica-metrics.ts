@@ -1,0 +1,31 @@
+/** Metrics of ServiceFleets. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+export function replicaMetrics(registers: Registry[]) {
+  return {
+    fleets: new Gauge({
+      name: 'fleetkeeper_fleets',
+      help: 'ServiceFleets by the phase of their rollout (Stable: none is under way).',
+      labelNames: ['phase'],
+      registers,
+    }),
+    fleetReplicas: new Gauge({
+      name: 'fleetkeeper_fleet_replicas',
+      help: 'Replicas of ServiceFleets by state: wanted, and of these available, updated and failed; pending; draining. With --fleet-metrics for each of 500 fleets, and the rest as `other`.',
+      labelNames: ['state', 'namespace', 'fleet'],
+      registers,
+    }),
+    rollouts: new Counter({
+      name: 'fleetkeeper_rollouts_total',
+      help: 'Rollouts that have ended, by the outcome of their revision (Healthy, Failed, Superseded).',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    rolloutSeconds: new Histogram({
+      name: 'fleetkeeper_rollout_duration_seconds',
+      help: 'Duration of rollouts that have ended.',
+      buckets: [10, 60, 300, 900, 3600, 14_400, 86_400],
+      registers,
+    }),
+  };
+}
