@@ -69,6 +69,8 @@ export interface BlockingEntry extends ReasonEntry {
   readonly staysReady?: true;
   /** The documents alone are the cause, not the state of the fleet: `plan` exits with 1. */
   readonly fromDocuments?: true;
+  /** It is due to the provider, the account, or somebody's work: what the object is to be is not to blame for it. */
+  readonly excuses?: true;
   /** The object continues when the account has more to spend, or a price becomes known. */
   readonly forMoney?: true;
   /** A request of the pass failed. When the process stops, that may be the stop itself, and is not reported. */

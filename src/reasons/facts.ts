@@ -50,6 +50,12 @@ export const factReasons = {
     severity: 'warning',
     see: 'concepts/fleets.md',
   }),
+  RevisionFailed: fact('`RolledBack` is True: the message has the revision that failed, and the cause.', {
+    severity: 'warning',
+    whose: 'user',
+    remedy: 'Change the template.',
+    see: 'concepts/fleets.md#failure',
+  }),
   Exists: fact('`Accepted` is True: the API has accepted the object.'),
   ComputeHeld: fact('`Allocated` is True: the provider holds compute for the service.'),
   StorageHeld: fact('`Allocated` is True: the provider holds the storage of the volume.'),

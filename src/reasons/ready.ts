@@ -45,6 +45,12 @@ export const doingReasons = {
   Relocating: doing('Replicas of the fleet can’t be where they are, and are replaced at another candidate.', {
     see: 'concepts/fleets.md#placement',
   }),
+  RollingBack: doing(
+    'A revision of the fleet failed, or was taken back. Replicas return to an earlier one.',
+    {
+      see: 'concepts/fleets.md#failure',
+    },
+  ),
   ReplicasFound: doing('The state was lost. Replicas of the fleet are found again by their marks.', {
     see: 'concepts/fleets.md#lost-state',
   }),

@@ -73,6 +73,7 @@ function withoutRevisions(file: string): void {
   const record = JSON.stringify({ ...fleet, kind: { ...kind, roster } });
   database.run('UPDATE objects SET record = $record WHERE key = $key', { key, record });
   database.run('DROP TABLE revisions');
+  database.run('DROP TABLE commands');
   database.run('PRAGMA user_version = 5');
   database.close();
 }

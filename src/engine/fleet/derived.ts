@@ -54,7 +54,7 @@ export function contentDigests(
 }
 
 /** The values are those with which the revision was made. */
-function hasSameValues(
+export function hasSameValues(
   { store, snapshot }: Source,
   namespace: string,
   { data, values }: Pick<OwnerRevision, 'data' | 'values'>,

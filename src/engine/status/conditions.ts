@@ -12,6 +12,7 @@
  * | OutcomeUnknown | the outcome of a mutation is unknown, and evidence is being sought               |
  * | Duplicated     | another thing carries the object's mark: a copy, or a second one                 |
  * | Available      | of a ServiceFleet: no fewer replicas are available than it allows               |
+ * | RolledBack     | of a ServiceFleet: a revision failed, and the replicas have an earlier one       |
  * | Accepted, Allocated | the API has accepted it; compute or storage is held for it (allocation.ts)  |
  * | TemplateOutdated | of a service with a template: its values differ from those that the service copied |
  * | SpendingAllowed | of an Account: what costs more may be created, started and grown                |

@@ -17,6 +17,7 @@ export function replicasOf({
   state,
   revisions,
 }: Owner<ServiceFleetSpec, FleetState>): OwnedObject[] {
+  const isReturning = state.rollout?.phase === 'RollingBack';
   return (state.roster ?? [])
     .filter(({ phase }) => phase !== 'retiring')
     .map((entry) => {
@@ -32,7 +33,7 @@ export function replicasOf({
           ...(revision ? { [revisionLabel]: revisionName(revision.number) } : {}),
         },
         annotations: annotationsOf(spec, entry, childName(name, entry.slot)),
-        spec: replicaSpec(spec, content, entry),
+        spec: replicaSpec(spec, content, entry, isReturning),
         specPath: ['spec', 'template'],
         content,
         revision,
@@ -60,11 +61,14 @@ function replicaSpec(
   { template, deletionPolicy }: ServiceFleetSpec,
   content: Readonly<Record<string, unknown>>,
   entry: RosterEntry,
+  isReturning: boolean,
 ): ContainerServiceSpec {
   const base = withContent(template.spec, content);
   const { account, region, geography, volumeGb, resources = base.resources } = entry.place;
   return {
     ...base,
+    // One was open when the revision came in that is taken back.
+    ...(isReturning ? { disruptionWindows: undefined } : {}),
     resources,
     accountRef: { name: account },
     region,

@@ -5,6 +5,8 @@
  * |-------------------|----------------------------------------------------------------------------------------------|-------------------------------------|
  * | `retire:SLOT@UID` | the replica drains, at the pace of `scaleIn`, and is not taken back. The floor does not count | the slot has another replica, or none |
  * | `scale:N[:TIME]@gG` | the number of replicas by hand (`Scaled`, counts.ts)                                        | the document has changed, or TIME is over |
+ *
+ * Those of a rollout: rollout-commands.ts.
  */
 import type { CommandEffect } from '../../engine/index.ts';
 import { parseRfc3339, rfc3339 } from '../../base/index.ts';
@@ -12,6 +14,7 @@ import type { OperatorCommand } from '../../resources/index.ts';
 import { scaledWith, wantedReplicas } from './counts.ts';
 import { countDifference, inPhase, scaleInPace } from './inputs.ts';
 import type { FleetLook } from './look.ts';
+import { rolloutCommands } from './rollout-commands.ts';
 import { withEntries } from './roster.ts';
 import { uidMark } from './schema-commands.ts';
 
@@ -19,7 +22,7 @@ type Effects = Readonly<
   Record<string, (look: FleetLook, command: OperatorCommand) => CommandEffect | undefined>
 >;
 
-const effects: Effects = { retire, scale };
+const effects: Effects = { retire, scale, ...rolloutCommands };
 
 /** Undefined: not before the account is read, and the roster is known. */
 export function fleetCommand(look: FleetLook, command: OperatorCommand): CommandEffect | undefined {

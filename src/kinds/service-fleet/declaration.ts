@@ -67,6 +67,26 @@ export const serviceFleet = declareKind({
       .meta(listOf.entriesBy('name'))
       .optional()
       .describe('The revisions that are kept.'),
+    rollout: z
+      .object({
+        phase: z.string().describe('Progressing, Paused, Analysing, RollingBack, RolledBack or Frozen.'),
+        revision: z.string().describe('The revision that it leads to, or was to lead to.'),
+        from: status.text.describe('The newest Healthy revision.'),
+        attempt: z.int().describe('How often the revision was tried, from 1.'),
+        since: z.iso.datetime({ offset: true }).describe('When the phase began.'),
+        deadline: status.time.describe('When the revision fails without progress.'),
+        waitsFor: status.text.describe('What keeps it, so that the deadline stands still.'),
+        waitsSince: status.time.describe('Since when it does.'),
+        failures: z
+          .array(z.object({ slot: z.int(), reason: z.string() }))
+          .max(5)
+          .meta(listOf.whole)
+          .optional()
+          .describe('Replicas that failed with the revision; at most 5.'),
+        cause: status.text.describe('Why the revision failed.'),
+      })
+      .optional()
+      .describe('The rollout that is under way, or that has failed.'),
     schedule: status.text.describe('The schedule that decides the number now.'),
     scaled: z
       .object({

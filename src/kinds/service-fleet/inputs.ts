@@ -29,6 +29,10 @@ export interface FleetInputs {
   readonly healthy: OwnerRevision | undefined;
   /** The one that all replicas are to have in the end. */
   readonly target: OwnerRevision | undefined;
+  /** The values of Secrets and ConfigMaps are those with which the newest Healthy one was made. */
+  readonly hasHealthyValues: boolean;
+  /** No disruption window is open now. */
+  readonly isWindowClosed: boolean;
   /** Those that the next change of the roster records. */
   readonly newRevisions?: readonly OwnerRevision[];
   /** The state has changed in this pass. */

@@ -8,7 +8,7 @@ import { fleetLook, type FleetLook } from './look.ts';
 import { planFleet } from './plan.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState } from './state.ts';
-import { availability, fleetHealth, observedFleet } from './status.ts';
+import { availability, fleetHealth, observedFleet, rolledBack } from './status.ts';
 
 function plan(look: FleetLook): Plan {
   return look.unread === undefined ? planFleet(look) : waitFor('AwaitingObservation', look.unread);
@@ -27,6 +27,6 @@ export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, undef
     health: fleetHealth(look),
     observed: observedFleet(look),
     revision: undefined,
-    more: [availability(look)],
+    more: [availability(look), ...rolledBack(look)],
   }),
 });

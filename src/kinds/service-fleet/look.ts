@@ -1,12 +1,21 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
 import { placeText } from '../../desired/index.ts';
-import { contentDigests, type View } from '../../engine/index.ts';
+import { contentDigests, hasSameValues, type View } from '../../engine/index.ts';
+import { protectedReason } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
-import { isReason, reasons, type Reason, type ReasonEntry } from '../../reasons/index.ts';
+import {
+  entryOf,
+  isBlocking,
+  isReason,
+  reasons,
+  type Reason,
+  type ReasonEntry,
+} from '../../reasons/index.ts';
 import {
   objectKey,
   parseObjectKey,
   traitsOf,
+  windowState,
   type ObjectKey,
   type ServiceState,
 } from '../../resources/index.ts';
@@ -20,6 +29,7 @@ import type { FleetInputs } from './inputs.ts';
 import { accountOf, marketsOf } from './markets.ts';
 import { availableAt, beginMs, contentAt, type Replica } from './replica.ts';
 import { contentOf, newestHealthy, revisionOf, type PresentContent } from './revisions.ts';
+import { targetOf } from './rollout.ts';
 import { childName } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
@@ -52,8 +62,10 @@ export function fleetLook(view: FleetView): FleetLook {
   const revisions = view.store.revisions(key);
   const update = revisionOf(revisions, record.kind.update);
   const healthy = newestHealthy(revisions);
+  const target = targetOf(record.kind, update, healthy);
+  const { namespace } = parseObjectKey(key);
   const crowds = crowdsOf(spec, candidates, roster);
-  const facts = { present, revisions, target: update, nowMs, candidates, crowds };
+  const facts = { present, revisions, target, nowMs, candidates, crowds };
   const replicas = roster.map((entry) => replica(view, entry, facts));
   return {
     name: object.name,
@@ -75,7 +87,9 @@ export function fleetLook(view: FleetView): FleetLook {
     revisions,
     update,
     healthy,
-    target: update,
+    target,
+    hasHealthyValues: healthy !== undefined && hasSameValues(fleet, namespace, healthy),
+    isWindowClosed: !windowState(spec.template.spec.disruptionWindows, nowMs).open,
     markets: marketsOf(view, candidates),
     nowMs,
     endpoints: endpointsOf(fleet.store, key, nowMs) ?? [],
@@ -185,8 +199,51 @@ function replica(
     correction,
     givenUp: isReady ? undefined : givenUp(own),
     ...protectionOf(entry, own, nowMs),
+    ...troubleOf(entry, own, isReady),
+    isBlocked:
+      isBlocked(entry, own, known.isSettled) && store.openIntent(keyOf(key, entry.slot)) === undefined,
   };
   return { ...facts, content: contentAt(facts, target) };
+}
+
+/** What it reports since it got its revision. */
+function troubleOf(
+  entry: RosterEntry,
+  record: ObjectRecord | undefined,
+  isReady: boolean,
+): Pick<Replica, 'fault' | 'excuse' | 'unready'> {
+  const { ready, pending } = record?.report ?? {};
+  const after = entry.updated ?? entry.since;
+  const isFault = pending !== undefined && faults.includes(pending.reason) && pending.since >= after;
+  const refusal = pending?.reason === 'Refused' ? record?.refusal : undefined;
+  const isWrong = refusal !== undefined && [400, 422].includes(refusal.status) && refusal.at >= after;
+  const excuse = pending && isExcuse(pending.reason) ? pending.reason : undefined;
+  const isExcused = excuse !== undefined || (ready !== undefined && !isLasting(ready.reason));
+  return {
+    fault: isFault || isWrong ? pending?.reason : undefined,
+    excuse,
+    unready: isReady || !ready ? undefined : { ...ready, isExcused },
+  };
+}
+
+const faults: readonly string[] = ['ServiceError', 'RemediationExhausted'] satisfies Reason[];
+
+function isExcuse(reason: string): boolean {
+  if (!isReason(reason) || !isBlocking(reason)) return false;
+  const { excuses, forMoney, accountUnread } = entryOf(reason);
+  return [excuses, forMoney, accountUnread].includes(true);
+}
+
+/** Nothing is under way that may make it ready again. */
+function isLasting(reason: string): boolean {
+  const kind = isReason(reason) ? reasons[reason].kind : undefined;
+  return (kind === 'unusable' || kind === 'held') && !isExcuse(reason);
+}
+
+function isBlocked(entry: RosterEntry, record: ObjectRecord | undefined, isSettled: boolean): boolean {
+  const { pending } = record?.report ?? {};
+  const isProtected = pending?.reason === protectedReason && pending.since >= (entry.updated ?? entry.since);
+  return isProtected && entry.revision !== undefined && !isSettled;
 }
 
 const givenUpReasons: readonly string[] = [

@@ -18,6 +18,8 @@
  * | scale       | too few, or too many are wanted                      | slots are added, or victims drain                   |
  * | correct     | others changed a replica, and it has to be interrupted | it may be, as the floor allows (corrections.ts)   |
  * | update      | a rollout is under way                               | replicas are updated or replaced, as the floor allows |
+ * | give way    | somebody works in a replica that is to be updated    | it keeps its revision, and another one is updated     |
+ * | record      | what keeps the deadline of the rollout has changed   | that is recorded (failure.ts)                         |
  * | in sync     | nothing of this                                      | Wait for replicas, or InSync until a schedule changes |
  *
  * No step removes or updates an available replica when that leaves fewer than the floor: the wanted number less
@@ -27,6 +29,7 @@
 import { holdFor, inSync, waitFor, type Arrange, type Plan } from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';
 import { awaitedCorrections, correct } from './corrections.ts';
+import { deadlineOf, noted, recorded, recordMs } from './failure.ts';
 import {
   arrange,
   countDifference,
@@ -41,12 +44,19 @@ import { choose, placementObstacle } from './placement.ts';
 import { failuresText, isToLeave, repair, repairsOf } from './repair.ts';
 import { revised } from './revising.ts';
 import { isReliable } from './replica.ts';
-import { floorOf, planUpdates, rolloutOf, steerRollout, type Rollout } from './rollout.ts';
+import { revisionName } from './revisions.ts';
+import {
+  floorOf,
+  giveWay,
+  planUpdates,
+  rolloutOf,
+  spareEveryMs,
+  steerRollout,
+  type Rollout,
+} from './rollout.ts';
 import { freeSlots } from './roster.ts';
 import { victims } from './victims.ts';
 
-/** Between two draining replicas that are taken back. */
-const spareEveryMs = 15_000;
 const longestRecheckMs = 3_600_000;
 
 export function planFleet(inputs: FleetInputs): Plan {
@@ -69,11 +79,14 @@ export function planFleet(inputs: FleetInputs): Plan {
   return 'kind' in next ? next : planRunning(next);
 }
 
-function planRunning(inputs: FleetInputs): Plan {
+function planRunning(given: FleetInputs): Plan {
+  const inputs = noted(given);
   const rollout = rolloutOf(inputs);
   const begun = spareProtected(inputs, rollout) ?? relocate(inputs) ?? steerRollout(inputs, rollout);
   const step = begun ?? repair(inputs) ?? scale(inputs, rollout);
-  return step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout) ?? finish(inputs, rollout);
+  const update = step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout);
+  const last = update ?? giveWay(inputs, rollout) ?? recorded(inputs, given.state.rollout);
+  return last ?? finish(inputs, rollout);
 }
 
 function cleanUp({ replicas, taken, state, isFound }: FleetInputs): Arrange | undefined {
@@ -251,7 +264,7 @@ function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefi
 function finish(inputs: FleetInputs, rollout: Rollout): Plan {
   const { replicas, wanted, taken, isFound, isUnsaved, state, nowMs, object } = inputs;
   if (isFound || isUnsaved) {
-    const message = replicas.length === 0 ? 'no replicas' : `known by now: ${slotsText(replicas)}`;
+    const message = replicas.length === 0 ? 'no replicas' : `observed: ${slotsText(replicas)}`;
     return arrange(inputs, [], { reason: 'RollingOut', message, change: undefined });
   }
   const running = inPhase(replicas, 'wanted');
@@ -262,10 +275,12 @@ function finish(inputs: FleetInputs, rollout: Rollout): Plan {
     return paced(inputs, running.length - wanted.count);
   const { massFailure, nextAt } = repairsOf(inputs);
   if (massFailure !== undefined) return holdFor('MassFailure', massFailure);
+  const stopped = stoppedRollout(inputs);
+  if (stopped) return stopped;
   const missing = Math.min(rollout.target - running.length, rollout.most - replicas.length);
   const obstacle = placementObstacle(inputs, missing, longestRecheckMs);
   if (obstacle) return obstacle;
-  const isRolling = state.rollout !== undefined && wanted.count > 0;
+  const isRolling = state.rollout !== undefined && state.rollout.phase !== 'RolledBack' && wanted.count > 0;
   if (!isDone || running.length !== wanted.count || isRolling) return waitForReplicas(inputs, nextAt);
   if (replicas.length > running.length) return waitForLeaving(inputs);
   const [first] = taken.values();
@@ -277,6 +292,30 @@ function finish(inputs: FleetInputs, rollout: Rollout): Plan {
     );
   }
   return inSync([], Number.isFinite(wanted.changesAt) ? recheckAt(wanted.changesAt, nowMs) : undefined);
+}
+
+/** A person has to decide what becomes of it. */
+function stoppedRollout({ state, target, replicas, wanted }: FleetInputs): Plan | undefined {
+  const { phase, revision, cause } = state.rollout ?? {};
+  if (revision === undefined || (phase !== 'RolledBack' && phase !== 'Frozen')) return undefined;
+  const name = revisionName(revision);
+  const running = inPhase(replicas, 'wanted');
+  const isInOrder =
+    running.length === wanted.count &&
+    running.length === replicas.length &&
+    running.every(({ isAvailable }) => isAvailable);
+  const why = cause === undefined ? '' : `: ${cause}`;
+  if (phase === 'Frozen') {
+    const message = `the rollout to ${name} is frozen${why}`;
+    return holdFor('RolloutFrozen', `${message}; change the template, or thaw or retry it`);
+  }
+  if (!isInOrder) return undefined;
+  const has = target ? revisionName(target.number) : 'none';
+  return holdFor(
+    'RolloutFailed',
+    `${name} failed${why}; all replicas have ${has} again; change the template, or retry it`,
+    { differences: [{ path: 'template', desired: `(${name})`, observed: `(${has})`, drift: false }] },
+  );
 }
 
 function recheckAt(timeMs: number, nowMs: number): number {
@@ -310,6 +349,7 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
     ...slowTimes(inputs),
     ...changesAt,
     ...(state.rollout && state.pace ? [state.pace.at + 60_000] : []),
+    ...deadlineTimes(inputs),
   ];
   return waitFor('ReplicasNotReady', parts.join('; ') || 'the rollout ends', {
     recheckAfterMs: recheckAt(
@@ -317,6 +357,15 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
       nowMs,
     ),
   });
+}
+
+/** When the deadline ends, or is to be recorded as counting (Unix milliseconds). */
+function deadlineTimes(inputs: FleetInputs): number[] {
+  const deadline = deadlineOf(inputs);
+  const { rollout } = inputs.state;
+  if (deadline === undefined || !rollout) return [];
+  const losses = inputs.replicas.flatMap(({ unready }) => (unready ? [unready.since + 60_000] : []));
+  return [deadline, rollout.seenAt + recordMs, ...losses];
 }
 
 function paced({ state, object, nowMs }: FleetInputs, left: number): Plan {

@@ -37,6 +37,16 @@ export interface Replica {
   readonly revision: OwnerRevision | undefined;
   /** It was observed to have its revision. */
   readonly isSettled: boolean;
+  /** Why it can't run its revision, as it reports since it got it. */
+  readonly fault: string | undefined;
+  /** What it waits for, while its revision is not to blame. */
+  readonly excuse: string | undefined;
+  /** It is not Ready: since when (Unix milliseconds), and why. `isExcused`: its revision is not to blame. */
+  readonly unready:
+    | { readonly reason: string; readonly since: number; readonly isExcused: boolean }
+    | undefined;
+  /** Somebody's work keeps its update waiting, and nothing is under way. */
+  readonly isBlocked: boolean;
   /** It was observed to be as the document requires now. */
   readonly isAsDocument: boolean;
   /** Without a revision: it reports that it differs from the document. */

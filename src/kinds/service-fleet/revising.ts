@@ -4,6 +4,7 @@ import type { OwnerRevision } from '../../state/index.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import { contentAt, type Replica } from './replica.ts';
 import { rolloutTo } from './rollout.ts';
+import type { RolloutRecord } from './state.ts';
 import { hasContent, kept, largestRevisionBytes, nextNumber, withOutcome } from './revisions.ts';
 
 /** With the revision of the document, and with those of replicas that are compared by now. Not saved yet. */
@@ -38,6 +39,18 @@ function withRevision(replica: Replica, revision: OwnerRevision): Replica {
   return { ...next, content: contentAt(next, revision) };
 }
 
+/** What the newest Healthy one, or a failed one, has: nothing new is made of it. */
+function known({ revisions, healthy, present }: FleetInputs): OwnerRevision | undefined {
+  if (healthy && hasContent(healthy, present)) return healthy;
+  return revisions.findLast((revision) => revision.outcome === 'Failed' && hasContent(revision, present));
+}
+
+/** A failed revision is not sent again without a command, or another content. */
+function stoppedRollout({ healthy, nowMs }: FleetInputs, { number, reason }: OwnerRevision): RolloutRecord {
+  const phase = healthy ? 'RolledBack' : 'Frozen';
+  return { ...rolloutTo(number, nowMs, 0), phase, ...(reason === undefined ? {} : { cause: reason }) };
+}
+
 function begun(inputs: FleetInputs): FleetInputs {
   const { present, update, healthy, nowMs, wanted, object, state } = inputs;
   const isUnderWay = update?.outcome === 'New' || update?.outcome === 'RollingOut';
@@ -46,7 +59,7 @@ function begun(inputs: FleetInputs): FleetInputs {
   // What was in order before there were revisions is so now.
   const isAdopted = !update && running.length > 0 && running.every(({ isAsDocument }) => isAsDocument);
   const outcome = isAdopted ? 'Healthy' : wanted.count === 0 ? 'New' : 'RollingOut';
-  const again = healthy && hasContent(healthy, present) ? healthy : undefined;
+  const again = known(inputs);
   const number = nextNumber(before, state.roster, state.update);
   const target = again ?? { ...present, number, outcome, at: nowMs };
   const all = again ? before : [...before, target];
@@ -55,19 +68,23 @@ function begun(inputs: FleetInputs): FleetInputs {
     ...inputs.replicas.flatMap(({ revision }) => revision?.number ?? []),
   ]);
   const revisions = kept(all, inUse, object.spec.update.revisionHistoryLimit + 1);
-  const replicas = inputs.replicas.map((replica) => ({ ...replica, content: contentAt(replica, target) }));
-  // All that is added has it.
+  const aim = again?.outcome === 'Failed' ? (healthy ?? again) : target;
+  const replicas = inputs.replicas.map((replica) => ({ ...replica, content: contentAt(replica, aim) }));
   const first =
-    running.length === 0 && target.outcome !== 'Healthy' ? rolloutTo(target.number, nowMs, 0) : undefined;
+    again?.outcome === 'Failed'
+      ? stoppedRollout(inputs, again)
+      : running.length === 0 && !again
+        ? rolloutTo(target.number, nowMs, 0)
+        : undefined;
   const next: FleetInputs = {
     ...inputs,
     state: { ...state, update: target.number, rollout: first },
     revisions,
     newRevisions: revisions,
     update: target,
-    target,
+    target: aim,
     replicas,
     isUnsaved: true,
   };
-  return compared(next, target);
+  return again?.outcome === 'Failed' ? next : compared(next, target);
 }

@@ -1,23 +1,41 @@
 /**
- * How a changed template reaches the replicas.
+ * How a changed template reaches the replicas. The phases of a rollout:
  *
- *     Stable ── a new revision, or replicas differ ──> Progressing ── all wanted replicas have it and are available ──> Stable
- *                                                        ^──┘ the template changes again: the newest content counts
+ * | phase                  | what is done                                              | leaves it                                     |
+ * |------------------------|-----------------------------------------------------------|-----------------------------------------------|
+ * | Stable (no record)     | nothing                                                   | a new revision, or replicas differ: Progressing |
+ * | Progressing            | replicas get the new revision, within the floor           | all have it and are available: Stable         |
+ * | RollingBack            | replicas get the newest Healthy revision, within the floor | all have it: RolledBack                       |
+ * | RolledBack             | the document requires what has failed: nothing            | a change of the document; `retry`: Progressing |
+ * | Frozen                 | nothing gets the new revision                             | a change of the document; `thaw`, `retry`: Progressing |
+ *
+ * | in any phase                                                              | next                          |
+ * |---------------------------------------------------------------------------|-------------------------------|
+ * | the document has another content                                          | Progressing, to that revision |
+ * | it has the content of the newest Healthy revision again                   | RollingBack, and then Stable  |
+ * | it has a content that has failed                                          | RolledBack, or Frozen         |
+ * | the revision fails, and there is a Healthy one to return to (failure.ts)  | RollingBack                   |
+ * | the revision fails otherwise; `freeze`                                    | Frozen                        |
  *
  * In place: one more replica is updated if enough others are available. With `maxUnavailable: 0`, surge replicas with the new
  * content come first and leave last. Replaced (`mode: Replace`, or another place): new ones are added up to `maxSurge`, and
  * for each one that is available an old one drains.
  *
- * A replica that does not become available stops the rollout where it is. Nothing is rolled back.
+ * In a rollback, a replica that does not work needs no floor, and no disruption window is awaited: one was open when the failed
+ * revision came in. Work in a replica is awaited as ever.
  */
 import type { Arrange } from '../../engine/plan/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { countOf, unavailableAtMost } from './counts.ts';
+import { activePhases, failed } from './failure.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { isReliable, type Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
-import type { RolloutRecord } from './state.ts';
+import type { FleetState, RolloutRecord, RosterEntry } from './state.ts';
 import { updateOrder, victims } from './victims.ts';
+
+/** Between two replicas that keep their revision because somebody works in them, or that are taken back. */
+export const spareEveryMs = 15_000;
 
 export interface Rollout {
   /** The number of replicas that are wanted at the moment, with those of the surge. */
@@ -41,21 +59,30 @@ export function floorOf({ object, wanted }: Pick<FleetInputs, 'object' | 'wanted
   return Math.max(0, wanted.count - unavailableAtMost(object.spec.update, wanted.count));
 }
 
+/** Nothing gets another revision in them. */
+const stillPhases: ReadonlySet<string> = new Set(['Paused', 'Analysing', 'Frozen']);
+
 export function rolloutOf(inputs: FleetInputs): Rollout {
-  const { object, wanted, replicas, state, target } = inputs;
+  const { object, wanted, replicas, state, update } = inputs;
   const { mode, maxSurge } = object.spec.update;
   const isToReplace = ({ isMisplaced, rejection, content: own }: Replica) =>
     isMisplaced || rejection !== undefined || (mode === 'Replace' && own === 'outdated');
   const running = inPhase(replicas, 'wanted');
-  const toReplace = running.filter(isToReplace);
-  const toUpdate = running.filter((replica) => replica.content === 'outdated' && !isToReplace(replica));
-  const record = state.rollout?.revision === target?.number ? state.rollout : undefined;
+  const record = state.rollout?.revision === update?.number ? state.rollout : undefined;
+  const isStill = record !== undefined && stillPhases.has(record.phase);
+  const toReplace = isStill ? [] : running.filter(isToReplace);
+  const toUpdate = isStill
+    ? []
+    : running.filter((replica) => replica.content === 'outdated' && !isToReplace(replica));
   const overlap = replicas.filter(
     ({ entry, protection }) => entry.phase === 'draining' && protection === 'yes',
   );
   const surgeAtMost = countOf(maxSurge, wanted.count, 'up');
-  const needed = surgeNeeded(inputs, toUpdate.length, toReplace.length);
-  const surge = record && running.length > 0 ? Math.min(surgeAtMost, Math.max(record.surge, needed)) : 0;
+  const needed = surgeNeeded(inputs, toUpdate, toReplace.length, record?.phase === 'RollingBack');
+  const aimed = Math.max(record?.surge ?? 0, isStill ? 0 : needed);
+  // None is added while it stands still; those that are there stay.
+  const most = isStill ? Math.max(0, running.length - wanted.count) : surgeAtMost;
+  const surge = record && running.length > 0 ? Math.min(most, aimed) : 0;
   const available = running.filter(isReliable).length;
   return {
     target: wanted.count === 0 ? 0 : wanted.count + surge,
@@ -76,70 +103,115 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
   };
 }
 
-/** In place, no others are needed if some may be unavailable. */
-function surgeNeeded({ object, wanted }: FleetInputs, updates: number, replacements: number): number {
+/** In place, no others are needed if some may be unavailable, and for what does not work anyway. */
+function surgeNeeded(
+  { object, wanted }: FleetInputs,
+  updates: readonly Replica[],
+  replacements: number,
+  isReturn: boolean,
+): number {
   const { update } = object.spec;
   const needsNone = replacements === 0 && unavailableAtMost(update, wanted.count) > 0;
-  return needsNone ? 0 : Math.min(countOf(update.maxSurge, wanted.count, 'up'), updates + replacements);
+  const working = isReturn ? updates.filter(({ mayServe }) => mayServe) : updates;
+  return needsNone
+    ? 0
+    : Math.min(countOf(update.maxSurge, wanted.count, 'up'), working.length + replacements);
+}
+
+/** The revision that all replicas are to have in the end. */
+export function targetOf(
+  { rollout }: FleetState,
+  update: OwnerRevision | undefined,
+  healthy: OwnerRevision | undefined,
+): OwnerRevision | undefined {
+  const isLeft = rollout !== undefined && rollout.revision === update?.number && !isForward(rollout);
+  return isLeft ? (healthy ?? update) : update;
+}
+
+function isForward({ phase }: RolloutRecord): boolean {
+  return activePhases.has(phase);
 }
 
 /** Begins one for a new revision, or for replicas that differ, and ends it. */
 export function steerRollout(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
-  const { state, target, wanted } = inputs;
-  if (!target || wanted.count === 0) return undefined;
-  if (state.rollout?.revision !== target.number) return beginRollout(inputs, target, rollout);
-  return isOver(inputs, rollout) ? endRollout(inputs, target) : undefined;
+  const { state, update, wanted } = inputs;
+  if (!update || wanted.count === 0) return undefined;
+  const record = state.rollout;
+  if (record?.revision !== update.number) return beginRollout(inputs, update, rollout);
+  const ended = failed(inputs);
+  if (ended) return ended;
+  if (isForward(record) && update.outcome === 'Failed') return retried(inputs, update);
+  const isMoving = record.phase === 'Progressing' || record.phase === 'RollingBack';
+  return isMoving && isOver(inputs, rollout) ? endRollout(inputs, update, record) : undefined;
 }
 
-function beginRollout(inputs: FleetInputs, target: OwnerRevision, rollout: Rollout): Arrange | undefined {
+/** An operator command has begun it again. */
+function retried(inputs: FleetInputs, { number }: OwnerRevision): Arrange {
+  const message = `${revisionName(number)} is tried again`;
+  const revisions = withOutcome(inputs.revisions, number, 'RollingOut', inputs.nowMs);
+  return arrange(inputs, [], { reason: 'RollingOut', message, change: undefined }, {}, revisions);
+}
+
+function beginRollout(inputs: FleetInputs, update: OwnerRevision, rollout: Rollout): Arrange | undefined {
   const { replicas, nowMs } = inputs;
   const { toUpdate, toReplace } = rollout;
   const differing = toUpdate.length + toReplace.length;
   const running = inPhase(replicas, 'wanted');
   const isKnown = running.every(({ content }) => content !== 'unknown');
-  if (differing === 0 && (target.outcome === 'Healthy' || !isKnown || running.length === 0)) return undefined;
-  const surge = surgeNeeded(inputs, toUpdate.length, toReplace.length);
+  const isHealthy = update.outcome === 'Healthy';
+  if (differing === 0 && (isHealthy || !isKnown || running.length === 0)) return undefined;
   const ways = [
     ...(toUpdate.length > 0 ? [`${toUpdate.length} in place`] : []),
     ...(toReplace.length > 0 ? [`${toReplace.length} replaced`] : []),
   ];
   const observed = `${differing} of ${running.length} replicas differ (${ways.join(', ')})`;
+  const isReturn = isHealthy && toUpdate.some(({ revision }) => revision !== undefined);
+  const record = rolloutTo(update.number, nowMs, surgeNeeded(inputs, toUpdate, toReplace.length, isReturn));
   return arrange(
     inputs,
     [],
     {
-      reason: 'RollingOut',
+      reason: isReturn ? 'RollingBack' : 'RollingOut',
       message: `the template has changed: ${ways.join(', ')}`,
       change: differing > 0 ? 'update' : undefined,
       differences:
         differing > 0 ? [{ path: 'template', desired: '(as declared)', observed, drift: false }] : [],
     },
-    { rollout: rolloutTo(target.number, nowMs, surge) },
+    { rollout: isReturn ? { ...record, phase: 'RollingBack' } : record },
   );
 }
 
 export function rolloutTo(revision: number, since: number, surge: number): RolloutRecord {
-  return { revision, phase: 'Progressing', since, surge };
+  const begin = { attempt: 1, step: 0, progressAt: since, seenAt: since, reached: [], failures: [] };
+  return { revision, phase: 'Progressing', since, surge, ...begin };
 }
 
-function isOver({ replicas, wanted }: FleetInputs, { toUpdate, toReplace }: Rollout): boolean {
+function isOver({ replicas, wanted, state }: FleetInputs, { toUpdate, toReplace }: Rollout): boolean {
   const running = inPhase(replicas, 'wanted');
-  const isDone = running.every(({ content, isAvailable }) => content === 'updated' && isAvailable);
+  const needsAll = state.rollout?.phase !== 'RollingBack';
+  const isDone = running.every(
+    ({ content, isAvailable }) => content === 'updated' && (isAvailable || !needsAll),
+  );
   return isDone && running.length >= wanted.count && toUpdate.length + toReplace.length === 0;
 }
 
-function endRollout(inputs: FleetInputs, { number }: OwnerRevision): Arrange {
-  const { revisions, nowMs } = inputs;
+function endRollout(inputs: FleetInputs, update: OwnerRevision, record: RolloutRecord): Arrange {
+  const { revisions, nowMs, target } = inputs;
+  if (target && target.number !== update.number) {
+    const message = `all replicas have ${revisionName(target.number)} again`;
+    const rollout = { ...record, phase: 'RolledBack', since: nowMs, surge: 0 } as const;
+    return arrange(inputs, [], { reason: 'RollingBack', message, change: undefined }, { rollout });
+  }
   return arrange(
     inputs,
     [],
     {
       reason: 'RollingOut',
-      message: `the rollout to ${revisionName(number)} is complete`,
+      message: `the rollout to ${revisionName(update.number)} is complete`,
       change: undefined,
     },
     { rollout: undefined },
-    withOutcome(revisions, number, 'Healthy', nowMs),
+    withOutcome(revisions, update.number, 'Healthy', nowMs),
   );
 }
 
@@ -155,11 +227,49 @@ export function planUpdates(inputs: FleetInputs, rollout: Rollout): Arrange | un
       { pace: scaleInPace(inputs).begin(replaced.length) },
     );
   }
-  const updated = withinFloor(updateOrder(toUpdate));
+  const updated = withinFloor(updateOrder(toUpdate.filter((replica) => mayBegin(inputs, replica))));
   if (updated.length === 0 || !target) return undefined;
+  const isReturn = inputs.state.rollout?.phase === 'RollingBack';
   return arrange(
     inputs,
-    updated.map(({ entry: { granted: _earlier, ...entry } }) => ({ ...entry, revision: target.number })),
-    { reason: 'RollingOut', message: `to be updated: ${slotsText(updated)}`, change: undefined },
+    updated.map(({ entry }) => grantedTo(target, entry, nowMs)),
+    {
+      reason: isReturn ? 'RollingBack' : 'RollingOut',
+      message: `to be updated: ${slotsText(updated)}`,
+      change: undefined,
+    },
   );
+}
+
+/** What works waits for its window, except in a rollback. */
+function mayBegin({ isWindowClosed, state }: FleetInputs, { mayServe }: Replica): boolean {
+  return !isWindowClosed || !mayServe || state.rollout?.phase === 'RollingBack';
+}
+
+function grantedTo({ number }: OwnerRevision, entry: RosterEntry, nowMs: number): RosterEntry {
+  const { granted: _granted, earlier: _earlier, revision, ...rest } = entry;
+  return {
+    ...rest,
+    revision: number,
+    updated: nowMs,
+    ...(revision === undefined ? {} : { earlier: revision }),
+  };
+}
+
+/** One that somebody works in keeps its revision for now, and another one is updated instead. At most once in 15 s. */
+export function giveWay(inputs: FleetInputs, { toUpdate }: Rollout): Arrange | undefined {
+  const { replicas, target, nowMs, state } = inputs;
+  const isTooSoon = state.roster.some(({ spared = 0 }) => spared <= nowMs && nowMs < spared + spareEveryMs);
+  const blocked = inPhase(replicas, 'wanted').find(
+    ({ isBlocked, entry }) => isBlocked && entry.earlier !== undefined && entry.revision === target?.number,
+  );
+  const [instead] = updateOrder(toUpdate.filter(({ protection }) => protection !== 'yes'));
+  if (!blocked || !instead || !target || isTooSoon) return undefined;
+  const { updated: _updated, earlier, ...rest } = blocked.entry;
+  const back = { ...rest, ...(earlier === undefined ? {} : { revision: earlier }), spared: nowMs };
+  return arrange(inputs, [back, grantedTo(target, instead.entry, nowMs)], {
+    reason: 'RollingOut',
+    message: `${slotsText([blocked])} is protected; to be updated instead: ${slotsText([instead])}`,
+    change: undefined,
+  });
 }

@@ -3,6 +3,8 @@ import type { CommandVerbs } from '../../resources/parts/commands.ts';
 
 const time = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z/;
 
+const revision = /^r\d+$/;
+
 export const fleetVerbs: CommandVerbs = {
   retire: {
     // The number of a replica, and how the uid of its object begins.
@@ -17,6 +19,11 @@ export const fleetVerbs: CommandVerbs = {
     example: 'scale:9@g12',
     only: 'folder',
   },
+  // A revision, and the attempt that failed.
+  abort: { target: revision, example: 'abort@r7' },
+  retry: { target: /^r\d+#\d+$/, example: 'retry@r7#1' },
+  freeze: { target: revision, example: 'freeze@r7' },
+  thaw: { target: revision, example: 'thaw@r7' },
 };
 
 /** How a command names the object of a replica. */

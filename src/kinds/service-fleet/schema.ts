@@ -140,6 +140,26 @@ const update = constrained(
       .max(3600)
       .default(30)
       .describe('How long a replica has to be Ready before it counts as available.'),
+    onFailure: z
+      .enum(['Rollback', 'Freeze'])
+      .default('Rollback')
+      .describe(
+        'What follows when a revision fails. Rollback: the replicas return to the newest Healthy one. Freeze: they stay as they are.',
+      ),
+    progressDeadlineSeconds: z
+      .int()
+      .min(60)
+      .max(86_400)
+      .default(1800)
+      .describe(
+        'A revision fails if no replica becomes available at it for so long. Time in which that is not possible does not count.',
+      ),
+    failureLimit: z
+      .int()
+      .min(0)
+      .max(replicasAtMost)
+      .default(1)
+      .describe('Replicas that may fail with a revision; if one more fails, the revision has failed.'),
     revisionHistoryLimit: z
       .int()
       .min(1)

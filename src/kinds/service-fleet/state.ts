@@ -19,6 +19,10 @@ const entry = z.object({
   since: z.number(),
   /** The number of the revision that it is to have. Undefined: found again, and not compared yet. */
   revision: z.int().optional(),
+  /** Unix milliseconds at which it got its revision in place of another one. */
+  updated: z.number().optional(),
+  /** The number of the one before. */
+  earlier: z.int().optional(),
   /** What stood in the place of `revision` before there were any: a digest of the content. */
   granted: z.string().optional(),
   place,
@@ -44,11 +48,29 @@ const rollout = z
   .object({
     /** The number of the revision that it leads to, or was to lead to. */
     revision: z.int(),
-    phase: z.enum(['Progressing']),
+    phase: z.enum(['Progressing', 'Paused', 'Analysing', 'RollingBack', 'RolledBack', 'Frozen']),
+    /** Counts from 1: how often the revision was tried. */
+    attempt: z.int(),
+    /** How many of `update.steps` are passed. */
+    step: z.int(),
     /** When the phase began. */
     since: z.number(),
     /** The number of replicas beyond those that are wanted, for updates in place. */
     surge: z.int(),
+    /** From when the deadline counts. */
+    progressAt: z.number(),
+    /** The last time at which it was known to count. */
+    seenAt: z.number(),
+    /** Since when it stands still, and why. */
+    stopped: z.object({ reason: z.string(), since: z.number() }).optional(),
+    /** Slots that were available at the revision in this attempt. */
+    reached: z.array(z.int()),
+    /** Slots that failed with it in this attempt. */
+    failures: z.array(z.object({ slot: z.int(), reason: z.string() })),
+    /** A person has ended it. */
+    isAborted: z.literal(true).optional(),
+    /** Why it has failed, or was frozen. */
+    cause: z.string().optional(),
   })
   .optional()
   // What was recorded before there were revisions.

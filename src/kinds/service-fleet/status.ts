@@ -9,6 +9,7 @@ import { inPhase } from './inputs.ts';
 import type { FleetLook } from './look.ts';
 import { revisionName } from './revisions.ts';
 import { standings, type Standing } from './placement.ts';
+import type { RolloutRecord } from './state.ts';
 import { floorOf } from './rollout.ts';
 
 const endpointsShown = 100;
@@ -37,6 +38,7 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
     ...(healthy ? { currentRevision: revisionName(healthy.number) } : {}),
     ...(update ? { updateRevision: revisionName(update.number) } : {}),
     ...(revisions.length > 0 ? { revisions: revisions.map(shownRevision) } : {}),
+    ...(look.state.rollout ? { rollout: shownRollout(look, look.state.rollout) } : {}),
     ...(wanted.schedule === undefined ? {} : { schedule: wanted.schedule }),
     ...(wanted.scaled ? { scaled: shownScaled(wanted.scaled) } : {}),
     ...shownPlacement(look),
@@ -79,6 +81,34 @@ function shownStanding({ market, replicas, state, message, retryAt }: Standing) 
     hourlyMicros: price?.micros,
     basis: price?.basis,
   });
+}
+
+function shownRollout(
+  { object, update, healthy }: FleetLook,
+  { phase, revision, attempt, since, progressAt, stopped, failures, cause }: RolloutRecord,
+) {
+  const isCounting = phase === 'Progressing' && update?.outcome !== 'Healthy';
+  const deadline = progressAt + object.spec.update.progressDeadlineSeconds * 1000;
+  return {
+    phase,
+    revision: revisionName(revision),
+    ...(healthy ? { from: revisionName(healthy.number) } : {}),
+    attempt,
+    since: rfc3339(since),
+    ...(isCounting && !stopped ? { deadline: rfc3339(deadline) } : {}),
+    ...(stopped ? { waitsFor: stopped.reason, waitsSince: rfc3339(stopped.since) } : {}),
+    ...(failures.length > 0 ? { failures: failures.slice(0, 5) } : {}),
+    ...(cause === undefined ? {} : { cause }),
+  };
+}
+
+/** Present while it is True; the condition is False from then on. */
+export function rolledBack({ state, target }: FleetLook): (readonly [ConditionType, Statement])[] {
+  const { rollout } = state;
+  if (rollout?.phase !== 'RolledBack') return [];
+  const has = target ? `, and the replicas have ${revisionName(target.number)}` : '';
+  const message = `${revisionName(rollout.revision)} failed: ${rollout.cause ?? 'it was tried before'}${has}`;
+  return [['RolledBack', { status: 'True', reason: 'RevisionFailed', message }]];
 }
 
 export function availability(look: FleetLook): readonly [ConditionType, Statement] {

@@ -12,6 +12,7 @@ export const conditionTypes = [
   'OutcomeUnknown',
   'Duplicated',
   'Available',
+  'RolledBack',
   'Accepted',
   'Allocated',
   'SpendingAllowed',

@@ -3,7 +3,18 @@ import { describe, expect, test } from 'vitest';
 import { givenUp } from '../../../../src/kinds/service-fleet/look.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import { newRecord } from '../../../../src/state/index.ts';
-import { after, fleetSpec, planOf, replicaIn, rosterAfter, startMs, worldOf, type World } from './worlds.ts';
+import {
+  after,
+  fleetSpec,
+  old,
+  planOf,
+  present,
+  replicaIn,
+  rosterAfter,
+  startMs,
+  worldOf,
+  type World,
+} from './worlds.ts';
 
 const nowMs = startMs + 1000;
 
@@ -98,6 +109,7 @@ describe('repair', () => {
     const world = fleetWith(1, 3);
     const outdated = {
       ...world,
+      revisions: [old, present],
       replicas: world.replicas.map(({ entry: { slot }, givenUp: reported }) =>
         replicaIn('outdated!', slot, { givenUp: reported }),
       ),

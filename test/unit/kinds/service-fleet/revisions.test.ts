@@ -168,7 +168,7 @@ describe('a new template', () => {
 
 describe('a revision', () => {
   test('is Healthy when all wanted replicas are available at it, and not before', () => {
-    const state = { update: 2, rollout: rolloutTo(2, startMs, 0) };
+    const state = { update: 2, rollout: { ...rolloutTo(2, startMs, 0), reached: [0, 1, 2] } };
     const revisions = [old, present];
     const last = replicaIn('updated!', 2);
     const waits = worldOf([...three().slice(0, 2), last], { revisions, state });

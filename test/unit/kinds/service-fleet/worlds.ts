@@ -13,6 +13,7 @@ import {
   type PresentContent,
 } from '../../../../src/kinds/service-fleet/revisions.ts';
 import type { OwnerRevision } from '../../../../src/state/index.ts';
+import { targetOf } from '../../../../src/kinds/service-fleet/rollout.ts';
 import type { FleetState, RosterEntry } from '../../../../src/kinds/service-fleet/state.ts';
 
 export const place = { account: 'default', region: 'standard' };
@@ -83,6 +84,10 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     isSettled: revision !== undefined && state !== 'updating',
     isAsDocument: revision === present && state !== 'updating',
     reportsDifference: false,
+    fault: undefined,
+    excuse: undefined,
+    unready: undefined,
+    isBlocked: false,
     isRecorded: true,
     isMade: true,
     content: 'unknown',
@@ -119,6 +124,8 @@ export interface World {
   readonly annotations: Readonly<Record<string, string>>;
   /** By candidate. */
   readonly markets: Readonly<Record<string, Partial<Market>>>;
+  readonly hasHealthyValues: boolean;
+  readonly isWindowClosed: boolean;
 }
 
 export function worldOf(replicas: readonly Replica[], more: Partial<World> = {}): World {
@@ -132,6 +139,8 @@ export function worldOf(replicas: readonly Replica[], more: Partial<World> = {})
     taken: new Map(),
     annotations: {},
     markets: {},
+    hasHealthyValues: true,
+    isWindowClosed: false,
     ...more,
   };
 }
@@ -150,7 +159,9 @@ export function inputsOf(world: World): FleetInputs {
     revisions,
     update,
     healthy: newestHealthy(revisions),
-    target: update,
+    target: targetOf(state, update, newestHealthy(revisions)),
+    hasHealthyValues: world.hasHealthyValues,
+    isWindowClosed: world.isWindowClosed,
     markets: marketsIn(world),
     nowMs,
   };
@@ -175,11 +186,13 @@ export function after(world: World, plan: Plan): World {
   if (plan.kind !== 'arrange') return { ...world, nowMs, replicas: world.replicas.flatMap(settled) };
   const revisions = plan.revisions ?? world.revisions;
   const known = new Map(world.replicas.map((replica) => [replica.entry.slot, replica]));
+  const state: FleetState = { update: 2, ...plan.state };
+  const update = revisions.find(({ number }) => number === state.update);
+  const target = targetOf(state, update, newestHealthy(revisions));
   const replicas = rosterAfter(plan).map((entry) => {
     const replica = known.get(entry.slot) ?? replicaIn('updating', entry.slot, { isMade: false });
     const revision = revisions.find(({ number }) => number === entry.revision);
-    const update = revisions.find(({ number }) => number === (plan.state as FleetState).update);
-    return placed(world.spec, withEntry(replica, entry, revision, update));
+    return placed(world.spec, withEntry(replica, entry, revision, target));
   });
   return { ...world, nowMs, state: plan.state, revisions, replicas };
 }

@@ -1,0 +1,156 @@
+/**
+ * Whether the revision of a rollout has failed, and what follows.
+ *
+ * | failed                                                              | not failed: the revision is not to blame                    |
+ * |---------------------------------------------------------------------|-------------------------------------------------------------|
+ * | more than `failureLimit` replicas can't run it, or their change was refused | capacity, funds, limits, rate, permission            |
+ * | as many were available at it, and then not for a minute             | an account or API that can't be reached                     |
+ * | no replica became available at it for `progressDeadlineSeconds`     | protection, windows, nothing wanted                         |
+ * | a person ended it (`abort`)                                         |                                                             |
+ *
+ * The deadline counts from the last progress: the begin, or a replica that became available. It stands still while something on the
+ * right side keeps all replicas that are under way, and while no pass was made: the process was down, or the account unreadable.
+ *
+ * What follows is a return to the newest Healthy revision (RollingBack). The fleet stays as it is (Frozen) with `onFailure: Freeze`,
+ * if there is no Healthy one, and if values of its Secrets have changed since: they are not known any more.
+ */
+import type { Arrange } from '../../engine/plan/index.ts';
+import { arrange, inPhase, type FleetInputs } from './inputs.ts';
+import type { Replica } from './replica.ts';
+import { revisionName, withOutcome } from './revisions.ts';
+import type { RolloutRecord } from './state.ts';
+
+const minuteMs = 60_000;
+/** So often it is recorded that the deadline counts. */
+export const recordMs = 2 * minuteMs;
+/** Without a pass for longer than that, it did not count. */
+const gapMs = 5 * minuteMs;
+
+export const activePhases: ReadonlySet<string> = new Set(['Progressing', 'Paused', 'Analysing']);
+
+/** Of a revision that has yet to be proven. A move of replicas with a Healthy one can't fail. */
+export function provingRollout({ state, update }: FleetInputs): RolloutRecord | undefined {
+  const { rollout } = state;
+  const isProving = rollout?.revision === update?.number && update?.outcome !== 'Healthy';
+  return rollout && isProving && activePhases.has(rollout.phase) ? rollout : undefined;
+}
+
+/** With what this pass observes of the rollout. It is saved with the next change, at the latest after two minutes. */
+export function noted(inputs: FleetInputs): FleetInputs {
+  const { nowMs, state, wanted } = inputs;
+  const rollout = provingRollout(inputs);
+  if (!rollout || wanted.count === 0) return inputs;
+  const at = atUpdate(inputs);
+  const reached = at.flatMap(({ isAvailable, entry }) =>
+    isAvailable && !rollout.reached.includes(entry.slot) ? [entry.slot] : [],
+  );
+  const known = new Set(rollout.failures.map(({ slot }) => slot));
+  const failures = at.flatMap((replica) => {
+    const reason = known.has(replica.entry.slot) ? undefined : faultOf(rollout, replica, nowMs);
+    return reason === undefined ? [] : [{ slot: replica.entry.slot, reason }];
+  });
+  const isNews = reached.length + failures.length > 0;
+  const next = {
+    ...clockOf(inputs, rollout),
+    reached: [...rollout.reached, ...reached],
+    failures: [...rollout.failures, ...failures],
+    ...(reached.length > 0 ? { progressAt: nowMs } : {}),
+  };
+  return { ...inputs, state: { ...state, rollout: next }, ...(isNews ? { isUnsaved: true } : {}) };
+}
+
+function atUpdate({ replicas, update }: FleetInputs): Replica[] {
+  return inPhase(replicas, 'wanted').filter(({ entry }) => entry.revision === update?.number);
+}
+
+function faultOf({ reached }: RolloutRecord, replica: Replica, nowMs: number): string | undefined {
+  const { fault, unready, entry } = replica;
+  if (fault !== undefined) return fault;
+  const isLost = reached.includes(entry.slot) && unready !== undefined && !unready.isExcused;
+  return isLost && nowMs >= unready.since + minuteMs ? unready.reason : undefined;
+}
+
+/** The deadline stands still from the moment at which this is recorded. */
+function clockOf(inputs: FleetInputs, rollout: RolloutRecord): RolloutRecord {
+  const { nowMs } = inputs;
+  const stopper = stopperOf(inputs, rollout);
+  const { stopped, ...running } = rollout;
+  const passed = nowMs - (stopped?.since ?? rollout.seenAt);
+  const isGap = stopped !== undefined || passed > gapMs;
+  const lost = isGap ? Math.max(0, passed) : 0;
+  const next = { ...running, seenAt: nowMs, progressAt: Math.min(nowMs, rollout.progressAt + lost) };
+  if (stopper === undefined) return next;
+  // Until it ends, the deadline stays as it was when it began.
+  return stopped
+    ? { ...rollout, seenAt: nowMs, stopped: { ...stopped, reason: stopper } }
+    : { ...next, stopped: { reason: stopper, since: nowMs } };
+}
+
+/** Why no progress is possible, and the revision is not to blame. */
+function stopperOf(inputs: FleetInputs, { phase }: RolloutRecord): string | undefined {
+  if (phase !== 'Progressing') return phase === 'Paused' ? 'RolloutPaused' : phase;
+  const coming = atUpdate(inputs).filter(({ isAvailable }) => !isAvailable);
+  if (coming.length === 0) return inputs.isWindowClosed ? 'OutsideWindow' : undefined;
+  return coming.every(({ excuse }) => excuse !== undefined) ? coming[0]?.excuse : undefined;
+}
+
+/** Unix milliseconds; undefined while it stands still. */
+export function deadlineOf({ object, state }: FleetInputs): number | undefined {
+  const { rollout } = state;
+  if (!rollout || rollout.phase !== 'Progressing' || rollout.stopped) return undefined;
+  return rollout.progressAt + object.spec.update.progressDeadlineSeconds * 1000;
+}
+
+export function failed(inputs: FleetInputs): Arrange | undefined {
+  const rollout = provingRollout(inputs);
+  const cause = rollout && causeOf(inputs, rollout);
+  return rollout && cause !== undefined ? fail(inputs, rollout, cause) : undefined;
+}
+
+function causeOf(inputs: FleetInputs, { isAborted, failures }: RolloutRecord): string | undefined {
+  const { failureLimit, progressDeadlineSeconds } = inputs.object.spec.update;
+  if (isAborted) return 'it was aborted';
+  if (failures.length > failureLimit) {
+    const shown = failures.slice(0, 5).map(({ slot, reason }) => `replica ${slot} (${reason})`);
+    return `${failures.length} replicas failed: ${shown.join(', ')}`;
+  }
+  const deadline = deadlineOf(inputs);
+  if (deadline === undefined || inputs.nowMs < deadline) return undefined;
+  return `no replica became available at it for ${progressDeadlineSeconds} s`;
+}
+
+function fail(inputs: FleetInputs, rollout: RolloutRecord, cause: string): Arrange {
+  const { revisions, healthy, object, nowMs, hasHealthyValues } = inputs;
+  const mayReturn = object.spec.update.onFailure === 'Rollback' && healthy !== undefined && hasHealthyValues;
+  const { stopped: _stopped, isAborted: _aborted, ...rest } = rollout;
+  const phase = mayReturn ? 'RollingBack' : 'Frozen';
+  const name = revisionName(rollout.revision);
+  const then = mayReturn
+    ? `the replicas return to ${revisionName(healthy.number)}`
+    : 'the replicas stay as they are';
+  return arrange(
+    inputs,
+    [],
+    {
+      reason: mayReturn ? 'RollingBack' : 'RollingOut',
+      message: `${name} failed: ${cause}; ${then}`,
+      change: 'update',
+      differences: [{ path: 'template', desired: `(${name})`, observed: `(failed: ${cause})`, drift: false }],
+    },
+    // What was added and does not work leaves first.
+    { rollout: { ...rest, phase, since: nowMs, cause, ...(mayReturn ? { surge: 0 } : {}) } },
+    withOutcome(revisions, rollout.revision, 'Failed', nowMs, cause),
+  );
+}
+
+/** Saves what `noted` remembers when nothing else does. */
+export function recorded(inputs: FleetInputs, before: RolloutRecord | undefined): Arrange | undefined {
+  const { rollout } = inputs.state;
+  if (!rollout || !before || !provingRollout(inputs)) return undefined;
+  const isOld = rollout.seenAt - before.seenAt >= recordMs || rollout.seenAt < before.seenAt;
+  if (before.stopped?.reason === rollout.stopped?.reason && !(isOld && !rollout.stopped)) return undefined;
+  const message = rollout.stopped
+    ? `the deadline stands still: ${rollout.stopped.reason}`
+    : 'the deadline counts';
+  return arrange(inputs, [], { reason: 'RollingOut', message, change: undefined });
+}

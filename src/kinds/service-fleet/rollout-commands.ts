@@ -1,0 +1,81 @@
+/**
+ * What operator commands change in a rollout. Pure. Each names the revision that its author saw.
+ *
+ * | command        | effect                                                    | outdated when                                   |
+ * |----------------|-----------------------------------------------------------|-------------------------------------------------|
+ * | `abort@r7`     | the revision fails (failure.ts)                           | no rollout to it is under way                   |
+ * | `retry@r7#1`   | the failed revision is tried again, as another attempt     | it has not failed, or in another attempt        |
+ * | `freeze@r7`    | nothing gets the revision any more                         | no rollout to it is under way                   |
+ * | `thaw@r7`      | a frozen rollout continues                                | it is not frozen, or has failed (`retry`)       |
+ */
+import type { CommandEffect } from '../../engine/index.ts';
+import type { OperatorCommand } from '../../resources/index.ts';
+import { activePhases } from './failure.ts';
+import type { FleetInputs } from './inputs.ts';
+import { revisionName } from './revisions.ts';
+import { rolloutTo } from './rollout.ts';
+import type { RolloutRecord } from './state.ts';
+
+type Effect = (inputs: FleetInputs, command: OperatorCommand) => CommandEffect;
+
+function done({ state }: FleetInputs, rollout: RolloutRecord, message: string): CommandEffect {
+  return {
+    result: 'Done',
+    message,
+    state: { ...state, rollout },
+    change: 'update',
+    differences: [{ path: 'rollout', desired: message, observed: '(as it is)', drift: false }],
+  };
+}
+
+function outdated(message: string): CommandEffect {
+  return { result: 'Outdated', message };
+}
+
+/** The rollout to the revision of this name, in one of the phases. */
+function rolloutIn(
+  { state }: FleetInputs,
+  name: string,
+  phases: ReadonlySet<string>,
+): RolloutRecord | undefined {
+  const { rollout } = state;
+  return rollout && revisionName(rollout.revision) === name && phases.has(rollout.phase)
+    ? rollout
+    : undefined;
+}
+
+const abort: Effect = (inputs, { target }) => {
+  const rollout = rolloutIn(inputs, target, activePhases);
+  if (!rollout || inputs.update?.outcome === 'Healthy')
+    return outdated(`no rollout to ${target} is under way`);
+  return done(inputs, { ...rollout, isAborted: true }, `the rollout to ${target} is aborted`);
+};
+
+const freeze: Effect = (inputs, { target }) => {
+  const rollout = rolloutIn(inputs, target, activePhases);
+  if (!rollout) return outdated(`no rollout to ${target} is under way`);
+  const { stopped: _stopped, ...rest } = rollout;
+  const frozen = { ...rest, phase: 'Frozen', since: inputs.nowMs, cause: 'a person froze it' } as const;
+  return done(inputs, frozen, `the rollout to ${target} is frozen`);
+};
+
+const thaw: Effect = (inputs, { target }) => {
+  const { nowMs, update } = inputs;
+  const rollout = rolloutIn(inputs, target, new Set(['Frozen']));
+  if (!rollout) return outdated(`the rollout to ${target} is not frozen`);
+  if (update?.outcome === 'Failed') return outdated(`${target} has failed; retry it`);
+  const { cause: _cause, ...rest } = rollout;
+  const next = { ...rest, phase: 'Progressing', since: nowMs, progressAt: nowMs, seenAt: nowMs } as const;
+  return done(inputs, next, `the rollout to ${target} continues`);
+};
+
+const retry: Effect = (inputs, { target }) => {
+  const [name = '', attempt = ''] = target.split('#');
+  const rollout = rolloutIn(inputs, name, new Set(['RollingBack', 'RolledBack', 'Frozen']));
+  if (!rollout || inputs.update?.outcome !== 'Failed') return outdated(`${name} has not failed`);
+  if (rollout.attempt !== Number(attempt)) return outdated(`${name} is in attempt ${rollout.attempt}`);
+  const next = { ...rolloutTo(rollout.revision, inputs.nowMs, 0), attempt: rollout.attempt + 1 };
+  return done(inputs, next, `${name} is tried again, in attempt ${next.attempt}`);
+};
+
+export const rolloutCommands = { abort, freeze, thaw, retry } as const;
