@@ -186,7 +186,7 @@ class Turmoil {
         const ready = await this.#fleet.condition('ServiceFleet/llm', 'Ready');
         return all.length === this.#replicas && all.every(isDone) && ready?.status === 'True';
       },
-      600_000,
+      1_500_000,
     ).catch((error: Error) => {
       throw new Error(`${error.message}\n${last}`);
     });
