@@ -51,6 +51,9 @@ export const doingReasons = {
       see: 'concepts/fleets.md#failure',
     },
   ),
+  MovingBack: doing('A replica of the fleet moves to a better candidate.', {
+    see: 'concepts/fleets.md#placement',
+  }),
   ReplicasFound: doing('The state was lost. Replicas of the fleet are found again by their marks.', {
     see: 'concepts/fleets.md#lost-state',
   }),

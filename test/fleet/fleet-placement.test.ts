@@ -206,6 +206,31 @@ testInFolder('a replica that does not provision in time is replaced at another c
   await run.kill('SIGTERM');
 });
 
+testInFolder('a replica moves back to the better candidate, and is replaced without a gap', async () => {
+  const { plane, fleet, places } = await world();
+  const refused = { method: 'POST', path: '/api/services$', fault: 'status', status: 409, times: 1 };
+  await plane.faults([{ ...refused, code: 'capacity_unavailable' }]);
+  const moveBack = { enabled: true, afterMinutes: 1 };
+  await fleet.write('llm.yaml', [fleetOf('llm', spec({ moveBack }, { replicas: 1 }))]);
+  const run = fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  expect(await places()).toEqual([['llm-0', 'economy', 'running']]);
+  let fewest = 1;
+  await eventually(
+    'it is at home alone',
+    async () => {
+      const found = await places();
+      const running = found.filter(([, , state]: string[]) => state === 'running');
+      fewest = Math.min(fewest, running.length);
+      return found.length === 1 && found[0]?.[1] === 'standard' && running.length === 1;
+    },
+    110_000,
+  );
+  expect(fewest).toBe(1);
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await run.kill('SIGTERM');
+});
+
 testInFolder('a fleet in which no place can be used says why for each', async () => {
   const { fleet, places } = await world();
   const candidates = [

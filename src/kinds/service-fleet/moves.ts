@@ -26,9 +26,11 @@ export function relocate(inputs: FleetInputs): Arrange | undefined {
 }
 
 function moveRefused(inputs: FleetInputs): Arrange | undefined {
-  const { replicas, nowMs } = inputs;
+  const { replicas, nowMs, state } = inputs;
   const refused = inPhase(replicas, 'wanted').filter(
-    ({ waitsForCapacity, isMade }) => waitsForCapacity && !isMade,
+    ({ entry, waitsForCapacity, isMade }) =>
+      // A probe of a move stays where it is to be.
+      waitsForCapacity && !isMade && entry.slot !== state.move?.to,
   );
   const moved: RosterEntry[] = [];
   for (const replica of refused) {

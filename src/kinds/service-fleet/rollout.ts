@@ -29,6 +29,7 @@ import type { OwnerRevision } from '../../state/index.ts';
 import { countOf, unavailableAtMost } from './counts.ts';
 import { activePhases, failed } from './failure.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
+import { hasProbe } from './move-back.ts';
 import { isReliable, type Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
 import type { FleetState, RolloutRecord, RosterEntry } from './state.ts';
@@ -85,7 +86,7 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
   const surge = record && running.length > 0 ? Math.min(most, aimed) : 0;
   const available = running.filter(isReliable).length;
   return {
-    target: wanted.count === 0 ? 0 : wanted.count + surge,
+    target: wanted.count === 0 ? 0 : wanted.count + Math.max(surge, hasProbe(inputs) ? 1 : 0),
     most: wanted.count + surgeAtMost + Math.min(overlap.length, surgeAtMost),
     surge,
     isToReplace,

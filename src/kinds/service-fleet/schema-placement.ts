@@ -66,6 +66,25 @@ export const placement = z.strictObject({
     .max(240)
     .default(20)
     .describe('A replica that provisions for so long is replaced at another candidate; 0: never.'),
+  moveBack: z
+    .strictObject({
+      enabled: z.boolean().default(false).describe('Whether replicas return to a better candidate.'),
+      afterMinutes: z
+        .int()
+        .min(1)
+        .max(10_080)
+        .default(60)
+        .describe('How long a replica has to be at a worse candidate before.'),
+      minSavingPercent: z
+        .int()
+        .min(0)
+        .max(100)
+        .default(10)
+        .describe('For the strategy Cheapest: how much cheaper the other candidate has to be.'),
+      maxPerHour: z.int().min(1).max(60).default(2).describe('Moves that may begin in an hour.'),
+    })
+    .prefault({})
+    .describe('Moves to a better candidate, an earlier or a cheaper one, when it is open again.'),
 });
 export type FleetPlacement = z.infer<typeof placement>;
 

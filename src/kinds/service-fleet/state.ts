@@ -93,6 +93,12 @@ const schema = z.object({
       }),
     )
     .optional(),
+  /** A replica moves back: the slot of the old one, that of the new one, and since when (Unix milliseconds). */
+  move: z.object({ from: z.int(), to: z.int(), since: z.number() }).optional(),
+  /** Unix milliseconds at which moves began in the last hour. */
+  moves: z.array(z.number()).optional(),
+  /** Moves failed: how many one after the other, and until when none begins (Unix milliseconds). */
+  moveRest: z.object({ failures: z.int(), since: z.number(), until: z.number() }).optional(),
   /** When candidates showed a GPU of another model. */
   models: z.array(z.object({ candidate: z.string(), at: z.number() })).optional(),
   /** Unix milliseconds of the last repair. */

@@ -388,3 +388,133 @@ describe('the candidate of a replica', () => {
     });
   });
 });
+
+describe('a move back', () => {
+  const minuteMs = 60_000;
+  const on = { moveBack: { enabled: true } };
+  const longAgo = startMs - 60 * minuteMs;
+  const since = (replica: Replica, time: number): Replica => ({
+    ...replica,
+    entry: { ...replica.entry, since: time },
+  });
+  const fleet = (spec: World['spec'], more: Partial<World> = {}, time = longAgo) =>
+    world(spec, [since(at(spec, 'home', 0), longAgo), since(at(spec, 'away', 1), time)], {
+      nowMs: startMs,
+      ...more,
+    });
+  const ordered = placed(on, { replicas: 2 });
+  const began = { reason: 'MovingBack', message: 'replica 1 moves from away to home; added: replica 2' };
+
+  test('adds a replica at the better candidate, and the old one drains when that is available', () => {
+    let given = fleet(ordered);
+    expect(planOf(given)).toMatchObject(began);
+    let most = 0;
+    let fewest = 2;
+    for (let step = 0; step < 20; step += 1) {
+      const plan = planOf(given);
+      if (plan.kind === 'in-sync') break;
+      given = after(given, plan);
+      const wanted = given.replicas.filter(({ entry }) => entry.phase === 'wanted');
+      most = Math.max(most, given.replicas.length);
+      fewest = Math.min(fewest, wanted.filter(({ isAvailable }) => isAvailable).length);
+    }
+    expect([most, fewest]).toEqual([3, 2]);
+    expect(given.replicas.map(({ entry, candidate }) => [entry.slot, candidate])).toEqual([
+      [0, 'home'],
+      [2, 'home'],
+    ]);
+  });
+
+  const late = { state: { moves: [startMs - 30 * minuteMs, startMs - minuteMs] } };
+  const resting = { state: { moveRest: { failures: 1, since: longAgo, until: startMs + minuteMs } } };
+  test.each<[string, World]>([
+    ['it is not enabled', fleet(placed({}, { replicas: 2 }))],
+    ['it was there for less than an hour', fleet(ordered, {}, longAgo + 1)],
+    ['the better one is not open', fleet(ordered, { markets: { home: scarce(startMs + minuteMs) } })],
+    ['two moves have begun in this hour', fleet(ordered, late)],
+    ['the last one failed', fleet(ordered, resting)],
+    [
+      'there may be no other one beside',
+      fleet(placed(on, { replicas: 2, update: { maxSurge: 0, maxUnavailable: 1 } })),
+    ],
+    ['all are at the best one', world(ordered, [at(ordered, 'home', 0), at(ordered, 'home', 1)])],
+  ])('does not begin if %s', (_name, given) => {
+    expect(planOf(given)).toMatchObject({ kind: 'in-sync' });
+  });
+
+  test('is looked for when time alone opens it', () => {
+    expect(planOf(fleet(ordered, {}, longAgo + 5000))).toMatchObject({ recheckAfterMs: 5000 });
+    expect(planOf(fleet(ordered, late))).toMatchObject({ recheckAfterMs: 30 * minuteMs });
+    expect(planOf(fleet(ordered, resting))).toMatchObject({ recheckAfterMs: minuteMs });
+  });
+
+  test('waits for a window, and for a protected replica', () => {
+    const windows = { disruptionWindows: [{ cron: '0 3 * * *', durationMinutes: 60 }] };
+    const template = {
+      spec: { region: 'standard', image: 'a:1', resources: { cpu: 1, memoryGb: 1 }, ...windows },
+    };
+    expect(planOf(fleet(placed(on, { replicas: 2, template })))).toMatchObject({ kind: 'in-sync' });
+    const given = fleet(ordered);
+    const replicas = given.replicas.map((replica) => Object.assign({}, replica, { protection: 'yes' }));
+    expect(planOf({ ...given, replicas })).toMatchObject({ kind: 'in-sync' });
+  });
+
+  test('Cheapest moves for a saving that is large enough', () => {
+    const cheapest = (minSavingPercent: number) =>
+      placed({ strategy: 'Cheapest', moveBack: { enabled: true, minSavingPercent } }, { replicas: 2 });
+    const markets = { home: priceOf(90), away: priceOf(100), third: priceOf(200) };
+    expect(planOf(fleet(cheapest(10), { markets }))).toMatchObject(began);
+    expect(planOf(fleet(cheapest(11), { markets }))).toMatchObject({ kind: 'in-sync' });
+    expect(planOf(fleet(cheapest(0), { markets: { home: priceOf(90) } }))).toMatchObject({ kind: 'in-sync' });
+  });
+
+  const moving = (probe: Partial<Replica>, more: Partial<World> = {}) => {
+    const given = after(fleet(ordered), planOf(fleet(ordered)));
+    const replicas = given.replicas.map((replica) =>
+      replica.entry.slot === 2 ? { ...replica, ...probe } : replica,
+    );
+    return { ...given, replicas, ...more };
+  };
+  const stateAfter = (given: World) => (planOf(given) as { state?: FleetState }).state;
+
+  test.each<[string, Partial<Replica>, number]>([
+    ['is refused for capacity', { waitsForCapacity: true }, 0],
+    ['is broken', { givenUp: { reason: 'ServiceError', since: startMs } }, 0],
+    ['takes too long', {}, 20 * minuteMs],
+  ])('fails if the probe %s: it leaves, and the old one stays', (_name, probe, laterMs) => {
+    const given = moving(probe, {
+      nowMs: startMs + laterMs,
+      markets: { home: scarce(startMs + 180 * minuteMs), away: scarce(startMs + 180 * minuteMs) },
+    });
+    expect(planOf(given)).toMatchObject({ message: 'replica 1 stays: replica 2 did not become available' });
+    const state = stateAfter(given);
+    expect(state?.moveRest).toEqual({
+      failures: 1,
+      since: given.nowMs,
+      until: given.nowMs + 60 * minuteMs,
+    });
+    expect(state?.move).toBeUndefined();
+    expect(state?.roster?.map(({ slot, phase }) => [slot, phase])).toEqual([
+      [0, 'wanted'],
+      [1, 'wanted'],
+      [2, 'draining'],
+    ]);
+  });
+
+  test('each failure doubles the pause, up to a day', () => {
+    const pause = (failures: number) => {
+      const given = moving({ waitsForCapacity: true });
+      const moveRest = { failures, since: longAgo, until: longAgo + 1 };
+      const rest = stateAfter({ ...given, state: { ...given.state, moveRest } })?.moveRest;
+      return ((rest?.until ?? 0) - given.nowMs) / minuteMs;
+    };
+    expect([pause(0), pause(1), pause(2), pause(9)]).toEqual([60, 120, 240, 1440]);
+  });
+
+  test('goes on while the probe is made, and ends if the old one leaves for another reason', () => {
+    expect(planOf(moving({}))).toMatchObject({ kind: 'wait', reason: 'ReplicasNotReady' });
+    const given = moving({});
+    const without = { ...given, replicas: given.replicas.filter(({ entry }) => entry.slot !== 1) };
+    expect(planOf(without)).toMatchObject({ message: 'replica 1 moves no more' });
+  });
+});

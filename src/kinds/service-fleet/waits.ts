@@ -1,0 +1,150 @@
+/** What a fleet waits for when nothing is left to arrange in its roster, and when it looks again. */
+import { holdFor, inSync, waitFor, type Plan } from '../../engine/plan/index.ts';
+import { awaitedCorrections } from './corrections.ts';
+import { deadlineOf, recordMs } from './failure.ts';
+import { arrange, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
+import { moveTimes } from './move-back.ts';
+import { slowTimes } from './moves.ts';
+import { placementObstacle } from './placement.ts';
+import { failuresText, repairsOf } from './repair.ts';
+import { revisionName } from './revisions.ts';
+import type { Rollout } from './rollout.ts';
+
+const longestRecheckMs = 3_600_000;
+
+export function finish(inputs: FleetInputs, rollout: Rollout): Plan {
+  const { replicas, wanted, taken, isFound, isUnsaved, state, nowMs, object } = inputs;
+  if (isFound || isUnsaved) {
+    const message = replicas.length === 0 ? 'no replicas' : `observed: ${slotsText(replicas)}`;
+    return arrange(inputs, [], { reason: 'RollingOut', message, change: undefined });
+  }
+  const running = inPhase(replicas, 'wanted');
+  const isDone = running.every(
+    ({ isAvailable, content, correction }) => isAvailable && content === 'updated' && correction === 'none',
+  );
+  if (running.length > wanted.count && !state.rollout && scaleInPace(inputs).left === 0)
+    return paced(inputs, running.length - wanted.count);
+  const { massFailure, nextAt } = repairsOf(inputs);
+  if (massFailure !== undefined) return holdFor('MassFailure', massFailure);
+  const stopped = stoppedRollout(inputs);
+  if (stopped) return stopped;
+  const missing = Math.min(rollout.target - running.length, rollout.most - replicas.length);
+  const obstacle = placementObstacle(inputs, missing, longestRecheckMs);
+  if (obstacle) return obstacle;
+  const isRolling = state.rollout !== undefined && state.rollout.phase !== 'RolledBack' && wanted.count > 0;
+  if (!isDone || running.length !== wanted.count || isRolling) return waitForReplicas(inputs, nextAt);
+  if (replicas.length > running.length) return waitForLeaving(inputs);
+  const [first] = taken.values();
+  if (first !== undefined) {
+    const count = taken.size === 1 ? 'A document has' : `${taken.size} documents have`;
+    return holdFor(
+      'NameTaken',
+      `${count} the name of a replica: ${first}; the fleet ${object.name} uses other numbers`,
+    );
+  }
+  const times = [wanted.changesAt, ...moveTimes(inputs)].filter((time) => time > nowMs);
+  const nextMs = Math.min(...times);
+  return inSync([], Number.isFinite(nextMs) ? recheckAt(nextMs, nowMs) : undefined);
+}
+
+/** A person has to decide what becomes of it. */
+function stoppedRollout({ state, target, replicas, wanted }: FleetInputs): Plan | undefined {
+  const { phase, revision, cause } = state.rollout ?? {};
+  if (revision === undefined || (phase !== 'RolledBack' && phase !== 'Frozen')) return undefined;
+  const name = revisionName(revision);
+  const running = inPhase(replicas, 'wanted');
+  const isInOrder =
+    running.length === wanted.count &&
+    running.length === replicas.length &&
+    running.every(({ isAvailable }) => isAvailable);
+  const why = cause === undefined ? '' : `: ${cause}`;
+  if (phase === 'Frozen') {
+    const message = `the rollout to ${name} is frozen${why}`;
+    return holdFor('RolloutFrozen', `${message}; change the template, or thaw or retry it`);
+  }
+  if (!isInOrder) return undefined;
+  const has = target ? revisionName(target.number) : 'none';
+  return holdFor(
+    'RolloutFailed',
+    `${name} failed${why}; all replicas have ${has} again; change the template, or retry it`,
+    { differences: [{ path: 'template', desired: `(${name})`, observed: `(${has})`, drift: false }] },
+  );
+}
+
+function recheckAt(timeMs: number, nowMs: number): number {
+  return Math.min(Math.max(timeMs - nowMs, 1001), longestRecheckMs);
+}
+
+function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
+  const { replicas, wanted, nowMs, state } = inputs;
+  const running = inPhase(replicas, 'wanted');
+  const notReady = running.filter(({ isAvailable }) => !isAvailable);
+  const due = notReady.flatMap(({ availableAt }) => availableAt ?? []);
+  const leaving = replicas.filter(({ entry }) => entry.phase !== 'wanted');
+  const missing = wanted.count - running.length;
+  const outdated = running.filter(({ content }) => content === 'outdated').length;
+  const unknown = running.filter(({ content }) => content === 'unknown').length;
+  const failures = failuresText(running);
+  const { waiting, changesAt } = awaitedCorrections(inputs);
+  const parts = [
+    ...(missing > 0 ? [`${missing} of ${wanted.count} replicas wait until others are gone`] : []),
+    ...(notReady.length > 0 ? [`not available yet: ${slotsText(notReady)}`] : []),
+    ...(failures === '' ? [] : [`given up: ${failures}`]),
+    ...(leaving.length > 0 ? [`leaving: ${slotsText(leaving)}`] : []),
+    ...(waiting.length > 0 ? [`changed by others, and to be corrected: ${slotsText(waiting)}`] : []),
+    ...(outdated > 0 ? [`${outdated} still to be updated`] : []),
+    ...(unknown > 0 ? [`${unknown} not compared with the template yet`] : []),
+  ];
+  const times = [
+    ...due,
+    wanted.changesAt,
+    repairAt,
+    ...slowTimes(inputs),
+    ...moveTimes(inputs),
+    ...changesAt,
+    ...(state.rollout && state.pace ? [state.pace.at + 60_000] : []),
+    ...deadlineTimes(inputs),
+  ];
+  return waitFor('ReplicasNotReady', parts.join('; ') || 'the rollout ends', {
+    recheckAfterMs: recheckAt(
+      Math.min(...times.filter((time) => time > nowMs), nowMs + longestRecheckMs),
+      nowMs,
+    ),
+  });
+}
+
+/** When the deadline ends, or is to be recorded as counting (Unix milliseconds). */
+function deadlineTimes(inputs: FleetInputs): number[] {
+  const deadline = deadlineOf(inputs);
+  const { rollout } = inputs.state;
+  if (deadline === undefined || !rollout) return [];
+  const losses = inputs.replicas.flatMap(({ unready }) => (unready ? [unready.since + 60_000] : []));
+  return [deadline, rollout.seenAt + recordMs, ...losses];
+}
+
+export function paced({ state, object, nowMs }: FleetInputs, left: number): Plan {
+  const { maxPerMinute } = object.spec.scaleIn;
+  const nextAt = (state.pace?.at ?? nowMs) + 60_000;
+  return waitFor(
+    'ScaleInPaced',
+    `${left} more replicas are to be removed; scaleIn.maxPerMinute is ${maxPerMinute}`,
+    {
+      recheckAfterMs: recheckAt(nextAt, nowMs),
+    },
+  );
+}
+
+export function waitForLeaving({ replicas, object, nowMs, wanted }: FleetInputs): Plan {
+  const leaving = replicas.filter(({ entry }) => entry.phase !== 'wanted');
+  const graceMs = object.spec.drain.graceSeconds * 1000;
+  const held = leaving.filter(({ entry, protection }) => entry.phase === 'draining' && protection === 'yes');
+  const ends = leaving.flatMap(({ entry }) => (entry.phase === 'draining' ? [entry.since + graceMs] : []));
+  const times = [...ends, ...(object.deleting ? [] : [wanted.changesAt])].filter((time) => time > nowMs);
+  const recheckAfterMs = recheckAt(Math.min(...times, nowMs + longestRecheckMs), nowMs);
+  if (held.length > 0) {
+    const reasons = held.slice(0, 3).map(({ entry, protector }) => `replica ${entry.slot} by ${protector}`);
+    const more = held.length > 3 ? `, and ${held.length - 3} more` : '';
+    return waitFor('ReplicasProtected', `protected: ${reasons.join(', ')}${more}`, { recheckAfterMs });
+  }
+  return waitFor('ReplicasLeaving', `leaving: ${slotsText(leaving)}`, { recheckAfterMs });
+}
