@@ -157,6 +157,17 @@ const ofReplicas: readonly CommandEntry[] = [
     load: async () => (await import('./commands/retire.ts')).defineRetire,
   },
   {
+    name: 'rollout',
+    description:
+      'watch and steer how a changed template reaches the replicas (status: exit 0 stable, 1 failed or rolled back, 2 paused)',
+    examples: [
+      'fleetkeeper rollout status llm --timeout 30m',
+      'fleetkeeper rollout history llm -f fleet',
+      'fleetkeeper rollout abort llm',
+    ],
+    load: async () => (await import('./commands/rollout.ts')).defineRollout,
+  },
+  {
     name: 'endpoints',
     description: 'show where the replicas of a ServiceFleet can be reached',
     examples: ['fleetkeeper endpoints llm', 'fleetkeeper endpoints llm -f fleet -o prometheus'],

@@ -7,6 +7,7 @@ import { print, type Context } from '../context.ts';
 import { observeOnce } from '../fleet-access.ts';
 import { needed, outputOption, parseDuration, withFleetFlags } from '../options.ts';
 import { structured } from '../output/output.ts';
+import { isEdited } from '../replicas/edited.ts';
 import { findFleet, type FoundFleet } from '../replicas/fleets.ts';
 import { give, type CommandFlags } from '../replicas/give.ts';
 import { openPlace } from '../replicas/place.ts';
@@ -57,18 +58,17 @@ function limitText({ spec: { minReplicas, maxReplicas } }: FoundFleet, replicas:
 
 /** The command names the document that the manager knows. A newer one would make it outdated. */
 async function refuseEdited(context: Context, fleet: FoundFleet, flags: ScaleFlags): Promise<void> {
-  const { snapshot, store } = await observeOnce(context, flags);
-  const document = snapshot.objects.get(fleet.key);
-  if (document && store.digestKey.digest(document.spec) === fleet.record.specDigest) return;
-  const { source } = flags;
-  throw new UserError(
-    document
-      ? `the document of ${fleet.name} was edited, and is not applied yet`
-      : `there is no usable document of ${fleet.name} in ${source}`,
-    document
-      ? `write \`replicas: ${flags.replicas}\` there, or apply it first`
-      : `\`${context.command} plan\` shows what is wrong`,
-  );
+  const edited = await isEdited(context, fleet, flags);
+  if (edited === 'as known') return;
+  throw edited === 'edited'
+    ? new UserError(
+        `the document of ${fleet.name} was edited, and is not applied yet`,
+        `write \`replicas: ${flags.replicas}\` there, or apply it first`,
+      )
+    : new UserError(
+        `there is no usable document of ${fleet.name} in ${flags.source}`,
+        `\`${context.command} plan\` shows what is wrong`,
+      );
 }
 
 async function inCluster(context: Context, name: string, flags: ScaleFlags): Promise<void> {
