@@ -8,7 +8,7 @@
  * | `look`                            | everything that the planner may see, as one value                             | no   |
  * | `plan`                            | the next step                                                                 | yes  |
  * | `target`, `settled`               | what to record of a request, and of an object in sync                         | yes  |
- * | `pricing`, `roomFor`              | what a step costs                                                             | yes  |
+ * | `pricing`, `roomFor`, `arrangedCost` | what a step costs                                                            | yes  |
  * | `demand`                          | what a step needs of the provider's stock                                     | yes  |
  * | `status`                          | what the status shows of the thing                                            | yes  |
  * | `children`                        | the objects that it owns                                                      | yes  |
@@ -24,7 +24,9 @@ import type { Clock, Random } from '../base/index.ts';
 import type { RecordedMutation, Target } from './mutation/index.ts';
 import type { AccountSnapshot, Listing, Readiness, ReadinessTarget } from '../observed/index.ts';
 import type {
+  Arrange,
   CapacityDemand,
+  Cost,
   DriftBrake,
   Gates,
   InSync,
@@ -216,6 +218,8 @@ export interface Kind<
   settled?(look: Look, plan: InSync): Partial<ObjectRecord>;
   /** The hourly cost before and after a step of its plan. */
   pricing?(look: Look, step: Step): Pricing | undefined;
+  /** The hourly cost before and after what a preview shows as one change. */
+  arrangedCost?(look: Look, plan: Arrange): Cost | undefined;
   /** The room that a deletion makes for a creation after it. */
   roomFor?(look: Look, step: Step): Pricing | undefined;
   /** What a creation or a start needs of the provider's stock. Undefined for other steps. */

@@ -13,6 +13,7 @@ import {
   waitFor,
   type Arrange,
   type CapacityDemand,
+  type Cost,
   type DescribedDuplicate,
   type Difference,
   type DriftBrake,
@@ -244,6 +245,10 @@ export class Pass {
   /** The cost before and after a step of its plan. */
   pricing(step: Step): Pricing | undefined {
     return this.kind.pricing?.(this.#currentLook(), step);
+  }
+
+  arrangedCost(plan: Arrange): Cost | undefined {
+    return this.kind.arrangedCost?.(this.#currentLook(), plan);
   }
 
   /** The room that a deletion makes for a creation after it. */

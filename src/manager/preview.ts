@@ -292,13 +292,9 @@ function change(key: ObjectKey, step: Step): Change {
   };
 }
 
-/** Objects that do not exist yet have no prices: what they cost is not known here. */
-const unknownCost: ChangeCost = { beforeMicros: 0, afterMicros: 0, deltaMicros: 0, basis: 'unknown' };
-
-function arranged(key: ObjectKey, { reason, differences }: Arrange, action: ChangeAction): Change {
-  const grows = differences.some(({ desired, observed }) => Number(desired) > Number(observed));
+function arranged(key: ObjectKey, { reason, differences, cost }: Arrange, action: ChangeAction): Change {
   const about = { ...parseObjectKey(key), action, reason, drift: false, differences: differences.map(shown) };
-  return grows ? { ...about, cost: unknownCost } : about;
+  return cost ? { ...about, cost: changeCost(cost) } : about;
 }
 
 function variablesOf(differences: readonly Difference[]): { variables?: VariableChanges } {

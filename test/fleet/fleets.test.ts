@@ -45,9 +45,11 @@ testInFolder('a fleet becomes its replicas, and plan then has nothing to say', a
     },
   ]);
   expect(before.code).toBe(2);
-  // What replicas cost is shown when they exist.
-  expect(before.plan.cost).toMatchObject({ unpriced: 1, changes: 1 });
+  expect(before.plan.cost).toMatchObject({ unpriced: 0, changes: 1 });
   expect((await fleet.apply()).code).toBe(0);
+  // The plan showed what they cost now.
+  const costs = (await services(plane)).map(({ hourlyMicros }) => hourlyMicros);
+  expect(before.plan.cost.deltaHourlyMicros).toBe(costs.reduce((sum, micros) => sum + micros, 0));
   expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
   expect(await statusOf(fleet)).toMatchObject({
     replicas: 3,

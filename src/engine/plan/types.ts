@@ -43,6 +43,8 @@ export interface Arrange extends Outstanding {
   readonly message: string;
   /** What `plan` shows. Undefined: nothing, because it completes an earlier change. */
   readonly change: 'scale' | 'update' | 'delete' | undefined;
+  /** The hourly cost before and after, in a preview. */
+  readonly cost?: Cost;
   /** The kind's part of the record from now on. */
   readonly state: object;
   /** All revisions of what it gives to the objects that it owns. Undefined: as before. */

@@ -27,7 +27,8 @@ export function marketsOf(view: FleetView, candidates: readonly Candidate[]): Ma
     return candidates.map((candidate) => ({
       candidate,
       problem: undefined,
-      price: undefined,
+      // Only a plan shows it.
+      price: view.mode === 'preview' ? priceAt(view, candidate) : undefined,
       scarcity: undefined,
     }));
   }
@@ -44,14 +45,25 @@ export function marketsOf(view: FleetView, candidates: readonly Candidate[]): Ma
   });
 }
 
+function priceAt(view: FleetView, candidate: Candidate): Market['price'] {
+  const { handle } = accountOf(view, candidate.place.account);
+  const size = candidate.place.resources ?? view.object.spec.template.spec.resources;
+  return handle && priceOf(view, handle, candidate, size);
+}
+
 /** Before replicas are placed: their prices may be in the catalog. */
 export async function readCatalogs(view: FleetView): Promise<undefined> {
-  const { object, record, clock } = view;
+  const { object, record, clock, mode, store, key } = view;
   const { placement } = object.spec;
+  const isPreview = mode === 'preview';
   const placed = record.kind.roster?.filter(({ phase }) => phase === 'wanted').length ?? 0;
-  const isMissing = placed < wantedReplicas(object.spec, clock.wallMs(), record.kind.scaled).count;
-  const candidates = placement && !object.deleting && isMissing ? candidatesOf(object.spec) : [];
-  const names = new Set(candidates.filter(isPriced(placement)).map(({ place }) => place.account));
+  const isMissing =
+    placed < wantedReplicas(object.spec, clock.wallMs(), record.kind.scaled).count ||
+    (isPreview && store.command(key) !== undefined);
+  const isNeeded = (placement || isPreview) && !object.deleting && isMissing;
+  const candidates = isNeeded ? candidatesOf(object.spec) : [];
+  const priced = candidates.filter((candidate) => isPreview || isPriced(placement)(candidate));
+  const names = new Set(priced.map(({ place }) => place.account));
   await Promise.all(
     [...names].map((name) => accountOf(view, name).handle?.catalog.get() ?? Promise.resolve()),
   );

@@ -1,0 +1,34 @@
+/** What another number of replicas costs, in a plan. Pure. */
+import type { Arrange, Cost } from '../../engine/plan/index.ts';
+import type { FleetInputs } from './inputs.ts';
+import type { Market } from './placement.ts';
+import type { FleetState } from './state.ts';
+
+const bases = ['observed', 'declared', 'catalog'] as const;
+
+/** Undefined: nothing more is wanted, or nobody knows what is saved. A replica whose place is not chosen yet is taken for one at the first candidate. */
+export function scaleCost(
+  { markets, state }: Pick<FleetInputs, 'markets' | 'state'>,
+  plan: Arrange,
+): Cost | undefined {
+  const count = plan.differences.find(({ path }) => path === 'replicas');
+  if (plan.change !== 'scale' || !count) return undefined;
+  const more = Number(count.desired) - Number(count.observed);
+  const before = new Map(state.roster.map((entry) => [entry.slot, entry]));
+  const { roster = [] }: FleetState = plan.state;
+  const chosen = roster.filter((entry) =>
+    more > 0 ? !before.has(entry.slot) : entry.phase !== before.get(entry.slot)?.phase,
+  );
+  const places = Array.from({ length: Math.abs(more) }, (_, index) => chosen[index]?.candidate);
+  const prices = places.map((name) => marketOf(markets, name)?.price);
+  const sum = prices.reduce((total, price) => total + BigInt(price?.micros ?? 0), 0n);
+  const weakest = bases.findLast((basis) => prices.some((price) => price?.basis === basis));
+  if (prices.includes(undefined) || !weakest)
+    return more > 0 ? { beforeMicros: 0n, afterMicros: 0n, basis: 'unknown', unknown: [] } : undefined;
+  const [beforeMicros, afterMicros] = more > 0 ? [0n, sum] : [sum, 0n];
+  return { beforeMicros, afterMicros, basis: weakest, unknown: [] };
+}
+
+function marketOf(markets: readonly Market[], name: string | undefined): Market | undefined {
+  return markets.find(({ candidate }) => candidate.name === name) ?? markets[0];
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import type { Arrange } from '../../../../src/engine/plan/index.ts';
+import type { Market } from '../../../../src/kinds/service-fleet/placement.ts';
+import { scaleCost } from '../../../../src/kinds/service-fleet/scale-cost.ts';
+import { inputsOf, planOf, fleetSpec, replicaIn, worldOf, type World } from './worlds.ts';
+
+const priced = (world: World, price: Market['price']) => {
+  const inputs = inputsOf(world);
+  const [market] = inputs.markets;
+  return { ...inputs, markets: market ? [{ ...market, price }] : [] };
+};
+
+function costOf(world: World, price: Market['price']) {
+  const plan = planOf(world);
+  expect(plan.kind).toBe('arrange');
+  return scaleCost(priced(world, price), plan as Arrange);
+}
+
+const running = [0, 1, 2].map((slot) => replicaIn('updated', slot));
+const known = { micros: 1_500_000, basis: 'observed' };
+const growing = worldOf(running, { spec: fleetSpec({ replicas: 5 }) });
+const shrinking = worldOf(running, { spec: fleetSpec({ replicas: 1 }) });
+
+test('more replicas cost what one costs, for each; fewer save as much', () => {
+  expect(costOf(growing, known)).toEqual({
+    beforeMicros: 0n,
+    afterMicros: 3_000_000n,
+    basis: 'observed',
+    unknown: [],
+  });
+  expect(costOf(shrinking, known)).toMatchObject({ beforeMicros: 3_000_000n, afterMicros: 0n });
+});
+
+test('without a price nobody knows what more cost, and nothing is promised for fewer', () => {
+  expect(costOf(growing, undefined)).toMatchObject({ afterMicros: 0n, basis: 'unknown' });
+  expect(costOf(shrinking, undefined)).toBeUndefined();
+});
+
+test('replicas that wait for the pace, or for a place, are counted all the same', () => {
+  const paced = { ...shrinking, spec: fleetSpec({ replicas: 1, scaleIn: { maxPerMinute: 1 } }) };
+  expect(costOf(paced, known)).toMatchObject({ beforeMicros: 3_000_000n });
+});
+
+test('other changes have no cost of their own', () => {
+  const rollout = worldOf([0, 1, 2].map((slot) => replicaIn('outdated', slot)));
+  expect(costOf(rollout, known)).toBeUndefined();
+});
