@@ -62,11 +62,16 @@ testInFolder('status waits until all replicas have the new revision, and history
 testInFolder('status ends with 1 when the revision is rolled back; retry tries it again', async () => {
   const { fleet } = await world();
   fleet.run();
+  await fleet.untilReady(4);
   await fleet.write('llm.yaml', [fleetOf('llm', { template: broken, update })]);
   const { code, stdout } = await rollout(fleet, 'status', 'llm', '-o', 'json');
   expect([code, JSON.parse(stdout)]).toMatchObject([
     1,
-    { object: 'ServiceFleet/default/llm', result: 'Failed', message: /^r2 failed, and was rolled back: / },
+    {
+      object: 'ServiceFleet/default/llm',
+      result: 'Failed',
+      message: expect.stringMatching(/^r2 failed, and was rolled back: /),
+    },
   ]);
   const retried = await rollout(fleet, 'retry', 'llm', '-o', 'json');
   expect(JSON.parse(retried.stdout)).toMatchObject({ command: 'retry@r2#1', given: true });
