@@ -24,6 +24,8 @@ type Action = (typeof actions)[number];
 type Verb = Exclude<Action, 'status' | 'history'>;
 
 const everyMs = 1000;
+/** A manager may be about to start. */
+const startMs = 5000;
 const codes = { Stable: exitCodes.ok, Failed: exitCodes.failed, Paused: 2, Waiting: exitCodes.failed };
 
 /** `rollout`: how a changed template reaches the replicas, and what a person may do about it. */
@@ -55,6 +57,7 @@ async function showStatus(context: Context, name: string, flags: RolloutFlags): 
   const { clock, stopped } = context;
   const until = flags.timeout === undefined ? Infinity : clock.monotonicMs() + flags.timeout;
   let shown = '';
+  let managedAtMs = clock.monotonicMs();
   for (;;) {
     const { store } = await openPlace(context, flags);
     const fleet = findFleet(store, name, flags.namespace);
@@ -63,7 +66,8 @@ async function showStatus(context: Context, name: string, flags: RolloutFlags): 
     if (flags.output === 'text' && progress.message !== shown)
       print(context, `${fleet.name}: ${progress.message}`);
     shown = progress.message;
-    refuseUnmanaged(context, flags, progress);
+    if (isManaged(context, flags)) managedAtMs = clock.monotonicMs();
+    if (clock.monotonicMs() - managedAtMs >= startMs) throw unmanaged(context, progress);
     if (clock.monotonicMs() >= until) throw new UserError(`${fleet.name} is not there yet: ${shown}`);
     await sleep(clock, everyMs, stopped);
     if (stopped.aborted) throw new UserError('stopped; the rollout continues');
@@ -91,14 +95,17 @@ function report(
   return result === 'Waiting' ? exitCodes.ok : codes[result];
 }
 
-/** Nothing would ever change. */
-function refuseUnmanaged(context: Context, flags: RolloutFlags, { message }: RolloutProgress): void {
-  if (isCluster(flags.source)) return;
+function isManaged(context: Context, flags: RolloutFlags): boolean {
+  if (isCluster(flags.source)) return true;
   const { phase } = folderManager(context, stateFile(flags));
-  if (phase === 'Running' || phase === 'Silent') return;
-  throw new UserError(
+  return phase === 'Running' || phase === 'Silent';
+}
+
+/** Nothing would ever change. */
+function unmanaged({ command }: Context, { message }: RolloutProgress): UserError {
+  return new UserError(
     `no manager is running, and the rollout has not ended: ${message}`,
-    `\`${context.command} apply\` or \`${context.command} run\` continues it`,
+    `\`${command} apply\` or \`${command} run\` continues it`,
   );
 }
 
