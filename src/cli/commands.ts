@@ -102,7 +102,11 @@ const ofOneService: readonly CommandEntry[] = [
   {
     name: 'logs',
     description: 'print the logs of a service',
-    examples: ['fleetkeeper logs web -f --tail 100', 'fleetkeeper logs web --source fleet -n team-a'],
+    examples: [
+      'fleetkeeper logs web -f --tail 100',
+      'fleetkeeper logs web --source fleet -n team-a',
+      'fleetkeeper logs llm --all --since 10m',
+    ],
     load: async () => (await import('./commands/logs.ts')).defineLogs,
   },
   {

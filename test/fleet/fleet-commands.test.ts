@@ -225,3 +225,18 @@ testInFolder('mistakes are named, with what to write instead', async () => {
     '1 error: the document of llm was edited, and is not applied yet write `replicas: 5` there, or apply it first',
   );
 });
+
+testInFolder('logs NAME --all prints the logs of all replicas, and of nothing else', async () => {
+  const { fleet } = await world();
+  await fleet.write('web.yaml', [service('web'), service('llm-x')]);
+  expect((await fleet.apply()).code).toBe(0);
+  const { code, stdout } = await order(fleet, 'logs', 'llm', '--all', '--namespace', 'default');
+  expect(code).toBe(0);
+  const lines = stdout.trimEnd().split('\n');
+  expect(new Set(lines.map((line) => line.split(/[ |:]/)[0]))).toEqual(new Set(['llm-0', 'llm-1']));
+  const wrong = await order(fleet, 'logs', 'web', '--all');
+  expect([wrong.code, wrong.stderr]).toEqual([
+    1,
+    expect.stringContaining('there are no replicas of a ServiceFleet web in the namespace default'),
+  ]);
+});

@@ -25,7 +25,10 @@ export function defineLogs(command: Command, context: Context, exit: (code: numb
   // `-f` follows, as in `kubectl logs`.
   withServiceFlags(command.arguments('[name...]'), '--source <dir>')
     .addOption(selectorOption())
-    .option('--all', 'of all services: of the namespace, or without a folder of the account')
+    .option(
+      '--all',
+      'of all services: of the namespace, or without a folder of the account; with a name, of all replicas of that ServiceFleet',
+    )
     .addOption(
       new Option(
         '--since <time>',

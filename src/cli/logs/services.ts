@@ -2,6 +2,7 @@
 import { UserError } from '../../base/index.ts';
 import { objectOf } from '../../desired/index.ts';
 import { containerService } from '../../kinds/container-service/declaration.ts';
+import { serviceFleet } from '../../kinds/service-fleet/declaration.ts';
 import { objectKey } from '../../resources/index.ts';
 import { connected, type Connections, type FleetView } from '../account/connection.ts';
 import type { Context } from '../context.ts';
@@ -33,15 +34,16 @@ export function withServices<Result>(
   flags: ServicesFlags,
   work: (services: readonly SoughtService[]) => Promise<Result>,
 ): Promise<Result> {
+  const areFleets = names.length > 0 && flags.all === true;
   const ways = [names.length > 0, flags.selector, flags.all, flags.id].filter(Boolean).length;
-  if (ways > 1) {
+  if (ways > (areFleets ? 2 : 1)) {
     throw new UserError('which services?', 'give names, or -l, or --all, or --id: one of these');
   }
   return connected(context, flags, async (connections) => {
-    const given = [...new Set(names)].map((label) => ({
-      label,
-      find: async () => ({ ...(await findService(connections, label, flags, context.stopped)), label }),
-    }));
+    const labels = areFleets ? replicasOf(connections.fleet, names, flags) : names;
+    const given = [...new Set(labels)].map((label) =>
+      soughtObject(connections, label, flags, context.stopped),
+    );
     return work(given.length > 0 ? given : await selected(connections, flags, context.stopped));
   });
 }
@@ -82,6 +84,26 @@ function soughtObject(
   stopped: AbortSignal,
 ): SoughtService {
   return { label, find: async () => ({ ...(await findService(connections, label, flags, stopped)), label }) };
+}
+
+/** The names of all replicas of the ServiceFleets that have these names. */
+function replicasOf(
+  fleet: FleetView | undefined,
+  names: readonly string[],
+  { namespace }: ServicesFlags,
+): string[] {
+  return names.flatMap((name) => {
+    const owner = objectKey(serviceFleet.name, namespace, name);
+    const replicas = (fleet ? serviceNames(fleet, namespace) : []).filter((one) => {
+      const key = objectKey(containerService.name, namespace, one);
+      return fleet?.store.record(key)?.derived?.owner === owner;
+    });
+    if (replicas.length > 0) return replicas;
+    throw new UserError(
+      `there are no replicas of a ${serviceFleet.name} ${name} in the namespace ${namespace}`,
+      'a name with --all is that of a ServiceFleet; leave --all out for one service',
+    );
+  });
 }
 
 /** The names of the objects that are selected: of the folder, and of the state where the folder has no such object (any more). */

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from
 import path from 'node:path';
 import pino from 'pino';
 import { expect, test } from 'vitest';
+import { endpointsOf } from '../../../src/kinds/index.ts';
 import { EndpointFiles } from '../../../src/manager/index.ts';
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { newRecord, type ObjectRecord, type StateStore } from '../../../src/state/index.ts';
@@ -11,13 +12,13 @@ import { temporaryFile } from '../../support/temporary.ts';
 const fleet: ObjectKey = 'ServiceFleet/shop/llm';
 const child: ObjectKey = 'ContainerService/shop/llm-0';
 
-function storeWith(endpoint: string | undefined): StateStore {
+function storeWith(endpoint: string | undefined, phase = 'wanted'): StateStore {
   const records = new Map<ObjectKey, ObjectRecord>([
     [
       fleet,
       {
         ...newRecord(fleet, 'uid'),
-        kind: { roster: [{ slot: 0, phase: 'wanted', since: 0, place: { account: 'a', region: 'b' } }] },
+        kind: { roster: [{ slot: 0, phase, since: 0, place: { account: 'a', region: 'b' } }] },
       },
     ],
     [
@@ -86,4 +87,10 @@ test('a folder that can not be written to is an error at the start', () => {
   writeFileSync(file, '');
   const parts = { store: storeWith(undefined), clock: new ManualClock(), logger: silent };
   expect(() => new EndpointFiles({ ...parts, folder: file })).toThrow(/can't write to /);
+});
+
+test('a replica that drains, or is being deleted, is not among the endpoints any more', () => {
+  for (const phase of ['draining', 'retiring'])
+    expect(endpointsOf(storeWith('https://a.example', phase), fleet, 0)).toEqual([]);
+  expect(endpointsOf(storeWith('https://a.example'), fleet, 0)).toHaveLength(1);
 });
