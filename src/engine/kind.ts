@@ -8,7 +8,7 @@
  * | `look`                            | everything that the planner may see, as one value                             | no   |
  * | `plan`                            | the next step                                                                 | yes  |
  * | `target`, `settled`               | what to record of a request, and of an object in sync                         | yes  |
- * | `pricing`, `roomFor`, `arrangedCost` | what a step costs                                                            | yes  |
+ * | `pricing`, `roomFor`, `previewed`    | what a step costs                                                            | yes  |
  * | `demand`                          | what a step needs of the provider's stock                                     | yes  |
  * | `status`                          | what the status shows of the thing                                            | yes  |
  * | `children`                        | the objects that it owns                                                      | yes  |
@@ -26,7 +26,6 @@ import type { AccountSnapshot, Listing, Readiness, ReadinessTarget } from '../ob
 import type {
   Arrange,
   CapacityDemand,
-  Cost,
   DriftBrake,
   Gates,
   InSync,
@@ -177,6 +176,11 @@ export interface OwnedObject {
   readonly drainingSince: number | undefined;
 }
 
+export interface Previewed {
+  readonly cost: Arrange['cost'] | undefined;
+  readonly owned: Arrange['owned'] | undefined;
+}
+
 /** The account to work in, or what is wrong with it. Neither for an object that needs none. */
 export interface AccountOfObject {
   readonly handle: AccountHandle | undefined;
@@ -218,8 +222,8 @@ export interface Kind<
   settled?(look: Look, plan: InSync): Partial<ObjectRecord>;
   /** The hourly cost before and after a step of its plan. */
   pricing?(look: Look, step: Step): Pricing | undefined;
-  /** The hourly cost before and after what a preview shows as one change. */
-  arrangedCost?(look: Look, plan: Arrange): Cost | undefined;
+  /** What a preview shows of a change of the objects that it owns. */
+  previewed?(look: Look, plan: Arrange): Previewed;
   /** The room that a deletion makes for a creation after it. */
   roomFor?(look: Look, step: Step): Pricing | undefined;
   /** What a creation or a start needs of the provider's stock. Undefined for other steps. */

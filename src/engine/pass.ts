@@ -13,7 +13,6 @@ import {
   waitFor,
   type Arrange,
   type CapacityDemand,
-  type Cost,
   type DescribedDuplicate,
   type Difference,
   type DriftBrake,
@@ -247,8 +246,10 @@ export class Pass {
     return this.kind.pricing?.(this.#currentLook(), step);
   }
 
-  arrangedCost(plan: Arrange): Cost | undefined {
-    return this.kind.arrangedCost?.(this.#currentLook(), plan);
+  /** With what only a preview shows. */
+  previewed(plan: Arrange): Arrange {
+    const { cost, owned } = this.kind.previewed?.(this.#currentLook(), plan) ?? {};
+    return { ...plan, ...(cost ? { cost } : {}), ...(owned && owned.length > 0 ? { owned } : {}) };
   }
 
   /** The room that a deletion makes for a creation after it. */

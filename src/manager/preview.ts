@@ -12,6 +12,7 @@ import {
   type Plan,
   type Step,
   type VariableChanges,
+  type OwnedChange,
 } from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
 import type { PassResult } from '../engine/index.ts';
@@ -47,6 +48,8 @@ export interface Change {
   readonly variables?: VariableChanges;
   /** Absent if nothing changes, or no cost is known. */
   readonly cost?: ChangeCost;
+  /** Of a ServiceFleet: what becomes of its replicas. */
+  readonly replicas?: readonly OwnedChange[];
 }
 
 /** Micro-USD per hour. */
@@ -292,9 +295,13 @@ function change(key: ObjectKey, step: Step): Change {
   };
 }
 
-function arranged(key: ObjectKey, { reason, differences, cost }: Arrange, action: ChangeAction): Change {
+function arranged(
+  key: ObjectKey,
+  { reason, differences, cost, owned }: Arrange,
+  action: ChangeAction,
+): Change {
   const about = { ...parseObjectKey(key), action, reason, drift: false, differences: differences.map(shown) };
-  return cost ? { ...about, cost: changeCost(cost) } : about;
+  return { ...about, ...(cost ? { cost: changeCost(cost) } : {}), ...(owned ? { replicas: owned } : {}) };
 }
 
 function variablesOf(differences: readonly Difference[]): { variables?: VariableChanges } {

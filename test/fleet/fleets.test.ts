@@ -372,3 +372,25 @@ testInFolder(
     await run.kill('SIGTERM');
   },
 );
+
+testInFolder('plan --detail shows what becomes of each replica', async () => {
+  const { fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm')]);
+  const detail = async () => {
+    const { stdout } = await fleetkeeper(['plan', '--detail', ...fleet.flags]);
+    return stdout.split('\n').flatMap((line) => /^ +(\S+ llm-\d+ .*)$/.exec(line)?.[1] ?? []);
+  };
+  expect(await detail()).toEqual(['+ llm-0  create', '+ llm-1  create', '+ llm-2  create']);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  expect(await detail()).toEqual(['- llm-2  delete']);
+  const image = 'ghcr.io/acme/llm:2';
+  await fleet.write('llm.yaml', [fleetOf('llm', { template: template({ image }) })]);
+  expect(await detail()).toEqual(['~ llm-0  update', '~ llm-1  update', '~ llm-2  update']);
+  await fleet.write('llm.yaml', [fleetOf('llm', { template: template({ image, region: 'economy' }) })]);
+  expect(await detail()).toEqual(['-/+ llm-0  replace', '-/+ llm-1  replace', '-/+ llm-2  replace']);
+  const { plan } = await fleet.plan();
+  expect(plan.changes[0].replicas).toHaveLength(3);
+  // Without the flag, a fleet stays one change.
+  expect((await fleetkeeper(['plan', ...fleet.flags])).stdout).not.toContain('llm-0');
+});

@@ -21,6 +21,7 @@ interface PlanFlags extends FleetFlags, SelectionFlags {
   readonly output: OutputFormat;
   readonly timeout: number;
   readonly allowMassChange?: boolean;
+  readonly detail?: boolean;
 }
 
 /** `plan`: exit 0 nothing to do, 2 changes or drift, or something is held, 1 something could not be read, documents included. */
@@ -29,6 +30,7 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
     .addOption(outputOption())
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the API', '1m'))
     .addOption(acceptIdentityOption())
+    .option('--detail', 'show what becomes of each replica of a ServiceFleet')
     .option('--allow-mass-change', 'plan also what the brakes for many changes at once would stop')
     .action(async (_folder: string | undefined, flags: PlanFlags) => {
       const observed = await withLocal(context, flags.source, (local) => planOf(local, flags));
@@ -37,7 +39,10 @@ export function definePlan(command: Command, context: Context, exit: (code: numb
       if (flags.output !== 'text') print(context, structured(flags.output, observed.plan));
       else if (observed.readable) {
         if (observed.plan.partial) print(context, partText(observed.plan.partial));
-        print(context, renderPlan(observed.readable, palette(context.stdout, context.environment)));
+        print(
+          context,
+          renderPlan(observed.readable, palette(context.stdout, context.environment), flags.detail),
+        );
       }
       if (hasInputErrors(observed) || observed.unreadable.length > 0) return exit(exitCodes.failed);
       return exit(hasNews(observed.plan) ? exitCodes.changes : exitCodes.ok);

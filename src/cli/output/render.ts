@@ -47,9 +47,13 @@ const signs: Partial<Record<ChangeAction, string>> = {
   leave: '-',
 };
 
-export function renderPlan(plan: FleetPlan, colours: Palette): string {
+/** `isDetailed`: with the replicas of ServiceFleets. */
+export function renderPlan(plan: FleetPlan, colours: Palette, isDetailed = false): string {
   const lines = [
-    ...plan.changes.flatMap((change) => renderChange(change, colours)),
+    ...plan.changes.flatMap((change) => [
+      ...renderChange(change, colours),
+      ...(isDetailed ? renderReplicas(change, colours) : []),
+    ]),
     ...plan.held.flatMap((held) => renderHeld(held, colours)),
     ...plan.unclear.flatMap((unclear) => renderUnclear(unclear, colours)),
     ...plan.duplicates.flatMap((duplicate) => renderDuplicate(duplicate, colours)),
@@ -68,6 +72,13 @@ function renderChange(change: Change, { good, bad, busy, dim, strong }: Palette)
     `${paint(sign.padStart(3))} ${strong(identity(change))}  ${paint(change.action)}${drift}  ${dim(change.reason)}${cost}`,
     ...renderDifferences(change, change.action),
   ];
+}
+
+function renderReplicas({ replicas = [] }: Change, colours: Palette): string[] {
+  return replicas.map(({ name, action }) => {
+    const sign = signs[action] ?? '~';
+    return `      ${sign.padStart(3)} ${name}  ${colours.dim(action)}`;
+  });
 }
 
 function costText({ deltaMicros, basis }: ChangeCost): string {

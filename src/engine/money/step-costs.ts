@@ -17,10 +17,7 @@ import type { Pass } from '../pass.ts';
 /** The plan with the cost of each step. `costOf`: by the prices of its account. */
 export function withCosts(plan: Plan, pass: Pass, costOf: (pricing: Pricing) => Cost): Plan {
   if (plan.kind === 'in-sync') return plan;
-  if (plan.kind === 'arrange') {
-    const cost = pass.arrangedCost(plan);
-    return cost ? { ...plan, cost } : plan;
-  }
+  if (plan.kind === 'arrange') return pass.previewed(plan);
   if (plan.kind !== 'act') return { ...plan, steps: priced(plan.steps, pass, costOf) };
   const [step = plan.step, ...later] = priced([plan.step, ...plan.later], pass, costOf);
   return { ...plan, step, later };

@@ -135,6 +135,7 @@ export {
   type Hold,
   type InSync,
   type Observation,
+  type OwnedChange,
   type Plan,
   type RegistryCredentials,
   type Step,

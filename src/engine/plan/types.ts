@@ -45,12 +45,19 @@ export interface Arrange extends Outstanding {
   readonly change: 'scale' | 'update' | 'delete' | undefined;
   /** The hourly cost before and after, in a preview. */
   readonly cost?: Cost;
+  /** What becomes of the objects that it owns, in a preview. */
+  readonly owned?: readonly OwnedChange[];
   /** The kind's part of the record from now on. */
   readonly state: object;
   /** All revisions of what it gives to the objects that it owns. Undefined: as before. */
   readonly revisions?: readonly OwnerRevision[];
   /** The operator command that it carries out, or finds outdated. */
   readonly handled?: Omit<HandledCommand, 'at'>;
+}
+
+export interface OwnedChange {
+  readonly name: string;
+  readonly action: 'create' | 'update' | 'replace' | 'delete';
 }
 
 /** Something that resolves by itself: provisioning, backoff, capacity, somebody's running task. */

@@ -6,6 +6,7 @@ import { fleetCommand } from './commands.ts';
 import { readCatalogs } from './markets.ts';
 import { fleetLook, type FleetLook } from './look.ts';
 import { planFleet } from './plan.ts';
+import { plannedReplicas } from './planned-replicas.ts';
 import { scaleCost } from './scale-cost.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState } from './state.ts';
@@ -24,7 +25,7 @@ export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, undef
   observe: readCatalogs,
   look: fleetLook,
   plan,
-  arrangedCost: scaleCost,
+  previewed: (look, step) => ({ cost: scaleCost(look, step), owned: plannedReplicas(look, step) }),
   status: (look) => ({
     health: fleetHealth(look),
     observed: observedFleet(look),
