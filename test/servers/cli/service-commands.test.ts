@@ -284,13 +284,14 @@ describe('logs of several services', () => {
     expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('--source')]);
   });
 
-  test.each([[['front', '--all']], [['--id', id, '--all']], [['front', 'worker', '--id', id]]])(
-    'are asked for in one way: %j',
-    async (args) => {
-      const { code, stderr } = await ask(several, ['logs', ...args]);
-      expect([code, stderr]).toEqual([1, expect.stringContaining('one of these')]);
-    },
-  );
+  test.each([
+    [['front', '--all', '-l', 'app=web']],
+    [['--id', id, '--all']],
+    [['front', 'worker', '--id', id]],
+  ])('are asked for in one way: %j', async (args) => {
+    const { code, stderr } = await ask(several, ['logs', ...args]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('one of these')]);
+  });
 
   test('are followed at once until it is stopped, and one that is gone ends no other', async () => {
     const growing = ['a\nb', 'a\nbc\nd\n'];
