@@ -35,6 +35,17 @@ export const waitsHere = {
     meaning: 'The fleet waits for replicas to become available.',
     remedy: 'Wait. If a replica does not become ready, its own status shows the reason.',
   },
+  RolloutPaused: {
+    kind: 'waiting',
+    severity: 'info',
+    whose: 'user',
+    observed: 'yes',
+    excuses: true,
+    event: true,
+    see: 'concepts/fleets.md#steps',
+    meaning: 'A step of the rollout is a pause.',
+    remedy: 'Wait for its end, or promote the rollout with the command in the message.',
+  },
   ScaleInPaced: {
     kind: 'waiting',
     severity: 'info',

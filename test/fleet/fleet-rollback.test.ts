@@ -117,3 +117,22 @@ testInFolder('without progress the deadline ends a rollout', async () => {
   expect(await images(plane)).toEqual(asBefore);
   await run.kill('SIGTERM');
 });
+
+testInFolder('a canary stays one replica until it is promoted', async () => {
+  const { plane, fleet } = await world();
+  const steps = { minReadySeconds: 0, steps: [{ replicas: 1 }, { pause: {} }] };
+  await fleet.write('llm.yaml', [fleetOf('llm', { update: steps })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const next = fleetOf('llm', { template: template({ image: 'ghcr.io/acme/llm:2' }), update: steps });
+  await fleet.write('llm.yaml', [next]);
+  const run = fleet.run();
+  const { message } = await fleet.until('ServiceFleet/llm', 'Reconciling', 'True', 'RolloutPaused');
+  expect(message).toBe('step 2 of 2 is a pause, until the command promote@r2#2');
+  expect(await images(plane)).toEqual([...asBefore, 'llm-3 ghcr.io/acme/llm:2 running']);
+  expect(await statusOf(fleet)).toMatchObject({ rollout: { phase: 'Paused', step: 2, of: 2 } });
+  const metadata = { name: 'llm', annotations: { 'fleetkeeper.dev/command': 'promote@r2#2' } };
+  await fleet.write('llm.yaml', [{ ...next, metadata }]);
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  expect(await images(plane)).toEqual([0, 1, 2].map((slot) => `llm-${slot} ghcr.io/acme/llm:2 running`));
+  await run.kill('SIGTERM');
+});

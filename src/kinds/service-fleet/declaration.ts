@@ -73,6 +73,8 @@ export const serviceFleet = declareKind({
         revision: z.string().describe('The revision that it leads to, or was to lead to.'),
         from: status.text.describe('The newest Healthy revision.'),
         attempt: z.int().describe('How often the revision was tried, from 1.'),
+        step: status.count.describe('The step that is under way, from 1.'),
+        of: status.count.describe('The number of steps.'),
         since: z.iso.datetime({ offset: true }).describe('When the phase began.'),
         deadline: status.time.describe('When the revision fails without progress.'),
         waitsFor: status.text.describe('What keeps it, so that the deadline stands still.'),

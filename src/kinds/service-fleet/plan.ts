@@ -160,7 +160,7 @@ function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
  * because it is to be replaced, and is compared with nothing while it drains.
  */
 function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arrange | undefined {
-  const { replicas, taken, wanted, target, nowMs, state } = inputs;
+  const { replicas, taken, wanted, target, healthy, nowMs, state } = inputs;
   const count = inPhase(replicas, 'wanted').length;
   const draining = inPhase(replicas, 'draining').filter(
     (replica) =>
@@ -173,13 +173,14 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
   const slots = freeSlots(state.roster, new Set(taken.keys()), Math.min(missing - back.length, room));
   const places = choose(inputs, slots.length);
   if (back.length + places.length === 0) return undefined;
+  const newest = rollout.newest(places.length, missing - back.length);
   const added = places.map(
     ({ place, name: candidate }, index) =>
       ({
         slot: slots[index] ?? 0,
         phase: 'wanted',
         since: nowMs,
-        revision: target?.number,
+        revision: index < places.length - newest ? (healthy ?? target)?.number : target?.number,
         place,
         candidate,
       }) as const,

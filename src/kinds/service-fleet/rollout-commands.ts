@@ -6,6 +6,7 @@
  * | `abort@r7`     | the revision fails (failure.ts)                           | no rollout to it is under way                   |
  * | `retry@r7#1`   | the failed revision is tried again, as another attempt     | it has not failed, or in another attempt        |
  * | `freeze@r7`    | nothing gets the revision any more                         | no rollout to it is under way                   |
+ * | `promote@r7#2` | ends step 2 of the rollout; `promote-full@r7#2` ends all   | it is not at that step                          |
  * | `thaw@r7`      | a frozen rollout continues                                | it is not frozen, or has failed (`retry`)       |
  */
 import type { CommandEffect } from '../../engine/index.ts';
@@ -14,6 +15,7 @@ import { activePhases } from './failure.ts';
 import type { FleetInputs } from './inputs.ts';
 import { revisionName } from './revisions.ts';
 import { rolloutTo } from './rollout.ts';
+import { passed, stepsLeft } from './steps.ts';
 import type { RolloutRecord } from './state.ts';
 
 type Effect = (inputs: FleetInputs, command: OperatorCommand) => CommandEffect;
@@ -78,4 +80,31 @@ const retry: Effect = (inputs, { target }) => {
   return done(inputs, next, `${name} is tried again, in attempt ${next.attempt}`);
 };
 
-export const rolloutCommands = { abort, freeze, thaw, retry } as const;
+/** Ends the step that its author saw, or all of them. */
+function promoted(inputs: FleetInputs, { target }: OperatorCommand, isFull: boolean): CommandEffect {
+  const [name = '', number = ''] = target.split('#');
+  const left = rolloutIn(inputs, name, activePhases) && stepsLeft(inputs);
+  if (!left) return outdated(`no step of a rollout to ${name} is under way`);
+  const { rollout, steps } = left;
+  if (rollout.step + 1 !== Number(number))
+    return outdated(`the rollout to ${name} is at step ${rollout.step + 1}`);
+  const { stopped: _stopped, ...rest } = rollout;
+  const begun = { ...rest, progressAt: inputs.nowMs, seenAt: inputs.nowMs };
+  const next = passed(begun, steps, isFull ? steps.length : rollout.step + 1, inputs.nowMs);
+  const what = isFull
+    ? `all steps of the rollout to ${name} are`
+    : `step ${number} of the rollout to ${name} is`;
+  return done(inputs, next, `${what} passed`);
+}
+
+const promote: Effect = (inputs, command) => promoted(inputs, command, false);
+const promoteFull: Effect = (inputs, command) => promoted(inputs, command, true);
+
+export const rolloutCommands = {
+  abort,
+  freeze,
+  thaw,
+  retry,
+  promote,
+  'promote-full': promoteFull,
+} as const;

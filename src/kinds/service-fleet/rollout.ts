@@ -4,7 +4,8 @@
  * | phase                  | what is done                                              | leaves it                                     |
  * |------------------------|-----------------------------------------------------------|-----------------------------------------------|
  * | Stable (no record)     | nothing                                                   | a new revision, or replicas differ: Progressing |
- * | Progressing            | replicas get the new revision, within the floor           | all have it and are available: Stable         |
+ * | Progressing            | replicas get the new revision, within floor and step (steps.ts) | all have it and are available: Stable   |
+ * | Paused                 | a step of the rollout is a pause: nothing gets the new revision | its end, `promote`: Progressing         |
  * | RollingBack            | replicas get the newest Healthy revision, within the floor | all have it: RolledBack                       |
  * | RolledBack             | the document requires what has failed: nothing            | a change of the document; `retry`: Progressing |
  * | Frozen                 | nothing gets the new revision                             | a change of the document; `thaw`, `retry`: Progressing |
@@ -33,6 +34,7 @@ import { hasProbe } from './move-back.ts';
 import { isReliable, type Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
 import type { FleetState, RolloutRecord, RosterEntry } from './state.ts';
+import { stepsLeft, stepOn } from './steps.ts';
 import { updateOrder, victims } from './victims.ts';
 
 /** Between two replicas that keep their revision because somebody works in them, or that are taken back. */
@@ -54,6 +56,10 @@ export interface Rollout {
   /** Differing replicas, by what becomes of them. */
   readonly toUpdate: readonly Replica[];
   readonly toReplace: readonly Replica[];
+  /** How many more replicas may get the new revision in this step; infinite without steps. */
+  readonly room: number;
+  /** Of so many replicas that are added, those that get the revision of the rollout. The others get the newest Healthy one. */
+  readonly newest: (added: number, missing: number) => number;
 }
 
 export function floorOf({ object, wanted }: Pick<FleetInputs, 'object' | 'wanted'>): number {
@@ -81,8 +87,12 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
   const surgeAtMost = countOf(maxSurge, wanted.count, 'up');
   const needed = surgeNeeded(inputs, toUpdate, toReplace.length, record?.phase === 'RollingBack');
   const aimed = Math.max(record?.surge ?? 0, isStill ? 0 : needed);
-  // None is added while it stands still; those that are there stay.
-  const most = isStill ? Math.max(0, running.length - wanted.count) : surgeAtMost;
+  const step = stepsLeft(inputs);
+  const there = running.filter(({ entry }) => entry.revision === update?.number).length;
+  const room = step ? Math.max(0, step.goal - there) : Number.POSITIVE_INFINITY;
+  // None is added while it stands still, or for a later step; those that are there stay.
+  const surplus = Math.max(0, running.length - wanted.count);
+  const most = isStill ? surplus : Math.min(surgeAtMost, surplus + room);
   const surge = record && running.length > 0 ? Math.min(most, aimed) : 0;
   const available = running.filter(isReliable).length;
   return {
@@ -90,8 +100,17 @@ export function rolloutOf(inputs: FleetInputs): Rollout {
     most: wanted.count + surgeAtMost + Math.min(overlap.length, surgeAtMost),
     surge,
     isToReplace,
-    toReplace,
+    toReplace: step
+      ? victims(toReplace).slice(0, Math.max(0, toReplace.length - (wanted.count - step.goal)))
+      : toReplace,
     toUpdate,
+    room,
+    newest: (added, missing) => {
+      if (!step) return added;
+      const forScale = mode === 'Replace' ? 0 : Math.max(0, wanted.count - running.length);
+      const allowed = isStill ? 0 : Math.min(room, missing - forScale);
+      return Math.max(0, allowed - (missing - added));
+    },
     withinFloor: (chosen) => {
       let left = available - floorOf(inputs);
       return chosen.filter((replica) => {
@@ -139,7 +158,7 @@ export function steerRollout(inputs: FleetInputs, rollout: Rollout): Arrange | u
   if (!update || wanted.count === 0) return undefined;
   const record = state.rollout;
   if (record?.revision !== update.number) return beginRollout(inputs, update, rollout);
-  const ended = failed(inputs);
+  const ended = failed(inputs) ?? stepOn(inputs);
   if (ended) return ended;
   if (isForward(record) && update.outcome === 'Failed') return retried(inputs, update);
   const isMoving = record.phase === 'Progressing' || record.phase === 'RollingBack';
@@ -187,13 +206,15 @@ export function rolloutTo(revision: number, since: number, surge: number): Rollo
   return { revision, phase: 'Progressing', since, surge, ...begin };
 }
 
-function isOver({ replicas, wanted, state }: FleetInputs, { toUpdate, toReplace }: Rollout): boolean {
+function isOver(inputs: FleetInputs, { toUpdate, toReplace }: Rollout): boolean {
+  const { replicas, wanted, state } = inputs;
   const running = inPhase(replicas, 'wanted');
   const needsAll = state.rollout?.phase !== 'RollingBack';
   const isDone = running.every(
     ({ content, isAvailable }) => content === 'updated' && (isAvailable || !needsAll),
   );
-  return isDone && running.length >= wanted.count && toUpdate.length + toReplace.length === 0;
+  const isLast = stepsLeft(inputs) === undefined;
+  return isLast && isDone && running.length >= wanted.count && toUpdate.length + toReplace.length === 0;
 }
 
 function endRollout(inputs: FleetInputs, update: OwnerRevision, record: RolloutRecord): Arrange {
@@ -218,7 +239,7 @@ function endRollout(inputs: FleetInputs, update: OwnerRevision, record: RolloutR
 
 export function planUpdates(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
   const { target, nowMs } = inputs;
-  const { toUpdate, toReplace, withinFloor } = rollout;
+  const { toUpdate, toReplace, withinFloor, room } = rollout;
   const replaced = withinFloor(victims(toReplace)).slice(0, scaleInPace(inputs).left);
   if (replaced.length > 0) {
     return arrange(
@@ -228,7 +249,8 @@ export function planUpdates(inputs: FleetInputs, rollout: Rollout): Arrange | un
       { pace: scaleInPace(inputs).begin(replaced.length) },
     );
   }
-  const updated = withinFloor(updateOrder(toUpdate.filter((replica) => mayBegin(inputs, replica))));
+  const ready = toUpdate.filter((replica) => mayBegin(inputs, replica));
+  const updated = withinFloor(updateOrder(ready).slice(0, room));
   if (updated.length === 0 || !target) return undefined;
   const isReturn = inputs.state.rollout?.phase === 'RollingBack';
   return arrange(

@@ -24,6 +24,9 @@ export const fleetVerbs: CommandVerbs = {
   retry: { target: /^r\d+#\d+$/, example: 'retry@r7#1' },
   freeze: { target: revision, example: 'freeze@r7' },
   thaw: { target: revision, example: 'thaw@r7' },
+  // A revision, and the step that is under way.
+  promote: { target: /^r\d+#\d+$/, example: 'promote@r7#2' },
+  'promote-full': { target: /^r\d+#\d+$/, example: 'promote-full@r7#2' },
 };
 
 /** How a command names the object of a replica. */

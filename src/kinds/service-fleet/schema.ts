@@ -120,6 +120,49 @@ const schedule = constrained(
 
 const isZero = (field: string) => ({ properties: { [field]: { enum: [0, '0%'] } }, required: [field] });
 
+const step = constrained(
+  z.strictObject({
+    replicas: z
+      .int()
+      .min(1)
+      .max(replicasAtMost)
+      .optional()
+      .describe('So many replicas get the new revision.'),
+    weight: z.int().min(1).max(100).optional().describe('So many per cent of them do, rounded up.'),
+    pause: z
+      .strictObject({
+        seconds: z.int().min(1).max(604_800).optional().describe('Default: until a person promotes it.'),
+      })
+      .optional()
+      .describe('The rollout stands still for so long.'),
+  }),
+  {
+    holds: ({ replicas, weight, pause }) =>
+      [replicas, weight, pause].filter((given) => given !== undefined).length === 1,
+    rule: '[has(self.replicas), has(self.weight), has(self.pause)].exists_one(given, given)',
+    schema: (errorMessage) => ({
+      oneOf: ['replicas', 'weight', 'pause'].map((name) => ({ required: [name] })),
+      errorMessage,
+    }),
+    message: 'needs exactly one of replicas, weight and pause',
+  },
+);
+export type UpdateStep = z.infer<typeof step>;
+
+const updateSteps = constrained(z.array(step).max(20).meta(listOf.whole), {
+  holds: (steps) =>
+    neverFalls(steps.map(({ replicas }) => replicas)) && neverFalls(steps.map(({ weight }) => weight)),
+  rule: 'self.filter(step, has(step.replicas)).map(step, step.replicas).isSorted() && self.filter(step, has(step.weight)).map(step, step.weight).isSorted()',
+  // An editor can't compare two entries.
+  schema: () => ({}),
+  message: 'replicas and weights of later steps must not be smaller',
+});
+
+function neverFalls(counts: readonly (number | undefined)[]): boolean {
+  const given = counts.filter((count) => count !== undefined);
+  return given.every((count, index) => count >= (given[index - 1] ?? 0));
+}
+
 const update = constrained(
   z.strictObject({
     mode: z
@@ -140,6 +183,7 @@ const update = constrained(
       .max(3600)
       .default(30)
       .describe('How long a replica has to be Ready before it counts as available.'),
+    steps: updateSteps.optional().describe('Steps that a rollout to a new revision takes; default none.'),
     onFailure: z
       .enum(['Rollback', 'Freeze'])
       .default('Rollback')

@@ -10,6 +10,7 @@ import type { FleetLook } from './look.ts';
 import { revisionName } from './revisions.ts';
 import { standings, type Standing } from './placement.ts';
 import type { RolloutRecord } from './state.ts';
+import { stepsLeft } from './steps.ts';
 import { floorOf } from './rollout.ts';
 
 const endpointsShown = 100;
@@ -84,9 +85,11 @@ function shownStanding({ market, replicas, state, message, retryAt }: Standing) 
 }
 
 function shownRollout(
-  { object, update, healthy }: FleetLook,
+  look: FleetLook,
   { phase, revision, attempt, since, progressAt, stopped, failures, cause }: RolloutRecord,
 ) {
+  const { object, update, healthy } = look;
+  const left = stepsLeft(look);
   const isCounting = phase === 'Progressing' && update?.outcome !== 'Healthy';
   const deadline = progressAt + object.spec.update.progressDeadlineSeconds * 1000;
   return {
@@ -94,6 +97,7 @@ function shownRollout(
     revision: revisionName(revision),
     ...(healthy ? { from: revisionName(healthy.number) } : {}),
     attempt,
+    ...(left ? { step: left.rollout.step + 1, of: left.steps.length } : {}),
     since: rfc3339(since),
     ...(isCounting && !stopped ? { deadline: rfc3339(deadline) } : {}),
     ...(stopped ? { waitsFor: stopped.reason, waitsSince: rfc3339(stopped.since) } : {}),

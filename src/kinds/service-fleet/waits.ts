@@ -1,4 +1,5 @@
 /** What a fleet waits for when nothing is left to arrange in its roster, and when it looks again. */
+import { rfc3339 } from '../../base/index.ts';
 import { holdFor, inSync, waitFor, type Plan } from '../../engine/plan/index.ts';
 import { awaitedCorrections } from './corrections.ts';
 import { deadlineOf, recordMs } from './failure.ts';
@@ -7,8 +8,10 @@ import { moveTimes } from './move-back.ts';
 import { slowTimes } from './moves.ts';
 import { placementObstacle } from './placement.ts';
 import { failuresText, repairsOf } from './repair.ts';
+import { isReliable } from './replica.ts';
 import { revisionName } from './revisions.ts';
 import type { Rollout } from './rollout.ts';
+import { pauseEnd, stepsLeft } from './steps.ts';
 
 const longestRecheckMs = 3_600_000;
 
@@ -26,8 +29,8 @@ export function finish(inputs: FleetInputs, rollout: Rollout): Plan {
     return paced(inputs, running.length - wanted.count);
   const { massFailure, nextAt } = repairsOf(inputs);
   if (massFailure !== undefined) return holdFor('MassFailure', massFailure);
-  const stopped = stoppedRollout(inputs);
-  if (stopped) return stopped;
+  const halted = stoppedRollout(inputs) ?? pausedRollout(inputs, rollout.surge);
+  if (halted) return halted;
   const missing = Math.min(rollout.target - running.length, rollout.most - replicas.length);
   const obstacle = placementObstacle(inputs, missing, longestRecheckMs);
   if (obstacle) return obstacle;
@@ -45,6 +48,21 @@ export function finish(inputs: FleetInputs, rollout: Rollout): Plan {
   const times = [wanted.changesAt, ...moveTimes(inputs)].filter((time) => time > nowMs);
   const nextMs = Math.min(...times);
   return inSync([], Number.isFinite(nextMs) ? recheckAt(nextMs, nowMs) : undefined);
+}
+
+/** Once all is in order apart from that. */
+function pausedRollout(inputs: FleetInputs, surge: number): Plan | undefined {
+  const left = stepsLeft(inputs);
+  if (left?.rollout.phase !== 'Paused') return undefined;
+  const { rollout, steps } = left;
+  const running = inPhase(inputs.replicas, 'wanted');
+  if (running.length !== inputs.wanted.count + surge || !running.every(isReliable)) return undefined;
+  const end = pauseEnd(left);
+  const step = rollout.step + 1;
+  const until = Number.isFinite(end) ? `until ${rfc3339(end)}, or ` : '';
+  const command = `promote@${revisionName(rollout.revision)}#${step}`;
+  const message = `step ${step} of ${steps.length} is a pause, ${until}until the command ${command}`;
+  return waitFor('RolloutPaused', message, { recheckAfterMs: recheckAt(end, inputs.nowMs) });
 }
 
 /** A person has to decide what becomes of it. */
@@ -113,10 +131,12 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
   });
 }
 
-/** When the deadline ends, or is to be recorded as counting (Unix milliseconds). */
+/** When a pause or the deadline ends, or it is to be recorded that it counts (Unix milliseconds). */
 function deadlineTimes(inputs: FleetInputs): number[] {
   const deadline = deadlineOf(inputs);
   const { rollout } = inputs.state;
+  const left = stepsLeft(inputs);
+  if (left?.rollout.phase === 'Paused') return [pauseEnd(left)];
   if (deadline === undefined || !rollout) return [];
   const losses = inputs.replicas.flatMap(({ unready }) => (unready ? [unready.since + 60_000] : []));
   return [deadline, rollout.seenAt + recordMs, ...losses];

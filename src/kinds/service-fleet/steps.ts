@@ -1,0 +1,87 @@
+/**
+ * The steps of a rollout: how many replicas have the new revision, and when it stops for a person.
+ *
+ *     replicas, weight ── so many are available at it ──> the next step
+ *     pause            ── its time is over, or `promote` ──> the next step
+ *     after the last one: all replicas
+ *
+ * A first rollout has no steps: there is nothing to compare with. Neither has a move of replicas with a Healthy revision.
+ * Until the last step is passed, replicas that are added for another reason get the newest Healthy revision.
+ */
+import type { Arrange } from '../../engine/plan/index.ts';
+import { arrange, inPhase, type FleetInputs } from './inputs.ts';
+import { provingRollout } from './failure.ts';
+import { revisionName } from './revisions.ts';
+import type { UpdateStep } from './schema.ts';
+import type { RolloutRecord } from './state.ts';
+
+export interface StepsLeft {
+  readonly rollout: RolloutRecord;
+  readonly steps: readonly UpdateStep[];
+  readonly current: UpdateStep;
+  /** How many replicas are to have the new revision. */
+  readonly goal: number;
+}
+
+/** Undefined: all replicas are to have the new revision. */
+export function stepsLeft(inputs: FleetInputs): StepsLeft | undefined {
+  const { object, healthy, wanted } = inputs;
+  const rollout = provingRollout(inputs);
+  const steps = healthy ? (object.spec.update.steps ?? []) : [];
+  const current = rollout && steps[rollout.step];
+  if (!rollout || !current) return undefined;
+  const counts = steps.slice(0, rollout.step + 1).flatMap((step) => countOf(step, wanted.count) ?? []);
+  return { rollout, steps, current, goal: counts.at(-1) ?? 0 };
+}
+
+function countOf({ replicas, weight }: UpdateStep, wanted: number): number | undefined {
+  if (replicas !== undefined) return Math.min(replicas, wanted);
+  return weight === undefined ? undefined : Math.max(1, Math.ceil((weight * wanted) / 100));
+}
+
+/** Of a pause: Unix milliseconds; infinite if only a person ends it. */
+export function pauseEnd({ rollout, current }: StepsLeft): number {
+  const { seconds } = current.pause ?? {};
+  return seconds === undefined ? Number.POSITIVE_INFINITY : rollout.since + seconds * 1000;
+}
+
+/** Begins the next step when this one is over. */
+export function stepOn(inputs: FleetInputs): Arrange | undefined {
+  const left = stepsLeft(inputs);
+  if (!left) return undefined;
+  const { rollout, steps, current } = left;
+  const { nowMs } = inputs;
+  if (rollout.phase === 'Paused') {
+    return nowMs < pauseEnd(left)
+      ? undefined
+      : moved(inputs, passed(rollout, steps, rollout.step + 1, nowMs));
+  }
+  if (current.pause) return moved(inputs, passed(rollout, steps, rollout.step, nowMs));
+  const { replicas, update } = inputs;
+  const there = inPhase(replicas, 'wanted').filter(
+    ({ revision, isAvailable }) => isAvailable && revision?.number === update?.number,
+  );
+  if (there.length < left.goal) return undefined;
+  return moved(inputs, passed(rollout, steps, rollout.step + 1, nowMs));
+}
+
+/** At the step of this index, from 0. */
+export function passed(
+  rollout: RolloutRecord,
+  steps: readonly UpdateStep[],
+  step: number,
+  nowMs: number,
+): RolloutRecord {
+  const isPause = steps[step]?.pause !== undefined;
+  return { ...rollout, step, phase: isPause ? 'Paused' : 'Progressing', since: nowMs };
+}
+
+function moved(inputs: FleetInputs, rollout: RolloutRecord): Arrange {
+  const count = inputs.object.spec.update.steps?.length ?? 0;
+  const name = revisionName(rollout.revision);
+  const message =
+    rollout.step < count
+      ? `the rollout to ${name} is at step ${rollout.step + 1} of ${count}`
+      : `the rollout to ${name} has passed all steps`;
+  return arrange(inputs, [], { reason: 'RollingOut', message, change: undefined }, { rollout });
+}
