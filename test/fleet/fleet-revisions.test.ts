@@ -163,6 +163,7 @@ testInFolder('a replica that is made anew gets the present values of its Secret'
   });
   // The mark of a service has a digest of the values that were sent.
   expect((await plane.service('llm-0')).environmentNames).not.toEqual(one.environmentNames);
+  expect((await plane.service('llm-0')).environmentNames).toContain('TOKEN');
   expect((await plane.service('llm-1')).environmentNames).toEqual(other.environmentNames);
   await fleet.write('llm.yaml', [secret('two'), fleetOf('llm', spec)]);
   await fleet.until('ServiceFleet/llm', 'Ready', 'True');

@@ -207,7 +207,7 @@ function replica(
 }
 
 /** What it reports since it got its revision. */
-function troubleOf(
+export function troubleOf(
   entry: RosterEntry,
   record: ObjectRecord | undefined,
   isReady: boolean,

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Plan } from '../../../../src/engine/plan/index.ts';
 import { replicasOf } from '../../../../src/kinds/service-fleet/children.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
+import { troubleOf } from '../../../../src/kinds/service-fleet/look.ts';
+import { newRecord } from '../../../../src/state/index.ts';
 import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
 import type { FleetState, RolloutRecord } from '../../../../src/kinds/service-fleet/state.ts';
 import {
@@ -163,12 +165,10 @@ describe('the deadline stands still', () => {
   });
 
   test('not while one of them could come forward', () => {
-    const world = rolling(
-      [...outdated.slice(0, 2), replicaIn('updating', 2), waiting('CapacityUnavailable')],
-      {
-        seenAt: startMs + 1_799_000,
-      },
-    );
+    const excused = replicaIn('updating', 2, { excuse: 'CapacityUnavailable' });
+    const world = rolling([...outdated.slice(0, 2), excused, replicaIn('updating', 3)], {
+      seenAt: startMs + 1_799_000,
+    });
     expect(phaseIn(planOf({ ...world, nowMs: startMs + 1_800_000 }))).toBe('RollingBack');
   });
 
@@ -340,4 +340,48 @@ test('law: whatever fails, a rollout ends, and a rollback leaves no fewer than t
     }),
     { numRuns: 200 },
   );
+});
+
+describe('what a replica reports', () => {
+  const entryAt = (updated: number) => ({ ...replicaIn('updating', 0).entry, updated });
+  const reporting = (
+    reason: string,
+    since: number,
+    refusal?: { readonly status: number; readonly at: number },
+  ) => {
+    const reported = { reason, since };
+    const report = { ready: reported, pending: reported, drift: [], linked: [], reconcileAt: undefined };
+    const record = { ...newRecord('ContainerService/default/llm-0', 'uid'), report };
+    const more = { fingerprint: '', generation: 1, action: 'a', code: 'c', message: 'm' };
+    return refusal ? { ...record, refusal: { ...more, ...refusal } } : record;
+  };
+
+  test('counts from when it got its revision', () => {
+    expect(troubleOf(entryAt(5), reporting('ServiceError', 5), false).fault).toBe('ServiceError');
+    expect(troubleOf(entryAt(6), reporting('ServiceError', 5), false).fault).toBeUndefined();
+  });
+
+  test.each([
+    [400, 'Refused'],
+    [422, 'Refused'],
+    [403, undefined],
+    [409, undefined],
+  ])('a refusal with %d is the fault %s', (status, fault) => {
+    expect(troubleOf(entryAt(5), reporting('Refused', 1, { status, at: 5 }), false).fault).toBe(fault);
+    expect(troubleOf(entryAt(6), reporting('Refused', 1, { status, at: 5 }), false).fault).toBeUndefined();
+  });
+
+  test.each([
+    'CapacityUnavailable',
+    'InsufficientFunds',
+    'ApiUnreachable',
+    'Forbidden',
+    'Protected',
+    'OutsideWindow',
+  ])('%s is an excuse', (reason) => {
+    expect(troubleOf(entryAt(5), reporting(reason, 5), false)).toMatchObject({
+      excuse: reason,
+      unready: { isExcused: true },
+    });
+  });
 });

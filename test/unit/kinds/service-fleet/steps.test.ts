@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseCommand } from '../../../../src/resources/index.ts';
 import type { Plan } from '../../../../src/engine/plan/index.ts';
+import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import { rolloutCommands } from '../../../../src/kinds/service-fleet/rollout-commands.ts';
 import { rolloutTo } from '../../../../src/kinds/service-fleet/rollout.ts';
 import { fleetVerbs } from '../../../../src/kinds/service-fleet/schema-commands.ts';
@@ -143,6 +144,36 @@ test('replicas that are added meanwhile have the newest Healthy revision, and af
   expect(newest(grown.world)).toBe(1);
   const end = run(obeyed(grown.world, 'promote@r2#2'));
   expect(newest(end.world)).toBe(8);
+});
+
+test('a canary that is not available yet does not end its step', () => {
+  const { world } = run(fleetWith(4, [{ replicas: 1 }, { pause: {} }]));
+  const rollout = { ...rolloutTo(2, startMs, 1), reached: [4] };
+  const unready = (replica: Replica): Replica => ({
+    ...replica,
+    isAvailable: replica.revision?.number !== 2,
+  });
+  const plan = planOf({
+    ...world,
+    nowMs: startMs,
+    state: { update: 2, rollout },
+    replicas: world.replicas.map(unready),
+  });
+  expect(plan).toMatchObject({ kind: 'wait', reason: 'ReplicasNotReady' });
+});
+
+test('a pause stands still, also when its canary is gone', () => {
+  const paused = { ...rolloutTo(2, startMs, 0), phase: 'Paused' as const, step: 1 };
+  const world = fleetWith(4, [{ replicas: 1 }, { pause: {} }], { maxUnavailable: 1 });
+  const next = run({ ...world, state: { update: 2, rollout: paused } });
+  expect([next.plan, newest(next.world)]).toMatchObject([{ reason: 'RolloutPaused' }, 0]);
+});
+
+test('a rollback takes no steps', () => {
+  const { world } = run(fleetWith(4, [{ weight: 75 }, { pause: {} }]));
+  expect(newest(world)).toBe(3);
+  const aborted = run(obeyed(world, 'abort@r2'));
+  expect(newest(aborted.world)).toBe(0);
 });
 
 test('a first rollout takes no steps', () => {
