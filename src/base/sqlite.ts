@@ -70,6 +70,12 @@ export class Sqlite {
     return Number(this.get('PRAGMA user_version')?.['user_version'] ?? 0);
   }
 
+  /** Reads every page that is in use. Throws with what SQLite finds if one of them is damaged. */
+  check(): void {
+    const found = this.get('PRAGMA quick_check(1)')?.['quick_check'];
+    if (found !== 'ok') throw new Error(String(found));
+  }
+
   run(sql: string, parameters: Parameters = {}): number {
     return Number(this.#statement(sql).run(parameters).changes);
   }

@@ -50,6 +50,8 @@ export function openState(
   const database = new Sqlite(file);
   try {
     return withUserErrors(file, () => {
+      // A table that is not read at the start could be damaged, too. The first write there would fail, hours later.
+      database.check();
       prepare(database, random, owner);
       const work = new UnitOfWork(database, loop);
       const close = () => {
@@ -121,7 +123,10 @@ export function readState(file: string, random: Random, owner: OwnerChoice): Mem
     }
     const { identity, records, intents, pins, prices, left, capacity, revisions, commands } = withUserErrors(
       file,
-      () => (version < migrations.length ? loadMigrated(database, owner) : load(database, owner)),
+      () => {
+        database.check();
+        return version < migrations.length ? loadMigrated(database, owner) : load(database, owner);
+      },
     );
     const store = new MemoryStore(identity, records, intents, pins, prices, left, capacity, revisions);
     return store.takeCommands(commands);

@@ -560,6 +560,27 @@ describe('a damaged state file', () => {
   });
 });
 
+test('a state file with noise on any page is refused when it is opened, and when it is read', async () => {
+  const file = temporaryFile('state.db');
+  {
+    using state = open(file);
+    await state.store.saveIntent(intentOf(trainer, 'key-1'), recordOf(trainer));
+  }
+  const bytes = readFileSync(file);
+  const pageBytes = bytes.readUInt16BE(16);
+  expect(bytes.length / pageBytes).toBeGreaterThan(10);
+  for (let start = 0; start < bytes.length; start += pageBytes) {
+    writeFileSync(file, Buffer.from(bytes).fill(0xa5, start, start + pageBytes));
+    const expected = expect.objectContaining({
+      name: 'UserError',
+      message: expect.stringContaining(file),
+      remedy: expect.stringMatching(/restore it|is a SQLite database/),
+    });
+    expect(() => open(file), `opened, page at ${start}`).toThrow(expected);
+    expect(() => readState(file, systemRandom, owner), `read, page at ${start}`).toThrow(expected);
+  }
+});
+
 describe('an intent', () => {
   test.each(intentOutcomes)('that is %s', async (outcome) => {
     const store = new MemoryStore(
