@@ -13,7 +13,8 @@ async function world() {
   return { plane, fleet };
 }
 
-const statusOf = async (fleet: Fleet) => (await fleet.records()).get('ServiceFleet/llm')?.status;
+const statusOf = async (fleet: Fleet): Promise<Json> =>
+  (await fleet.records()).get('ServiceFleet/llm')?.status;
 const sent = async (plane: ControlPlane) => (await plane.requests()).filter(isMutation);
 const broken = template({ image: 'registry.invalid/llm:2' });
 const update = { minReadySeconds: 0, failureLimit: 0 };
@@ -33,7 +34,7 @@ testInFolder('an image that does not start is rolled back, and is not sent again
   const run = fleet.run();
   const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
   expect(message).toMatch(
-    /^r2 failed: 1 replicas failed: replica 3 \(ServiceError\); all replicas have r1 again/,
+    /^r2 failed: 1 replica failed: replica 3 \(ServiceError\); all replicas have r1 again/,
   );
   expect(await images(plane)).toEqual(asBefore);
   expect(await fleet.condition('ServiceFleet/llm', 'RolledBack')).toMatchObject({
@@ -78,8 +79,9 @@ testInFolder('in place, replicas that got a broken image get the old one back', 
   await plane.forgetRequests();
   await fleet.write('llm.yaml', [fleetOf('llm', { template: broken, update: inPlace })]);
   const run = fleet.run();
-  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
+  await eventually('it claims so', async () => (await statusOf(fleet))?.['rollout']?.phase === 'RolledBack');
   expect(await images(plane)).toEqual(asBefore);
+  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
   expect((await sent(plane)).map(({ method }) => method)).toEqual(['PATCH', 'PATCH']);
   await run.kill('SIGTERM');
 });

@@ -112,7 +112,8 @@ function causeOf(inputs: FleetInputs, { isAborted, failures }: RolloutRecord): s
   if (isAborted) return 'it was aborted';
   if (failures.length > failureLimit) {
     const shown = failures.slice(0, 5).map(({ slot, reason }) => `replica ${slot} (${reason})`);
-    return `${failures.length} replicas failed: ${shown.join(', ')}`;
+    const count = failures.length === 1 ? '1 replica' : `${failures.length} replicas`;
+    return `${count} failed: ${shown.join(', ')}`;
   }
   const deadline = deadlineOf(inputs);
   if (deadline === undefined || inputs.nowMs < deadline) return undefined;

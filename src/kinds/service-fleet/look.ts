@@ -242,8 +242,7 @@ function isLasting(reason: string): boolean {
 
 function isBlocked(entry: RosterEntry, record: ObjectRecord | undefined, isSettled: boolean): boolean {
   const { pending } = record?.report ?? {};
-  const isProtected = pending?.reason === protectedReason && pending.since >= (entry.updated ?? entry.since);
-  return isProtected && entry.revision !== undefined && !isSettled;
+  return pending?.reason === protectedReason && entry.revision !== undefined && !isSettled;
 }
 
 const givenUpReasons: readonly string[] = [
