@@ -85,7 +85,7 @@ describe('the demo off a terminal', () => {
     // Only the canary is touched.
     expect(updatedIn(rollback)).toEqual(['3', '3']);
     expect(rollback).toMatch(
-      /checkout-3: held: ServiceError[^]*r3 failed: 1 replica failed[^]*checkout: all replicas have r2 again/,
+      /checkout-3: held: ServiceError[^]*r3 failed: 1 replica failed: replica 3 \(ServiceError: can't pull[^]*checkout: all replicas have r2 again/,
     );
     expect(scaleIn).toMatch(
       /replica 3 is protected by the activity "end-of-day"[^]*draining instead: replica 1/,
