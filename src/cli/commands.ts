@@ -203,7 +203,8 @@ const ofAnAccount: readonly CommandEntry[] = [
 const ofThisMachine: readonly CommandEntry[] = [
   {
     name: 'demo',
-    description: 'watch a sample fleet come up, drift, heal, change and shrink on a control plane of its own',
+    description:
+      'watch a sample fleet come up, heal, roll out, roll back and shrink on a control plane of its own',
     examples: ['fleetkeeper demo'],
     load: async () => (await import('./commands/demo.ts')).defineDemo,
   },

@@ -269,7 +269,12 @@ export class Pass {
     };
     const value = observation.kind === 'present' ? observation.value : undefined;
     return {
-      record: { ...this.record(), ...(account ? { account: account.name } : {}), ...record },
+      record: {
+        ...this.record(),
+        ...(account ? { account: account.name } : {}),
+        ...record,
+        ...this.#leavingContent(),
+      },
       revision: value?.revision,
       state: value === undefined ? undefined : ((value.state ?? value.status) as string | undefined),
       digests,
@@ -283,6 +288,14 @@ export class Pass {
       }),
       ...(formsIn && { formsIn: (answer) => formsIn(answer as AnyRemote) }),
     };
+  }
+
+  /** On the way to another content, an owned object has neither that one nor the one before. */
+  #leavingContent(): Pick<ObjectRecord, 'derived'> | undefined {
+    const { derived } = this.record();
+    const { content } = this.#options.fleet.snapshot.objects.get(this.key)?.derived ?? {};
+    const isLeaving = derived?.settled !== undefined && content !== undefined && content !== derived.settled;
+    return isLeaving ? { derived: { owner: derived.owner } } : undefined;
   }
 
   /** What to record when the object matches its spec, according to `plan`. */

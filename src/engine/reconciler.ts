@@ -358,7 +358,7 @@ export class Reconciler {
       ...reported,
     });
     const known = { ...settled, ...commanded, kind: arranged ?? kind };
-    const next = { ...known, status, report: lastReport(status) };
+    const next = { ...known, status, report: lastReport(status, record.report, clock.wallMs()) };
     // A pass that was interrupted by a stop has nothing true to report.
     const cut = stopping() && plan.kind === 'wait' && entryOf(plan.reason).cutByStop;
     const changed = !cut && !sameValue(next, record);

@@ -14,6 +14,7 @@ export const waitsHere = {
     meaning:
       'The replica differs from what its fleet requires, and is updated or corrected when its turn comes.',
     remedy: 'Wait. The ServiceFleet shows what the rollout waits for.',
+    brief: 'waits for its turn',
   },
   Draining: {
     kind: 'waiting',
@@ -25,6 +26,7 @@ export const waitsHere = {
     see: 'concepts/fleets.md#scale-in',
     meaning: 'The replica is to be removed, and nothing else is changed in it.',
     remedy: 'Wait. The ServiceFleet shows which replicas drain, and what they wait for.',
+    brief: 'draining',
   },
   ReplicasNotReady: {
     kind: 'waiting',
@@ -34,6 +36,7 @@ export const waitsHere = {
     see: 'concepts/fleets.md#rollout',
     meaning: 'The fleet waits for replicas to become available.',
     remedy: 'Wait. If a replica does not become ready, its own status shows the reason.',
+    brief: 'waits for replicas',
   },
   RolloutPaused: {
     kind: 'waiting',
@@ -45,6 +48,7 @@ export const waitsHere = {
     see: 'concepts/fleets.md#steps',
     meaning: 'A step of the rollout is a pause.',
     remedy: 'Wait for its end, or promote the rollout with the command in the message.',
+    brief: 'the rollout is paused',
   },
   ScaleInPaced: {
     kind: 'waiting',
@@ -63,6 +67,7 @@ export const waitsHere = {
     see: 'concepts/fleets.md#scale-in',
     meaning: 'Replicas drain, or are being deleted.',
     remedy: 'Wait.',
+    brief: 'replicas leave',
   },
   ReplicasProtected: {
     kind: 'waiting',

@@ -7,7 +7,7 @@ import type { ObjectStatus } from './records.ts';
 export interface LastReport {
   /** The reason of `Ready`, and since when `Ready` has had its status. */
   readonly ready: ReportedReason | undefined;
-  /** The reason of `Reconciling` or `Stalled`, whichever is True. */
+  /** The reason of `Reconciling` or `Stalled`, whichever is True, and since when that is the reason. */
   readonly pending: ReportedReason | undefined;
   readonly drift: readonly ReportedDrift[];
   /** Ids of what the thing at the provider is attached to, or protects. */
@@ -30,15 +30,22 @@ export interface ReportedDrift {
   readonly cause: string | undefined;
 }
 
-export function lastReport(status: ObjectStatus): LastReport {
+/**
+ * `before`: the report of the pass before; `wallMs`: the time of this pass. A condition stays True from one reason to the next,
+ * and has whole seconds, so it can't show which of two things was first.
+ */
+export function lastReport(status: ObjectStatus, before?: LastReport, wallMs?: number): LastReport {
   const { conditions, drift = [], lastHandledReconcileAt } = status;
   const reported = (types: readonly string[], isTrue: boolean): ReportedReason | undefined => {
     const found = conditions.find((each) => types.includes(each.type) && (!isTrue || each.status === 'True'));
     return found && { reason: found.reason, since: Date.parse(found.lastTransitionTime) };
   };
+  const pending = reported(['Reconciling', 'Stalled'], true);
+  const earlier = before?.pending;
+  const first = earlier && earlier.reason === pending?.reason ? earlier.since : wallMs;
   return {
     ready: reported(['Ready'], false),
-    pending: reported(['Reconciling', 'Stalled'], true),
+    pending: pending && { ...pending, ...(first === undefined ? {} : { since: first }) },
     drift: drift.map(({ path, since, cause }) => ({ path, since: Date.parse(since), cause })),
     linked: [status['serviceId'], status['volumeId']].filter((id) => typeof id === 'string'),
     reconcileAt: lastHandledReconcileAt,

@@ -13,7 +13,8 @@ async function world() {
   return { plane, fleet };
 }
 
-const statusOf = async (fleet: Fleet) => (await fleet.records()).get('ServiceFleet/llm')?.status;
+const statusOf = async (fleet: Fleet): Promise<Json> =>
+  (await fleet.records()).get('ServiceFleet/llm')?.status;
 const sent = async (plane: ControlPlane) => (await plane.requests()).filter(isMutation);
 const broken = template({ image: 'registry.invalid/llm:2' });
 const update = { minReadySeconds: 0, failureLimit: 0 };
@@ -33,7 +34,7 @@ testInFolder('an image that does not start is rolled back, and is not sent again
   const run = fleet.run();
   const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
   expect(message).toMatch(
-    /^r2 failed: 1 replicas failed: replica 3 \(ServiceError\); all replicas have r1 again/,
+    /^r2 failed: 1 replica failed: replica 3 \(ServiceError: can't pull the image: the registry host registry\.invalid does not resolve\); all replicas have r1 again/,
   );
   expect(await images(plane)).toEqual(asBefore);
   expect(await fleet.condition('ServiceFleet/llm', 'RolledBack')).toMatchObject({
@@ -70,6 +71,28 @@ testInFolder('an image that does not start is rolled back, and is not sent again
   expect(await statusOf(fleet)).toMatchObject({ currentRevision: 'r3' });
 });
 
+testInFolder('why a revision failed is shown without values of the environment', async () => {
+  const { fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { update })]);
+  expect((await fleet.apply()).code).toBe(0);
+  const env = [{ name: 'MIRROR', value: 'registry.invalid' }];
+  const secretive = template({ image: 'registry.invalid/llm:2', env });
+  await fleet.write('llm.yaml', [fleetOf('llm', { template: secretive, update })]);
+  const run = fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
+  const { rollout } = await statusOf(fleet);
+  expect(rollout.failures).toEqual([
+    {
+      slot: 3,
+      reason: 'ServiceError',
+      message: expect.stringMatching(/^can't pull the image: .*\[redacted\] does not resolve$/),
+    },
+  ]);
+  expect(rollout.cause).toContain(rollout.failures[0].message);
+  expect(rollout.cause).not.toContain('registry.invalid');
+  await run.kill('SIGTERM');
+});
+
 testInFolder('in place, replicas that got a broken image get the old one back', async () => {
   const { plane, fleet } = await world();
   const inPlace = { minReadySeconds: 0, maxSurge: 0, maxUnavailable: 1, failureLimit: 0 };
@@ -78,8 +101,9 @@ testInFolder('in place, replicas that got a broken image get the old one back', 
   await plane.forgetRequests();
   await fleet.write('llm.yaml', [fleetOf('llm', { template: broken, update: inPlace })]);
   const run = fleet.run();
-  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
+  await eventually('it claims so', async () => (await statusOf(fleet))?.['rollout']?.phase === 'RolledBack');
   expect(await images(plane)).toEqual(asBefore);
+  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
   expect((await sent(plane)).map(({ method }) => method)).toEqual(['PATCH', 'PATCH']);
   await run.kill('SIGTERM');
 });

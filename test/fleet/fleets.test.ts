@@ -101,7 +101,10 @@ testInFolder(
         kind: 'ServiceFleet',
         action: 'update',
         reason: 'RollingOut',
-        differences: [{ path: 'template', observed: '3 of 3 replicas differ (3 in place)' }],
+        differences: [
+          { path: 'template', observed: '3 of 3 replicas differ (3 in place)' },
+          { path: 'template.image', observed: 'ghcr.io/acme/llm:1', desired: 'ghcr.io/acme/llm:2' },
+        ],
       },
     ]);
     expect((await fleet.apply()).code).toBe(0);

@@ -42,19 +42,33 @@ function runDemo(onLine: (line: string) => NodeJS.Signals | undefined = () => un
   });
 }
 
+/** Slots in the order in which they get another image. */
+function updatedIn(act: string): string[] {
+  return [...act.matchAll(/to be updated: replica (\d)/g)].map(([, slot = '']) => slot);
+}
+
 describe('the demo off a terminal', () => {
-  it('shows the fleet Ready, drift and its healing, an edit and a removal, and ends by itself', async () => {
+  it('shows the fleet Ready, drift and its healing, edits, a rollout and a rollback, and ends by itself', async () => {
     const startedAtMs = performance.now();
     const { code, lines, errors } = await runDemo();
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
-    expect(performance.now() - startedAtMs).toBeLessThan(45_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(30_000);
 
     const acts = lines.flatMap((line, index) => (line.includes(' --- ') ? [index] : []));
-    expect(acts).toHaveLength(4);
-    const [create = '', drift = '', grow = '', remove = ''] = acts.map((start, index) =>
-      lines.slice(start, acts[index + 1]).join('\n'),
+    expect(acts).toHaveLength(6);
+    const [create = '', drift = '', folder = '', rollout = '', rollback = '', scaleIn = ''] = acts.map(
+      (start, index) => lines.slice(start, acts[index + 1]).join('\n'),
     );
-    for (const name of ['storefront', 'catalog', 'search', 'recommender', 'thumbnails', 'spring-sale']) {
+    const services = [
+      'storefront',
+      'catalog',
+      'search',
+      'recommender',
+      'thumbnails',
+      'spring-sale',
+      'checkout-3',
+    ];
+    for (const name of services) {
       expect(create).toMatch(new RegExp(`service/${name}: Ready: running, https://`));
     }
     expect(create).toMatch(/volume\/models: Ready: 100 GB/);
@@ -62,16 +76,27 @@ describe('the demo off a terminal', () => {
       /service\/storefront: Drifted: image: "[^"]+:debug" → "[^"]+:2\.4"[^]*service\/storefront: healed/,
     );
     expect(drift).toMatch(/service\/catalog: Drifted: .*env\.DATABASE_URL[^]*service\/catalog: healed/);
-    expect(grow).toMatch(
+    expect(folder).toMatch(
       /service\/search: stopping[^]*service\/search: paused[^]*search-index: Ready: 40 GB[^]*search: Ready: running/,
     );
-    expect(remove).toMatch(/spring-sale: deleted/);
+    expect(folder).toMatch(/spring-sale: deleted/);
+    expect(updatedIn(rollout)).toEqual(['3', '2', '1', '0']);
+    expect(rollout).toMatch(/fleet\/checkout: Ready: 4 of 4 available, r2/);
+    // Only the canary is touched.
+    expect(updatedIn(rollback)).toEqual(['3', '3']);
+    expect(rollback).toMatch(
+      /checkout-3: held: ServiceError[^]*r3 failed: 1 replica failed: replica 3 \(ServiceError: can't pull[^]*checkout: all replicas have r2 again/,
+    );
+    expect(scaleIn).toMatch(
+      /replica 3 is protected by the activity "end-of-day"[^]*draining instead: replica 1/,
+    );
+    expect(scaleIn.match(/checkout-\d(?=: deleted)/g)?.sort()).toEqual(['checkout-1', 'checkout-2']);
     expect(lines.join('\n')).toMatch(/with [1-9]\d* reads and [1-9]\d* changes sent to the API/);
     expect(lines.at(-1)).toContain('status --source /tmp/tour/fleet');
   });
 
   it('writes no colour, no cursor movement, and no value of a Secret', async () => {
-    const { lines } = await runDemo((line) => (line.includes('2/4') ? 'SIGTERM' : undefined));
+    const { lines } = await runDemo((line) => (line.includes('2/6') ? 'SIGTERM' : undefined));
     const output = lines.join('\n');
     expect(output).toContain('Ready');
     expect(output.includes('\u001B')).toBe(false);
@@ -79,7 +104,7 @@ describe('the demo off a terminal', () => {
   });
 
   it('leaves nothing behind when it is stopped in the middle', async () => {
-    const { code, errors } = await runDemo((line) => (line.includes('1/4') ? 'SIGINT' : undefined));
+    const { code, errors } = await runDemo((line) => (line.includes('1/6') ? 'SIGINT' : undefined));
     expect(code).toBe(1);
     expect(errors).toBe('stopped before all was shown\n');
     expect(readdirSync(temporary).filter((name) => name.startsWith('fleetkeeper-demo-'))).toEqual([]);

@@ -9,7 +9,7 @@ import { Terminal, type Screen } from './terminal.ts';
 
 const columns = 96;
 const rows = 30;
-const frames = 10;
+const frames = 14;
 const everyMs = 250;
 
 /** The screens from the first object on, until the demo has shown all and waits for the person who watches. */
@@ -54,6 +54,6 @@ function chosen(screens: readonly Screen[], count: number): Screen[] {
 }
 
 const title =
-  'fleetkeeper demo: a fleet is created, somebody changes two services, they are corrected, and the fleet grows and shrinks';
+  'fleetkeeper demo: a fleet is created, drift is corrected, a volume grows, four replicas are updated, and a broken image is taken back';
 const file = path.join(import.meta.dirname, '../../docs/demo.svg');
 writeFileSync(file, renderSvg(chosen(await recordDemo(), frames), columns, title));

@@ -20,7 +20,7 @@ export interface DemoRow {
   readonly ready: 'yes' | 'no' | 'held';
   /** What is being done or waited for; empty when nothing is. */
   readonly doing: string;
-  /** The endpoint of a service, the size of a volume. */
+  /** The endpoint of a service, the size of a volume, how many replicas are available. */
   readonly detail: string;
   /** From the moment that drift is seen until the object is Ready again. */
   readonly drifted: boolean;
@@ -146,10 +146,10 @@ function rowOf(key: ObjectKey, record: ObjectRecord, plan: Plan, before: DemoRow
     key,
     kind: traitsOf(kind).noun,
     name,
-    state: text(status?.['state']) ?? '-',
+    state: text(status?.['state']) ?? phaseOf(status ?? {}) ?? '-',
     ready: deletionRequestedAt === undefined ? ready : 'no',
     doing: wordsOf(plan, deletionRequestedAt !== undefined) ?? before?.doing ?? '',
-    detail: text(status?.['endpoint']) ?? sizeOf(status ?? {}),
+    detail: text(status?.['endpoint']) ?? (sizeOf(status ?? {}) || replicasOf(status ?? {})),
     drifted: drifts || (before?.drifted === true && ready !== 'yes'),
     heals,
     goneAtMs: undefined,
@@ -166,6 +166,18 @@ function sizeOf(status: Readonly<Record<string, unknown>>): string {
   return typeof requestedSizeGb === 'number' && requestedSizeGb !== sizeGb
     ? `${sizeGb} of ${requestedSizeGb} GB`
     : `${sizeGb} GB`;
+}
+
+type Shown = Readonly<Record<string, unknown>>;
+
+function phaseOf({ rollout }: Shown): string | undefined {
+  return text((rollout as { readonly phase?: unknown } | undefined)?.phase);
+}
+
+function replicasOf({ availableReplicas, desiredReplicas, currentRevision }: Shown): string {
+  if (typeof desiredReplicas !== 'number' || typeof availableReplicas !== 'number') return '';
+  const revision = text(currentRevision);
+  return `${availableReplicas} of ${desiredReplicas} available${revision === undefined ? '' : `, ${revision}`}`;
 }
 
 function* eventsBetween(

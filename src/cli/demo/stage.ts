@@ -29,8 +29,8 @@ import { ownerChoice, readTextFile, stateFile } from '../options.ts';
 import { addSchema, withSchemaLine } from '../schema-line.ts';
 import { openSource } from '../source.ts';
 
-/** The lifecycle is accelerated by this factor: provisioning takes about a second. */
-export const timeScale = 8;
+/** The lifecycle is accelerated by this factor: provisioning takes half a second. */
+export const timeScale = 16;
 const pollSeconds = 0.5;
 const grace = { ...defaultShortenedGrace, goneMs: 1000 };
 

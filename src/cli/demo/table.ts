@@ -5,7 +5,7 @@ import type { Palette } from '../output/render.ts';
 import { minutes } from '../output/terminal-text.ts';
 
 export interface DemoPicture {
-  /** E.g. `2/4`, and what happens in it. */
+  /** E.g. `2/6`, and what happens in it. */
   readonly act: readonly [number: string, title: string];
   readonly elapsedMs: number;
   readonly balanceMicros: number | undefined;
@@ -29,13 +29,25 @@ const spinnerMs = 100;
 /** From here on the endpoint has a column of its own. */
 const wideColumns = 128;
 const endpointWidth = 60;
+/** Above and below the rows of the table. */
+const linesAround = 6;
 const fewestEvents = 3;
 const mostEvents = 8;
 
 export function drawPicture(picture: DemoPicture, canvas: Canvas): string {
-  const top = [...header(picture, canvas), '', ...table(picture, canvas), ''];
+  const rows = mostTelling(picture.rows, canvas.lines - linesAround - fewestEvents);
+  const top = [...header(picture, canvas), '', ...table({ ...picture, rows }, canvas), ''];
   const room = Math.max(fewestEvents, Math.min(mostEvents, canvas.lines - top.length - 1));
   return [...top, ...newestEvents(picture.events, room, canvas)].join('\n');
+}
+
+const isQuiet = ({ ready, doing }: DemoRow) => ready === 'yes' && doing === '';
+
+/** On a small terminal: first of all those that are under way, and the first ones of the others. */
+function mostTelling(rows: readonly DemoRow[], room: number): readonly DemoRow[] {
+  const left = Math.max(0, room - rows.filter((row) => !isQuiet(row)).length);
+  const shown = new Set(rows.filter(isQuiet).slice(0, left));
+  return rows.filter((row) => !isQuiet(row) || shown.has(row));
 }
 
 /** As many as there is room for, each whole; the newest in any case. */

@@ -20,7 +20,7 @@ export function wordsOf(plan: Plan, deleting: boolean): string | undefined {
       if (drift.length > 0) return `drifted: ${drift.join(', ')}`;
       return deleting ? 'deleting' : (entryOf(plan.reason).brief ?? `waits: ${plan.reason}`);
     case 'hold':
-      return `held: ${plan.reason}`;
+      return `held: ${plan.reason}: ${plan.message}`;
   }
 }
 

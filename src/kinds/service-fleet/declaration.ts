@@ -80,7 +80,13 @@ export const serviceFleet = declareKind({
         waitsFor: status.text.describe('What keeps it, so that the deadline stands still.'),
         waitsSince: status.time.describe('Since when it does.'),
         failures: z
-          .array(z.object({ slot: z.int(), reason: z.string() }))
+          .array(
+            z.object({
+              slot: z.int().describe('The number of the replica.'),
+              reason: z.string().describe('The reason that it shows.'),
+              message: status.text.describe('What the provider writes about it, at most 200 characters.'),
+            }),
+          )
           .max(5)
           .meta(listOf.whole)
           .optional()

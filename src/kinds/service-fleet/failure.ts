@@ -47,7 +47,10 @@ export function noted(inputs: FleetInputs): FleetInputs {
   const known = new Set(rollout.failures.map(({ slot }) => slot));
   const failures = at.flatMap((replica) => {
     const reason = known.has(replica.entry.slot) ? undefined : faultOf(rollout, replica, nowMs);
-    return reason === undefined ? [] : [{ slot: replica.entry.slot, reason }];
+    const message = replica.fault === reason ? replica.faultText : undefined;
+    return reason === undefined
+      ? []
+      : [{ slot: replica.entry.slot, reason, ...(message === undefined ? {} : { message }) }];
   });
   const isNews = reached.length + failures.length > 0;
   const next = {
@@ -111,12 +114,17 @@ function causeOf(inputs: FleetInputs, { isAborted, failures }: RolloutRecord): s
   const { failureLimit, progressDeadlineSeconds } = inputs.object.spec.update;
   if (isAborted) return 'it was aborted';
   if (failures.length > failureLimit) {
-    const shown = failures.slice(0, 5).map(({ slot, reason }) => `replica ${slot} (${reason})`);
-    return `${failures.length} replicas failed: ${shown.join(', ')}`;
+    const shown = failures.slice(0, 5).map(failureText);
+    const count = failures.length === 1 ? '1 replica' : `${failures.length} replicas`;
+    return `${count} failed: ${shown.join(', ')}`;
   }
   const deadline = deadlineOf(inputs);
   if (deadline === undefined || inputs.nowMs < deadline) return undefined;
   return `no replica became available at it for ${progressDeadlineSeconds} s`;
+}
+
+function failureText({ slot, reason, message }: RolloutRecord['failures'][number]): string {
+  return `replica ${slot} (${reason}${message === undefined ? '' : `: ${message}`})`;
 }
 
 function fail(inputs: FleetInputs, rollout: RolloutRecord, cause: string): Arrange {

@@ -24,6 +24,7 @@ import { containerService } from '../container-service/declaration.ts';
 import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
+import { environmentValues, faultText } from './fault-text.ts';
 import { foundRoster } from './found.ts';
 import type { FleetInputs } from './inputs.ts';
 import { accountOf, marketsOf } from './markets.ts';
@@ -185,12 +186,14 @@ function replica(
   const isAsItIsToBe = revision === undefined || known.isSettled;
   const isAvailable = isReady && waitsUntil === undefined && isAsItIsToBe;
   const correction = correctionOf(entry, own, { isCurrent: known.isSettled, isAvailable, nowMs });
+  const service = serviceOf(view, entry, own);
+  const trouble = troubleOf(entry, own, isReady, own && store.lastIntent(own.key)?.createdAt);
   const facts = {
     ...known,
     entry,
     isRecorded: child !== undefined,
     isMade,
-    ...whereabouts(entry, { candidates, crowds, record: own, service: serviceOf(view, entry, own) }),
+    ...whereabouts(entry, { candidates, crowds, record: own, service }),
     isReady,
     isAvailable,
     mayServe: isMade && !isDown(own),
@@ -199,22 +202,29 @@ function replica(
     correction,
     givenUp: isReady ? undefined : givenUp(own),
     ...protectionOf(entry, own, nowMs),
-    ...troubleOf(entry, own, isReady),
+    ...trouble,
+    faultText:
+      trouble.fault === undefined
+        ? undefined
+        : faultText(trouble.fault, service, own, () => environmentValues(view, present)),
     isBlocked:
       isBlocked(entry, own, known.isSettled) && store.openIntent(keyOf(key, entry.slot)) === undefined,
   };
   return { ...facts, content: contentAt(facts, target) };
 }
 
-/** What it reports since it got its revision. */
+/** What it reports since it got its revision. `sentAt`: Unix milliseconds of the last request for it. */
 export function troubleOf(
   entry: RosterEntry,
   record: ObjectRecord | undefined,
   isReady: boolean,
+  sentAt?: number,
 ): Pick<Replica, 'fault' | 'excuse' | 'unready'> {
   const { ready, pending } = record?.report ?? {};
   const after = entry.updated ?? entry.since;
-  const isFault = pending !== undefined && faults.includes(pending.reason) && pending.since >= after;
+  // Until something was sent for its revision, its errors are those of the one before.
+  const isOwn = pending !== undefined && pending.since > after && (sentAt === undefined || sentAt >= after);
+  const isFault = isOwn && faults.includes(pending.reason);
   const refusal = pending?.reason === 'Refused' ? record?.refusal : undefined;
   const isWrong = refusal !== undefined && [400, 422].includes(refusal.status) && refusal.at >= after;
   const excuse = pending && isExcuse(pending.reason) ? pending.reason : undefined;
@@ -242,8 +252,7 @@ function isLasting(reason: string): boolean {
 
 function isBlocked(entry: RosterEntry, record: ObjectRecord | undefined, isSettled: boolean): boolean {
   const { pending } = record?.report ?? {};
-  const isProtected = pending?.reason === protectedReason && pending.since >= (entry.updated ?? entry.since);
-  return isProtected && entry.revision !== undefined && !isSettled;
+  return pending?.reason === protectedReason && entry.revision !== undefined && !isSettled;
 }
 
 const givenUpReasons: readonly string[] = [

@@ -39,6 +39,8 @@ export interface Replica {
   readonly isSettled: boolean;
   /** Why it can't run its revision, as it reports since it got it. */
   readonly fault: string | undefined;
+  /** What the provider writes about that. */
+  readonly faultText: string | undefined;
   /** What it waits for, while its revision is not to blame. */
   readonly excuse: string | undefined;
   /** It is not Ready: since when (Unix milliseconds), and why. `isExcused`: its revision is not to blame. */

@@ -27,6 +27,7 @@
  */
 import type { Arrange } from '../../engine/plan/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
+import { contentDifferences } from './content-differences.ts';
 import { countOf, unavailableAtMost } from './counts.ts';
 import { activePhases, failed } from './failure.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
@@ -195,7 +196,12 @@ function beginRollout(inputs: FleetInputs, update: OwnerRevision, rollout: Rollo
       message: `the template has changed: ${ways.join(', ')}`,
       change: differing > 0 ? 'update' : undefined,
       differences:
-        differing > 0 ? [{ path: 'template', desired: '(as declared)', observed, drift: false }] : [],
+        differing > 0
+          ? [
+              { path: 'template', desired: '(as declared)', observed, drift: false },
+              ...contentDifferences(inputs.healthy, update),
+            ]
+          : [],
     },
     { rollout: isReturn ? { ...record, phase: 'RollingBack' } : record },
   );

@@ -66,7 +66,7 @@ const rollout = z
     /** Slots that were available at the revision in this attempt. */
     reached: z.array(z.int()),
     /** Slots that failed with it in this attempt. */
-    failures: z.array(z.object({ slot: z.int(), reason: z.string() })),
+    failures: z.array(z.object({ slot: z.int(), reason: z.string(), message: z.string().optional() })),
     /** A person has ended it. */
     isAborted: z.literal(true).optional(),
     /** Why it has failed, or was frozen. */

@@ -30,8 +30,16 @@ describe('the picture of the demo', () => {
   });
 
   test('has the acts and what happens in them as text', () => {
-    const acts = ['1/4', '2/4', '3/4', '4/4'];
-    const events = ['storefront', 'running', 'Drifted', 'healed', 'sizeGb 20 → 40', 'deleted'];
+    const acts = ['1/6', '2/6', '3/6', '4/6', '5/6', '6/6'];
+    const events = [
+      'storefront',
+      'running',
+      'Drifted',
+      'healed',
+      'sizeGb 20 → 40',
+      'RolloutFailed',
+      'deleted',
+    ];
     expect(acts.concat(events).filter((words) => !svg.includes(words))).toEqual([]);
     expect(readFileSync(path.join(root, 'README.md'), 'utf8')).toContain('(docs/demo.svg)');
   });

@@ -85,6 +85,7 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     isAsDocument: revision === present && state !== 'updating',
     reportsDifference: false,
     fault: undefined,
+    faultText: undefined,
     excuse: undefined,
     unready: undefined,
     isBlocked: false,
