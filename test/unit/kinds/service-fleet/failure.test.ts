@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Plan } from '../../../../src/engine/plan/index.ts';
-import { replicasOf } from '../../../../src/kinds/service-fleet/children.ts';
+import { ownedBy } from '../../../../src/kinds/service-fleet/children.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import { troubleOf } from '../../../../src/kinds/service-fleet/look.ts';
 import { newRecord } from '../../../../src/state/index.ts';
@@ -236,7 +236,7 @@ describe('after a failure', () => {
     const specIn = (phase: RolloutRecord['phase']) => {
       const rollout = { ...rolloutTo(2, startMs, 0), phase };
       const state = { update: 2, rollout, roster: [replicaIn('updated', 0).entry] };
-      return replicasOf({ name: 'llm', spec, state, revisions: [old, present] })[0]?.spec;
+      return ownedBy({ name: 'llm', spec, state, revisions: [old, present] })[0]?.spec;
     };
     expect(specIn('Progressing')).toMatchObject({
       disruptionWindows: [{ cron: '0 3 * * *' }],
