@@ -50,10 +50,10 @@ export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
 /** Of an object that another one owns (engine/fleet/derived.ts). */
 export interface Derivation {
   readonly owner: ObjectKey;
-  /** The part of the owner's document that is as its document would be. */
+  /** Where its spec stands in the owner's document. */
   readonly specPath: readonly string[];
-  /** A digest of what reaches it only when its owner allows it. */
-  readonly content: string;
+  /** A digest of what reaches it only when its owner allows it. Undefined: all of it reaches it at once. */
+  readonly content: string | undefined;
   /** The digest that its owner allows. */
   readonly granted: string | undefined;
   /** It may be interrupted, to correct what others changed in it. */

@@ -164,10 +164,10 @@ export interface OwnedObject {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: object;
-  /** The part of the owner's document that is as its document would be. */
+  /** Where its spec stands in the owner's document. */
   readonly specPath: readonly string[];
-  /** What of the spec reaches it only when its owner allows it. */
-  readonly content: Readonly<Record<string, unknown>>;
+  /** What of the spec reaches it only when its owner allows it. Undefined: all of it reaches it at once. */
+  readonly content: Readonly<Record<string, unknown>> | undefined;
   /** That content, as it is recorded. Undefined: nobody knows yet what the object has. It is compared, and not changed. */
   readonly revision: OwnerRevision | undefined;
   /** It may be interrupted, to correct what others changed in it. */

@@ -23,6 +23,16 @@ export const heldByDocument = {
     meaning: 'Replicas of the fleet have no place: no candidate in `placement` can be used.',
     remedy: 'The message has the reason for each candidate. Add candidates, or change what shuts them.',
   },
+  PlacementBound: {
+    kind: 'held',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    recheckMs: 30_000,
+    see: 'concepts/fleets.md#storage',
+    meaning: 'A replica of the fleet has a volume, and no candidate is where that is. A volume can not move.',
+    remedy: 'Add a candidate there, or remove the replica with its volume.',
+  },
   NameTaken: {
     kind: 'held',
     severity: 'warning',
@@ -31,7 +41,7 @@ export const heldByDocument = {
     fromDocuments: true,
     see: 'concepts/fleets.md#names',
     meaning:
-      'A document has the name of a replica of the fleet. It is not a replica; the fleet uses other numbers.',
+      'A document has the name of a replica of the fleet, or of its volume. The fleet uses other numbers.',
     remedy: 'Give the object in the message another name.',
   },
   CommandOutdated: {

@@ -229,7 +229,7 @@ export class DerivedObjects {
           labels: each.labels,
           spec: each.spec as Specs[ManagedKind],
           location,
-          locate: (path) => document?.locate([...each.specPath, ...path]) ?? location,
+          locate: (path) => document?.locate(pathInOwner(each, path)) ?? location,
           derived: {
             owner,
             specPath: each.specPath,
@@ -253,6 +253,7 @@ export class DerivedObjects {
     snapshot: Data,
   ): Pick<Derivation, 'content' | 'granted' | 'hasOlderValues'> {
     const { store } = this.#options;
+    if (!content) return { content: undefined, granted: undefined, hasOlderValues: false };
     if (revision) {
       const hasOlderValues = !hasSameValues({ store, snapshot }, namespace, revision);
       return { content: revision.digest, granted: revision.digest, hasOlderValues };
@@ -290,11 +291,22 @@ function isSame(left: DesiredObject, right: DesiredObject): boolean {
   );
 }
 
+/** The part of an owner's document that a path in an owned object comes from. */
+export function pathInOwner(
+  { specPath }: Pick<Derivation, 'specPath'>,
+  path: readonly (string | number)[],
+): readonly (string | number)[] {
+  const [first, ...rest] = path;
+  if (first === 'spec') return [...specPath, ...rest];
+  return specPath.at(-1) === 'spec' ? [...specPath.slice(0, -1), ...path] : specPath;
+}
+
 /** What holds back changes of an owned object. */
 export function ownerGate(object: DesiredObject | undefined, record: ObjectRecord): OwnerGate | undefined {
   const { derived } = object ?? {};
   if (!derived || record.deletionRequestedAt !== undefined) return undefined;
   if (derived.draining) return { reason: 'Draining', ...derived.draining };
+  if (derived.content === undefined) return undefined;
   if (record.derived?.settled === derived.content) {
     const message = `what others changed in it is corrected when ${derived.owner} allows it`;
     return { reason: 'AwaitsTurn', message, since: 0, correction: derived.mayCorrect ? 'allowed' : 'asked' };

@@ -37,7 +37,7 @@ import {
 import { mayHaveMade, type ObjectRecord, type StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import { massChangeAdvice } from './advice.ts';
-import { ownerGate } from './derived.ts';
+import { ownerGate, pathInOwner } from './derived.ts';
 import { ManagedIds } from './managed-ids.ts';
 import { isTakenIn } from './taken-in.ts';
 
@@ -202,7 +202,7 @@ export class Fleet {
   whereIs(key: ObjectKey, path: readonly (string | number)[]): string {
     const desired = this.snapshot.objects.get(key);
     if (!desired) return '';
-    const inDocument = [...(desired.derived?.specPath ?? []), ...path];
+    const inDocument = desired.derived ? pathInOwner(desired.derived, path) : path;
     return `${placeText(desired.locate(path))}: ${formatPath(inDocument)}: `;
   }
 

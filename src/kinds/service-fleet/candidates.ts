@@ -15,8 +15,9 @@ export interface Candidate {
 
 export function candidatesOf(spec: ServiceFleetSpec): Candidate[] {
   const { accountRef, template, storage, placement } = spec;
-  const volumeGb = storage?.scratch.volumeGb;
-  const volume = volumeGb === undefined ? {} : { volumeGb };
+  const volumeGb = storage?.scratch?.volumeGb;
+  const own = volumeGb === undefined ? {} : { volumeGb };
+  const volume = storage?.perReplica ? ({ volume: true } as const) : own;
   if (!placement) {
     const { region, geography } = template.spec;
     invariant(region !== undefined, 'neither region nor placement');

@@ -1,28 +1,39 @@
-/** The replicas of a fleet as objects: a pure function of document and roster. A retiring one is no object any more. */
+/**
+ * The objects of a fleet: its replicas, and the volumes of their slots. A pure function of document and record. A retiring replica
+ * is no object any more. Its volume is one until it has gone.
+ */
 import type { OwnedObject, Owner } from '../../engine/index.ts';
-import { annotations, group, type ContainerServiceSpec } from '../../resources/index.ts';
+import {
+  annotations,
+  group,
+  type ContainerServiceSpec,
+  type StorageVolumeSpec,
+} from '../../resources/index.ts';
 import { containerService } from '../container-service/declaration.ts';
+import { storageVolume } from '../storage-volume/declaration.ts';
 import { childName } from './roster.ts';
 import { contentOf, revisionName, revisionOf, withContent } from './revisions.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
+import { volumeName } from './volumes.ts';
 
 export const fleetLabel = `${group}/fleet`;
 const slotLabel = `${group}/slot`;
 const revisionLabel = `${group}/revision`;
 
-export function replicasOf({
-  name,
-  spec,
-  state,
-  revisions,
-}: Owner<ServiceFleetSpec, FleetState>): OwnedObject[] {
+export type FleetOwner = Owner<ServiceFleetSpec, FleetState>;
+
+export function ownedBy(owner: FleetOwner): OwnedObject[] {
+  return [...replicasOf(owner), ...volumesOf(owner)];
+}
+
+function replicasOf({ name, spec, state, revisions }: FleetOwner): OwnedObject[] {
   const isReturning = state.rollout?.phase === 'RollingBack';
   return (state.roster ?? [])
     .filter(({ phase }) => phase !== 'retiring')
     .map((entry) => {
       const revision = revisionOf(revisions, entry.revision);
-      const content = revision?.content ?? contentOf(spec.template.spec);
+      const content = revision?.content ?? contentOf(spec.template.spec, spec.storage?.perReplica?.sizeGb);
       return {
         kind: containerService.name,
         name: childName(name, entry.slot),
@@ -33,14 +44,43 @@ export function replicasOf({
           ...(revision ? { [revisionLabel]: revisionName(revision.number) } : {}),
         },
         annotations: annotationsOf(spec, entry, childName(name, entry.slot)),
-        spec: replicaSpec(spec, content, entry, isReturning),
-        specPath: ['spec', 'template'],
+        spec: replicaSpec(spec, content, entry, { isReturning, fleet: name }),
+        specPath: ['spec', 'template', 'spec'],
         content,
         revision,
         mayCorrect: entry.phase === 'wanted' && entry.corrects !== undefined,
         drainingSince: entry.phase === 'draining' ? entry.since : undefined,
       };
     });
+}
+
+/** Deleted with its object only if that was decided. One that is lost for any other reason stays at the provider. */
+function volumesOf({ name, spec, state }: FleetOwner): OwnedObject[] {
+  const { expansion = 'Never' } = spec.storage?.perReplica ?? {};
+  const { driftPolicy } = spec.template.spec;
+  return (state.volumes ?? []).map(({ slot, account, region, geography, sizeGb, retired }) => {
+    const volume: StorageVolumeSpec = {
+      accountRef: { name: account },
+      region,
+      geography,
+      sizeGb,
+      expansion,
+      driftPolicy,
+      deletionPolicy: retired ? 'Delete' : 'Retain',
+    };
+    return {
+      kind: storageVolume.name,
+      name: volumeName(name, slot),
+      labels: { ...spec.template.metadata.labels, [fleetLabel]: name, [slotLabel]: String(slot) },
+      annotations: {},
+      spec: volume,
+      specPath: ['spec', 'storage', 'perReplica'],
+      content: undefined,
+      revision: undefined,
+      mayCorrect: false,
+      drainingSince: undefined,
+    };
+  });
 }
 
 /** A replica has storage of its own by `storage.scratch` only, which confirms that its data may be lost. */
@@ -61,10 +101,10 @@ function replicaSpec(
   { template, deletionPolicy }: ServiceFleetSpec,
   content: Readonly<Record<string, unknown>>,
   entry: RosterEntry,
-  isReturning: boolean,
+  { isReturning, fleet }: { readonly isReturning: boolean; readonly fleet: string },
 ): ContainerServiceSpec {
   const base = withContent(template.spec, content);
-  const { account, region, geography, volumeGb, resources = base.resources } = entry.place;
+  const { account, region, geography, resources = base.resources } = entry.place;
   return {
     ...base,
     // One was open when the revision came in that is taken back.
@@ -73,10 +113,18 @@ function replicaSpec(
     accountRef: { name: account },
     region,
     geography,
-    storage: volumeGb === undefined ? undefined : { volumeGb },
+    storage: storageOf(fleet, entry),
     desiredState: 'Running',
     templateUpdates: 'Ignore',
     replacement: 'Never',
     deletionPolicy: entry.phase === 'draining' ? 'Delete' : deletionPolicy,
   };
+}
+
+function storageOf(
+  fleet: string,
+  { slot, place: { volumeGb, volume } }: RosterEntry,
+): ContainerServiceSpec['storage'] {
+  if (volume) return { volumeRef: { name: volumeName(fleet, slot) } };
+  return volumeGb === undefined ? undefined : { volumeGb };
 }

@@ -12,7 +12,8 @@
  */
 import { rfc3339 } from '../../base/index.ts';
 import { windowSpan } from '../../resources/index.ts';
-import type { CountOrShare, FleetSchedule, ServiceFleetSpec } from './schema.ts';
+import type { CountOrShare } from './schema-counts.ts';
+import type { FleetSchedule, ServiceFleetSpec } from './schema.ts';
 import type { FleetState } from './state.ts';
 
 export type Scaled = NonNullable<FleetState['scaled']>[number];

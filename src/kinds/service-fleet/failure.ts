@@ -19,6 +19,7 @@ import { arrange, inPhase, type FleetInputs } from './inputs.ts';
 import type { Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
 import type { RolloutRecord } from './state.ts';
+import { isGrowthForbidden } from './volumes.ts';
 
 const minuteMs = 60_000;
 /** So often it is recorded that the deadline counts. */
@@ -93,7 +94,13 @@ function clockOf(inputs: FleetInputs, rollout: RolloutRecord): RolloutRecord {
 function stopperOf(inputs: FleetInputs, { phase }: RolloutRecord): string | undefined {
   if (phase !== 'Progressing') return phase === 'Paused' ? 'RolloutPaused' : phase;
   const coming = atUpdate(inputs).filter(({ isAvailable }) => !isAvailable);
-  if (coming.length === 0) return inputs.isWindowClosed ? 'OutsideWindow' : undefined;
+  if (coming.length === 0) {
+    if (inputs.isWindowClosed) return 'OutsideWindow';
+    const isStuck = inPhase(inputs.replicas, 'wanted').some(({ entry }) =>
+      isGrowthForbidden(inputs, entry, inputs.target),
+    );
+    return isStuck ? 'ExpansionNeedsPause' : undefined;
+  }
   return coming.every(({ excuse }) => excuse !== undefined) ? coming[0]?.excuse : undefined;
 }
 

@@ -8,6 +8,7 @@ import type { PresentContent } from './revisions.ts';
 import { paceOf, withEntries } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
+import { volumesAfter, type FleetVolumes } from './volumes.ts';
 
 export interface FleetInputs {
   readonly object: PlannedObject<ServiceFleetSpec>;
@@ -19,6 +20,7 @@ export interface FleetInputs {
   readonly replicas: readonly Replica[];
   /** Slots whose names documents have, with the place of each. */
   readonly taken: ReadonlyMap<number, string>;
+  readonly volumes: FleetVolumes;
   readonly wanted: Wanted;
   /** What the document requires now. */
   readonly present: PresentContent;
@@ -80,19 +82,20 @@ type Change = Pick<Arrange, 'reason' | 'message' | 'change'> & Partial<Pick<Arra
 
 /** The entries replace those of their slots. */
 export function arrange(
-  { state, newRevisions }: FleetInputs,
+  inputs: FleetInputs,
   entries: readonly RosterEntry[],
   change: Change,
   rest: Partial<Omit<FleetState, 'roster'>> = {},
   revisionsAfter?: readonly OwnerRevision[],
 ): Arrange {
-  const roster = withEntries(state.roster, entries);
-  const revisions = revisionsAfter ?? newRevisions;
+  const state = { ...inputs.state, ...rest, roster: withEntries(inputs.state.roster, entries) };
+  const revisions = revisionsAfter ?? inputs.newRevisions;
+  const volumes = volumesAfter({ ...inputs, state }, state.roster, revisions ?? inputs.revisions);
   return {
     kind: 'arrange',
     differences: [],
     ...change,
-    state: { ...state, ...rest, roster },
+    state: volumes.length > 0 ? { ...state, volumes } : state,
     ...(revisions ? { revisions } : {}),
   };
 }

@@ -1,7 +1,7 @@
 /** ServiceFleet: stands for nothing at the provider. It owns ContainerServices, by its roster. */
 import { waitFor, type Plan } from '../../engine/plan/index.ts';
 import { defineKind } from '../../engine/index.ts';
-import { replicasOf } from './children.ts';
+import { ownedBy } from './children.ts';
 import { fleetCommand } from './commands.ts';
 import { readCatalogs } from './markets.ts';
 import { fleetLook, type FleetLook } from './look.ts';
@@ -18,10 +18,10 @@ function plan(look: FleetLook): Plan {
 
 export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, undefined, FleetState>({
   name: 'ServiceFleet',
-  children: replicasOf,
+  children: ownedBy,
   command: fleetCommand,
   released: ({ record: { deletionRequestedAt, kind } }) =>
-    deletionRequestedAt !== undefined && kind.roster?.length === 0,
+    deletionRequestedAt !== undefined && kind.roster?.length === 0 && (kind.volumes ?? []).length === 0,
   observe: readCatalogs,
   look: fleetLook,
   plan,

@@ -34,6 +34,8 @@ import { targetOf } from './rollout.ts';
 import { childName } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
+import { isSmallerThan, volumesSeen } from './volumes-seen.ts';
+import type { VolumeFacts } from './volumes.ts';
 import { crowdsOf, serviceOf, whereabouts } from './whereabouts.ts';
 
 export type FleetView = View<ServiceFleetSpec, never, undefined, FleetState>;
@@ -58,7 +60,10 @@ export function fleetLook(view: FleetView): FleetLook {
   const { spec } = object;
   const candidates = candidatesOf(spec);
   const known = record.kind.roster;
-  const roster = known ?? foundRoster(fleet, key, contentsOf(view, candidates), candidates, nowMs);
+  const found = known ? undefined : foundRoster(fleet, key, contentsOf(view, candidates), candidates, nowMs);
+  const roster = known ?? found?.roster ?? [];
+  const kept = found?.volumes ?? record.kind.volumes ?? [];
+  const volumes = volumesSeen(view, kept, roster, found !== undefined, documentAt(view));
   const present = presentContent(view);
   const revisions = view.store.revisions(key);
   const update = revisionOf(revisions, record.kind.update);
@@ -66,16 +71,17 @@ export function fleetLook(view: FleetView): FleetLook {
   const target = targetOf(record.kind, update, healthy);
   const { namespace } = parseObjectKey(key);
   const crowds = crowdsOf(spec, candidates, roster);
-  const facts = { present, revisions, target, nowMs, candidates, crowds };
+  const facts = { present, revisions, target, nowMs, candidates, crowds, volumes: volumes.facts };
   const replicas = roster.map((entry) => replica(view, entry, facts));
   return {
     name: object.name,
     object,
-    state: { ...record.kind, roster },
+    state: { ...record.kind, roster, ...(kept.length > 0 ? { volumes: kept } : {}) },
     isFound: known === undefined,
     unread: known === undefined ? unreadAccount(view, candidates) : undefined,
     replicas,
     taken: takenSlots(view, roster),
+    volumes,
     wanted: wantedReplicas(spec, nowMs, record.kind.scaled),
     generation: record.generation,
     uids: new Map(
@@ -119,8 +125,9 @@ function unreadAccount(view: FleetView, candidates: readonly Candidate[]): strin
 
 function presentContent({ fleet, key, object }: FleetView): PresentContent {
   const { namespace } = parseObjectKey(key);
-  const { spec } = object.spec.template;
-  const content = contentOf(spec);
+  const { storage, template } = object.spec;
+  const { spec } = template;
+  const content = contentOf(spec, storage?.perReplica?.sizeGb);
   const data = traitsOf(containerService.name).data?.(spec) ?? [];
   return { content, data, ...contentDigests(fleet, namespace, content, data) };
 }
@@ -132,6 +139,7 @@ interface RevisionFacts {
   readonly nowMs: number;
   readonly candidates: readonly Candidate[];
   readonly crowds: ReadonlyMap<string, number>;
+  readonly volumes: ReadonlyMap<number, VolumeFacts>;
 }
 
 function keyOf(fleet: ObjectKey, slot: number): ObjectKey {
@@ -139,19 +147,29 @@ function keyOf(fleet: ObjectKey, slot: number): ObjectKey {
   return objectKey(containerService.name, namespace, childName(name, slot));
 }
 
-/** Of the slots up to the first one that is free. */
-function takenSlots({ fleet, key, object }: FleetView, roster: readonly RosterEntry[]): Map<number, string> {
+/** Where a document is that has the name of an object of the fleet. */
+function documentAt({ fleet, key: owner }: FleetView): (key: ObjectKey) => string | undefined {
   const { objects, unusable } = fleet.snapshot;
+  return (key) => {
+    const problem = unusable.get(key)?.[0];
+    const document = objects.get(key);
+    const location =
+      problem ?? (document && document.derived?.owner !== owner ? document.location : undefined);
+    return location && `${key} at ${placeText(location)}`;
+  };
+}
+
+/** Of the slots up to the first one that is free. */
+function takenSlots(view: FleetView, roster: readonly RosterEntry[]): Map<number, string> {
+  const { key, object } = view;
+  const placeOf = documentAt(view);
   const most = Math.max(-1, ...roster.map(({ slot }) => slot)) + object.spec.maxReplicas + 1;
   const taken = new Map<number, string>();
   const used = new Set(roster.map(({ slot }) => slot));
   let free = 0;
   for (let slot = 0; slot <= most && free <= object.spec.replicas + used.size; slot += 1) {
-    const child = keyOf(key, slot);
-    const document = objects.get(child);
-    const problem = unusable.get(child)?.[0];
-    const location = problem ?? (document && document.derived?.owner !== key ? document.location : undefined);
-    if (location) taken.set(slot, `${child} at ${placeText(location)}`);
+    const place = placeOf(keyOf(key, slot));
+    if (place !== undefined) taken.set(slot, place);
     else if (!used.has(slot)) free += 1;
   }
   return taken;
@@ -160,7 +178,7 @@ function takenSlots({ fleet, key, object }: FleetView, roster: readonly RosterEn
 function replica(
   view: FleetView,
   entry: RosterEntry,
-  { present, revisions, target, nowMs, candidates, crowds }: RevisionFacts,
+  { present, revisions, target, nowMs, candidates, crowds, volumes }: RevisionFacts,
 ): Replica {
   const { fleet, key, object, mode } = view;
   const { store } = fleet;
@@ -173,11 +191,14 @@ function replica(
       store.openIntent(own.key) !== undefined);
   const revision = revisionOf(revisions, entry.revision);
   const settled = own?.derived?.settled;
+  const volume = entry.place.volume ? volumes.get(entry.slot) : undefined;
+  const isTooSmall = isSmallerThan(volume, present);
+  const isAsGranted = settled === present.digest || entry.granted === present.digest;
   const known = {
     revision,
-    isSettled: revision !== undefined && settled === revision.digest,
-    isAsDocument: settled === present.digest || entry.granted === present.digest,
-    reportsDifference: reportsDifference(own, mode === 'preview'),
+    isSettled: revision !== undefined && settled === revision.digest && !isSmallerThan(volume, revision),
+    isAsDocument: isAsGranted && !isTooSmall,
+    reportsDifference: reportsDifference(own, mode === 'preview') || (isAsGranted && isTooSmall),
   };
   const { ready } = own?.report ?? {};
   const isReady = own !== undefined && isReportedReady(own);
@@ -185,15 +206,19 @@ function replica(
     isReady && ready ? availableAt(ready.since, object.spec.update.minReadySeconds * 1000, nowMs) : undefined;
   const isAsItIsToBe = revision === undefined || known.isSettled;
   const isAvailable = isReady && waitsUntil === undefined && isAsItIsToBe;
-  const correction = correctionOf(entry, own, { isCurrent: known.isSettled, isAvailable, nowMs });
+  const isCurrent = revision !== undefined && settled === revision.digest;
+  const correction = correctionOf(entry, own, { isCurrent, isAvailable, nowMs });
   const service = serviceOf(view, entry, own);
-  const trouble = troubleOf(entry, own, isReady, own && store.lastIntent(own.key)?.createdAt);
+  const trouble = troubleOf(entry, own, isReady, {
+    sentAt: own && store.lastIntent(own.key)?.createdAt,
+    volumeWaits: volume?.pending,
+  });
   const facts = {
     ...known,
     entry,
     isRecorded: child !== undefined,
     isMade,
-    ...whereabouts(entry, { candidates, crowds, record: own, service }),
+    ...whereabouts(entry, { candidates, crowds, record: own, service, volume }),
     isReady,
     isAvailable,
     mayServe: isMade && !isDown(own),
@@ -213,12 +238,12 @@ function replica(
   return { ...facts, content: contentAt(facts, target) };
 }
 
-/** What it reports since it got its revision. `sentAt`: Unix milliseconds of the last request for it. */
+/** What it reports since it got its revision. `sentAt`: Unix milliseconds of the last request for it. `volumeWaits`: what its volume waits for. */
 export function troubleOf(
   entry: RosterEntry,
   record: ObjectRecord | undefined,
   isReady: boolean,
-  sentAt?: number,
+  { sentAt, volumeWaits }: Readonly<{ sentAt?: number | undefined; volumeWaits?: string | undefined }> = {},
 ): Pick<Replica, 'fault' | 'excuse' | 'unready'> {
   const { ready, pending } = record?.report ?? {};
   const after = entry.updated ?? entry.since;
@@ -227,7 +252,7 @@ export function troubleOf(
   const isFault = isOwn && faults.includes(pending.reason);
   const refusal = pending?.reason === 'Refused' ? record?.refusal : undefined;
   const isWrong = refusal !== undefined && [400, 422].includes(refusal.status) && refusal.at >= after;
-  const excuse = pending && isExcuse(pending.reason) ? pending.reason : undefined;
+  const excuse = [pending?.reason, volumeWaits].find((reason) => reason !== undefined && isExcuse(reason));
   const isExcused = excuse !== undefined || (ready !== undefined && !isLasting(ready.reason));
   return {
     fault: isFault || isWrong ? pending?.reason : undefined,

@@ -28,7 +28,7 @@ export function marketsOf(view: FleetView, candidates: readonly Candidate[]): Ma
       candidate,
       problem: undefined,
       // Only a plan shows it.
-      price: view.mode === 'preview' ? priceAt(view, candidate) : undefined,
+      ...(view.mode === 'preview' ? pricesAt(view, candidate) : { price: undefined }),
       scarcity: undefined,
     }));
   }
@@ -40,15 +40,33 @@ export function marketsOf(view: FleetView, candidates: readonly Candidate[]): Ma
       candidate,
       problem,
       price: priceOf(view, handle, candidate, size),
+      volumePrice: volumePriceOf(view, handle, candidate),
       scarcity: scarcityOf(view, handle, candidate, size),
     };
   });
 }
 
-function priceAt(view: FleetView, candidate: Candidate): Market['price'] {
+function pricesAt(view: FleetView, candidate: Candidate): Pick<Market, 'price' | 'volumePrice'> {
   const { handle } = accountOf(view, candidate.place.account);
   const size = candidate.place.resources ?? view.object.spec.template.spec.resources;
-  return handle && priceOf(view, handle, candidate, size);
+  if (!handle) return { price: undefined };
+  return {
+    price: priceOf(view, handle, candidate, size),
+    volumePrice: volumePriceOf(view, handle, candidate),
+  };
+}
+
+/** It is billed beside its service, so a ceiling for replicas is not for it. */
+function volumePriceOf({ money, object }: FleetView, handle: AccountHandle, { place }: Candidate) {
+  const { perReplica } = object.spec.storage ?? {};
+  if (!perReplica) return undefined;
+  const { region, geography } = place;
+  const { micros, basis } = estimate(
+    { storageGb: perReplica.sizeGb },
+    { region, geography },
+    money.books.book(handle),
+  );
+  return basis === 'unknown' ? undefined : { micros: clampedMicros(micros), basis };
 }
 
 /** Before replicas are placed: their prices may be in the catalog. */

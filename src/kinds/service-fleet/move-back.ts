@@ -15,7 +15,7 @@ import { countOf } from './counts.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, type FleetInputs } from './inputs.ts';
 import { choose, standings } from './placement.ts';
 import type { Replica } from './replica.ts';
-import { freeSlots } from './roster.ts';
+import { nextSlots } from './slots.ts';
 import type { FleetState } from './state.ts';
 import { victims } from './victims.ts';
 
@@ -28,8 +28,10 @@ const longestProbeMs = hourMs;
 type Move = NonNullable<FleetState['move']>;
 
 function moveBackOf({ object }: FleetInputs) {
-  const { placement } = object.spec;
-  return placement?.moveBack.enabled ? { ...placement.moveBack, placement } : undefined;
+  const { placement, storage } = object.spec;
+  // A volume can't move.
+  const mayMove = placement?.moveBack.enabled && !storage?.perReplica;
+  return mayMove ? { ...placement.moveBack, placement } : undefined;
 }
 
 /** Both are wanted: the old one, and the one that is to take its place. */
@@ -94,7 +96,7 @@ function failed(inputs: FleetInputs, { from, to }: Move, next: Replica | undefin
 }
 
 export function beginMove(inputs: FleetInputs): Arrange | undefined {
-  const { nowMs, state, taken, target } = inputs;
+  const { nowMs, target } = inputs;
   const settings = moveBackOf(inputs);
   if (!settings || !isSettled(inputs) || timesOfPauses(inputs).some((time) => time > nowMs)) return undefined;
   const [next] = choose(inputs, 1);
@@ -106,7 +108,7 @@ export function beginMove(inputs: FleetInputs): Arrange | undefined {
       isBetter(inputs, next, replica),
   );
   const [old] = victims(movable);
-  const [slot] = freeSlots(state.roster, new Set(taken.keys()), 1);
+  const [slot] = nextSlots(inputs, 1);
   if (!old || slot === undefined) return undefined;
   const { place, name: candidate } = next;
   const revision = target === undefined ? {} : { revision: target.number };

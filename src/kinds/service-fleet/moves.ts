@@ -3,7 +3,7 @@
  *
  * | replica                                                     | what becomes of it                                       |
  * |-------------------------------------------------------------|----------------------------------------------------------|
- * | waits for capacity, with no id and no open request          | gets the next candidate                                  |
+ * | waits for capacity, with no id and no open request          | gets the next candidate; with a volume that is made, one where that is |
  * | provisions for `provisionTimeoutMinutes`, and never ran     | drains, if another candidate can be used; this one rests |
  * | shows a price above the highest one, or another GPU model   | drains; the candidate rests, or is known to be too dear  |
  *
@@ -11,7 +11,7 @@
  */
 import type { Arrange } from '../../engine/plan/index.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
-import { choose } from './placement.ts';
+import { choose, chooseFor } from './placement.ts';
 import type { Replica } from './replica.ts';
 import type { FleetState, RosterEntry } from './state.ts';
 
@@ -34,7 +34,9 @@ function moveRefused(inputs: FleetInputs): Arrange | undefined {
   );
   const moved: RosterEntry[] = [];
   for (const replica of refused) {
-    const [next] = choose(withMoved(inputs, moved), 1, [replica]);
+    const [next] = chooseFor(withMoved(inputs, moved), [replica.entry.slot], [replica]).map(
+      ({ candidate }) => candidate,
+    );
     if (!next || next.name === replica.candidate) continue;
     moved.push({ ...replica.entry, since: nowMs, candidate: next.name, place: next.place });
   }
@@ -132,9 +134,10 @@ function giveUpSlow(inputs: FleetInputs): Arrange | undefined {
 const restMs = 30 * minuteMs;
 
 /** Unix milliseconds at which it counts as slow; undefined: it is not provisioning, or may take any time. */
-function slowAt({ object }: FleetInputs, { provisioningSince, content }: Replica): number | undefined {
+function slowAt({ object }: FleetInputs, { provisioningSince, content, entry }: Replica): number | undefined {
   const { provisionTimeoutMinutes: minutes = 0 } = object.spec.placement ?? {};
-  const mayTakeLong = minutes === 0 || content !== 'updating';
+  // With a volume it could be nowhere else.
+  const mayTakeLong = minutes === 0 || content !== 'updating' || entry.place.volume === true;
   return mayTakeLong || provisioningSince === undefined ? undefined : provisioningSince + minutes * minuteMs;
 }
 

@@ -19,13 +19,22 @@ import type { Candidate } from './candidates.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import type { Replica } from './replica.ts';
 import type { placementStates } from './schema-placement.ts';
+import { nextSlots } from './slots.ts';
+import { isBound, mayBeAt, volumeName } from './volumes.ts';
+
+export interface KnownPrice {
+  readonly micros: number;
+  readonly basis: string;
+}
 
 export interface Market {
   readonly candidate: Candidate;
   /** Why nothing can be made in its account. */
   readonly problem: string | undefined;
   /** In micro-USD per hour, of one replica. Undefined: unknown. */
-  readonly price: { readonly micros: number; readonly basis: string } | undefined;
+  readonly price: KnownPrice | undefined;
+  /** Of a new volume there, in the same unit. Undefined: unknown, or replicas have none. */
+  readonly volumePrice?: KnownPrice | undefined;
   /** `retryAt`: Unix milliseconds; it may be over. */
   readonly scarcity: { readonly retryAt: number; readonly message: string } | undefined;
 }
@@ -97,16 +106,45 @@ const restText = {
 
 /** A candidate for each of `count` replicas, one after the other. Fewer, if there are not enough. */
 export function choose(inputs: Inputs, count: number, without: readonly Replica[] = []): Candidate[] {
+  return chosenOf(
+    inputs,
+    Array.from({ length: count }, () => anyCandidate),
+    without,
+  ).flatMap((each) => each ?? []);
+}
+
+/** A candidate for each of the slots, which may have volumes. One that has to wait for its place is left out. */
+export function chooseFor(
+  inputs: Inputs & Pick<FleetInputs, 'volumes'>,
+  slots: readonly number[],
+  without: readonly Replica[] = [],
+): { readonly slot: number; readonly candidate: Candidate }[] {
+  const fits = slots.map(
+    (slot) =>
+      ({ place }: Candidate) =>
+        mayBeAt(inputs, slot, place),
+  );
+  const chosen = chosenOf(inputs, fits, without);
+  return slots.flatMap((slot, index) => {
+    const candidate = chosen[index];
+    return candidate ? [{ slot, candidate }] : [];
+  });
+}
+
+const anyCandidate = () => true;
+
+function chosenOf(
+  inputs: Inputs,
+  fits: readonly ((candidate: Candidate) => boolean)[],
+  without: readonly Replica[],
+): (Candidate | undefined)[] {
   const all = standings(inputs, without).map((standing): Filling => Object.assign({ added: 0 }, standing));
-  const chosen: Candidate[] = [];
-  while (chosen.length < count) {
-    const open = all.filter(({ room, added }) => room > added);
+  return fits.map((isFit) => {
+    const open = all.filter(({ room, added, market }) => room > added && isFit(market.candidate));
     const next = best(inputs, open, all);
-    if (!next) break;
-    next.added += 1;
-    chosen.push(next.market.candidate);
-  }
-  return chosen;
+    if (next) next.added += 1;
+    return next?.market.candidate;
+  });
 }
 
 type Filling = Standing & { added: number };
@@ -155,9 +193,19 @@ function spread(
 }
 
 /** Why replicas are missing that there would be room for. */
-export function placementObstacle(inputs: Inputs, missing: number, longestMs: number): Plan | undefined {
-  if (missing <= 0 || !inputs.object.spec.placement || choose(inputs, 1).length > 0) return undefined;
-  const all = standings(inputs);
+export function placementObstacle(
+  inputs: Inputs & Pick<FleetInputs, 'volumes' | 'taken'>,
+  missing: number,
+  longestMs: number,
+): Plan | undefined {
+  if (missing <= 0) return undefined;
+  const slots = nextSlots(inputs, missing);
+  const bound = slots.filter((slot) => isBound(inputs, slot, placesOf(inputs)));
+  if (bound.length > 0) return boundObstacle(inputs, bound, 'delete the volume at the provider');
+  if (!inputs.object.spec.placement || chooseFor(inputs, slots).length > 0) return undefined;
+  const all = standings(inputs).filter(({ market }) =>
+    slots.some((slot) => mayBeAt(inputs, slot, market.candidate.place)),
+  );
   const times = all.flatMap(({ retryAt }) => retryAt ?? []);
   const isForCapacity = all.some(({ state }) => state === 'Scarce' || state === 'Probing');
   const uneven = all.some(({ room }) => room > 0) ? ['another one would exceed `maxSkew`'] : [];
@@ -168,4 +216,30 @@ export function placementObstacle(inputs: Inputs, missing: number, longestMs: nu
   return waitFor('CapacityUnavailable', message, {
     recheckAfterMs: Math.min(Math.max(leftMs, 1001), longestMs),
   });
+}
+
+function placesOf({ markets }: Inputs) {
+  return markets.map(({ candidate }) => candidate.place);
+}
+
+/** Wanted replicas that can be at no candidate, because of their volumes. They stay where they are. */
+export function boundReplicas(inputs: Inputs & Pick<FleetInputs, 'volumes'>): Replica[] {
+  return inPhase(inputs.replicas, 'wanted').filter(
+    ({ entry, isMisplaced }) =>
+      isMisplaced && entry.place.volume && isBound(inputs, entry.slot, placesOf(inputs)),
+  );
+}
+
+export function boundObstacle(
+  { object, state }: Inputs & Pick<FleetInputs, 'volumes'>,
+  slots: readonly number[],
+  remedy: string,
+): Plan {
+  const texts = slots.slice(0, 5).map((slot) => {
+    const { account = '', region = '' } = state.volumes?.find((each) => each.slot === slot) ?? {};
+    return `${volumeName(object.name, slot)} (account ${account}, region ${region})`;
+  });
+  const more = slots.length > texts.length ? `, and ${slots.length - texts.length} more` : '';
+  const message = `no candidate is where these volumes are: ${texts.join(', ')}${more}; add one, or ${remedy}`;
+  return holdFor('PlacementBound', message, { path: ['spec'] });
 }

@@ -6,7 +6,7 @@
  *
  * | rule        | when                                                 | step                                                |
  * |-------------|------------------------------------------------------|-----------------------------------------------------|
- * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster                          |
+ * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster, and a retired volume the record |
  * | held        | the fleet is paused                                  | Hold; the replicas are reconciled all the same      |
  * | drained     | a draining replica is not protected, after its grace | it retires                                          |
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
@@ -21,6 +21,7 @@
  * | give way    | somebody works in a replica that is to be updated    | it keeps its revision, and another one is updated     |
  * | move back   | a better candidate is open again                     | another one is added there, then one drains (move-back.ts) |
  * | record      | what keeps the deadline of the rollout has changed   | that is recorded (failure.ts)                         |
+ * | sizes       | others have made volumes larger                      | they are to be as large from then on                  |
  * | in sync     | nothing of this                                      | Wait for replicas, or InSync until a schedule changes |
  *
  * No step removes or updates an available replica when that leaves fewer than the floor: the wanted number less
@@ -42,7 +43,7 @@ import {
 } from './inputs.ts';
 import { beginMove, steerMove } from './move-back.ts';
 import { relocate } from './moves.ts';
-import { choose } from './placement.ts';
+import { chooseFor } from './placement.ts';
 import { isToLeave, repair } from './repair.ts';
 import { revised } from './revising.ts';
 import { isReliable } from './replica.ts';
@@ -55,8 +56,10 @@ import {
   steerRollout,
   type Rollout,
 } from './rollout.ts';
-import { freeSlots } from './roster.ts';
+import { nextSlots } from './slots.ts';
+import type { VolumeEntry } from './state.ts';
 import { victims } from './victims.ts';
+import { hasGrownElsewhere, remaining, retiredWith, retiredWithFleet, volumeName } from './volumes.ts';
 import { finish, paced, waitForLeaving } from './waits.ts';
 
 export function planFleet(inputs: FleetInputs): Plan {
@@ -87,25 +90,41 @@ function planRunning(given: FleetInputs): Plan {
   const step = begun ?? repair(inputs) ?? scale(inputs, rollout);
   const update = step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout);
   const other = update ?? giveWay(inputs, rollout) ?? beginMove(inputs);
-  return other ?? recorded(inputs, given.state.rollout) ?? finish(inputs, rollout);
+  return other ?? recorded(inputs, given.state.rollout) ?? noteSizes(inputs) ?? finish(inputs, rollout);
 }
 
-function cleanUp({ replicas, taken, state, isFound }: FleetInputs): Arrange | undefined {
+/** A volume that others have made larger is to be as large from then on. */
+function noteSizes(inputs: FleetInputs): Arrange | undefined {
+  if (!hasGrownElsewhere(inputs)) return undefined;
+  const message = 'volumes are larger than they were to be, and stay so';
+  return arrange(inputs, [], { reason: 'Drift', message, change: undefined });
+}
+
+function cleanUp(inputs: FleetInputs): Arrange | undefined {
+  const { replicas, taken, state, isFound, object } = inputs;
   const gone = replicas.filter(
     ({ entry, isRecorded }) => taken.has(entry.slot) || (entry.phase === 'retiring' && !isRecorded),
   );
-  if (gone.length === 0 && !(isFound && replicas.length > 0)) return undefined;
   const slots = new Set(gone.map(({ entry }) => entry.slot));
   const roster = state.roster.filter(({ slot }) => !slots.has(slot));
+  const { volumes: known = [] } = state;
+  const volumes = remaining(inputs, roster);
+  const ended = known.filter((volume) => !volumes.includes(volume));
+  const isNews = isFound && replicas.length + known.length > 0;
+  if (gone.length + ended.length === 0 && !isNews) return undefined;
   const reason = isFound ? 'ReplicasFound' : 'ScalingIn';
-  const message = isFound ? `found again: ${slotsText(replicas)}` : `gone: ${slotsText(gone)}`;
+  const names = (of: readonly VolumeEntry[]) =>
+    of.map(({ slot }) => volumeName(object.name, slot)).join(', ');
+  const parts = isFound
+    ? [...(replicas.length > 0 ? [slotsText(replicas)] : []), ...(known.length > 0 ? [names(known)] : [])]
+    : [...(gone.length > 0 ? [slotsText(gone)] : []), ...(ended.length > 0 ? [names(ended)] : [])];
   return {
     kind: 'arrange',
     reason,
-    message,
+    message: `${isFound ? 'found again' : 'gone'}: ${parts.join('; ')}`,
     change: undefined,
     differences: [],
-    state: { ...state, roster },
+    state: { ...state, roster, ...(state.volumes ? { volumes } : {}) },
   };
 }
 
@@ -116,18 +135,27 @@ function retireDrained(inputs: FleetInputs): Arrange | undefined {
     ({ entry, isMade, protection }) => !isMade || (protection === 'no' && nowMs >= entry.since + graceMs),
   );
   if (drained.length === 0) return undefined;
-  return arrange(inputs, inNewPhase(drained, 'retiring', nowMs), {
-    reason: 'ScalingIn',
-    message: `to be deleted: ${slotsText(drained)}`,
-    change: undefined,
-  });
+  return arrange(
+    inputs,
+    inNewPhase(drained, 'retiring', nowMs),
+    { reason: 'ScalingIn', message: `to be deleted: ${slotsText(drained)}`, change: undefined },
+    retiredWith(
+      inputs,
+      drained.map(({ entry }) => entry),
+    ),
+  );
 }
 
 // ---- deletion ----------------------------------------------------------------------------------------
 
 function planDeletion(inputs: FleetInputs): Plan {
   const { replicas, object, state, nowMs } = inputs;
-  if (replicas.length === 0) return inSync();
+  const volumes = retiredWithFleet(inputs);
+  if (volumes) {
+    const message = 'the volumes that no replica has are to be deleted';
+    return arrange(inputs, [], { reason: 'ScalingIn', message, change: undefined }, { volumes });
+  }
+  if (replicas.length === 0) return leaveVolumes(inputs);
   const wanted = inPhase(replicas, 'wanted');
   const change = {
     reason: 'ScalingIn',
@@ -136,7 +164,8 @@ function planDeletion(inputs: FleetInputs): Plan {
   } as const;
   if (wanted.length > 0 && object.spec.deletionPolicy === 'Retain') {
     const message = `left at the provider: ${slotsText(wanted)}`;
-    return arrange(inputs, inNewPhase(wanted, 'retiring', nowMs), { ...change, message });
+    const left = inNewPhase(wanted, 'retiring', nowMs);
+    return arrange(inputs, left, { ...change, message }, retiredWith(inputs, left));
   }
   if (wanted.length === 0) return waitForLeaving(inputs);
   const pace = scaleInPace(inputs);
@@ -144,7 +173,19 @@ function planDeletion(inputs: FleetInputs): Plan {
   if (leaving.length === 0) return paced(inputs, wanted.length);
   const message = `draining: ${slotsText(leaving)}, of ${state.roster.length}`;
   const rest = { pace: pace.begin(leaving.length), rollout: undefined };
-  return arrange(inputs, inNewPhase(leaving, 'draining', nowMs), { ...change, message }, rest);
+  return arrange(inputs, inNewPhase(leaving, 'draining', nowMs, 'scale'), { ...change, message }, rest);
+}
+
+/** Nothing is deleted that was not retired before. */
+function leaveVolumes(inputs: FleetInputs): Plan {
+  const { object, state } = inputs;
+  if (!state.volumes || state.volumes.length === 0) return inSync();
+  const message = `left at the provider: ${volumeNames(object.name, state.volumes)}`;
+  return arrange(inputs, [], { reason: 'ScalingIn', message, change: undefined }, { volumes: [] });
+}
+
+function volumeNames(fleet: string, volumes: readonly VolumeEntry[]): string {
+  return volumes.map(({ slot }) => volumeName(fleet, slot)).join(', ');
 }
 
 // ---- scaling -----------------------------------------------------------------------------------------
@@ -160,7 +201,7 @@ function scale(inputs: FleetInputs, rollout: Rollout): Arrange | undefined {
  * because it is to be replaced, and is compared with nothing while it drains.
  */
 function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arrange | undefined {
-  const { replicas, taken, wanted, target, healthy, nowMs, state } = inputs;
+  const { replicas, wanted, target, healthy, nowMs, state } = inputs;
   const count = inPhase(replicas, 'wanted').length;
   const draining = inPhase(replicas, 'draining').filter(
     (replica) =>
@@ -170,14 +211,14 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
   );
   const back = victims(draining).toReversed().slice(0, missing);
   const room = rollout.most - replicas.length;
-  const slots = freeSlots(state.roster, new Set(taken.keys()), Math.min(missing - back.length, room));
-  const places = choose(inputs, slots.length);
+  const slots = nextSlots(inputs, Math.min(missing - back.length, room));
+  const places = chooseFor(inputs, slots);
   if (back.length + places.length === 0) return undefined;
   const newest = rollout.newest(places.length, missing - back.length);
   const added = places.map(
-    ({ place, name: candidate }, index) =>
+    ({ slot, candidate: { place, name: candidate } }, index) =>
       ({
-        slot: slots[index] ?? 0,
+        slot,
         phase: 'wanted',
         since: nowMs,
         revision: index < places.length - newest ? (healthy ?? target)?.number : target?.number,
@@ -215,7 +256,7 @@ function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrang
   const more = left > 0 ? `; ${left} more follow` : '';
   return arrange(
     inputs,
-    inNewPhase(leaving, 'draining', nowMs),
+    inNewPhase(leaving, 'draining', nowMs, 'scale'),
     {
       reason: 'ScalingIn',
       message: `draining: ${slotsText(leaving)}${more}`,
@@ -250,7 +291,7 @@ function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefi
     inputs,
     [
       { ...kept.entry, phase: 'wanted', since: nowMs, spared: nowMs },
-      ...inNewPhase([instead], 'draining', nowMs),
+      ...inNewPhase([instead], 'draining', nowMs, kept.entry.cause),
     ],
     {
       reason: 'ScalingIn',

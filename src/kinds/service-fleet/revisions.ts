@@ -20,7 +20,7 @@
 import { sameValue } from '../../base/index.ts';
 import type { DataReference } from '../../resources/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
-import { revisionContent, type ReplicaTemplate } from './schema.ts';
+import { revisionContent, type ReplicaTemplate, type RevisionContent } from './schema.ts';
 
 /** What the document requires now. */
 export interface PresentContent {
@@ -32,9 +32,10 @@ export interface PresentContent {
 
 export const largestRevisionBytes = 256 * 1024;
 
-/** A field that is not given is left out. */
-export function contentOf(template: ReplicaTemplate): Readonly<Record<string, unknown>> {
-  const given = template as Readonly<Record<string, unknown>>;
+/** `sizeGb`: of the volume of each replica. A field that is not given is left out. */
+export function contentOf(template: ReplicaTemplate, sizeGb?: number): Readonly<Record<string, unknown>> {
+  const perReplica = sizeGb === undefined ? undefined : { sizeGb };
+  const given: Readonly<Record<string, unknown>> = { ...template, perReplica };
   return Object.fromEntries(
     Object.keys(revisionContent.shape)
       .map((name) => [name, given[name]] as const)
@@ -47,8 +48,15 @@ export function withContent(
   template: ReplicaTemplate,
   content: Readonly<Record<string, unknown>>,
 ): ReplicaTemplate {
+  const { perReplica: _ofVolume, ...given } = read(content);
   const none = Object.keys(revisionContent.shape).map((name) => [name, undefined] as const);
-  return { ...template, ...Object.fromEntries(none), ...read(content) };
+  const { perReplica: _none, ...fields }: Readonly<Record<string, unknown>> = Object.fromEntries(none);
+  return { ...template, ...fields, ...given };
+}
+
+/** Of the volume that each replica has with this revision, in GB. */
+export function volumeSizeOf(revision: Pick<OwnerRevision, 'content'> | undefined): number | undefined {
+  return revision && read(revision.content).perReplica?.sizeGb;
 }
 
 export function revisionName(number: number): string {
@@ -74,9 +82,9 @@ export function hasContent(
 }
 
 /** By the present schema: with its defaults. */
-function read(content: Readonly<Record<string, unknown>>): ReplicaTemplate {
+function read(content: Readonly<Record<string, unknown>>): RevisionContent {
   const parsed = revisionContent.safeParse(content);
-  return (parsed.success ? parsed.data : content) as ReplicaTemplate;
+  return (parsed.success ? parsed.data : content) as RevisionContent;
 }
 
 /** A number that no revision ever had, as far as anything remembers. */

@@ -32,11 +32,13 @@ import { countOf, unavailableAtMost } from './counts.ts';
 import { activePhases, failed } from './failure.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { hasProbe } from './move-back.ts';
+import { boundReplicas } from './placement.ts';
 import { isReliable, type Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
 import type { FleetState, RolloutRecord, RosterEntry } from './state.ts';
 import { stepsLeft, stepOn } from './steps.ts';
 import { updateOrder, victims } from './victims.ts';
+import { isGrowthForbidden } from './volumes.ts';
 
 /** Between two replicas that keep their revision because somebody works in them, or that are taken back. */
 export const spareEveryMs = 15_000;
@@ -73,15 +75,23 @@ const stillPhases: ReadonlySet<string> = new Set(['Paused', 'Analysing', 'Frozen
 export function rolloutOf(inputs: FleetInputs): Rollout {
   const { object, wanted, replicas, state, update } = inputs;
   const { mode, maxSurge } = object.spec.update;
-  const isToReplace = ({ isMisplaced, rejection, content: own }: Replica) =>
-    isMisplaced || rejection !== undefined || (mode === 'Replace' && own === 'outdated');
+  const bound = boundReplicas(inputs);
+  const isToReplace = (replica: Replica) =>
+    (replica.isMisplaced && !bound.includes(replica)) ||
+    replica.rejection !== undefined ||
+    (mode === 'Replace' && replica.content === 'outdated');
   const running = inPhase(replicas, 'wanted');
   const record = state.rollout?.revision === update?.number ? state.rollout : undefined;
   const isStill = record !== undefined && stillPhases.has(record.phase);
   const toReplace = isStill ? [] : running.filter(isToReplace);
   const toUpdate = isStill
     ? []
-    : running.filter((replica) => replica.content === 'outdated' && !isToReplace(replica));
+    : running.filter(
+        (replica) =>
+          replica.content === 'outdated' &&
+          !isToReplace(replica) &&
+          !isGrowthForbidden(inputs, replica.entry, inputs.target),
+      );
   const overlap = replicas.filter(
     ({ entry, protection }) => entry.phase === 'draining' && protection === 'yes',
   );

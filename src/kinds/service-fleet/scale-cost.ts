@@ -6,9 +6,12 @@ import type { FleetState } from './state.ts';
 
 const bases = ['observed', 'declared', 'catalog'] as const;
 
-/** Undefined: nothing more is wanted, or nobody knows what is saved. A replica whose place is not chosen yet is taken for one at the first candidate. */
+/**
+ * Undefined: nothing more is wanted, or nobody knows what is saved. A replica whose place is not chosen yet is taken for one at the
+ * first candidate. A volume costs something when it is made, and when it stays nothing is saved.
+ */
 export function scaleCost(
-  { markets, state }: Pick<FleetInputs, 'markets' | 'state'>,
+  { markets, state, object }: Pick<FleetInputs, 'markets' | 'state' | 'object'>,
   plan: Arrange,
 ): Cost | undefined {
   const count = plan.differences.find(({ path }) => path === 'replicas');
@@ -19,8 +22,16 @@ export function scaleCost(
   const chosen = roster.filter((entry) =>
     more > 0 ? !before.has(entry.slot) : entry.phase !== before.get(entry.slot)?.phase,
   );
-  const places = Array.from({ length: Math.abs(more) }, (_, index) => chosen[index]?.candidate);
-  const prices = places.map((name) => marketOf(markets, name)?.price);
+  const { perReplica } = object.spec.storage ?? {};
+  const kept = new Set(state.volumes?.map(({ slot }) => slot));
+  const hasVolume = (slot: number | undefined) =>
+    perReplica !== undefined &&
+    (more > 0 ? slot === undefined || !kept.has(slot) : perReplica.retire === 'Delete');
+  const places = Array.from({ length: Math.abs(more) }, (_, index) => chosen[index]);
+  const prices = places.flatMap((entry) => {
+    const market = marketOf(markets, entry?.candidate);
+    return hasVolume(entry?.slot) ? [market?.price, market?.volumePrice] : [market?.price];
+  });
   const sum = prices.reduce((total, price) => total + BigInt(price?.micros ?? 0), 0n);
   const weakest = bases.findLast((basis) => prices.some((price) => price?.basis === basis));
   if (prices.includes(undefined) || !weakest)

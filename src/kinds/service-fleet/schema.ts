@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained, implication, listOf, withRules } from '../../resources/parts/constraints.ts';
+import { constrained, implication, listOf } from '../../resources/parts/constraints.ts';
 import {
   accountRef,
   command,
@@ -11,34 +11,14 @@ import {
   resources,
   sleepAfterMinutes,
 } from '../../resources/parts/fields.ts';
+import { countOrShare, replicasAtMost } from './schema-counts.ts';
 import { placement } from './schema-placement.ts';
+import { fleetStorage, isNone, nameWithVolumes, volumeConstraints } from './schema-storage.ts';
 import { disruptionWindow } from '../../resources/parts/windows.ts';
 import { containerServiceFields } from '../container-service/schema.ts';
 
 /** Slots are numbered from 0, and each one is part of a name. */
 export const slotsAtMost = 2048;
-const replicasAtMost = 1000;
-
-const percent = /^(?:100|[1-9]?[0-9])%$/;
-const countMessage = 'must be a whole number from 0 to 1000, or a text such as "25%"';
-
-/** A number of replicas, or a share of those that are wanted. */
-const countOrShare = withRules(
-  z
-    .union([z.int().min(0).max(replicasAtMost), z.string().max(4).regex(percent, countMessage)], {
-      error: countMessage,
-    })
-    .meta({ 'x-kubernetes-int-or-string': true }),
-  [
-    {
-      rule: `type(self) == int ? self >= 0 && self <= ${replicasAtMost} : self.matches('^(100|[1-9]?[0-9])%$')`,
-      message: countMessage,
-    },
-  ],
-  [],
-);
-export type CountOrShare = z.infer<typeof countOrShare>;
-
 const replicaCount = z.int().min(0).max(replicasAtMost);
 
 const templateSpec = containerServiceFields
@@ -70,17 +50,22 @@ const templateSpec = containerServiceFields
       ),
   });
 export type ReplicaTemplate = z.infer<typeof templateSpec>;
+export type RevisionContent = z.infer<typeof revisionContent>;
 
 /** What reaches a replica only when its turn has come. All other fields reach all replicas at once. */
-export const revisionContent = templateSpec.pick({
-  image: true,
-  command: true,
-  env: true,
-  httpPort: true,
-  resources: true,
-  sleepAfterMinutes: true,
-  restartToken: true,
-});
+export const revisionContent = templateSpec
+  .pick({
+    image: true,
+    command: true,
+    env: true,
+    httpPort: true,
+    resources: true,
+    sleepAfterMinutes: true,
+    restartToken: true,
+  })
+  .extend({
+    perReplica: z.strictObject({ sizeGb: z.int() }).optional(),
+  });
 
 const template = z.strictObject({
   metadata: z
@@ -224,10 +209,6 @@ const update = constrained(
   },
 );
 
-function isNone(count: CountOrShare): boolean {
-  return count === 0 || count === '0%';
-}
-
 const fleetFields = z.strictObject({
   accountRef: accountRef.describe('The Account that the replicas live in.'),
   replicas: replicaCount.default(1).describe('The number of replicas.'),
@@ -239,14 +220,7 @@ const fleetFields = z.strictObject({
     .default(replicasAtMost)
     .describe('The greatest number, whatever asks for more.'),
   template: template.describe('What each replica is: a ContainerService with the name NAME-SLOT.'),
-  storage: z
-    .strictObject({
-      scratch: z
-        .strictObject({ volumeGb: z.int().min(10).max(4096).describe('Size in GB (§8).') })
-        .describe('Storage of each replica, deleted with it. The field confirms that its data may be lost.'),
-    })
-    .optional()
-    .describe('Storage of each replica; default none.'),
+  storage: fleetStorage.optional().describe('Storage of each replica; default none.'),
   update: update.prefault({}).describe('How a changed template reaches the replicas.'),
   scaleIn: z
     .strictObject({
@@ -319,13 +293,18 @@ const needsPlace = {
   field: 'template.spec.region',
 };
 
-const serviceFleetSpec = constrained(fleetFields, needsPlace, {
-  holds: ({ minReplicas, maxReplicas }) => minReplicas <= maxReplicas,
-  rule: 'self.minReplicas <= self.maxReplicas',
-  // An editor can't compare two fields.
-  schema: () => ({}),
-  message: 'minReplicas is greater than maxReplicas',
-});
+const serviceFleetSpec = constrained(
+  fleetFields,
+  needsPlace,
+  {
+    holds: ({ minReplicas, maxReplicas }) => minReplicas <= maxReplicas,
+    rule: 'self.minReplicas <= self.maxReplicas',
+    // An editor can't compare two fields.
+    schema: () => ({}),
+    message: 'minReplicas is greater than maxReplicas',
+  },
+  ...volumeConstraints,
+);
 export type ServiceFleetSpec = z.infer<typeof serviceFleetSpec>;
 export type FleetSchedule = z.infer<typeof schedule>;
 
@@ -346,4 +325,5 @@ export const serviceFleetDocument = constrained(
     message: `at most ${longestName} characters, because it is the value of a label`,
     field: 'metadata.name',
   },
+  nameWithVolumes,
 );

@@ -8,6 +8,8 @@ const place = z.object({
   region: z.string(),
   geography: z.string().optional(),
   volumeGb: z.number().optional(),
+  /** It has a StorageVolume of its own (volumes.ts). */
+  volume: z.literal(true).optional(),
   /** Undefined: as the template requires. */
   resources: z.object({ gpuCount: z.number(), cpu: z.number(), memoryGb: z.number() }).optional(),
 });
@@ -37,10 +39,22 @@ const entry = z.object({
   /** Unix milliseconds at which that was found to wait for somebody's work. */
   blocked: z.number().optional(),
   /**
-   * Why it leaves, if not because fewer are wanted: it is broken, a person has ordered it, or it can't stay where it is. Another
-   * one can't leave instead.
+   * Why it leaves: fewer are wanted, it is broken, a person has ordered it, or it can't stay where it is. Undefined: another one
+   * takes its place in a rollout.
    */
-  cause: z.enum(['repair', 'retire', 'placement']).optional(),
+  cause: z.enum(['scale', 'repair', 'retire', 'placement']).optional(),
+});
+
+/** The StorageVolume of a slot. It may be there without a replica. */
+const volume = z.object({
+  slot: z.int(),
+  account: z.string(),
+  region: z.string(),
+  geography: z.string().optional(),
+  /** What it is to have. */
+  sizeGb: z.number(),
+  /** It is deleted after its service. */
+  retired: z.literal(true).optional(),
 });
 
 /** A rollout that is under way, or that has ended in another way than it should (rollout.ts). All times in Unix milliseconds. */
@@ -79,6 +93,8 @@ const rollout = z
 const schema = z.object({
   /** By slot. Undefined: nothing is known yet, because the object is new, or its state was lost. */
   roster: z.array(entry).optional(),
+  /** By slot. */
+  volumes: z.array(volume).optional(),
   /** The number of the revision that the document requires. */
   update: z.int().optional(),
   rollout,
@@ -115,6 +131,7 @@ const schema = z.object({
 export type FleetState = Readonly<z.output<typeof schema>>;
 export type RosterEntry = Readonly<z.output<typeof entry>>;
 export type RolloutRecord = NonNullable<FleetState['rollout']>;
+export type VolumeEntry = Readonly<z.output<typeof volume>>;
 export type ReplicaPlace = Readonly<z.output<typeof place>>;
 
 export const fleetState: KindStateDeclaration<FleetState> = { schema };

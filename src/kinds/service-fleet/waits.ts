@@ -6,17 +6,18 @@ import { deadlineOf, recordMs } from './failure.ts';
 import { arrange, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { moveTimes } from './move-back.ts';
 import { slowTimes } from './moves.ts';
-import { placementObstacle } from './placement.ts';
+import { boundObstacle, boundReplicas, placementObstacle } from './placement.ts';
 import { failuresText, repairsOf } from './repair.ts';
 import { isReliable } from './replica.ts';
 import { revisionName } from './revisions.ts';
 import type { Rollout } from './rollout.ts';
 import { pauseEnd, stepsLeft } from './steps.ts';
+import { isGrowthForbidden, volumeName } from './volumes.ts';
 
 const longestRecheckMs = 3_600_000;
 
 export function finish(inputs: FleetInputs, rollout: Rollout): Plan {
-  const { replicas, wanted, taken, isFound, isUnsaved, state, nowMs, object } = inputs;
+  const { replicas, wanted, isFound, isUnsaved, state, nowMs } = inputs;
   if (isFound || isUnsaved) {
     const message = replicas.length === 0 ? 'no replicas' : `observed: ${slotsText(replicas)}`;
     return arrange(inputs, [], { reason: 'RollingOut', message, change: undefined });
@@ -32,22 +33,46 @@ export function finish(inputs: FleetInputs, rollout: Rollout): Plan {
   const halted = stoppedRollout(inputs) ?? pausedRollout(inputs, rollout.surge);
   if (halted) return halted;
   const missing = Math.min(rollout.target - running.length, rollout.most - replicas.length);
-  const obstacle = placementObstacle(inputs, missing, longestRecheckMs);
+  const obstacle = placementObstacle(inputs, missing, longestRecheckMs) ?? volumeObstacle(inputs);
   if (obstacle) return obstacle;
   const isRolling = state.rollout !== undefined && state.rollout.phase !== 'RolledBack' && wanted.count > 0;
   if (!isDone || running.length !== wanted.count || isRolling) return waitForReplicas(inputs, nextAt);
   if (replicas.length > running.length) return waitForLeaving(inputs);
-  const [first] = taken.values();
-  if (first !== undefined) {
-    const count = taken.size === 1 ? 'A document has' : `${taken.size} documents have`;
-    return holdFor(
-      'NameTaken',
-      `${count} the name of a replica: ${first}; the fleet ${object.name} uses other numbers`,
-    );
-  }
+  const conflict = nameTaken(inputs);
+  if (conflict) return conflict;
   const times = [wanted.changesAt, ...moveTimes(inputs)].filter((time) => time > nowMs);
   const nextMs = Math.min(...times);
   return inSync([], Number.isFinite(nextMs) ? recheckAt(nextMs, nowMs) : undefined);
+}
+
+function nameTaken({ taken, volumes, object }: FleetInputs): Plan | undefined {
+  const all = [...taken.values(), ...volumes.taken.values()];
+  const [first] = all;
+  if (first === undefined) return undefined;
+  const count = all.length === 1 ? 'A document has' : `${all.length} documents have`;
+  return holdFor(
+    'NameTaken',
+    `${count} the name of a replica or its volume: ${first}; the fleet ${object.name} uses other numbers`,
+  );
+}
+
+/** Volumes that are in the way of what their replicas are to be. A person has to decide. */
+function volumeObstacle(inputs: FleetInputs): Plan | undefined {
+  const stuck = boundReplicas(inputs);
+  if (stuck.length > 0) {
+    const remedy = 'remove a replica with its volume by `fleetkeeper retire`, with `retire: Delete`';
+    return boundObstacle(
+      inputs,
+      stuck.map(({ entry }) => entry.slot),
+      remedy,
+    );
+  }
+  const growing = inPhase(inputs.replicas, 'wanted').filter(
+    ({ entry, content }) => content === 'outdated' && isGrowthForbidden(inputs, entry, inputs.target),
+  );
+  if (growing.length === 0) return undefined;
+  const message = `volumes grow only while their replicas are paused (§3 rule 5), and \`expansion: Never\` forbids that: ${slotsText(growing)}; allow it with \`expansion: PauseService\``;
+  return holdFor('ExpansionNeedsPause', message, { path: ['spec', 'storage', 'perReplica', 'expansion'] });
 }
 
 /** Once all is in order apart from that. */
@@ -104,10 +129,12 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
   const unknown = running.filter(({ content }) => content === 'unknown').length;
   const failures = failuresText(running);
   const { waiting, changesAt } = awaitedCorrections(inputs);
+  const volumes = waitingVolumes(inputs);
   const parts = [
     ...(missing > 0 ? [`${missing} of ${wanted.count} replicas wait until others are gone`] : []),
     ...(notReady.length > 0 ? [`not available yet: ${slotsText(notReady)}`] : []),
     ...(failures === '' ? [] : [`given up: ${failures}`]),
+    ...(volumes === '' ? [] : [`volumes: ${volumes}`]),
     ...(leaving.length > 0 ? [`leaving: ${slotsText(leaving)}`] : []),
     ...(waiting.length > 0 ? [`changed by others, and to be corrected: ${slotsText(waiting)}`] : []),
     ...(outdated > 0 ? [`${outdated} still to be updated`] : []),
@@ -129,6 +156,15 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
       nowMs,
     ),
   });
+}
+
+/** Volumes of replicas that are not as they are to be, with their reasons. */
+function waitingVolumes({ state, volumes, object }: FleetInputs): string {
+  const texts = state.roster.flatMap(({ slot, phase, place }) => {
+    const pending = phase === 'wanted' && place.volume ? volumes.facts.get(slot)?.pending : undefined;
+    return pending === undefined ? [] : [`${volumeName(object.name, slot)} (${pending})`];
+  });
+  return `${texts.slice(0, 5).join(', ')}${texts.length > 5 ? ', …' : ''}`;
 }
 
 /** When a pause or the deadline ends, or it is to be recorded that it counts (Unix milliseconds). */

@@ -8,6 +8,7 @@ import { accountOf } from './markets.ts';
 import { domainOf } from './placement.ts';
 import type { Replica } from './replica.ts';
 import type { RosterEntry } from './state.ts';
+import type { VolumeFacts } from './volumes.ts';
 
 type Whereabouts = Pick<
   Replica,
@@ -39,11 +40,13 @@ export function whereabouts(
     crowds,
     record,
     service,
+    volume,
   }: {
     readonly candidates: readonly Candidate[];
     readonly crowds: ReadonlyMap<string, number>;
     readonly record: ObjectRecord | undefined;
     readonly service: wire.Service | undefined;
+    readonly volume: VolumeFacts | undefined;
   },
 ): Whereabouts {
   const candidate = candidateOf(entry, candidates);
@@ -54,7 +57,7 @@ export function whereabouts(
     rank: candidate?.rank ?? candidates.length,
     hourlyMicros: hourlyMicros === undefined ? undefined : Number(hourlyMicros),
     crowd: candidate ? (crowds.get(candidate.name) ?? 0) : 0,
-    waitsForCapacity: report?.pending?.reason === 'CapacityUnavailable',
+    waitsForCapacity: [report?.pending?.reason, volume?.pending].includes('CapacityUnavailable'),
     provisioningSince: seen?.state === 'provisioning' ? seen.since : undefined,
     rejection: candidate && service ? rejectionOf(candidate, service) : undefined,
     // Its own planner reports what it can't change: where it is was not known when it was found.

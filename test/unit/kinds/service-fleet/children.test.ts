@@ -1,6 +1,6 @@
 /** Replicas as objects. */
 import { expect, test } from 'vitest';
-import { replicasOf } from '../../../../src/kinds/service-fleet/children.ts';
+import { ownedBy } from '../../../../src/kinds/service-fleet/children.ts';
 import { annotations } from '../../../../src/resources/index.ts';
 import { fleetSpec, place, startMs } from './worlds.ts';
 
@@ -8,7 +8,7 @@ const entry = { slot: 2, phase: 'draining', since: startMs } as const;
 const confirmed = (spec: object, volumeGb: number | undefined) => {
   const own = volumeGb === undefined ? place : { ...place, volumeGb };
   const state = { roster: [{ ...entry, place: own }] };
-  const [replica] = replicasOf({ name: 'llm', spec: fleetSpec(spec), state, revisions: [] });
+  const [replica] = ownedBy({ name: 'llm', spec: fleetSpec(spec), state, revisions: [] });
   return replica?.annotations[annotations.confirmDataLoss];
 };
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Plan } from '../../../../src/engine/plan/index.ts';
-import { replicasOf } from '../../../../src/kinds/service-fleet/children.ts';
+import { ownedBy } from '../../../../src/kinds/service-fleet/children.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import { troubleOf } from '../../../../src/kinds/service-fleet/look.ts';
 import { newRecord } from '../../../../src/state/index.ts';
@@ -236,7 +236,7 @@ describe('after a failure', () => {
     const specIn = (phase: RolloutRecord['phase']) => {
       const rollout = { ...rolloutTo(2, startMs, 0), phase };
       const state = { update: 2, rollout, roster: [replicaIn('updated', 0).entry] };
-      return replicasOf({ name: 'llm', spec, state, revisions: [old, present] })[0]?.spec;
+      return ownedBy({ name: 'llm', spec, state, revisions: [old, present] })[0]?.spec;
     };
     expect(specIn('Progressing')).toMatchObject({
       disruptionWindows: [{ cron: '0 3 * * *' }],
@@ -359,9 +359,9 @@ describe('what a replica reports', () => {
   test('counts from when it got its revision', () => {
     expect(troubleOf(entryAt(5), reporting('ServiceError', 6), false).fault).toBe('ServiceError');
     expect(troubleOf(entryAt(5), reporting('ServiceError', 5), false).fault).toBeUndefined();
-    expect(troubleOf(entryAt(5), reporting('ServiceError', 8), false, 7).fault).toBe('ServiceError');
+    expect(troubleOf(entryAt(5), reporting('ServiceError', 8), false, { sentAt: 7 }).fault).toBe('ServiceError');
     // Its pass was under way when it got its revision.
-    expect(troubleOf(entryAt(5), reporting('ServiceError', 8), false, 4).fault).toBeUndefined();
+    expect(troubleOf(entryAt(5), reporting('ServiceError', 8), false, { sentAt: 4 }).fault).toBeUndefined();
   });
 
   test.each([

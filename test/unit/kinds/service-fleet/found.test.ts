@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { wire } from '../../../../src/api/index.ts';
 import { digestKey } from '../../../../src/base/index.ts';
-import { beaconName, derivedUid, ownerId } from '../../../../src/engine/plan/index.ts';
+import { beaconName, derivedUid, ownerId, volumeMark } from '../../../../src/engine/plan/index.ts';
 import { foundRoster } from '../../../../src/kinds/service-fleet/found.ts';
 import type { ReplicaPlace } from '../../../../src/kinds/service-fleet/state.ts';
 import { place, startMs } from './worlds.ts';
@@ -43,7 +43,7 @@ const found = (
     ['second', { services: [replica(7, { region: 'economy' })], volumes: [] }],
   ]);
   const key = 'ServiceFleet/default/llm';
-  return foundRoster({ owner, store } as never, key, contents, candidates, startMs).filter(
+  return foundRoster({ owner, store } as never, key, contents, candidates, startMs).roster.filter(
     ({ slot }) => others.length > 0 || slot !== 7,
   );
 };
@@ -89,4 +89,43 @@ test('what is found has the storage that it has, and not that of the document, u
     );
   expect(sizes()).toEqual([20, undefined, undefined, undefined]);
   expect(sizes(10)).toEqual([20, undefined, undefined, 10]);
+});
+
+test('volumes are found by their marks: those of replicas, and those that no replica has', () => {
+  const volumeOf = (slot: number, more: Partial<wire.Volume> = {}) => {
+    const uid = derivedUid(store.ownerName, `StorageVolume/default/llm-data-${slot}`);
+    const id = `10000000-0000-4000-8000-00000000000${slot}`;
+    return volume(id, { name: `llm-data-${slot}${volumeMark(owner, uid)}`, mode: 'independent', ...more });
+  };
+  const [first, second, third, kept] = [0, 1, 2, 5].map((slot) => volumeOf(slot));
+  const shown = [first, { ...second, serviceId: replica(1).id }, third, { ...kept, region: 'Standard' }];
+  const services = [
+    replica(0, { volumeId: first?.id ?? '' }),
+    replica(1),
+    replica(2, { volumeId: null }),
+    replica(3),
+  ];
+  const contents = new Map([['default', { services, volumes: shown as wire.Volume[] }]]);
+  const candidate = {
+    name: 'template',
+    rank: 0,
+    gpuModels: undefined,
+    maxHourlyMicros: undefined,
+    maxReplicas: 10,
+  };
+  const candidates = [{ ...candidate, place: { ...place, volume: true } as const }];
+  const all = foundRoster(
+    { owner, store } as never,
+    'ServiceFleet/default/llm',
+    contents,
+    candidates,
+    startMs,
+  );
+  expect(all.roster.map((entry) => [entry.slot, entry.place.volume])).toEqual([
+    [0, true],
+    [1, true],
+    [2, undefined],
+    [3, undefined],
+  ]);
+  expect(all.volumes).toEqual([0, 1, 2, 5].map((slot) => Object.assign({ slot, sizeGb: 20 }, place)));
 });

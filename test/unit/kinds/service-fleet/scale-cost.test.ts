@@ -2,18 +2,27 @@ import { expect, test } from 'vitest';
 import type { Arrange } from '../../../../src/engine/plan/index.ts';
 import type { Market } from '../../../../src/kinds/service-fleet/placement.ts';
 import { scaleCost } from '../../../../src/kinds/service-fleet/scale-cost.ts';
-import { inputsOf, planOf, fleetSpec, replicaIn, worldOf, type World } from './worlds.ts';
+import {
+  inputsOf,
+  planOf,
+  fleetSpec,
+  replicaIn,
+  volumeSpec,
+  withVolumes,
+  worldOf,
+  type World,
+} from './worlds.ts';
 
-const priced = (world: World, price: Market['price']) => {
+const priced = (world: World, price: Market['price'], volumePrice: Market['price']) => {
   const inputs = inputsOf(world);
   const [market] = inputs.markets;
-  return { ...inputs, markets: market ? [{ ...market, price }] : [] };
+  return { ...inputs, markets: market ? [{ ...market, price, volumePrice }] : [] };
 };
 
-function costOf(world: World, price: Market['price']) {
+function costOf(world: World, price: Market['price'], volumePrice?: Market['price']) {
   const plan = planOf(world);
   expect(plan.kind).toBe('arrange');
-  return scaleCost(priced(world, price), plan as Arrange);
+  return scaleCost(priced(world, price, volumePrice), plan as Arrange);
 }
 
 const running = [0, 1, 2].map((slot) => replicaIn('updated', slot));
@@ -44,4 +53,14 @@ test('replicas that wait for the pace, or for a place, are counted all the same'
 test('other changes have no cost of their own', () => {
   const rollout = worldOf([0, 1, 2].map((slot) => replicaIn('outdated', slot)));
   expect(costOf(rollout, known)).toBeUndefined();
+});
+
+test('new volumes cost something, kept ones nothing more; those that stay save nothing', () => {
+  const world = (replicas: number, retire: string) =>
+    withVolumes(running, { spec: volumeSpec({ retire }, { replicas }) }, [3]);
+  const own = { micros: 100, basis: 'catalog' };
+  expect(costOf(world(5, 'Keep'), known, own)).toMatchObject({ afterMicros: 3_000_100n, basis: 'catalog' });
+  expect(costOf(world(5, 'Keep'), known)).toMatchObject({ afterMicros: 0n, basis: 'unknown' });
+  expect(costOf(world(2, 'Keep'), known, own)).toMatchObject({ beforeMicros: 1_500_000n });
+  expect(costOf(world(2, 'Delete'), known, own)).toMatchObject({ beforeMicros: 1_500_100n });
 });

@@ -15,6 +15,7 @@ import {
 import type { OwnerRevision } from '../../../../src/state/index.ts';
 import { targetOf } from '../../../../src/kinds/service-fleet/rollout.ts';
 import type { FleetState, RosterEntry } from '../../../../src/kinds/service-fleet/state.ts';
+import type { FleetVolumes } from '../../../../src/kinds/service-fleet/volumes.ts';
 
 export const place = { account: 'default', region: 'standard' };
 const elsewhere = { account: 'default', region: 'economy' };
@@ -50,6 +51,48 @@ export function fleetSpec(spec: object = {}): ServiceFleetSpec {
       ...spec,
     },
   }).spec;
+}
+
+/** Of a fleet whose replicas have volumes; `sizeGb`: in both of its revisions. */
+export function volumeSpec(perReplica: object = {}, more: object = {}): ServiceFleetSpec {
+  return fleetSpec({
+    maxReplicas: 9,
+    update: { maxSurge: 0, maxUnavailable: 1 },
+    storage: { perReplica: { sizeGb: 20, ...perReplica } },
+    ...more,
+  });
+}
+
+/** Each replica has its volume, and all volumes are made. `kept`: slots without a replica. */
+export function withVolumes(
+  replicas: readonly Replica[],
+  more: Partial<World> = {},
+  kept: readonly number[] = [],
+) {
+  const sizedOf = (revision: OwnerRevision): OwnerRevision => ({
+    ...revision,
+    content: { ...revision.content, perReplica: { sizeGb: 20 } },
+  });
+  const sized = [sizedOf(old), sizedOf(done)];
+  const owners = replicas.map((replica) => ({
+    ...replica,
+    revision: sized.find(({ number }) => number === replica.revision?.number),
+    entry: { ...replica.entry, place: { ...replica.entry.place, volume: true } as const },
+  }));
+  const slots = [...owners.map(({ entry }) => entry.slot), ...kept];
+  const shown = { isMade: true, shownGb: 20, geography: undefined, pending: undefined };
+  return worldOf(owners, {
+    spec: volumeSpec(),
+    revisions: sized,
+    ...more,
+    state: { volumes: slots.map((slot) => ({ slot, ...place, sizeGb: 20 })), ...more.state },
+    volumes: {
+      facts: new Map(slots.map((slot) => [slot, shown])),
+      taken: new Map(),
+      leaving: new Set(),
+      ...more.volumes,
+    },
+  });
 }
 
 /** `!`: not available. `?`: not available yet, and may serve. */
@@ -127,6 +170,7 @@ export interface World {
   readonly markets: Readonly<Record<string, Partial<Market>>>;
   readonly hasHealthyValues: boolean;
   readonly isWindowClosed: boolean;
+  readonly volumes: FleetVolumes;
 }
 
 export function worldOf(replicas: readonly Replica[], more: Partial<World> = {}): World {
@@ -142,6 +186,7 @@ export function worldOf(replicas: readonly Replica[], more: Partial<World> = {})
     markets: {},
     hasHealthyValues: true,
     isWindowClosed: false,
+    volumes: { facts: new Map(), taken: new Map(), leaving: new Set() },
     ...more,
   };
 }
@@ -156,13 +201,17 @@ export function inputsOf(world: World): FleetInputs {
     replicas,
     taken,
     wanted: wantedReplicas(spec, nowMs),
-    present: { ...contentWith(spec.template.spec.image), content: contentOf(spec.template.spec) },
+    present: {
+      ...contentWith(spec.template.spec.image),
+      content: contentOf(spec.template.spec, spec.storage?.perReplica?.sizeGb),
+    },
     revisions,
     update,
     healthy: newestHealthy(revisions),
     target: targetOf(state, update, newestHealthy(revisions)),
     hasHealthyValues: world.hasHealthyValues,
     isWindowClosed: world.isWindowClosed,
+    volumes: world.volumes,
     markets: marketsIn(world),
     nowMs,
   };

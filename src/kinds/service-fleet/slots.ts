@@ -1,0 +1,12 @@
+/** Numbers for replicas that are added. */
+import type { FleetInputs } from './inputs.ts';
+import { freeSlots } from './roster.ts';
+
+/** The lowest ones whose names nothing else has. */
+export function nextSlots(
+  { state, taken, volumes, object }: Pick<FleetInputs, 'state' | 'taken' | 'volumes' | 'object'>,
+  count: number,
+): number[] {
+  const ofVolumes = object.spec.storage?.perReplica ? [...volumes.taken.keys(), ...volumes.leaving] : [];
+  return freeSlots(state.roster, new Set([...taken.keys(), ...ofVolumes]), count);
+}
