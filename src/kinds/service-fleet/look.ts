@@ -25,7 +25,7 @@ import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
 import { foundRoster } from './found.ts';
-import type { FleetInputs } from './inputs.ts';
+import type { FleetInputs, Measured } from './inputs.ts';
 import { accountOf, marketsOf } from './markets.ts';
 import { availableAt, beginMs, contentAt, type Replica } from './replica.ts';
 import { contentOf, newestHealthy, revisionOf, type PresentContent } from './revisions.ts';
@@ -35,7 +35,7 @@ import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
 import { crowdsOf, serviceOf, whereabouts } from './whereabouts.ts';
 
-export type FleetView = View<ServiceFleetSpec, never, undefined, FleetState>;
+export type FleetView = View<ServiceFleetSpec, never, Measured, FleetState>;
 
 /** So long a replica that was found protected counts as that. */
 const sparedMs = 900_000;
@@ -52,7 +52,7 @@ export interface FleetLook extends FleetInputs {
 }
 
 export function fleetLook(view: FleetView): FleetLook {
-  const { object, record, key, fleet, clock } = view;
+  const { object, record, key, fleet, clock, seen } = view;
   const nowMs = clock.wallMs();
   const { spec } = object;
   const candidates = candidatesOf(spec);
@@ -79,7 +79,7 @@ export function fleetLook(view: FleetView): FleetLook {
     generation: record.generation,
     uids: new Map(
       roster.flatMap(({ slot }) => {
-        const uid = fleet.store.record(keyOf(key, slot))?.uid;
+        const uid = fleet.store.record(replicaKey(key, slot))?.uid;
         return uid === undefined ? [] : [[slot, uid] as const];
       }),
     ),
@@ -91,6 +91,7 @@ export function fleetLook(view: FleetView): FleetLook {
     hasHealthyValues: healthy !== undefined && hasSameValues(fleet, namespace, healthy),
     isWindowClosed: !windowState(spec.template.spec.disruptionWindows, nowMs).open,
     markets: marketsOf(view, candidates),
+    measured: seen.local ?? { by: undefined, results: new Map() },
     nowMs,
     endpoints: endpointsOf(fleet.store, key, nowMs) ?? [],
   };
@@ -133,7 +134,7 @@ interface RevisionFacts {
   readonly crowds: ReadonlyMap<string, number>;
 }
 
-function keyOf(fleet: ObjectKey, slot: number): ObjectKey {
+export function replicaKey(fleet: ObjectKey, slot: number): ObjectKey {
   const { namespace, name } = parseObjectKey(fleet);
   return objectKey(containerService.name, namespace, childName(name, slot));
 }
@@ -146,7 +147,7 @@ function takenSlots({ fleet, key, object }: FleetView, roster: readonly RosterEn
   const used = new Set(roster.map(({ slot }) => slot));
   let free = 0;
   for (let slot = 0; slot <= most && free <= object.spec.replicas + used.size; slot += 1) {
-    const child = keyOf(key, slot);
+    const child = replicaKey(key, slot);
     const document = objects.get(child);
     const problem = unusable.get(child)?.[0];
     const location = problem ?? (document && document.derived?.owner !== key ? document.location : undefined);
@@ -163,7 +164,7 @@ function replica(
 ): Replica {
   const { fleet, key, object, mode } = view;
   const { store } = fleet;
-  const child = store.record(keyOf(key, entry.slot));
+  const child = store.record(replicaKey(key, entry.slot));
   const own = child?.derived?.owner === key ? child : undefined;
   const isMade =
     own !== undefined &&
@@ -185,6 +186,7 @@ function replica(
   const isAsItIsToBe = revision === undefined || known.isSettled;
   const isAvailable = isReady && waitsUntil === undefined && isAsItIsToBe;
   const correction = correctionOf(entry, own, { isCurrent: known.isSettled, isAvailable, nowMs });
+  const service: ServiceState = own?.kind ?? {};
   const facts = {
     ...known,
     entry,
@@ -196,12 +198,14 @@ function replica(
     mayServe: isMade && !isDown(own),
     availableAt: waitsUntil,
     isAsleep: ready?.reason === 'Sleeping',
+    isInError: own?.seen?.state === 'error',
+    restartedAt: service.remediation?.at,
     correction,
     givenUp: isReady ? undefined : givenUp(own),
     ...protectionOf(entry, own, nowMs),
     ...troubleOf(entry, own, isReady),
     isBlocked:
-      isBlocked(entry, own, known.isSettled) && store.openIntent(keyOf(key, entry.slot)) === undefined,
+      isBlocked(entry, own, known.isSettled) && store.openIntent(replicaKey(key, entry.slot)) === undefined,
   };
   return { ...facts, content: contentAt(facts, target) };
 }

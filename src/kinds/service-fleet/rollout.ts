@@ -6,6 +6,7 @@
  * | Stable (no record)     | nothing                                                   | a new revision, or replicas differ: Progressing |
  * | Progressing            | replicas get the new revision, within floor and step (steps.ts) | all have it and are available: Stable   |
  * | Paused                 | a step of the rollout is a pause: nothing gets the new revision | its end, `promote`: Progressing         |
+ * | Analysing              | a step is an analysis: what has the new revision is measured (measuring.ts) | it has passed, `promote`: Progressing |
  * | RollingBack            | replicas get the newest Healthy revision, within the floor | all have it: RolledBack                       |
  * | RolledBack             | the document requires what has failed: nothing            | a change of the document; `retry`: Progressing |
  * | Frozen                 | nothing gets the new revision                             | a change of the document; `thaw`, `retry`: Progressing |
@@ -30,6 +31,7 @@ import type { OwnerRevision } from '../../state/index.ts';
 import { countOf, unavailableAtMost } from './counts.ts';
 import { activePhases, failed } from './failure.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
+import { measure } from './measuring.ts';
 import { hasProbe } from './move-back.ts';
 import { isReliable, type Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
@@ -158,7 +160,7 @@ export function steerRollout(inputs: FleetInputs, rollout: Rollout): Arrange | u
   if (!update || wanted.count === 0) return undefined;
   const record = state.rollout;
   if (record?.revision !== update.number) return beginRollout(inputs, update, rollout);
-  const ended = failed(inputs) ?? stepOn(inputs);
+  const ended = failed(inputs) ?? stepOn(inputs) ?? measure(inputs);
   if (ended) return ended;
   if (isForward(record) && update.outcome === 'Failed') return retried(inputs, update);
   const isMoving = record.phase === 'Progressing' || record.phase === 'RollingBack';

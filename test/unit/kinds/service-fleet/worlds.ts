@@ -104,6 +104,8 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     mayServe: !state.endsWith('!') && !isBroken,
     availableAt: undefined,
     isAsleep: false,
+    isInError: false,
+    restartedAt: undefined,
     correction: state === 'drifted' ? 'asked' : 'none',
     givenUp: isBroken ? { reason: 'ServiceError', since: startMs - 600_000 } : undefined,
     protection: 'unknown',
@@ -126,6 +128,7 @@ export interface World {
   readonly markets: Readonly<Record<string, Partial<Market>>>;
   readonly hasHealthyValues: boolean;
   readonly isWindowClosed: boolean;
+  readonly measured: FleetInputs['measured'];
 }
 
 export function worldOf(replicas: readonly Replica[], more: Partial<World> = {}): World {
@@ -141,6 +144,7 @@ export function worldOf(replicas: readonly Replica[], more: Partial<World> = {})
     markets: {},
     hasHealthyValues: true,
     isWindowClosed: false,
+    measured: { by: 'me', results: new Map() },
     ...more,
   };
 }
@@ -163,6 +167,7 @@ export function inputsOf(world: World): FleetInputs {
     hasHealthyValues: world.hasHealthyValues,
     isWindowClosed: world.isWindowClosed,
     markets: marketsIn(world),
+    measured: world.measured,
     nowMs,
   };
 }
