@@ -55,7 +55,8 @@ export function createPrometheusQueries(
         },
         signal,
       );
-      if (reply.kind !== 'reply') return { problem: `Prometheus can't be asked: ${reply.reason}` };
+      // The reason may name its address, which is not for whoever reads the status.
+      if (reply.kind !== 'reply') return { problem: 'there is no answer from Prometheus' };
       if (reply.status !== 200) return { problem: `Prometheus answers ${reply.status}` };
       return numberIn(reply.body);
     },

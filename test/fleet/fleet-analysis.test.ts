@@ -52,6 +52,8 @@ testInFolder(
   'a canary whose endpoint does not answer is taken back, and no other replica gets its revision',
   async () => {
     const { plane, fleet } = await world({ checks: [http] });
+    const plan = await order(fleet, 'plan', '--detail');
+    expect(plan.stdout).toContain('(3 in place), steps 1 → analysis');
     const run = fleet.run();
     const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
     expect(message).toMatch(
@@ -84,12 +86,36 @@ testInFolder('a manager that is killed in the middle forgets no failure', async 
     return rollout?.analyses?.[0]?.failed === 1;
   });
   expect(await rolloutOf(fleet)).toMatchObject({ phase: 'Analysing', step: 2, of: 2, kind: 'analysis' });
+  expect((await order(fleet, 'describe', 'ServiceFleet/llm')).stdout).toMatch(
+    /Rollout: +r2 Analysing, step 2 of 2 \(analysis\); analysis of step 2: 0 passed, 1 failed, 0 inconclusive/,
+  );
   await first.kill('SIGKILL');
   const second = fleet.run();
   const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
   expect(message).toContain('0 measurements passed, 2 failed, 0 were inconclusive');
   expect(await commands(plane)).toHaveLength(2);
   await second.kill('SIGTERM');
+});
+
+testInFolder('a command that was under way at a kill is not sent again, and has no result', async () => {
+  const { plane, fleet } = await world({ forSeconds: 600, everySeconds: 3600, checks: [exec] });
+  await plane.faults([{ method: 'POST', path: '/exec$', fault: 'delay', delayMs: 20_000, times: 1 }]);
+  const first = fleet.run();
+  await eventually('a command is under way', async () => (await plane.faultHits()) > 0);
+  await first.kill('SIGKILL');
+  const second = fleet.run();
+  await eventually('it is known to be lost', async () => {
+    const rollout = await rolloutOf(fleet);
+    return rollout?.analyses?.[0]?.inconclusive === 1;
+  });
+  expect(await rolloutOf(fleet)).toMatchObject({
+    phase: 'Analysing',
+    analyses: [
+      { passed: 0, failed: 0, inconclusive: 1, message: expect.stringContaining('the process ended') },
+    ],
+  });
+  await second.kill('SIGTERM');
+  expect((await commands(plane)).length).toBeLessThanOrEqual(1);
 });
 
 testInFolder('a query without a Prometheus has no result, and a person decides', async () => {

@@ -8,7 +8,7 @@ import { replicaKey, type FleetView } from './look.ts';
 import { accountOf, readCatalogs } from './markets.ts';
 import { revisionOf } from './revisions.ts';
 import type { Analysis, AnalysisCheck } from './schema-analysis.ts';
-import type { AnalysisRecord, RolloutRecord } from './state.ts';
+import type { AnalysisRecord, FleetState, RolloutRecord } from './state.ts';
 import { serviceOf } from './whereabouts.ts';
 
 export async function observeFleet(view: FleetView): Promise<Measured> {
@@ -41,12 +41,13 @@ function idOf(rollout: RolloutRecord | undefined, { step, checks, at, asked }: A
 }
 
 function asking(view: FleetView, analysis: AnalysisRecord, id: string): AskedMeasurement {
-  const { object, record, latest, store } = view;
+  const { object, record, key, store } = view;
   const spec: Analysis | undefined = object.spec.update.steps?.[analysis.step]?.analysis;
   const sign = (parts: object) =>
     uuidOf(store.digestKey.sign({ uid: record.uid, measurement: id, ...parts }));
   const isMeant = () => {
-    const { rollout } = latest().kind;
+    // The object may be gone by then.
+    const { rollout }: FleetState = store.record(key)?.kind ?? {};
     return rollout?.analyses?.some((other) => other.asked && idOf(rollout, other) === id) === true;
   };
   return {

@@ -36,7 +36,7 @@ import { hasProbe } from './move-back.ts';
 import { isReliable, type Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
 import type { FleetState, RolloutRecord, RosterEntry } from './state.ts';
-import { stepsLeft, stepOn } from './steps.ts';
+import { stepsLeft, stepOn, stepsText } from './steps.ts';
 import { updateOrder, victims } from './victims.ts';
 
 /** Between two replicas that keep their revision because somebody works in them, or that are taken back. */
@@ -186,7 +186,8 @@ function beginRollout(inputs: FleetInputs, update: OwnerRevision, rollout: Rollo
     ...(toUpdate.length > 0 ? [`${toUpdate.length} in place`] : []),
     ...(toReplace.length > 0 ? [`${toReplace.length} replaced`] : []),
   ];
-  const observed = `${differing} of ${running.length} replicas differ (${ways.join(', ')})`;
+  const steps = inputs.healthy && !isHealthy ? stepsText(inputs.object.spec.update.steps ?? []) : '';
+  const observed = `${differing} of ${running.length} replicas differ (${ways.join(', ')})${steps}`;
   const isReturn = isHealthy && toUpdate.some(({ revision }) => revision !== undefined);
   const record = rolloutTo(update.number, nowMs, surgeNeeded(inputs, toUpdate, toReplace.length, isReturn));
   return arrange(

@@ -108,3 +108,13 @@ function moved(inputs: FleetInputs, rollout: RolloutRecord): Arrange {
       : `the rollout to ${name} has passed all steps`;
   return arrange(inputs, [], { reason: 'RollingOut', message, change: undefined }, { rollout });
 }
+
+/** `, steps 1 → analysis → 50% → pause`, for a plan. */
+export function stepsText(steps: readonly UpdateStep[]): string {
+  const texts = steps.map(({ replicas, weight, pause }) => {
+    if (replicas !== undefined) return String(replicas);
+    if (weight !== undefined) return `${weight}%`;
+    return pause ? 'pause' : 'analysis';
+  });
+  return texts.length === 0 ? '' : `, steps ${texts.join(' → ')}`;
+}

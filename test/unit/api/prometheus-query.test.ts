@@ -69,8 +69,8 @@ describe('a query', () => {
   });
 
   test('that is not answered, or refused, gives no number', async () => {
-    expect((await asked({ kind: 'unknown', reason: 'a reset' })).result).toEqual({
-      problem: "Prometheus can't be asked: a reset",
+    expect((await asked({ kind: 'unknown', reason: 'no way to 10.0.0.7' })).result).toEqual({
+      problem: 'there is no answer from Prometheus',
     });
     expect((await asked({ ...good, status: 401 })).result).toEqual({ problem: 'Prometheus answers 401' });
   });

@@ -209,6 +209,21 @@ describe('an analysis', () => {
     expect(world.state.rollout).toMatchObject({ phase: 'Progressing', step: 2 });
   });
 
+  test('of many replicas measures five at once, and then others', () => {
+    const spec = fleetSpec({
+      replicas: 9,
+      update: { minReadySeconds: 0, steps: [{ weight: 80 }, analysis()] },
+    });
+    const slots = [0, 1, 2, 3, 4, 5, 6, 7];
+    const rollout = { ...rolloutTo(2, startMs, 1), reached: slots };
+    const replicas = [...slots.map((slot) => replicaIn('updated', slot)), replicaIn('outdated', 8)];
+    const given = worldOf(replicas, { spec, revisions: [old, present], state: { update: 2, rollout } });
+    const first = settled(given).world;
+    expect(recordIn(first)?.asked?.slots).toEqual([0, 1, 2, 3, 4]);
+    const { world } = measuredOnce(first, result('passed'));
+    expect(recordIn(settled(world).world)?.asked?.slots).toEqual([5, 6, 7, 0, 1]);
+  });
+
   test('fails the revision with one failed measurement more than it may have', () => {
     const first = measuredOnce(canary([analysis()]), result('failed'));
     expect(first.plan).toMatchObject({ reason: 'Analysing' });
@@ -286,14 +301,15 @@ describe('an analysis', () => {
   });
 
   test('stops the deadline', () => {
-    const steps = [{ replicas: 1 }, analysis({ forSeconds: 86_400, everySeconds: 3600 })];
+    const steps = [{ replicas: 1 }, analysis({ forSeconds: 300 })];
     const spec = fleetSpec({ update: { minReadySeconds: 0, progressDeadlineSeconds: 60, steps } });
     let { world } = settled({ ...canary([]), spec });
-    for (let hour = 0; hour < 5; hour += 1) {
+    for (let turn = 0; turn < 10; turn += 1) {
       ({ world } = measuredOnce(world, result('passed')));
       expect(world.state.rollout?.phase).toBe('Analysing');
-      world = { ...world, nowMs: world.nowMs + 3_600_000 };
     }
+    ({ world } = measuredOnce(world, result('passed')));
+    expect(settled(world).world.state.rollout).toMatchObject({ phase: 'Progressing', step: 2 });
   });
 
   test('of another step goes on in later steps, and fails the revision there', () => {
