@@ -12,11 +12,11 @@ import type { ManagerOptions } from './manager.ts';
 
 type Options = Pick<
   ManagerOptions,
-  'clock' | 'random' | 'createTransport' | 'createEndpointProbe' | 'analysisPrometheus'
+  'clock' | 'random' | 'logger' | 'createTransport' | 'createEndpointProbe' | 'analysisPrometheus'
 >;
 
 export function createMeasurements(
-  { clock, random, analysisPrometheus, ...ways }: Options,
+  { clock, random, logger, analysisPrometheus, ...ways }: Options,
   onFinished: (key: ObjectKey) => void,
 ): MeasurementWatch<ObjectKey> {
   const limits = { ...defaultTransportLimits, ...prometheusLimits };
@@ -26,6 +26,7 @@ export function createMeasurements(
     probe: (ways.createEndpointProbe ?? createEndpointProbe)(clock),
     prometheus: analysisPrometheus && createPrometheusQueries(analysisPrometheus, transport()),
     clock,
+    logger,
     onFinished,
   });
 }

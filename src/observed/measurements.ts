@@ -20,6 +20,7 @@ import {
   type PrometheusQueries,
 } from '../api/index.ts';
 import { messageOf, sleep, type Clock } from '../base/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 
 export type Check =
   | {
@@ -94,6 +95,7 @@ export interface MeasurementWatchOptions<Key> {
   /** Undefined: the process has no address of a Prometheus. */
   readonly prometheus: PrometheusQueries | undefined;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly onFinished: (key: Key) => void;
 }
 
@@ -174,6 +176,7 @@ export class MeasurementWatch<Key extends string> implements Measurements<Key> {
     signal: AbortSignal,
     untilMs: number,
   ): Promise<readonly (readonly Answer[])[]> {
+    const { logger } = this.#options;
     const answers: Answer[][] = measurement.checks.map(() => []);
     for (const [index, check] of measurement.checks.entries()) {
       if (check.kind !== 'exec') continue;
@@ -181,7 +184,7 @@ export class MeasurementWatch<Key extends string> implements Measurements<Key> {
         const isMeant = () =>
           !signal.aborted && this.#options.clock.monotonicMs() < untilMs && measurement.isMeant();
         const key = measurement.keyOf(index, replica.name);
-        const answer = execute(check, replica, { isMeant, key });
+        const answer = execute(check, replica, { isMeant, key, logger });
         // oxlint-disable-next-line no-await-in-loop -- one after the other, see above
         answers[index]?.push(await this.#inTime(answer, untilMs + execAnswerMs(check), signal));
       }
@@ -234,7 +237,11 @@ export class MeasurementWatch<Key extends string> implements Measurements<Key> {
 async function execute(
   check: Extract<Check, { kind: 'exec' }>,
   { name, id, api, isRunning }: MeasuredReplica,
-  { isMeant, key }: { readonly isMeant: () => boolean; readonly key: string },
+  {
+    isMeant,
+    key,
+    logger,
+  }: { readonly isMeant: () => boolean; readonly key: string; readonly logger: Logger },
 ): Promise<Answer> {
   const inconclusive = (what: string): Answer => ({
     outcome: 'inconclusive',
@@ -245,6 +252,7 @@ async function execute(
   const { command, timeoutSeconds } = check;
   try {
     const outcome = await api.providedThat(isMeant).exec(id, { command, timeoutSeconds }, key);
+    logger.info({ id, idempotencyKey: key, outcome: outcome.kind }, 'command of an analysis');
     if (outcome.kind !== 'applied') return inconclusive(describeOutcome(outcome));
     const exitCode = readExecAnswer(outcome.value)?.exitCode;
     if (exitCode === undefined) return inconclusive('the answer does not show the exit code of the command');

@@ -11,6 +11,7 @@ const http = z.strictObject({
   status: constrained(
     z
       .string()
+      .max(7)
       .regex(/^[2-5][0-9]{2}(-[2-5][0-9]{2})?$/, 'must be a status such as "200", or two such as "200-399"'),
     {
       holds: (status) => status.slice(0, 3) <= status.slice(-3),

@@ -6,6 +6,7 @@ import {
   type CheckResult,
   type MeasuredReplica,
 } from '../../../src/observed/index.ts';
+import { createLogger } from '../../../src/telemetry/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 const exec: Check = { kind: 'exec', command: ['true'], timeoutSeconds: 10 };
@@ -69,6 +70,7 @@ function watchOf({ probe, ask }: Pick<Given, 'probe' | 'ask'>) {
     probe: { probe: probe ?? (() => Promise.resolve({ ready: true })), close },
     prometheus: ask && { ask, close },
     clock,
+    logger: createLogger('silent'),
     onFinished: (key) => finished.push(key),
   });
   return { watch, clock, finished };
