@@ -50,6 +50,9 @@ function isForbidden(address: string, never: BlockList): boolean {
   return never.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
+/** A name leads to an address that is never connected to. */
+export class ForbiddenAddress extends Error {}
+
 /** Resolves as the system does, and fails with `refusal` when one of the addresses is among `never`. */
 export function checkedLookup(never: BlockList, refusal: (address: string) => string): LookupFunction {
   return (hostname, options, callback) => {
@@ -57,7 +60,8 @@ export function checkedLookup(never: BlockList, refusal: (address: string) => st
       if (error) return callback(error, '', undefined);
       const bad = found.find(({ address }) => isForbidden(address, never));
       const [first] = found;
-      if (bad || !first) return callback(new Error(refusal(bad?.address ?? hostname)), '', undefined);
+      if (bad || !first)
+        return callback(new ForbiddenAddress(refusal(bad?.address ?? hostname)), '', undefined);
       if (options.all) callback(null, found);
       else callback(null, first.address, first.family);
     });

@@ -11,6 +11,7 @@ import { priorities, type Lane, type Limiter } from './limiter.ts';
 import { readAnswer, type Notes } from './answer.ts';
 import { QuietReads } from './quiet-reads.ts';
 import type { CredentialTrust } from './credential-trust.ts';
+import { execAnswerMs } from './exec-answer.ts';
 import type { Outcome } from './outcome.ts';
 import * as readers from './readers.ts';
 import type { Reader } from './readers.ts';
@@ -54,6 +55,7 @@ interface Call<Value> {
   readonly priority?: number;
   /** `ordinary` unless given. */
   readonly lane?: Lane | undefined;
+  readonly totalMs?: number | undefined;
   readonly public?: boolean;
   /** To be used, trusted or not, instead of the one in use. */
   readonly credential?: Sensitive<string>;
@@ -281,8 +283,8 @@ export class ControlApi {
 
   /** Runs a command in the container; the shape of the answer is not documented. */
   exec(id: string, body: wire.ExecRequest, idempotencyKey: string): Promise<Outcome<unknown>> {
-    const endpoint = '/api/services/{id}/exec';
-    return this.#mutate({ method: 'POST', endpoint, id, body, idempotencyKey, answer: readers.undocumented });
+    const call = { endpoint: '/api/services/{id}/exec', id, answer: readers.undocumented } as const;
+    return this.#mutate({ method: 'POST', ...call, body, idempotencyKey, totalMs: execAnswerMs(body) });
   }
 
   /** The URL is private (§4 rule 7). */
@@ -364,6 +366,7 @@ export class ControlApi {
         },
         body: call.body === undefined ? undefined : JSON.stringify(call.body),
         mayLeave: call.method === 'GET' ? undefined : mayAct,
+        totalMs: call.totalMs,
       },
       signal,
     );

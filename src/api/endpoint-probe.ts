@@ -1,40 +1,64 @@
 /**
- * One probe of the endpoint of a service (`readiness` of a ContainerService): GET, no credentials, no redirects
- * followed, the body discarded. The address comes from the API and the path from a document. So an unintended host in
+ * One probe of the endpoint of a service (`readiness` of a ContainerService, `analysis` of a ServiceFleet): GET, no credentials, no
+ * redirects followed, the body discarded unless a text is expected in it. The address comes from the API and the path from a document. So an unintended host in
  * the own network (cloud metadata, this process) is not contacted (addresses.ts).
  */
 import type { BlockList } from 'node:net';
 import PQueue from 'p-queue';
-import { Agent, request } from 'undici';
+import { Agent, request, type Dispatcher } from 'undici';
 import { messageOf, type Clock } from '../base/index.ts';
-import { checkedLookup, forbiddenAddress, neverConnected, neverConnectedFromOutside } from './addresses.ts';
+import {
+  ForbiddenAddress,
+  checkedLookup,
+  forbiddenAddress,
+  neverConnected,
+  neverConnectedFromOutside,
+} from './addresses.ts';
 
-export type ProbeResult = { readonly ready: true } | { readonly ready: false; readonly message: string };
+export type ProbeResult =
+  | { readonly ready: true }
+  | {
+      readonly ready: false;
+      readonly message: string;
+      /** The address is none that is ever asked, so nothing is known of the service. */
+      readonly isUnasked?: true;
+    };
+
+export interface Expectation {
+  /** The lowest and the highest status. */
+  readonly from: number;
+  readonly to: number;
+  /** In the first MiB of the answer. */
+  readonly contains?: string | undefined;
+}
 
 export interface ProbeTarget {
   readonly url: string;
   readonly timeoutMs: number;
   /** Endpoints on this machine are meant, as those of a control plane that runs on it. */
   readonly loopback: boolean;
+  /** Default: 200 to 399. */
+  readonly expects?: Expectation;
 }
 
 export interface EndpointProbe {
-  /** Never rejects. Ready is an answer with 200 to 399 within `timeoutMs`. */
+  /** Never rejects. Ready is an answer as expected within `timeoutMs`. */
   probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult>;
   close(): Promise<void>;
 }
 
 const probesAtOnce = 32;
 const bodyBytes = 1024 * 1024;
+const anyGood: Expectation = { from: 200, to: 399 };
 
 export function createEndpointProbe(clock: Clock): EndpointProbe {
   const local = agentFor(neverConnected);
   const remote = agentFor(neverConnectedFromOutside);
   const queue = new PQueue({ concurrency: probesAtOnce });
-  const probe: EndpointProbe['probe'] = async ({ url, timeoutMs, loopback }, signal) => {
+  const probe: EndpointProbe['probe'] = async ({ url, timeoutMs, loopback, expects = anyGood }, signal) => {
     const { agent, forbidden } = loopback ? local : remote;
     const problem = addressProblem(url, forbidden);
-    if (problem !== undefined) return { ready: false, message: problem };
+    if (problem !== undefined) return { ready: false, message: problem, isUnasked: true };
     const deadline = new AbortController();
     const timer = clock.after(timeoutMs, () => deadline.abort());
     try {
@@ -42,11 +66,11 @@ export function createEndpointProbe(clock: Clock): EndpointProbe {
         dispatcher: agent,
         signal: AbortSignal.any([signal, deadline.signal]),
       });
-      await response.body.dump();
-      const { statusCode } = response;
-      if (statusCode >= 200 && statusCode < 400) return { ready: true };
-      return { ready: false, message: `${url} answers ${statusCode}` };
+      const other = await unexpected(response, expects);
+      return other === undefined ? { ready: true } : { ready: false, message: `${url} ${other}` };
     } catch (error) {
+      if (error instanceof ForbiddenAddress)
+        return { ready: false, message: `${url}: ${error.message}`, isUnasked: true };
       const reason = deadline.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : messageOf(error);
       return { ready: false, message: `${url}: ${reason}` };
     } finally {
@@ -59,6 +83,17 @@ export function createEndpointProbe(clock: Clock): EndpointProbe {
       await Promise.all([local.agent.destroy(), remote.agent.destroy()]);
     },
   };
+}
+
+async function unexpected(
+  { body, statusCode }: Pick<Dispatcher.ResponseData, 'body' | 'statusCode'>,
+  { from, to, contains }: Expectation,
+): Promise<string | undefined> {
+  const isExpected = statusCode >= from && statusCode <= to;
+  if (!isExpected || contains === undefined) await body.dump();
+  if (!isExpected) return `answers ${statusCode}`;
+  if (contains === undefined || (await body.text()).includes(contains)) return undefined;
+  return `answers ${statusCode}, without the text that is expected`;
 }
 
 function agentFor(forbidden: BlockList) {

@@ -15,6 +15,8 @@ export interface HttpRequest {
   readonly body: string | undefined;
   /** Asked when the first byte is about to be written: to connect, or a sleep of the process, may have taken long. */
   readonly mayLeave?: (() => boolean) | undefined;
+  /** Instead of that of the transport: for an answer that is known to take longer. */
+  readonly totalMs?: number | undefined;
 }
 
 export type HttpReply =
@@ -63,8 +65,6 @@ export function createTransport(
     connections: limits.connections,
     pipelining: 1,
     connect: { timeout: limits.connectMs, lookup: checkedLookup(neverConnected, refusal) },
-    headersTimeout: limits.totalMs,
-    bodyTimeout: limits.totalMs,
     maxResponseSize: limits.bodyBytes,
   });
   /** Why a connection (or its encryption) did not come about: no request can have left on it. */
@@ -74,10 +74,13 @@ export function createTransport(
     async exchange(exchange, signal) {
       const address = forbiddenAddress(exchange.url, neverConnected);
       if (address !== undefined) return { kind: 'not-sent', reason: refusal(address) };
+      const { totalMs = limits.totalMs } = exchange;
       const deadline = new AbortController();
-      const timer = clock.after(limits.totalMs, () => deadline.abort());
+      const timer = clock.after(totalMs, () => deadline.abort());
       try {
         const response = await request(exchange.url, {
+          headersTimeout: totalMs,
+          bodyTimeout: totalMs,
           method: exchange.method,
           headers: exchange.headers,
           body: exchange.body ?? null,
@@ -93,7 +96,7 @@ export function createTransport(
         };
       } catch (error) {
         if (deadline.signal.aborted) {
-          return { kind: 'unknown', reason: `no complete answer within ${limits.totalMs / 1000} s` };
+          return { kind: 'unknown', reason: `no complete answer within ${totalMs / 1000} s` };
         }
         const unsent =
           error instanceof HeldBack ||

@@ -167,7 +167,7 @@ const ofReplicas: readonly CommandEntry[] = [
     examples: [
       'fleetkeeper rollout status llm --timeout 30m',
       'fleetkeeper rollout history llm -f fleet',
-      'fleetkeeper rollout abort llm',
+      'fleetkeeper rollout promote llm',
     ],
     load: async () => (await import('./commands/rollout.ts')).defineRollout,
   },

@@ -22,7 +22,13 @@ import type { ActionName } from '../actions/index.ts';
 import type { ControlApi, Outcome, ProbeResult, wire } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import type { RecordedMutation, Target } from './mutation/index.ts';
-import type { AccountSnapshot, Listing, Readiness, ReadinessTarget } from '../observed/index.ts';
+import type {
+  AccountSnapshot,
+  Listing,
+  Measurements,
+  Readiness,
+  ReadinessTarget,
+} from '../observed/index.ts';
 import type {
   Arrange,
   CapacityDemand,
@@ -60,6 +66,7 @@ export interface KindOptions {
   readonly capacity: CapacityMemory;
   readonly clock: Clock;
   readonly readiness: Readiness<ObjectKey>;
+  readonly measurements: Measurements<ObjectKey>;
   readonly registrations: ActivityRegistrations;
   readonly random: Random;
   readonly mode: 'manage' | 'preview';

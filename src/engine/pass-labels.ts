@@ -47,10 +47,11 @@ export function countRollouts(
 export function reportSaved(
   options: { readonly metrics: Metrics; readonly logger: Logger },
   object: ObjectKey,
-  { handled, revisions }: Partial<Pick<Arrange, 'handled' | 'revisions'>> = {},
+  { handled, revisions, measured = [] }: Partial<Pick<Arrange, 'handled' | 'revisions' | 'measured'>> = {},
   earlier: readonly OwnerRevision[],
 ): void {
   options.metrics.statusWrites.inc({ kind: parseObjectKey(object).kind });
+  for (const { check, outcome } of measured) options.metrics.analysisMeasurements.inc({ check, outcome });
   if (revisions) countRollouts(options.metrics, earlier, revisions);
   if (handled) reportCommand(options, object, handled);
 }

@@ -1,6 +1,6 @@
 /** What the reconciler is made of. */
 import type { Clock, Random } from '../base/index.ts';
-import type { Readiness } from '../observed/index.ts';
+import type { Measurements, Readiness } from '../observed/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
@@ -26,6 +26,7 @@ export interface ReconcilerOptions extends Pick<ExchangeOptions, 'isSelected'> {
   readonly capacity: CapacityMemory;
   readonly kinds: Kinds;
   readonly readiness: Readiness<ObjectKey>;
+  readonly measurements: Measurements<ObjectKey>;
   readonly registrations: ActivityRegistrations;
   /** After an unknown outcome: how long the request may still take effect. */
   readonly settleMs: number;

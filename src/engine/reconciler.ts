@@ -386,11 +386,12 @@ export class Reconciler {
 
   #forget(key: ObjectKey): void {
     this.#lastMutations.forget(key, startOfOldestRead(this.#options.accounts.handles()));
-    const { money, capacity, readiness, registrations } = this.#options;
+    const { money, capacity, readiness, measurements, registrations } = this.#options;
     const memories = [this.#backoffs, this.#readConsistency, this.#waits, this.#exchanges, this.#creations];
     const others = [this.#absenceProofs, this.#errorReasons, money, capacity, registrations];
     for (const memory of [...memories, ...others]) memory.forget(key);
     this.#settlement.end(key);
     readiness.unwatch(key);
+    measurements.take(key, []);
   }
 }

@@ -11,7 +11,7 @@ import { setReplicas } from './replica-metrics.ts';
 export function collectFleetMetrics(metrics: Metrics, manager: Manager, clock: Clock, isNamed = false): void {
   manager.setWorkMetrics();
   setObjects(metrics, manager, clock.wallMs());
-  setReplicas(metrics, manager.store, isNamed);
+  setReplicas(metrics, manager.store, isNamed, clock.wallMs());
   // An account that is gone has no balance.
   const {
     balanceMicros,

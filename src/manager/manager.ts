@@ -6,11 +6,23 @@
  * deletes and releases nothing.
  */
 import { HeartbeatLoop } from '../activities/index.ts';
-import { createEndpointProbe, type EndpointProbe, type Transport } from '../api/index.ts';
+import {
+  createEndpointProbe,
+  type EndpointProbe,
+  type PrometheusAddress,
+  type Transport,
+  type TransportLimits,
+} from '../api/index.ts';
 import type { Clock, Random, Timer } from '../base/index.ts';
 import { accountsIn, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { kinds } from '../kinds/index.ts';
-import { ReadinessWatch, noReadiness, type Lists } from '../observed/index.ts';
+import {
+  ReadinessWatch,
+  noMeasurements,
+  noReadiness,
+  type Lists,
+  type MeasurementWatch,
+} from '../observed/index.ts';
 import { clampedMicros, ownerId } from '../engine/plan/index.ts';
 import {
   Admission,
@@ -33,6 +45,7 @@ import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
 import { AccountRegistry } from './accounts.ts';
 import { accountChecks, livenessChecks, sourceChecks, type HealthCheck } from './health.ts';
+import { createMeasurements } from './measurements.ts';
 import { ReadyLog } from './ready-log.ts';
 import { transportsOfProcess } from './transports.ts';
 
@@ -45,8 +58,10 @@ export interface ManagerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** The network to the control API and to the endpoints of services. A simulation provides its own. */
-  readonly createTransport?: (clock: Clock) => Transport;
+  readonly createTransport?: (clock: Clock, limits?: TransportLimits) => Transport;
   readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
+  /** Where analyses query a Prometheus. Undefined: their queries have no result. */
+  readonly analysisPrometheus?: PrometheusAddress | undefined;
   /** How long a request with an unknown outcome may still take effect. */
   readonly settleMs: number;
   /** How long an object must be missing from the source before it counts as removed. */
@@ -89,6 +104,7 @@ export class Manager {
   readonly #options: ManagerOptions;
   readonly #accounts: AccountRegistry;
   readonly #readiness: ReadinessWatch<ObjectKey>;
+  readonly #measurements: MeasurementWatch<ObjectKey>;
   readonly #heartbeats: HeartbeatLoop<ObjectKey>;
   readonly #passed = new Set<ObjectKey>();
   #fleet: Fleet | undefined;
@@ -119,6 +135,7 @@ export class Manager {
       onChange,
       isOneShot: options.isOneShot,
     });
+    this.#measurements = createMeasurements(options, onChange);
     this.#accounts = new AccountRegistry({
       environment,
       store: options.store,
@@ -240,7 +257,8 @@ export class Manager {
     await this.#options.source.stop();
     this.#accounts.closeClients();
     await this.#controller?.stop();
-    await Promise.all([this.#accounts.stop(), this.#readiness.stop(), this.#heartbeats.stop()]);
+    const others = [this.#readiness, this.#measurements, this.#heartbeats];
+    await Promise.all([this.#accounts, ...others].map((part) => part.stop()));
   }
 
   #accept(snapshot: DesiredSnapshot): Promise<void> | undefined {
@@ -262,8 +280,7 @@ export class Manager {
     const { jobs, isSelected } = this.#options;
     fleet.jobs = jobs && ((namespace, name) => jobs.answer(namespace, name));
     jobs?.listen((namespace, name) => this.#controller?.onJobChanged(namespace, name));
-    const readiness = mode === 'preview' ? noReadiness : this.#readiness;
-    const parts = { accounts: this.#accounts, readiness, registrations: this.#heartbeats, mode };
+    const parts = { accounts: this.#accounts, registrations: this.#heartbeats, mode };
     const money = new Money({ store, clock, logger, mode, onNews: this.#options.onAccountNews });
     this.#money = money;
     const capacity = new CapacityMemory({ store, clock, random, logger, metrics });
@@ -279,6 +296,7 @@ export class Manager {
       logger,
       metrics,
       ...parts,
+      ...this.#observers(),
     };
     const derived = new DerivedObjects({ store, kinds });
     const selects =
@@ -317,6 +335,13 @@ export class Manager {
         onPass?.(key, result);
       },
     });
+  }
+
+  /** A preview probes and measures nothing. */
+  #observers() {
+    return this.#options.mode === 'preview'
+      ? { readiness: noReadiness, measurements: noMeasurements }
+      : { readiness: this.#readiness, measurements: this.#measurements };
   }
 
   #lists(account: AccountHandle): Lists {

@@ -10,7 +10,7 @@
  * before each such request (`mayAct`). A leader that can't renew its Lease (F58) is isolated. It sends heartbeats for the tasks
  * that it knows, and nothing else. When it holds the Lease again, it lists everything before it acts.
  */
-import type { EndpointProbe, Transport } from '../api/index.ts';
+import type { EndpointProbe, PrometheusAddress, Transport, TransportLimits } from '../api/index.ts';
 import type { Clock, Random } from '../base/index.ts';
 import {
   createClusterSource,
@@ -55,8 +55,9 @@ export interface OperatorOptions {
   readonly stopped: AbortSignal;
   readonly onSource?: (snapshot: DesiredSnapshot) => void;
   /** A simulation provides its own network. */
-  readonly createTransport?: (clock: Clock) => Transport;
+  readonly createTransport?: (clock: Clock, limits?: TransportLimits) => Transport;
   readonly createEndpointProbe?: (clock: Clock) => EndpointProbe;
+  readonly analysisPrometheus?: PrometheusAddress | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

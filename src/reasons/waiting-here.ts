@@ -50,6 +50,28 @@ export const waitsHere = {
     remedy: 'Wait for its end, or promote the rollout with the command in the message.',
     brief: 'the rollout is paused',
   },
+  Analysing: {
+    kind: 'waiting',
+    severity: 'info',
+    whose: 'fleetkeeper',
+    observed: 'yes',
+    excuses: true,
+    see: 'concepts/fleets.md#analysis',
+    meaning: 'A step of the rollout is an analysis: replicas with the new revision are measured.',
+    remedy: 'Wait for its end, or promote the rollout.',
+  },
+  AnalysisInconclusive: {
+    kind: 'waiting',
+    severity: 'warning',
+    whose: 'user',
+    observed: 'yes',
+    excuses: true,
+    event: true,
+    see: 'concepts/fleets.md#analysis',
+    meaning: 'The time of an analysis is over, and too few of its measurements have passed for a result.',
+    remedy:
+      'The message has what the last measurement found. Remove that, promote the rollout with the command in the message, or abort it.',
+  },
   ScaleInPaced: {
     kind: 'waiting',
     severity: 'info',

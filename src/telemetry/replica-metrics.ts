@@ -21,6 +21,17 @@ export function replicaMetrics(registers: Registry[]) {
       labelNames: ['outcome'],
       registers,
     }),
+    analysisMeasurements: new Counter({
+      name: 'fleetkeeper_analysis_measurements_total',
+      help: 'Measurements of analyses, by check (http, exec, prometheus; always: errors and restarts of replicas) and outcome (passed, failed, inconclusive).',
+      labelNames: ['check', 'outcome'],
+      registers,
+    }),
+    rolloutPausedSeconds: new Gauge({
+      name: 'fleetkeeper_rollout_oldest_paused_seconds',
+      help: 'How long the rollout has stood still that does so for the longest time: in a pause, or in an analysis without a result; 0: none.',
+      registers,
+    }),
     rolloutSeconds: new Histogram({
       name: 'fleetkeeper_rollout_duration_seconds',
       help: 'Duration of rollouts that have ended.',

@@ -71,21 +71,22 @@ export interface World {
   readonly network?: SimulatedWays;
 }
 
+type SimulatedHost = (request: {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}) => Promise<
+  | { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
+  | undefined
+>;
+
 /** Requests among the servers of a simulated world, for which the test is not waiting by itself. */
 export interface SimulatedWays {
   /** Gives the address at which `host` answers. */
-  open(
-    this: void,
-    host: (request: {
-      readonly method: string;
-      readonly path: string;
-      readonly headers: Readonly<Record<string, string>>;
-      readonly body: string;
-    }) => Promise<
-      | { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
-      | undefined
-    >,
-  ): string;
+  open(this: void, host: SimulatedHost): string;
+  /** `host` answers at the endpoints of all services. */
+  openEndpoints(this: void, host: SimulatedHost): void;
   fetch(this: void, url: string, init?: RequestInit): Promise<Response>;
   openCluster(
     create: (options: {

@@ -6,6 +6,7 @@ import type { StateStore } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
 import type { Context } from '../context.ts';
 import { openLog } from '../log.ts';
+import { analysisPrometheus } from '../analysis-prometheus.ts';
 import { acceptance, sameFleetFlags } from '../options.ts';
 import { needsPerson, readyReasonOf } from '../output/settled.ts';
 import { Convergence } from '../progress/convergence.ts';
@@ -59,6 +60,7 @@ export async function converge(
     grace: oneShotGrace,
     allowMassChange,
     ...acceptance(flags),
+    ...analysisPrometheus(context, flags),
     mode: 'manage',
     isOneShot: true,
     ...(part ? { isSelected: part.has } : {}),

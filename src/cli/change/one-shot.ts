@@ -20,6 +20,7 @@ import { complain, print, type Context } from '../context.ts';
 import { fleetIdentity } from '../digest-key.ts';
 import { withLocalCode } from '../local/with-local.ts';
 import { stateFile, type FleetFlags } from '../options.ts';
+import type { AnalysisFlags } from '../analysis-prometheus.ts';
 import type { OutputFormat } from '../output/output.ts';
 import { palette, renderPlan } from '../output/render.ts';
 import type { SelectionFlags } from '../selection.ts';
@@ -30,7 +31,7 @@ import { partText, type PartOfFleet } from './part-of-fleet.ts';
 import { isSuspicious } from './vanished.ts';
 import { words, type OneShotCommand } from './words.ts';
 
-export interface OneShotFlags extends FleetFlags, SelectionFlags {
+export interface OneShotFlags extends FleetFlags, SelectionFlags, AnalysisFlags {
   readonly output: OutputFormat;
   /** Milliseconds. */
   readonly timeout: number;

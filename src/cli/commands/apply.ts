@@ -12,6 +12,7 @@ import {
 import { recordsIn, type Records } from '../change/part-of-fleet.ts';
 import { isCluster } from '../cluster.ts';
 import { complain, exitCodes, type Context } from '../context.ts';
+import { analysisPrometheusOption } from '../analysis-prometheus.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import {
   acceptIdentityOption,
@@ -43,6 +44,7 @@ export function defineApply(command: Command, context: Context, exit: (code: num
       ),
     )
     .addOption(settleOption())
+    .addOption(analysisPrometheusOption())
     .addOption(acceptIdentityOption())
     .option('--allow-mass-change', 'allow the many creations, deletions and corrections in the plan')
     .action(async (_folder: string | undefined, flags: ApplyFlags) => {

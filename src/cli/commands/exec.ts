@@ -1,9 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander';
+import { execAnswerMs, readExecAnswer } from '../../api/index.ts';
 import { UserError } from '../../base/index.ts';
 import { answerTo } from '../output/answers.ts';
 import { complain, exitCodes, explainError, print, type Context } from '../context.ts';
 import { hasInput } from '../input.ts';
-import { asExitCode, readExecAnswer } from '../output/exec-answer.ts';
 import { parseDuration } from '../options.ts';
 import { structured } from '../output/output.ts';
 import { withProgress } from '../output/progress.ts';
@@ -20,8 +20,6 @@ interface ExecFlags extends ServiceFlags {
 }
 
 const longestSeconds = 60;
-/** For the request itself, on top of the command's time. */
-const extraSeconds = 15;
 
 /** `exec`: one command in the container; its output and its exit code. */
 export function defineExec(definition: Command, context: Context, exit: (code: number) => void): void {
@@ -31,7 +29,7 @@ export function defineExec(definition: Command, context: Context, exit: (code: n
     .action(async (name: string | undefined, rest: string[], flags: ExecFlags) => {
       const named = flags.id === undefined;
       const command = named || name === undefined ? rest : [name, ...rest];
-      const answerMs = ((flags.timeout ?? longestSeconds) + extraSeconds) * 1000;
+      const answerMs = execAnswerMs({ command, timeoutSeconds: flags.timeout });
       const run = (service: FoundService) => execute(context, service, command, flags.timeout);
       try {
         if (command.length === 0)
@@ -91,4 +89,9 @@ function parseTimeout(text: string): number {
   const seconds = parseDuration(text) / 1000;
   if (Number.isInteger(seconds) && seconds >= 1 && seconds <= longestSeconds) return seconds;
   throw new InvalidArgumentError(`expected whole seconds from 1s to ${longestSeconds}s`);
+}
+
+/** As the exit code of a process: what does not fit (killed, out of range) is 255. */
+export function asExitCode(code: number): number {
+  return code >= 0 && code <= 255 ? code : 255;
 }

@@ -12,14 +12,20 @@ import { isEdited } from '../replicas/edited.ts';
 import { findFleet, type FoundFleet } from '../replicas/fleets.ts';
 import { give, type CommandFlags } from '../replicas/give.ts';
 import { openPlace } from '../replicas/place.ts';
-import { revisionsIn, rolloutProgress, type RolloutProgress } from '../replicas/rollout-progress.ts';
+import {
+  revisionsIn,
+  rolloutProgress,
+  stepUnderWay,
+  type RolloutProgress,
+} from '../replicas/rollout-progress.ts';
 
 interface RolloutFlags extends CommandFlags {
   readonly timeout?: number;
   readonly once?: boolean;
+  readonly full?: boolean;
 }
 
-const actions = ['status', 'history', 'abort', 'retry', 'freeze', 'thaw'] as const;
+const actions = ['status', 'history', 'promote', 'abort', 'retry', 'freeze', 'thaw'] as const;
 type Action = (typeof actions)[number];
 type Verb = Exclude<Action, 'status' | 'history'>;
 
@@ -41,12 +47,13 @@ export function defineRollout(command: Command, context: Context, exit: (code: n
       ),
     )
     .option('--once', 'of status: show how far it is, and end; exit 0 while it is under way')
+    .option('--full', 'of promote: all steps, and not only the one that is under way')
     .action(async (action: Action, name: string, flags: RolloutFlags) => {
       if (action === 'status') return exit(await showStatus(context, name, flags));
       const place = await openPlace(context, flags);
       const fleet = findFleet(place.store, name, flags.namespace);
       if (action === 'history') return showHistory(context, fleet, flags);
-      await give(context, flags, place, fleet, orders[action](fleet));
+      await give(context, flags, place, fleet, orders[action](fleet, flags));
     });
 }
 
@@ -136,7 +143,18 @@ interface Order {
 const underWay: ReadonlySet<string> = new Set(['Progressing', 'Paused', 'Analysing']);
 
 /** Each names the revision that its author sees. */
-const orders: Readonly<Record<Verb, (fleet: FoundFleet) => Order>> = {
+const orders: Readonly<Record<Verb, (fleet: FoundFleet, flags: RolloutFlags) => Order>> = {
+  promote: (fleet, { full = false }) => {
+    const revision = rolloutUnderWay(fleet);
+    const number = stepUnderWay(fleet.record);
+    if (number === undefined) throw nothingToDo(fleet, 'has no step that is under way');
+    const target = `${revision}#${number}`;
+    const what = full ? 'all steps' : `step ${number}`;
+    return {
+      text: commandText(full ? 'promote-full' : 'promote', undefined, target),
+      what: `${what} of the rollout of ${fleet.name} to ${revision} ${full ? 'are' : 'is'} over`,
+    };
+  },
   abort: (fleet) => {
     const revision = rolloutUnderWay(fleet);
     return {

@@ -7,6 +7,7 @@ import { Operator, shownEndpoints } from '../../manager/index.ts';
 import { collectProcessMetrics, createMetrics } from '../../telemetry/index.ts';
 import { connectCluster } from '../cluster.ts';
 import { exitCodes, type Context } from '../context.ts';
+import { analysisPrometheus } from '../analysis-prometheus.ts';
 import { serve } from '../health.ts';
 import { openLog } from '../log.ts';
 import { acceptance, sameFleetFlags } from '../options.ts';
@@ -30,6 +31,7 @@ export async function runOperator(context: Context, flags: RunFlags): Promise<nu
     environment: environmentAccount(context),
     owner: flags.owner,
     ...acceptance(flags),
+    ...analysisPrometheus(context, flags),
     namespaces: flags.watchNamespaces ?? [],
     shard: flags.shard,
     leaseMs: flags.lease,

@@ -9,7 +9,7 @@ import {
 } from '../../manager/index.ts';
 import { defaultShortenedGrace } from '../../engine/index.ts';
 import { giveSigns, lockState, openState } from '../../state/index.ts';
-import { collectProcessMetrics, createMetrics } from '../../telemetry/index.ts';
+import { collectProcessMetrics, createMetrics, type Metrics } from '../../telemetry/index.ts';
 import { clusterHeading, isCluster } from '../cluster.ts';
 import { untilStopped, type Context } from '../context.ts';
 import {
@@ -23,6 +23,7 @@ import {
   withFleetFlags,
   type FleetFlags,
 } from '../options.ts';
+import { analysisPrometheus, analysisPrometheusOption, type AnalysisFlags } from '../analysis-prometheus.ts';
 import { withFolderArgument } from '../flags/source-option.ts';
 import { withLocal } from '../local/with-local.ts';
 import { fleetIdentity } from '../digest-key.ts';
@@ -34,7 +35,7 @@ import { environmentAccount, openSource } from '../source.ts';
 import { version } from '../version.ts';
 import { watchProblems } from '../watch-problems.ts';
 
-export interface RunFlags extends FleetFlags {
+export interface RunFlags extends FleetFlags, AnalysisFlags {
   readonly listen?: { host: string; port: number };
   readonly settle: number;
   readonly lease: number;
@@ -52,6 +53,7 @@ export function defineRun(command: Command, context: Context, exit: (code: numbe
       '--endpoints-dir <dir>',
       'keep NAMESPACE/NAME.json there, with the endpoints of each ServiceFleet; of folders only',
     )
+    .addOption(analysisPrometheusOption())
     .addOption(acceptIdentityOption())
     .addOption(settleOption())
     .addOption(
@@ -90,9 +92,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
   const { clock, random } = context;
   const summary = new SummaryLine(context, isTextLog(context, flags));
   const logger = openLog(context, flags, (text) => summary.write(text));
-  const metrics = createMetrics();
-  metrics.buildInfo.set({ version }, 1);
-  collectProcessMetrics(metrics.registry);
+  const metrics = metricsOfProcess();
   const source = openSource(flags, context, true);
   const open = context.ports?.stateFiles?.openState ?? openState;
   const state = open(file, random, await fleetIdentity(context, flags, file));
@@ -110,6 +110,7 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     grace: { goneMs: goneAfterMs, partlyMs: flags.fileGrace, whollyMs: emptiedFactor * flags.fileGrace },
     allowMassChange: false,
     ...acceptance(flags),
+    ...analysisPrometheus(context, flags),
     mode: 'manage',
     commandFlags: sameFleetFlags(flags),
     onPass: (key, result) => {
@@ -155,6 +156,13 @@ async function runManager(context: Context, flags: RunFlags, file: string): Prom
     stopSigns();
   }
   logger.info('manager stopped');
+}
+
+function metricsOfProcess(): Metrics {
+  const metrics = createMetrics();
+  metrics.buildInfo.set({ version }, 1);
+  collectProcessMetrics(metrics.registry);
+  return metrics;
 }
 
 function openEndpointFiles(

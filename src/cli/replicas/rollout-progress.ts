@@ -5,9 +5,10 @@
  * |-----------|--------------------------------------------------------------------|-------------------------------|
  * | `Stable`  | all wanted replicas are available at the revision of the document  | 0                             |
  * | `Failed`  | the revision failed, or the fleet is held until somebody changes something | 1                     |
- * | `Paused`  | a person has frozen or paused it                                   | 2                             |
+ * | `Paused`  | a person has frozen or paused it, or has to promote it             | 2                             |
  * | `Waiting` | anything else                                                      | it waits                      |
  */
+import type { UpdateStep } from '../../kinds/service-fleet/schema.ts';
 import type { FleetState } from '../../kinds/service-fleet/state.ts';
 import type { Condition } from '../../resources/index.ts';
 import type { ObjectRecord, ObjectStatus } from '../../state/index.ts';
@@ -32,6 +33,9 @@ export function rolloutProgress(record: ObjectRecord<FleetState>): RolloutProgre
     const result = outcomeOf(status, revision) === 'Failed' ? 'Failed' : 'Paused';
     return { result, message: `the rollout to ${revision} is frozen${cause}` };
   }
+  const awaited = conditionIn(status, 'Reconciling');
+  if (awaited && rollout && isForPerson(record, rollout.phase, awaited))
+    return { result: 'Paused', message: `${awaited.reason}: ${awaited.message}` };
   const stalled = conditionIn(status, 'Stalled');
   if (stalled?.status === 'True' && rollout?.phase !== 'RollingBack') {
     const result = stalled.reason === 'Paused' ? 'Paused' : 'Failed';
@@ -40,6 +44,24 @@ export function rolloutProgress(record: ObjectRecord<FleetState>): RolloutProgre
   if (!rollout && conditionIn(status, 'Ready')?.status === 'True')
     return { result: 'Stable', message: `all replicas are available at ${revision}` };
   return { result: 'Waiting', message: waitingText(record, revision) };
+}
+
+/** Of the rollout that is under way, from 1: as the status shows it. */
+export function stepUnderWay({ status }: ObjectRecord<FleetState>): number | undefined {
+  return (status?.['rollout'] as { readonly step?: number } | undefined)?.step;
+}
+
+/** A pause that has an end is waited for, and so is an analysis that has time left. */
+function isForPerson(
+  { manifest, kind }: ObjectRecord<FleetState>,
+  phase: string,
+  { reason }: Condition,
+): boolean {
+  if (phase === 'Analysing') return reason === 'AnalysisInconclusive';
+  if (phase !== 'Paused') return false;
+  const { update } = manifest.spec as { readonly update?: { readonly steps?: readonly UpdateStep[] } };
+  const step = update?.steps?.[kind.rollout?.step ?? 0];
+  return reason === 'RolloutPaused' && step?.pause?.seconds === undefined;
 }
 
 function conditionIn({ conditions }: ObjectStatus, type: string): Condition | undefined {

@@ -51,6 +51,8 @@ export interface Arrange extends Outstanding {
   readonly state: object;
   /** All revisions of what it gives to the objects that it owns. Undefined: as before. */
   readonly revisions?: readonly OwnerRevision[];
+  /** What its measurements have found, by the kind of check, for a metric. */
+  readonly measured?: readonly { readonly check: string; readonly outcome: string }[];
   /** The operator command that it carries out, or finds outdated. */
   readonly handled?: Omit<HandledCommand, 'at'>;
 }

@@ -75,6 +75,21 @@ export const serviceFleet = declareKind({
         attempt: z.int().describe('How often the revision was tried, from 1.'),
         step: status.count.describe('The step that is under way, from 1.'),
         of: status.count.describe('The number of steps.'),
+        kind: status.text.describe('What this step is: replicas, weight, pause or analysis.'),
+        analyses: z
+          .array(
+            z.object({
+              step: z.int().describe('Its step, from 1.'),
+              passed: z.int().describe('Measurements that passed.'),
+              failed: z.int().describe('Measurements that failed.'),
+              inconclusive: z.int().describe('Measurements without a result.'),
+              message: status.text.describe('What the last measurement found, if it did not pass.'),
+            }),
+          )
+          .max(20)
+          .meta(listOf.whole)
+          .optional()
+          .describe('The analyses that have begun.'),
         since: z.iso.datetime({ offset: true }).describe('When the phase began.'),
         deadline: status.time.describe('When the revision fails without progress.'),
         waitsFor: status.text.describe('What keeps it, so that the deadline stands still.'),

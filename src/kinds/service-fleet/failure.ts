@@ -6,6 +6,7 @@
  * | more than `failureLimit` replicas can't run it, or their change was refused | capacity, funds, limits, rate, permission            |
  * | as many were available at it, and then not for a minute             | an account or API that can't be reached                     |
  * | no replica became available at it for `progressDeadlineSeconds`     | protection, windows, nothing wanted                         |
+ * | an analysis of it failed (analysis.ts)                              |                                                             |
  * | a person ended it (`abort`)                                         |                                                             |
  *
  * The deadline counts from the last progress: the begin, or a replica that became available. It stands still while something on the
@@ -15,10 +16,12 @@
  * if there is no Healthy one, and if values of its Secrets have changed since: they are not known any more.
  */
 import type { Arrange } from '../../engine/plan/index.ts';
+import { begunAnalyses, failureOf, verdictOf } from './analysis.ts';
+import type { OwnerRevision } from '../../state/index.ts';
 import { arrange, inPhase, type FleetInputs } from './inputs.ts';
 import type { Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
-import type { RolloutRecord } from './state.ts';
+import type { FleetState, RolloutRecord } from './state.ts';
 import { isGrowthForbidden } from './volumes.ts';
 
 const minuteMs = 60_000;
@@ -31,7 +34,13 @@ export const activePhases: ReadonlySet<string> = new Set(['Progressing', 'Paused
 
 /** Of a revision that has yet to be proven. A move of replicas with a Healthy one can't fail. */
 export function provingRollout({ state, update }: FleetInputs): RolloutRecord | undefined {
-  const { rollout } = state;
+  return provingIn(state, update);
+}
+
+export function provingIn(
+  { rollout }: FleetState,
+  update: OwnerRevision | undefined,
+): RolloutRecord | undefined {
   const isProving = rollout?.revision === update?.number && update?.outcome !== 'Healthy';
   return rollout && isProving && activePhases.has(rollout.phase) ? rollout : undefined;
 }
@@ -92,7 +101,8 @@ function clockOf(inputs: FleetInputs, rollout: RolloutRecord): RolloutRecord {
 
 /** Why no progress is possible, and the revision is not to blame. */
 function stopperOf(inputs: FleetInputs, { phase }: RolloutRecord): string | undefined {
-  if (phase !== 'Progressing') return phase === 'Paused' ? 'RolloutPaused' : phase;
+  if (phase === 'Paused') return 'RolloutPaused';
+  if (phase === 'Analysing') return isWithoutResult(inputs) ? 'AnalysisInconclusive' : 'Analysing';
   const coming = atUpdate(inputs).filter(({ isAvailable }) => !isAvailable);
   if (coming.length === 0) {
     if (inputs.isWindowClosed) return 'OutsideWindow';
@@ -102,6 +112,17 @@ function stopperOf(inputs: FleetInputs, { phase }: RolloutRecord): string | unde
     return isStuck ? 'ExpansionNeedsPause' : undefined;
   }
   return coming.every(({ excuse }) => excuse !== undefined) ? coming[0]?.excuse : undefined;
+}
+
+/** The time of the analysis that is awaited is over, and its measurements do not decide. */
+export function isWithoutResult({ object, state, nowMs }: FleetInputs): boolean {
+  const { rollout } = state;
+  if (rollout?.phase !== 'Analysing') return false;
+  const begun = begunAnalyses(rollout, object.spec.update.steps ?? [], nowMs);
+  const current = begun.find(({ record }) => record.step === rollout.step);
+  // While a measurement is under way, it may decide, and the one before has not.
+  const known = current && { ...current, record: { ...current.record, asked: undefined } };
+  return known !== undefined && verdictOf(known, nowMs) === 'inconclusive';
 }
 
 /** Unix milliseconds; undefined while it stands still. */
@@ -117,14 +138,17 @@ export function failed(inputs: FleetInputs): Arrange | undefined {
   return rollout && cause !== undefined ? fail(inputs, rollout, cause) : undefined;
 }
 
-function causeOf(inputs: FleetInputs, { isAborted, failures }: RolloutRecord): string | undefined {
-  const { failureLimit, progressDeadlineSeconds } = inputs.object.spec.update;
+function causeOf(inputs: FleetInputs, rollout: RolloutRecord): string | undefined {
+  const { isAborted, failures } = rollout;
+  const { failureLimit, progressDeadlineSeconds, steps = [] } = inputs.object.spec.update;
   if (isAborted) return 'it was aborted';
   if (failures.length > failureLimit) {
     const shown = failures.slice(0, 5).map(failureText);
     const count = failures.length === 1 ? '1 replica' : `${failures.length} replicas`;
     return `${count} failed: ${shown.join(', ')}`;
   }
+  const analysis = failureOf(rollout, steps, inputs.nowMs);
+  if (analysis !== undefined) return analysis;
   const deadline = deadlineOf(inputs);
   if (deadline === undefined || inputs.nowMs < deadline) return undefined;
   return `no replica became available at it for ${progressDeadlineSeconds} s`;

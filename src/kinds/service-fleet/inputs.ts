@@ -1,5 +1,6 @@
 /** What the planner of a fleet sees, and how it makes its steps. */
 import type { Arrange, Difference, PlannedObject } from '../../engine/plan/index.ts';
+import type { CheckResult } from '../../observed/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { countOf, type Wanted } from './counts.ts';
 import type { Market } from './placement.ts';
@@ -9,6 +10,13 @@ import { paceOf, withEntries } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
 import { volumesAfter, type FleetVolumes } from './volumes.ts';
+
+export interface Measured {
+  /** Names this process in what is recorded. Undefined: it measures nothing. */
+  readonly by: string | undefined;
+  /** Those that are finished, by the index of their step. */
+  readonly results: ReadonlyMap<number, readonly CheckResult[]>;
+}
 
 export interface FleetInputs {
   readonly object: PlannedObject<ServiceFleetSpec>;
@@ -39,6 +47,8 @@ export interface FleetInputs {
   readonly newRevisions?: readonly OwnerRevision[];
   /** The state has changed in this pass. */
   readonly isUnsaved?: true;
+  /** What is known of measurements that were asked for (measuring.ts). */
+  readonly measured: Measured;
   /** The places for replicas, and what is known of them. */
   readonly markets: readonly Market[];
   /** Unix milliseconds. */
@@ -78,7 +88,8 @@ export function countDifference({ count, from }: Wanted, observed: number): Diff
   return from === undefined ? difference : { ...difference, from };
 }
 
-type Change = Pick<Arrange, 'reason' | 'message' | 'change'> & Partial<Pick<Arrange, 'differences'>>;
+type Change = Pick<Arrange, 'reason' | 'message' | 'change'> &
+  Partial<Pick<Arrange, 'differences' | 'measured'>>;
 
 /** The entries replace those of their slots. */
 export function arrange(

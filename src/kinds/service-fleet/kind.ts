@@ -3,8 +3,9 @@ import { waitFor, type Plan } from '../../engine/plan/index.ts';
 import { defineKind } from '../../engine/index.ts';
 import { ownedBy } from './children.ts';
 import { fleetCommand } from './commands.ts';
-import { readCatalogs } from './markets.ts';
 import { fleetLook, type FleetLook } from './look.ts';
+import type { Measured } from './inputs.ts';
+import { observeFleet } from './measurements.ts';
 import { planFleet } from './plan.ts';
 import { plannedReplicas } from './planned-replicas.ts';
 import { scaleCost } from './scale-cost.ts';
@@ -16,13 +17,13 @@ function plan(look: FleetLook): Plan {
   return look.unread === undefined ? planFleet(look) : waitFor('AwaitingObservation', look.unread);
 }
 
-export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, undefined, FleetState>({
+export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measured, FleetState>({
   name: 'ServiceFleet',
   children: ownedBy,
   command: fleetCommand,
   released: ({ record: { deletionRequestedAt, kind } }) =>
     deletionRequestedAt !== undefined && kind.roster?.length === 0 && (kind.volumes ?? []).length === 0,
-  observe: readCatalogs,
+  observe: observeFleet,
   look: fleetLook,
   plan,
   previewed: (look, step) => ({ cost: scaleCost(look, step), owned: plannedReplicas(look, step) }),

@@ -26,7 +26,7 @@ import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
 import { environmentValues, faultText } from './fault-text.ts';
 import { foundRoster } from './found.ts';
-import type { FleetInputs } from './inputs.ts';
+import type { FleetInputs, Measured } from './inputs.ts';
 import { accountOf, marketsOf } from './markets.ts';
 import { availableAt, beginMs, contentAt, type Replica } from './replica.ts';
 import { contentOf, newestHealthy, revisionOf, type PresentContent } from './revisions.ts';
@@ -38,7 +38,7 @@ import { isSmallerThan, volumesSeen } from './volumes-seen.ts';
 import type { VolumeFacts } from './volumes.ts';
 import { crowdsOf, serviceOf, whereabouts } from './whereabouts.ts';
 
-export type FleetView = View<ServiceFleetSpec, never, undefined, FleetState>;
+export type FleetView = View<ServiceFleetSpec, never, Measured, FleetState>;
 
 /** So long a replica that was found protected counts as that. */
 const sparedMs = 900_000;
@@ -55,7 +55,7 @@ export interface FleetLook extends FleetInputs {
 }
 
 export function fleetLook(view: FleetView): FleetLook {
-  const { object, record, key, fleet, clock } = view;
+  const { object, record, key, fleet, clock, seen } = view;
   const nowMs = clock.wallMs();
   const { spec } = object;
   const candidates = candidatesOf(spec);
@@ -86,7 +86,7 @@ export function fleetLook(view: FleetView): FleetLook {
     generation: record.generation,
     uids: new Map(
       roster.flatMap(({ slot }) => {
-        const uid = fleet.store.record(keyOf(key, slot))?.uid;
+        const uid = fleet.store.record(replicaKey(key, slot))?.uid;
         return uid === undefined ? [] : [[slot, uid] as const];
       }),
     ),
@@ -98,6 +98,7 @@ export function fleetLook(view: FleetView): FleetLook {
     hasHealthyValues: healthy !== undefined && hasSameValues(fleet, namespace, healthy),
     isWindowClosed: !windowState(spec.template.spec.disruptionWindows, nowMs).open,
     markets: marketsOf(view, candidates),
+    measured: seen.local ?? { by: undefined, results: new Map() },
     nowMs,
     endpoints: endpointsOf(fleet.store, key, nowMs) ?? [],
   };
@@ -142,7 +143,7 @@ interface RevisionFacts {
   readonly volumes: ReadonlyMap<number, VolumeFacts>;
 }
 
-function keyOf(fleet: ObjectKey, slot: number): ObjectKey {
+export function replicaKey(fleet: ObjectKey, slot: number): ObjectKey {
   const { namespace, name } = parseObjectKey(fleet);
   return objectKey(containerService.name, namespace, childName(name, slot));
 }
@@ -168,7 +169,7 @@ function takenSlots(view: FleetView, roster: readonly RosterEntry[]): Map<number
   const used = new Set(roster.map(({ slot }) => slot));
   let free = 0;
   for (let slot = 0; slot <= most && free <= object.spec.replicas + used.size; slot += 1) {
-    const place = placeOf(keyOf(key, slot));
+    const place = placeOf(replicaKey(key, slot));
     if (place !== undefined) taken.set(slot, place);
     else if (!used.has(slot)) free += 1;
   }
@@ -182,7 +183,7 @@ function replica(
 ): Replica {
   const { fleet, key, object, mode } = view;
   const { store } = fleet;
-  const child = store.record(keyOf(key, entry.slot));
+  const child = store.record(replicaKey(key, entry.slot));
   const own = child?.derived?.owner === key ? child : undefined;
   const isMade =
     own !== undefined &&
@@ -213,6 +214,7 @@ function replica(
     sentAt: own && store.lastIntent(own.key)?.createdAt,
     volumeWaits: volume?.pending,
   });
+  const { remediation }: ServiceState = own?.kind ?? {};
   const facts = {
     ...known,
     entry,
@@ -224,6 +226,8 @@ function replica(
     mayServe: isMade && !isDown(own),
     availableAt: waitsUntil,
     isAsleep: ready?.reason === 'Sleeping',
+    isInError: own?.seen?.state === 'error',
+    restartedAt: remediation?.at,
     correction,
     givenUp: isReady ? undefined : givenUp(own),
     ...protectionOf(entry, own, nowMs),
@@ -233,7 +237,7 @@ function replica(
         ? undefined
         : faultText(trouble.fault, service, own, () => environmentValues(view, present)),
     isBlocked:
-      isBlocked(entry, own, known.isSettled) && store.openIntent(keyOf(key, entry.slot)) === undefined,
+      isBlocked(entry, own, known.isSettled) && store.openIntent(replicaKey(key, entry.slot)) === undefined,
   };
   return { ...facts, content: contentAt(facts, target) };
 }

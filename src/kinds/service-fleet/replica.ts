@@ -79,6 +79,10 @@ export interface Replica {
   /** Unix milliseconds at which it becomes available if nothing happens. Undefined: it is, or is not Ready. */
   readonly availableAt: number | undefined;
   readonly isAsleep: boolean;
+  /** The API shows that it has failed. */
+  readonly isInError: boolean;
+  /** Unix milliseconds of the last restart after an error. */
+  readonly restartedAt: number | undefined;
   /** Of what others changed in it, if it has to be interrupted for that (corrections.ts). */
   readonly correction: Correction;
   /** It is not Ready, and its own planner does nothing more about that: the reason, and since when (Unix milliseconds). */

@@ -11,6 +11,7 @@
  */
 import type { CommandEffect } from '../../engine/index.ts';
 import type { OperatorCommand } from '../../resources/index.ts';
+import { lost } from './analysis.ts';
 import { activePhases } from './failure.ts';
 import type { FleetInputs } from './inputs.ts';
 import { revisionName } from './revisions.ts';
@@ -56,8 +57,16 @@ const abort: Effect = (inputs, { target }) => {
 const freeze: Effect = (inputs, { target }) => {
   const rollout = rolloutIn(inputs, target, activePhases);
   if (!rollout) return outdated(`no rollout to ${target} is under way`);
-  const { stopped: _stopped, ...rest } = rollout;
-  const frozen = { ...rest, phase: 'Frozen', since: inputs.nowMs, cause: 'a person froze it' } as const;
+  const { stopped: _stopped, analyses = [], ...rest } = rollout;
+  const steps = inputs.object.spec.update.steps ?? [];
+  // What is under way is not waited for, and must not be asked a second time after a thaw.
+  const ended = analyses.map((record) => {
+    const spec = steps[record.step]?.analysis;
+    return spec && record.asked ? lost(record, spec) : record;
+  });
+  const measured = ended.length > 0 ? { analyses: ended } : {};
+  const since = inputs.nowMs;
+  const frozen = { ...rest, ...measured, phase: 'Frozen', since, cause: 'a person froze it' } as const;
   return done(inputs, frozen, `the rollout to ${target} is frozen`);
 };
 
@@ -90,7 +99,11 @@ function promoted(inputs: FleetInputs, { target }: OperatorCommand, isFull: bool
     return outdated(`the rollout to ${name} is at step ${rollout.step + 1}`);
   const { stopped: _stopped, ...rest } = rollout;
   const begun = { ...rest, progressAt: inputs.nowMs, seenAt: inputs.nowMs };
-  const next = passed(begun, steps, isFull ? steps.length : rollout.step + 1, inputs.nowMs);
+  // A person who ends all steps ends their measurements, too.
+  const { analyses: _analyses, ...unmeasured } = begun;
+  const next = isFull
+    ? passed(unmeasured, steps, steps.length, inputs.nowMs)
+    : passed(begun, steps, rollout.step + 1, inputs.nowMs);
   const what = isFull
     ? `all steps of the rollout to ${name} are`
     : `step ${number} of the rollout to ${name} is`;

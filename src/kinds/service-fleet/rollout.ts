@@ -6,6 +6,7 @@
  * | Stable (no record)     | nothing                                                   | a new revision, or replicas differ: Progressing |
  * | Progressing            | replicas get the new revision, within floor and step (steps.ts) | all have it and are available: Stable   |
  * | Paused                 | a step of the rollout is a pause: nothing gets the new revision | its end, `promote`: Progressing         |
+ * | Analysing              | a step is an analysis: what has the new revision is measured (measuring.ts) | it has passed, `promote`: Progressing |
  * | RollingBack            | replicas get the newest Healthy revision, within the floor | all have it: RolledBack                       |
  * | RolledBack             | the document requires what has failed: nothing            | a change of the document; `retry`: Progressing |
  * | Frozen                 | nothing gets the new revision                             | a change of the document; `thaw`, `retry`: Progressing |
@@ -31,12 +32,13 @@ import { contentDifferences } from './content-differences.ts';
 import { countOf, unavailableAtMost } from './counts.ts';
 import { activePhases, failed } from './failure.ts';
 import { arrange, inNewPhase, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
+import { measure } from './measuring.ts';
 import { hasProbe } from './move-back.ts';
 import { boundReplicas } from './placement.ts';
 import { isReliable, type Replica } from './replica.ts';
 import { revisionName, withOutcome } from './revisions.ts';
 import type { FleetState, RolloutRecord, RosterEntry } from './state.ts';
-import { stepsLeft, stepOn } from './steps.ts';
+import { stepsLeft, stepOn, stepsText } from './steps.ts';
 import { updateOrder, victims } from './victims.ts';
 import { isGrowthForbidden } from './volumes.ts';
 
@@ -169,7 +171,7 @@ export function steerRollout(inputs: FleetInputs, rollout: Rollout): Arrange | u
   if (!update || wanted.count === 0) return undefined;
   const record = state.rollout;
   if (record?.revision !== update.number) return beginRollout(inputs, update, rollout);
-  const ended = failed(inputs) ?? stepOn(inputs);
+  const ended = failed(inputs) ?? stepOn(inputs) ?? measure(inputs);
   if (ended) return ended;
   if (isForward(record) && update.outcome === 'Failed') return retried(inputs, update);
   const isMoving = record.phase === 'Progressing' || record.phase === 'RollingBack';
@@ -195,7 +197,8 @@ function beginRollout(inputs: FleetInputs, update: OwnerRevision, rollout: Rollo
     ...(toUpdate.length > 0 ? [`${toUpdate.length} in place`] : []),
     ...(toReplace.length > 0 ? [`${toReplace.length} replaced`] : []),
   ];
-  const observed = `${differing} of ${running.length} replicas differ (${ways.join(', ')})`;
+  const steps = inputs.healthy && !isHealthy ? stepsText(inputs.object.spec.update.steps ?? []) : '';
+  const observed = `${differing} of ${running.length} replicas differ (${ways.join(', ')})${steps}`;
   const isReturn = isHealthy && toUpdate.some(({ revision }) => revision !== undefined);
   const record = rolloutTo(update.number, nowMs, surgeNeeded(inputs, toUpdate, toReplace.length, isReturn));
   return arrange(

@@ -12,6 +12,7 @@ import {
   sleepAfterMinutes,
 } from '../../resources/parts/fields.ts';
 import { countOrShare, replicasAtMost } from './schema-counts.ts';
+import { analysis } from './schema-analysis.ts';
 import { placement } from './schema-placement.ts';
 import { fleetStorage, isNone, nameWithVolumes, volumeConstraints } from './schema-storage.ts';
 import { disruptionWindow } from '../../resources/parts/windows.ts';
@@ -120,16 +121,19 @@ const step = constrained(
       })
       .optional()
       .describe('The rollout stands still for so long.'),
+    analysis: analysis
+      .optional()
+      .describe('The rollout stands still while replicas with the new revision are measured.'),
   }),
   {
-    holds: ({ replicas, weight, pause }) =>
-      [replicas, weight, pause].filter((given) => given !== undefined).length === 1,
-    rule: '[has(self.replicas), has(self.weight), has(self.pause)].exists_one(given, given)',
+    holds: ({ replicas, weight, pause, analysis: measured }) =>
+      [replicas, weight, pause, measured].filter((given) => given !== undefined).length === 1,
+    rule: '[has(self.replicas), has(self.weight), has(self.pause), has(self.analysis)].exists_one(given, given)',
     schema: (errorMessage) => ({
-      oneOf: ['replicas', 'weight', 'pause'].map((name) => ({ required: [name] })),
+      oneOf: ['replicas', 'weight', 'pause', 'analysis'].map((name) => ({ required: [name] })),
       errorMessage,
     }),
-    message: 'needs exactly one of replicas, weight and pause',
+    message: 'needs exactly one of replicas, weight, pause and analysis',
   },
 );
 export type UpdateStep = z.infer<typeof step>;

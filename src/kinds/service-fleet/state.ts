@@ -57,6 +57,32 @@ const volume = z.object({
   retired: z.literal(true).optional(),
 });
 
+/** An analysis of the rollout that has begun (analysis.ts). All times in Unix milliseconds. */
+const analysis = z.object({
+  /** The index of its step, and a digest of its checks: results of other checks do not count. */
+  step: z.int(),
+  checks: z.string(),
+  /** When its last measurement began; without one, when it did itself. */
+  at: z.number(),
+  /** The next measurement is to be made at once. */
+  isDue: z.literal(true).optional(),
+  /** So much of its time was over then (milliseconds). */
+  spentMs: z.number(),
+  /** Measurements, by their outcome. */
+  passed: z.int(),
+  failed: z.int(),
+  inconclusive: z.int(),
+  /** The slot that was measured last. The next measurement begins behind it. */
+  slot: z.int().optional(),
+  /** What the last measurement found, if it did not pass. */
+  last: z.string().optional(),
+  /**
+   * The measurement of `at` is under way. It is saved before anything of it is sent. `by`: the process that sends it; `slots`: the
+   * replicas; `trouble`: what makes it fail in any case.
+   */
+  asked: z.object({ by: z.string(), slots: z.array(z.int()), trouble: z.string().optional() }).optional(),
+});
+
 /** A rollout that is under way, or that has ended in another way than it should (rollout.ts). All times in Unix milliseconds. */
 const rollout = z
   .object({
@@ -81,6 +107,8 @@ const rollout = z
     reached: z.array(z.int()),
     /** Slots that failed with it in this attempt. */
     failures: z.array(z.object({ slot: z.int(), reason: z.string(), message: z.string().optional() })),
+    /** Those that have begun, by step. */
+    analyses: z.array(analysis).optional(),
     /** A person has ended it. */
     isAborted: z.literal(true).optional(),
     /** Why it has failed, or was frozen. */
@@ -132,6 +160,7 @@ export type FleetState = Readonly<z.output<typeof schema>>;
 export type RosterEntry = Readonly<z.output<typeof entry>>;
 export type RolloutRecord = NonNullable<FleetState['rollout']>;
 export type VolumeEntry = Readonly<z.output<typeof volume>>;
+export type AnalysisRecord = Readonly<z.output<typeof analysis>>;
 export type ReplicaPlace = Readonly<z.output<typeof place>>;
 
 export const fleetState: KindStateDeclaration<FleetState> = { schema };

@@ -3,12 +3,14 @@ import { rfc3339 } from '../../base/index.ts';
 import { present, type Health, type Statement } from '../../engine/status/index.ts';
 import type { ConditionType } from '../../resources/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
+import { begunAnalyses } from './analysis.ts';
 import { fleetLabel } from './children.ts';
 import type { Scaled } from './counts.ts';
 import { inPhase } from './inputs.ts';
 import type { FleetLook } from './look.ts';
 import { revisionName } from './revisions.ts';
 import { standings, type Standing } from './placement.ts';
+import type { UpdateStep } from './schema.ts';
 import type { RolloutRecord } from './state.ts';
 import { stepsLeft } from './steps.ts';
 import { floorOf } from './rollout.ts';
@@ -97,13 +99,28 @@ function shownRollout(
     revision: revisionName(revision),
     ...(healthy ? { from: revisionName(healthy.number) } : {}),
     attempt,
-    ...(left ? { step: left.rollout.step + 1, of: left.steps.length } : {}),
+    ...(left ? { step: left.rollout.step + 1, of: left.steps.length, kind: kindOf(left.current) } : {}),
+    ...shownAnalyses(look),
     since: rfc3339(since),
     ...(isCounting && !stopped ? { deadline: rfc3339(deadline) } : {}),
     ...(stopped ? { waitsFor: stopped.reason, waitsSince: rfc3339(stopped.since) } : {}),
     ...(failures.length > 0 ? { failures: failures.slice(0, 5) } : {}),
     ...(cause === undefined ? {} : { cause }),
   };
+}
+
+function kindOf(step: UpdateStep): string | undefined {
+  return Object.keys(step)[0];
+}
+
+function shownAnalyses({ state, object, nowMs }: FleetLook): object {
+  const { rollout } = state;
+  const begun = rollout ? begunAnalyses(rollout, object.spec.update.steps ?? [], nowMs) : [];
+  if (begun.length === 0) return {};
+  const analyses = begun.map(({ record: { step, passed, failed, inconclusive, last } }) =>
+    present({ step: step + 1, passed, failed, inconclusive, message: last }),
+  );
+  return { analyses };
 }
 
 /** Present while it is True; the condition is False from then on. */

@@ -2,8 +2,10 @@
 import { rfc3339 } from '../../base/index.ts';
 import { holdFor, inSync, waitFor, type Plan } from '../../engine/plan/index.ts';
 import { awaitedCorrections } from './corrections.ts';
-import { deadlineOf, recordMs } from './failure.ts';
+import { begunAnalyses, countsText, spentMs } from './analysis.ts';
+import { deadlineOf, isWithoutResult, recordMs } from './failure.ts';
 import { arrange, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
+import { measurementTimes } from './measuring.ts';
 import { moveTimes } from './move-back.ts';
 import { slowTimes } from './moves.ts';
 import { boundObstacle, boundReplicas, placementObstacle } from './placement.ts';
@@ -30,7 +32,8 @@ export function finish(inputs: FleetInputs, rollout: Rollout): Plan {
     return paced(inputs, running.length - wanted.count);
   const { massFailure, nextAt } = repairsOf(inputs);
   if (massFailure !== undefined) return holdFor('MassFailure', massFailure);
-  const halted = stoppedRollout(inputs) ?? pausedRollout(inputs, rollout.surge);
+  const halted =
+    stoppedRollout(inputs) ?? pausedRollout(inputs, rollout.surge) ?? analysedRollout(inputs, rollout.surge);
   if (halted) return halted;
   const missing = Math.min(rollout.target - running.length, rollout.most - replicas.length);
   const obstacle = placementObstacle(inputs, missing, longestRecheckMs) ?? volumeObstacle(inputs);
@@ -80,14 +83,40 @@ function pausedRollout(inputs: FleetInputs, surge: number): Plan | undefined {
   const left = stepsLeft(inputs);
   if (left?.rollout.phase !== 'Paused') return undefined;
   const { rollout, steps } = left;
-  const running = inPhase(inputs.replicas, 'wanted');
-  if (running.length !== inputs.wanted.count + surge || !running.every(isReliable)) return undefined;
+  if (!isComplete(inputs, surge)) return undefined;
   const end = pauseEnd(left);
   const step = rollout.step + 1;
   const until = Number.isFinite(end) ? `until ${rfc3339(end)}, or ` : '';
   const command = `promote@${revisionName(rollout.revision)}#${step}`;
   const message = `step ${step} of ${steps.length} is a pause, ${until}until the command ${command}`;
-  return waitFor('RolloutPaused', message, { recheckAfterMs: recheckAt(end, inputs.nowMs) });
+  const nextMs = Math.min(end, ...measurementTimes(inputs));
+  return waitFor('RolloutPaused', message, { recheckAfterMs: recheckAt(nextMs, inputs.nowMs) });
+}
+
+function isComplete({ replicas, wanted }: FleetInputs, surge: number): boolean {
+  const running = inPhase(replicas, 'wanted');
+  return running.length === wanted.count + surge && running.every(isReliable);
+}
+
+function analysedRollout(inputs: FleetInputs, surge: number): Plan | undefined {
+  const left = stepsLeft(inputs);
+  if (left?.rollout.phase !== 'Analysing') return undefined;
+  const { nowMs } = inputs;
+  const { rollout, steps } = left;
+  const begun = begunAnalyses(rollout, steps, nowMs).find(({ record }) => record.step === rollout.step);
+  const isOver = isWithoutResult(inputs);
+  if (!begun || (!isOver && !isComplete(inputs, surge))) return undefined;
+  const { record, spec } = begun;
+  const step = `step ${rollout.step + 1} of ${steps.length}`;
+  const recheckAfterMs = recheckAt(Math.min(...measurementTimes(inputs), Infinity), nowMs);
+  if (!isOver) {
+    const end = rfc3339(nowMs + Math.max(0, spec.forSeconds * 1000 - spentMs(begun, nowMs)));
+    const message = `${step} is an analysis, until ${end}; ${countsText(record)}`;
+    return waitFor('Analysing', message, { recheckAfterMs });
+  }
+  const command = `promote@${revisionName(rollout.revision)}#${rollout.step + 1}`;
+  const message = `the analysis in ${step} has no result: ${countsText(record)}; it waits until more pass, or until the command ${command}`;
+  return waitFor('AnalysisInconclusive', message, { recheckAfterMs });
 }
 
 /** A person has to decide what becomes of it. */
@@ -172,10 +201,12 @@ function deadlineTimes(inputs: FleetInputs): number[] {
   const deadline = deadlineOf(inputs);
   const { rollout } = inputs.state;
   const left = stepsLeft(inputs);
-  if (left?.rollout.phase === 'Paused') return [pauseEnd(left)];
+  const measurements = measurementTimes(inputs);
+  if (left?.rollout.phase === 'Paused') return [pauseEnd(left), ...measurements];
+  if (left?.rollout.phase === 'Analysing') return measurements;
   if (deadline === undefined || !rollout) return [];
   const losses = inputs.replicas.flatMap(({ unready }) => (unready ? [unready.since + 60_000] : []));
-  return [deadline, rollout.seenAt + recordMs, ...losses];
+  return [deadline, rollout.seenAt + recordMs, ...losses, ...measurements];
 }
 
 export function paced({ state, object, nowMs }: FleetInputs, left: number): Plan {

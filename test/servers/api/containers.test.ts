@@ -53,6 +53,17 @@ describe('what is asked of a container', () => {
     expect(request).toMatchObject({ method: 'POST', headers: { 'idempotency-key': idempotencyKey } });
   });
 
+  test('the answer to a command may take as long as the command', async () => {
+    const { promise: arrived, resolve } = Promise.withResolvers<() => void>();
+    await using server = await serve((response) => resolve(() => response.end('{"exitCode": 0}')));
+    await using client = clientOf(server.url);
+    const outcome = exec(client.api);
+    const end = await arrived;
+    await client.clock.advance(60_000);
+    end();
+    expect(await outcome).toMatchObject({ kind: 'applied', value: { exitCode: 0 } });
+  });
+
   test('a command whose answer is lost may have run', async () => {
     const { outcome } = await ask((response) => response.destroy(), exec);
     expect(outcome.kind).toBe('unknown');

@@ -43,6 +43,7 @@ export class SimulatedNetwork {
   readonly #hosts = new Map<string, Host>();
   readonly #clusters = new Map<string, ClusterHost>();
   #nextPort = firstPort;
+  #endpoints: Host | undefined;
 
   constructor(time: SimulatedTime) {
     this.#time = time;
@@ -97,7 +98,7 @@ export class SimulatedNetwork {
     const underWay = new Set<Promise<HttpReply>>();
     return {
       exchange: (request, signal) => {
-        const reply = this.#exchange(life, request, signal, totalMs, bodyBytes);
+        const reply = this.#exchange(life, request, signal, request.totalMs ?? totalMs, bodyBytes);
         underWay.add(reply);
         return reply.finally(() => underWay.delete(reply));
       },
@@ -107,16 +108,32 @@ export class SimulatedNetwork {
     };
   }
 
-  /** Endpoints of services are not in this world. */
+  /** What answers at all endpoints of services. Without it, they are not in this world. */
+  openEndpoints(host: Host): void {
+    this.#endpoints = host;
+  }
+
   probe(life: Life): EndpointProbe {
     return {
-      probe: ({ url }) =>
+      probe: ({ url, expects = { from: 200, to: 399 } }) =>
         new Promise((resolve) => {
-          const message = `${url}: there is no such host`;
-          life.after(wayMs, () => resolve({ ready: false, message }));
+          life.after(wayMs, () => {
+            void this.#atEndpoint(url).then((reply) => {
+              const isThere = reply && reply.status >= expects.from && reply.status <= expects.to;
+              if (isThere && reply.body.includes(expects.contains ?? '')) return resolve({ ready: true });
+              const answer = reply ? ` answers ${reply.status}` : ': there is no such host';
+              return resolve({ ready: false, message: `${url}${answer}` });
+            });
+          });
         }),
       close: () => Promise.resolve(),
     };
+  }
+
+  #atEndpoint(url: string): Promise<HostReply | undefined> {
+    const { pathname, search, host } = new URL(url);
+    const request = { method: 'GET', path: `${pathname}${search}`, headers: { host }, body: '' };
+    return this.#endpoints?.(request) ?? Promise.resolve(undefined);
   }
 
   #exchange(

@@ -101,6 +101,7 @@ export const simulatedWorld: World = {
   startPlane: (settings) => startPlane(settings, here().time, here().network, seed),
   network: {
     open: (host) => here().network.open(host),
+    openEndpoints: (host) => here().network.openEndpoints(host),
     fetch: (url, init) => here().network.fetch(url, init),
     openCluster: (create) => {
       const { network, clock } = here();

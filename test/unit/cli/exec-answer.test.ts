@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { asExitCode, readExecAnswer } from '../../../src/cli/output/exec-answer.ts';
+import { readExecAnswer } from '../../../src/api/index.ts';
+import { asExitCode } from '../../../src/cli/commands/exec.ts';
 
 // COVERAGE 16, 117
 describe('the answer to a command, whose shape is not documented', () => {

@@ -17,16 +17,20 @@ function fleet(name: string, status: object, kind: object = {}): ObjectRecord {
   };
 }
 
+const nowMs = 1_000_000;
+
 async function shown(records: readonly ObjectRecord[], isNamed: boolean) {
   const metrics = createMetrics();
   const store = { recordsOfKind: () => records };
-  setReplicas(metrics, store, isNamed);
+  setReplicas(metrics, store, isNamed, nowMs);
   // A scrape takes the place of the one before.
-  setReplicas(metrics, store, isNamed);
+  setReplicas(metrics, store, isNamed, nowMs);
   const text = await metrics.registry.getSingleMetricAsString('fleetkeeper_fleet_replicas');
+  const paused = await metrics.registry.getSingleMetricAsString('fleetkeeper_rollout_oldest_paused_seconds');
   const phases = await metrics.registry.getSingleMetricAsString('fleetkeeper_fleets');
   const samples = `${text}\n${phases}`.split('\n').filter((line) => line.startsWith('fleetkeeper_'));
-  return { samples, text: `${text}\n${phases}\n` };
+  const pausedSeconds = Number(/^fleetkeeper_rollout_oldest_paused_seconds (.*)$/m.exec(paused)?.[1]);
+  return { samples, text: `${text}\n${phases}\n`, pausedSeconds };
 }
 
 const counts = {
@@ -100,4 +104,21 @@ test.runIf(promtool)('promtool accepts them with and without names', async () =>
     });
     expect([stdout, stderr, status]).toEqual(['', '', 0]);
   }
+});
+
+test('the age of the oldest pause counts analyses without a result, and no others', async () => {
+  const paused = { ...rollout, phase: 'Paused', since: nowMs - 60_000 };
+  const analysing = (reason: string) => ({
+    ...rollout,
+    phase: 'Analysing',
+    since: 0,
+    stopped: { reason, since: nowMs - 90_000 },
+  });
+  const secondsOf = async (...rollouts: readonly object[]) => {
+    const records = rollouts.map((each, index) => fleet(`f${index}`, counts, { rollout: each }));
+    return (await shown(records, false)).pausedSeconds;
+  };
+  expect(await secondsOf(rollout, analysing('Analysing'))).toBe(0);
+  expect(await secondsOf(paused, analysing('Analysing'))).toBe(60);
+  expect(await secondsOf(paused, analysing('AnalysisInconclusive'))).toBe(90);
 });

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createEndpointProbe, type ProbeResult } from '../../../src/api/index.ts';
+import { createEndpointProbe, type ProbeResult, type ProbeTarget } from '../../../src/api/index.ts';
 import { systemClock, systemRandom } from '../../../src/base/index.ts';
 import { ReadinessWatch, type ReadinessTarget } from '../../../src/observed/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -20,7 +20,7 @@ async function serve(answer: RequestListener): Promise<string> {
 
 // COVERAGE 55
 describe('a look at an endpoint', () => {
-  const look = async (url: string, more: { loopback?: boolean; timeoutMs?: number } = {}) => {
+  const look = async (url: string, more: Partial<ProbeTarget> = {}) => {
     const probe = createEndpointProbe(systemClock);
     try {
       const target = { url, timeoutMs: 5000, loopback: true, ...more };
@@ -39,6 +39,25 @@ describe('a look at an endpoint', () => {
   ])('an answer with %i makes it ready: %s', async (status, ready) => {
     const url = await serve((_request, response) => response.writeHead(status).end('body'));
     expect((await look(`${url}/healthz`)).ready).toBe(ready);
+  });
+
+  test.each([
+    [{ from: 200, to: 299 }, 200, true],
+    [{ from: 200, to: 299 }, 302, false],
+    [{ from: 500, to: 500 }, 500, true],
+    [{ from: 200, to: 200, contains: 'llm-2' }, 200, true],
+    [{ from: 200, to: 200, contains: 'llm-3' }, 200, false],
+    [{ from: 500, to: 500, contains: 'llm-2' }, 200, false],
+  ])('that expects %j of an answer with %i and "llm-2" is ready: %s', async (expects, status, ready) => {
+    const url = await serve((_request, response) => response.writeHead(status).end('the model llm-2'));
+    expect((await look(`${url}/v1/models`, { expects })).ready).toBe(ready);
+  });
+
+  test('at an address that is never asked says that nothing is known, also where a name leads to it', async () => {
+    const never = { ready: false, isUnasked: true };
+    expect(await look('http://169.254.169.254/')).toMatchObject(never);
+    expect(await look('http://localhost:1/', { loopback: false })).toMatchObject(never);
+    expect(await look('http://127.0.0.1:1/')).not.toHaveProperty('isUnasked');
   });
 
   test('carries no credentials, and follows no redirect', async () => {

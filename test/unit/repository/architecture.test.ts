@@ -152,6 +152,7 @@ const assembling = new Set([
   'activity',
   'service',
   'listed',
+  'measurements',
   'registry',
   'index',
 ]);

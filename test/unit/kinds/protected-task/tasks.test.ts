@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { JobAnswer } from '../../../../src/engine/plan/index.ts';
 import { systemRandom } from '../../../../src/base/index.ts';
 import { kinds } from '../../../../src/kinds/index.ts';
-import { noReadiness } from '../../../../src/observed/index.ts';
+import { noMeasurements, noReadiness } from '../../../../src/observed/index.ts';
 import { CapacityMemory, type AccountHandle } from '../../../../src/engine/index.ts';
 import { Fleet } from '../../../../src/engine/fleet/fleet.ts';
 import { Money } from '../../../../src/engine/money/money.ts';
@@ -107,6 +107,7 @@ test('an activity that moves to another service is released with another key: th
     clock,
     random: systemRandom,
     readiness: noReadiness,
+    measurements: noMeasurements,
     registrations: {
       keep: () => ({ phase: 'held', expiresAtMs: undefined, failure: undefined, refusedWith: undefined }),
       drop: () => {},

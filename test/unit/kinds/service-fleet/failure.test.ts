@@ -359,7 +359,9 @@ describe('what a replica reports', () => {
   test('counts from when it got its revision', () => {
     expect(troubleOf(entryAt(5), reporting('ServiceError', 6), false).fault).toBe('ServiceError');
     expect(troubleOf(entryAt(5), reporting('ServiceError', 5), false).fault).toBeUndefined();
-    expect(troubleOf(entryAt(5), reporting('ServiceError', 8), false, { sentAt: 7 }).fault).toBe('ServiceError');
+    expect(troubleOf(entryAt(5), reporting('ServiceError', 8), false, { sentAt: 7 }).fault).toBe(
+      'ServiceError',
+    );
     // Its pass was under way when it got its revision.
     expect(troubleOf(entryAt(5), reporting('ServiceError', 8), false, { sentAt: 4 }).fault).toBeUndefined();
   });

@@ -148,6 +148,8 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     mayServe: !state.endsWith('!') && !isBroken,
     availableAt: undefined,
     isAsleep: false,
+    isInError: false,
+    restartedAt: undefined,
     correction: state === 'drifted' ? 'asked' : 'none',
     givenUp: isBroken ? { reason: 'ServiceError', since: startMs - 600_000 } : undefined,
     protection: 'unknown',
@@ -171,6 +173,7 @@ export interface World {
   readonly hasHealthyValues: boolean;
   readonly isWindowClosed: boolean;
   readonly volumes: FleetVolumes;
+  readonly measured: FleetInputs['measured'];
 }
 
 export function worldOf(replicas: readonly Replica[], more: Partial<World> = {}): World {
@@ -187,6 +190,7 @@ export function worldOf(replicas: readonly Replica[], more: Partial<World> = {})
     hasHealthyValues: true,
     isWindowClosed: false,
     volumes: { facts: new Map(), taken: new Map(), leaving: new Set() },
+    measured: { by: 'me', results: new Map() },
     ...more,
   };
 }
@@ -213,6 +217,7 @@ export function inputsOf(world: World): FleetInputs {
     isWindowClosed: world.isWindowClosed,
     volumes: world.volumes,
     markets: marketsIn(world),
+    measured: world.measured,
     nowMs,
   };
 }

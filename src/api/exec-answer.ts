@@ -1,3 +1,5 @@
+import type { ExecRequest } from './wire.ts';
+
 /** What came of a command in a container. The shape of the answer is not documented (§4 "Gaps in endpoints"). */
 export interface ExecResult {
   readonly stdout: string;
@@ -6,6 +8,15 @@ export interface ExecResult {
   readonly exitCode: number | undefined;
   /** The API has cut the output. */
   readonly truncated: boolean;
+}
+
+const longestSeconds = 60;
+/** For the request itself, on top of the time of the command. */
+const requestSeconds = 15;
+
+/** How long the answer may take. */
+export function execAnswerMs({ timeoutSeconds = longestSeconds }: ExecRequest): number {
+  return (timeoutSeconds + requestSeconds) * 1000;
 }
 
 /** Undefined when nothing in it is known. */
@@ -28,9 +39,4 @@ export function readExecAnswer(answer: unknown): ExecResult | undefined {
     exitCode: code,
     truncated: truncated === true,
   };
-}
-
-/** As the exit code of a process: what does not fit (killed, out of range) is 255. */
-export function asExitCode(code: number): number {
-  return code >= 0 && code <= 255 ? code : 255;
 }
