@@ -131,7 +131,7 @@ testInFolder('mistakes are named, with what to do instead', async () => {
     await refused('status', 'llm', '--timeout', 'soon'),
   ]).toMatchInlineSnapshot(`
     [
-      "1 error: command-argument value 'statsu' is invalid for argument 'action'. Allowed choices are status, history, abort, retry, freeze, thaw. (see \`fleetkeeper rollout --help\`)",
+      "1 error: command-argument value 'statsu' is invalid for argument 'action'. Allowed choices are status, history, promote, abort, retry, freeze, thaw. (see \`fleetkeeper rollout --help\`)",
       "1 error: the state has no ServiceFleet llmm in the namespace default did you mean llm?",
       "1 error: llm-0 is a replica, not a ServiceFleet its fleet is llm",
       "1 error: the rollout of llm is not under way: it is Stable, at r1 \`fleetkeeper rollout history\` shows what became of each revision",

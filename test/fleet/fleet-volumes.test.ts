@@ -213,7 +213,7 @@ testInFolder('at 50 volumes the next replicas wait, and the fleet names the limi
   const run = fleet.run();
   await eventually('the limit is named', async () => {
     const { message = '' } = (await fleet.condition('ServiceFleet/llm', 'Reconciling')) ?? {};
-    return /not available yet: replica 4.*volumes: llm-data-4 \(LimitReached\)/.test(message);
+    return /not available yet: replica (\d); volumes: llm-data-\1 \(LimitReached\)/.test(message);
   });
   expect((await read(plane)).services).toHaveLength(4);
   const other = await plane.volume('other-0');
