@@ -17,6 +17,10 @@ export interface RosterEntry {
   readonly since: number;
   /** The number of the revision that it is to have; undefined: found again, and not compared yet. */
   readonly revision?: number;
+  /** The number of the one before. */
+  readonly earlier?: number;
+  /** When somebody's work in it was found. */
+  readonly spared?: number;
   /** Since when it may be interrupted to correct drift. */
   readonly corrects?: number;
 }

@@ -446,4 +446,10 @@ export const regressions: readonly Regression[] = [
     'cluster',
     'registry-linked-count',
   ),
+  inFolder(
+    'the last available replica of a fleet was updated in place of one that somebody works in',
+    51,
+    'fleets',
+  ),
+  inFolder('a replica drained for as long as the wall clock had been set back', 83, 'fleets'),
 ];

@@ -16,6 +16,7 @@ export function activitiesWhileDraining(look: ServiceLook): { readonly kind?: Se
   const readAt = isGone ? nowMs : activities && activitiesAskedAt;
   if (readAt === undefined || readAt < object.gate.since) return {};
   const by = protectorOf(look);
-  if (known && known.by === by && known.readAt >= object.gate.since) return {};
+  const isKnown = known && known.by === by && object.gate.since <= known.readAt && known.readAt <= nowMs;
+  if (isKnown) return {};
   return { kind: { ...state, activities: by === undefined ? { readAt } : { readAt, by } } };
 }

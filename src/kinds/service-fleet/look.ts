@@ -334,7 +334,8 @@ export function protectionOf(
   nowMs: number,
 ): Pick<Replica, 'protection' | 'protector'> {
   const { activities }: ServiceState = record?.kind ?? {};
-  if (phase === 'draining' && activities && activities.readAt >= since) {
+  const isRead = activities && since <= activities.readAt && activities.readAt <= nowMs;
+  if (phase === 'draining' && isRead) {
     const { by } = activities;
     return by === undefined
       ? { protection: 'no', protector: undefined }

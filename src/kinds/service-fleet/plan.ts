@@ -7,6 +7,7 @@
  * | rule        | when                                                 | step                                                |
  * |-------------|------------------------------------------------------|-----------------------------------------------------|
  * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster, and a retired volume the record |
+ * | set back    | times of the roster lie ahead                        | they become the present (clock-set-back.ts)         |
  * | held        | the fleet is paused                                  | Hold; the replicas are reconciled all the same      |
  * | drained     | a draining replica is not protected, after its grace | it retires                                          |
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
@@ -30,6 +31,7 @@
  */
 import { holdFor, inSync, type Arrange, type Plan } from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';
+import { afterClockSetBack } from './clock-set-back.ts';
 import { correct } from './corrections.ts';
 import { noted, recorded } from './failure.ts';
 import {
@@ -66,6 +68,8 @@ export function planFleet(inputs: FleetInputs): Plan {
   const { object } = inputs;
   const cleaned = cleanUp(inputs);
   if (cleaned) return cleaned;
+  const begunAnew = afterClockSetBack(inputs);
+  if (begunAnew) return begunAnew;
   if (object.annotations[annotations.paused] === 'true') {
     return holdFor(
       'Paused',

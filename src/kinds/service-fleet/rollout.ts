@@ -269,7 +269,9 @@ export function planUpdates(inputs: FleetInputs, rollout: Rollout): Arrange | un
     );
   }
   const ready = toUpdate.filter((replica) => mayBegin(inputs, replica));
-  const updated = withinFloor(updateOrder(ready).slice(0, room));
+  // One that gave way is tried again when no other one is left, or a quarter of an hour later.
+  const free = ready.filter(({ protection }) => protection !== 'yes');
+  const updated = withinFloor(updateOrder(free.length > 0 ? free : ready).slice(0, room));
   if (updated.length === 0 || !target) return undefined;
   const isReturn = inputs.state.rollout?.phase === 'RollingBack';
   return arrange(
@@ -298,20 +300,25 @@ function grantedTo({ number }: OwnerRevision, entry: RosterEntry, nowMs: number)
   };
 }
 
-/** One that somebody works in keeps its revision for now, and another one is updated instead. At most once in 15 s. */
-export function giveWay(inputs: FleetInputs, { toUpdate }: Rollout): Arrange | undefined {
+/**
+ * One that somebody works in keeps its revision for now, and another one is updated instead. At most once in 15 s. If the floor does not allow
+ * the other one, it waits until the first one is available again.
+ */
+export function giveWay(inputs: FleetInputs, { toUpdate, withinFloor }: Rollout): Arrange | undefined {
   const { replicas, target, nowMs, state } = inputs;
   const isTooSoon = state.roster.some(({ spared = 0 }) => spared <= nowMs && nowMs < spared + spareEveryMs);
   const blocked = inPhase(replicas, 'wanted').find(
     ({ isBlocked, entry }) => isBlocked && entry.earlier !== undefined && entry.revision === target?.number,
   );
-  const [instead] = updateOrder(toUpdate.filter(({ protection }) => protection !== 'yes'));
-  if (!blocked || !instead || !target || isTooSoon) return undefined;
+  const [other] = updateOrder(toUpdate.filter(({ protection }) => protection !== 'yes'));
+  if (!blocked || !other || !target || isTooSoon) return undefined;
+  const [instead] = withinFloor([other]);
   const { updated: _updated, earlier, ...rest } = blocked.entry;
   const back = { ...rest, ...(earlier === undefined ? {} : { revision: earlier }), spared: nowMs };
-  return arrange(inputs, [back, grantedTo(target, instead.entry, nowMs)], {
+  const then = instead ? 'to be updated instead' : 'to be updated when it is available again';
+  return arrange(inputs, [back, ...(instead ? [grantedTo(target, instead.entry, nowMs)] : [])], {
     reason: 'RollingOut',
-    message: `${slotsText([blocked])} is protected; to be updated instead: ${slotsText([instead])}`,
+    message: `${slotsText([blocked])} is protected; ${then}: ${slotsText([other])}`,
     change: undefined,
   });
 }

@@ -174,6 +174,11 @@ const fi2Floor = ofSteps((view) => {
   };
 });
 
+/** Somebody works in it, so it keeps the revision that it has (section 4, rule 4). */
+function givesWay(was: RosterEntry, entry: RosterEntry): boolean {
+  return entry.revision === was.earlier && entry.spared !== was.spared;
+}
+
 /** Replicas that are updated get the newest content. */
 const fi4NewestWins = ofSteps((view) => ({
   step({ fleet, record, before, after }) {
@@ -181,9 +186,8 @@ const fi4NewestWins = ofSteps((view) => ({
     if (rollout && rollout.phase !== 'Progressing') return;
     const older = after.filter((entry) => {
       const was = entryOf(before, entry.slot);
-      return (
-        was && entry.revision !== was.revision && was.revision !== undefined && entry.revision !== update
-      );
+      if (!was || was.revision === undefined || givesWay(was, entry)) return false;
+      return entry.revision !== was.revision && entry.revision !== update;
     });
     if (older.length > 0)
       view.violated(

@@ -294,15 +294,22 @@ describe('a replica that somebody works in', () => {
   const blocked = replicaIn('updating', 2, { isBlocked: true, excuse: 'Protected' });
   const entry = { ...blocked.entry, earlier: 1, updated: startMs };
 
-  test('keeps its revision for now, and another one is updated instead', () => {
-    const plan = planOf(
-      rolling([...outdated.slice(0, 2), { ...blocked, entry }, replicaIn('updated', 3)], { reached: [3] }),
-    );
+  test('keeps its revision for now, and another one is updated once it is available again', () => {
+    const others = [...outdated.slice(0, 2), replicaIn('updated', 3)];
+    const plan = planOf(rolling([...others, { ...blocked, entry }], { reached: [3] }));
     expect(rosterAfter(plan)).toMatchObject([
       { slot: 0, revision: 1 },
-      { slot: 1, revision: 2 },
+      { slot: 1, revision: 1 },
       { slot: 2, revision: 1, spared: startMs + 1000 },
       { slot: 3, revision: 2 },
+    ]);
+    const again = withWork(replicaIn('outdated', 2));
+    const next = planOf(rolling([...others, again], { reached: [3] }));
+    expect(rosterAfter(next).map(({ slot, revision }) => [slot, revision])).toEqual([
+      [0, 1],
+      [1, 2],
+      [2, 1],
+      [3, 2],
     ]);
   });
 

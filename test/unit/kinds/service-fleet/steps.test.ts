@@ -148,14 +148,13 @@ test('replicas that are added meanwhile have the newest Healthy revision, and af
 
 test('a canary that is not available yet does not end its step', () => {
   const { world } = run(fleetWith(4, [{ replicas: 1 }, { pause: {} }]));
-  const rollout = { ...rolloutTo(2, startMs, 1), reached: [4] };
+  const rollout = { ...rolloutTo(2, world.nowMs, 1), reached: [4] };
   const unready = (replica: Replica): Replica => ({
     ...replica,
     isAvailable: replica.revision?.number !== 2,
   });
   const plan = planOf({
     ...world,
-    nowMs: startMs,
     state: { update: 2, rollout },
     replicas: world.replicas.map(unready),
   });

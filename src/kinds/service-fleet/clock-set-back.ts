@@ -1,0 +1,25 @@
+/**
+ * The times in a roster when the wall clock was set back. A time that lies ahead would keep a replica draining, or a pause
+ * waiting, for as long as the clock was set back. Such a time becomes the present one: a wait begins anew at most, and activities
+ * have to be read again.
+ */
+import type { Arrange } from '../../engine/plan/index.ts';
+import { arrange, type FleetInputs } from './inputs.ts';
+
+export function afterClockSetBack(inputs: FleetInputs): Arrange | undefined {
+  const { state, nowMs } = inputs;
+  const ahead = state.roster.filter(({ since, updated = 0 }) => since > nowMs || updated > nowMs);
+  const isRolloutAhead = state.rollout !== undefined && state.rollout.since > nowMs;
+  if (ahead.length === 0 && !isRolloutAhead) return undefined;
+  const entries = ahead.map((entry) => ({
+    ...entry,
+    since: Math.min(entry.since, nowMs),
+    ...(entry.updated === undefined ? {} : { updated: Math.min(entry.updated, nowMs) }),
+  }));
+  return arrange(
+    inputs,
+    entries,
+    { reason: 'RollingOut', message: 'the clock was set back: times ahead begin anew', change: undefined },
+    isRolloutAhead && state.rollout ? { rollout: { ...state.rollout, since: nowMs } } : {},
+  );
+}
