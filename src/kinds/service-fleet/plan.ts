@@ -15,6 +15,7 @@
  * | revision    | the document requires another content                | a revision is recorded (revising.ts), with the next step |
  * | relocate    | replicas can't be where they are                     | they get another place, or drain (moves.ts)         |
  * | rollout     | a new revision; replicas differ from it              | a rollout begins, or ends (rollout.ts)              |
+ * | measure     | a measurement is due, or has answered                | that is recorded (measuring.ts)                     |
  * | repair      | replicas stay broken                                 | they drain, unless too many are broken (repair.ts)  |
  * | scale       | too few, or too many are wanted                      | slots are added, or victims drain                   |
  * | correct     | others changed a replica, and it has to be interrupted | it may be, as the floor allows (corrections.ts)   |

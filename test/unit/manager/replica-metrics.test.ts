@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { countRollouts } from '../../../src/engine/pass-labels.ts';
+import { countRollouts, reportSaved } from '../../../src/engine/pass-labels.ts';
 import { fleetsNamed, setReplicas } from '../../../src/manager/replica-metrics.ts';
 import { objectKey } from '../../../src/resources/index.ts';
 import { newRecord, type ObjectRecord, type OwnerRevision } from '../../../src/state/index.ts';
-import { createMetrics } from '../../../src/telemetry/index.ts';
+import { createLogger, createMetrics } from '../../../src/telemetry/index.ts';
 
 const rollout = { revision: 2, phase: 'Progressing', since: 0, surge: 0 };
 
@@ -104,6 +104,23 @@ test.runIf(promtool)('promtool accepts them with and without names', async () =>
     });
     expect([stdout, stderr, status]).toEqual(['', '', 0]);
   }
+});
+
+test('measurements are counted by check and outcome when they are saved', async () => {
+  const metrics = createMetrics();
+  const options = { metrics, logger: createLogger('silent') };
+  const key = objectKey('ServiceFleet', 'shop', 'llm');
+  const measured = [
+    { check: 'always', outcome: 'passed' },
+    { check: 'exec', outcome: 'failed' },
+  ];
+  reportSaved(options, key, { measured }, []);
+  reportSaved(options, key, {}, []);
+  const text = await metrics.registry.getSingleMetricAsString('fleetkeeper_analysis_measurements_total');
+  expect(text.split('\n').filter((line) => line.startsWith('fleetkeeper_'))).toEqual([
+    'fleetkeeper_analysis_measurements_total{check="always",outcome="passed"} 1',
+    'fleetkeeper_analysis_measurements_total{check="exec",outcome="failed"} 1',
+  ]);
 });
 
 test('the age of the oldest pause counts analyses without a result, and no others', async () => {

@@ -344,6 +344,11 @@ describe('what was measured', () => {
     const steps = [{ replicas: 1 }, analysis({ checks: [http] })];
     const edited = settled({ ...world, spec: fleetSpec({ update: { minReadySeconds: 0, steps } }) });
     expect(recordIn(edited.world)).toMatchObject({ failed: 0 });
+    const failed = measuredOnce(world, result('failed', 'exec')).world;
+    expect(failed.state.rollout?.phase).toBe('RollingBack');
+    const again = obeyed(failed, 'retry@r2#1').state.rollout;
+    expect(again).toMatchObject({ phase: 'Progressing', attempt: 2, step: 0 });
+    expect(again?.analyses).toBeUndefined();
     const longer = [{ replicas: 1 }, analysis({ checks: [exec], forSeconds: 600 })];
     const same = settled({ ...world, spec: fleetSpec({ update: { minReadySeconds: 0, steps: longer } }) });
     expect(recordIn(same.world)).toMatchObject({ failed: 1 });
