@@ -280,6 +280,27 @@ testInFolder('a kept volume that a person deletes is forgotten, and a new one ta
   await run.kill('SIGTERM');
 });
 
+testInFolder('a replica that has lost its volume is repaired: another one has a new volume', async () => {
+  const { plane, fleet } = await world({ repair: { afterSeconds: 60 } });
+  const lost = (await idsIn(plane)).get(1);
+  const { id } = await plane.service('llm-1');
+  await plane.call('POST', `/api/services/${id}/actions`, { action: 'delete' });
+  await eventually('its service is gone', async () => (await plane.service('llm-1')) === undefined);
+  await plane.call('DELETE', `/api/volumes/${lost}`);
+  const run = fleet.run();
+  await fleet.until('StorageVolume/llm-data-1', 'Stalled', 'True', 'DataLost');
+  await eventually(
+    'there is another one',
+    async () => (await read(plane)).services.filter(({ state }) => state === 'running').length === 3,
+    180_000,
+  );
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  const all = await volumesIn(plane);
+  expect(all.map(({ id: own }) => own)).not.toContain(lost);
+  expect(all.map(({ slot, replica }) => replica === `llm-${slot}`)).toEqual([true, true, true]);
+  await run.kill('SIGTERM');
+});
+
 testInFolder('a document with the name of a volume wins, and the fleet uses another number', async () => {
   const { plane, fleet } = await world({ replicas: 1 });
   await fleet.write('data.yaml', [volume('llm-data-1', { sizeGb: 10 })]);

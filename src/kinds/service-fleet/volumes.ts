@@ -16,7 +16,7 @@
  * | no candidate is where the volume is | the replica stays where it is, or its number waits (`PlacementBound`) |
  * | the account has 50 volumes | the creation waits, and its replica with it. The fleet names the volume (`LimitReached`) |
  * | a replica leaves before its volume was made | the volume is not made any more |
- * | a kept volume was deleted at the provider | it is forgotten. One of a replica is held as `DataLost` |
+ * | a volume was deleted at the provider | a kept one is forgotten. A replica that lacks its own is repaired, and another one gets a new volume |
  * | a document has the name of a volume | the document wins. A replica keeps that volume, and the number is not used again |
  * | `perReplica` leaves the document | replicas are replaced by such without volume. The volumes are kept |
  * | state lost | volumes are found by their marks, as replicas are (found.ts) |
