@@ -124,7 +124,7 @@ export function isBound(
   return places.length > 0 && places.every((place) => !mayBeAt(known, slot, place));
 }
 
-/** Its volume would have to grow, and nobody may pause it for that. */
+/** Its volume would have to grow in place, and nobody may pause it for that. */
 export function isGrowthForbidden(
   { object, volumes: { facts } }: Known,
   { slot, place }: RosterEntry,
@@ -132,8 +132,10 @@ export function isGrowthForbidden(
 ): boolean {
   const { shownGb } = facts.get(slot) ?? {};
   const asked = volumeSizeOf(target);
+  const { storage, update } = object.spec;
   const isNeeded = asked !== undefined && shownGb !== undefined && asked > shownGb;
-  return place.volume === true && isNeeded && object.spec.storage?.perReplica?.expansion === 'Never';
+  const isInPlace = place.volume === true && update.mode !== 'Replace';
+  return isNeeded && isInPlace && storage?.perReplica?.expansion === 'Never';
 }
 
 const finalCauses: ReadonlySet<RosterEntry['cause']> = new Set(['scale', 'retire'] as const);
