@@ -6,6 +6,7 @@ import {
   account,
   createFleet,
   folderOf,
+  task,
   testInFolder,
   volume,
   type Json,
@@ -114,6 +115,39 @@ testInFolder(
     );
     await fleet.until('ServiceFleet/llm', 'Ready', 'True');
     await run.kill('SIGTERM');
+  },
+);
+
+testInFolder('a replica that somebody works in is not paused for its volume: others are first', async () => {
+  const { plane, fleet } = await world();
+  const protects = task('epoch', { serviceRef: { name: 'llm-2' } });
+  await fleet.write('llm.yaml', [llm(), protects]);
+  const run = fleet.run();
+  await fleet.until('ProtectedTask/epoch', 'Ready', 'True', 'Held');
+  await plane.forgetRequests();
+  await fleet.write('llm.yaml', [llm({}, { sizeGb: 30 }), protects]);
+  const sizes = async () => (await volumesIn(plane)).map(({ sizeGb }) => sizeGb);
+  await eventually('the others have grown', async () => (await sizes()).join() === '30,30,20', 120_000);
+  const { id } = await plane.service('llm-2');
+  const stopped = (await plane.requests()).filter(isMutation).filter(({ path }) => path.includes(id));
+  expect(stopped.filter(({ path }) => path.endsWith('/actions'))).toEqual([]);
+  await fleet.write('llm.yaml', [llm({}, { sizeGb: 30 })]);
+  await eventually('the last one has, too', async () => (await sizes()).join() === '30,30,30', 120_000);
+  await run.kill('SIGTERM');
+});
+
+testInFolder(
+  'where replicas are replaced, a volume grows between two of them, and nobody is asked',
+  async () => {
+    const spec = { update: { mode: 'Replace', minReadySeconds: 0, maxSurge: 0, maxUnavailable: 1 } };
+    const { plane, fleet } = await world(spec, { expansion: 'Never' });
+    const before = await idsIn(plane);
+    await fleet.write('llm.yaml', [llm(spec, { sizeGb: 30, expansion: 'Never' })]);
+    expect((await fleet.apply()).code).toBe(0);
+    expect(await idsIn(plane)).toEqual(before);
+    expect(await volumesIn(plane)).toMatchObject(
+      [0, 1, 2].map((slot) => ({ slot, sizeGb: 30, replica: `llm-${slot}` })),
+    );
   },
 );
 
@@ -266,6 +300,13 @@ testInFolder('a fleet that is removed leaves its volumes, or deletes all of them
   }
 });
 
+testInFolder('destroy ends a fleet with its replicas, and with the volumes that it may delete', async () => {
+  const { plane, fleet } = await world({}, { retire: 'Delete' });
+  const destroyed = await fleetkeeper(['destroy', ...fleet.flags, '--yes', '--settle', '1s']);
+  expect(destroyed.code).toBe(0);
+  expect(await read(plane)).toEqual({ services: [], volumes: [] });
+});
+
 testInFolder('a kept volume that a person deletes is forgotten, and a new one takes its place', async () => {
   const { plane, fleet } = await world({ replicas: 2 });
   await fleet.write('llm.yaml', [llm({ replicas: 1 })]);
@@ -277,6 +318,27 @@ testInFolder('a kept volume that a person deletes is forgotten, and a new one ta
   await fleet.write('llm.yaml', [llm({ replicas: 2 })]);
   await eventually('there is another one', async () => (await read(plane)).services.length === 2);
   await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await run.kill('SIGTERM');
+});
+
+testInFolder('a replica that has lost its volume is repaired: another one has a new volume', async () => {
+  const { plane, fleet } = await world({ repair: { afterSeconds: 60 } });
+  const lost = (await idsIn(plane)).get(1);
+  const { id } = await plane.service('llm-1');
+  await plane.call('POST', `/api/services/${id}/actions`, { action: 'delete' });
+  await eventually('its service is gone', async () => (await plane.service('llm-1')) === undefined);
+  await plane.call('DELETE', `/api/volumes/${lost}`);
+  const run = fleet.run();
+  await fleet.until('StorageVolume/llm-data-1', 'Stalled', 'True', 'DataLost');
+  await eventually(
+    'there is another one',
+    async () => (await read(plane)).services.filter(({ state }) => state === 'running').length === 3,
+    180_000,
+  );
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  const all = await volumesIn(plane);
+  expect(all.map(({ id: own }) => own)).not.toContain(lost);
+  expect(all.map(({ slot, replica }) => replica === `llm-${slot}`)).toEqual([true, true, true]);
   await run.kill('SIGTERM');
 });
 

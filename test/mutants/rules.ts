@@ -5,7 +5,7 @@
  * `line` stands in `file` once. When the source has changed so that it does not, the row is to be written anew.
  */
 export interface BrokenRule {
-  /** Item of issue 15 that the rule comes from, or an invariant of the engine. */
+  /** Item of issue 15 that the rule comes from, or an invariant of the engine or of fleets. */
   readonly item: string;
   readonly breaks: string;
   /** Beneath src/. */
@@ -814,5 +814,41 @@ export const brokenRules: readonly BrokenRule[] = [
     becomes: '',
     test: 'unit/kinds/service-fleet/analysis',
     named: 'stops the deadline',
+  },
+  {
+    item: 'FI13',
+    breaks: 'a volume is deleted whatever its replica leaves for',
+    file: 'kinds/service-fleet/volumes.ts',
+    line: 'facts.get(slot)?.isMade ? isDeleted && finalCauses.has(cause) : true;',
+    becomes: 'facts.get(slot)?.isMade ? isDeleted : true;',
+    test: 'unit/kinds/service-fleet/volumes',
+    named: 'never because of a rollout, a repair or drift: Replace',
+  },
+  {
+    item: 'FI13',
+    breaks: 'a volume is no object of its fleet any more before it was retired, and stays behind',
+    file: 'kinds/service-fleet/plan.ts',
+    line: 'const volumes = retiredWithFleet(inputs);',
+    becomes: 'const volumes = undefined as VolumeEntry[] | undefined;',
+    test: 'unit/kinds/service-fleet/volumes',
+    named: 'with its fleet, also without a replica: Delete, deletionPolicy Delete',
+  },
+  {
+    item: 'FI2',
+    breaks: 'a replica drains although its volume keeps its number from any place',
+    file: 'kinds/service-fleet/rollout.ts',
+    line: '(replica.isMisplaced && !bound.includes(replica)) ||',
+    becomes: 'replica.isMisplaced ||',
+    test: 'unit/kinds/service-fleet/volumes',
+    named: 'keeps its replica although that can not be where it is any more',
+  },
+  {
+    item: 'FI11',
+    breaks: 'all volumes grow as soon as the document asks for it',
+    file: 'kinds/service-fleet/volumes.ts',
+    line: 'const asked = volumeSizeOf(revisionOf(revisions, revision));',
+    becomes: 'const asked = object.spec.storage?.perReplica?.sizeGb;',
+    test: 'unit/kinds/service-fleet/volumes',
+    named: 'is to grow when its replica gets the revision that asks for it, and not before',
   },
 ];

@@ -3,9 +3,9 @@
  * the same in the end have to end with the same portrait, whatever happened to them (L10, L12); so has one in which people changed
  * their minds and changed them back (L11).
  */
-import { beaconPrefix, type Condition, type ObjectKey } from '../../src/resources/index.ts';
+import { beaconPrefix, objectKey, type Condition, type ObjectKey } from '../../src/resources/index.ts';
 import type { Document } from './documents.ts';
-import { replicaDocument, replicaKey, rosterOf } from './fleets.ts';
+import { replicaDocument, replicaKey, rosterOf, volumeInFleet } from './fleets.ts';
 import type { Json, View } from './watch.ts';
 
 export type FinalState = ReadonlyMap<ObjectKey, string>;
@@ -74,7 +74,8 @@ function remoteLikeness({ plane }: View, id: string, { kind, spec }: Document): 
         // Its own storage may have been made larger by others, and never becomes smaller.
         volume: volume && {
           mode: volume.mode,
-          ...(volume.mode === 'independent' ? { sizeGb: volume.sizeGb } : {}),
+          // Neither does that of a replica, which may have been larger once.
+          ...(volume.mode === 'independent' && !isOfReplica(spec) ? { sizeGb: volume.sizeGb } : {}),
         },
       };
     }
@@ -92,6 +93,11 @@ function remoteLikeness({ plane }: View, id: string, { kind, spec }: Document): 
     case 'ServiceFleet':
       return {};
   }
+}
+
+function isOfReplica({ storage }: Json): boolean {
+  const name: string | undefined = storage?.volumeRef?.name;
+  return name !== undefined && volumeInFleet(objectKey('StorageVolume', 'default', name)) !== undefined;
 }
 
 /** What a document leaves out is nobody's business. */

@@ -23,6 +23,10 @@ export interface RosterEntry {
   readonly spared?: number;
   /** Since when it may be interrupted to correct drift. */
   readonly corrects?: number;
+  /** Why it leaves. */
+  readonly cause?: string;
+  /** When it was found protected, and another one took its turn. */
+  readonly spared?: number;
 }
 
 const replicaName = /^(fleet\d+)-(\d+)$/;
@@ -36,6 +40,33 @@ export function placeInFleet(
   return kind === 'ContainerService' && fleet !== undefined
     ? { fleet: objectKey('ServiceFleet', namespace, fleet), slot: Number(slot) }
     : undefined;
+}
+
+const volumePattern = /^(fleet\d+)-data-(\d+)$/;
+
+/** Of the name of a volume that a replica has; undefined: it is the name of something else. */
+export function volumeInFleet(key: ObjectKey): ReturnType<typeof placeInFleet> {
+  const { kind, namespace, name } = parseObjectKey(key);
+  const [, fleet, slot] = volumePattern.exec(name) ?? [];
+  return kind === 'StorageVolume' && fleet !== undefined
+    ? { fleet: objectKey('ServiceFleet', namespace, fleet), slot: Number(slot) }
+    : undefined;
+}
+
+/** Of a replica or its volume. */
+export function fleetOf(key: ObjectKey): ObjectKey | undefined {
+  return (placeInFleet(key) ?? volumeInFleet(key))?.fleet;
+}
+
+export function volumeKey(fleet: ObjectKey, slot: number): ObjectKey {
+  const { namespace, name } = parseObjectKey(fleet);
+  return objectKey('StorageVolume', namespace, `${name}-data-${slot}`);
+}
+
+/** Slots whose volumes are recorded with the fleet. */
+export function volumesOf(state: Pick<DurableState, 'record'>, fleet: ObjectKey): readonly number[] {
+  const { volumes = [] }: Json = state.record(fleet)?.kind ?? {};
+  return volumes.map(({ slot }: Json) => slot);
 }
 
 export function replicaKey(fleet: ObjectKey, slot: number): ObjectKey {
@@ -69,10 +100,13 @@ export function ownerOf(state: Pick<DurableState, 'record'>, key: ObjectKey): Ob
 }
 
 /** What each replica is to be, as the document of a service would give it. */
-export function replicaSpec({ template, storage, deletionPolicy }: Json): Json {
+export function replicaSpec(key: ObjectKey, { template, storage, deletionPolicy }: Json): Json {
+  const { fleet, slot } = placeInFleet(key) ?? { fleet: key, slot: 0 };
+  const { name } = parseObjectKey(volumeKey(fleet, slot));
+  const volume = storage?.perReplica ? { volumeRef: { name } } : { volumeGb: storage?.scratch.volumeGb };
   return {
     ...template.spec,
-    ...(storage ? { storage: { volumeGb: storage.scratch.volumeGb } } : {}),
+    ...(storage ? { storage: volume } : {}),
     desiredState: 'Running',
     replacement: 'Never',
     deletionPolicy: deletionPolicy ?? 'Delete',
@@ -81,7 +115,21 @@ export function replicaSpec({ template, storage, deletionPolicy }: Json): Json {
 
 export function replicaDocument(key: ObjectKey, fleetSpec: Json): Document {
   const { name } = parseObjectKey(key);
-  return { kind: 'ContainerService', name, annotations: {}, spec: replicaSpec(fleetSpec) };
+  return { kind: 'ContainerService', name, annotations: {}, spec: replicaSpec(key, fleetSpec) };
+}
+
+/** What its volume is to be. It is deleted with its object only where `retire` has asked for that. */
+export function volumeSpec({ template, storage }: Json): Json {
+  const { sizeGb = 10, expansion = 'Never', retire = 'Keep' } = storage?.perReplica ?? {};
+  const deletionPolicy = retire === 'Delete' ? 'Delete' : 'Retain';
+  return { region: template.spec.region, sizeGb, expansion, deletionPolicy };
+}
+
+/** One that no replica has may be of any size. */
+export function volumeDocument(key: ObjectKey, fleetSpec: Json, isUsed: boolean): Document {
+  const { name } = parseObjectKey(key);
+  const spec = { ...volumeSpec(fleetSpec), ...(isUsed ? {} : { sizeGb: 10 }) };
+  return { kind: 'StorageVolume', name, annotations: {}, spec };
 }
 
 // ---- how many ----------------------------------------------------------------------------------------
@@ -166,6 +214,12 @@ export function newFleet(name: string, random: SeededRandom, schedules: boolean)
   if (random.chance(0.2)) spec.storage = { scratch: { volumeGb: 10 } };
   if (random.chance(0.1)) spec.deletionPolicy = 'Retain';
   if (schedules && random.chance(0.3)) spec.schedules = [anySchedule(random)];
+  if (!spec.storage && random.chance(0.3)) {
+    spec.storage = {
+      perReplica: { sizeGb: 10, retire: random.pick(['Keep', 'Delete']), expansion: random.pick(expansions) },
+    };
+    asVolumesRequire(spec, random);
+  }
   return { kind: 'ServiceFleet', name, annotations: {}, spec };
 }
 
@@ -202,13 +256,39 @@ const edits: readonly Edit[] = [
   (spec, random) => (spec.maxReplicas = random.between(2, 6)),
 ];
 
+const expansions = ['PauseService', 'PauseService', 'Never'] as const;
+const volumeEdits: readonly Edit[] = [
+  ({ storage }, random) => (storage.perReplica.sizeGb = random.pick([10, 20, 30])),
+  ({ storage }, random) => (storage.perReplica.retire = random.pick(['Keep', 'Delete'])),
+  ({ storage }, random) => (storage.perReplica.expansion = random.pick(expansions)),
+  (spec) => delete spec.storage,
+];
+
 export function editFleet(spec: Json, random: SeededRandom): void {
+  const { region } = spec.template.spec;
   random.pick(edits)(spec, random);
+  if (!spec.storage?.perReplica) return;
+  if (random.chance(0.4)) random.pick(volumeEdits)(spec, random);
+  // A volume can't move, so replicas would have to be retired by hand.
+  if (spec.storage) spec.template.spec.region = region;
+  if (spec.storage) asVolumesRequire(spec, random);
+}
+
+function asVolumesRequire(spec: Json, random: SeededRandom): void {
+  const { maxUnavailable } = spec.update;
+  Object.assign(spec.update, {
+    maxSurge: 0,
+    maxUnavailable:
+      maxUnavailable === 0 || maxUnavailable === undefined ? random.pick([1, '50%']) : maxUnavailable,
+  });
+  spec.maxReplicas ??= 6;
 }
 
 /** At the end nobody wants another number at another time. */
 export function mendedFleet(document: Document, hidden: object): Document {
   const { schedules: _schedules, template, ...spec }: Json = document.spec;
+  const { perReplica } = spec.storage ?? {};
+  if (perReplica) spec.storage = { perReplica: { ...perReplica, expansion: 'PauseService' } };
   const fields = 'httpPort,command,sleepAfterMinutes,env';
   const metadata = { annotations: { [annotations.leaveFields]: fields } };
   return { ...document, spec: { ...spec, template: { metadata, spec: { ...template.spec, ...hidden } } } };

@@ -1,7 +1,7 @@
 /** What people see to once nothing goes wrong any more, since nobody else can. */
 import { annotations, objectKey, parseObjectKey, remoteName } from '../../src/resources/index.ts';
 import type { Document } from './documents.ts';
-import { mendedFleet, placeInFleet } from './fleets.ts';
+import { fleetOf, mendedFleet } from './fleets.ts';
 import type { Plane } from './plane.ts';
 import type { DurableState } from './state.ts';
 import { marked } from './truth.ts';
@@ -55,7 +55,7 @@ export function keptUnseen(view: View): KeptThing[] {
     const intent = view.disk.intent(key);
     const isKnown = externalId !== undefined || (intent && view.isOpen(intent));
     const wasKept = view.history(key).some(({ spec }) => spec.deletionPolicy === 'Retain');
-    const fleet = placeInFleet(key)?.fleet;
+    const fleet = fleetOf(key);
     const isWanted = view.wanted.has(key) || (fleet !== undefined && view.wanted.has(fleet));
     if (kind === undefined || isKnown || !wasKept || isWanted) return [];
     return marked(view, key, 'alive').map((id) => ({ kind, id }));

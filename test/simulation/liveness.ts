@@ -4,7 +4,15 @@ import { parseBeacon } from '../../src/engine/plan/index.ts';
 import { objectKey, parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { environmentOf, withoutBeacon, type Document } from './documents.ts';
 import { fleetProblem, siblingsOf } from './fleet-liveness.ts';
-import { placeInFleet, replicaDocument, rosterOf } from './fleets.ts';
+import {
+  fleetOf,
+  placeInFleet,
+  replicaDocument,
+  rosterOf,
+  volumeDocument,
+  volumeInFleet,
+  volumesOf,
+} from './fleets.ts';
 import type { Users } from './users.ts';
 import type { Json, View } from './watch.ts';
 import { taskPart } from '../support/kind-state.ts';
@@ -74,7 +82,7 @@ function unreportedCopy(view: View): Unsettled | undefined {
 export function stuck(view: View, users: Users): Unsettled | undefined {
   const documents = new Map(users.documents());
   for (const { key, deletionRequestedAt } of view.disk.records()) {
-    const document = documents.get(key) ?? asReplica(view, key);
+    const document = documents.get(key) ?? asOwned(view, key);
     if (siblingsOf(view, key).some((each) => isExcused(view, each))) continue;
     const service: string | undefined = document?.spec.serviceRef?.name;
     if (document && isReportedAsHidden(view, key, document)) continue;
@@ -92,16 +100,22 @@ export function stuck(view: View, users: Users): Unsettled | undefined {
   return missing && { invariant: 'L1', message: `${missing} has not been taken in` };
 }
 
-/** The document that a replica would have, if its fleet wants it. */
-function asReplica(view: View, key: ObjectKey): Document | undefined {
-  const { fleet, slot } = placeInFleet(key) ?? {};
+/** The document that a replica or its volume would have, if its fleet has it. */
+function asOwned(view: View, key: ObjectKey): Document | undefined {
+  const fleet = fleetOf(key);
   const spec: Json = fleet && view.wanted.get(fleet)?.spec;
-  const entry = fleet && rosterOf(view.disk, fleet)?.find((each) => each.slot === slot);
-  return spec && entry?.phase === 'wanted' ? replicaDocument(key, spec) : undefined;
+  if (fleet === undefined || !spec) return undefined;
+  const slot = (placeInFleet(key) ?? volumeInFleet(key))?.slot;
+  const entry = rosterOf(view.disk, fleet)?.find((each) => each.slot === slot);
+  if (placeInFleet(key)) return entry?.phase === 'wanted' ? replicaDocument(key, spec) : undefined;
+  const isUsed = entry?.phase === 'wanted' && spec.storage?.perReplica !== undefined;
+  return slot !== undefined && volumesOf(view.disk, fleet).includes(slot)
+    ? volumeDocument(key, spec, isUsed)
+    : undefined;
 }
 
 function isExcused(view: View, key: ObjectKey): boolean {
-  const document = asReplica(view, key);
+  const document = asOwned(view, key);
   return tellsPeople(view, key) || (document !== undefined && isReportedAsHidden(view, key, document));
 }
 
@@ -119,7 +133,7 @@ export function unsettled(view: View, users: Users): Unsettled | undefined {
   }
   for (const { key } of disk.records()) {
     const isWanted =
-      view.wanted.has(key) || parseObjectKey(key).kind === 'Account' || asReplica(view, key) !== undefined;
+      view.wanted.has(key) || parseObjectKey(key).kind === 'Account' || asOwned(view, key) !== undefined;
     if (!isWanted) return { invariant: 'L2', message: `${key} is still there: ${shown(view, key)}` };
   }
   for (const [key, document] of users.documents()) {

@@ -3,7 +3,7 @@ import { sameValue } from '../../src/base/index.ts';
 import { objectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { edited, manifestOf, newDocument, secrets, type Document } from './documents.ts';
-import { editFleet, newFleet, placeInFleet, replicaSpec } from './fleets.ts';
+import { editFleet, fleetOf, newFleet, placeInFleet, replicaSpec, volumeSpec } from './fleets.ts';
 import type { Action, Slot } from './script.ts';
 import type { DocumentStore } from './place.ts';
 import type { Wanted } from './watch.ts';
@@ -66,21 +66,26 @@ export class Users {
     documentStore.publish();
   }
 
-  /** Of a replica: what the documents of its fleet have asked for, and those that have had its name. */
+  /** Of a replica or its volume: what the documents of its fleet have asked for, and those that have had its name. */
   history(key: ObjectKey): readonly Wanted[] {
     const own = this.#histories.get(key) ?? [];
-    const place = placeInFleet(key);
-    if (!place) return own;
-    const ofFleet = this.#histories.get(place.fleet) ?? [];
-    const asReplica = ofFleet.map(({ name, spec, atMs }) => ({ key, name, spec: replicaSpec(spec), atMs }));
+    const fleet = fleetOf(key);
+    if (fleet === undefined) return own;
+    const ofFleet = this.#histories.get(fleet) ?? [];
+    const asReplica = ofFleet.map(({ name, spec, atMs }) => ({
+      key,
+      name,
+      spec: placeInFleet(key) ? replicaSpec(key, spec) : volumeSpec(spec),
+      atMs,
+    }));
     return [...own, ...asReplica].sort((left, right) => left.atMs - right.atMs);
   }
 
   wasRemoved(key: ObjectKey): boolean {
-    const place = placeInFleet(key);
+    const fleet = fleetOf(key);
     const wasRemoved = (each: ObjectKey) =>
       (this.#removedAtMs.get(each) ?? -shortWhileMs) > this.#options.nowMs() - shortWhileMs;
-    return wasRemoved(key) || (place !== undefined && wasRemoved(place.fleet));
+    return wasRemoved(key) || (fleet !== undefined && wasRemoved(fleet));
   }
 
   write({ slot, seed }: Action): void {

@@ -5,21 +5,26 @@
  */
 import type { Arrange } from '../../engine/plan/index.ts';
 import { arrange, type FleetInputs } from './inputs.ts';
+import type { RosterEntry } from './state.ts';
 
 export function afterClockSetBack(inputs: FleetInputs): Arrange | undefined {
   const { state, nowMs } = inputs;
   const ahead = state.roster.filter(({ since, updated = 0 }) => since > nowMs || updated > nowMs);
   const isRolloutAhead = state.rollout !== undefined && state.rollout.since > nowMs;
   if (ahead.length === 0 && !isRolloutAhead) return undefined;
-  const entries = ahead.map((entry) => ({
-    ...entry,
-    since: Math.min(entry.since, nowMs),
-    ...(entry.updated === undefined ? {} : { updated: Math.min(entry.updated, nowMs) }),
-  }));
   return arrange(
     inputs,
-    entries,
+    ahead.map((entry) => begunAnew(entry, nowMs)),
     { reason: 'RollingOut', message: 'the clock was set back: times ahead begin anew', change: undefined },
     isRolloutAhead && state.rollout ? { rollout: { ...state.rollout, since: nowMs } } : {},
   );
+}
+
+function begunAnew(entry: RosterEntry, nowMs: number): RosterEntry {
+  const { since, updated } = entry;
+  return {
+    ...entry,
+    since: Math.min(since, nowMs),
+    ...(updated === undefined ? {} : { updated: Math.min(updated, nowMs) }),
+  };
 }

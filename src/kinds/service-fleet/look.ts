@@ -229,7 +229,7 @@ function replica(
     isInError: own?.seen?.state === 'error',
     restartedAt: remediation?.at,
     correction,
-    givenUp: isReady ? undefined : givenUp(own),
+    givenUp: isReady ? undefined : (givenUp(own) ?? lostVolume(own, volume)),
     ...protectionOf(entry, own, nowMs),
     ...trouble,
     faultText:
@@ -296,6 +296,12 @@ export function givenUp(record: ObjectRecord | undefined): Replica['givenUp'] {
   const reason = pending ? pending.reason : ready?.reason;
   const isOver = pending ? givenUpReasons.includes(pending.reason) : reason === 'NotThere';
   return isOver && ready && reason !== undefined ? { reason, since: ready.since } : undefined;
+}
+
+/** The files are gone in any case. Another replica gets a new volume. */
+function lostVolume(record: ObjectRecord | undefined, volume: VolumeFacts | undefined): Replica['givenUp'] {
+  const { ready } = record?.report ?? {};
+  return volume?.pending === 'DataLost' && ready ? { reason: 'DataLost', since: ready.since } : undefined;
 }
 
 /** It was observed in a state in which it does not work. One that could not be observed may work. */

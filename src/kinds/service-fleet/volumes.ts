@@ -16,7 +16,7 @@
  * | no candidate is where the volume is | the replica stays where it is, or its number waits (`PlacementBound`) |
  * | the account has 50 volumes | the creation waits, and its replica with it. The fleet names the volume (`LimitReached`) |
  * | a replica leaves before its volume was made | the volume is not made any more |
- * | a kept volume was deleted at the provider | it is forgotten. One of a replica is held as `DataLost` |
+ * | a volume was deleted at the provider | a kept one is forgotten. A replica that lacks its own is repaired, and another one gets a new volume |
  * | a document has the name of a volume | the document wins. A replica keeps that volume, and the number is not used again |
  * | `perReplica` leaves the document | replicas are replaced by such without volume. The volumes are kept |
  * | state lost | volumes are found by their marks, as replicas are (found.ts) |
@@ -124,7 +124,7 @@ export function isBound(
   return places.length > 0 && places.every((place) => !mayBeAt(known, slot, place));
 }
 
-/** Its volume would have to grow, and nobody may pause it for that. */
+/** Its volume would have to grow in place, and nobody may pause it for that. */
 export function isGrowthForbidden(
   { object, volumes: { facts } }: Known,
   { slot, place }: RosterEntry,
@@ -132,8 +132,10 @@ export function isGrowthForbidden(
 ): boolean {
   const { shownGb } = facts.get(slot) ?? {};
   const asked = volumeSizeOf(target);
+  const { storage, update } = object.spec;
   const isNeeded = asked !== undefined && shownGb !== undefined && asked > shownGb;
-  return place.volume === true && isNeeded && object.spec.storage?.perReplica?.expansion === 'Never';
+  const isInPlace = place.volume === true && update.mode !== 'Replace';
+  return isNeeded && isInPlace && storage?.perReplica?.expansion === 'Never';
 }
 
 const finalCauses: ReadonlySet<RosterEntry['cause']> = new Set(['scale', 'retire'] as const);

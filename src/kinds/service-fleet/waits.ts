@@ -71,7 +71,8 @@ function volumeObstacle(inputs: FleetInputs): Plan | undefined {
     );
   }
   const growing = inPhase(inputs.replicas, 'wanted').filter(
-    ({ entry, content }) => content === 'outdated' && isGrowthForbidden(inputs, entry, inputs.target),
+    ({ entry, content, isMisplaced }) =>
+      content === 'outdated' && !isMisplaced && isGrowthForbidden(inputs, entry, inputs.target),
   );
   if (growing.length === 0) return undefined;
   const message = `volumes grow only while their replicas are paused (§3 rule 5), and \`expansion: Never\` forbids that: ${slotsText(growing)}; allow it with \`expansion: PauseService\``;

@@ -5,10 +5,10 @@
  *                                             └── delete ──> deleting ──> gone
  *
  * A volume never shrinks. It grows at once when nothing is attached, or when the attached service is paused
- * (§3 rule 5). Attached to a service that is not paused, it grows only with `expansion: PauseService`: this
- * planner then waits, and the planner of the service, which sees that it waits, stops the service. Done is
- * an expansion when status, `sizeGb`, `requestedSizeGb` and `provisioned` agree; only then is the service
- * started again.
+ * (§3 rule 5). A service that is to be created with it waits for that. Attached to a service that is not paused, it
+ * grows only with `expansion: PauseService`: this planner then waits, and the planner of the service, which sees that
+ * it waits, stops the service. Done is an expansion when status, `sizeGb`, `requestedSizeGb` and `provisioned` agree;
+ * only then is the service started again.
  *
  * It is deleted only when it is independent and attached to nothing (§4 rule 9), and gone only when the
  * account no longer shows it: the answer `deleting` proves nothing (§3 rule 4).
@@ -300,6 +300,10 @@ export function viewVolume(inputs: VolumeInputs): VolumeView {
       needsPause,
       failed: refused || volume.status === 'error',
     };
+  }
+  const growsFirst = plan.kind === 'act' && grows && refusal === undefined;
+  if (growsFirst && inputs.attachedTo.kind === 'none') {
+    return { kind: 'not-ready', id: volume.id, message: `${label} grows first` };
   }
   if (volume.status !== 'ready' || !isSettled(volume)) {
     return {

@@ -12,6 +12,8 @@ import {
   replicaKey,
   revisionOf,
   rosterOf,
+  volumeInFleet,
+  volumeKey,
   type Limits,
   type RosterEntry,
 } from '../fleets.ts';
@@ -294,6 +296,42 @@ const fi12Pace = ofSteps((view) => {
   };
 });
 
+/** A volume of a replica is deleted only after that left for good, and where `retire` has asked for it. */
+const fi13Volumes = ofSteps((view) => {
+  /** Why the last replica with each volume has left. */
+  const causes = new Map<ObjectKey, string | undefined>();
+  return {
+    step(step) {
+      const { fleet, record, before, after } = step;
+      for (const entry of before)
+        if (!entryOf(after, entry.slot)) causes.set(volumeKey(fleet, entry.slot), entry.cause);
+      const fewer = after.filter(
+        ({ slot, cause }) => cause === 'scale' && entryOf(before, slot)?.cause !== 'scale',
+      );
+      const wanted = before.filter(({ phase }) => phase === 'wanted').length;
+      const isInExchange = before.some(
+        ({ cause, slot }) => cause === 'scale' && entryOf(after, slot)?.phase === 'wanted',
+      );
+      const least = Math.min(...limits(view, step).map(({ want }) => want));
+      if (fewer.length > 0 && wanted <= least && !isInExchange && record.deletionRequestedAt === undefined)
+        view.violated(
+          'FI13',
+          `${fleet} has ${wanted} replicas, of which it wants ${least}, and removes ${slotsOf(fewer)} as too many`,
+        );
+    },
+    sent({ method, path, object }) {
+      const place = object && volumeInFleet(object);
+      if (!place || method !== 'DELETE' || !path.startsWith('/api/volumes/')) return;
+      const isAsked = view.history(object).some(({ spec }) => spec.deletionPolicy === 'Delete');
+      if (!isAsked) view.violated('FI13', `${object} is deleted, and is to be kept`);
+      const { deletionRequestedAt } = view.disk.record(place.fleet) ?? { deletionRequestedAt: 0 };
+      const cause = causes.get(object);
+      if (deletionRequestedAt === undefined && cause !== 'scale' && cause !== 'retire')
+        view.violated('FI13', `${object} is deleted, and its replica left for ${cause ?? 'another one'}`);
+    },
+  };
+});
+
 export const fleetInvariants: readonly Invariant[] = [
   fi1NeverTooMany,
   fi2Floor,
@@ -301,5 +339,6 @@ export const fleetInvariants: readonly Invariant[] = [
   fi5Slots,
   fi7RosterFirst,
   fi12Pace,
+  fi13Volumes,
   ...replicaInvariants,
 ];

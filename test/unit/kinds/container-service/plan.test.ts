@@ -847,6 +847,24 @@ describe('a volume that grows', () => {
     expect(view({})).toEqual({ kind: 'usable', id: volumeId });
   });
 
+  test('a volume that nothing is attached to grows before a service is created with it, unless that was refused', () => {
+    const wants = {
+      spec: aVolumeSpec({ sizeGb: 200 }),
+      before: aVolumeSpec(),
+      attachedTo: { kind: 'none' } as const,
+    };
+    expect(viewVolume(volumeInputs(wants))).toMatchObject({
+      kind: 'not-ready',
+      message: 'StorageVolume dataset grows first',
+    });
+    const code = { fingerprint: 'x', generation: 1, action: 'update-volume', code: 'unavailable' };
+    const refusal = { ...code, status: 503, message: 'no', at: 0 };
+    expect(viewVolume(volumeInputs({ ...wants, record: { refusal } }))).toEqual({
+      kind: 'usable',
+      id: volumeId,
+    });
+  });
+
   test('an expansion that was refused for good has failed; one that met a passing conflict has not', () => {
     const refusal = (status: number, code: string) => ({
       fingerprint: 'x',
