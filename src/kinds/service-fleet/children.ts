@@ -72,7 +72,7 @@ function volumesOf({ name, spec, state }: FleetOwner): OwnedObject[] {
     return {
       kind: storageVolume.name,
       name: volumeName(name, slot),
-      labels: { ...spec.template.metadata.labels, [fleetLabel]: name, [slotLabel]: String(slot) },
+      labels: { ...labelsFrom(spec.template), [fleetLabel]: name, [slotLabel]: String(slot) },
       annotations: {},
       spec: volume,
       specPath: ['spec', 'storage', 'perReplica'],

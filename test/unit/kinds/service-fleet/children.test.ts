@@ -36,7 +36,7 @@ test.each([
     [field]: { [name]: value },
   });
   const state = { roster: [{ ...entry, place }] };
-  const [replica] = replicasOf({ name: 'llm', spec, state, revisions: [] });
+  const [replica] = ownedBy({ name: 'llm', spec, state, revisions: [] });
   const given = field === 'labels' ? replica?.labels : replica?.annotations;
   expect(given?.[name]).not.toBe(value);
   expect(planOf(worldOf([replicaIn('updated', 0)], { spec }))).toMatchObject({
@@ -49,7 +49,7 @@ test.each([
 test('names of people reach replicas, and annotations that are meant for many objects', () => {
   const metadata = { labels: { tier: 'gpu' }, annotations: { note: 'x', [annotations.leaveFields]: 'env' } };
   const state = { roster: [{ ...entry, place }] };
-  const [replica] = replicasOf({ name: 'llm', spec: withMetadata(metadata), state, revisions: [] });
+  const [replica] = ownedBy({ name: 'llm', spec: withMetadata(metadata), state, revisions: [] });
   expect(replica?.annotations).toEqual(metadata.annotations);
   expect(replica?.labels).toEqual({
     tier: 'gpu',
