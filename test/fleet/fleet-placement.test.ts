@@ -239,7 +239,7 @@ testInFolder('a fleet in which no place can be used says why for each', async ()
   ];
   await fleet.write('llm.yaml', [fleetOf('llm', spec({ candidates }))]);
   const run = fleet.run();
-  await fleet.until('ServiceFleet/llm', 'Reconciling', 'True', 'AwaitingObservation');
+  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'AccountNotFound');
   const known = [candidates[0]];
   await fleet.write('llm.yaml', [fleetOf('llm', spec({ candidates: known }))]);
   const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'NoCandidate');

@@ -25,8 +25,6 @@ export interface RosterEntry {
   readonly corrects?: number;
   /** Why it leaves. */
   readonly cause?: string;
-  /** When it was found protected, and another one took its turn. */
-  readonly spared?: number;
 }
 
 const replicaName = /^(fleet\d+)-(\d+)$/;

@@ -15,6 +15,7 @@ import { childName } from './roster.ts';
 import { contentOf, revisionName, revisionOf, withContent } from './revisions.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
+import { annotationsFrom, labelsFrom } from './template-metadata.ts';
 import { volumeName } from './volumes.ts';
 
 export const fleetLabel = `${group}/fleet`;
@@ -38,7 +39,7 @@ function replicasOf({ name, spec, state, revisions }: FleetOwner): OwnedObject[]
         kind: containerService.name,
         name: childName(name, entry.slot),
         labels: {
-          ...spec.template.metadata.labels,
+          ...labelsFrom(spec.template),
           [fleetLabel]: name,
           [slotLabel]: String(entry.slot),
           ...(revision ? { [revisionLabel]: revisionName(revision.number) } : {}),
@@ -71,7 +72,7 @@ function volumesOf({ name, spec, state }: FleetOwner): OwnedObject[] {
     return {
       kind: storageVolume.name,
       name: volumeName(name, slot),
-      labels: { ...spec.template.metadata.labels, [fleetLabel]: name, [slotLabel]: String(slot) },
+      labels: { ...labelsFrom(spec.template), [fleetLabel]: name, [slotLabel]: String(slot) },
       annotations: {},
       spec: volume,
       specPath: ['spec', 'storage', 'perReplica'],
@@ -89,7 +90,7 @@ function annotationsOf(
   { place: { volumeGb } }: RosterEntry,
   name: string,
 ): Record<string, string> {
-  const own = template.metadata.annotations;
+  const own = annotationsFrom(template);
   return volumeGb === undefined ? own : { ...own, [annotations.confirmDataLoss]: name };
 }
 

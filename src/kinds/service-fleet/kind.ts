@@ -1,5 +1,5 @@
 /** ServiceFleet: stands for nothing at the provider. It owns ContainerServices, by its roster. */
-import { waitFor, type Plan } from '../../engine/plan/index.ts';
+import type { Plan } from '../../engine/plan/index.ts';
 import { defineKind } from '../../engine/index.ts';
 import { ownedBy } from './children.ts';
 import { fleetCommand } from './commands.ts';
@@ -14,7 +14,7 @@ import type { FleetState } from './state.ts';
 import { availability, fleetHealth, observedFleet, rolledBack } from './status.ts';
 
 function plan(look: FleetLook): Plan {
-  return look.unread === undefined ? planFleet(look) : waitFor('AwaitingObservation', look.unread);
+  return look.unread ?? planFleet(look);
 }
 
 export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measured, FleetState>({

@@ -1,7 +1,7 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
 import { placeText } from '../../desired/index.ts';
 import { contentDigests, hasSameValues, type View } from '../../engine/index.ts';
-import { protectedReason } from '../../engine/plan/index.ts';
+import { holdFor, protectedReason, waitFor, type Plan } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
 import {
   entryOf,
@@ -45,7 +45,7 @@ const sparedMs = 900_000;
 
 export interface FleetLook extends FleetInputs {
   /** Why nothing is known of the roster yet. */
-  readonly unread: string | undefined;
+  readonly unread: Plan | undefined;
   readonly name: string;
   /** Of its document. */
   readonly generation: number;
@@ -115,11 +115,18 @@ function contentsOf(view: FleetView, candidates: readonly Candidate[]) {
   );
 }
 
-/** Replicas may be in each account of a candidate. */
-function unreadAccount(view: FleetView, candidates: readonly Candidate[]): string | undefined {
+/** Replicas may be in each account of a candidate. A person has to add one that is missing. */
+function unreadAccount(view: FleetView, candidates: readonly Candidate[]): Plan | undefined {
+  const { namespace } = parseObjectKey(view.key);
   for (const { place } of candidates) {
+    const resolved = view.accounts.resolve(namespace, place.account);
+    if (resolved.kind === 'problem') {
+      const message = `${resolved.message}; before that, replicas that may be there can't be looked for`;
+      return holdFor(resolved.reason, message, { path: ['spec'] });
+    }
     const { handle, problem } = accountOf(view, place.account);
-    if (!handle?.informer.current) return problem ?? 'the account has not been read yet';
+    if (!handle?.informer.current)
+      return waitFor('AwaitingObservation', problem ?? 'the account has not been read yet');
   }
   return undefined;
 }

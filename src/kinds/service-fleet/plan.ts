@@ -8,7 +8,7 @@
  * |-------------|------------------------------------------------------|-----------------------------------------------------|
  * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster, and a retired volume the record |
  * | set back    | times of the roster lie ahead                        | they become the present (clock-set-back.ts)         |
- * | held        | the fleet is paused                                  | Hold; the replicas are reconciled all the same      |
+ * | held        | the fleet is paused, or its template has names that no replica may get | Hold; the replicas are reconciled all the same |
  * | drained     | a draining replica is not protected, after its grace | it retires                                          |
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
  * | spare       | a draining replica is protected, and another is not  | the other one drains instead                        |
@@ -61,6 +61,7 @@ import {
 } from './rollout.ts';
 import { nextSlots } from './slots.ts';
 import type { VolumeEntry } from './state.ts';
+import { refusedNames } from './template-metadata.ts';
 import { victims } from './victims.ts';
 import { hasGrownElsewhere, remaining, retiredWith, retiredWithFleet, volumeName } from './volumes.ts';
 import { finish, paced, waitForLeaving } from './waits.ts';
@@ -83,6 +84,8 @@ export function planFleet(inputs: FleetInputs): Plan {
   const retired = retireDrained(inputs);
   if (retired) return retired;
   if (object.deleting) return planDeletion(inputs);
+  const refused = refusedNames(object.spec.template);
+  if (refused) return refused;
   const next = revised(inputs);
   return 'kind' in next ? next : planRunning(next);
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { listOf } from '../../resources/parts/constraints.ts';
 import { geography, nameRef, region, resources } from '../../resources/parts/fields.ts';
+import { named } from './schema-lists.ts';
 
 const micros = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
@@ -33,12 +34,9 @@ export const placement = z.strictObject({
     .describe(
       'Ordered: the first candidate that has capacity. Cheapest: the one with the lowest known price. Spread: the one with the fewest replicas.',
     ),
-  candidates: z
-    .array(candidate)
-    .min(1)
-    .max(16)
-    .meta(listOf.entriesBy('name'))
-    .describe('Places for replicas, the best one first.'),
+  candidates: named(z.array(candidate).min(1).max(16), 'candidate').describe(
+    'Places for replicas, the best one first.',
+  ),
   spread: z
     .strictObject({
       over: z

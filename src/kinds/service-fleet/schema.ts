@@ -13,6 +13,7 @@ import {
 } from '../../resources/parts/fields.ts';
 import { countOrShare, replicasAtMost } from './schema-counts.ts';
 import { analysis } from './schema-analysis.ts';
+import { named } from './schema-lists.ts';
 import { placement } from './schema-placement.ts';
 import { fleetStorage, isNone, nameWithVolumes, volumeConstraints } from './schema-storage.ts';
 import { disruptionWindow } from '../../resources/parts/windows.ts';
@@ -90,8 +91,9 @@ const schedule = constrained(
     })
     .superRefine(({ cron, durationMinutes, timeZone }, context) => {
       const checked = disruptionWindow.safeParse({ cron, durationMinutes, timeZone });
-      for (const { path, message } of checked.error?.issues ?? [])
-        context.addIssue({ code: 'custom', path: [...path], message });
+      // The fields themselves are checked by the shape.
+      const more = checked.error?.issues.filter(({ code }) => code === 'custom') ?? [];
+      for (const { path, message } of more) context.addIssue({ code: 'custom', path: [...path], message });
     }),
   {
     holds: ({ replicas, minReplicas, maxReplicas }) =>
@@ -271,10 +273,7 @@ const fleetFields = z.strictObject({
   placement: placement
     .optional()
     .describe('Places for replicas; default the region and geography of the template.'),
-  schedules: z
-    .array(schedule)
-    .max(32)
-    .meta(listOf.entriesBy('name'))
+  schedules: named(z.array(schedule).max(32), 'schedule')
     .optional()
     .describe('Times with other counts of replicas; the first open one decides.'),
   deletionPolicy: deletionPolicy

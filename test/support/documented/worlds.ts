@@ -52,6 +52,14 @@ YAML
 `;
 const applied = `${fleet}fleetkeeper apply --source fleet --yes\n`;
 
+/** A provider on this machine, for the copy of `examples/`. */
+const tour = `
+cd examples
+serve PLANE fleetkeeper control-plane --listen 127.0.0.1:PLANE --database plane.db \
+  --accounts control-plane/accounts.yaml --time-scale 16
+sed -i.bak 's#http://127.0.0.1:[0-9]*#http://127.0.0.1:PLANE#; s/pollSeconds: 1 /pollSeconds: 0.5 /' fleet/account.yaml
+`;
+
 export const worlds: Readonly<Record<string, World>> = {
   'README.md': {
     before: 'git clone --quiet "$ROOT" clone; cd clone; export npm_config_prefer_offline=true\n',
@@ -69,6 +77,7 @@ export const worlds: Readonly<Record<string, World>> = {
     showsOutput: true,
     instead: [installed, ['/tmp/first', '$WORK', 'a folder of this test']],
   },
+  'docs/concepts/fleets.md': { before: tour, showsOutput: true },
   'docs/how-to/change-services.md': {
     before: applied,
     instead: [['apply --source fleet\n', 'apply --source fleet --yes\n', 'nobody is there to be asked']],

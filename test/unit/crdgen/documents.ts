@@ -267,6 +267,7 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
       [],
       [{ name: 'night', cron: '0 22 * * *', durationMinutes: 480, maxReplicas: 0 }],
       [{ name: 'night', cron: '0 22 * * *', durationMinutes: 480 }],
+      [0, 1].map((maxReplicas) => ({ name: 'night', cron: '0 22 * * *', durationMinutes: 480, maxReplicas })),
       [{ name: 'night', cron: 'late', durationMinutes: 480, replicas: 1 }],
     ],
     deletionPolicy: ['Delete', 'Retain', 'Keep'],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { waitFor } from '../../../../src/engine/plan/index.ts';
 import { parseCommand } from '../../../../src/resources/index.ts';
 import { fleetCommand } from '../../../../src/kinds/service-fleet/commands.ts';
 import { wantedReplicas } from '../../../../src/kinds/service-fleet/counts.ts';
@@ -120,7 +121,9 @@ describe('retire', () => {
   });
 
   test('is not decided on before the account is read and the roster is known', () => {
-    expect(order(three(), 'retire:1@00000001', { unread: 'not read yet' })).toBeUndefined();
+    expect(
+      order(three(), 'retire:1@00000001', { unread: waitFor('AwaitingObservation', 'not read yet') }),
+    ).toBeUndefined();
     expect(order(three(), 'retire:1@00000001', { isFound: true })).toBeUndefined();
   });
 });
