@@ -295,11 +295,12 @@ function spareProtected(inputs: FleetInputs, rollout: Rollout): Arrange | undefi
   );
   const [instead] = victims(others);
   if (!instead) return undefined;
+  const { cause, ...back } = kept.entry;
   return arrange(
     inputs,
     [
-      { ...kept.entry, phase: 'wanted', since: nowMs, spared: nowMs },
-      ...inNewPhase([instead], 'draining', nowMs, kept.entry.cause),
+      { ...back, phase: 'wanted', since: nowMs, spared: nowMs },
+      ...inNewPhase([instead], 'draining', nowMs, cause),
     ],
     {
       reason: 'ScalingIn',

@@ -261,6 +261,22 @@ describe('a volume ends', () => {
     expect(left).toEqual([]);
   });
 
+  test('with the replica that leaves instead of a protected one, which has no cause any more', () => {
+    const [first, second, third] = three;
+    const kept = third && {
+      ...third,
+      entry: { ...third.entry, phase: 'draining' as const, cause: 'scale' as const },
+      protection: 'yes' as const,
+    };
+    const all = [first, second, kept].flatMap((each) => each ?? []);
+    const world = withVolumes(all, { spec: volumeSpec({ retire: 'Delete' }, { replicas: 2 }) });
+    expect(rosterAfter(planOf(world)).map(({ phase, cause }) => [phase, cause])).toEqual([
+      ['wanted', undefined],
+      ['draining', 'scale'],
+      ['wanted', undefined],
+    ]);
+  });
+
   test('when it was never made, and its replica leaves', () => {
     const spec = volumeSpec({}, { replicas: 2 });
     const [first, second, third] = three;
