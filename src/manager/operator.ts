@@ -30,6 +30,7 @@ import { storedObject, watchedByStore, type WatchedSource } from './cluster-obje
 import { collectFleetMetrics } from './fleet-metrics.ts';
 import type { HealthCheck } from './health.ts';
 import { Manager } from './manager.ts';
+import { OwnedResources } from './owned-resources.ts';
 import { UnusableObjects } from './unusable-objects.ts';
 
 export interface OperatorOptions {
@@ -78,6 +79,7 @@ const eventsMs = 2000;
 /** What a leader has in addition to its manager. */
 interface Leading {
   readonly store: ClusterStore;
+  readonly recorder: EventRecorder;
   readonly events: ClusterEvents;
   readonly jobs: JobProtection;
   readonly unusable: UnusableObjects;
@@ -159,7 +161,7 @@ export class Operator {
     const store = new ClusterStore({ api, identity, mayAct, clock, random });
     const unusable = new UnusableObjects({ api, store, recorder, mayAct, clock, logger });
     const events = new ClusterEvents({ recorder, store, clock });
-    const manager = this.#createManager({ store, events, jobs, unusable });
+    const manager = this.#createManager({ store, recorder, events, jobs, unusable });
     this.#manager = manager;
     try {
       jobs.start();
@@ -198,7 +200,7 @@ export class Operator {
     this.#manager?.resume();
   }
 
-  #createManager({ store, events, jobs, unusable }: Leading): Manager {
+  #createManager({ store, recorder, events, jobs, unusable }: Leading): Manager {
     const options = this.#options;
     return new Manager({
       ...options,
@@ -210,6 +212,8 @@ export class Operator {
       maySendHeartbeats: () => this.#election.isInOffice,
       isSuspended: () => this.#isolation !== undefined,
       jobs,
+      ownedResources: (derived) =>
+        new OwnedResources({ ...options, store, derived, recorder, mayAct: () => this.#mayAct() }),
       mode: 'manage',
       onPass: (key, result) => events.passed(key, result),
       onAccountNews: (account, news) => events.ofAccount(account, news),

@@ -6,6 +6,7 @@ import type { OwnedObject, Owner } from '../../engine/index.ts';
 import {
   annotations,
   group,
+  ownerLabel,
   type ContainerServiceSpec,
   type StorageVolumeSpec,
 } from '../../resources/index.ts';
@@ -17,7 +18,6 @@ import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
 import { volumeName } from './volumes.ts';
 
-export const fleetLabel = `${group}/fleet`;
 const slotLabel = `${group}/slot`;
 const revisionLabel = `${group}/revision`;
 
@@ -39,7 +39,7 @@ function replicasOf({ name, spec, state, revisions }: FleetOwner): OwnedObject[]
         name: childName(name, entry.slot),
         labels: {
           ...spec.template.metadata.labels,
-          [fleetLabel]: name,
+          [ownerLabel]: name,
           [slotLabel]: String(entry.slot),
           ...(revision ? { [revisionLabel]: revisionName(revision.number) } : {}),
         },
@@ -71,7 +71,7 @@ function volumesOf({ name, spec, state }: FleetOwner): OwnedObject[] {
     return {
       kind: storageVolume.name,
       name: volumeName(name, slot),
-      labels: { ...spec.template.metadata.labels, [fleetLabel]: name, [slotLabel]: String(slot) },
+      labels: { ...spec.template.metadata.labels, [ownerLabel]: name, [slotLabel]: String(slot) },
       annotations: {},
       spec: volume,
       specPath: ['spec', 'storage', 'perReplica'],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained, implication, listOf } from '../../resources/parts/constraints.ts';
+import { constrained, implication, listOf, withRules } from '../../resources/parts/constraints.ts';
 import {
   accountRef,
   command,
@@ -15,7 +15,7 @@ import { countOrShare, replicasAtMost } from './schema-counts.ts';
 import { analysis } from './schema-analysis.ts';
 import { placement } from './schema-placement.ts';
 import { fleetStorage, isNone, nameWithVolumes, volumeConstraints } from './schema-storage.ts';
-import { disruptionWindow } from '../../resources/parts/windows.ts';
+import { disruptionWindow, windowForm } from '../../resources/parts/windows.ts';
 import { containerServiceFields } from '../container-service/schema.ts';
 
 /** Slots are numbered from 0, and each one is part of a name. */
@@ -80,19 +80,23 @@ const template = z.strictObject({
 });
 
 const schedule = constrained(
-  z
-    .strictObject({
-      name: z.string().min(1).max(63).describe('Its name, for messages and the status.'),
-      ...disruptionWindow.shape,
-      replicas: replicaCount.optional().describe('The number of replicas while it is open.'),
-      minReplicas: replicaCount.optional().describe('The least number while it is open.'),
-      maxReplicas: replicaCount.optional().describe('The greatest number while it is open.'),
-    })
-    .superRefine(({ cron, durationMinutes, timeZone }, context) => {
-      const checked = disruptionWindow.safeParse({ cron, durationMinutes, timeZone });
-      for (const { path, message } of checked.error?.issues ?? [])
-        context.addIssue({ code: 'custom', path: [...path], message });
-    }),
+  withRules(
+    z
+      .strictObject({
+        name: z.string().min(1).max(63).describe('Its name, for messages and the status.'),
+        ...disruptionWindow.shape,
+        replicas: replicaCount.optional().describe('The number of replicas while it is open.'),
+        minReplicas: replicaCount.optional().describe('The least number while it is open.'),
+        maxReplicas: replicaCount.optional().describe('The greatest number while it is open.'),
+      })
+      .superRefine(({ cron, durationMinutes, timeZone }, context) => {
+        const checked = disruptionWindow.safeParse({ cron, durationMinutes, timeZone });
+        for (const { path, message } of checked.error?.issues ?? [])
+          context.addIssue({ code: 'custom', path: [...path], message });
+      }),
+    windowForm.rules,
+    windowForm.schemas,
+  ),
   {
     holds: ({ replicas, minReplicas, maxReplicas }) =>
       [replicas, minReplicas, maxReplicas].some((count) => count !== undefined),
