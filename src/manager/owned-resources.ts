@@ -22,6 +22,7 @@ import {
   type KubernetesApi,
   type KubernetesObject,
 } from '../kubernetes/index.ts';
+import type { Reason } from '../reasons/index.ts';
 import { apiVersion, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 import { targetOf, type ClusterStore } from '../state/index.ts';
 
@@ -226,7 +227,7 @@ export class OwnedResources {
     this.#tell(key, uid, 'ChildEdited', message);
   }
 
-  #tell(key: ObjectKey, uid: string, reason: string, message: string): void {
+  #tell(key: ObjectKey, uid: string, reason: Reason, message: string): void {
     const about = { apiVersion, ...parseObjectKey(key), uid };
     this.#options.recorder.record({ about, type: 'Warning', reason, message });
   }

@@ -10,6 +10,13 @@ import { fleetOf, template } from '../support/processes/replicas.ts';
 
 const ofApps = { group: 'apps', version: 'v1', namespaced: true } as const;
 const revisionType: ResourceType = { ...ofApps, plural: 'controllerrevisions', kind: 'ControllerRevision' };
+const mapType: ResourceType = {
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  namespaced: true,
+};
 const eventType: ResourceType = {
   group: '',
   version: 'v1',
@@ -270,4 +277,42 @@ testInCluster('a service of that name that somebody made is left alone, and has 
   expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
   const taken = await api.get(at('ContainerService', 'llm-0'));
   expect([taken?.metadata.ownerReferences, taken?.metadata.labels]).toEqual([undefined, undefined]);
+});
+
+testInCluster('with publishEndpoints a ConfigMap has the addresses, and follows each change', async () => {
+  const { fleet, api, at } = await world({ replicas: 2, publishEndpoints: true });
+  const target = { type: mapType, namespace: fleet.namespace, name: 'llm-endpoints' };
+  const slots = async () => {
+    const { data } = ((await api.get(target)) ?? {}) as Json;
+    const { endpoints = [] } = data ? JSON.parse(data['endpoints.json']) : {};
+    return endpoints.filter(({ ready }: Json) => ready).map(({ slot }: Json) => slot);
+  };
+  fleet.run();
+  await eventually('both', async () => (await slots()).join() === '0,1');
+  const owner = await api.get(at('ServiceFleet', 'llm'));
+  const before = await api.get(target);
+  expect(before?.metadata.ownerReferences).toMatchObject([{ uid: owner?.metadata.uid, controller: true }]);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 1, publishEndpoints: true })]);
+  await eventually('one', async () => (await slots()).join() === '0');
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 1 })]);
+  await eventually('none', async () => (await api.get(target)) === undefined);
+});
+
+testInCluster('a ConfigMap of somebody else is left as it is, and an Event names it', async () => {
+  const { fleet, api } = await world({ replicas: 1, publishEndpoints: true });
+  const target = { type: mapType, namespace: fleet.namespace, name: 'llm-endpoints' };
+  const metadata = { name: target.name, namespace: fleet.namespace };
+  await api.create(mapType, {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata,
+    data: { 'endpoints.json': 'mine' },
+  });
+  fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await eventually('an Event', async () => {
+    const { items } = await api.list(eventType, { namespace: fleet.namespace });
+    return items.some(({ reason }) => reason === 'NameTaken');
+  });
+  expect((await api.get(target))?.['data']).toEqual({ 'endpoints.json': 'mine' });
 });

@@ -281,6 +281,12 @@ const fleetFields = z.strictObject({
     .meta(listOf.entriesBy('name'))
     .optional()
     .describe('Times with other counts of replicas; the first open one decides.'),
+  publishEndpoints: z
+    .boolean()
+    .default(false)
+    .describe(
+      'In a cluster: the ConfigMap NAME-endpoints has the addresses of all replicas. No effect in a folder.',
+    ),
   deletionPolicy: deletionPolicy
     .default('Delete')
     .describe(

@@ -37,6 +37,10 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
     call('delete', group, 'containerservices', fleet, 'llm-0'),
     call('create', group, 'storagevolumes', fleet),
     call('delete', group, 'storagevolumes', fleet, 'llm-data-0'),
+    // src/manager/endpoint-maps.ts
+    call('create', '', 'configmaps', fleet),
+    call('patch', '', 'configmaps', fleet, 'llm-endpoints'),
+    call('delete', '', 'configmaps', fleet, 'llm-endpoints'),
     // src/state/cluster-revisions.ts
     call('list', 'apps', 'controllerrevisions', fleet),
     call('create', 'apps', 'controllerrevisions', fleet),

@@ -89,6 +89,7 @@ describe('the schemas', () => {
         'released',
         // How many replicas there are, and how they change.
         'replicas',
+        'publishEndpoints',
         'minReplicas',
         'maxReplicas',
         'update',

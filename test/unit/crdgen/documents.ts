@@ -269,6 +269,7 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
       [{ name: 'night', cron: '0 22 * * *', durationMinutes: 480 }],
       [{ name: 'night', cron: 'late', durationMinutes: 480, replicas: 1 }],
     ],
+    publishEndpoints: [true, 'yes'],
     deletionPolicy: ['Delete', 'Retain', 'Keep'],
     unknown: ['x'],
   },
