@@ -316,3 +316,50 @@ testInCluster('a ConfigMap of somebody else is left as it is, and an Event names
   });
   expect((await api.get(target))?.['data']).toEqual({ 'endpoints.json': 'mine' });
 });
+
+testInCluster(
+  'a process that ends between the roster and its replicas leaves them to the next one',
+  async () => {
+    const { plane, fleet, api, at } = await world({ replicas: 2 });
+    const { server } = fleet.cluster;
+    if (!server) return;
+    const heal = server.faults.add({
+      match: { verbs: ['patch'], resource: 'containerservices' },
+      status: 503,
+    });
+    const run = fleet.run();
+    await eventually('the roster is durable', async () => {
+      const status = ((await api.get(at('ServiceFleet', 'llm')))?.status ?? {}) as Json;
+      return status.bookkeeping?.kind?.roster?.length === 2;
+    });
+    await run.kill('SIGKILL');
+    expect(await childrenIn(api, fleet.namespace)).toEqual([]);
+    heal();
+    fleet.run();
+    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+    expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
+  },
+);
+
+testInCluster(
+  'the brake counts replicas that somebody deletes, and none that their fleet removes',
+  async () => {
+    const { plane, fleet, api, at } = await world({ replicas: 12 });
+    fleet.run();
+    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 10 })]);
+    await eventually('scaled in', async () => (await names(plane)).length === 10);
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+    await eventually('eight at once', async () => (await names(plane)).length === 2);
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 12 })]);
+    await eventually('twelve', async () => (await names(plane)).length === 12);
+    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+    await plane.forgetRequests();
+    const slots = Array.from({ length: 12 }, (_, slot) => slot);
+    await Promise.all(slots.map((slot) => api.remove(at('ContainerService', `llm-${slot}`))));
+    await fleet.until('ContainerService/llm-3', 'Stalled', 'True', 'MassChangeBrake');
+    expect((await plane.requests()).filter(isMutation)).toEqual([]);
+    const { status } = (await fleet.records()).get('ServiceFleet/llm') ?? {};
+    expect(status?.['replicas']).toBe(12);
+  },
+);
