@@ -4,7 +4,7 @@ import type { KubernetesApi, KubernetesObject, ResourceType } from '../../src/ku
 import { resourceTypes } from '../../src/resources/index.ts';
 import { ClusterFleet } from '../support/processes/cluster-fleet.ts';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
-import { account, createFleet, service, testInCluster, type Json } from '../support/processes/fleet.ts';
+import { account, createFleet, service, task, testInCluster, type Json } from '../support/processes/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
 
@@ -126,8 +126,15 @@ testInCluster(
 testInCluster(
   'a status that was wiped costs no second replica: resources show which ones there are',
   async () => {
-    const { plane, fleet, api, at } = await world({ replicas: 3 });
-    expect((await fleet.apply()).code).toBe(0);
+    const { plane, fleet, api, at } = await world({ replicas: 2 });
+    // The first number is somebody's when the fleet begins, so its own are others.
+    await fleet.write('web.yaml', [service('llm-0')]);
+    await fleet.apply();
+    await fleet.remove('web.yaml');
+    const run = fleet.run();
+    await eventually('its own', async () => (await names(plane)).join() === 'llm-1,llm-2');
+    await eventually('only its own', async () => (await childrenIn(api, fleet.namespace)).length === 2);
+    await run.kill('SIGTERM');
     const before = new Map(
       (await childrenIn(api, fleet.namespace)).map(({ metadata }) => [metadata.name, metadata.uid]),
     );
@@ -361,5 +368,23 @@ testInCluster(
     expect((await plane.requests()).filter(isMutation)).toEqual([]);
     const { status } = (await fleet.records()).get('ServiceFleet/llm') ?? {};
     expect(status?.['replicas']).toBe(12);
+  },
+);
+
+testInCluster(
+  'a replica that somebody deletes and a task protects is replaced at once, and goes when it may',
+  async () => {
+    const { plane, fleet, api, at } = await world();
+    fleet.run();
+    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+    await fleet.write('task.yaml', [task('work', { serviceRef: { name: 'llm-1' } })]);
+    await fleet.until('ProtectedTask/work', 'Ready', 'True');
+    await api.remove(at('ContainerService', 'llm-1'));
+    await eventually('another one', async () => (await names(plane)).includes('llm-3'));
+    expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2', 'llm-3']);
+    await fleet.remove('task.yaml');
+    await eventually('it is gone', async () => !(await names(plane)).includes('llm-1'));
+    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+    expect(await names(plane)).toEqual(['llm-0', 'llm-2', 'llm-3']);
   },
 );
