@@ -48,7 +48,7 @@ test('its size is read and written at /scale, and the selector finds its replica
     labelSelector,
   });
   expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(['llm-0', 'llm-1', 'llm-2']);
-  await expect(patch(-1)).rejects.toThrow();
+  await expect(patch(-1)).rejects.toThrow(/servicefleets|whole number/);
   await patch(1);
   await eventually('one', async () => (await namesAt(plane)).length === 1, 60_000);
 });
