@@ -3,7 +3,8 @@ import { provisionalKey, messageOf } from '../base/index.ts';
 import { createClusterSource, type DesiredSnapshot, type DesiredSource } from '../desired/index.ts';
 import { readLease, type KubernetesApi, type LeaseHolder } from '../kubernetes/index.ts';
 import { leaseName, watchedByStore } from '../manager/index.ts';
-import { Admission, oneShotGrace } from '../engine/index.ts';
+import { Admission, DerivedObjects, oneShotGrace } from '../engine/index.ts';
+import { kinds } from '../kinds/index.ts';
 import { ClusterStore, readClusterIdentity, readState, stateFacts, type StateStore } from '../state/index.ts';
 import { createLogger, createMetrics } from '../telemetry/index.ts';
 import { connectCluster, isCluster, type ClusterFlags } from './cluster.ts';
@@ -61,7 +62,9 @@ export async function observeOnce(context: Context, flags: FleetFlagsOf): Promis
   const access = await readFleet(context, flags);
   const { source, store } = access;
   try {
-    const snapshot = await source.start(() => undefined);
+    const read = await source.start(() => undefined);
+    // In a cluster, what an object owns is known by its resources.
+    const snapshot = isCluster(flags.source) ? new DerivedObjects({ store, kinds }).merge(read) : read;
     if (isCluster(flags.source)) {
       const { clock } = context;
       const admission = new Admission({ store, clock, grace: oneShotGrace, massChangeAllowed: () => true });
@@ -80,7 +83,7 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
   const api = await connectCluster(context, flags, metrics);
   const known = await readClusterIdentity({ api, owner: flags.owner });
   const identity = known ?? { ownerName: flags.owner ?? '', digestKey: provisionalKey(random) };
-  const store = new ClusterStore({ api: undefined, identity, clock, random });
+  const store = new ClusterStore({ api: undefined, reader: api, identity, clock, random });
   const { watchNamespaces: namespaces = [], shard } = flags;
   const logger = createLogger('silent');
   const source = createClusterSource({

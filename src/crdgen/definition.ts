@@ -1,6 +1,6 @@
 /** The CustomResourceDefinition of a kind. */
 import { declarations } from '../kinds/declarations.ts';
-import { group, objectName, rulesKeyword, version, type ManagedKind } from '../resources/index.ts';
+import { group, objectName, rulesKeyword, traitsOf, version, type ManagedKind } from '../resources/index.ts';
 import { structuralSchema, type StructuralSchema } from './structural.ts';
 
 export interface CustomResourceDefinition {
@@ -23,7 +23,7 @@ export interface CustomResourceDefinition {
         readonly name: string;
         readonly served: true;
         readonly storage: true;
-        readonly subresources: { readonly status: object };
+        readonly subresources: { readonly status: object; readonly scale?: object };
         readonly additionalPrinterColumns: readonly object[];
         readonly selectableFields?: readonly { readonly jsonPath: string }[];
         readonly schema: { readonly openAPIV3Schema: StructuralSchema };
@@ -34,6 +34,7 @@ export interface CustomResourceDefinition {
 
 export function customResourceDefinition(kind: ManagedKind): CustomResourceDefinition {
   const { plural, shortName, columns, selectable } = declarations[kind];
+  const { scale } = traitsOf(kind);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -54,7 +55,7 @@ export function customResourceDefinition(kind: ManagedKind): CustomResourceDefin
           name: version,
           served: true,
           storage: true,
-          subresources: { status: {} },
+          subresources: { status: {}, ...(scale ? { scale } : {}) },
           additionalPrinterColumns: columns,
           ...(selectable.length > 0
             ? { selectableFields: selectable.map((jsonPath) => ({ jsonPath })) }

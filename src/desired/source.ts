@@ -28,6 +28,13 @@ export interface ClusterFacts {
   readonly deletionRequestedAt: number | undefined;
   readonly finalizers: readonly string[];
   readonly status: unknown;
+  /** The object of our kinds that owns it, by its controller reference. */
+  readonly controller?: Controller | undefined;
+}
+
+export interface Controller {
+  readonly key: ObjectKey;
+  readonly uid: string;
 }
 
 export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
@@ -62,6 +69,8 @@ export interface Derivation {
   readonly hasOlderValues: boolean;
   /** Why nothing is changed in it; `since`: when it began to drain (Unix milliseconds), or 0. */
   readonly draining: { readonly message: string; readonly since: number } | undefined;
+  /** Its owner does not want it any more. In a cluster it may stay for a while. */
+  readonly isLeaving?: true;
 }
 
 /** Something wrong with the source, with the fix. */

@@ -4,7 +4,7 @@ export * from './controller.ts';
 export type { CommandEffect } from './commands.ts';
 export { defaultShortenedGrace, oneShotGrace, type Grace } from './admission/deletion-gate.ts';
 export * from './fleet/fleet.ts';
-export { contentDigests, DerivedObjects, hasSameValues } from './fleet/derived.ts';
+export { contentDigests, DerivedObjects, hasSameValues, type WantedResources } from './fleet/derived.ts';
 export {
   defineKind,
   type AccountOfObject,

@@ -245,8 +245,8 @@ export interface Kind<
   /** Values that must not be repeated from any source. */
   secrets?(view: View<Spec, Remote, Local, State>): readonly string[];
 
-  /** The objects that it owns: a function of its document and its part of the record alone. */
-  children?(owner: Owner<Spec, State>): readonly OwnedObject[];
+  /** The objects that it owns: a function of its document and its part of the record alone. Undefined: not known yet. */
+  children?(owner: Owner<Spec, State>): readonly OwnedObject[] | undefined;
 
   /** What an operator command changes in its part of the record. Undefined: that can't be decided yet. */
   command?(look: Look, command: OperatorCommand): CommandEffect | undefined;

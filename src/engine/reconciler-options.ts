@@ -28,6 +28,8 @@ export interface ReconcilerOptions extends Pick<ExchangeOptions, 'isSelected'> {
   readonly readiness: Readiness<ObjectKey>;
   readonly measurements: Measurements<ObjectKey>;
   readonly registrations: ActivityRegistrations;
+  /** In a cluster: makes the resources of what an object owns as its roster requires, once that is durable. */
+  readonly ownedResources?: { sync(owner: ObjectKey): Promise<void> } | undefined;
   /** After an unknown outcome: how long the request may still take effect. */
   readonly settleMs: number;
   /** No further requests are sent. */

@@ -92,6 +92,8 @@ export class Reconciler {
       const wakes = this.#options.capacity.wakes();
       return { plan: inSync(), wake: { kind: 'never' }, statusChanged: false, removed: true, wakes };
     }
+    // A process may have ended between a roster and its resources.
+    await this.#options.ownedResources?.sync(key);
     // The document may be edited during the pass.
     const { uid, deletionRequestedAt, generation } = record;
     const planned = { key, uid, deletionRequestedAt, generation };
@@ -108,6 +110,7 @@ export class Reconciler {
     const partners = blocked ? [] : this.#exchanges.saw(key, plan, pass, handle);
     const wakes = [...partners, ...this.#options.capacity.wakes()];
     const result = { ...(await this.#conclude(planned, pass, { ...decision, plan }, handle)), wakes };
+    await this.#options.ownedResources?.sync(key);
     return againAfterMs === undefined
       ? result
       : { ...result, wake: { kind: 'after', delayMs: againAfterMs } };

@@ -155,7 +155,7 @@ class Client implements KubernetesApi {
 
   patch(target: Target, patch: Patch, signal?: AbortSignal): Promise<KubernetesObject> {
     const query = queryOf({
-      fieldManager,
+      fieldManager: patch.fieldManager ?? fieldManager,
       force: patch.kind === 'apply' && patch.force ? 'true' : undefined,
       dryRun: patch.dryRun ? 'All' : undefined,
     });

@@ -85,6 +85,8 @@ export interface Patch {
   /** Server-side apply: takes fields over from other managers. */
   readonly force?: boolean;
   readonly dryRun?: boolean;
+  /** Default: Fleetkeeper's own. */
+  readonly fieldManager?: string;
 }
 
 /** Every method rejects with a `KubernetesError`; requests end after a time-out of their own. */

@@ -10,4 +10,5 @@ export * from './preview.ts';
 export * from './health.ts';
 export * from './cluster-events.ts';
 export * from './cluster-objects.ts';
+export * from './owned-resources.ts';
 export * from './unusable-objects.ts';

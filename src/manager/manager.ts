@@ -38,6 +38,7 @@ import {
   type AccountNews,
   type Jobs,
   type PassResult,
+  type ReconcilerOptions,
 } from '../engine/index.ts';
 import { annotations, accountKey, type ObjectKey } from '../resources/index.ts';
 import type { StateStore } from '../state/index.ts';
@@ -80,6 +81,8 @@ export interface ManagerOptions {
   readonly isSuspended?: () => boolean;
   /** The states of Jobs in the cluster. Undefined in a folder. */
   readonly jobs?: Jobs;
+  /** What makes the resources of owned objects. Undefined in a folder. */
+  readonly ownedResources?: (derived: DerivedObjects) => NonNullable<ReconcilerOptions['ownedResources']>;
   /**
    * The objects that this process plans and changes, with all that these need (`selection.ts`). The records of all
    * others, and what they stand for, stay as they are. Undefined: all.
@@ -239,6 +242,7 @@ export class Manager {
     onSource?.(snapshot);
     const controller = this.#wire(snapshot);
     this.#controller = controller;
+    this.#options.jobs?.listen((namespace, name) => controller.onJobChanged(namespace, name));
     await this.#accept(early.at(-1) ?? snapshot);
     controller.start();
     if (this.#options.mode === 'manage') this.#watchCommands();
@@ -279,7 +283,6 @@ export class Manager {
     this.#fleet = fleet;
     const { jobs, isSelected } = this.#options;
     fleet.jobs = jobs && ((namespace, name) => jobs.answer(namespace, name));
-    jobs?.listen((namespace, name) => this.#controller?.onJobChanged(namespace, name));
     const parts = { accounts: this.#accounts, registrations: this.#heartbeats, mode };
     const money = new Money({ store, clock, logger, mode, onNews: this.#options.onAccountNews });
     this.#money = money;
@@ -318,6 +321,7 @@ export class Manager {
       reconciler: new Reconciler({
         ...shared,
         owner,
+        ownedResources: this.#options.ownedResources?.(derived),
         settleMs,
         mode,
         isSelected,

@@ -27,9 +27,11 @@ import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { EnvironmentAccount } from './account-keys.ts';
 import { ClusterEvents } from './cluster-events.ts';
 import { storedObject, watchedByStore, type WatchedSource } from './cluster-objects.ts';
+import { EndpointMaps } from './endpoint-maps.ts';
 import { collectFleetMetrics } from './fleet-metrics.ts';
 import type { HealthCheck } from './health.ts';
 import { Manager } from './manager.ts';
+import { OwnedResources } from './owned-resources.ts';
 import { UnusableObjects } from './unusable-objects.ts';
 
 export interface OperatorOptions {
@@ -78,6 +80,8 @@ const eventsMs = 2000;
 /** What a leader has in addition to its manager. */
 interface Leading {
   readonly store: ClusterStore;
+  readonly recorder: EventRecorder;
+  readonly maps: EndpointMaps;
   readonly events: ClusterEvents;
   readonly jobs: JobProtection;
   readonly unusable: UnusableObjects;
@@ -159,7 +163,8 @@ export class Operator {
     const store = new ClusterStore({ api, identity, mayAct, clock, random });
     const unusable = new UnusableObjects({ api, store, recorder, mayAct, clock, logger });
     const events = new ClusterEvents({ recorder, store, clock });
-    const manager = this.#createManager({ store, events, jobs, unusable });
+    const maps = new EndpointMaps({ api, store, recorder, mayAct, clock, random, logger });
+    const manager = this.#createManager({ store, recorder, maps, events, jobs, unusable });
     this.#manager = manager;
     try {
       jobs.start();
@@ -178,7 +183,7 @@ export class Operator {
     } finally {
       await jobs.stop();
       await manager.stop();
-      await unusable.stop();
+      await Promise.all([unusable.stop(), maps.stop()]);
       await recorder.stop(eventsMs);
     }
   }
@@ -198,7 +203,7 @@ export class Operator {
     this.#manager?.resume();
   }
 
-  #createManager({ store, events, jobs, unusable }: Leading): Manager {
+  #createManager({ store, recorder, maps, events, jobs, unusable }: Leading): Manager {
     const options = this.#options;
     return new Manager({
       ...options,
@@ -210,8 +215,13 @@ export class Operator {
       maySendHeartbeats: () => this.#election.isInOffice,
       isSuspended: () => this.#isolation !== undefined,
       jobs,
+      ownedResources: (derived) =>
+        new OwnedResources({ ...options, store, derived, recorder, mayAct: () => this.#mayAct() }),
       mode: 'manage',
-      onPass: (key, result) => events.passed(key, result),
+      onPass: (key, result) => {
+        events.passed(key, result);
+        maps.passed(key);
+      },
       onAccountNews: (account, news) => events.ofAccount(account, news),
       onSource: (snapshot) => {
         options.onSource?.(snapshot);

@@ -97,6 +97,18 @@ export const eventReasons = {
     severity: 'warning',
     see: 'concepts/drift.md',
   }),
+  ChildEdited: event('Somebody edited the spec of a replica, and it is applied again.', {
+    severity: 'warning',
+    whose: 'user',
+    remedy: 'Edit the template of its ServiceFleet.',
+    see: 'concepts/fleets.md#in-a-cluster',
+  }),
+  ChildRefused: event('The API server refuses what the ServiceFleet requires of a replica.', {
+    severity: 'warning',
+    whose: 'user',
+    remedy: 'Correct in the template what the message names.',
+    see: 'concepts/fleets.md#in-a-cluster',
+  }),
   PriceMoved: event('Something in the account costs more or less than before.', {
     severity: 'warning',
     whose: 'provider',

@@ -6,9 +6,6 @@ import { group, version } from './parts/names.ts';
 export type ManagedKind = keyof typeof declarations;
 export const managedKinds = Object.values(declarations).map(({ name }) => name);
 
-/** Those that a cluster has. */
-export const clusterKinds = managedKinds.filter((kind) => !('only' in declarations[kind]));
-
 /** How the kinds are served by a cluster. */
 export const resourceTypes = forEachKind((kind) => ({
   group,

@@ -38,6 +38,7 @@ import {
   type ObjectStatus,
 } from './records.ts';
 import type { IdentityPin } from './identity-pin.ts';
+import type { OwnerRevision } from './revisions.ts';
 
 export interface Bookkeeping {
   /** The uid of the object that it was written for. */
@@ -58,6 +59,8 @@ export interface Bookkeeping {
   /** The kind's part of the record. Absent in version 1. */
   readonly kind?: Stored;
   readonly intent?: Omit<Intent, 'object'>;
+  /** Of an object that owns others: its revisions, but for what they contain (cluster-revisions.ts). */
+  readonly revisions?: readonly RevisionMark[];
   /** On an Account: the provider account that its key belonged to when it was first used. */
   readonly identity?: IdentityPin;
 }
@@ -66,7 +69,13 @@ export interface Kept {
   readonly record: ObjectRecord;
   readonly intent: Intent | undefined;
   readonly identity: IdentityPin | undefined;
+  readonly revisions: readonly RevisionMark[];
   readonly sequence: number;
+}
+
+/** A revision without its content, which is too large for a status. `contentDigest` proves it. */
+export interface RevisionMark extends Omit<OwnerRevision, 'content' | 'data'> {
+  readonly contentDigest: string;
 }
 
 export type Standing = 'signed' | 'unsigned' | 'forged' | 'newer' | 'none';
@@ -96,7 +105,7 @@ const madeWithKey = [
 ] as const satisfies readonly (keyof ObjectRecord)[];
 
 export function bookkeepingOf(
-  { record, intent, identity, sequence }: Kept,
+  { record, intent, identity, revisions, sequence }: Kept,
   digestKey: DigestKey,
 ): Bookkeeping {
   const blank: Readonly<Record<string, unknown>> = { ...newRecord(record.key, record.uid) };
@@ -112,6 +121,7 @@ export function bookkeepingOf(
     record: { ...Object.fromEntries(kept), ...kindFieldsIn1(record) },
     kind: Object.fromEntries(Object.entries(record.kind).filter(([, value]) => value !== undefined)),
     ...(intent ? { intent: withoutObject(intent) } : {}),
+    ...(revisions.length > 0 ? { revisions } : {}),
     ...(identity ? { identity } : {}),
   };
   return { ...content, signature: signatureOf(record.key, content, digestKey) };
@@ -155,6 +165,7 @@ export function readBookkeeping(
     record: { ...newRecord(key, uid), creationInDoubt: isLost ? lostCreation(uid) : undefined },
     intent: undefined,
     identity: undefined,
+    revisions: [],
     sequence: 0,
     standing,
   };
@@ -167,12 +178,14 @@ export function readBookkeeping(
   const stored = storedRecord(key, bookkeeping, hasStatus ? (shown as unknown as ObjectStatus) : undefined);
   const read = readRecord(key, uid, isReadable ? stored : withoutDigests(key, stored));
   if (!read) return forged;
-  const { intent, identity, sequence } = bookkeeping;
+  const { intent, identity, revisions = [], sequence } = bookkeeping;
   const isIntent = intent !== undefined && intentOutcomes.includes(intent.outcome);
   return {
     record: standing === 'unsigned' ? claimed(read) : read,
     intent: isIntent ? { ...intent, ...absentIntentFields(intent, isReadable), object: key } : undefined,
     identity: standing === 'unsigned' ? withoutOrigin(isReadable ? identity : undefined) : identity,
+    // Their digests say nothing with another key.
+    revisions: standing === 'signed' ? revisions : [],
     sequence,
     standing,
   };

@@ -35,7 +35,8 @@ import {
 } from '../kubernetes/index.ts';
 import { accountKey, accountNamed, cleanupFinalizer, type ObjectKey } from '../resources/index.ts';
 import { bookkeepingOf, isPinIn, isWritten, readBookkeeping, type Bookkeeping } from './bookkeeping.ts';
-import { ObjectGone, mayHaveHappened, needsCleanup, writtenByLaterVersion } from './cluster-writes.ts';
+import { ClusterRevisions, type RevisionsApi } from './cluster-revisions.ts';
+import { ObjectGone, Turns, mayHaveHappened, needsCleanup, writtenByLaterVersion } from './cluster-writes.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { MemoryStore } from './memory-store.ts';
 import { factsOf, targetOf, type Noticed, type StoredObject } from './stored-object.ts';
@@ -46,7 +47,8 @@ import { readResolution } from './resolution-annotation.ts';
 
 export interface ClusterStoreOptions {
   /** Undefined for commands that only read: then nothing is written. */
-  readonly api: Pick<KubernetesApi, 'get' | 'patch'> | undefined;
+  readonly api: (Pick<KubernetesApi, 'get' | 'patch'> & RevisionsApi) | undefined;
+  readonly reader?: Pick<KubernetesApi, 'list'>;
   /** Whether this process may write now. If undefined, it always may. */
   readonly mayAct?: () => boolean;
   readonly identity: { readonly digestKey: DigestKey; readonly ownerName: string };
@@ -68,8 +70,8 @@ export class ClusterStore extends MemoryStore {
   readonly #options: ClusterStoreOptions;
   readonly #known = new Map<ObjectKey, Known>();
   readonly #identities = new Map<ObjectKey, IdentityPin>();
-  /** One object's writes are sequential. */
-  readonly #writing = new Map<ObjectKey, Promise<void>>();
+  readonly #turns = new Turns();
+  readonly #revisions: ClusterRevisions;
   readonly #unwritten = new Set<ObjectKey>();
   readonly #vanished: ObjectRecord[] = [];
   /** Their sequence is higher than expected. They are rechecked, since our own write may be the reason. */
@@ -80,6 +82,7 @@ export class ClusterStore extends MemoryStore {
   constructor(options: ClusterStoreOptions) {
     super({ ...options.identity, ownerConfirmed: true }, [], []);
     this.#options = options;
+    this.#revisions = new ClusterRevisions({ ...options, digestKey: options.identity.digestKey });
   }
 
   /** Takes in a snapshot: `objects` are all that exist. Of those in `unusable`, nothing more is known. */
@@ -114,7 +117,8 @@ export class ClusterStore extends MemoryStore {
     return this.#follow(known, object);
   }
 
-  // `saveAll` stays in memory: what it saves comes from the source, and need not be written there.
+  // `saveAll` stays in memory: what it saves comes from the source, and need not be written there. So does `saveRevisions`:
+  // revisions are written with their owner.
 
   override async save(record: ObjectRecord): Promise<void> {
     await super.save(this.#current(record));
@@ -141,7 +145,7 @@ export class ClusterStore extends MemoryStore {
   /** Removes the finalizer. Kubernetes then deletes the object, or keeps it unmanaged. */
   override async remove(key: ObjectKey): Promise<void> {
     const uid = this.#known.get(key)?.uid;
-    if (this.#options.api && uid !== undefined) await this.#inTurn(key, () => this.#unfinalize(key, uid));
+    if (this.#options.api && uid !== undefined) await this.#turns.take(key, () => this.#unfinalize(key, uid));
     // An object with the same name may have been created meanwhile.
     const current = this.#known.get(key);
     if (current === undefined || current.uid === uid) await this.#drop(key);
@@ -201,6 +205,8 @@ export class ClusterStore extends MemoryStore {
     this.#known.set(key, { ...object, sequence: kept.sequence });
     await super.saveAll([kept.record]);
     if (kept.intent) await super.saveIntent(kept.intent, kept.record);
+    if (kept.revisions.length > 0)
+      this.keepRevisions(key, await this.#revisions.read(key, uid, kept.revisions));
     const account = accountNamed(key);
     if (!kept.identity || account === undefined) return;
     this.#identities.set(key, kept.identity);
@@ -230,6 +236,7 @@ export class ClusterStore extends MemoryStore {
   }
 
   async #drop(key: ObjectKey): Promise<void> {
+    this.#revisions.forget(key);
     this.#known.delete(key);
     this.#unwritten.delete(key);
     this.#identities.delete(key);
@@ -256,23 +263,25 @@ export class ClusterStore extends MemoryStore {
     if (!this.#options.api) return;
     const uid = (planned?.record ?? this.record(key))?.uid;
     if (uid === undefined) return;
-    await this.#inTurn(key, () =>
+    await this.#turns.take(key, () =>
       this.#untilAccepted(key, uid, async (known) => {
         const record = planned?.record ?? this.record(key);
         if (record?.uid !== uid) return;
         const intent = planned?.intent ?? this.lastIntent(key);
         const needsFinalizer = needsCleanup(record, intent);
+        const revisions = this.revisions(key);
+        await this.#revisions.create(key, uid, revisions);
         const before = needsFinalizer && !planned ? await this.#withFinalizer(known) : known;
+        const identity = this.#identities.get(key);
+        const kept = { record, intent, identity, revisions: this.#revisions.marksOf(revisions) };
         const written = await this.#writeStatus(before, (sequence) => ({
           ...record.status,
-          bookkeeping: bookkeepingOf(
-            { record, intent, identity: this.#identities.get(key), sequence },
-            this.digestKey,
-          ),
+          bookkeeping: bookkeepingOf({ ...kept, sequence }, this.digestKey),
         }));
         // If that fails, nothing is sent, and the next flush overwrites the intent.
         if (planned) this.#unwritten.add(key);
         if (needsFinalizer) await this.#withFinalizer(written);
+        await this.#revisions.removeOthers(key, revisions);
         this.#unwritten.delete(key);
       }),
     );
@@ -386,14 +395,5 @@ export class ClusterStore extends MemoryStore {
     const { api } = this.#options;
     invariant(api, 'a store without an API writes nothing');
     return api;
-  }
-
-  #inTurn(key: ObjectKey, work: () => Promise<void>): Promise<void> {
-    const before = this.#writing.get(key) ?? Promise.resolve();
-    const turn = before.catch(() => undefined).then(work);
-    this.#writing.set(key, turn);
-    return turn.finally(() => {
-      if (this.#writing.get(key) === turn) this.#writing.delete(key);
-    });
   }
 }

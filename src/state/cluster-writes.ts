@@ -30,5 +30,26 @@ export function needsCleanup(record: ObjectRecord, intent: Intent | undefined): 
   const isOpen = intent?.outcome === 'pending' || intent?.outcome === 'unknown';
   const activity = stateTraitsOf(record.key).registered?.(record.kind);
   const isRegistered = activity !== undefined && !activity.isReleased;
-  return isOpen || isRegistered || record.externalId !== undefined || accountNamed(record.key) !== undefined;
+  const isOwner = stateTraitsOf(record.key).owns?.(record.kind) === true;
+  return (
+    isOpen ||
+    isRegistered ||
+    isOwner ||
+    record.externalId !== undefined ||
+    accountNamed(record.key) !== undefined
+  );
+}
+
+/** What is done to one object is done in turn. */
+export class Turns {
+  readonly #last = new Map<ObjectKey, Promise<void>>();
+
+  take(key: ObjectKey, work: () => Promise<void>): Promise<void> {
+    const before = this.#last.get(key) ?? Promise.resolve();
+    const turn = before.catch(() => undefined).then(work);
+    this.#last.set(key, turn);
+    return turn.finally(() => {
+      if (this.#last.get(key) === turn) this.#last.delete(key);
+    });
+  }
 }

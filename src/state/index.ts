@@ -16,6 +16,6 @@ export { leaveResolution } from './resolutions.ts';
 export * from './sqlite-store.ts';
 export * from './memory-store.ts';
 export * from './cluster-store.ts';
-export type { Noticed, StoredObject } from './stored-object.ts';
+export { targetOf, type Noticed, type StoredObject } from './stored-object.ts';
 export * from './resolution-annotation.ts';
 export * from './cluster-identity.ts';

@@ -251,7 +251,10 @@ export interface Baseline {
  * edited or removed during a request.
  */
 export function withEngineFields(current: ObjectRecord, learned: ObjectRecord): ObjectRecord {
-  const { generation, specDigest, manifest, file, line, deletionRequestedAt, derived } = current;
+  const { generation, specDigest, manifest, file, line, deletionRequestedAt } = current;
+  // What was settled is learned, and the owner is not.
+  const isOfOwner = current.derived?.owner === learned.derived?.owner;
+  const derived = isOfOwner ? learned.derived : current.derived;
   return { ...learned, generation, specDigest, manifest, file, line, deletionRequestedAt, derived };
 }
 

@@ -1,14 +1,7 @@
 /** Analysis of a rollout, in a folder: replicas with the new revision are measured before others get it. */
 import { expect, test } from 'vitest';
 import { ControlPlane } from '../support/processes/control-plane.ts';
-import {
-  account,
-  createFleet,
-  isInCluster,
-  testInFolder,
-  type Fleet,
-  type Json,
-} from '../support/processes/fleet.ts';
+import { account, createFleet, isInCluster, type Fleet, type Json } from '../support/processes/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
 import { isSimulated, world as tests } from '../support/world.ts';
@@ -48,25 +41,22 @@ const rolloutOf = async (fleet: Fleet) =>
 const commands = async (plane: ControlPlane) =>
   (await plane.requests()).filter(({ path }) => path.endsWith('/exec'));
 
-testInFolder(
-  'a canary whose endpoint does not answer is taken back, and no other replica gets its revision',
-  async () => {
-    const { plane, fleet } = await world({ checks: [http] });
-    const plan = await order(fleet, 'plan', '--detail');
-    expect(plan.stdout).toContain('(3 in place), steps 1 → analysis');
-    const run = fleet.run();
-    const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
-    expect(message).toMatch(
-      /^r2 failed: the analysis in step 2 failed: 0 measurements passed, 2 failed, .* http: replica 3: https:.*\/v1\/models/,
-    );
-    expect(await images(plane)).toEqual(all('1'));
-    const patched = (await plane.requests()).filter(({ method }) => method === 'PATCH');
-    expect(patched).toEqual([]);
-    await run.kill('SIGTERM');
-  },
-);
+test('a canary whose endpoint does not answer is taken back, and no other replica gets its revision', async () => {
+  const { plane, fleet } = await world({ checks: [http] });
+  const plan = await order(fleet, 'plan', '--detail');
+  expect(plan.stdout).toContain('(3 in place), steps 1 → analysis');
+  const run = fleet.run();
+  const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
+  expect(message).toMatch(
+    /^r2 failed: the analysis in step 2 failed: 0 measurements passed, 2 failed, .* http: replica 3: https:.*\/v1\/models/,
+  );
+  expect(await images(plane)).toEqual(all('1'));
+  const patched = (await plane.requests()).filter(({ method }) => method === 'PATCH');
+  expect(patched).toEqual([]);
+  await run.kill('SIGTERM');
+});
 
-testInFolder('a command that fails in the canary takes it back, and each one is sent once', async () => {
+test('a command that fails in the canary takes it back, and each one is sent once', async () => {
   const { plane, fleet } = await world({ checks: [exec] });
   const run = fleet.run();
   const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'RolloutFailed');
@@ -78,7 +68,7 @@ testInFolder('a command that fails in the canary takes it back, and each one is 
   await run.kill('SIGTERM');
 });
 
-testInFolder('a manager that is killed in the middle forgets no failure', async () => {
+test('a manager that is killed in the middle forgets no failure', async () => {
   const { plane, fleet } = await world({ forSeconds: 600, checks: [exec] });
   const first = fleet.run();
   await eventually('one measurement has failed', async () => {
@@ -97,7 +87,7 @@ testInFolder('a manager that is killed in the middle forgets no failure', async 
   await second.kill('SIGTERM');
 });
 
-testInFolder('a command that was under way at a kill is not sent again, and has no result', async () => {
+test('a command that was under way at a kill is not sent again, and has no result', async () => {
   const { plane, fleet } = await world({ forSeconds: 600, everySeconds: 3600, checks: [exec] });
   await plane.faults([{ method: 'POST', path: '/exec$', fault: 'delay', delayMs: 20_000, times: 1 }]);
   const first = fleet.run();
@@ -118,7 +108,7 @@ testInFolder('a command that was under way at a kill is not sent again, and has 
   expect((await commands(plane)).length).toBeLessThanOrEqual(1);
 });
 
-testInFolder('a query without a Prometheus has no result, and a person decides', async () => {
+test('a query without a Prometheus has no result, and a person decides', async () => {
   const { plane, fleet } = await world({ checks: [{ prometheus: { query: 'up', min: 1 } }] });
   const run = fleet.run();
   const { message } = await fleet.until('ServiceFleet/llm', 'Reconciling', 'True', 'AnalysisInconclusive');

@@ -1,5 +1,5 @@
 /** What people order of a fleet beside its document: another number of replicas, the removal of one. */
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane } from '../support/processes/control-plane.ts';
 import {
@@ -7,9 +7,9 @@ import {
   createFleet,
   service,
   task,
-  testInFolder,
   type Fleet,
   type Json,
+  testInFolder,
 } from '../support/processes/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 
@@ -104,7 +104,7 @@ testInFolder('a manager that runs carries a command out in seconds, and ends it 
   expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
 });
 
-testInFolder('retire removes that replica and no other one; the fleet gets another one', async () => {
+test('retire removes that replica and no other one; the fleet gets another one', async () => {
   const { plane, fleet } = await world({ replicas: 3 });
   const answer = await order(fleet, 'retire', 'llm-0');
   expect([answer.code, answer.stderr]).toEqual([0, '']);
@@ -115,25 +115,22 @@ testInFolder('retire removes that replica and no other one; the fleet gets anoth
   expect(await names(plane)).toEqual(['llm-1', 'llm-2', 'llm-3']);
 });
 
-testInFolder(
-  'a protected replica that is retired is not spared, and stays until its task is over',
-  async () => {
-    const { plane, fleet } = await world({ replicas: 2 });
-    fleet.run();
-    await fleet.write('task.yaml', [task('nightly', { serviceRef: { name: 'llm-1' } })]);
-    await fleet.until('ProtectedTask/nightly', 'Ready', 'True', 'Held');
-    expect((await order(fleet, 'retire', 'llm-1')).code).toBe(0);
-    await eventually('a third replica', async () => (await names(plane)).includes('llm-2'));
-    await eventually('protected', async () => {
-      const { conditions } = await statusOf(fleet);
-      return conditions.some(({ reason }: Json) => reason === 'ReplicasProtected');
-    });
-    expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
-    await fleet.remove('task.yaml');
-    await eventually('llm-1 gone', async () => !(await names(plane)).includes('llm-1'), 90_000);
-    expect(await names(plane)).toEqual(['llm-0', 'llm-2']);
-  },
-);
+test('a protected replica that is retired is not spared, and stays until its task is over', async () => {
+  const { plane, fleet } = await world({ replicas: 2 });
+  fleet.run();
+  await fleet.write('task.yaml', [task('nightly', { serviceRef: { name: 'llm-1' } })]);
+  await fleet.until('ProtectedTask/nightly', 'Ready', 'True', 'Held');
+  expect((await order(fleet, 'retire', 'llm-1')).code).toBe(0);
+  await eventually('a third replica', async () => (await names(plane)).includes('llm-2'));
+  await eventually('protected', async () => {
+    const { conditions } = await statusOf(fleet);
+    return conditions.some(({ reason }: Json) => reason === 'ReplicasProtected');
+  });
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
+  await fleet.remove('task.yaml');
+  await eventually('llm-1 gone', async () => !(await names(plane)).includes('llm-1'), 90_000);
+  expect(await names(plane)).toEqual(['llm-0', 'llm-2']);
+});
 
 testInFolder('a command that comes late does nothing, and reports that', async () => {
   const { plane, fleet } = await world();
@@ -226,7 +223,7 @@ testInFolder('mistakes are named, with what to write instead', async () => {
   );
 });
 
-testInFolder('logs NAME --all prints the logs of all replicas, and of nothing else', async () => {
+test('logs NAME --all prints the logs of all replicas, and of nothing else', async () => {
   const { fleet } = await world();
   await fleet.write('web.yaml', [service('web'), service('llm-x')]);
   expect((await fleet.apply()).code).toBe(0);

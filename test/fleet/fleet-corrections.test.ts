@@ -1,7 +1,7 @@
 /** What others change in the replicas of a fleet is corrected, and not in all of them at once. */
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
-import { account, createFleet, task, testInFolder, type Json } from '../support/processes/fleet.ts';
+import { account, createFleet, task, type Json } from '../support/processes/fleet.ts';
 import { fleetOf } from '../support/processes/replicas.ts';
 import { eventually, temporaryFolder } from '../support/processes/processes.ts';
 
@@ -24,7 +24,7 @@ async function world() {
 
 const all = ['llm-0', 'llm-1', 'llm-2'];
 
-testInFolder('when others change all replicas, one after the other is restored', async () => {
+test('when others change all replicas, one after the other is restored', async () => {
   const { plane, fleet, services, changeReplica } = await world();
   await fleet.write('llm.yaml', [fleetOf('llm')]);
   expect((await fleet.apply()).code).toBe(0);
@@ -49,31 +49,28 @@ testInFolder('when others change all replicas, one after the other is restored',
   await run.kill('SIGTERM');
 });
 
-testInFolder(
-  'a protected replica that others changed stays in use, and the others are restored',
-  async () => {
-    const { plane, fleet, changeReplica } = await world();
-    const protects = task('epoch', { serviceRef: { name: 'llm-2' } });
-    await fleet.write('llm.yaml', [fleetOf('llm'), protects]);
-    expect((await fleet.apply()).code).toBe(0);
-    await changeReplica('llm-1');
-    await changeReplica('llm-2');
-    const run = fleet.run();
-    await eventually('the other one is restored', async () => {
-      const { image, state } = await plane.service('llm-1');
-      return image === 'ghcr.io/acme/llm:1' && state === 'running';
-    });
-    const { message } = await fleet.until('ContainerService/llm-2', 'Reconciling', 'True', 'AwaitsTurn');
-    expect(message).toMatch(/waits for the (activity "epoch"|ProtectedTask)/);
-    expect(await fleet.condition('ContainerService/llm-2', 'Ready')).toMatchObject({ status: 'True' });
-    expect((await plane.service('llm-2')).image).toBe('ghcr.io/acme/llm-2:2');
-    await fleet.write('llm.yaml', [fleetOf('llm')]);
-    await eventually(
-      'it is restored, too',
-      async () => (await plane.service('llm-2')).image === 'ghcr.io/acme/llm:1',
-      100_000,
-    );
-    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
-    await run.kill('SIGTERM');
-  },
-);
+test('a protected replica that others changed stays in use, and the others are restored', async () => {
+  const { plane, fleet, changeReplica } = await world();
+  const protects = task('epoch', { serviceRef: { name: 'llm-2' } });
+  await fleet.write('llm.yaml', [fleetOf('llm'), protects]);
+  expect((await fleet.apply()).code).toBe(0);
+  await changeReplica('llm-1');
+  await changeReplica('llm-2');
+  const run = fleet.run();
+  await eventually('the other one is restored', async () => {
+    const { image, state } = await plane.service('llm-1');
+    return image === 'ghcr.io/acme/llm:1' && state === 'running';
+  });
+  const { message } = await fleet.until('ContainerService/llm-2', 'Reconciling', 'True', 'AwaitsTurn');
+  expect(message).toMatch(/waits for the (activity "epoch"|ProtectedTask)/);
+  expect(await fleet.condition('ContainerService/llm-2', 'Ready')).toMatchObject({ status: 'True' });
+  expect((await plane.service('llm-2')).image).toBe('ghcr.io/acme/llm-2:2');
+  await fleet.write('llm.yaml', [fleetOf('llm')]);
+  await eventually(
+    'it is restored, too',
+    async () => (await plane.service('llm-2')).image === 'ghcr.io/acme/llm:1',
+    100_000,
+  );
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await run.kill('SIGTERM');
+});

@@ -1,10 +1,10 @@
 /** Where the replicas of a fleet can be reached: for people, for gateways, and for Prometheus. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane } from '../support/processes/control-plane.ts';
-import { account, createFleet, testInFolder, type Json } from '../support/processes/fleet.ts';
+import { account, createFleet, type Json, testInFolder } from '../support/processes/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 
 const fleetOf = (replicas: number, image = 'ghcr.io/acme/llm:1'): object => ({
@@ -36,7 +36,7 @@ const urlsOf = async (plane: ControlPlane) =>
     .toSorted((left: Json, right: Json) => left.name.localeCompare(right.name))
     .map(({ endpoint }: Json) => endpoint);
 
-testInFolder('endpoints prints a table, JSON, or targets for Prometheus', async () => {
+test('endpoints prints a table, JSON, or targets for Prometheus', async () => {
   const { plane, fleet } = await world(2);
   expect((await fleet.apply()).code).toBe(0);
   const [first, second] = await urlsOf(plane);

@@ -1,15 +1,15 @@
 /** Where the replicas of a fleet are: candidates, their capacity, their prices and their accounts. */
 import { rm } from 'node:fs/promises';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { apiKey, ControlPlane, isMutation } from '../support/processes/control-plane.ts';
 import {
   account,
   createFleet,
   folderOf,
-  testInFolder,
   type Fleet,
   type Json,
+  testInFolder,
 } from '../support/processes/fleet.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
 import { eventually, temporaryFolder } from '../support/processes/processes.ts';
@@ -67,7 +67,7 @@ const placementOf = async (fleet: Fleet): Promise<Json[]> => {
   return (status?.['placement'] ?? []) as Json[];
 };
 
-testInFolder('replicas go where there is capacity, and those that were refused move on', async () => {
+test('replicas go where there is capacity, and those that were refused move on', async () => {
   const { plane, fleet, places } = await world({ cpu: 2 });
   await fleet.write('llm.yaml', [fleetOf('llm', spec())]);
   expect((await fleet.apply()).code).toBe(0);
@@ -92,7 +92,7 @@ testInFolder('replicas go where there is capacity, and those that were refused m
   expect((await places()).map(([, region]: [string, string]) => region)).toEqual(['standard', 'standard']);
 });
 
-testInFolder('while there is no capacity anywhere, replicas wait, and come when there is', async () => {
+test('while there is no capacity anywhere, replicas wait, and come when there is', async () => {
   const { plane, fleet, places } = await world();
   const none = { method: 'POST', path: '/api/services$', fault: 'status', status: 409 };
   await plane.faults([{ ...none, code: 'capacity_unavailable' }]);
@@ -143,31 +143,28 @@ testInFolder(
   },
 );
 
-testInFolder(
-  'a price that is higher than it was thought is noticed, and the replica goes elsewhere',
-  async () => {
-    const prices = [{ region: 'standard', resources: { cpu: 1, memoryGb: 1 }, hourlyMicros: 5000 }];
-    const { plane, fleet, places } = await world({}, { prices });
-    await fleet.write('llm.yaml', [fleetOf('llm', spec({ maxHourlyMicros: 10_000 }, { replicas: 1 }))]);
-    const run = fleet.run();
-    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
-    await eventually('it is at the other candidate alone', async () => {
-      const found = await places();
-      return found.length === 1 && found[0]?.[1] === 'economy' && found[0][2] === 'running';
-    });
-    const creations = (await plane.requests()).filter(
-      ({ method, path }) => method === 'POST' && path === '/api/services',
-    );
-    expect(creations).toHaveLength(2);
-    expect(await placementOf(fleet)).toMatchObject([
-      { candidate: 'home', state: 'PriceTooHigh', replicas: 0 },
-      { candidate: 'away', state: 'Available', replicas: 1 },
-    ]);
-    await run.kill('SIGTERM');
-  },
-);
+test('a price that is higher than it was thought is noticed, and the replica goes elsewhere', async () => {
+  const prices = [{ region: 'standard', resources: { cpu: 1, memoryGb: 1 }, hourlyMicros: 5000 }];
+  const { plane, fleet, places } = await world({}, { prices });
+  await fleet.write('llm.yaml', [fleetOf('llm', spec({ maxHourlyMicros: 10_000 }, { replicas: 1 }))]);
+  const run = fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await eventually('it is at the other candidate alone', async () => {
+    const found = await places();
+    return found.length === 1 && found[0]?.[1] === 'economy' && found[0][2] === 'running';
+  });
+  const creations = (await plane.requests()).filter(
+    ({ method, path }) => method === 'POST' && path === '/api/services',
+  );
+  expect(creations).toHaveLength(2);
+  expect(await placementOf(fleet)).toMatchObject([
+    { candidate: 'home', state: 'PriceTooHigh', replicas: 0 },
+    { candidate: 'away', state: 'Available', replicas: 1 },
+  ]);
+  await run.kill('SIGTERM');
+});
 
-testInFolder('a GPU of a model that is not accepted is given back, three times at most', async () => {
+test('a GPU of a model that is not accepted is given back, three times at most', async () => {
   const { plane, fleet, places } = await world();
   const candidates = [{ ...home, gpuModels: ['a100'] }, away];
   const resources = { gpuCount: 1, cpu: 1, memoryGb: 1 };
@@ -187,7 +184,7 @@ testInFolder('a GPU of a model that is not accepted is given back, three times a
   await run.kill('SIGTERM');
 });
 
-testInFolder('a replica that does not provision in time is replaced at another candidate', async () => {
+test('a replica that does not provision in time is replaced at another candidate', async () => {
   const { fleet, places } = await world({ provisionMs: 36_000_000 });
   await fleet.write('llm.yaml', [fleetOf('llm', spec({ provisionTimeoutMinutes: 1 }, { replicas: 1 }))]);
   const run = fleet.run();
@@ -206,7 +203,7 @@ testInFolder('a replica that does not provision in time is replaced at another c
   await run.kill('SIGTERM');
 });
 
-testInFolder('a replica moves back to the better candidate, and is replaced without a gap', async () => {
+test('a replica moves back to the better candidate, and is replaced without a gap', async () => {
   const { plane, fleet, places } = await world();
   const refused = { method: 'POST', path: '/api/services$', fault: 'status', status: 409, times: 1 };
   await plane.faults([{ ...refused, code: 'capacity_unavailable' }]);
@@ -231,7 +228,7 @@ testInFolder('a replica moves back to the better candidate, and is replaced with
   await run.kill('SIGTERM');
 });
 
-testInFolder('a fleet in which no place can be used says why for each', async () => {
+test('a fleet in which no place can be used says why for each', async () => {
   const { fleet, places } = await world();
   const candidates = [
     { ...home, maxHourlyMicros: 1 },

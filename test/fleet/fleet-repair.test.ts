@@ -1,7 +1,7 @@
 /** Replicas of a fleet that stay broken. */
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { ControlPlane } from '../support/processes/control-plane.ts';
-import { account, createFleet, task, testInFolder, type Json } from '../support/processes/fleet.ts';
+import { account, createFleet, task, type Json } from '../support/processes/fleet.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
 import { eventually, nowMs, temporaryFolder } from '../support/processes/processes.ts';
 
@@ -36,7 +36,7 @@ const spec = (more: object = {}) => ({
   ...more,
 });
 
-testInFolder('a replica that stays broken is replaced, and not before its time', async () => {
+test('a replica that stays broken is replaced, and not before its time', async () => {
   const { fleet, services, breakReplica } = await world();
   await fleet.write('llm.yaml', [fleetOf('llm', spec())]);
   expect((await fleet.apply()).code).toBe(0);
@@ -66,38 +66,35 @@ testInFolder('a replica that stays broken is replaced, and not before its time',
   await run.kill('SIGTERM');
 });
 
-testInFolder(
-  'a broken replica that is protected stays until it is released, and another one is added',
-  async () => {
-    const { fleet, services, breakReplica } = await world();
-    const protects = task('epoch', { serviceRef: { name: 'llm-1' } });
-    await fleet.write('llm.yaml', [fleetOf('llm', spec()), protects]);
-    expect((await fleet.apply()).code).toBe(0);
-    const run = fleet.run();
-    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
-    await breakReplica('llm-1');
-    const { message } = await fleet.until(
-      'ServiceFleet/llm',
-      'Reconciling',
-      'True',
-      'ReplicasProtected',
-      120_000,
-    );
-    expect(message).toMatch(/^protected: replica 1 by the activity "epoch"/);
-    expect((await services()).map(({ name, state }) => [name, state])).toEqual([
-      ['llm-0', 'running'],
-      ['llm-1', 'error'],
-      ['llm-2', 'running'],
-      ['llm-3', 'running'],
-    ]);
-    await fleet.write('llm.yaml', [fleetOf('llm', spec())]);
-    await eventually('it is gone', async () => (await services()).length === 3);
-    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
-    await run.kill('SIGTERM');
-  },
-);
+test('a broken replica that is protected stays until it is released, and another one is added', async () => {
+  const { fleet, services, breakReplica } = await world();
+  const protects = task('epoch', { serviceRef: { name: 'llm-1' } });
+  await fleet.write('llm.yaml', [fleetOf('llm', spec()), protects]);
+  expect((await fleet.apply()).code).toBe(0);
+  const run = fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await breakReplica('llm-1');
+  const { message } = await fleet.until(
+    'ServiceFleet/llm',
+    'Reconciling',
+    'True',
+    'ReplicasProtected',
+    120_000,
+  );
+  expect(message).toMatch(/^protected: replica 1 by the activity "epoch"/);
+  expect((await services()).map(({ name, state }) => [name, state])).toEqual([
+    ['llm-0', 'running'],
+    ['llm-1', 'error'],
+    ['llm-2', 'running'],
+    ['llm-3', 'running'],
+  ]);
+  await fleet.write('llm.yaml', [fleetOf('llm', spec())]);
+  await eventually('it is gone', async () => (await services()).length === 3);
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await run.kill('SIGTERM');
+});
 
-testInFolder('when many fail at once, none is replaced until enough are well again', async () => {
+test('when many fail at once, none is replaced until enough are well again', async () => {
   const { plane, fleet, services, breakReplica } = await world();
   await fleet.write('llm.yaml', [fleetOf('llm', spec())]);
   expect((await fleet.apply()).code).toBe(0);
@@ -116,7 +113,7 @@ testInFolder('when many fail at once, none is replaced until enough are well aga
   await run.kill('SIGTERM');
 });
 
-testInFolder('a replica that vanished is replaced, where drift is only reported', async () => {
+test('a replica that vanished is replaced, where drift is only reported', async () => {
   const { plane, fleet, services } = await world();
   await fleet.write('llm.yaml', [fleetOf('llm', spec())]);
   expect((await fleet.apply()).code).toBe(0);

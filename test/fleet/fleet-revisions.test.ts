@@ -1,14 +1,14 @@
 /** Revisions of a fleet's template in a folder: what each replica has is known, and nothing else reaches it. */
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { Sqlite } from '../../src/base/index.ts';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
 import {
   account,
   createFleet,
   folderOf,
-  testInFolder,
   type Fleet,
   type Json,
+  testInFolder,
 } from '../support/processes/fleet.ts';
 import { eventually, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
@@ -38,7 +38,7 @@ const secret = (value: string) => ({
 const pausedMetadata = { name: 'llm', annotations: { 'fleetkeeper.dev/paused': 'true' } };
 const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'llm', key: 'token' } } }];
 
-testInFolder('each template is a revision, and the status shows which one is in use', async () => {
+test('each template is a revision, and the status shows which one is in use', async () => {
   const { fleet } = await world();
   await fleet.write('llm.yaml', [fleetOf('llm')]);
   expect((await fleet.apply()).code).toBe(0);
@@ -118,36 +118,33 @@ testInFolder(
   },
 );
 
-testInFolder(
-  'new values of a Secret reach no replica before its turn, whatever else is corrected in it',
-  async () => {
-    const { plane, fleet } = await world();
-    const documents = (value: string, image: string) => [
-      secret(value),
-      fleetOf('llm', { template: template({ env, image }) }),
-    ];
-    await fleet.write('llm.yaml', documents('one', 'ghcr.io/acme/llm:1'));
-    expect((await fleet.apply()).code).toBe(0);
-    await plane.forgetRequests();
-    await fleet.write('llm.yaml', documents('two', 'registry.invalid/llm:2'));
-    const run = fleet.run();
-    await eventually(
-      'the new replica is broken',
-      async () => (await plane.service('llm-3'))?.state === 'error',
-    );
-    const { id, revision, environmentNames } = await plane.service('llm-0');
-    await plane.call('PATCH', `/api/services/${id}`, { revision, patch: { image: 'ghcr.io/acme/other:9' } });
-    await eventually(
-      'the drift is corrected',
-      async () => (await plane.service('llm-0')).image === 'ghcr.io/acme/llm:1',
-    );
-    // The mark of a service has a digest of the values that were sent.
-    expect((await plane.service('llm-0')).environmentNames).toEqual(environmentNames);
-    await run.kill('SIGTERM');
-  },
-);
+test('new values of a Secret reach no replica before its turn, whatever else is corrected in it', async () => {
+  const { plane, fleet } = await world();
+  const documents = (value: string, image: string) => [
+    secret(value),
+    fleetOf('llm', { template: template({ env, image }) }),
+  ];
+  await fleet.write('llm.yaml', documents('one', 'ghcr.io/acme/llm:1'));
+  expect((await fleet.apply()).code).toBe(0);
+  await plane.forgetRequests();
+  await fleet.write('llm.yaml', documents('two', 'registry.invalid/llm:2'));
+  const run = fleet.run();
+  await eventually(
+    'the new replica is broken',
+    async () => (await plane.service('llm-3'))?.state === 'error',
+  );
+  const { id, revision, environmentNames } = await plane.service('llm-0');
+  await plane.call('PATCH', `/api/services/${id}`, { revision, patch: { image: 'ghcr.io/acme/other:9' } });
+  await eventually(
+    'the drift is corrected',
+    async () => (await plane.service('llm-0')).image === 'ghcr.io/acme/llm:1',
+  );
+  // The mark of a service has a digest of the values that were sent.
+  expect((await plane.service('llm-0')).environmentNames).toEqual(environmentNames);
+  await run.kill('SIGTERM');
+});
 
-testInFolder('a replica that is made anew gets the present values of its Secret', async () => {
+test('a replica that is made anew gets the present values of its Secret', async () => {
   const { plane, fleet } = await world();
   const spec = { template: template({ env }) };
   await fleet.write('llm.yaml', [secret('one'), fleetOf('llm', spec)]);

@@ -1,7 +1,7 @@
 /** Revisions that fail, in a folder: the replicas return to what worked, and nothing sends the failed one again. */
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
-import { account, createFleet, testInFolder, type Fleet, type Json } from '../support/processes/fleet.ts';
+import { account, createFleet, type Fleet, type Json } from '../support/processes/fleet.ts';
 import { eventually, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
 
@@ -26,7 +26,7 @@ async function images(plane: ControlPlane): Promise<string[]> {
 
 const asBefore = [0, 1, 2].map((slot) => `llm-${slot} ghcr.io/acme/llm:1 running`);
 
-testInFolder('an image that does not start is rolled back, and is not sent again', async () => {
+test('an image that does not start is rolled back, and is not sent again', async () => {
   const { plane, fleet } = await world();
   await fleet.write('llm.yaml', [fleetOf('llm', { update })]);
   expect((await fleet.apply()).code).toBe(0);
@@ -71,7 +71,7 @@ testInFolder('an image that does not start is rolled back, and is not sent again
   expect(await statusOf(fleet)).toMatchObject({ currentRevision: 'r3' });
 });
 
-testInFolder('why a revision failed is shown without values of the environment', async () => {
+test('why a revision failed is shown without values of the environment', async () => {
   const { fleet } = await world();
   await fleet.write('llm.yaml', [fleetOf('llm', { update })]);
   expect((await fleet.apply()).code).toBe(0);
@@ -93,7 +93,7 @@ testInFolder('why a revision failed is shown without values of the environment',
   await run.kill('SIGTERM');
 });
 
-testInFolder('in place, replicas that got a broken image get the old one back', async () => {
+test('in place, replicas that got a broken image get the old one back', async () => {
   const { plane, fleet } = await world();
   const inPlace = { minReadySeconds: 0, maxSurge: 0, maxUnavailable: 1, failureLimit: 0 };
   await fleet.write('llm.yaml', [fleetOf('llm', { update: inPlace })]);
@@ -108,7 +108,7 @@ testInFolder('in place, replicas that got a broken image get the old one back', 
   await run.kill('SIGTERM');
 });
 
-testInFolder('with Freeze it stays as it is, until the template changes', async () => {
+test('with Freeze it stays as it is, until the template changes', async () => {
   const { plane, fleet } = await world();
   const freeze = { ...update, onFailure: 'Freeze' };
   await fleet.write('llm.yaml', [fleetOf('llm', { update: freeze })]);
@@ -124,7 +124,7 @@ testInFolder('with Freeze it stays as it is, until the template changes', async 
   await run.kill('SIGTERM');
 });
 
-testInFolder('without progress the deadline ends a rollout', async () => {
+test('without progress the deadline ends a rollout', async () => {
   const { plane, fleet } = await world();
   const deadline = { minReadySeconds: 0, progressDeadlineSeconds: 60 };
   await fleet.write('llm.yaml', [fleetOf('llm', { update: deadline })]);
@@ -142,7 +142,7 @@ testInFolder('without progress the deadline ends a rollout', async () => {
   await run.kill('SIGTERM');
 });
 
-testInFolder('a canary stays one replica until it is promoted', async () => {
+test('a canary stays one replica until it is promoted', async () => {
   const { plane, fleet } = await world();
   const steps = { minReadySeconds: 0, steps: [{ replicas: 1 }, { pause: {} }] };
   await fleet.write('llm.yaml', [fleetOf('llm', { update: steps })]);

@@ -1,13 +1,13 @@
 /** What people see of a rollout, and do about it, on the command line. */
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { ControlPlane } from '../support/processes/control-plane.ts';
 import {
   account,
   createFleet,
   task,
-  testInFolder,
   type Fleet,
   type Json,
+  testInFolder,
 } from '../support/processes/fleet.ts';
 import { eventually, fleetkeeper, temporaryFolder } from '../support/processes/processes.ts';
 import { fleetOf, template } from '../support/processes/replicas.ts';
@@ -32,7 +32,7 @@ const images = async (plane: ControlPlane): Promise<string[]> =>
 const phaseOf = async (fleet: Fleet): Promise<Json> =>
   (await fleet.records()).get('ServiceFleet/llm')?.status?.['rollout'];
 
-testInFolder('status waits until all replicas have the new revision, and history shows both', async () => {
+test('status waits until all replicas have the new revision, and history shows both', async () => {
   const { plane, fleet } = await world();
   expect(await rollout(fleet, 'status', 'llm')).toMatchObject({
     code: 0,
@@ -59,7 +59,7 @@ testInFolder('status waits until all replicas have the new revision, and history
   expect(json.revisions).toMatchObject([{ name: 'r1' }, { name: 'r2', image: 'ghcr.io/acme/llm:2' }]);
 });
 
-testInFolder('status ends with 1 when the revision is rolled back; retry tries it again', async () => {
+test('status ends with 1 when the revision is rolled back; retry tries it again', async () => {
   const { fleet } = await world();
   fleet.run();
   await fleet.untilReady(4);
@@ -79,7 +79,7 @@ testInFolder('status ends with 1 when the revision is rolled back; retry tries i
   expect((await rollout(fleet, 'status', 'llm')).code).toBe(1);
 });
 
-testInFolder('freeze, thaw and abort: status ends with 2 while it is frozen', async () => {
+test('freeze, thaw and abort: status ends with 2 while it is frozen', async () => {
   const { plane, fleet } = await world();
   fleet.run();
   // The rollout can't end while somebody works in a replica.
@@ -106,6 +106,7 @@ testInFolder('freeze, thaw and abort: status ends with 2 while it is frozen', as
   expect((await rollout(fleet, 'abort', 'llm')).code).toBe(0);
   await fleet.remove('task.yaml');
   expect((await rollout(fleet, 'status', 'llm')).code).toBe(1);
+  await eventually('the surge is gone', async () => (await images(plane)).length === 3);
   expect(await images(plane)).toEqual(Array.from({ length: 3 }, () => 'ghcr.io/acme/llm:1'));
 });
 

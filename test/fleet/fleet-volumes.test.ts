@@ -1,6 +1,6 @@
 /** Volumes of a fleet's replicas, in a folder: each number keeps its volume, whatever becomes of its replica. */
 import { rm } from 'node:fs/promises';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
 import {
   account,
@@ -51,7 +51,7 @@ async function volumesIn(plane: ControlPlane) {
   }));
 }
 
-testInFolder('each replica of a fleet has a volume of its own', async () => {
+test('each replica of a fleet has a volume of its own', async () => {
   const { plane, fleet } = await world();
   expect(await volumesIn(plane)).toMatchObject(
     [0, 1, 2].map((slot) => ({ slot, sizeGb: 20, replica: `llm-${slot}` })),
@@ -75,7 +75,7 @@ async function watched(plane: ControlPlane, until: () => Promise<boolean>): Prom
   return fewest;
 }
 
-testInFolder('volumes grow replica by replica, and no more are paused than may be', async () => {
+test('volumes grow replica by replica, and no more are paused than may be', async () => {
   const { plane, fleet } = await world();
   const before = await idsIn(plane);
   await fleet.write('llm.yaml', [llm({}, { sizeGb: 30 })]);
@@ -98,25 +98,22 @@ testInFolder('volumes grow replica by replica, and no more are paused than may b
   expect((await fleet.plan()).code).toBe(0);
 });
 
-testInFolder(
-  'volumes do not grow while nobody may pause their replicas, and the fleet reports that',
-  async () => {
-    const { plane, fleet } = await world({}, { expansion: 'Never' });
-    await plane.forgetRequests();
-    await fleet.write('llm.yaml', [llm({}, { sizeGb: 30, expansion: 'Never' })]);
-    const run = fleet.run();
-    const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'ExpansionNeedsPause');
-    expect(message).toContain('spec.storage.perReplica.expansion');
-    expect(message).toContain('replicas 0, 1, 2');
-    expect((await plane.requests()).filter(isMutation)).toEqual([]);
-    await fleet.write('llm.yaml', [llm({}, { sizeGb: 30 })]);
-    await eventually('they have grown', async () =>
-      (await volumesIn(plane)).every(({ sizeGb }) => sizeGb === 30),
-    );
-    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
-    await run.kill('SIGTERM');
-  },
-);
+test('volumes do not grow while nobody may pause their replicas, and the fleet reports that', async () => {
+  const { plane, fleet } = await world({}, { expansion: 'Never' });
+  await plane.forgetRequests();
+  await fleet.write('llm.yaml', [llm({}, { sizeGb: 30, expansion: 'Never' })]);
+  const run = fleet.run();
+  const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'ExpansionNeedsPause');
+  expect(message).toContain('spec.storage.perReplica.expansion');
+  expect(message).toContain('replicas 0, 1, 2');
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  await fleet.write('llm.yaml', [llm({}, { sizeGb: 30 })]);
+  await eventually('they have grown', async () =>
+    (await volumesIn(plane)).every(({ sizeGb }) => sizeGb === 30),
+  );
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  await run.kill('SIGTERM');
+});
 
 testInFolder('a replica that somebody works in is not paused for its volume: others are first', async () => {
   const { plane, fleet } = await world();
@@ -151,7 +148,7 @@ testInFolder(
   },
 );
 
-testInFolder('a scale-in keeps volumes, and a number that is used again gets its own back', async () => {
+test('a scale-in keeps volumes, and a number that is used again gets its own back', async () => {
   const { plane, fleet } = await world();
   const before = await idsIn(plane);
   await fleet.write('llm.yaml', [llm({ replicas: 1 })]);
@@ -164,7 +161,7 @@ testInFolder('a scale-in keeps volumes, and a number that is used again gets its
   expect(await volumesIn(plane)).toMatchObject([0, 1, 2].map((slot) => ({ replica: `llm-${slot}` })));
 });
 
-testInFolder('with retire: Delete, a scale-in deletes the volume after its service', async () => {
+test('with retire: Delete, a scale-in deletes the volume after its service', async () => {
   const { plane, fleet } = await world({}, { retire: 'Delete' });
   const ids = await idsIn(plane);
   const { id } = await plane.service('llm-2');
@@ -178,7 +175,7 @@ testInFolder('with retire: Delete, a scale-in deletes the volume after its servi
   expect(await volumesIn(plane)).toMatchObject([{ slot: 0 }, { slot: 1 }]);
 });
 
-testInFolder('a rollout that replaces its replicas keeps their volumes, whatever retire says', async () => {
+test('a rollout that replaces its replicas keeps their volumes, whatever retire says', async () => {
   const spec = { update: { mode: 'Replace', minReadySeconds: 0, maxSurge: 0, maxUnavailable: 1 } };
   const { plane, fleet } = await world(spec, { retire: 'Delete' });
   const before = await idsIn(plane);
@@ -197,7 +194,7 @@ testInFolder('a rollout that replaces its replicas keeps their volumes, whatever
   await run.kill('SIGTERM');
 });
 
-testInFolder('a repair keeps the volume, whatever retire says', async () => {
+test('a repair keeps the volume, whatever retire says', async () => {
   const spec = { template: template({ driftPolicy: 'Report' }), repair: { afterSeconds: 60 } };
   const { plane, fleet } = await world(spec, { retire: 'Delete' });
   const before = await idsIn(plane);
@@ -236,7 +233,7 @@ testInFolder(
   },
 );
 
-testInFolder('at 50 volumes the next replicas wait, and the fleet names the limit', async () => {
+test('at 50 volumes the next replicas wait, and the fleet names the limit', async () => {
   const { plane, fleet } = await world();
   await Promise.all(
     Array.from({ length: 46 }, (_, index) =>
@@ -257,31 +254,28 @@ testInFolder('at 50 volumes the next replicas wait, and the fleet names the limi
   await run.kill('SIGTERM');
 });
 
-testInFolder(
-  'a replica whose volume can not move stays where it is, until it is retired with its volume',
-  async () => {
-    const { plane, fleet } = await world({ replicas: 2 }, { retire: 'Delete' });
-    await plane.forgetRequests();
-    const moved = llm({ replicas: 2, template: template({ region: 'economy' }) }, { retire: 'Delete' });
-    await fleet.write('llm.yaml', [moved]);
-    const run = fleet.run();
-    const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'PlacementBound');
-    expect(message).toContain('llm-data-0 (account default, region standard), llm-data-1');
-    expect((await plane.requests()).filter(isMutation)).toEqual([]);
-    for (const slot of [0, 1]) {
-      await fleetkeeper(['retire', `llm-${slot}`, ...fleet.flags]);
-      await eventually('it is in the other region', async () => {
-        const { services } = await read(plane);
-        return services.filter(({ region }) => region === 'economy').length === slot + 1;
-      });
-    }
-    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
-    expect((await read(plane)).volumes.map(({ region }) => region)).toEqual(['economy', 'economy']);
-    await run.kill('SIGTERM');
-  },
-);
+test('a replica whose volume can not move stays where it is, until it is retired with its volume', async () => {
+  const { plane, fleet } = await world({ replicas: 2 }, { retire: 'Delete' });
+  await plane.forgetRequests();
+  const moved = llm({ replicas: 2, template: template({ region: 'economy' }) }, { retire: 'Delete' });
+  await fleet.write('llm.yaml', [moved]);
+  const run = fleet.run();
+  const { message } = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'PlacementBound');
+  expect(message).toContain('llm-data-0 (account default, region standard), llm-data-1');
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  for (const slot of [0, 1]) {
+    await fleetkeeper(['retire', `llm-${slot}`, ...fleet.flags]);
+    await eventually('it is in the other region', async () => {
+      const { services } = await read(plane);
+      return services.filter(({ region }) => region === 'economy').length === slot + 1;
+    });
+  }
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  expect((await read(plane)).volumes.map(({ region }) => region)).toEqual(['economy', 'economy']);
+  await run.kill('SIGTERM');
+});
 
-testInFolder('a fleet that is removed leaves its volumes, or deletes all of them', async () => {
+test('a fleet that is removed leaves its volumes, or deletes all of them', async () => {
   for (const [retire, spec, left] of [
     ['Keep', {}, 3],
     ['Delete', {}, 0],
@@ -307,7 +301,7 @@ testInFolder('destroy ends a fleet with its replicas, and with the volumes that 
   expect(await read(plane)).toEqual({ services: [], volumes: [] });
 });
 
-testInFolder('a kept volume that a person deletes is forgotten, and a new one takes its place', async () => {
+test('a kept volume that a person deletes is forgotten, and a new one takes its place', async () => {
   const { plane, fleet } = await world({ replicas: 2 });
   await fleet.write('llm.yaml', [llm({ replicas: 1 })]);
   expect((await fleet.apply()).code).toBe(0);

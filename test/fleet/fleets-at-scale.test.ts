@@ -1,8 +1,8 @@
 /** What a large fleet costs: requests, reads of the account, and writes of its roster. */
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
-import { account, createFleet, testInFolder } from '../support/processes/fleet.ts';
+import { account, createFleet } from '../support/processes/fleet.ts';
 import { eventually, fetch, nowMs, temporaryFolder } from '../support/processes/processes.ts';
 import { isSimulated, manyServices } from '../support/world.ts';
 
@@ -33,7 +33,7 @@ async function writesOf(url: string, kind: string): Promise<number> {
   return Number(found?.[1] ?? 0);
 }
 
-testInFolder(
+test(
   'a hundred replicas are updated in place, ten at a time, at the pace that the limit of requests allows',
   { timeout: 240_000 },
   async () => {
@@ -68,7 +68,7 @@ testInFolder(
   },
 );
 
-testInFolder(
+test(
   `a fleet of ${manyServices} that is as it should be sends nothing of its own, and writes nothing`,
   { timeout: 240_000 },
   async () => {

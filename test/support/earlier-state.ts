@@ -11,7 +11,7 @@ import { Sqlite, digestKey, type DigestKey, type Random } from '../../src/base/i
 import { openControlPlane } from '../../src/control-plane/main.ts';
 import { Manager, Operator } from '../../src/manager/index.ts';
 import { defaultShortenedGrace } from '../../src/engine/index.ts';
-import { clusterKinds, resourceTypes, type ObjectKey } from '../../src/resources/index.ts';
+import { managedKinds, resourceTypes, type ObjectKey } from '../../src/resources/index.ts';
 import { readBookkeeping } from '../../src/state/bookkeeping.ts';
 import {
   identitySecretName,
@@ -266,7 +266,7 @@ function openCluster(world: World): Earlier {
   const { data } = objects.find(({ metadata }) => metadata.name === identitySecretName);
   const key = digestKey(Buffer.from(Buffer.from(data.digestKey, 'base64').toString(), 'hex'));
   const all = () =>
-    clusterKinds.flatMap((kind) =>
+    managedKinds.flatMap((kind) =>
       server.list(resourceTypes[kind], undefined).map((object) => ({ object, kind })),
     );
   const read = ({ object: { metadata, status }, kind }: { readonly object: Json; readonly kind: string }) => {

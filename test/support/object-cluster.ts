@@ -2,7 +2,10 @@
 import {
   KubernetesError,
   type KubernetesObject,
+  type ListPage,
   type Patch,
+  type ResourceType,
+  type Scope,
   type Target,
 } from '../../src/kubernetes/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
@@ -19,6 +22,8 @@ interface Stored {
 export class ObjectCluster {
   readonly #objects = new Map<ObjectKey, Stored>();
   readonly patches: { readonly key: ObjectKey; readonly patch: Patch }[] = [];
+  /** ControllerRevisions by name. */
+  readonly revisions = new Map<string, KubernetesObject>();
   #version = 0;
   /** Called before a patch is looked at, e.g. to be faster than it; or throws, as an API that can't be reached. */
   beforePatch: (key: ObjectKey) => void = () => undefined;
@@ -53,11 +58,12 @@ export class ObjectCluster {
     return this.#objects.has(key);
   }
 
-  remove(key: ObjectKey): void {
+  drop(key: ObjectKey): void {
     this.#objects.delete(key);
   }
 
   async get({ type, namespace, name }: Target): Promise<KubernetesObject | undefined> {
+    if (type.kind === 'ControllerRevision') return this.revisions.get(name);
     const object = this.#objects.get(`${type.kind}/${namespace}/${name}` as ObjectKey);
     return object && this.#answer(object);
   }
@@ -79,6 +85,31 @@ export class ObjectCluster {
     this.#collect(key);
     if (this.losesAnswers) throw new KubernetesError('connection reset', {});
     return answer;
+  }
+
+  async list(_type: ResourceType, { labelSelector = '' }: Scope): Promise<ListPage> {
+    const [label = '', value] = labelSelector.split('=');
+    const items = [...this.revisions.values()].filter(({ metadata }) => metadata.labels?.[label] === value);
+    return { items, resourceVersion: String(this.#version), continueToken: undefined };
+  }
+
+  async create(_type: ResourceType, object: object): Promise<KubernetesObject> {
+    const given = object as KubernetesObject;
+    const { name } = given.metadata;
+    if (this.revisions.has(name))
+      throw new KubernetesError('there is one', { status: 409, reason: 'AlreadyExists' });
+    const version = this.#next();
+    const metadata = { ...given.metadata, uid: `revision-${version}`, resourceVersion: version };
+    const made = JSON.parse(JSON.stringify({ ...given, metadata })) as KubernetesObject;
+    this.revisions.set(name, made);
+    return made;
+  }
+
+  async remove({ name }: Target, { uid }: { readonly uid?: string } = {}): Promise<void> {
+    const there = this.revisions.get(name);
+    if (there && uid !== undefined && there.metadata.uid !== uid)
+      throw new KubernetesError('another uid', { status: 409, reason: 'Conflict' });
+    this.revisions.delete(name);
   }
 
   #at(key: ObjectKey): Stored {

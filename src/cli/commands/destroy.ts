@@ -3,7 +3,7 @@ import { UserError } from '../../base/index.ts';
 import type { DesiredSnapshot } from '../../desired/index.ts';
 import { Admission, oneShotGrace } from '../../engine/index.ts';
 import type { FleetPlan } from '../../manager/index.ts';
-import { accountKind, accountNamed, clusterKinds, group, resourceTypes } from '../../resources/index.ts';
+import { accountKind, accountNamed, managedKinds, group, resourceTypes } from '../../resources/index.ts';
 import type { StateStore } from '../../state/index.ts';
 import { converge } from '../change/converge.ts';
 import {
@@ -102,7 +102,7 @@ function report(
 }
 
 function inCluster(): UserError {
-  const kinds = clusterKinds
+  const kinds = managedKinds
     .filter((kind) => kind !== accountKind)
     .map((kind) => `${resourceTypes[kind].plural}.${group}`);
   return new UserError(

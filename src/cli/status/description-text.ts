@@ -46,7 +46,7 @@ function identity({ entry }: Described, { nowMs }: TextView): string {
     ['UID:', record.uid],
     ['Labels:', pairs(manifest.labels)],
     ['Annotations:', pairs(manifest.annotations)],
-    ['Document:', record.line === undefined ? record.file : `${record.file}:${record.line}`],
+    ['Document:', !record.line ? record.file : `${record.file}:${record.line}`],
     ['Generation:', `${generation}${observed === generation ? '' : ` (observed: ${observed})`}`],
     [
       'Created:',

@@ -6,7 +6,7 @@
  * |----------------------------------------------------|-------------------------------------------------|
  * | status, managed fields, `last-applied-configuration` | the entry stays, and its facts follow         |
  * | finalizers                                         | the same, until the object is being deleted     |
- * | labels, annotations, deletion                      | a new entry with the same spec, not parsed again |
+ * | labels, annotations, owners, deletion              | a new entry with the same spec, not parsed again |
  * | generation or uid, or the object is new            | it is parsed                                    |
  *
  * An object that the schema refuses is unusable: it exists, and is left alone. A later version may have written it, or an
@@ -18,6 +18,7 @@ import {
   annotations as ours,
   apiVersion,
   documents as schemas,
+  managedKinds,
   objectKey,
   resourceTypes,
   type ManagedKind,
@@ -26,7 +27,7 @@ import {
 import { referencesOf, type Referring } from '../references.ts';
 import { explain, plainWords, type Finding } from '../explain.ts';
 import { pathText, printable } from '../problem.ts';
-import type { ClusterFacts, DesiredObject, Location, Problem } from '../source.ts';
+import type { ClusterFacts, Controller, DesiredObject, Location, Problem } from '../source.ts';
 
 export interface ClusterEntry extends Referring {
   readonly kind: ManagedKind;
@@ -75,6 +76,14 @@ export class LiveFacts implements ClusterFacts {
 
   get status(): unknown {
     return this.#object.status;
+  }
+
+  get controller(): Controller | undefined {
+    const { namespace = 'default', ownerReferences = [] } = this.#object.metadata;
+    const owner = ownerReferences.find(({ controller }) => controller === true);
+    if (owner?.apiVersion !== apiVersion) return undefined;
+    const kind = managedKinds.find((each) => each === owner.kind);
+    return kind && { key: objectKey(kind, namespace, owner.name), uid: owner.uid };
   }
 
   get object(): KubernetesObject {
@@ -176,9 +185,9 @@ function isSameMetadata(before: KubernetesObject, now: KubernetesObject): boolea
 }
 
 function relevantMetadata(object: KubernetesObject): unknown[] {
-  const { labels = {}, finalizers = [], deletionTimestamp } = object.metadata;
+  const { labels = {}, finalizers = [], deletionTimestamp, ownerReferences = [] } = object.metadata;
   const deletion = deletionTimestamp === undefined ? [] : [deletionTimestamp, finalizers];
-  return [annotationsOf(object), labels, deletion];
+  return [annotationsOf(object), labels, deletion, ownerReferences];
 }
 
 function annotationsOf({ metadata }: KubernetesObject): Readonly<Record<string, string>> {

@@ -24,7 +24,7 @@ import {
 } from '../../base/index.ts';
 import { Reflector, type Change, type KubernetesApi } from '../../kubernetes/index.ts';
 import {
-  clusterKinds,
+  managedKinds,
   objectKey,
   resourceTypes,
   type ManagedKind,
@@ -110,7 +110,7 @@ class ClusterSource implements ClusterDesiredSource {
     this.#entries = new ShardedEntries(options.shard);
     this.#data = new ClusterData({ api, clock, random, logger, onChange: () => this.#touch() });
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;
-    this.#watched = clusterKinds.flatMap((kind) => scopes.map((scope) => this.#watch(kind, scope)));
+    this.#watched = managedKinds.flatMap((kind) => scopes.map((scope) => this.#watch(kind, scope)));
   }
 
   async start(onChange: (snapshot: DesiredSnapshot) => void): Promise<DesiredSnapshot> {

@@ -15,7 +15,7 @@
 import { sameValue, type Clock } from '../../base/index.ts';
 import { changedKeys, type DesiredObject, type DesiredSnapshot } from '../../desired/index.ts';
 import { derivedUid, type Gate } from '../plan/index.ts';
-import { parseObjectKey, traitsOf, type ObjectKey } from '../../resources/index.ts';
+import { parseObjectKey, stateTraitsOf, traitsOf, type ObjectKey } from '../../resources/index.ts';
 import { newRecord, type ObjectRecord, type StateStore, type StoredManifest } from '../../state/index.ts';
 import { DeletionGate, type Grace, type Judged } from './deletion-gate.ts';
 import { Standings, type Standing } from './standings.ts';
@@ -164,8 +164,9 @@ export class Admission {
     if (!record || record.deletionRequestedAt !== undefined) return undefined;
     const part = partOf(key, snapshot);
     const isMissing = isLeaving(key, snapshot);
-    // Its owner has decided, or is counted itself.
-    if (record.derived) return isMissing ? { part, is: 'harmless' } : undefined;
+    // Its owner has decided, or is counted itself. In a cluster, others may delete it.
+    if (record.derived && isOwnersDecision(key, snapshot))
+      return isMissing ? { part, is: 'harmless' } : undefined;
     if (!snapshot.cluster || !this.#isHarmless(record, snapshot))
       return { part, is: isMissing ? 'missing' : 'there' };
     return isMissing ? { part, is: 'harmless' } : undefined;
@@ -177,13 +178,14 @@ export class Admission {
    * earlier process admitted its deletion.
    */
   #isHarmless(
-    { key, deletedByUs, externalId, manifest }: ObjectRecord,
+    { key, deletedByUs, externalId, manifest, kind: kindState }: ObjectRecord,
     { objects }: DesiredSnapshot,
   ): boolean {
     const { kind } = parseObjectKey(key);
     if (traitsOf(kind).countsForBrake === false || deletedByUs) return true;
     const spec: object = objects.get(key)?.spec ?? manifest.spec;
-    const isMade = externalId !== undefined || this.#options.store.openIntent(key) !== undefined;
+    const isOwner = stateTraitsOf(key).owns?.(kindState) === true;
+    const isMade = externalId !== undefined || isOwner || this.#options.store.openIntent(key) !== undefined;
     return isRetained(spec) || !isMade;
   }
 
@@ -261,6 +263,11 @@ function longest(delaysMs: readonly (number | undefined)[]): number | undefined 
 function isLeaving(key: ObjectKey, { objects, unusable }: DesiredSnapshot): boolean {
   const object = objects.get(key);
   return object ? object.cluster?.deletionRequestedAt !== undefined : !unusable.has(key);
+}
+
+function isOwnersDecision(key: ObjectKey, { cluster, objects }: DesiredSnapshot): boolean {
+  const derived = objects.get(key)?.derived;
+  return !cluster || derived?.isLeaving === true;
 }
 
 function isRetained(spec: object): boolean {

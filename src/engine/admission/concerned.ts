@@ -12,12 +12,16 @@ export function alsoConcerned(now: View, before: View, changed: ReadonlySet<Obje
   const isOrWasUnusable = (key: ObjectKey) => unusable.some((each) => each.has(key));
   return [
     ...new Set([...now.lingering.keys(), ...before.lingering.keys()]),
-    ...(changed === 'all' ? [] : [...changed].filter((key) => isOwned(key, now.snapshot))),
+    ...(changed === 'all'
+      ? []
+      : [...changed].flatMap((key) => ownedOrOwner(key, now.snapshot, before.snapshot))),
     ...examined.filter(isOrWasUnusable),
   ];
 }
 
-/** What its owner allows may have changed, and nothing else of it. */
-function isOwned(key: ObjectKey, { objects }: DesiredSnapshot): boolean {
-  return objects.get(key)?.derived !== undefined;
+/** What its owner allows may have changed, and nothing else of it. In a cluster, its owner sees that it is there, edited or gone. */
+function ownedOrOwner(key: ObjectKey, now: DesiredSnapshot, before: DesiredSnapshot): ObjectKey[] {
+  const derived = now.objects.get(key)?.derived;
+  const owner = (derived ?? before.objects.get(key)?.derived)?.owner;
+  return [...(derived ? [key] : []), ...(now.cluster && owner !== undefined ? [owner] : [])];
 }

@@ -9,6 +9,8 @@
  * A document with the name of an owned object wins. While the document of an owner is missing or can't be used, its objects stay
  * as they were recorded, and nothing is changed in them.
  *
+ * In a cluster, owned objects are resources, and their owners are compared with these, too (controlled.ts).
+ *
  * The merged objects are versions of one map. Their owners are compared by what their objects follow from, so an edit elsewhere
  * makes none of them anew.
  */
@@ -35,6 +37,7 @@ import {
 } from '../../resources/index.ts';
 import type { ObjectRecord, OwnerRevision, StateStore } from '../../state/index.ts';
 import type { Kinds, OwnedObject } from '../kind.ts';
+import { ControlledResources, heldResource, inResource, type Resources } from './controlled.ts';
 
 type Data = Pick<DesiredSnapshot, 'secrets' | 'configMaps'>;
 type Source = { readonly store: Pick<StateStore, 'digestKey'>; readonly snapshot: Data };
@@ -92,11 +95,25 @@ interface Basis {
   readonly isLeft: boolean;
   readonly revisions: readonly OwnerRevision[];
   readonly values: Values;
+  /** In a cluster. */
+  readonly resources: Resources | undefined;
+  /** Of its record. Undefined: there is none. */
+  readonly uid: string | undefined;
 }
 
 interface Owned {
   readonly basis: Basis;
   readonly objects: ReadonlyMap<ObjectKey, DesiredObject>;
+  /** In a cluster: what its resources are to be. Undefined: that is not known. */
+  readonly wanted: ReadonlyMap<ObjectKey, DesiredObject> | undefined;
+}
+
+/** What an owner wants in a cluster, and what is there. */
+export interface WantedResources {
+  readonly uid: string;
+  readonly wanted: ReadonlyMap<ObjectKey, DesiredObject>;
+  /** With a reference to this owner. */
+  readonly resources: Resources;
 }
 
 export interface DerivedOptions {
@@ -109,6 +126,7 @@ const owningKinds = (kinds: Kinds) => managedKinds.filter((kind) => kinds[kind].
 export class DerivedObjects {
   readonly #options: DerivedOptions;
   readonly #owning: readonly ManagedKind[];
+  readonly #controlled: ControlledResources;
   readonly #owners = new Map<ObjectKey, Owned>();
   /** Of all owners. */
   readonly #owned = new Map<ObjectKey, DesiredObject>();
@@ -118,6 +136,7 @@ export class DerivedObjects {
   constructor(options: DerivedOptions) {
     this.#options = options;
     this.#owning = owningKinds(options.kinds);
+    this.#controlled = new ControlledResources(this.#owning);
   }
 
   /** The last snapshot of the source that was merged. */
@@ -129,15 +148,29 @@ export class DerivedObjects {
     return this.#owned.get(key)?.derived?.owner ?? this.#options.store.record(key)?.derived?.owner;
   }
 
+  /** As the records are now. Undefined: not in a cluster, or it is not known. */
+  wantedResources(owner: ObjectKey): WantedResources | undefined {
+    const { basis, wanted } = this.#owners.get(owner) ?? {};
+    const { uid, resources, state } = basis ?? {};
+    const isCurrent = state === this.#options.store.record(owner)?.kind;
+    if (!wanted || !resources || uid === undefined || !isCurrent) return undefined;
+    const own = [...resources].filter(([, { controller }]) => controller?.uid === uid);
+    return { uid, wanted, resources: new Map(own) };
+  }
+
   /** The snapshot with the owned objects. */
   merge(source: DesiredSnapshot): DesiredSnapshot {
-    const moved = this.#deriveAll(source);
     const before = this.#source;
+    this.#controlled.follow(source, before);
+    const moved = this.#deriveAll(source);
     this.#source = source;
     if (!this.#merged && this.#owned.size === 0) return source;
     const mayOwn = (key: ObjectKey) => !source.unusable.has(key);
+    // In a cluster it is one with the resource, which names its owner.
     const valueOf = (key: ObjectKey) =>
-      source.objects.get(key) ?? (mayOwn(key) ? this.#owned.get(key) : undefined);
+      source.cluster
+        ? (this.#owned.get(key) ?? source.objects.get(key))
+        : (source.objects.get(key) ?? (mayOwn(key) ? this.#owned.get(key) : undefined));
     const changed = [
       before ? source.objects.changedSince(before.objects) : 'all',
       before ? source.unusable.changedSince(before.unusable) : 'all',
@@ -145,7 +178,9 @@ export class DerivedObjects {
     const [documents, unusable] = changed;
     if (!this.#merged || documents === 'all' || unusable === 'all') {
       const entries = [...this.#owned].filter(([key]) => mayOwn(key));
-      const whole = new Map([...entries, ...source.objects]);
+      const whole = new Map(
+        source.cluster ? [...source.objects, ...this.#owned] : [...entries, ...source.objects],
+      );
       this.#merged = this.#merged ? this.#merged.become(whole) : desiredObjects(whole);
     } else {
       const keys = new Set([...documents, ...unusable, ...moved]);
@@ -157,7 +192,7 @@ export class DerivedObjects {
   /** The keys of owned objects that differ from before. */
   #deriveAll(source: DesiredSnapshot): Set<ObjectKey> {
     const moved = new Set<ObjectKey>();
-    const owners = new Set<ObjectKey>(this.#owners.keys());
+    const owners = new Set<ObjectKey>([...this.#owners.keys(), ...this.#controlled.owners()]);
     for (const kind of this.#owning) {
       for (const { key } of byKind(source.objects, kind)) owners.add(key);
       for (const { key } of this.#options.store.recordsOfKind(kind)) owners.add(key);
@@ -166,12 +201,14 @@ export class DerivedObjects {
       const before = this.#owners.get(owner);
       const basis = this.#basisOf(owner, source);
       if (before && basis && sameBasis(before.basis, basis)) continue;
-      const objects = basis ? this.#derive(owner, basis, source) : new Map<ObjectKey, DesiredObject>();
-      if (basis) this.#owners.set(owner, { basis, objects });
+      const owned = basis && this.#derive(owner, basis, source);
+      const objects = owned?.objects ?? new Map<ObjectKey, DesiredObject>();
+      if (owned) this.#owners.set(owner, owned);
       else this.#owners.delete(owner);
       for (const key of before?.objects.keys() ?? []) {
         if (objects.has(key)) continue;
-        this.#owned.delete(key);
+        // Another owner may have it by now.
+        if (this.#owned.get(key)?.derived?.owner === owner) this.#owned.delete(key);
         moved.add(key);
       }
       for (const [key, object] of objects) {
@@ -188,7 +225,8 @@ export class DerivedObjects {
   #basisOf(owner: ObjectKey, source: DesiredSnapshot): Basis | undefined {
     const { store } = this.#options;
     const record = store.record(owner);
-    if (!record) return undefined;
+    const resources = source.cluster && this.#controlled.of(owner);
+    if (!record) return resources && resources.size > 0 ? { ...nothing, resources } : undefined;
     const document = source.objects.get(owner);
     const { kind, namespace } = parseObjectKey(owner);
     const revisions = store.revisions(owner);
@@ -204,45 +242,69 @@ export class DerivedObjects {
       isLeft: !document,
       revisions,
       values: document ? valuesOf(references, namespace, source) : [],
+      resources,
+      uid: record.uid,
     };
   }
 
-  #derive(owner: ObjectKey, basis: Basis, snapshot: Data): Map<ObjectKey, DesiredObject> {
+  #derive(owner: ObjectKey, basis: Basis, source: DesiredSnapshot): Owned {
+    const { resources, document, uid } = basis;
+    if (!resources)
+      return { basis, objects: this.#wanted(owner, basis, source) ?? new Map(), wanted: undefined };
+    const wanted = document && uid !== undefined ? this.#wanted(owner, basis, source) : undefined;
+    const objects = new Map<ObjectKey, DesiredObject>();
+    for (const [key, { controller }] of resources) {
+      const shown = source.objects.get(key);
+      if (!shown) continue;
+      const isOwn = controller?.uid === uid;
+      const own = isOwn ? wanted?.get(key) : undefined;
+      const isLeaving = isOwn && wanted !== undefined;
+      const message = isLeaving ? `${owner} does not have it any more` : heldMessage(owner, basis, isOwn);
+      objects.set(key, own ? inResource(own, shown) : heldResource(shown, owner, { message, isLeaving }));
+    }
+    return { basis, objects, wanted };
+  }
+
+  /** Undefined: the owner does not know yet what it owns. */
+  #wanted(owner: ObjectKey, basis: Basis, snapshot: Data): Map<ObjectKey, DesiredObject> | undefined {
     const { store, kinds } = this.#options;
     const { document, manifest, state, revisions } = basis;
     const { kind, namespace, name } = parseObjectKey(owner);
     const spec = (document?.spec ?? manifest?.spec) as CommonSpec | undefined;
     // Without it the owned objects would be taken for removed ones.
     invariant(spec && Object.keys(spec).length > 0, `nothing is recorded of the document of ${owner}`);
-    const owned = kinds[kind].children?.({ name, spec, state, revisions }) ?? [];
+    const owned = kinds[kind].children?.({ name, spec, state, revisions });
     const location = document?.location ?? { file: store.record(owner)?.file ?? '', line: undefined };
     const held = document ? undefined : { message: leftMessage(owner, basis), since: 0 };
-    return new Map(
-      owned.map((each) => {
-        const key = objectKey(each.kind, namespace, each.name);
-        const object: DesiredObject = {
-          key,
-          kind: each.kind,
-          namespace,
-          name: each.name,
-          annotations: each.annotations,
-          labels: each.labels,
-          spec: each.spec as Specs[ManagedKind],
-          location,
-          locate: (path) => document?.locate(pathInOwner(each, path)) ?? location,
-          derived: {
-            owner,
-            specPath: each.specPath,
-            ...this.#contentOf(each, namespace, snapshot),
-            mayCorrect: each.mayCorrect,
-            draining:
-              each.drainingSince === undefined
-                ? held
-                : { message: `it is to be removed by ${owner}`, since: each.drainingSince },
-          },
-        };
-        return [key, object];
-      }),
+    return (
+      owned &&
+      new Map(
+        owned.map((each) => {
+          const key = objectKey(each.kind, namespace, each.name);
+          const object: DesiredObject = {
+            key,
+            kind: each.kind,
+            namespace,
+            name: each.name,
+            annotations: each.annotations,
+            labels: each.labels,
+            spec: each.spec as Specs[ManagedKind],
+            location,
+            locate: (path) => document?.locate(pathInOwner(each, path)) ?? location,
+            derived: {
+              owner,
+              specPath: each.specPath,
+              ...this.#contentOf(each, namespace, snapshot),
+              mayCorrect: each.mayCorrect,
+              draining:
+                each.drainingSince === undefined
+                  ? held
+                  : { message: `it is to be removed by ${owner}`, since: each.drainingSince },
+            },
+          };
+          return [key, object];
+        }),
+      )
     );
   }
 
@@ -270,12 +332,33 @@ function leftMessage(owner: ObjectKey, { isDeleting }: Basis): string {
     : `the document of ${owner} is missing or can't be used, so nothing is changed in its replicas`;
 }
 
+/** Why nothing is changed in a resource in a cluster. */
+function heldMessage(owner: ObjectKey, basis: Basis, isOwn: boolean): string {
+  if (basis.uid === undefined || !isOwn)
+    return `it belongs to ${owner}, which is gone or can't be used, so nothing is changed in it`;
+  return basis.document ? `${owner} has not found out yet which replicas it has` : leftMessage(owner, basis);
+}
+
+const nothing: Basis = {
+  document: undefined,
+  manifest: undefined,
+  state: {},
+  isDeleting: false,
+  isLeft: true,
+  revisions: [],
+  values: [],
+  resources: undefined,
+  uid: undefined,
+};
+
 function sameBasis(left: Basis, right: Basis): boolean {
   return (
     left.document === right.document &&
     left.manifest?.spec === right.manifest?.spec &&
     left.state === right.state &&
     left.isDeleting === right.isDeleting &&
+    left.resources === right.resources &&
+    left.uid === right.uid &&
     left.revisions === right.revisions &&
     sameValue(left.values, right.values)
   );
@@ -287,6 +370,7 @@ function isSame(left: DesiredObject, right: DesiredObject): boolean {
     sameValue(left.annotations, right.annotations) &&
     sameValue(left.labels, right.labels) &&
     sameValue(left.derived, right.derived) &&
+    left.cluster === right.cluster &&
     sameValue(left.location, right.location)
   );
 }

@@ -6,6 +6,7 @@ import type { OwnedObject, Owner } from '../../engine/index.ts';
 import {
   annotations,
   group,
+  ownerLabel,
   type ContainerServiceSpec,
   type StorageVolumeSpec,
 } from '../../resources/index.ts';
@@ -18,7 +19,6 @@ import type { FleetState, RosterEntry } from './state.ts';
 import { annotationsFrom, labelsFrom } from './template-metadata.ts';
 import { volumeName } from './volumes.ts';
 
-export const fleetLabel = `${group}/fleet`;
 const slotLabel = `${group}/slot`;
 const revisionLabel = `${group}/revision`;
 
@@ -40,7 +40,7 @@ function replicasOf({ name, spec, state, revisions }: FleetOwner): OwnedObject[]
         name: childName(name, entry.slot),
         labels: {
           ...labelsFrom(spec.template),
-          [fleetLabel]: name,
+          [ownerLabel]: name,
           [slotLabel]: String(entry.slot),
           ...(revision ? { [revisionLabel]: revisionName(revision.number) } : {}),
         },
@@ -72,7 +72,7 @@ function volumesOf({ name, spec, state }: FleetOwner): OwnedObject[] {
     return {
       kind: storageVolume.name,
       name: volumeName(name, slot),
-      labels: { ...labelsFrom(spec.template), [fleetLabel]: name, [slotLabel]: String(slot) },
+      labels: { ...labelsFrom(spec.template), [ownerLabel]: name, [slotLabel]: String(slot) },
       annotations: {},
       spec: volume,
       specPath: ['spec', 'storage', 'perReplica'],

@@ -20,7 +20,11 @@ export const serviceFleet = declareKind({
   hints: fleetHints,
   alsoCalled: ['ReplicaSet', 'Fleet'],
   home: 'accountRef',
-  only: 'folder',
+  scale: {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.replicas',
+    labelSelectorPath: '.status.selector',
+  },
   data: ({ template: { spec } }) => containerService.data?.(asService(spec)) ?? [],
   stored: ({ template, ...spec }) => ({
     ...spec,

@@ -7,7 +7,14 @@ import type { wire } from '../../api/index.ts';
 import { invariant } from '../../base/index.ts';
 import { derivedUid, isSameRegion } from '../../engine/plan/index.ts';
 import type { Fleet } from '../../engine/index.ts';
-import { objectKey, parseObjectKey, type ManagedKind, type ObjectKey } from '../../resources/index.ts';
+import {
+  objectKey,
+  parseObjectKey,
+  type ContainerServiceSpec,
+  type ManagedKind,
+  type ObjectKey,
+  type StorageVolumeSpec,
+} from '../../resources/index.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { serviceMarks } from '../container-service/marks.ts';
 import { storageVolume } from '../storage-volume/declaration.ts';
@@ -90,6 +97,52 @@ function volumeShown(
 }
 
 const leastGb = 10;
+
+/**
+ * In a cluster, the objects of the replicas are there with their places, whatever was lost of the status of their fleet. One that
+ * is being deleted is left to end.
+ */
+export function foundInCluster(
+  { snapshot }: Pick<Fleet, 'snapshot'>,
+  fleet: ObjectKey,
+  candidates: readonly Candidate[],
+  nowMs: number,
+): { readonly roster: RosterEntry[]; readonly volumes: VolumeEntry[] } {
+  const { namespace, name } = parseObjectKey(fleet);
+  const ownSpec = (kind: ManagedKind, own: string) => {
+    const object = snapshot.objects.get(objectKey(kind, namespace, own));
+    const isOwn = object?.derived?.owner === fleet && object.cluster?.deletionRequestedAt === undefined;
+    return isOwn ? object.spec : undefined;
+  };
+  const slots = Array.from({ length: slotsAtMost }, (_, slot) => slot);
+  return {
+    roster: slots.flatMap((slot): RosterEntry[] => {
+      const spec = ownSpec(containerService.name, childName(name, slot));
+      if (!spec) return [];
+      return [{ slot, phase: 'wanted', since: nowMs, ...placeIn(spec as ContainerServiceSpec, candidates) }];
+    }),
+    volumes: slots.flatMap((slot): VolumeEntry[] => {
+      const spec = ownSpec(storageVolume.name, volumeName(name, slot)) as StorageVolumeSpec | undefined;
+      if (!spec) return [];
+      const { accountRef, region, geography, sizeGb, deletionPolicy } = spec;
+      const retired = deletionPolicy === 'Delete' ? { retired: true as const } : {};
+      return [{ slot, account: accountRef.name, region, geography, sizeGb, ...retired }];
+    }),
+  };
+}
+
+function placeIn(
+  { accountRef, region, geography, storage }: ContainerServiceSpec,
+  candidates: readonly Candidate[],
+): Pick<RosterEntry, 'place' | 'candidate'> {
+  const account = accountRef.name;
+  const candidate = candidates.find(
+    ({ place }) => place.account === account && place.region === region && place.geography === geography,
+  );
+  const volume = storage?.volumeRef === undefined ? undefined : (true as const);
+  const place = { ...candidate?.place, account, region, geography, volumeGb: storage?.volumeGb, volume };
+  return { place, ...(candidate ? { candidate: candidate.name } : {}) };
+}
 
 /**
  * The place of the first candidate with its account, region and geography. The API may show a geography in another form, so that

@@ -19,7 +19,7 @@ function plan(look: FleetLook): Plan {
 
 export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measured, FleetState>({
   name: 'ServiceFleet',
-  children: ownedBy,
+  children: (owner) => owner.state.roster && ownedBy(owner),
   command: fleetCommand,
   released: ({ record: { deletionRequestedAt, kind } }) =>
     deletionRequestedAt !== undefined && kind.roster?.length === 0 && (kind.volumes ?? []).length === 0,

@@ -25,7 +25,7 @@ import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
 import { environmentValues, faultText } from './fault-text.ts';
-import { foundRoster } from './found.ts';
+import { foundInCluster, foundRoster } from './found.ts';
 import type { FleetInputs, Measured } from './inputs.ts';
 import { accountOf, marketsOf } from './markets.ts';
 import { availableAt, beginMs, contentAt, type Replica } from './replica.ts';
@@ -60,7 +60,7 @@ export function fleetLook(view: FleetView): FleetLook {
   const { spec } = object;
   const candidates = candidatesOf(spec);
   const known = record.kind.roster;
-  const found = known ? undefined : foundRoster(fleet, key, contentsOf(view, candidates), candidates, nowMs);
+  const found = known ? undefined : findAgain(view, candidates, nowMs);
   const roster = known ?? found?.roster ?? [];
   const kept = found?.volumes ?? record.kind.volumes ?? [];
   const volumes = volumesSeen(view, kept, roster, found !== undefined, documentAt(view));
@@ -102,6 +102,14 @@ export function fleetLook(view: FleetView): FleetLook {
     nowMs,
     endpoints: endpointsOf(fleet.store, key, nowMs) ?? [],
   };
+}
+
+/** What is there of a fleet whose state was lost, or that is new. */
+function findAgain(view: FleetView, candidates: readonly Candidate[], nowMs: number) {
+  const { fleet, key } = view;
+  return fleet.snapshot.cluster
+    ? foundInCluster(fleet, key, candidates, nowMs)
+    : foundRoster(fleet, key, contentsOf(view, candidates), candidates, nowMs);
 }
 
 /** What the accounts of candidates have. */
@@ -226,6 +234,7 @@ function replica(
     ...known,
     entry,
     isRecorded: child !== undefined,
+    isDeleted: entry.phase !== 'retiring' && own?.deletionRequestedAt !== undefined,
     isMade,
     ...whereabouts(entry, { candidates, crowds, record: own, service, volume }),
     isReady,

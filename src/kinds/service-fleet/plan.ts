@@ -7,6 +7,7 @@
  * | rule        | when                                                 | step                                                |
  * |-------------|------------------------------------------------------|-----------------------------------------------------|
  * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster, and a retired volume the record |
+ * | deleted     | somebody deleted the object of a replica in a cluster | it retires                                          |
  * | set back    | times of the roster lie ahead                        | they become the present (clock-set-back.ts)         |
  * | held        | the fleet is paused, or its template has names that no replica may get | Hold; the replicas are reconciled all the same |
  * | drained     | a draining replica is not protected, after its grace | it retires                                          |
@@ -68,7 +69,7 @@ import { finish, paced, waitForLeaving } from './waits.ts';
 
 export function planFleet(inputs: FleetInputs): Plan {
   const { object } = inputs;
-  const cleaned = cleanUp(inputs);
+  const cleaned = cleanUp(inputs) ?? retireDeleted(inputs);
   if (cleaned) return cleaned;
   const begunAnew = afterClockSetBack(inputs);
   if (begunAnew) return begunAnew;
@@ -134,6 +135,17 @@ function cleanUp(inputs: FleetInputs): Arrange | undefined {
     differences: [],
     state: { ...state, roster, ...(state.volumes ? { volumes } : {}) },
   };
+}
+
+/** It is being deleted already, so it can't drain. */
+function retireDeleted(inputs: FleetInputs): Arrange | undefined {
+  const deleted = inputs.replicas.filter(({ isDeleted }) => isDeleted);
+  if (deleted.length === 0) return undefined;
+  return arrange(inputs, inNewPhase(deleted, 'retiring', inputs.nowMs), {
+    reason: 'ScalingIn',
+    message: `deleted by somebody else: ${slotsText(deleted)}`,
+    change: undefined,
+  });
 }
 
 function retireDrained(inputs: FleetInputs): Arrange | undefined {

@@ -30,6 +30,8 @@ export interface Replica {
   readonly entry: RosterEntry;
   /** Its object is recorded. If not, its absence is confirmed, or it was never made. */
   readonly isRecorded: boolean;
+  /** In a cluster: somebody has deleted its object, and the mass-change brake allows that. */
+  readonly isDeleted: boolean;
   /** Something of it is, or may be, at the provider. */
   readonly isMade: boolean;
   readonly content: 'updated' | 'updating' | 'outdated' | 'unknown';

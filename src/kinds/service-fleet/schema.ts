@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { constrained, implication, listOf } from '../../resources/parts/constraints.ts';
+import { constrained, implication, listOf, withRules } from '../../resources/parts/constraints.ts';
 import {
   accountRef,
   command,
@@ -16,7 +16,7 @@ import { analysis } from './schema-analysis.ts';
 import { named } from './schema-lists.ts';
 import { placement } from './schema-placement.ts';
 import { fleetStorage, isNone, nameWithVolumes, volumeConstraints } from './schema-storage.ts';
-import { disruptionWindow } from '../../resources/parts/windows.ts';
+import { disruptionWindow, windowForm } from '../../resources/parts/windows.ts';
 import { containerServiceFields } from '../container-service/schema.ts';
 
 /** Slots are numbered from 0, and each one is part of a name. */
@@ -81,20 +81,24 @@ const template = z.strictObject({
 });
 
 const schedule = constrained(
-  z
-    .strictObject({
-      name: z.string().min(1).max(63).describe('Its name, for messages and the status.'),
-      ...disruptionWindow.shape,
-      replicas: replicaCount.optional().describe('The number of replicas while it is open.'),
-      minReplicas: replicaCount.optional().describe('The least number while it is open.'),
-      maxReplicas: replicaCount.optional().describe('The greatest number while it is open.'),
-    })
-    .superRefine(({ cron, durationMinutes, timeZone }, context) => {
-      const checked = disruptionWindow.safeParse({ cron, durationMinutes, timeZone });
-      // The fields themselves are checked by the shape.
-      const more = checked.error?.issues.filter(({ code }) => code === 'custom') ?? [];
-      for (const { path, message } of more) context.addIssue({ code: 'custom', path: [...path], message });
-    }),
+  withRules(
+    z
+      .strictObject({
+        name: z.string().min(1).max(63).describe('Its name, for messages and the status.'),
+        ...disruptionWindow.shape,
+        replicas: replicaCount.optional().describe('The number of replicas while it is open.'),
+        minReplicas: replicaCount.optional().describe('The least number while it is open.'),
+        maxReplicas: replicaCount.optional().describe('The greatest number while it is open.'),
+      })
+      .superRefine(({ cron, durationMinutes, timeZone }, context) => {
+        const checked = disruptionWindow.safeParse({ cron, durationMinutes, timeZone });
+        // The fields themselves are checked by the shape.
+        const more = checked.error?.issues.filter(({ code }) => code === 'custom') ?? [];
+        for (const { path, message } of more) context.addIssue({ code: 'custom', path: [...path], message });
+      }),
+    windowForm.rules,
+    windowForm.schemas,
+  ),
   {
     holds: ({ replicas, minReplicas, maxReplicas }) =>
       [replicas, minReplicas, maxReplicas].some((count) => count !== undefined),
@@ -276,6 +280,12 @@ const fleetFields = z.strictObject({
   schedules: named(z.array(schedule).max(32), 'schedule')
     .optional()
     .describe('Times with other counts of replicas; the first open one decides.'),
+  publishEndpoints: z
+    .boolean()
+    .default(false)
+    .describe(
+      'In a cluster: the ConfigMap NAME-endpoints has the addresses of all replicas. No effect in a folder.',
+    ),
   deletionPolicy: deletionPolicy
     .default('Delete')
     .describe(

@@ -163,4 +163,9 @@ export type VolumeEntry = Readonly<z.output<typeof volume>>;
 export type AnalysisRecord = Readonly<z.output<typeof analysis>>;
 export type ReplicaPlace = Readonly<z.output<typeof place>>;
 
-export const fleetState: KindStateDeclaration<FleetState> = { schema };
+export const fleetState: KindStateDeclaration<FleetState> = {
+  schema,
+  owns: ({ roster = [], volumes = [] }) => roster.length + volumes.length > 0,
+  // Whoever wrote it could remove replicas. They are found again.
+  unsigned: () => ({}),
+};

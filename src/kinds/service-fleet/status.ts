@@ -1,14 +1,13 @@
 /** What the status of a fleet shows. */
 import { rfc3339 } from '../../base/index.ts';
 import { present, type Health, type Statement } from '../../engine/status/index.ts';
-import type { ConditionType } from '../../resources/index.ts';
+import { ownerLabel, type ConditionType } from '../../resources/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { begunAnalyses } from './analysis.ts';
-import { fleetLabel } from './children.ts';
 import type { Scaled } from './counts.ts';
 import { inPhase } from './inputs.ts';
 import type { FleetLook } from './look.ts';
-import { revisionName } from './revisions.ts';
+import { hasContent, revisionName } from './revisions.ts';
 import { standings, type Standing } from './placement.ts';
 import type { UpdateStep } from './schema.ts';
 import type { RolloutRecord } from './state.ts';
@@ -32,12 +31,13 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
   return {
     replicas: running.length,
     desiredReplicas: wanted.count,
-    updatedReplicas: count(({ content }) => content === 'updated'),
+    // Until the revision of an edited template is recorded, replicas are compared with the one before.
+    updatedReplicas: isOfPresent(look) ? count(({ content }) => content === 'updated') : 0,
     readyReplicas: count(({ isReady }) => isReady),
     availableReplicas: count(({ isAvailable }) => isAvailable),
     drainingReplicas: replicas.length - running.length,
     failedReplicas: count(({ givenUp }) => givenUp !== undefined),
-    selector: `${fleetLabel}=${name}`,
+    selector: `${ownerLabel}=${name}`,
     ...(healthy ? { currentRevision: revisionName(healthy.number) } : {}),
     ...(update ? { updateRevision: revisionName(update.number) } : {}),
     ...(revisions.length > 0 ? { revisions: revisions.map(shownRevision) } : {}),
@@ -47,6 +47,10 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
     ...shownPlacement(look),
     ...(endpoints.length > 0 ? { endpoints: endpoints.slice(0, endpointsShown) } : {}),
   };
+}
+
+function isOfPresent(look: FleetLook): boolean {
+  return look.update === undefined || hasContent(look.update, look.present);
 }
 
 function shownRevision({ number, outcome, at, content, reason }: OwnerRevision) {

@@ -44,6 +44,13 @@ export interface Asked {
   readonly storageGb?: number;
 }
 
+/** Where an object has its wanted size, its present one, and the labels of what it consists of. */
+export interface ScalePaths {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath: string;
+}
+
 export interface Traits<Name extends string, Spec, Referred extends string, State extends object> {
   readonly name: Name;
   /** As in the path of a cluster's API. */
@@ -65,8 +72,8 @@ export interface Traits<Name extends string, Spec, Referred extends string, Stat
   readonly alsoCalled?: readonly string[];
   /** Some things of the kind belong to the provider. An object may refer to them as to those that are declared. */
   readonly hasBuiltIns?: true;
-  /** Where its objects can be; default: in a folder and in a cluster. */
-  readonly only?: 'folder';
+  /** In a cluster its size is read and written at `/scale`. Paths as in a CustomResourceDefinition. */
+  readonly scale?: ScalePaths;
   /** Deleting many of them in a cluster at once destroys nothing; default: the mass-change brake counts them. */
   readonly countsForBrake?: false;
 

@@ -20,6 +20,8 @@ export interface KindStateDeclaration<State extends object> {
   withoutClaims?(state: State): State;
   /** The part that is used if nobody has signed it. `uid`: of the object. */
   unsigned?(state: State, uid: string): State;
+  /** It has objects of its own that have to leave before it. */
+  owns?(state: State): boolean;
   /** The activity that is or may be registered for the object. */
   registered?(state: State): RegisteredActivity | undefined;
 }

@@ -54,3 +54,6 @@ export const timeAnnotations: readonly string[] = [
 
 /** Keeps an object in the cluster until what it stands for has been seen to. */
 export const cleanupFinalizer = `${group}/cleanup`;
+
+/** On what an object owns in a cluster: the name of its owner. */
+export const ownerLabel = `${group}/fleet`;

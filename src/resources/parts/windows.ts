@@ -61,6 +61,8 @@ const windowFields = z
     if (path === 'timeZone' || !isCron(cron)) context.addIssue({ code: 'custom', path: [path], message });
   });
 export const disruptionWindow = withRules(windowFields, formRules, formSchemas);
+/** For what has these fields beside others. */
+export const windowForm = { rules: formRules, schemas: formSchemas } as const;
 export type DisruptionWindow = z.infer<typeof disruptionWindow>;
 
 /** Whether one of the windows is open now, and if not, when the next one opens (Unix milliseconds). */

@@ -5,7 +5,7 @@
  */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { documents, clusterKinds, resourceTypes, type ManagedKind } from '../../../src/resources/index.ts';
+import { documents, managedKinds, resourceTypes, type ManagedKind } from '../../../src/resources/index.ts';
 import { refused, values } from '../../unit/crdgen/documents.ts';
 import { anySpec, borderSpec, mayDiffer, wordSpecs } from '../../unit/crdgen/draws.ts';
 import { clusterVerdict, documentOf, folderVerdict } from '../../unit/crdgen/support.ts';
@@ -82,7 +82,7 @@ function expectAgreement(kind: ManagedKind, { document, created, applied }: Trie
 }
 
 describe.skipIf(!isReal)('a real API server and this process accept the same documents', () => {
-  test.each(clusterKinds)(`%s, drawn with SEED=${seed}`, async (kind) => {
+  test.each(managedKinds)(`%s, drawn with SEED=${seed}`, async (kind) => {
     const options = { seed, numRuns: draws };
     const specs = [...fc.sample(anySpec(kind), options), ...fc.sample(borderSpec(kind), options)];
     for (const tried of await tryAll(kind, specs)) expectAgreement(kind, tried);
@@ -100,14 +100,14 @@ describe.skipIf(!isReal)('a real API server and this process accept the same doc
     }
   });
 
-  test.each(clusterKinds)('%s, each value of each field', async (kind) => {
+  test.each(managedKinds)('%s, each value of each field', async (kind) => {
     const specs = Object.entries(values[kind]).flatMap(([field, those]) =>
       those.map((value) => ({ [field]: value })),
     );
     for (const tried of await tryAll(kind, specs)) expectAgreement(kind, tried);
   });
 
-  test.each(clusterKinds)('%s: what both refuse, with the same words', async (kind) => {
+  test.each(managedKinds)('%s: what both refuse, with the same words', async (kind) => {
     const those = refused.filter(([of]) => of === kind);
     const tried = await tryAll(
       kind,
@@ -120,7 +120,7 @@ describe.skipIf(!isReal)('a real API server and this process accept the same doc
     }
   });
 
-  test.each(clusterKinds)('%s: null for a field, as an empty line of YAML gives it', async (kind) => {
+  test.each(managedKinds)('%s: null for a field, as an empty line of YAML gives it', async (kind) => {
     const specs = Object.keys(values[kind]).map((field) => ({ [field]: null }));
     for (const { document, created, applied } of await tryAll(kind, specs)) {
       for (const answer of [created, applied]) {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { clusterKinds, resourceTypes, type ManagedKind } from '../../../src/resources/index.ts';
+import { managedKinds, resourceTypes, type ManagedKind } from '../../../src/resources/index.ts';
 import { documentOf } from '../../unit/crdgen/support.ts';
 import { apiServer, type Answer, type Asking } from '../../support/processes/api-server.ts';
 import type { Json } from '../../support/processes/fleet.ts';
@@ -76,7 +76,7 @@ test.skipIf(!isReal)(
       ['administrator', () => true],
     ] as const) {
       const ask = as(user);
-      for (const kind of clusterKinds) {
+      for (const kind of managedKinds) {
         const written = mayWrite(kind) ? 201 : 403;
         const rest = mayWrite(kind) ? 200 : 403;
         const body = documentOf(kind, {}, { metadata: { name: user } });

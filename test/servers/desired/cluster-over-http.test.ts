@@ -8,7 +8,7 @@ import { createClusterSource, formatProblem, type DesiredSnapshot } from '../../
 import { JobProtection } from '../../../src/jobs/index.ts';
 import { connect } from '../../../src/kubernetes/connect.ts';
 import type { KubernetesApi, ResourceType } from '../../../src/kubernetes/index.ts';
-import { apiVersion, clusterKinds, resourceTypes } from '../../../src/resources/index.ts';
+import { apiVersion, managedKinds, resourceTypes } from '../../../src/resources/index.ts';
 import { createLogger, createMetrics } from '../../../src/telemetry/index.ts';
 import { KubernetesServer } from '../../support/kubernetes/server.ts';
 import { base64, serviceSpec } from '../../support/memory-cluster.ts';
@@ -50,7 +50,7 @@ async function cluster(): Promise<{ server: KubernetesServer; api: KubernetesApi
     await api.close();
     await server.stop();
   });
-  for (const { plural } of clusterKinds.map((kind) => resourceTypes[kind])) {
+  for (const { plural } of managedKinds.map((kind) => resourceTypes[kind])) {
     await api.create(
       definitions,
       parse(readFileSync(path.join(root, 'crds', `${plural}.yaml`), 'utf8')) as object,

@@ -3,7 +3,7 @@
  * write meanwhile under its name waits for that, and is created then.
  */
 import {
-  clusterKinds,
+  managedKinds,
   objectKey,
   parseObjectKey,
   resourceTypes,
@@ -105,7 +105,7 @@ export class ClusterDocuments implements DocumentStore {
 
   /** All objects of our kinds that are there. */
   objects(): { readonly key: ObjectKey; readonly target: Target; readonly object: KubernetesObject }[] {
-    return clusterKinds.flatMap((kind) => {
+    return managedKinds.flatMap((kind) => {
       const type = resourceTypes[kind];
       return this.#server.list(type, namespace).map((object) => {
         const { name } = object.metadata;

@@ -1,6 +1,6 @@
 /** The kinds that a cluster with our definitions serves. They are the same for all runs, and made once. */
 import { customResourceDefinition } from '../../../src/crdgen/index.ts';
-import { clusterKinds } from '../../../src/resources/index.ts';
+import { managedKinds } from '../../../src/resources/index.ts';
 import { followDefinitions } from '../../support/kubernetes/definitions.ts';
 import { Kinds } from '../../support/kubernetes/kinds.ts';
 import { Store } from '../../support/kubernetes/store.ts';
@@ -29,6 +29,6 @@ function defined(): Kinds {
     warnings: [],
   };
   const writes = new Writes(store, kinds);
-  for (const each of clusterKinds) writes.create(write, customResourceDefinition(each));
+  for (const each of managedKinds) writes.create(write, customResourceDefinition(each));
   return kinds;
 }

@@ -3,7 +3,7 @@
  * What others do to a status changes what the next process finds, and not what had been acknowledged.
  */
 import {
-  clusterKinds,
+  managedKinds,
   objectKey,
   parseObjectKey,
   resourceTypes,
@@ -18,7 +18,7 @@ import type { Json } from '../watch.ts';
 import type { ApiServer, Storing } from './api-server.ts';
 
 const kindOfStorage = new Map<string, ManagedKind>(
-  clusterKinds.map((kind) => [`${resourceTypes[kind].plural}.${resourceTypes[kind].group}`, kind]),
+  managedKinds.map((kind) => [`${resourceTypes[kind].plural}.${resourceTypes[kind].group}`, kind]),
 );
 
 export class ClusterState implements DurableState {
@@ -88,7 +88,7 @@ export class ClusterState implements DurableState {
   }
 
   #all(): Kept[] {
-    return clusterKinds.flatMap((kind) => {
+    return managedKinds.flatMap((kind) => {
       const { storage } = this.#server.kindOf(resourceTypes[kind]);
       return this.#server.store
         .list(storage)

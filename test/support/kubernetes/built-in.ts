@@ -108,6 +108,11 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     { kind: 'ReplicaSet', plural: 'replicasets', shortNames: ['rs'], categories: ['all'], ...scale },
     { kind: 'StatefulSet', plural: 'statefulsets', shortNames: ['sts'], categories: ['all'], ...scale },
     { kind: 'DaemonSet', plural: 'daemonsets', shortNames: ['ds'], categories: ['all'], ...scale },
+    {
+      kind: 'ControllerRevision',
+      plural: 'controllerrevisions',
+      columns: ['Revision: .revision'],
+    },
   ],
   'batch/v1': [
     {

@@ -6,6 +6,7 @@ import { fieldError, type FieldError } from './errors.ts';
 import type { Column, Kind, Kinds } from './kinds.ts';
 import { fieldsOf, listOf, textOf, timestamp, type StoredObject } from './objects.ts';
 import { parseJsonPath } from './json-path.ts';
+import type { ScalePaths } from './scale.ts';
 import { CustomSchema } from './schema/custom-schema.ts';
 import type { Schema } from './schema/schema.ts';
 import { structuralErrors } from './schema/structural.ts';
@@ -27,7 +28,7 @@ interface Version {
   readonly served: boolean;
   readonly storage: boolean;
   readonly schema?: { readonly openAPIV3Schema?: Schema };
-  readonly subresources?: { readonly status?: object };
+  readonly subresources?: { readonly status?: object; readonly scale?: ScalePaths };
   readonly additionalPrinterColumns?: readonly Column[];
   readonly selectableFields?: readonly { readonly jsonPath: string }[];
 }
@@ -190,6 +191,7 @@ function kindOf(storage: string, { group, scope, names }: Spec, version: Version
     categories,
     storage,
     hasStatus: version.subresources?.status !== undefined,
+    ...(version.subresources?.scale && { scale: version.subresources.scale }),
     hasGeneration: true,
     unconditionalUpdate: false,
     columns: version.additionalPrinterColumns ?? [age],

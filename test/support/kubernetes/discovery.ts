@@ -110,5 +110,14 @@ function resourcesOf(kind: Kind): readonly object[] {
     kind: name,
     verbs: ['get', 'patch', 'update'],
   };
-  return kind.hasStatus ? [main, status] : [main];
+  const scale = {
+    name: `${plural}/scale`,
+    singularName: '',
+    namespaced,
+    group: 'autoscaling',
+    version: 'v1',
+    kind: 'Scale',
+    verbs: ['get', 'patch', 'update'],
+  };
+  return [main, ...(kind.hasStatus ? [status] : []), ...(kind.scale ? [scale] : [])];
 }

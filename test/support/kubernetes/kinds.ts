@@ -2,6 +2,7 @@
 import * as builtIn from './built-in.ts';
 import type { Fields, StoredObject } from './objects.ts';
 import type { FieldError } from './errors.ts';
+import type { ScalePaths } from './scale.ts';
 import type { CustomSchema } from './schema/custom-schema.ts';
 
 export interface Column {
@@ -28,6 +29,8 @@ export interface Kind {
   /** Where its objects lie; versions of one resource share it. */
   readonly storage: string;
   readonly hasStatus: boolean;
+  /** Where its size is, for `/scale`. */
+  readonly scale?: ScalePaths;
   /** Whether `metadata.generation` counts the changes of what is not status. */
   readonly hasGeneration: boolean;
   /** Whether a replacement may do without `metadata.resourceVersion`. */

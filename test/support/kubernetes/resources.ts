@@ -20,6 +20,7 @@ import { readList, readOne } from './reads.ts';
 import { goneStatus, ignoringAbsence, parseDeleteOptions, remove } from './removals.ts';
 import { answerReview, answerTokenRequest } from './reviews.ts';
 import { parseSelectors } from './selectors.ts';
+import { scaledBy, scaleOf } from './scale.ts';
 import { untypedShape } from './shape.ts';
 import type { Store } from './store.ts';
 import { Writes, type Stamps, type Written } from './writes.ts';
@@ -65,6 +66,7 @@ export class Resources {
     const hasSubresource =
       subresource === undefined ||
       (subresource === 'status' && kind.hasStatus) ||
+      (subresource === 'scale' && kind.scale !== undefined) ||
       (subresource === 'finalize' && kind.storage === 'namespaces') ||
       (subresource === 'token' && kind.storage === 'serviceaccounts');
     if (!hasSubresource) throw noSuchPath();
@@ -79,6 +81,7 @@ export class Resources {
     }
     const kind = this.kindOf(request);
     const { verb, subresource, namespace, name = '' } = request;
+    if (subresource === 'scale') return this.#scale(call, kind, name);
     switch (verb) {
       case 'get':
         return {
@@ -112,6 +115,26 @@ export class Resources {
       case 'deletecollection':
         return this.#deleteCollection(call, kind, namespace);
     }
+  }
+
+  #scale(call: Call, kind: Kind, name: string): Answer {
+    const { request, contentType, body } = call;
+    const current = (): Fields => {
+      const entry = this.#store.get(kind.storage, request.namespace, name);
+      if (!entry) throw notFound(kind, name);
+      return scaleOf(kind, entry.object);
+    };
+    if (request.verb === 'get') return answered(200, current());
+    if (request.verb !== 'update' && request.verb !== 'patch') throw methodNotAllowed();
+    if (request.verb === 'patch' && contentType !== 'application/merge-patch+json')
+      throw unsupportedMediaType(['application/merge-patch+json']);
+    const sent = parseBody(body);
+    const wanted = fieldsOf(request.verb === 'update' ? sent : mergePatch(current(), sent));
+    const asObject = { ...call, request: { ...request, subresource: undefined } };
+    this.#write(asObject, kind, (write) =>
+      this.#writes.patch(write, name, (old) => scaledBy(kind, old, wanted)),
+    );
+    return answered(200, current());
   }
 
   #write(call: Call, kind: Kind, action: (write: Write) => Written): Answer {

@@ -23,7 +23,8 @@
  *   - objects of built-in kinds are not validated against a schema, and get few defaults; no controller but the end of
  *     namespaces and garbage collection runs, so a Deployment never gets a Pod
  *   - no admission webhooks, no conversion, no TLS (kubectl sends no token without, but it does send --as), no bodies in
- *     protobuf (recent kubectl sends them in `create` and `auth can-i`), no scale, eviction, exec or logs
+ *     protobuf (recent kubectl sends them in `create` and `auth can-i`), no eviction, exec or logs, and a scale
+ *     for custom resources only
  *   - costs of CEL rules are not estimated; quantities, IP addresses and formats are missing from its library
  *   - patterns are JavaScript's regular expressions, not RE2
  *   - writes of roles are not checked for escalation; non-resource paths are open to everybody

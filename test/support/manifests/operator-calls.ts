@@ -1,5 +1,5 @@
 /** What the operator asks of the Kubernetes API, from reading its code. */
-import { clusterKinds, resourceTypes } from '../../../src/resources/index.ts';
+import { managedKinds, resourceTypes } from '../../../src/resources/index.ts';
 import type { Verb } from '../kubernetes/paths.ts';
 import type { Call } from './access.ts';
 
@@ -19,7 +19,7 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
   const fleet = watched ?? 'shop';
   return [
     ...readsOf(watched, fleet),
-    ...clusterKinds.flatMap((kind) => {
+    ...managedKinds.flatMap((kind) => {
       const { plural } = resourceTypes[kind];
       return [
         // src/state/cluster-store.ts: the finalizer, the status, and both again after a conflict.
@@ -32,6 +32,20 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
     call('create', group, 'protectedtasks', fleet),
     call('patch', group, 'protectedtasks', fleet, 'job-one'),
     call('delete', group, 'protectedtasks', fleet, 'job-one'),
+    // src/manager/owned-resources.ts
+    call('create', group, 'containerservices', fleet),
+    call('delete', group, 'containerservices', fleet, 'llm-0'),
+    call('create', group, 'storagevolumes', fleet),
+    call('delete', group, 'storagevolumes', fleet, 'llm-data-0'),
+    // src/manager/endpoint-maps.ts
+    call('create', '', 'configmaps', fleet),
+    call('patch', '', 'configmaps', fleet, 'llm-endpoints'),
+    call('delete', '', 'configmaps', fleet, 'llm-endpoints'),
+    // src/state/cluster-revisions.ts
+    call('list', 'apps', 'controllerrevisions', fleet),
+    call('create', 'apps', 'controllerrevisions', fleet),
+    call('get', 'apps', 'controllerrevisions', fleet, 'llm-r1'),
+    call('delete', 'apps', 'controllerrevisions', fleet, 'llm-r1'),
     // src/desired/cluster/cluster-data.ts
     call('get', '', 'secrets', fleet, 'named'),
     call('get', '', 'configmaps', fleet, 'named'),
@@ -53,7 +67,7 @@ export function operatorCalls({ namespace, watched, readsClusterIdentity, leases
 
 /** src/desired/cluster/cluster-source.ts and src/jobs/. */
 function readsOf(watched: string | undefined, fleet: string): Call[] {
-  const ours = clusterKinds.map((kind) => [group, resourceTypes[kind].plural] as const);
+  const ours = managedKinds.map((kind) => [group, resourceTypes[kind].plural] as const);
   const workloads = [['batch', 'jobs'] as const, ['', 'pods'] as const];
   return [
     ...[...ours, ...workloads].flatMap(([of, plural]) => [

@@ -9,7 +9,7 @@ import { parseAllDocuments } from 'yaml';
 import { KubernetesError, type KubernetesApi, type KubernetesObject } from '../../../src/kubernetes/index.ts';
 import {
   annotations,
-  clusterKinds,
+  managedKinds,
   objectKey,
   resourceTypes,
   type Condition,
@@ -135,7 +135,7 @@ export class ClusterFleet extends Fleet {
 
   async #objects(): Promise<KubernetesObject[]> {
     const lists = [...this.#namespaces].flatMap((namespace) =>
-      clusterKinds.map((kind) => this.#api.list(resourceTypes[kind], { namespace })),
+      managedKinds.map((kind) => this.#api.list(resourceTypes[kind], { namespace })),
     );
     return (await Promise.all(lists)).flatMap(({ items }) => items);
   }
@@ -238,7 +238,9 @@ function restOf(objects: readonly KubernetesObject[], asked: string): string[] |
   const said: string[] = [];
   for (const { kind, metadata, status, conditions, isStalled } of all) {
     const { observedGeneration, lastHandledReconcileAt } = (status ?? {}) as Json;
-    const isSeen = kind === 'Account' || lastHandledReconcileAt === asked;
+    // A replica that came meanwhile was not asked.
+    const isAsked = metadata.annotations?.[annotations.reconcileAt] === asked;
+    const isSeen = !isAsked || lastHandledReconcileAt === asked;
     if (observedGeneration !== metadata.generation || !isSeen) return undefined;
     const ready = conditions.find(({ type }) => type === 'Ready');
     const isReady = ready?.status === 'True' && metadata.deletionTimestamp === undefined;

@@ -149,6 +149,9 @@ export const isInCluster = process.env['FLEETKEEPER_TEST_SOURCE'] === 'kubernete
 /** For what only folders have: files, a state file, its lock. */
 export const testInFolder = isInCluster ? test.skip : test;
 
+/** For what only clusters have: resources of replicas, and their owners. */
+export const testInCluster = isInCluster ? test : test.skip;
+
 /** How messages name the place of an object, as the source of a regular expression. */
 export function placeOf(kind: ManagedKind, name: string, file: string): string {
   if (isInCluster) return `${resourceTypes[kind].plural}/[a-z0-9-]+/${name}`;

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { KubernetesError, type KubernetesApi, type ResourceType } from '../../../src/kubernetes/index.ts';
-import { clusterKinds, resourceTypes } from '../../../src/resources/index.ts';
+import { managedKinds, resourceTypes } from '../../../src/resources/index.ts';
 import { KubernetesServer } from '../kubernetes/server.ts';
 import { world } from '../world.ts';
 import type { Json } from './fleet.ts';
@@ -71,7 +71,7 @@ async function createInReal(folder: string, real: string): Promise<TestCluster> 
 
 /** With all of ours in it: no operator is left that would take the finalizers off, and on a real server it would never end. */
 export async function endNamespace(api: KubernetesApi, namespace: string): Promise<void> {
-  for (const type of clusterKinds.map((kind) => resourceTypes[kind])) {
+  for (const type of managedKinds.map((kind) => resourceTypes[kind])) {
     const { items } = await api.list(type, { namespace });
     for (const { metadata } of items) {
       const target = { type, namespace, name: metadata.name };
@@ -96,7 +96,7 @@ async function applyDefinitions(api: KubernetesApi): Promise<void> {
     const target = { type: definitions, namespace: undefined, name: body.metadata.name };
     await api.patch(target, { kind: 'apply', body, force: true });
   }
-  await Promise.all(clusterKinds.map((kind) => untilServed(api, resourceTypes[kind])));
+  await Promise.all(managedKinds.map((kind) => untilServed(api, resourceTypes[kind])));
 }
 
 /** A real server serves a kind a moment after its definition, and not while the definition is changed. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { clusterKinds, type ManagedKind } from '../../../src/resources/index.ts';
+import { managedKinds, type ManagedKind } from '../../../src/resources/index.ts';
 import { refused, values } from './documents.ts';
 import { anySpec, borderSpec, mayDiffer, wordSpecs } from './draws.ts';
 import { clusterVerdict, documentOf, folderVerdict, type Verdict } from './support.ts';
@@ -12,7 +12,7 @@ const examples = path.join(import.meta.dirname, '../../../examples');
 const written = globSync('**/*.yaml', { cwd: examples }).flatMap((file) =>
   parseAllDocuments(readFileSync(path.join(examples, file), 'utf8'))
     .map((document) => document.toJS() as { kind?: ManagedKind; metadata?: { name: string } })
-    .filter(({ kind }) => kind !== undefined && clusterKinds.includes(kind))
+    .filter(({ kind }) => kind !== undefined && managedKinds.includes(kind))
     .map((document) => [`${file}: ${document.kind}/${document.metadata?.name}`, document] as const),
 );
 
@@ -76,7 +76,7 @@ function outcome({ refusals, spec }: Verdict): unknown {
 }
 
 describe('any document is accepted by both or by none, and filled with the same defaults', () => {
-  test.each(clusterKinds)('%s', (kind) => {
+  test.each(managedKinds)('%s', (kind) => {
     fc.assert(
       fc.property(anySpec(kind), (spec) => {
         const document = documentOf(kind, spec);
@@ -86,7 +86,7 @@ describe('any document is accepted by both or by none, and filled with the same 
     );
   });
 
-  const each = clusterKinds.flatMap((kind) =>
+  const each = managedKinds.flatMap((kind) =>
     Object.keys(values[kind]).map((field) => [kind, field] as const),
   );
   test.each(each)('%s with each value of %s', (kind, field) => {
@@ -99,7 +99,7 @@ describe('any document is accepted by both or by none, and filled with the same 
 });
 
 describe('what is drawn from the schema, at its borders and beyond, is accepted by both or by none', () => {
-  test.each(clusterKinds)('%s', (kind) => {
+  test.each(managedKinds)('%s', (kind) => {
     fc.assert(
       fc.property(borderSpec(kind), (spec) => {
         const document = documentOf(kind, spec);

@@ -9,7 +9,7 @@ import {
   differingFiles,
   type StructuralSchema,
 } from '../../../src/crdgen/index.ts';
-import { clusterKinds, resourceTypes } from '../../../src/resources/index.ts';
+import { managedKinds, resourceTypes } from '../../../src/resources/index.ts';
 import { run } from '../cli/support.ts';
 import { structuralErrors } from '../../support/kubernetes/schema/structural.ts';
 import { openApiSchema } from './support.ts';
@@ -36,11 +36,11 @@ function placesOf(schema: StructuralSchema, at: string, isEntry = false): Place[
   ];
 }
 
-const places = clusterKinds.flatMap((kind) => placesOf(openApiSchema(kind), kind));
+const places = managedKinds.flatMap((kind) => placesOf(openApiSchema(kind), kind));
 const where = (wanted: (place: Place) => boolean) => places.filter(wanted).map(({ at }) => at);
 
 describe('the schemas', () => {
-  test.each(clusterKinds)('of %s is structural, and its rules compile', (kind) => {
+  test.each(managedKinds)('of %s is structural, and its rules compile', (kind) => {
     expect(structuralErrors(openApiSchema(kind), 'openAPIV3Schema')).toEqual([]);
   });
 
@@ -61,7 +61,12 @@ describe('the schemas', () => {
     );
     const nullable = where(({ schema }) => schema.nullable === true);
     expect(new Set(nullable.map((at) => at.replace(/^\w+/, '')))).toEqual(
-      new Set(['.status.drift[].desired', '.status.drift[].observed', '.spec.sleepAfterMinutes']),
+      new Set([
+        '.status.drift[].desired',
+        '.status.drift[].observed',
+        '.spec.sleepAfterMinutes',
+        '.spec.template.spec.sleepAfterMinutes',
+      ]),
     );
   });
 
@@ -82,6 +87,15 @@ describe('the schemas', () => {
         'deletionPolicy',
         'expansion',
         'released',
+        // How many replicas there are, and how they change.
+        'replicas',
+        'publishEndpoints',
+        'minReplicas',
+        'maxReplicas',
+        'update',
+        'scaleIn',
+        'drain',
+        'repair',
       ]),
     );
   });
@@ -118,11 +132,11 @@ describe('what a rule looks at is bounded', () => {
 });
 
 describe('what people see', () => {
-  const names = clusterKinds.map((kind) => customResourceDefinition(kind).spec.names);
+  const names = managedKinds.map((kind) => customResourceDefinition(kind).spec.names);
 
   test('every kind has a short name of its own, which no kind of Kubernetes has', () => {
     const short = names.flatMap(({ shortNames }) => shortNames);
-    expect(new Set(short).size).toBe(clusterKinds.length);
+    expect(new Set(short).size).toBe(managedKinds.length);
     const taken = 'cm cs csr ds ep ev hpa ing no ns pc pdb po pv pvc quota rc rs sa sc sts svc'.split(' ');
     expect(taken.filter((name) => short.includes(name))).toEqual([]);
     expect(names.every(({ categories }) => categories.includes('fleetkeeper'))).toBe(true);
@@ -130,7 +144,7 @@ describe('what people see', () => {
 
   test('the columns and selectable fields lead to fields of the schema', () => {
     const known = new Set(places.map((place) => place.at));
-    const leads = clusterKinds.flatMap((kind) => {
+    const leads = managedKinds.flatMap((kind) => {
       const [version] = customResourceDefinition(kind).spec.versions;
       const columns = version.additionalPrinterColumns as readonly { jsonPath: string }[];
       return [...columns, ...(version.selectableFields ?? [])].map(
@@ -155,10 +169,10 @@ describe('fleetkeeper crds', () => {
     );
     expect(code).toBe(0);
     expect(read.map(({ metadata }) => metadata.name)).toEqual(
-      clusterKinds.map((kind) => `${resourceTypes[kind].plural}.fleetkeeper.dev`),
+      managedKinds.map((kind) => `${resourceTypes[kind].plural}.fleetkeeper.dev`),
     );
     expect(read).toEqual(
-      clusterKinds.map((kind) => JSON.parse(JSON.stringify(customResourceDefinition(kind)))),
+      managedKinds.map((kind) => JSON.parse(JSON.stringify(customResourceDefinition(kind)))),
     );
   });
 

@@ -270,6 +270,7 @@ export const values: Readonly<Record<ManagedKind, Readonly<Record<string, readon
       [0, 1].map((maxReplicas) => ({ name: 'night', cron: '0 22 * * *', durationMinutes: 480, maxReplicas })),
       [{ name: 'night', cron: 'late', durationMinutes: 480, replicas: 1 }],
     ],
+    publishEndpoints: [true, 'yes'],
     deletionPolicy: ['Delete', 'Retain', 'Keep'],
     unknown: ['x'],
   },

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { customResourceDefinition, type StructuralSchema } from '../../../src/crdgen/index.ts';
-import { clusterKinds, managedKinds, type ManagedKind } from '../../../src/resources/index.ts';
+import { managedKinds, type ManagedKind } from '../../../src/resources/index.ts';
 
 export const fieldsDocument = path.join(import.meta.dirname, '../../../docs/reference/fields.md');
 
@@ -46,7 +46,7 @@ function section(kind: ManagedKind, isCommon: (field: Field) => boolean): string
   return [
     `## ${kind}`,
     '',
-    `${schema.description ?? ''} ${inFolderOnly(kind) ? 'In a folder only. On the command line' : 'For `kubectl`'}: \`${names.plural}\`, \`${names.shortNames.join('`, `')}\`.${selectable.length > 0 && !inFolderOnly(kind) ? ` Field selectors: ${selectable.join(', ')}.` : ''}`,
+    `${schema.description ?? ''} For \`kubectl\`: \`${names.plural}\`, \`${names.shortNames.join('`, `')}\`.${selectable.length > 0 ? ` Field selectors: ${selectable.join(', ')}.` : ''}`,
     '',
     '| field of `spec` | type | default | meaning |',
     '|---|---|---|---|',
@@ -57,7 +57,6 @@ function section(kind: ManagedKind, isCommon: (field: Field) => boolean): string
   ];
 }
 
-const inFolderOnly = (kind: ManagedKind) => !clusterKinds.includes(kind);
 const schemaOf = (kind: ManagedKind) =>
   customResourceDefinition(kind).spec.versions[0].schema.openAPIV3Schema;
 const propertyOf = (schema: StructuralSchema, name: string): StructuralSchema =>

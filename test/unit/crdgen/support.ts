@@ -1,13 +1,13 @@
 /** Documents as both places check them: a folder by zod, a cluster by the schema that is made of it. */
 import { customResourceDefinition, type StructuralSchema } from '../../../src/crdgen/index.ts';
-import { apiVersion, clusterKinds, documents, type ManagedKind } from '../../../src/resources/index.ts';
+import { apiVersion, managedKinds, documents, type ManagedKind } from '../../../src/resources/index.ts';
 import { CustomSchema } from '../../support/kubernetes/schema/custom-schema.ts';
 
 export function openApiSchema(kind: ManagedKind): StructuralSchema {
   return customResourceDefinition(kind).spec.versions[0].schema.openAPIV3Schema;
 }
 
-const schemas = new Map(clusterKinds.map((kind) => [kind, new CustomSchema(openApiSchema(kind))]));
+const schemas = new Map(managedKinds.map((kind) => [kind, new CustomSchema(openApiSchema(kind))]));
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,7 @@
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { clusterKinds, traitsOf, type ManagedKind } from '../../../src/resources/index.ts';
+import { managedKinds, traitsOf, type ManagedKind } from '../../../src/resources/index.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 export const listFiles = [
@@ -12,12 +12,12 @@ export const listFiles = [
   'crds/kustomization.yaml',
 ].sort();
 
-function plurals(kinds: readonly ManagedKind[] = clusterKinds): string[] {
+function plurals(kinds: readonly ManagedKind[] = managedKinds): string[] {
   return kinds.map((kind) => traitsOf(kind).plural).sort();
 }
 
 /** Who may write these does not decide where keys are sent. */
-const withoutAccounts = plurals(clusterKinds.filter((kind) => traitsOf(kind).home !== 'itself'));
+const withoutAccounts = plurals(managedKinds.filter((kind) => traitsOf(kind).home !== 'itself'));
 
 /** A list of several kinds is one of all, or of all but those that are accounts. */
 function rightsIn(text: string): string {

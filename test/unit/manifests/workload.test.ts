@@ -1,4 +1,4 @@
-import { group, clusterKinds, traitsOf } from '../../../src/resources/index.ts';
+import { group, managedKinds, traitsOf } from '../../../src/resources/index.ts';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { version } from '../../../src/cli/version.ts';
@@ -124,7 +124,7 @@ test('the namespace of the operator lets in nothing that is less restricted', ()
 
 test.skipIf(need)('manifests/ has the definitions of all kinds', () => {
   expect(ofKind(kustomized('.'), 'CustomResourceDefinition').map(({ metadata }) => metadata.name)).toEqual(
-    clusterKinds.map((kind) => `${traitsOf(kind).plural}.${group}`).sort(),
+    managedKinds.map((kind) => `${traitsOf(kind).plural}.${group}`).sort(),
   );
 });
 

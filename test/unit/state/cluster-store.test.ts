@@ -139,7 +139,7 @@ describe('an object of a cluster', () => {
 
   test('that was deleted and made anew under its name is another one', async () => {
     await store.save({ ...(await known()), externalId: 'id-1' });
-    cluster.remove(trainer);
+    cluster.drop(trainer);
     const { vanished } = await observe([cluster.add(trainer, 'uid-2')]);
     expect(vanished.map(({ uid }) => uid)).toEqual(['uid-1']);
     expect(store.record(trainer)).toMatchObject({ uid: 'uid-2', externalId: undefined });
@@ -154,14 +154,14 @@ describe('an object of a cluster', () => {
       await store.save({ ...(await known()), externalId: `id of ${uid}` });
       cluster.beforePatch = () => {
         cluster.beforePatch = () => undefined;
-        cluster.remove(trainer);
+        cluster.drop(trainer);
         cluster.add(trainer, `${uid} anew`);
         void observe([cluster.shown(trainer)]);
       };
       const record = store.record(trainer);
       if (record) await write(record);
       expect(store.record(trainer)).toMatchObject({ uid: `${uid} anew`, externalId: undefined });
-      cluster.remove(trainer);
+      cluster.drop(trainer);
       await observe([cluster.add(trainer, 'uid-3')]);
     }
   });
@@ -215,7 +215,7 @@ describe('an intent', () => {
 
   test('of an object that is no more is refused', async () => {
     const record = await known();
-    cluster.remove(trainer);
+    cluster.drop(trainer);
     await expect(store.saveIntent(intentOf(trainer, 'key-1'), record)).rejects.toThrow('not in the cluster');
   });
 });
@@ -224,7 +224,7 @@ describe('a status', () => {
   test('that somebody copied from another object says nothing', async () => {
     await store.save({ ...(await known()), externalId: 'id-1' });
     const { status } = cluster.shown(trainer);
-    cluster.remove(trainer);
+    cluster.drop(trainer);
     cluster.add(trainer, 'uid-2', status as Record<string, unknown>);
     expect((await afterRestart()).record?.externalId).toBeUndefined();
   });
@@ -388,7 +388,7 @@ describe('somebody who is faster', () => {
 
   test('and deletes the object ends the write', async () => {
     const record = await known();
-    cluster.beforePatch = (key) => cluster.remove(key);
+    cluster.beforePatch = (key) => cluster.drop(key);
     await expect(store.save({ ...record, externalId: 'id-1' })).rejects.toThrow('not in the cluster');
   });
 });
@@ -434,7 +434,7 @@ test('the pin of an account that is made anew under its name is durable once it 
   const pin = { id: 'who', emailDigest: undefined, origin: 'https://a.example' };
   await observe([cluster.add(account, 'uid-a')]);
   await store.saveIdentityPin('default/main', pin);
-  cluster.remove(account);
+  cluster.drop(account);
   await observe([]);
   await observe([cluster.add(account, 'uid-b')]);
   expect(store.identityPin('default/main')).toEqual(pin);

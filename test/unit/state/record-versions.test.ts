@@ -32,7 +32,13 @@ function asOfVersion1(before: Bookkeeping, object: ObjectKey): Bookkeeping {
 }
 
 function written(record: ObjectRecord, sequence = 1): Bookkeeping {
-  const kept = { record, intent: intentOf(record.key, 'key-1'), identity: undefined, sequence };
+  const kept = {
+    record,
+    intent: intentOf(record.key, 'key-1'),
+    identity: undefined,
+    revisions: [],
+    sequence,
+  };
   return JSON.parse(JSON.stringify(bookkeepingOf(kept, key))) as Bookkeeping;
 }
 

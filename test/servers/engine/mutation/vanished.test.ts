@@ -57,7 +57,7 @@ async function whileItIsCreated(
 
 test('what was made for an object that has gone does not bring it back', async () => {
   const store = await whileItIsCreated(async (cluster, by) => {
-    cluster.remove(trainer);
+    cluster.drop(trainer);
     await by.observe([], nobody);
   });
   expect(store.record(trainer)).toBeUndefined();
@@ -65,7 +65,7 @@ test('what was made for an object that has gone does not bring it back', async (
 
 test('what was made for an object is not given to another one of its name', async () => {
   const store = await whileItIsCreated(async (cluster, by) => {
-    cluster.remove(trainer);
+    cluster.drop(trainer);
     await by.observe([cluster.add(trainer, 'uid-2')], nobody);
   });
   expect(store.record(trainer)).toMatchObject({ uid: 'uid-2', externalId: undefined });

@@ -133,6 +133,7 @@ export function replicaIn(state: State, slot: number, more: Partial<Replica> = {
     unready: undefined,
     isBlocked: false,
     isRecorded: true,
+    isDeleted: false,
     isMade: true,
     content: 'unknown',
     candidate: isMisplaced ? undefined : 'template',
