@@ -608,6 +608,12 @@ class World {
           const intent = store.lastIntent(object);
           return intent?.idempotencyKey === idempotencyKey && undone.has(intent.outcome);
         }),
+      knowsMade: (object: ObjectKey, idempotencyKey: string, id: string) =>
+        place.memories().some(({ store }) => {
+          const intent = store.lastIntent(object);
+          const isApplied = intent?.idempotencyKey === idempotencyKey && intent.outcome === 'applied';
+          return isApplied && store.record(object)?.externalId === id;
+        }),
       keepsEveryStatus: place.keepsEveryStatus,
       isCluster: this.#script.place === 'cluster',
       leads: (life: number) => place.leads(life),
