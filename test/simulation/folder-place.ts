@@ -46,6 +46,8 @@ export class FolderPlace implements Place {
   #running: Running | undefined;
   #lives = 0;
   #clockOffsetMs = 0;
+  /** Whatever was in a state that was lost, and has not been written down since. */
+  readonly #unfound = new Set<ObjectKey>();
 
   constructor(parts: PlaceParts, sabotage: Sabotage | undefined, isKeyShared: boolean) {
     this.state = new Disk({
@@ -59,6 +61,7 @@ export class FolderPlace implements Place {
     this.#logger = searchedLog(parts);
     this.state.onDurable = (write) => {
       parts.checker().durable(write);
+      if (write.kind === 'save') for (const { key } of write.records) this.#unfound.delete(key);
       const isOfAccount =
         write.kind === 'save' && write.records.every(({ key }) => parseObjectKey(key).kind === 'Account');
       if (!isOfAccount) this.#writes += 1;
@@ -170,8 +173,13 @@ export class FolderPlace implements Place {
     // What was on its way is on the disk now, or lost.
     if (!mayBeLost()) return;
     this.#parts.scheduler.trace('the state is lost');
+    for (const { key } of this.state.records()) this.#unfound.add(key);
     this.state.lose();
     this.#parts.checker().lost();
+  }
+
+  isUnfound(key: ObjectKey): boolean {
+    return this.#unfound.has(key);
   }
 
   resolve(key: ObjectKey, resolution: Resolution): void {

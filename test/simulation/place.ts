@@ -57,6 +57,8 @@ export interface Place {
   isWiped(key: ObjectKey): boolean;
   /** The process that serves the fleet is killed; then, if that may be, what it has kept is lost. */
   loseState(mayBeLost: () => boolean): void;
+  /** What was kept of it was lost with the state, and no process has written it down again. */
+  isUnfound(key: ObjectKey): boolean;
   /** Somebody says what became of a request of the object. */
   resolve(key: ObjectKey, resolution: Resolution): void;
   /** People put right what only they can, of what the place keeps. */

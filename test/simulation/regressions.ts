@@ -452,4 +452,9 @@ export const regressions: readonly Regression[] = [
     'fleets',
   ),
   inFolder('a replica drained for as long as the wall clock had been set back', 83, 'fleets'),
+  inFolder(
+    'people removed the document of a template after the state was lost, before a process had found it again',
+    900042,
+    'fleets',
+  ),
 ];

@@ -17,6 +17,8 @@ export interface UsersOptions {
   readonly nowMs: () => number;
   /** Nothing may be declared under this name now. */
   readonly isInTheWay?: (key: ObjectKey) => boolean;
+  /** The state of its object was lost, and no process has found it again since. */
+  readonly isUnfound?: (key: ObjectKey) => boolean;
   /** Fleets may have schedules: everybody agrees about the time. */
   readonly mayHaveSchedules: boolean;
 }
@@ -124,10 +126,14 @@ export class Users {
     this.#put(key, document);
   }
 
-  /** A volume that a service refers to stays. */
+  /**
+   * A volume that a service refers to stays, and so does what no process has found again since the state was lost: without its document
+   * nothing leads to what it made (docs/internals/simulation.md).
+   */
   remove({ slot }: Action): void {
     const { kind, name } = this.#slot(slot);
     const key = objectKey(kind, 'default', name);
+    if (this.#options.isUnfound?.(key)) return;
     const isUsed = [...this.#documents.values()].some(({ spec }) => spec.storage?.volumeRef?.name === name);
     if (!this.#documents.has(key) || (kind === 'StorageVolume' && isUsed)) return;
     this.#drop(key);
@@ -141,7 +147,7 @@ export class Users {
     const other = this.#options.slots.find(
       (each) => each.kind === kind && !this.#histories.has(objectKey(kind, 'default', each.name)),
     );
-    if (!original || !other) return;
+    if (!original || !other || this.#options.isUnfound?.(key)) return;
     this.lives += 1;
     this.#forget(key);
     this.#put(objectKey(kind, 'default', other.name), { ...original, name: other.name });

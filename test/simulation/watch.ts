@@ -107,6 +107,8 @@ export interface View {
   isOpen(intent: Intent): boolean;
   /** A process knows that the newest request of the object, which has this key, did not happen; that may not be saved yet. */
   knowsUndone(object: ObjectKey, idempotencyKey: string): boolean;
+  /** A process knows that this creation, the newest request of the object, made this thing; that may not be saved yet. */
+  knowsMade(object: ObjectKey, idempotencyKey: string, id: string): boolean;
   /** Each status is written, and not the last one of several that follow each other. */
   readonly keepsEveryStatus: boolean;
   /** Documents are objects that stay until they are cleaned up after. */

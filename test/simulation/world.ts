@@ -74,6 +74,8 @@ const undone: ReadonlySet<string> = new Set(['refused', 'not-sent', 'not-applied
 const longestUnnoticedMs = 70_000;
 /** A document with a mistake is held for as long as it has it. */
 const longestBrokenMs = 600_000;
+/** After the folder can be read again, all of it is taken in. */
+const longestTakenInMs = 60_000;
 
 export async function run(script: Script, options: RunOptions = {}): Promise<Result> {
   const world = new World(script, options);
@@ -189,6 +191,7 @@ class World {
       accountSpec,
       nowMs: () => scheduler.nowMs,
       isInTheWay: (key) => this.#neighbours?.isInTheWay(key) ?? false,
+      isUnfound: (key) => this.#place.isUnfound(key),
       mayHaveSchedules: !faults.has('jump-clock'),
     });
     this.#neighbours = script.hasNeighbours ? this.#createNeighbours() : undefined;
@@ -527,6 +530,8 @@ class World {
     this.#users.writeAccount(until);
     this.#place.documentStore.heal();
     await this.#foreign.releaseAll();
+    const isUnfound = () => [...this.#users.documents()].some(([key]) => this.#place.isUnfound(key));
+    if (isUnfound()) await scheduler.run(scheduler.nowMs + longestTakenInMs, () => !isUnfound());
   }
 
   #hides(what: 'environment' | 'fields'): boolean {
@@ -607,6 +612,12 @@ class World {
         place.memories().some(({ store }) => {
           const intent = store.lastIntent(object);
           return intent?.idempotencyKey === idempotencyKey && undone.has(intent.outcome);
+        }),
+      knowsMade: (object: ObjectKey, idempotencyKey: string, id: string) =>
+        place.memories().some(({ store }) => {
+          const intent = store.lastIntent(object);
+          const isApplied = intent?.idempotencyKey === idempotencyKey && intent.outcome === 'applied';
+          return isApplied && store.record(object)?.externalId === id;
         }),
       keepsEveryStatus: place.keepsEveryStatus,
       isCluster: this.#script.place === 'cluster',

@@ -207,6 +207,11 @@ export class ClusterPlace implements Place {
     // Statuses are wiped one by one.
   }
 
+  isUnfound(): boolean {
+    // What is deleted waits for its cleanup.
+    return false;
+  }
+
   resolve(object: ObjectKey, resolution: Resolution): void {
     this.documentStore.annotate(object, { [annotations.resolve]: writeResolution(resolution) });
   }

@@ -82,15 +82,18 @@ export function unreleasedSince(
 /**
  * An object is forgotten only when nothing of it is left, or it is to be left, or its deletion was accepted and then neither the account
  * nor a read by id showed it. Such reads may lag; what was accepted goes all the same. What became of a creation is known when the record has
- * the id of what its key has made: a repetition of it that still travels makes nothing else.
+ * the id of what its key has made: a repetition of it that still travels makes nothing else. In a cluster the record may be in memory only,
+ * because the API server refused the status; a successor that finds the object still there settles the creation anew.
  */
 const s13NothingIsLeftBehind: Invariant = (view) => {
   const accepted = new Set<string>();
   const notFound = new Set<string>();
   /** By key, what a creation has made. */
   const made = new Map<string, string>();
-  const isKnown = ({ idempotencyKey }: Intent, record: ObjectRecord | undefined) =>
-    record?.externalId !== undefined && made.get(idempotencyKey) === record.externalId;
+  const isKnown = ({ idempotencyKey, object }: Intent, record: ObjectRecord | undefined) => {
+    const id = made.get(idempotencyKey);
+    return id !== undefined && (record?.externalId === id || view.knowsMade(object, idempotencyKey, id));
+  };
   let inAccount = '';
   const isConfirmed = (id: string) => accepted.has(id) && notFound.has(id) && !inAccount.includes(id);
   return {
