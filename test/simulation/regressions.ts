@@ -452,4 +452,16 @@ export const regressions: readonly Regression[] = [
     'fleets',
   ),
   inFolder('a replica drained for as long as the wall clock had been set back', 83, 'fleets'),
+  inFolder(
+    'a fleet took the name and the service of a document that was missed, because its file was empty for a while',
+    900034,
+    'fleets',
+  ),
+  inDialect(
+    'the checker counted removals of a fleet that was gone together with those of the next one of its name',
+    900011,
+    'folder',
+    'volume-size-texts',
+    'fleets',
+  ),
 ];
