@@ -457,6 +457,11 @@ export const regressions: readonly Regression[] = [
     900034,
     'fleets',
   ),
+  inFolder(
+    'a replica that drained was found to be unused before it appeared, as its creation had got no answer',
+    930007,
+    'fleets',
+  ),
   inDialect(
     'the checker counted removals of a fleet that was gone together with those of the next one of its name',
     900011,
