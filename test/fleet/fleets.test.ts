@@ -264,6 +264,29 @@ test('a document with the name of a replica wins, and the fleet uses another num
   );
 });
 
+testInFolder(
+  'while the document of a service is missed, no fleet takes its name and its service',
+  async () => {
+    const { plane, fleet } = await world();
+    await fleet.write('web.yaml', [service('llm-1')]);
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 1 })]);
+    await fleet.apply();
+    const { id } = await plane.service('llm-1');
+    await plane.forgetRequests();
+    await fleet.write('web.yaml', []);
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+    const run = fleet.run();
+    await fleet.until('ContainerService/llm-1', 'Stalled', 'True', 'SourceIncomplete');
+    await eventually('there is another replica', async () => (await names(plane)).length === 3);
+    await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+    expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
+    const { roster } = ((await fleet.records()).get('ServiceFleet/llm')?.kind ?? {}) as Json;
+    expect(roster).toMatchObject([{ slot: 0 }, { slot: 2 }]);
+    expect((await plane.requests()).filter(isMutation).some(({ path }) => path.includes(id))).toBe(false);
+    await run.kill('SIGTERM');
+  },
+);
+
 testInFolder('while the document of a fleet is broken, nothing is changed in its replicas', async () => {
   const { plane, fleet } = await world();
   await fleet.write('llm.yaml', [

@@ -457,4 +457,21 @@ export const regressions: readonly Regression[] = [
     900042,
     'fleets',
   ),
+  inFolder(
+    'a fleet took the name and the service of a document that was missed, because its file was empty for a while',
+    900034,
+    'fleets',
+  ),
+  inFolder(
+    'a replica that drained was found to be unused before it appeared, as its creation had got no answer',
+    930007,
+    'fleets',
+  ),
+  inDialect(
+    'the checker counted removals of a fleet that was gone together with those of the next one of its name',
+    900011,
+    'folder',
+    'volume-size-texts',
+    'fleets',
+  ),
 ];

@@ -1,4 +1,5 @@
 /** Everything that the planner of a service may see: the object, the service, and what it refers to. */
+import { isCreation } from '../../actions/index.ts';
 import type { wire } from '../../api/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import type { AccountHandle, View } from '../../engine/index.ts';
@@ -23,6 +24,8 @@ export interface ServiceLook extends ServiceInputs {
   readonly madeVolumeId: string | undefined;
   /** Unix milliseconds at which the activities were asked for. */
   readonly activitiesAskedAt: number | undefined;
+  /** A creation of it may still take effect. */
+  readonly mayAppear: boolean;
   /** Of the account, where there is one. */
   readonly apiUrl: string | undefined;
 }
@@ -64,10 +67,16 @@ export function serviceLook(view: ServiceView): ServiceLook {
     declaredTasks: declaredTasks(fleet, key, clock.wallMs()),
     activities,
     activitiesAskedAt,
+    mayAppear: mayAppear(view),
     remediations: remediations(view, service),
     nowMs: clock.wallMs(),
     apiUrl: account?.spec.url,
   };
+}
+
+function mayAppear({ key, record, store }: ServiceView): boolean {
+  const intent = store.openIntent(key);
+  return record.creationInDoubt !== undefined || (intent !== undefined && isCreation(intent.action));
 }
 
 function madeVolumeId(

@@ -28,6 +28,8 @@ export interface FleetInputs {
   readonly replicas: readonly Replica[];
   /** Slots whose names documents have, with the place of each. */
   readonly taken: ReadonlyMap<number, string>;
+  /** Slots whose names no document has any more, and what had them may be there still. */
+  readonly leaving: ReadonlySet<number>;
   readonly volumes: FleetVolumes;
   readonly wanted: Wanted;
   /** What the document requires now. */

@@ -80,7 +80,7 @@ export function fleetLook(view: FleetView): FleetLook {
     isFound: known === undefined,
     unread: known === undefined ? unreadAccount(view, candidates) : undefined,
     replicas,
-    taken: takenSlots(view, roster),
+    ...otherSlots(view, roster),
     volumes,
     wanted: wantedReplicas(spec, nowMs, record.kind.scaled),
     generation: record.generation,
@@ -175,20 +175,24 @@ function documentAt({ fleet, key: owner }: FleetView): (key: ObjectKey) => strin
   };
 }
 
-/** Of the slots up to the first one that is free. */
-function takenSlots(view: FleetView, roster: readonly RosterEntry[]): Map<number, string> {
-  const { key, object } = view;
+/** Slots whose names something else has, or had until it is gone: up to the first ones that are free. */
+function otherSlots(view: FleetView, roster: readonly RosterEntry[]): Pick<FleetInputs, 'taken' | 'leaving'> {
+  const { key, object, fleet } = view;
   const placeOf = documentAt(view);
   const most = Math.max(-1, ...roster.map(({ slot }) => slot)) + object.spec.maxReplicas + 1;
   const taken = new Map<number, string>();
+  const leaving = new Set<number>();
   const used = new Set(roster.map(({ slot }) => slot));
   let free = 0;
   for (let slot = 0; slot <= most && free <= object.spec.replicas + used.size; slot += 1) {
-    const place = placeOf(replicaKey(key, slot));
+    const name = replicaKey(key, slot);
+    const place = placeOf(name);
     if (place !== undefined) taken.set(slot, place);
-    else if (!used.has(slot)) free += 1;
+    else if (used.has(slot)) continue;
+    else if (fleet.store.record(name)) leaving.add(slot);
+    else free += 1;
   }
-  return taken;
+  return { taken, leaving };
 }
 
 function replica(

@@ -194,7 +194,7 @@ function spread(
 
 /** Why replicas are missing that there would be room for. */
 export function placementObstacle(
-  inputs: Inputs & Pick<FleetInputs, 'volumes' | 'taken'>,
+  inputs: Inputs & Pick<FleetInputs, 'volumes' | 'taken' | 'leaving'>,
   missing: number,
   longestMs: number,
 ): Plan | undefined {

@@ -22,6 +22,7 @@
  * | document removed for good | all replicas drain and are deleted; with `Retain` they stay at the provider |
  * | document renamed | another fleet: its replicas are created, and those of the old name are deleted |
  * | a document has the name of a replica | the document wins. The slot leaves the roster, and is not used (`NameTaken`) |
+ * | that document is removed, or its file is empty for a while | the slot is not used before the record of its service is gone |
  * | replica vanishes at the provider | its own object creates it again, or reports it |
  * | account can't be read | nothing in the roster changes |
  * | scaled to 0 during a rollout | the rollout continues when replicas return: these have the present content |

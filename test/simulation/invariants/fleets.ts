@@ -35,15 +35,18 @@ type StepWatcher = Omit<Watcher, 'durable'> & {
   readonly step: (step: Step) => void;
   /** A record of something else. */
   readonly saved?: (record: ObjectRecord) => void;
+  /** Nothing is known of the object any more. */
+  readonly forgotten?: (key: ObjectKey) => void;
 };
 
 /** A roster that is found again is not a step. */
 function ofSteps(watch: (view: View) => StepWatcher): Invariant {
   return (view) => {
-    const { step, saved, ...watcher } = watch(view);
+    const { step, saved, forgotten, ...watcher } = watch(view);
     return {
       ...watcher,
       durable(write) {
+        if (write.kind === 'remove') forgotten?.(write.key);
         for (const record of write.kind === 'save' ? write.records : []) {
           if (parseObjectKey(record.key).kind !== 'ServiceFleet') saved?.(record);
           if (parseObjectKey(record.key).kind !== 'ServiceFleet') continue;
@@ -271,11 +274,15 @@ interface Minute {
   begun: number;
 }
 
-/** `scaleIn.maxPerMinute`: in each minute, from the first removal on. Where the clock jumps nobody can tell. */
+/**
+ * `scaleIn.maxPerMinute`: in each minute, from the first removal on. Where the clock jumps nobody can tell. A fleet that is written
+ * again after it has gone is another one.
+ */
 const fi12Pace = ofSteps((view) => {
   const minutes = new Map<ObjectKey, Minute>();
   return {
     lost: () => minutes.clear(),
+    forgotten: (key) => minutes.delete(key),
     step({ fleet, before, after, specs }) {
       const begun = after.filter(
         ({ slot, phase }) => phase === 'draining' && entryOf(before, slot)?.phase === 'wanted',

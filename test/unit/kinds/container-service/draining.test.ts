@@ -13,6 +13,7 @@ const remembered = (more: Partial<ServiceLook>) =>
     record: { kind: {} },
     activities: [],
     declaredTasks: [],
+    mayAppear: false,
     nowMs,
     ...more,
   } as unknown as ServiceLook);
@@ -27,4 +28,13 @@ test('a read counts from when it was asked for: a pass may end long after', () =
 test('in what is gone, only declared tasks can be', () => {
   const gone = { observation: { kind: 'absent', confirmed: true }, activities: undefined } as const;
   expect(remembered(gone)).toEqual({ kind: { activities: { readAt: nowMs } } });
+});
+
+test('what may still appear is not gone: its activities are read when it is there', () => {
+  const late = {
+    observation: { kind: 'absent', confirmed: true },
+    activities: undefined,
+    mayAppear: true,
+  } as const;
+  expect(remembered(late)).toEqual({});
 });

@@ -29,7 +29,7 @@ const replicasIn = (...given: readonly State[]) => given.map((state, slot) => re
 function violations(world: World): string[] {
   const plan = planOf(world);
   if (plan.kind !== 'arrange') return [];
-  const { spec, replicas, nowMs, deleting, taken } = world;
+  const { spec, replicas, nowMs, deleting, taken, leaving } = world;
   const want = spec.replicas;
   const before = new Map(replicas.map((replica) => [replica.entry.slot, replica]));
   const roster = rosterAfter(plan);
@@ -82,7 +82,7 @@ function violations(world: World): string[] {
     'below the floor, what may serve is left':
       deleting || serving.length === 0 || available.length + back.length >= floor,
     'FI3: retired what is protected': retired.every(mayRetire),
-    'FI5: a slot of something else': added.every(({ slot }) => !taken.has(slot)),
+    'FI5: a slot of something else': added.every(({ slot }) => !taken.has(slot) && !leaving.has(slot)),
     'FI5: a slot twice': slots.size === roster.length,
     'FI5: a slot freed early': gone.every(
       ({ entry, isRecorded }) => taken.has(entry.slot) || (entry.phase === 'retiring' && !isRecorded),
@@ -173,9 +173,10 @@ const anyWorld: fc.Arbitrary<World> = fc
     deletionPolicy: fc.constantFrom('Delete', 'Retain'),
     deleting: fc.boolean(),
     taken: fc.uniqueArray(fc.integer({ min: 0, max: 12 }), { maxLength: 2 }),
+    gone: fc.uniqueArray(fc.integer({ min: 0, max: 12 }), { maxLength: 2 }),
     hasRollout: fc.boolean(),
   })
-  .chain(({ slots, replicas, taken, deleting, hasRollout, ...given }) => {
+  .chain(({ slots, replicas, taken, gone, deleting, hasRollout, ...given }) => {
     const { mode, maxSurge, maxUnavailable, maxPerMinute, graceSeconds, deletionPolicy } = given;
     const spec = fleetSpec({
       replicas,
@@ -189,9 +190,12 @@ const anyWorld: fc.Arbitrary<World> = fc
       ...(hasRollout ? { rollout: rolloutTo(2, startMs, 1) } : {}),
     };
     const takenMap = new Map(taken.map((slot) => [slot, `llm-${slot} at web.yaml:1`]));
+    const leaving = new Set(gone);
     return fc
       .tuple(...slots.toSorted((left, right) => left - right).map(anyReplica))
-      .map((all) => worldOf(all, { spec, state, deleting, taken: takenMap, nowMs: startMs + 20_000 }));
+      .map((all) =>
+        worldOf(all, { spec, state, deleting, taken: takenMap, leaving, nowMs: startMs + 20_000 }),
+      );
   });
 
 test('no step of any fleet adds too many, takes from the floor, reuses a slot, or retires what is protected', () => {
@@ -265,6 +269,11 @@ describe('scaling', () => {
   test('adds the lowest free slots, without those whose names documents have', () => {
     const world = worldOf([replicaIn('updated', 1)], { taken: new Map([[2, 'llm-2 at web.yaml:1']]) });
     expect(slotsIn(planOf(world), 'wanted')).toEqual([0, 1, 3]);
+  });
+
+  test('adds none under a name whose document was removed, until what that made is gone', () => {
+    const world = worldOf([replicaIn('updated', 1)], { leaving: new Set([0]) });
+    expect(slotsIn(planOf(world), 'wanted')).toEqual([1, 2, 3]);
   });
 
   test('takes draining replicas back before it adds others', () => {

@@ -168,6 +168,7 @@ export interface World {
   readonly nowMs: number;
   readonly deleting: boolean;
   readonly taken: ReadonlyMap<number, string>;
+  readonly leaving: ReadonlySet<number>;
   readonly annotations: Readonly<Record<string, string>>;
   /** By candidate. */
   readonly markets: Readonly<Record<string, Partial<Market>>>;
@@ -186,6 +187,7 @@ export function worldOf(replicas: readonly Replica[], more: Partial<World> = {})
     nowMs: startMs + 1000,
     deleting: false,
     taken: new Map(),
+    leaving: new Set(),
     annotations: {},
     markets: {},
     hasHealthyValues: true,
@@ -197,7 +199,7 @@ export function worldOf(replicas: readonly Replica[], more: Partial<World> = {})
 }
 
 export function inputsOf(world: World): FleetInputs {
-  const { spec, state, revisions, replicas, nowMs, deleting, taken, annotations } = world;
+  const { spec, state, revisions, replicas, nowMs, deleting, taken, leaving, annotations } = world;
   const update = revisions.find(({ number }) => number === (state.update ?? 2));
   return {
     object: { name: 'llm', annotations, spec, deleting },
@@ -205,6 +207,7 @@ export function inputsOf(world: World): FleetInputs {
     isFound: false,
     replicas,
     taken,
+    leaving,
     wanted: wantedReplicas(spec, nowMs),
     present: {
       ...contentWith(spec.template.spec.image),
