@@ -39,6 +39,8 @@ export const heldByDocument = {
     whose: 'user',
     observed: 'yes',
     fromDocuments: true,
+    // The end of the other object does not wake the fleet.
+    recheckMs: 30_000,
     see: 'concepts/fleets.md#names',
     meaning:
       'A document has the name of a replica of the fleet, or of its volume. The fleet uses other numbers.',

@@ -262,6 +262,14 @@ test('a document with the name of a replica wins, and the fleet uses another num
   expect(stalled?.message).toMatch(
     new RegExp(`ContainerService/[^/]+/llm-1 at ${placeOf('ContainerService', 'llm-1', 'web.yaml')}`),
   );
+  fleet.run();
+  await fleet.remove('web.yaml');
+  await eventually(
+    'the other one is gone',
+    async () => (await names(plane)).join() === 'llm-0,llm-2',
+    60_000,
+  );
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True', undefined, 60_000);
 });
 
 testInFolder(
