@@ -47,12 +47,6 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     patch: () => replaced(Election.prototype, 'mayAct', () => () => true),
   },
   {
-    breaks: 'a leader without API server lets its activities expire',
-    foundBy: ['L5'],
-    seed: 2953,
-    patch: () => withListBeforeHeartbeats(() => ({ kind: 'not-sent', reason: 'no leader beats alone' })),
-  },
-  {
     breaks: 'who does not lead beats for what another one may have released',
     foundBy: ['S16'],
     seed: 260,
