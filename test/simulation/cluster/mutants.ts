@@ -43,8 +43,14 @@ export const clusterMutants: readonly Mutant<ReplicaSabotage>[] = [
     // What it does not send, it writes over what the next one has written.
     foundBy: ['S9', 'S16', 'L1'],
     crowd: 'small',
-    seed: 20,
+    seed: 57,
     patch: () => replaced(Election.prototype, 'mayAct', () => () => true),
+  },
+  {
+    breaks: 'a leader without API server lets its activities expire',
+    foundBy: ['L5'],
+    seed: 206,
+    patch: () => withListBeforeHeartbeats(() => ({ kind: 'not-sent', reason: 'no leader beats alone' })),
   },
   {
     breaks: 'who does not lead beats for what another one may have released',

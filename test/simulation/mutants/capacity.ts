@@ -49,7 +49,7 @@ export const capacity: readonly Mutant[] = [
     breaks: 'what was asked for is forgotten at a restart',
     foundBy,
     crowd,
-    seed: 17,
+    seed: 36,
     sabotage: withStore((store) => ({
       openIntent: (key: ObjectKey) => {
         const intent = store.openIntent(key);
