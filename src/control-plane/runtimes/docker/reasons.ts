@@ -42,6 +42,8 @@ const forms: Readonly<Record<LaunchStep, readonly (readonly [RegExp, LaunchReaso
     [/cpu|memory/i, 'ResourcesRefused'],
   ],
   start: [
+    // What the engine needs for its network is missing on its machine. The command is not to blame.
+    [/^plugin type="[^"]*" failed|^netavark: /i, 'NotStarted'],
     [/executable file.*not found|no such file or directory/i, 'CommandNotFound'],
     [/permission denied|exec format error|is a directory/i, 'CommandNotExecutable'],
     [/memory|cpu/i, 'ResourcesRefused'],
