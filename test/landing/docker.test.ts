@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { testConformance } from './docker/conformance.ts';
 import { testCrash } from './docker/crash.ts';
 import { testEgress } from './docker/egress.ts';
+import { testFirstMinute } from './docker/first-minute.ts';
 import { testLife } from './docker/life.ts';
 import { testReplicas } from './docker/replicas.ts';
 import { testTrouble } from './docker/trouble.ts';
@@ -25,6 +26,7 @@ describe.skipIf(isWithoutContainers)('real containers', () => {
     testTrouble(engine);
   });
   testEgress(engine);
+  testFirstMinute(engine);
   testConformance(engine);
 });
 

@@ -41,7 +41,10 @@ async function findOut(): Promise<boolean> {
   return true;
 }
 
-/** A podman and a registry for all tests of a `describe`; after each test nothing is left of its containers. */
+/**
+ * A podman and a registry for all tests of a `describe`; after each test nothing is left of its containers. Only one file may use it: its end
+ * takes away the rules of every control plane on this machine, and the egress tests empty the firewall.
+ */
 export function useEngine(): () => Engine {
   let engine: Engine;
   beforeAll(async () => {
