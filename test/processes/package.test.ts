@@ -1,9 +1,12 @@
 /** What `npm pack` makes, as a user has it: one file, in an empty folder, with nothing else from anywhere. */
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { build } from 'rolldown';
 import { expect, test } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import options from '../../rolldown.config.ts';
 import { version } from '../../src/cli/version.ts';
 import { definitionStream, schemaText } from '../../src/crdgen/index.ts';
 import { temporaryFolder } from '../support/processes/processes.ts';
@@ -11,9 +14,21 @@ import { temporaryFolder } from '../support/processes/processes.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
+/** What is packed, with a `dist` of one build: that of the checkout keeps, for other runs of tests, what earlier builds left there. */
+async function stage(folder: string): Promise<string> {
+  const staged = path.join(folder, 'staged');
+  const made = manifest.files.filter((name) => !/^!|^dist$/.test(name));
+  for (const name of [...made, 'package.json', 'README.md', 'LICENSE']) {
+    await cp(path.join(root, name), path.join(staged, name), { recursive: true });
+  }
+  await build({ ...options, output: { ...options.output, dir: path.join(staged, 'dist') } });
+  return staged;
+}
+
 /** Names in the package, and where it is. */
 async function pack(folder: string): Promise<{ file: string; names: string[]; size: number }> {
-  const { stdout } = await run('npm', ['pack', '--json', `--pack-destination=${folder}`], { cwd: root });
+  const cwd = await stage(folder);
+  const { stdout } = await run('npm', ['pack', '--json', `--pack-destination=${folder}`], { cwd });
   const [packed] = JSON.parse(stdout) as { filename: string; size: number; files: { path: string }[] }[];
   if (!packed) throw new Error('npm packed nothing');
   return {
