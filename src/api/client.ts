@@ -10,6 +10,7 @@ import type { Metrics } from '../telemetry/index.ts';
 import { priorities, type Lane, type Limiter } from './limiter.ts';
 import { readAnswer, type Notes } from './answer.ts';
 import { QuietReads } from './quiet-reads.ts';
+import { credentialHeader } from './credential-header.ts';
 import type { CredentialTrust } from './credential-trust.ts';
 import { execAnswerMs } from './exec-answer.ts';
 import type { Outcome } from './outcome.ts';
@@ -61,6 +62,7 @@ interface Call<Value> {
   readonly credential?: Sensitive<string>;
   /** Asked instead of `mayAct`. */
   readonly permit?: (() => boolean) | undefined;
+  readonly onSend?: (() => void) | undefined;
   /** The answer is plain text, not JSON. */
   readonly text?: boolean;
   readonly query?: string;
@@ -69,12 +71,6 @@ interface Call<Value> {
 }
 
 const mostSpellings = 20_000;
-
-/** §5.2: `Authorization: Bearer KEY`; in any other header the key as it is. */
-function credentialHeader(credential: Sensitive<string>, name = 'authorization'): Record<string, string> {
-  const header = name.toLowerCase();
-  return { [header]: header === 'authorization' ? `Bearer ${credential.reveal()}` : credential.reveal() };
-}
 
 export class ControlApi {
   readonly #options: ClientOptions;
@@ -125,10 +121,15 @@ export class ControlApi {
     return this.#call({ method: 'GET', endpoint: '/api/services/{id}', id, answer: readers.service }, signal);
   }
 
-  /** `heartbeat`: it precedes a heartbeat, and must not wait behind all else. */
-  activities(id: string, signal?: AbortSignal, lane?: Lane): Promise<Outcome<readonly wire.Activity[]>> {
+  /** `heartbeat`: it precedes a heartbeat, and must not wait behind all else. `onSend` is called when its turn has come. */
+  activities(
+    id: string,
+    signal?: AbortSignal,
+    lane?: Lane,
+    onSend?: () => void,
+  ): Promise<Outcome<readonly wire.Activity[]>> {
     const endpoint = '/api/services/{id}/activity';
-    return this.#call({ method: 'GET', endpoint, id, answer: readers.activities, lane }, signal);
+    return this.#call({ method: 'GET', endpoint, id, answer: readers.activities, lane, onSend }, signal);
   }
 
   /**
@@ -262,10 +263,8 @@ export class ControlApi {
 
   /** §6 rule 1: newest first, at most 100. */
   events(id: string, signal?: AbortSignal): Promise<Outcome<readonly wire.ServiceEvent[]>> {
-    return this.#call(
-      { method: 'GET', endpoint: '/api/services/{id}/events', id, answer: readers.events },
-      signal,
-    );
+    const endpoint = '/api/services/{id}/events';
+    return this.#call({ method: 'GET', endpoint, id, answer: readers.events }, signal);
   }
 
   /** Plain text, with whatever the container wrote in it. */
@@ -315,6 +314,7 @@ export class ControlApi {
         (call.priority ?? priorities.read) + urgency,
         async () => {
           started = true;
+          call.onSend?.();
           const startedAtMs = clock.monotonicMs();
           const result = await this.#exchange(call, signal);
           if (result.kind === 'refused' && result.status === 429) {

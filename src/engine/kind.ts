@@ -139,8 +139,8 @@ export interface RemoteThings<Spec, Remote extends { readonly id: string }, Look
   replaces?(spec: Spec): boolean;
   /** The catalog has to offer what a creation requests. */
   readonly needsCatalog?: true;
-  /** The activities in it, read before a disruptive step. */
-  activities?(api: ControlApi, id: string): Promise<Outcome<readonly wire.Activity[]>>;
+  /** The activities in it, read before a disruptive step. `onSend` is called when the request's turn has come. */
+  activities?(api: ControlApi, id: string, onSend: () => void): Promise<Outcome<readonly wire.Activity[]>>;
   /** The provider's events about it. */
   events?(api: ControlApi, id: string): Promise<Outcome<readonly wire.ServiceEvent[]>>;
 }

@@ -136,6 +136,10 @@ export class Pass {
     return this.#observer.readActivities(account);
   }
 
+  get activitiesSinceMs(): number | undefined {
+    return this.#observer.activitiesSinceMs;
+  }
+
   events(account: AccountHandle): Promise<Outcome<readonly wire.ServiceEvent[]> | undefined> {
     return this.#observer.events(account);
   }

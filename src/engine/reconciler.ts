@@ -242,12 +242,12 @@ export class Reconciler {
     const target = this.#creations.targetOf(record, plan.step, planned);
     this.#driftWatch.corrected(record.key, account, plan.step.differences);
     if (plan.step.reason === remediationReason) fleet.remediating.add(record.key);
-    const plannedAtMs = clock.monotonicMs();
+    const knownSinceMs = pass.activitiesSinceMs ?? clock.monotonicMs();
     let sentAtMs: number | undefined;
     const isStillPlanned = () => {
       sentAtMs = clock.monotonicMs();
       this.#creations.aboutToSend(pass, account);
-      return this.#isStillPlanned(pass, plan.step, plannedAtMs);
+      return this.#isStillPlanned(pass, plan.step, knownSinceMs);
     };
     let outcome: Outcome<Receipt>;
     try {
@@ -290,11 +290,11 @@ export class Reconciler {
   }
 
   /** While a request waits in the limiter, tasks, brakes, annotations, windows, the Account and activities may change. */
-  #isStillPlanned(pass: Pass, step: Step, plannedAtMs: number): boolean {
+  #isStillPlanned(pass: Pass, step: Step, knownSinceMs: number): boolean {
     const { clock, fleet, store } = this.#options;
     const account = pass.account();
     if (fleet.behind || this.#blocked(pass.record(), pass, account)) return false;
-    if (step.disruptive && clock.monotonicMs() - plannedAtMs > activitiesFreshMs) return false;
+    if (step.disruptive && clock.monotonicMs() - knownSinceMs > activitiesFreshMs) return false;
     const now = this.#creations.instead(pass, account.handle, pass.plan());
     if (account.handle && now.kind === 'act' && outdated(account.handle, now, clock.monotonicMs()))
       return false;

@@ -42,6 +42,8 @@ export class Observer {
   readonly #options: ObserverOptions;
   readonly #brakes: Brakes;
   seen: AnySeen = nothingSeen;
+  /** When the activities were asked for (monotonic milliseconds): the answer may be as old as that. */
+  activitiesSinceMs: number | undefined;
 
   constructor(key: ObjectKey, kind: AnyKind, options: ObserverOptions, brakes: Brakes) {
     this.key = key;
@@ -204,11 +206,20 @@ export class Observer {
 
   async readActivities(account: AccountHandle): Promise<Plan | undefined> {
     const id = this.#idOfPresent();
-    const activitiesAskedAt = this.#options.clock.wallMs();
-    const outcome = id === undefined ? undefined : await this.kind.remote?.activities?.(account.api, id);
+    const { clock } = this.#options;
+    let activitiesAskedAt = clock.wallMs();
+    let sinceMs = clock.monotonicMs();
+    // It may wait long for its turn.
+    const onSend = () => {
+      activitiesAskedAt = clock.wallMs();
+      sinceMs = clock.monotonicMs();
+    };
+    const outcome =
+      id === undefined ? undefined : await this.kind.remote?.activities?.(account.api, id, onSend);
     if (!outcome) return undefined;
     if (outcome.kind === 'applied') {
       this.see({ activities: outcome.value, activitiesAskedAt });
+      this.activitiesSinceMs = sinceMs;
       return undefined;
     }
     const message = `reading activities before a disruptive change: ${describeOutcome(outcome)}`;

@@ -166,7 +166,7 @@ export function spendingGateOf({ spending, increase }: Gates, step: Step): Gate 
 /** The pause before a recheck of something that has no watch. */
 export const recheckMs = { progress: 1000, protection: 15_000, gate: 30_000 } as const;
 
-/** How long a read of activities counts. */
+/** How long a read of activities counts, from the moment in which it was asked for. */
 export const activitiesFreshMs = 60_000;
 
 const nothing: readonly Difference[] = [];

@@ -40,7 +40,7 @@ const remote: RemoteThings<ContainerServiceSpec, Service, ServiceLook> = {
     unidentified: unidentified?.services ?? [],
   }),
   read: (api, id) => api.service(id),
-  activities: (api, id) => api.activities(id),
+  activities: (api, id, onSend) => api.activities(id, undefined, undefined, onSend),
   events: (api, id) => api.events(id),
   marks: serviceMarks,
   creation: createService,

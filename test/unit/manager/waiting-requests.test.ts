@@ -73,6 +73,40 @@ test('what is still wanted is sent when its turn has come', async () => {
   await manager.stop();
 });
 
+test('activities count from the moment in which they were asked for, however long the answer takes', async () => {
+  const shown = desiredOf({ ...access, 'web.yaml': serviceDocument('web') });
+  const { api, clock, manager, tell } = await scriptedFleet(shown, {
+    records: [knownService()],
+    prepare: (given) => {
+      given.services = [shownService()];
+    },
+  });
+  await clock.advance(60_000);
+  let askedAtMs = 0;
+  let isFirst = true;
+  const agesMs: number[] = [];
+  api.on[`GET /api/services/${nobodysId}`] = () => ({ status: 429, retryAfter: '45' });
+  api.on[`GET /api/services/${serviceId}/activity`] = async () => {
+    askedAtMs = clock.monotonicMs();
+    const [account] = manager.accounts.handles();
+    if (isFirst) {
+      isFirst = false;
+      await sleep(clock, 20_000);
+      await account?.api.service(nobodysId);
+    }
+    return undefined;
+  };
+  api.on[patch] = () => {
+    agesMs.push(clock.monotonicMs() - askedAtMs);
+    return undefined;
+  };
+  tell(desiredOf({ ...access, 'web.yaml': edited }));
+  await clock.advance(200_000);
+  expect(agesMs).not.toEqual([]);
+  expect(Math.max(...agesMs)).toBeLessThanOrEqual(60_000);
+  await manager.stop();
+});
+
 test('a task that is declared meanwhile protects from it', async () => {
   const { tell, clock, api, manager } = await waitingPatch();
   tell(desiredOf({ ...access, 'web.yaml': edited, 'task.yaml': taskDocument() }));
