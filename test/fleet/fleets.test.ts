@@ -212,6 +212,27 @@ test('a fleet that is removed drains and goes; with Retain its services stay', a
   expect([...(await fleet.records()).keys()].filter((key) => !key.startsWith('Account/'))).toEqual([]);
 });
 
+testInFolder(
+  'a fleet that comes back while one replica still drains has those again that were left at the provider',
+  async () => {
+    const { plane, fleet } = await world();
+    const scratch = { storage: { scratch: { volumeGb: 10 } } };
+    await fleet.write('task.yaml', [task('epoch', { serviceRef: { name: 'llm-1' } })]);
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2, ...scratch, deletionPolicy: 'Retain' })]);
+    expect((await fleet.apply()).code).toBe(0);
+    const run = fleet.run();
+    expect((await fleetkeeper(['retire', 'llm-1', ...fleet.flags])).code).toBe(0);
+    await fleet.until('ServiceFleet/llm', 'Reconciling', 'True', 'ReplicasProtected');
+    await fleet.remove('llm.yaml');
+    await eventually('others were left', async () => !(await fleet.records()).has('ContainerService/llm-0'));
+    expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
+    await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 0 })]);
+    await eventually('one is left', async () => (await names(plane)).length === 1);
+    expect(await names(plane)).toEqual(['llm-1']);
+    await run.kill('SIGTERM');
+  },
+);
+
 test('removals keep their pace', async () => {
   const { plane, fleet } = await world();
   await fleet.write('llm.yaml', [fleetOf('llm', { scaleIn: { maxPerMinute: 1 } })]);

@@ -59,10 +59,11 @@ export function fleetLook(view: FleetView): FleetLook {
   const nowMs = clock.wallMs();
   const { spec } = object;
   const candidates = candidatesOf(spec);
-  const known = record.kind.roster;
-  const found = known ? undefined : findAgain(view, candidates, nowMs);
-  const roster = known ?? found?.roster ?? [];
-  const kept = found?.volumes ?? record.kind.volumes ?? [];
+  const { left, ...known } = record.kind;
+  const isFound = known.roster === undefined || (left === true && !object.deleting);
+  const found = isFound ? findAgain(view, candidates, nowMs) : undefined;
+  const roster = withOthers(known.roster ?? [], found?.roster ?? []);
+  const kept = withOthers(known.volumes ?? [], found?.volumes ?? []);
   const volumes = volumesSeen(view, kept, roster, found !== undefined, documentAt(view));
   const present = presentContent(view);
   const revisions = view.store.revisions(key);
@@ -76,9 +77,14 @@ export function fleetLook(view: FleetView): FleetLook {
   return {
     name: object.name,
     object,
-    state: { ...record.kind, roster, ...(kept.length > 0 ? { volumes: kept } : {}) },
-    isFound: known === undefined,
-    unread: known === undefined ? unreadAccount(view, candidates) : undefined,
+    state: {
+      ...known,
+      roster,
+      ...(kept.length > 0 ? { volumes: kept } : {}),
+      ...(object.deleting && left ? { left } : {}),
+    },
+    isFound,
+    unread: isFound ? unreadAccount(view, candidates) : undefined,
     replicas,
     ...otherSlots(view, roster),
     volumes,
@@ -102,6 +108,16 @@ export function fleetLook(view: FleetView): FleetLook {
     nowMs,
     endpoints: endpointsOf(fleet.store, key, nowMs) ?? [],
   };
+}
+
+/** What is remembered of a slot counts. */
+function withOthers<Entry extends { readonly slot: number }>(
+  known: readonly Entry[],
+  found: readonly Entry[],
+): Entry[] {
+  const slots = new Set(known.map(({ slot }) => slot));
+  const others = found.filter(({ slot }) => !slots.has(slot));
+  return [...known, ...others].sort((one, other) => one.slot - other.slot);
 }
 
 /** What is there of a fleet whose state was lost, or that is new. */

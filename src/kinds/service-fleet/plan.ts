@@ -185,7 +185,7 @@ function planDeletion(inputs: FleetInputs): Plan {
   if (wanted.length > 0 && object.spec.deletionPolicy === 'Retain') {
     const message = `left at the provider: ${slotsText(wanted)}`;
     const left = inNewPhase(wanted, 'retiring', nowMs);
-    return arrange(inputs, left, { ...change, message }, retiredWith(inputs, left));
+    return arrange(inputs, left, { ...change, message }, { ...retiredWith(inputs, left), left: true });
   }
   if (wanted.length === 0) return waitForLeaving(inputs);
   const pace = scaleInPace(inputs);
@@ -201,7 +201,12 @@ function leaveVolumes(inputs: FleetInputs): Plan {
   const { object, state } = inputs;
   if (!state.volumes || state.volumes.length === 0) return inSync();
   const message = `left at the provider: ${volumeNames(object.name, state.volumes)}`;
-  return arrange(inputs, [], { reason: 'ScalingIn', message, change: undefined }, { volumes: [] });
+  return arrange(
+    inputs,
+    [],
+    { reason: 'ScalingIn', message, change: undefined },
+    { volumes: [], left: true },
+  );
 }
 
 function volumeNames(fleet: string, volumes: readonly VolumeEntry[]): string {

@@ -123,6 +123,8 @@ const schema = z.object({
   roster: z.array(entry).optional(),
   /** By slot. */
   volumes: z.array(volume).optional(),
+  /** Replicas or volumes were left at the provider when the document was removed. They are searched for if it comes back. */
+  left: z.literal(true).optional(),
   /** The number of the revision that the document requires. */
   update: z.int().optional(),
   rollout,

@@ -83,21 +83,38 @@ function isProtected(view: View, fleet: ObjectKey, { slot, phase, since }: Roste
   return phase === 'draining' && activities?.by !== undefined && activities.readAt >= since;
 }
 
-const fi1NeverTooMany = ofSteps((view) => ({
-  step(step) {
-    const { fleet, before, after } = step;
-    const added = after.filter(({ slot }) => !entryOf(before, slot));
-    const overlapping = before.filter((entry) => isProtected(view, fleet, entry)).length;
-    const most = Math.max(
-      ...limits(view, step).map(({ want, surge }) => want + surge + Math.min(surge, overlapping)),
+/** What was left at the provider when its document was removed (`Retain`) may be found again, however many there are. */
+function leftAtProvider(): { note(step: Step): void; has(fleet: ObjectKey, slot: number): boolean } {
+  const left = new Set<ObjectKey>();
+  return {
+    note({ fleet, record, before, after, specs }) {
+      const isRetained = specs.some(({ deletionPolicy }) => deletionPolicy === 'Retain');
+      if (record.deletionRequestedAt === undefined || !isRetained) return;
+      for (const { slot } of before) if (!entryOf(after, slot)) left.add(replicaKey(fleet, slot));
+    },
+    has: (fleet, slot) => left.has(replicaKey(fleet, slot)),
+  };
+}
+
+const fi1NeverTooMany = ofSteps((view) => {
+  const left = leftAtProvider();
+  return { step: (step) => neverTooMany(view, step, left) };
+});
+
+function neverTooMany(view: View, step: Step, left: ReturnType<typeof leftAtProvider>): void {
+  left.note(step);
+  const { fleet, before, after } = step;
+  const added = after.filter(({ slot }) => !entryOf(before, slot) && !left.has(fleet, slot));
+  const overlapping = before.filter((entry) => isProtected(view, fleet, entry)).length;
+  const most = Math.max(
+    ...limits(view, step).map(({ want, surge }) => want + surge + Math.min(surge, overlapping)),
+  );
+  if (added.length > 0 && after.length > most)
+    view.violated(
+      'FI1',
+      `${fleet} adds ${slotsOf(added)}: ${after.length} replicas, and ${most} may be there`,
     );
-    if (added.length > 0 && after.length > most)
-      view.violated(
-        'FI1',
-        `${fleet} adds ${slotsOf(added)}: ${after.length} replicas, and ${most} may be there`,
-      );
-  },
-}));
+}
 
 /** It may have been changed since it was observed: to its revision, or back to it. */
 function isUnderWay(view: View, fleet: ObjectKey, entry: RosterEntry, isSent: boolean): boolean {
