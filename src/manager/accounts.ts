@@ -233,6 +233,7 @@ export class AccountRegistry implements Accounts {
     const limiterKey = `${name} ${spec.url}`;
     const limiter = this.#limiterOf(name, spec, limiterKey);
     const isSameApi = before?.origin.kind === origin.kind && before.handle.spec.url === spec.url;
+    const known = isSameApi ? before : undefined;
     const account = () => ({ spec, origin, retired: this.#retired.get(name)?.identity === identity });
     const declared = { account: wanted };
     const hold = () => this.#holdOf(name, spec, declared.account);
@@ -246,7 +247,7 @@ export class AccountRegistry implements Accounts {
       keyRemedy: () => this.#keyRemedy(name, account()),
       me: (...asked) => api.me(...asked),
       heartbeatsWait: () => this.#options.hasHeartbeats(name),
-      lastKnown: isSameApi ? before.identity.lastKnown : undefined,
+      lastKnown: known?.identity.lastKnown,
       onRejected: () => this.#rejected(name, identity),
       accepted: () =>
         [this.#accepted(name), this.#options.acceptedIdentity].filter((text) => text !== undefined),
@@ -266,7 +267,7 @@ export class AccountRegistry implements Accounts {
       ...(mayAct ? { mayAct } : {}),
     });
     let ledger: AccountSnapshot['ledger'] = [];
-    const accountLogger = logger.child({ account: name });
+    const own = { clock, logger: logger.child({ account: name }) };
     const handle: AccountHandle = {
       name,
       isShared: origin.kind === 'environment',
@@ -275,13 +276,16 @@ export class AccountRegistry implements Accounts {
       identity,
       funds: new FundsMemory(clock),
       keyDigest: () => this.#digest(credential()),
-      catalog: new CatalogCache({ read: (signal) => api.catalog(signal), clock, logger: accountLogger }),
+      catalog: new CatalogCache({
+        ...own,
+        regions: known?.handle.catalog.regions,
+        read: (...asked) => api.catalog(...asked),
+      }),
       informer: new AccountInformer({
         api,
         identity,
-        clock,
+        ...own,
         random,
-        logger: accountLogger,
         pollMs: spec.pollSeconds * 1000,
         lists: () => this.#options.lists(handle),
         heartbeatsWait: () => this.#options.hasHeartbeats(name),

@@ -11,6 +11,8 @@ export interface CatalogCacheOptions {
   readonly read: (signal: AbortSignal) => Promise<Outcome<wire.Catalog>>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** As read before from the same API. */
+  readonly regions?: wire.Catalog['regions'] | undefined;
 }
 
 export const catalogTtlMs = 600_000;
@@ -21,16 +23,23 @@ export class CatalogCache {
   readonly #options: CatalogCacheOptions;
   readonly #stopping = new AbortController();
   #catalog: wire.Catalog | undefined;
+  #regions: wire.Catalog['regions'] | undefined;
   #staleAtMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
 
   constructor(options: CatalogCacheOptions) {
     this.#options = options;
+    this.#regions = options.regions;
   }
 
   /** As last read, unless the newest read failed. */
   get current(): wire.Catalog | undefined {
     return this.#catalog;
+  }
+
+  /** With their prices, as last read. A newer read that failed does not make them unknown. */
+  get regions(): wire.Catalog['regions'] | undefined {
+    return this.#regions;
   }
 
   /** Never rejects. */
@@ -58,6 +67,7 @@ export class CatalogCache {
     const outcome = await read(this.#stopping.signal);
     const succeeded = outcome.kind === 'applied';
     this.#catalog = succeeded ? outcome.value : undefined;
+    this.#regions = this.#catalog?.regions ?? this.#regions;
     this.#staleAtMs = clock.monotonicMs() + (succeeded ? catalogTtlMs : retryMs);
     if (!succeeded && !this.#stopping.signal.aborted) {
       logger.warn({ note: describeOutcome(outcome) }, 'catalog read failed');

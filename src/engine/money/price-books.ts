@@ -54,7 +54,7 @@ export class PriceBooks {
   /** The current prices. */
   book({ name, spec, catalog }: AccountHandle): PriceBook {
     const book = this.#bookOf(name);
-    if (catalog.current) book.catalog = catalogPrices(catalog.current.regions);
+    if (catalog.regions) book.catalog = catalogPrices(catalog.regions);
     const sinceMs = this.#options.clock.wallMs() - keptMs;
     const observed = [...book.observed.values()].filter(({ at }) => at >= sinceMs);
     return { observed, declared: spec.prices ?? [], catalog: book.catalog };
@@ -62,7 +62,7 @@ export class PriceBooks {
 
   /** Changes when something may have another cost. */
   edition({ name, spec, catalog }: AccountHandle): readonly unknown[] {
-    return [this.#bookOf(name).observed, spec.prices, catalog.current];
+    return [this.#bookOf(name).observed, spec.prices, catalog.regions];
   }
 
   /** Newest first. */

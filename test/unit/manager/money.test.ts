@@ -102,6 +102,18 @@ test('with 50.01 USD and a floor of 50.00, of sixteen services whose price the c
   await fleet.manager.stop();
 });
 
+test('what the catalog told stays known when the Account is edited and the catalog can not be read any more', async () => {
+  const fleet = await scriptedFleet(sixteen(), {
+    prepare: provider({ balanceMicros: 50_010_000, catalog: priced }),
+  });
+  await fleet.clock.advance(60_000);
+  fleet.api.on['GET /api/catalog'] = () => ({ status: 503 });
+  fleet.tell(sixteen({ pollSeconds: 7 }));
+  await fleet.clock.advance(120_000);
+  expect(fleet.api.services).toHaveLength(0);
+  await fleet.manager.stop();
+});
+
 test('with 50.01 USD and a floor of 50.00, of sixteen services whose price nobody tells one finds it out', async () => {
   const fleet = await scriptedFleet(sixteen(), {
     prepare: provider({ balanceMicros: 50_010_000, price: gpuHourMicros }),

@@ -65,6 +65,21 @@ test('after ten minutes, or a hint that it has changed, it is read again', async
   expect(reads).toBe(3);
 });
 
+test('regions and their prices stay known when a newer read fails, and in another cache for the same API', async () => {
+  await got();
+  answer = failed;
+  await got(catalogTtlMs);
+  expect([await got(), cache.regions]).toEqual([undefined, catalog.regions]);
+  const { regions } = cache;
+  const next = new CatalogCache({
+    read: async () => failed,
+    clock,
+    logger: createLogger('silent'),
+    regions,
+  });
+  expect([await next.get(), next.regions]).toEqual([undefined, catalog.regions]);
+});
+
 test('who asks waits five seconds at most, and has it later', async () => {
   answerMs = 20_000;
   expect(await got(4_999)).toBe('still waiting');
