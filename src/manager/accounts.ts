@@ -3,7 +3,7 @@
  * documents; the account `default` may come from flags and environment instead. A changed document replaces
  * the handle. A changed credential is used from the next request on.
  */
-import { ControlApi, Limiter, type Transport } from '../api/index.ts';
+import { Limiter, type Transport } from '../api/index.ts';
 import { messageOf, sameValue, type Clock, type Random, type Sensitive, type Timer } from '../base/index.ts';
 import type { DesiredSnapshot } from '../desired/index.ts';
 import {
@@ -21,6 +21,7 @@ import type { OriginHold } from '../engine/plan/index.ts';
 import type { StateStore } from '../state/index.ts';
 import type { Logger, Metrics } from '../telemetry/index.ts';
 import { AccountKeys, type AccountOrigin, type EnvironmentAccount } from './account-keys.ts';
+import { accountApi } from './account-api.ts';
 import { SharedTransports } from './transports.ts';
 import {
   accountNotFound,
@@ -228,7 +229,7 @@ export class AccountRegistry implements Accounts {
 
   #make(name: string, spec: AccountSpec, wanted: WantedAccount, before: Entry | undefined): Entry {
     const { origin } = wanted;
-    const { clock, random, logger, metrics, mayAct, onSnapshot, onFailure } = this.#options;
+    const { clock, random, logger, metrics, onSnapshot, onFailure } = this.#options;
     const transport = this.#transports.open(originOf(spec.url));
     const limiterKey = `${name} ${spec.url}`;
     const limiter = this.#limiterOf(name, spec, limiterKey);
@@ -254,18 +255,7 @@ export class AccountRegistry implements Accounts {
       isDocument: origin.kind === 'document',
       logger,
     });
-    const api = new ControlApi({
-      baseUrl: spec.url.replace(/\/+$/, ''),
-      credential,
-      transport,
-      limiter,
-      clock,
-      metrics,
-      trust: identity,
-      refusals: spec.refusals,
-      credentialsHeader: spec.credentialsHeader,
-      ...(mayAct ? { mayAct } : {}),
-    });
+    const api = accountApi(this.#options, spec, { credential, transport, limiter, trust: identity });
     let ledger: AccountSnapshot['ledger'] = [];
     const own = { clock, logger: logger.child({ account: name }) };
     const handle: AccountHandle = {

@@ -1,6 +1,7 @@
 /** S15: what is asked for and not shown yet counts against the balance, for all objects of an account together. */
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { sleep } from '../../../src/base/index.ts';
 import { objectKey, type ObjectKey } from '../../../src/resources/index.ts';
 import { MemoryStore } from '../../../src/state/index.ts';
 import { desiredOf, serviceDocument } from '../../support/desired.ts';
@@ -103,11 +104,23 @@ test('with 50.01 USD and a floor of 50.00, of sixteen services whose price the c
 });
 
 test('what the catalog told stays known when the Account is edited and the catalog can not be read any more', async () => {
-  const fleet = await scriptedFleet(sixteen(), {
-    prepare: provider({ balanceMicros: 50_010_000, catalog: priced }),
+  const env = ['env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: tokens, key: token}}}]'];
+  const waiting = Object.fromEntries(names.map((name) => [`${name}.yaml`, serviceDocument(name, env)]));
+  const access = {
+    'account.yaml': accountDocument({ minimumBalanceMicros: floor }),
+    'secret.yaml': secretDocument,
+  };
+  const fleet = await scriptedFleet(desiredOf({ ...access, ...waiting }), {
+    prepare: provider({ balanceMicros: 50_010_000 }),
   });
-  await fleet.clock.advance(60_000);
-  fleet.api.on['GET /api/catalog'] = () => ({ status: 503 });
+  const { api, clock } = fleet;
+  // Nobody waits for it so long, so nobody has looked at its prices when the Account is edited.
+  api.on['GET /api/catalog'] = async () => {
+    await sleep(clock, 6000);
+    return { status: 200, body: priced };
+  };
+  await clock.advance(6500);
+  api.on['GET /api/catalog'] = () => ({ status: 503 });
   fleet.tell(sixteen({ pollSeconds: 7 }));
   await fleet.clock.advance(120_000);
   expect(fleet.api.services).toHaveLength(0);
