@@ -149,7 +149,7 @@ function recheckAt(timeMs: number, nowMs: number): number {
 }
 
 function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
-  const { replicas, wanted, nowMs, state } = inputs;
+  const { replicas, wanted, nowMs, object, state } = inputs;
   const running = inPhase(replicas, 'wanted');
   const notReady = running.filter(({ isAvailable }) => !isAvailable);
   const due = notReady.flatMap(({ availableAt }) => availableAt ?? []);
@@ -177,6 +177,7 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
     ...slowTimes(inputs),
     ...moveTimes(inputs),
     ...changesAt,
+    ...graceEnds(replicas, object),
     ...(state.rollout && state.pace ? [state.pace.at + 60_000] : []),
     ...deadlineTimes(inputs),
   ];
@@ -222,12 +223,20 @@ export function paced({ state, object, nowMs }: FleetInputs, left: number): Plan
   );
 }
 
+/** When draining replicas may be deleted at the earliest, if nothing protects them (Unix milliseconds). */
+function graceEnds(
+  replicas: FleetInputs['replicas'],
+  { spec }: Pick<FleetInputs['object'], 'spec'>,
+): number[] {
+  return inPhase(replicas, 'draining').map(({ entry }) => entry.since + spec.drain.graceSeconds * 1000);
+}
+
 export function waitForLeaving({ replicas, object, nowMs, wanted }: FleetInputs): Plan {
   const leaving = replicas.filter(({ entry }) => entry.phase !== 'wanted');
-  const graceMs = object.spec.drain.graceSeconds * 1000;
   const held = leaving.filter(({ entry, protection }) => entry.phase === 'draining' && protection === 'yes');
-  const ends = leaving.flatMap(({ entry }) => (entry.phase === 'draining' ? [entry.since + graceMs] : []));
-  const times = [...ends, ...(object.deleting ? [] : [wanted.changesAt])].filter((time) => time > nowMs);
+  const times = [...graceEnds(replicas, object), ...(object.deleting ? [] : [wanted.changesAt])].filter(
+    (time) => time > nowMs,
+  );
   const recheckAfterMs = recheckAt(Math.min(...times, nowMs + longestRecheckMs), nowMs);
   if (held.length > 0) {
     const reasons = held.slice(0, 3).map(({ entry, protector }) => `replica ${entry.slot} by ${protector}`);

@@ -36,6 +36,14 @@ const changed = (world: World, slot: number, change: Partial<Replica>): World =>
   ),
 });
 
+/** If it is broken, it drains since now. */
+function draining(replica: Replica): Replica {
+  const { entry, givenUp: isBroken } = replica;
+  return isBroken
+    ? { ...replica, entry: { ...entry, phase: 'draining', since: nowMs, cause: 'repair' } }
+    : replica;
+}
+
 describe('repair', () => {
   test('drains a replica that stays broken, whose own planner has given up', () => {
     const world = fleetWith(5, 1);
@@ -57,6 +65,25 @@ describe('repair', () => {
     });
     expect(slotsIn({ ...world, nowMs: startMs + 99_999 }, 'draining')).toEqual([]);
     expect(slotsIn({ ...world, nowMs: startMs + 100_000 }, 'draining')).toEqual([5]);
+  });
+
+  test('looks again when the grace period of the broken one is over, also where its replacement waits until it is gone', () => {
+    const spec = fleetSpec({
+      replicas: 3,
+      update: { maxSurge: 0, maxUnavailable: 1 },
+      drain: { graceSeconds: 30 },
+    });
+    const broken = changed(worldOf(fleetWith(2, 1).replicas, { spec, nowMs }), 2, {
+      protection: 'no',
+    });
+    const drains = { ...broken, replicas: broken.replicas.map((replica) => draining(replica)) };
+    expect(planOf(drains)).toMatchObject({
+      kind: 'wait',
+      reason: 'ReplicasNotReady',
+      message: '1 of 3 replicas wait until others are gone; leaving: replica 2',
+      recheckAfterMs: 30_000,
+    });
+    expect(slotsIn({ ...drains, nowMs: nowMs + 30_000 }, 'retiring')).toEqual([2]);
   });
 
   test('does nothing for a replica that only waits, however long', () => {
