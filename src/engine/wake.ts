@@ -27,7 +27,7 @@ export function wakeAfter(plan: Plan, account: AccountHandle | undefined, wallMs
         ? { kind: 'observation', account }
         : { kind: 'after', delayMs: plan.recheckAfterMs };
     case 'hold': {
-      const { recheckMs } = entryOf(plan.reason);
+      const { recheckMs = plan.recheckAfterMs } = entryOf(plan.reason);
       if (recheckMs !== undefined) return { kind: 'after', delayMs: recheckMs };
       if (isKeyHold(plan.reason) && account) return { kind: 'observation', account };
       return account ? { kind: 'change', account } : { kind: 'never' };

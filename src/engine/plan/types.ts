@@ -85,6 +85,8 @@ export interface Hold extends Outstanding {
   /** The field of the document to change, if any. */
   readonly path: readonly (string | number)[] | undefined;
   readonly steps: readonly Step[];
+  /** When time makes something else of it due, whatever holds the rest. */
+  readonly recheckAfterMs?: number;
 }
 
 export interface Step {

@@ -65,7 +65,7 @@ import type { VolumeEntry } from './state.ts';
 import { refusedNames } from './template-metadata.ts';
 import { victims } from './victims.ts';
 import { hasGrownElsewhere, remaining, retiredWith, retiredWithFleet, volumeName } from './volumes.ts';
-import { finish, paced, waitForLeaving } from './waits.ts';
+import { finish, inTime, paced, waitForLeaving } from './waits.ts';
 
 export function planFleet(inputs: FleetInputs): Plan {
   const { object } = inputs;
@@ -84,11 +84,11 @@ export function planFleet(inputs: FleetInputs): Plan {
   }
   const retired = retireDrained(inputs);
   if (retired) return retired;
-  if (object.deleting) return planDeletion(inputs);
+  if (object.deleting) return inTime(inputs, planDeletion(inputs));
   const refused = refusedNames(object.spec.template);
   if (refused) return refused;
   const next = revised(inputs);
-  return 'kind' in next ? next : planRunning(next);
+  return 'kind' in next ? next : inTime(next, planRunning(next));
 }
 
 function planRunning(given: FleetInputs): Plan {

@@ -18,6 +18,21 @@ import { isGrowthForbidden, volumeName } from './volumes.ts';
 
 const longestRecheckMs = 3_600_000;
 
+/**
+ * Whatever the fleet waits for, it looks again when a draining replica may be deleted at the earliest, and when another number of
+ * replicas is wanted.
+ */
+export function inTime({ replicas, object, wanted, nowMs }: FleetInputs, plan: Plan): Plan {
+  if (plan.kind !== 'wait' && plan.kind !== 'hold') return plan;
+  const graceMs = object.spec.drain.graceSeconds * 1000;
+  const ends = inPhase(replicas, 'draining').map(({ entry }) => entry.since + graceMs);
+  const times = [...ends, ...(object.deleting ? [] : [wanted.changesAt])].filter((time) => time > nowMs);
+  const next = Math.min(...times);
+  if (!Number.isFinite(next)) return plan;
+  const recheckAfterMs = Math.min(recheckAt(next, nowMs), plan.recheckAfterMs ?? longestRecheckMs);
+  return { ...plan, recheckAfterMs };
+}
+
 export function finish(inputs: FleetInputs, rollout: Rollout): Plan {
   const { replicas, wanted, isFound, isUnsaved, state, nowMs } = inputs;
   if (isFound || isUnsaved) {
@@ -149,7 +164,7 @@ function recheckAt(timeMs: number, nowMs: number): number {
 }
 
 function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
-  const { replicas, wanted, nowMs, object, state } = inputs;
+  const { replicas, wanted, nowMs, state } = inputs;
   const running = inPhase(replicas, 'wanted');
   const notReady = running.filter(({ isAvailable }) => !isAvailable);
   const due = notReady.flatMap(({ availableAt }) => availableAt ?? []);
@@ -172,12 +187,10 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
   ];
   const times = [
     ...due,
-    wanted.changesAt,
     repairAt,
     ...slowTimes(inputs),
     ...moveTimes(inputs),
     ...changesAt,
-    ...graceEnds(replicas, object),
     ...(state.rollout && state.pace ? [state.pace.at + 60_000] : []),
     ...deadlineTimes(inputs),
   ];
@@ -223,21 +236,10 @@ export function paced({ state, object, nowMs }: FleetInputs, left: number): Plan
   );
 }
 
-/** When draining replicas may be deleted at the earliest, if nothing protects them (Unix milliseconds). */
-function graceEnds(
-  replicas: FleetInputs['replicas'],
-  { spec }: Pick<FleetInputs['object'], 'spec'>,
-): number[] {
-  return inPhase(replicas, 'draining').map(({ entry }) => entry.since + spec.drain.graceSeconds * 1000);
-}
-
-export function waitForLeaving({ replicas, object, nowMs, wanted }: FleetInputs): Plan {
+export function waitForLeaving({ replicas }: FleetInputs): Plan {
+  const recheckAfterMs = longestRecheckMs;
   const leaving = replicas.filter(({ entry }) => entry.phase !== 'wanted');
   const held = leaving.filter(({ entry, protection }) => entry.phase === 'draining' && protection === 'yes');
-  const times = [...graceEnds(replicas, object), ...(object.deleting ? [] : [wanted.changesAt])].filter(
-    (time) => time > nowMs,
-  );
-  const recheckAfterMs = recheckAt(Math.min(...times, nowMs + longestRecheckMs), nowMs);
   if (held.length > 0) {
     const reasons = held.slice(0, 3).map(({ entry, protector }) => `replica ${entry.slot} by ${protector}`);
     const more = held.length > 3 ? `, and ${held.length - 3} more` : '';

@@ -16,6 +16,8 @@ import { idIn, isMutation, type Exchange, type Invariant, type Json, type View }
 const freshMs = 60_000;
 /** Of several reads in so short a time any may have been the latest when it was decided. */
 const togetherMs = 1000;
+/** What arrives while a request leaves may not have been taken in. */
+const arrivingMs = 50;
 
 /** What is asked for, and what it adds to the charges of an hour. */
 interface Increase {
@@ -104,7 +106,8 @@ export const s15Money: Invariant = (view) => {
   const balanceNow = () => {
     const fresh = balances.filter(({ atMs }) => atMs >= view.nowMs - freshMs);
     const together = fresh.filter(({ atMs }) => atMs >= view.nowMs - togetherMs);
-    const counted = together.length > 0 ? together : fresh.slice(-1);
+    const takenIn = fresh.filter(({ atMs }) => atMs < view.nowMs - arrivingMs);
+    const counted = [...together, ...takenIn.slice(-1)];
     return Math.max(Number.NEGATIVE_INFINITY, ...counted.map(({ micros }) => micros));
   };
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Plan } from '../../../../src/engine/plan/index.ts';
+import { wakeAfter } from '../../../../src/engine/wake.ts';
 import { ownedBy } from '../../../../src/kinds/service-fleet/children.ts';
 import type { Replica } from '../../../../src/kinds/service-fleet/replica.ts';
 import { troubleOf } from '../../../../src/kinds/service-fleet/look.ts';
@@ -201,6 +202,21 @@ describe('after a failure', () => {
     expect(phaseIn(planOf(rotated))).toBe('Frozen');
     const next = after(rotated, planOf(rotated));
     expect(planOf(next)).toMatchObject({ kind: 'hold', reason: 'RolloutFrozen' });
+  });
+
+  test('a frozen fleet looks again when a draining replica may go: nothing else would wake it', () => {
+    const spec = fleetSpec({ update: { onFailure: 'Freeze' }, drain: { graceSeconds: 30 } });
+    const world = rolling(failed, { phase: 'Frozen' }, { spec });
+    const entry = {
+      ...replicaIn('updated', 3).entry,
+      phase: 'draining',
+      since: world.nowMs,
+      cause: 'retire',
+    };
+    const leaving = replicaIn('updated', 3, { entry: entry as Replica['entry'] });
+    const plan = planOf({ ...world, replicas: [...world.replicas, leaving] });
+    expect(plan).toMatchObject({ kind: 'hold', reason: 'RolloutFrozen', recheckAfterMs: 30_000 });
+    expect(wakeAfter(plan, undefined, world.nowMs)).toEqual({ kind: 'after', delayMs: 30_000 });
   });
 
   test('a frozen fleet adds replicas with the newest Healthy revision', () => {
