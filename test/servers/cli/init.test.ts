@@ -47,6 +47,9 @@ function emptyFolder(): string {
   return folder;
 }
 
+/** Nobody is asked, and what runs is not watched for a while before it counts. */
+const atOnce = ['--yes', '--stable', '0s'];
+
 const file = (folder: string, name: string) => readFileSync(path.join(folder, name), 'utf8');
 
 describe('a folder for a provider', () => {
@@ -123,7 +126,7 @@ describe('a folder for a provider', () => {
       "
     `);
     const codes = [];
-    for (const args of [['plan'], ['apply', '--yes'], ['plan']]) {
+    for (const args of [['plan'], ['apply', ...atOnce], ['plan']]) {
       codes.push((await run([...args, '--source', folder], { environment })).code);
     }
     expect(codes).toEqual([2, 0, 0]);
@@ -210,7 +213,7 @@ describe('a folder with a control plane of its own', () => {
     const folder = await made();
     const text = file(folder, 'web.yaml').replaceAll(/^( *)# (?=( *-)? *\S+:|---)/gm, '$1');
     writeFileSync(path.join(folder, 'web.yaml'), text.replaceAll(/^(yaml-language-server|0\.).*\n/gm, ''));
-    expect(await run(['apply', '--yes', '--source', folder])).toMatchObject({
+    expect(await run(['apply', ...atOnce, '--source', folder])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/StorageVolume +default +web-data +ready +True/),
     });
@@ -237,7 +240,7 @@ describe('a folder with a control plane of its own', () => {
 
   test('continues in a command that used it when the one that served it ends', async () => {
     const folder = await made();
-    await run(['apply', '--yes', '--source', folder]);
+    await run(['apply', ...atOnce, '--source', folder]);
     const logs = new CommandLine(['logs', 'web', '--follow', '--source', folder], {});
     await logs.shows('the service is running');
     const dev = new CommandLine(['dev', '--source', folder], {});
@@ -381,7 +384,7 @@ stringData: {apiKey: hush}
     const document =
       'apiVersion: fleetkeeper.dev/v1alpha1\nkind: StorageVolume\nmetadata: {name: data}\nspec: {region: standard, sizeGb: 10}\n';
     writeFileSync(path.join(folder, 'data.yaml'), document);
-    expect((await run(['apply', '--yes', '--source', folder], { environment })).code).toBe(0);
+    expect((await run(['apply', ...atOnce, '--source', folder], { environment })).code).toBe(0);
     const { code, stderr } = await run(['dev', '--source', folder, '--runtime', 'simulated']);
     expect([code, stderr]).toEqual([1, expect.stringContaining('has a state already')]);
   });
