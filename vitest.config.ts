@@ -16,10 +16,22 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * What takes longest comes first, so that at the end no core waits for another one: real containers, which cannot be divided among workers, then
  * the projects in this order, each with its large files first. A worker goes on with files of its project only.
  */
-const longestFirst = ['simulation', 'mutants', 'dialects', 'fleet:cluster', 'fleet', 'servers', 'unit'];
+const longestFirst = [
+  'simulation',
+  'mutants',
+  'dialects',
+  'fleet:cluster',
+  'fleet',
+  'servers',
+  'unit',
+  'processes',
+];
+
+/** They wait for a minute and more. */
+const longest = /\/(docker|processes\/life)\.test\.ts$/;
 
 const rank = ({ moduleId, project }: TestSpecification) =>
-  moduleId.endsWith('docker.test.ts') ? -2 : longestFirst.indexOf(project.name);
+  longest.test(moduleId) ? -2 : longestFirst.indexOf(project.name);
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -39,12 +51,14 @@ const filesOf = (folder: string) => [`test/${folder}/**/*.test.ts`];
 /** Only what hangs takes so long, also on a machine that does much else. */
 const hangsMs = 120_000;
 
-/** Two of them keep two cores busy; they wait for nothing but small sockets. */
+/** On two cores, so that both are busy while one of them waits for processes, sockets and clocks. */
+const everydayWorkers = 3;
+
 const inProcess = {
   testTimeout: hangsMs,
   // Files share nothing that they change; loading the libraries anew for each would take longer than the tests.
   isolate: false,
-  maxWorkers: 2,
+  maxWorkers: everydayWorkers,
   hookTimeout: hangsMs,
   // One second unless given; a busy machine takes longer.
   expect: { poll: { timeout: hangsMs / 2 } },
@@ -96,7 +110,16 @@ export default defineConfig({
       { test: { ...simulating, name: 'simulation', include: filesOf('simulation') } },
       // Whether each broken rule is found, where a seed is known that finds it.
       { test: { ...simulating, name: 'mutants', include: filesOf('mutants') } },
-      { test: { ...withProcesses, name: 'processes', include: filesOf('processes') } },
+      {
+        test: {
+          ...withProcesses,
+          name: 'processes',
+          include: filesOf('processes'),
+          // Beside the others: they wait most of the time.
+          maxWorkers: everydayWorkers,
+          sequence: {},
+        },
+      },
       { test: { ...withProcesses, name: 'landing', include: filesOf('landing') } },
       // The tests of `fleet`, on real processes: in a folder and in a cluster (test/support/processes/fleet.ts).
       { test: { ...withProcesses, name: 'landing:folder', include: filesOf('fleet') } },
