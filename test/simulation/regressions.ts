@@ -474,4 +474,9 @@ export const regressions: readonly Regression[] = [
     'volume-size-texts',
     'fleets',
   ),
+  inFolder(
+    'a fleet came back while a replica that Retain had left still retired, and later took it for a new one',
+    5000507,
+    'fleets',
+  ),
 ];

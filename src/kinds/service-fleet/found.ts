@@ -26,6 +26,11 @@ import { slotsAtMost } from './schema.ts';
 import type { RosterEntry, VolumeEntry } from './state.ts';
 import { volumeName } from './volumes.ts';
 
+export interface FoundAgain {
+  readonly roster: RosterEntry[];
+  readonly volumes: VolumeEntry[];
+}
+
 interface Contents {
   readonly services: Iterable<wire.Service>;
   readonly volumes: Iterable<wire.Volume>;
@@ -48,7 +53,7 @@ export function foundRoster(
   contents: ReadonlyMap<string, Contents>,
   candidates: readonly Candidate[],
   nowMs: number,
-): { readonly roster: RosterEntry[]; readonly volumes: VolumeEntry[] } {
+): FoundAgain {
   const services = new Map<string, Found>();
   const volumes = new Map<string, FoundVolume>();
   for (const [account, content] of contents) {
@@ -107,7 +112,7 @@ export function foundInCluster(
   fleet: ObjectKey,
   candidates: readonly Candidate[],
   nowMs: number,
-): { readonly roster: RosterEntry[]; readonly volumes: VolumeEntry[] } {
+): FoundAgain {
   const { namespace, name } = parseObjectKey(fleet);
   const ownSpec = (kind: ManagedKind, own: string) => {
     const object = snapshot.objects.get(objectKey(kind, namespace, own));

@@ -1,7 +1,7 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
 import { placeText } from '../../desired/index.ts';
 import { contentDigests, hasSameValues, type View } from '../../engine/index.ts';
-import { holdFor, protectedReason, waitFor, type Plan } from '../../engine/plan/index.ts';
+import { protectedReason, type Plan } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
 import {
   entryOf,
@@ -12,7 +12,6 @@ import {
   type ReasonEntry,
 } from '../../reasons/index.ts';
 import {
-  objectKey,
   parseObjectKey,
   traitsOf,
   windowState,
@@ -25,13 +24,13 @@ import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
 import { environmentValues, faultText } from './fault-text.ts';
-import { foundInCluster, foundRoster } from './found.ts';
 import type { FleetInputs, Measured } from './inputs.ts';
-import { accountOf, marketsOf } from './markets.ts';
+import { marketsOf } from './markets.ts';
 import { availableAt, beginMs, contentAt, type Replica } from './replica.ts';
 import { contentOf, newestHealthy, revisionOf, type PresentContent } from './revisions.ts';
 import { targetOf } from './rollout.ts';
-import { childName } from './roster.ts';
+import { replicaKey } from './roster.ts';
+import { rosterSeen } from './roster-seen.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
 import { isSmallerThan, volumesSeen } from './volumes-seen.ts';
@@ -59,12 +58,9 @@ export function fleetLook(view: FleetView): FleetLook {
   const nowMs = clock.wallMs();
   const { spec } = object;
   const candidates = candidatesOf(spec);
-  const { left, ...known } = record.kind;
-  const isFound = known.roster === undefined || (left === true && !object.deleting);
-  const found = isFound ? findAgain(view, candidates, nowMs) : undefined;
-  const roster = withOthers(known.roster ?? [], found?.roster ?? []);
-  const kept = withOthers(known.volumes ?? [], found?.volumes ?? []);
-  const volumes = volumesSeen(view, kept, roster, found !== undefined, documentAt(view));
+  const { state, isFound, unread } = rosterSeen(view, candidates, nowMs);
+  const { roster, volumes: kept = [] } = state;
+  const volumes = volumesSeen(view, kept, roster, isFound, documentAt(view));
   const present = presentContent(view);
   const revisions = view.store.revisions(key);
   const update = revisionOf(revisions, record.kind.update);
@@ -77,14 +73,9 @@ export function fleetLook(view: FleetView): FleetLook {
   return {
     name: object.name,
     object,
-    state: {
-      ...known,
-      roster,
-      ...(kept.length > 0 ? { volumes: kept } : {}),
-      ...(object.deleting && left ? { left } : {}),
-    },
+    state,
     isFound,
-    unread: isFound ? unreadAccount(view, candidates) : undefined,
+    unread,
     replicas,
     ...otherSlots(view, roster),
     volumes,
@@ -110,51 +101,6 @@ export function fleetLook(view: FleetView): FleetLook {
   };
 }
 
-/** What is remembered of a slot counts. */
-function withOthers<Entry extends { readonly slot: number }>(
-  known: readonly Entry[],
-  found: readonly Entry[],
-): Entry[] {
-  const slots = new Set(known.map(({ slot }) => slot));
-  const others = found.filter(({ slot }) => !slots.has(slot));
-  return [...known, ...others].sort((one, other) => one.slot - other.slot);
-}
-
-/** What is there of a fleet whose state was lost, or that is new. */
-function findAgain(view: FleetView, candidates: readonly Candidate[], nowMs: number) {
-  const { fleet, key } = view;
-  return fleet.snapshot.cluster
-    ? foundInCluster(fleet, key, candidates, nowMs)
-    : foundRoster(fleet, key, contentsOf(view, candidates), candidates, nowMs);
-}
-
-/** What the accounts of candidates have. */
-function contentsOf(view: FleetView, candidates: readonly Candidate[]) {
-  const accounts = [...new Set(candidates.map(({ place }) => place.account))];
-  return new Map(
-    accounts.map((account) => {
-      const { services, volumes } = accountOf(view, account).handle?.informer.current ?? {};
-      return [account, { services: services?.values() ?? [], volumes: [...(volumes?.values() ?? [])] }];
-    }),
-  );
-}
-
-/** Replicas may be in each account of a candidate. A person has to add one that is missing. */
-function unreadAccount(view: FleetView, candidates: readonly Candidate[]): Plan | undefined {
-  const { namespace } = parseObjectKey(view.key);
-  for (const { place } of candidates) {
-    const resolved = view.accounts.resolve(namespace, place.account);
-    if (resolved.kind === 'problem') {
-      const message = `${resolved.message}; before that, replicas that may be there can't be looked for`;
-      return holdFor(resolved.reason, message, { path: ['spec'] });
-    }
-    const { handle, problem } = accountOf(view, place.account);
-    if (!handle?.informer.current)
-      return waitFor('AwaitingObservation', problem ?? 'the account has not been read yet');
-  }
-  return undefined;
-}
-
 function presentContent({ fleet, key, object }: FleetView): PresentContent {
   const { namespace } = parseObjectKey(key);
   const { storage, template } = object.spec;
@@ -172,11 +118,6 @@ interface RevisionFacts {
   readonly candidates: readonly Candidate[];
   readonly crowds: ReadonlyMap<string, number>;
   readonly volumes: ReadonlyMap<number, VolumeFacts>;
-}
-
-export function replicaKey(fleet: ObjectKey, slot: number): ObjectKey {
-  const { namespace, name } = parseObjectKey(fleet);
-  return objectKey(containerService.name, namespace, childName(name, slot));
 }
 
 /** Where a document is that has the name of an object of the fleet. */

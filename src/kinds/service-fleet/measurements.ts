@@ -4,7 +4,8 @@ import type { AskedMeasurement, Check, MeasuredReplica } from '../../observed/in
 import { isLoopback } from '../../resources/index.ts';
 import { provingIn } from './failure.ts';
 import type { Measured } from './inputs.ts';
-import { replicaKey, type FleetView } from './look.ts';
+import type { FleetView } from './look.ts';
+import { replicaKey } from './roster.ts';
 import { accountOf, readCatalogs } from './markets.ts';
 import { revisionOf } from './revisions.ts';
 import type { Analysis, AnalysisCheck } from './schema-analysis.ts';

@@ -27,11 +27,18 @@
  * | account can't be read | nothing in the roster changes |
  * | scaled to 0 during a rollout | the rollout continues when replicas return: these have the present content |
  */
+import { objectKey, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { containerService } from '../container-service/declaration.ts';
 import type { FleetState, RosterEntry } from './state.ts';
 import { slotsAtMost } from './schema.ts';
 
 export function childName(fleet: string, slot: number): string {
   return `${fleet}-${slot}`;
+}
+
+export function replicaKey(fleet: ObjectKey, slot: number): ObjectKey {
+  const { namespace, name } = parseObjectKey(fleet);
+  return objectKey(containerService.name, namespace, childName(name, slot));
 }
 
 /** The lowest slots that are in no roster and not taken otherwise. */

@@ -90,7 +90,8 @@ function leftAtProvider(): { note(step: Step): void; has(fleet: ObjectKey, slot:
     note({ fleet, record, before, after, specs }) {
       const isRetained = specs.some(({ deletionPolicy }) => deletionPolicy === 'Retain');
       if (record.deletionRequestedAt === undefined || !isRetained) return;
-      for (const { slot } of before) if (!entryOf(after, slot)) left.add(replicaKey(fleet, slot));
+      for (const { slot, phase } of [...before, ...after])
+        if (phase === 'retiring' || !entryOf(after, slot)) left.add(replicaKey(fleet, slot));
     },
     has: (fleet, slot) => left.has(replicaKey(fleet, slot)),
   };
