@@ -13,12 +13,6 @@ interface OpenViolation {
 export const openViolations: readonly OpenViolation[] = [
   // All in the crowd `fleets`; the dialect is in brackets.
   {
-    seed: 940017,
-    place: 'folder',
-    found:
-      'FI3 [geography-object]: a replica that drained while its creation was under way is recorded as unused by an observation from before it',
-  },
-  {
     seed: 940041,
     place: 'folder',
     found:

@@ -7,13 +7,13 @@ import { protectorOf } from './disruption.ts';
 import type { ServiceLook } from './look.ts';
 
 export function activitiesWhileDraining(look: ServiceLook): { readonly kind?: ServiceState } {
-  const { object, activities, activitiesAskedAt, observation, record, mayAppear, nowMs } = look;
+  const { object, activities, activitiesAskedAt, observation, observedAt, record, mayAppear, nowMs } = look;
   const { activities: known, ...state } = record.kind;
   if (object.gate?.reason !== 'Draining') return known ? { kind: state } : {};
   // In what is gone, only declared tasks can be. What is not there yet may be in use when it is.
   const isGone = observation.kind === 'absent' && observation.confirmed && !mayAppear;
-  // A pass that read them before may end now.
-  const readAt = isGone ? nowMs : activities && activitiesAskedAt;
+  // A pass that read them before may end now. So may one that has created it, and saw before that it was not there.
+  const readAt = isGone ? observedAt : activities && activitiesAskedAt;
   if (readAt === undefined || readAt < object.gate.since) return {};
   const by = protectorOf(look);
   const isKnown = known && known.by === by && object.gate.since <= known.readAt && known.readAt <= nowMs;

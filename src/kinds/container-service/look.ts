@@ -24,6 +24,8 @@ export interface ServiceLook extends ServiceInputs {
   readonly madeVolumeId: string | undefined;
   /** Unix milliseconds at which the activities were asked for. */
   readonly activitiesAskedAt: number | undefined;
+  /** Unix milliseconds at which the account read began in which it was looked for. */
+  readonly observedAt: number | undefined;
   /** A creation of it may still take effect. */
   readonly mayAppear: boolean;
   /** Of the account, where there is one. */
@@ -67,6 +69,7 @@ export function serviceLook(view: ServiceView): ServiceLook {
     declaredTasks: declaredTasks(fleet, key, clock.wallMs()),
     activities,
     activitiesAskedAt,
+    observedAt: snapshot && clock.wallMs() - (clock.monotonicMs() - snapshot.startedAtMs),
     mayAppear: mayAppear(view),
     remediations: remediations(view, service),
     nowMs: clock.wallMs(),

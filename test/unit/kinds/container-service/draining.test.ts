@@ -14,6 +14,7 @@ const remembered = (more: Partial<ServiceLook>) =>
     activities: [],
     declaredTasks: [],
     mayAppear: false,
+    observedAt: since + 1,
     nowMs,
     ...more,
   } as unknown as ServiceLook);
@@ -27,7 +28,12 @@ test('a read counts from when it was asked for: a pass may end long after', () =
 
 test('in what is gone, only declared tasks can be', () => {
   const gone = { observation: { kind: 'absent', confirmed: true }, activities: undefined } as const;
-  expect(remembered(gone)).toEqual({ kind: { activities: { readAt: nowMs } } });
+  expect(remembered(gone)).toEqual({ kind: { activities: { readAt: since + 1 } } });
+});
+
+test('a pass that has created it saw nothing there before: it drains since, and may be in use', () => {
+  const made = { observation: { kind: 'absent', confirmed: true }, activities: undefined } as const;
+  expect(remembered({ ...made, observedAt: since - 1 })).toEqual({});
 });
 
 test('what may still appear is not gone: its activities are read when it is there', () => {
