@@ -1,24 +1,17 @@
-/** What `status` and `describe` show of a ServiceFleet, beyond what they show of every object. Pure. */
+/** What `status` and `describe` show of a ServiceFleet: fields that the status of no other kind has. Pure. */
 import { textOf, type StatusEntry } from './entries.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The status of a ServiceFleet that a manager has observed; undefined for every other object. */
-function fleetStatus({ kind, record }: StatusEntry): Fields | undefined {
-  return kind === 'ServiceFleet' ? record.status : undefined;
-}
-
 /** `3/4`: replicas that are Ready, of those that are wanted. */
-export function readyOfDesired(entry: StatusEntry): string | undefined {
-  const status = fleetStatus(entry);
+export function readyOfDesired({ record: { status } }: StatusEntry): string | undefined {
   const ready = numberIn(status, 'readyReplicas');
   const desired = numberIn(status, 'desiredReplicas');
   return ready === undefined || desired === undefined ? undefined : `${ready}/${desired}`;
 }
 
 /** `r3`, or during and after a rollout `r2 → r3 Progressing`, `r3 → r2 RollingBack`. */
-export function revisionState(entry: StatusEntry): string | undefined {
-  const status = fleetStatus(entry);
+export function revisionState({ record: { status } }: StatusEntry): string | undefined {
   const rollout = rolloutIn(status);
   if (rollout === undefined) return textOf(status?.['updateRevision']);
   const { phase, revision, from } = rollout;
@@ -29,8 +22,7 @@ export function revisionState(entry: StatusEntry): string | undefined {
 const back: ReadonlySet<string> = new Set(['RollingBack', 'RolledBack']);
 
 /** Rows of `describe`. */
-export function fleetRows(entry: StatusEntry): [string, string | undefined][] {
-  const status = fleetStatus(entry);
+export function fleetRows({ record: { status } }: StatusEntry): [string, string | undefined][] {
   return [
     ['Replicas:', replicasText(status)],
     ['Revision:', revisionText(status)],

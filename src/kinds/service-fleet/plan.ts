@@ -34,6 +34,7 @@
 import { holdFor, inSync, type Arrange, type Plan } from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';
 import { afterClockSetBack } from './clock-set-back.ts';
+import { creationDifferences } from './content-differences.ts';
 import { correct } from './corrections.ts';
 import { noted, recorded } from './failure.ts';
 import {
@@ -185,7 +186,7 @@ function planDeletion(inputs: FleetInputs): Plan {
   if (wanted.length > 0 && object.spec.deletionPolicy === 'Retain') {
     const message = `left at the provider: ${slotsText(wanted)}`;
     const left = inNewPhase(wanted, 'retiring', nowMs);
-    return arrange(inputs, left, { ...change, message }, retiredWith(inputs, left));
+    return arrange(inputs, left, { ...change, change: 'leave', message }, retiredWith(inputs, left));
   }
   if (wanted.length === 0) return waitForLeaving(inputs);
   const pace = scaleInPace(inputs);
@@ -252,18 +253,27 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
     ...(added.length > 0 ? [`added: ${added.length === 1 ? 'replica' : 'replicas'} ${names}`] : []),
   ];
   const isForRollout = count >= wanted.count;
+  const isCreation = isNew(inputs);
   return arrange(
     inputs,
     [...inNewPhase(back, 'wanted', nowMs), ...added],
     {
       reason: isForRollout ? 'RollingOut' : 'ScalingOut',
       message: parts.join('; '),
-      change: isForRollout ? undefined : 'scale',
-      differences: [countDifference(wanted, count)],
+      change: isForRollout ? undefined : isCreation ? 'create' : 'scale',
+      differences: [
+        countDifference(wanted, count),
+        ...(isCreation ? creationDifferences(inputs.object.spec, inputs.present) : []),
+      ],
     },
     // What was added for the rollout stays until its end.
     state.rollout ? { rollout: { ...state.rollout, surge: rollout.surge } } : {},
   );
+}
+
+/** This pass makes its first revision, and nothing of it is there. */
+function isNew({ newRevisions, replicas }: FleetInputs): boolean {
+  return newRevisions?.length === 1 && replicas.length === 0;
 }
 
 function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrange | undefined {
