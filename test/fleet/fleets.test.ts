@@ -195,6 +195,28 @@ test('another region replaces the replicas: new ones come first', async () => {
   await run.kill('SIGTERM');
 });
 
+test('a region that the catalog does not offer is held as for a service, and nothing is sent there', async () => {
+  const { plane, fleet } = await world();
+  const lost = { replicas: 2, template: template({ region: 'atlantis' }) };
+  await fleet.write('llm.yaml', [fleetOf('llm', lost)]);
+  const { plan } = await fleet.plan();
+  const offer = 'there is no region "atlantis"; the catalog offers standard, economy';
+  const place = placeOf('ServiceFleet', 'llm', 'llm.yaml');
+  expect(plan.held).toMatchObject([{ kind: 'ServiceFleet', name: 'llm', reason: 'UnknownRegion' }]);
+  expect([plan.changes, plan.summary.create]).toEqual([[], 0]);
+  fleet.run();
+  const held = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'UnknownRegion');
+  expect(held.message).toMatch(new RegExp(`^${place}: spec\\.template\\.spec\\.region: ${offer}$`));
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  await fleet.untilReady(3);
+  await plane.forgetRequests();
+  await fleet.write('llm.yaml', [fleetOf('llm', lost)]);
+  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'UnknownRegion');
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  expect((await services(plane)).map(({ state }) => state)).toEqual(['running', 'running']);
+});
+
 test('a protected replica survives a scale-in: another one goes instead', async () => {
   const { plane, fleet } = await world();
   const protects = task('epoch', { serviceRef: { name: 'llm-2' } });

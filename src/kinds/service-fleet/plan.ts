@@ -9,7 +9,7 @@
  * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster, and a retired volume the record |
  * | deleted     | somebody deleted the object of a replica in a cluster | it retires                                          |
  * | set back    | times of the roster lie ahead                        | they become the present (clock-set-back.ts)         |
- * | held        | the fleet is paused, or its template has names that no replica may get | Hold; the replicas are reconciled all the same |
+ * | held        | the fleet is paused, its template has names that no replica may get, or the catalog does not offer its place | Hold; the replicas are reconciled all the same |
  * | drained     | a draining replica is not protected, after its grace | it retires                                          |
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
  * | spare       | a draining replica is protected, and another is not  | the other one drains instead                        |
@@ -48,7 +48,7 @@ import {
 } from './inputs.ts';
 import { beginMove, steerMove } from './move-back.ts';
 import { relocate } from './moves.ts';
-import { chooseFor } from './placement.ts';
+import { chooseFor, unofferedPlace } from './placement.ts';
 import { isToLeave, repair } from './repair.ts';
 import { revised } from './revising.ts';
 import { isReliable } from './replica.ts';
@@ -93,6 +93,8 @@ export function planFleet(inputs: FleetInputs): Plan {
 }
 
 function planRunning(given: FleetInputs): Plan {
+  const unoffered = given.wanted.count > 0 ? unofferedPlace(given) : undefined;
+  if (unoffered) return unoffered;
   const inputs = noted(given);
   const rollout = rolloutOf(inputs);
   const placed = spareProtected(inputs, rollout) ?? relocate(inputs) ?? steerMove(inputs);
