@@ -16,6 +16,7 @@ import {
 } from '../engine/plan/index.ts';
 import { entryOf, type Reason } from '../reasons/index.ts';
 import type { PassResult } from '../engine/index.ts';
+import { replicaCounts, type ReplicaCounts } from './replica-counts.ts';
 import { annotations, parseObjectKey, type ObjectKey } from '../resources/index.ts';
 
 /**
@@ -178,6 +179,8 @@ export interface FleetPlan {
     /** In progress, with nothing left to send. */
     readonly waiting: number;
     readonly problems: number;
+    /** What becomes of the replicas of ServiceFleets. Absent: nothing. */
+    readonly replicas?: ReplicaCounts;
     /** Objects of accounts that could not be read. Nothing else is reported about them. */
     readonly unseen?: number;
   };
@@ -251,6 +254,7 @@ export function summarise(
     cost: totalCost(changes, burnMicros),
     summary: {
       ...countsOf(changes),
+      ...replicaCounts(changes),
       held: held.length,
       drift: driftedIn([...changes, ...held]),
       duplicates: found.length,

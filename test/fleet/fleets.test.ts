@@ -41,11 +41,22 @@ test('a fleet becomes its replicas, and plan then has nothing to say', async () 
     {
       kind: 'ServiceFleet',
       name: 'llm',
-      action: 'scale',
+      action: 'create',
       reason: 'ScalingOut',
-      differences: [{ path: 'replicas', desired: 3, observed: 0 }],
+      differences: [
+        { path: 'replicas', desired: 3, observed: 0 },
+        { path: 'template.region', desired: 'standard', observed: null },
+        { path: 'template.image', desired: 'ghcr.io/acme/llm:1' },
+        { path: 'template.httpPort', desired: 8000 },
+        { path: 'template.resources', desired: { cpu: 1, memoryGb: 1 } },
+      ],
     },
   ]);
+  expect(before.plan.summary).toMatchObject({
+    create: 1,
+    update: 0,
+    replicas: { create: 3, update: 0, replace: 0, delete: 0 },
+  });
   expect(before.code).toBe(2);
   expect(before.plan.cost).toMatchObject({ unpriced: 0, changes: 1 });
   expect((await fleet.apply()).code).toBe(0);
@@ -100,10 +111,15 @@ test('a new image reaches the replicas one after the other, in place, and the su
       reason: 'RollingOut',
       differences: [
         { path: 'template', observed: '3 of 3 replicas differ (3 in place)' },
+        { path: 'revision', observed: 'r1', desired: 'r2' },
         { path: 'template.image', observed: 'ghcr.io/acme/llm:1', desired: 'ghcr.io/acme/llm:2' },
       ],
     },
   ]);
+  expect(plan.summary).toMatchObject({
+    update: 1,
+    replicas: { create: 0, update: 3, replace: 0, delete: 0 },
+  });
   expect((await fleet.apply()).code).toBe(0);
   const after = await services(plane);
   expect(after.map(({ name, image, state }) => [name, image, state])).toEqual([
@@ -179,6 +195,28 @@ test('another region replaces the replicas: new ones come first', async () => {
   await run.kill('SIGTERM');
 });
 
+test('a region that the catalog does not offer is held as for a service, and nothing is sent there', async () => {
+  const { plane, fleet } = await world();
+  const lost = { replicas: 2, template: template({ region: 'atlantis' }) };
+  await fleet.write('llm.yaml', [fleetOf('llm', lost)]);
+  const { plan } = await fleet.plan();
+  const offer = 'there is no region "atlantis"; the catalog offers standard, economy';
+  const place = placeOf('ServiceFleet', 'llm', 'llm.yaml');
+  expect(plan.held).toMatchObject([{ kind: 'ServiceFleet', name: 'llm', reason: 'UnknownRegion' }]);
+  expect([plan.changes, plan.summary.create]).toEqual([[], 0]);
+  fleet.run();
+  const held = await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'UnknownRegion');
+  expect(held.message).toMatch(new RegExp(`^${place}: spec\\.template\\.spec\\.region: ${offer}$`));
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  await fleet.untilReady(3);
+  await plane.forgetRequests();
+  await fleet.write('llm.yaml', [fleetOf('llm', lost)]);
+  await fleet.until('ServiceFleet/llm', 'Stalled', 'True', 'UnknownRegion');
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  expect((await services(plane)).map(({ state }) => state)).toEqual(['running', 'running']);
+});
+
 test('a protected replica survives a scale-in: another one goes instead', async () => {
   const { plane, fleet } = await world();
   const protects = task('epoch', { serviceRef: { name: 'llm-2' } });
@@ -204,9 +242,10 @@ test('a fleet that is removed drains and goes; with Retain its services stay', a
   await fleet.remove('llm.yaml');
   const { plan } = await fleet.plan();
   expect(plan.changes).toMatchObject([
-    { name: 'kept', action: 'delete' },
+    { name: 'kept', action: 'leave', replicas: [{ name: 'kept-0', action: 'leave' }] },
     { name: 'llm', action: 'delete', differences: [{ path: 'replicas', desired: 0, observed: 3 }] },
   ]);
+  expect(plan.summary).toMatchObject({ delete: 1, leave: 1, replicas: { delete: 3 } });
   expect((await fleet.apply('--allow-mass-change')).code).toBe(0);
   expect(await names(plane)).toEqual(['kept-0']);
   expect([...(await fleet.records()).keys()].filter((key) => !key.startsWith('Account/'))).toEqual([]);

@@ -46,7 +46,8 @@ export function defineDev(command: Command, context: Context): void {
       if (isCluster(flags.source)) {
         throw new UserError('`dev` works on a folder', 'name one: `fleetkeeper dev DIR`');
       }
-      await ensureLocal(context, flags.source, flags.runtime);
+      const simulating = `${context.command} dev ${shellWord(flags.source)} --runtime simulated`;
+      await ensureLocal(context, flags.source, flags.runtime, simulating);
       await withLocal(context, flags.source, async (local, plane) => {
         if (plane) announce(context, flags.source, plane);
         await manage(local, flags);

@@ -72,7 +72,7 @@ async function targetOf(context: Context, flags: InitFlags): Promise<Target> {
   if (!url) {
     throw new UserError(
       'whose containers will it be?',
-      'pass --docker for those of this machine, or --url ADDRESS for those of a provider',
+      'pass --docker for those of this machine, --simulated for none at all, or --url ADDRESS for those of a provider',
     );
   }
   const key = await keyFor(context, flags);
@@ -141,7 +141,8 @@ async function localOffer(context: Context, folder: string, runtime: LocalRuntim
   const isNew = !existsSync(folder);
   makeFolder(folder);
   try {
-    await ensureLocal(context, folder, runtime);
+    const simulating = `${context.command} init ${shellWord(folder)} --simulated`;
+    await ensureLocal(context, folder, runtime, simulating);
     return await withLocal(context, folder, offerOf);
   } catch (error) {
     rmSync(isNew ? folder : path.join(folder, '.fleetkeeper'), { recursive: true, force: true });
@@ -195,9 +196,11 @@ function nextSteps(
 ): string {
   const source = folder === '.' ? '' : ` ${shellWord(folder)}`;
   const written = files.map(({ name }) => path.join(folder, name)).join(', ');
+  const simulated =
+    runtime === 'simulated' ? 'Its containers are simulated: nothing runs, and nothing answers. ' : '';
   const access =
     runtime !== undefined
-      ? `Its control plane runs while a command does; \`${command} dev${source}\` keeps it and the fleet running.`
+      ? `${simulated}Its control plane runs while a command does; \`${command} dev${source}\` keeps it and the fleet running.`
       : key === undefined
         ? 'The API key stays in your environment.'
         : `The API key is in ${path.join(folder, keyFileName)}; .gitignore has that file.`;

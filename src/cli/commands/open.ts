@@ -8,6 +8,7 @@ import {
   type FoundService,
   type ServiceFlags,
 } from '../account/service-lookup.ts';
+import { localPlaceOf, readSettings } from '../local/place.ts';
 import { oneLine } from '../output/terminal-text.ts';
 import { isWebAddress } from '../web-address.ts';
 
@@ -24,24 +25,42 @@ export function defineOpen(command: Command, context: Context): void {
     .option('--browser', 'open a browser session and print its private address, on a terminal only')
     .action((name: string | undefined, flags: OpenFlags) =>
       withService(context, name, flags, (service) =>
-        flags.browser ? openBrowser(context, service) : printEndpoint(context, service),
+        flags.browser ? openBrowser(context, service) : printEndpoint(context, service, flags),
       ),
     );
 }
 
-async function printEndpoint(context: Context, { account, id, label }: FoundService): Promise<void> {
+async function printEndpoint(
+  context: Context,
+  { account, id, label }: FoundService,
+  flags: ServiceFlags,
+): Promise<void> {
   const { endpoint, state, httpPort } = answerTo(
     `read ${label}`,
     await account.api.service(id, context.stopped),
     context.stopped,
   );
-  if (endpoint && isWebAddress(endpoint, 'bare')) return print(context, oneLine(endpoint));
+  if (endpoint && isWebAddress(endpoint, 'bare')) {
+    if (isSimulated(context, flags)) {
+      complain(
+        context,
+        `containers are simulated, so nothing answers at this address; \`${context.command} init DIR --docker\` makes a folder with real ones`,
+      );
+    }
+    return print(context, oneLine(endpoint));
+  }
   if (endpoint) throw notWeb(`the address of ${label}`, oneLine(endpoint));
   const shown = oneLine(state ?? 'in an unknown state');
   throw new UserError(
     `${label} has no address: it is ${shown}${httpPort ? '' : ', and has no httpPort'}`,
     httpPort ? 'it gets one when it runs; see `fleetkeeper events`' : 'give it an httpPort, and apply',
   );
+}
+
+/** The folder's own control plane runs no containers. */
+function isSimulated(context: Context, { source }: ServiceFlags): boolean {
+  const place = localPlaceOf(context, source);
+  return place !== undefined && readSettings(place).runtime === 'simulated';
 }
 
 /** What is private is not repeated. */

@@ -21,8 +21,11 @@ function candidates({ environment }: Pick<Context, 'environment'>): string[] {
   return sockets.flatMap((socket) => (socket ? [`unix://${socket}`] : []));
 }
 
-/** Throws a `UserError` with all that was tried, if none answers. */
-export async function findEngine(context: Pick<Context, 'environment'>): Promise<FoundEngine> {
+/** Throws a `UserError` with all that was tried, if none answers. `simulating`: the command that needs none. */
+export async function findEngine(
+  context: Pick<Context, 'environment'>,
+  simulating: string,
+): Promise<FoundEngine> {
   const { connectEngine, engineAddress } =
     await import('../../control-plane/runtimes/docker/engine/connect.ts');
   const tried: string[] = [];
@@ -36,6 +39,6 @@ export async function findEngine(context: Pick<Context, 'environment'>): Promise
   }
   throw new UserError(
     `no container engine answers on this machine:\n  ${tried.join('\n  ')}`,
-    'start Docker, or podman with `podman system service --time=0 unix://PATH` and set DOCKER_HOST=unix://PATH; or use simulated containers',
+    `start Docker, or podman with \`podman system service --time=0 unix://PATH\` and set DOCKER_HOST=unix://PATH; or use simulated containers: \`${simulating}\``,
   );
 }

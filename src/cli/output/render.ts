@@ -189,7 +189,7 @@ function renderDifference(
 
 function renderSummary({ summary, unclear }: FleetPlan): string {
   const { create, update, replace, leave, held, drift, duplicates, unchanged, waiting, problems } = summary;
-  const { unseen = 0 } = summary;
+  const { unseen = 0, replicas } = summary;
   if (create + update + replace + summary.delete + leave + held + duplicates + problems + unseen === 0) {
     const way = waiting > 0 ? `, ${waiting} on their way` : '';
     const known = unclear.length > 0 ? 'Nothing to do that is known yet' : 'Nothing to do';
@@ -209,7 +209,17 @@ function renderSummary({ summary, unclear }: FleetPlan): string {
     ...(problems > 0 ? [`${problems} problem(s) in the source`] : []),
     ...(unseen > 0 ? [`${unseen} not observed: their account can't be read`] : []),
   ];
-  return `Plan: ${parts.join(', ')}.`;
+  return `Plan: ${parts.join(', ')}${replicas ? `; replicas: ${replicaText(replicas)}` : ''}.`;
+}
+
+function replicaText(counts: NonNullable<FleetPlan['summary']['replicas']>): string {
+  const parts = [
+    [counts.create, 'to create'],
+    [counts.update, 'to change'],
+    [counts.replace, 'to replace'],
+    [counts.delete, 'to delete'],
+  ] as const;
+  return parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : [])).join(', ');
 }
 
 function identity({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {

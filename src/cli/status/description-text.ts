@@ -6,6 +6,7 @@ import { renderTable, usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
 import type { Described, NextStep, ProtectingTask } from './description.ts';
 import { conditionOf, stateOf, textOf } from './entries.ts';
+import { fleetRows } from './fleet-text.ts';
 import { agoText, spanText } from './manager-state.ts';
 
 export interface TextView {
@@ -62,7 +63,7 @@ function identity({ entry }: Described, { nowMs }: TextView): string {
     ['ID:', textOf(status?.['id'])],
     ['State:', state === undefined ? undefined : `${state}${since}`],
     ['Endpoint:', textOf(status?.['endpoint'])],
-    ['Rollout:', rolloutText(status?.['rollout'])],
+    ...fleetRows(entry),
     ['Cost:', typeof hourly === 'number' ? `${usd(hourly)}/h` : undefined],
   ];
   const width = Math.max(...rows.map(([head]) => head.length)) + 1;
@@ -71,27 +72,6 @@ function identity({ entry }: Described, { nowMs }: TextView): string {
       value === undefined || value === '' ? [] : [`${head.padEnd(width)}${oneLine(value)}`],
     )
     .join('\n');
-}
-
-interface ShownRollout {
-  readonly phase: string;
-  readonly revision: string;
-  readonly step?: number;
-  readonly of?: number;
-  readonly kind?: string;
-  readonly analyses?: readonly Readonly<Record<'step' | 'passed' | 'failed' | 'inconclusive', number>>[];
-}
-
-/** `r2 Analysing, step 2 of 4 (analysis); analysis of step 2: 3 passed, 1 failed, 0 inconclusive`. */
-function rolloutText(rollout: unknown): string | undefined {
-  if (!rollout) return undefined;
-  const { phase, revision, step, of, kind, analyses = [] } = rollout as ShownRollout;
-  const where = step === undefined ? '' : `, step ${step} of ${of} (${kind})`;
-  const counts = analyses.map(
-    (each) =>
-      `; analysis of step ${each.step}: ${each.passed} passed, ${each.failed} failed, ${each.inconclusive} inconclusive`,
-  );
-  return `${revision} ${phase}${where}${counts.join('')}`;
 }
 
 function pairs(values: Readonly<Record<string, string>>): string {

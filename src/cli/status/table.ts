@@ -9,6 +9,7 @@ import { cut, padded, wrapped } from '../output/fit.ts';
 import { usd, type Palette } from '../output/render.ts';
 import { age, oneLine } from '../output/terminal-text.ts';
 import { conditionOf, stateOf, textOf, type StatusEntry } from './entries.ts';
+import { readyOfDesired, revisionState } from './fleet-text.ts';
 
 export interface TableView {
   readonly colours: Palette;
@@ -131,7 +132,7 @@ function columnsOf({ colours, columns, isWide, nowMs }: TableView, shared: Share
     { ...identifying('NAME', ({ name }) => name), least: { width: 12, order: 4 } },
     {
       head: 'STATE',
-      cell: (entry) => shown(stateOf(entry)),
+      cell: (entry) => shown(stateOf(entry) ?? readyOfDesired(entry)),
       gone: () => 'Deleted',
       leave: 5,
       least: { width: 8, order: 6 },
@@ -184,6 +185,12 @@ function costOf({ record }: StatusEntry): string {
 }
 
 function messageCell(entry: StatusEntry, shared: SharedMessages): string {
+  const revision = revisionState(entry);
+  const message = readyText(entry, shared);
+  return revision === undefined ? message : `${message}; ${oneLine(revision)}`;
+}
+
+function readyText(entry: StatusEntry, shared: SharedMessages): string {
   const ready = conditionOf(entry, 'Ready');
   const reason = ready?.reason ?? 'NotLookedAt';
   if (ready?.status === 'True' || !ready?.message) return reason;

@@ -42,7 +42,7 @@ export interface Arrange extends Outstanding {
   readonly reason: ReasonOf<'doing'>;
   readonly message: string;
   /** What `plan` shows. Undefined: nothing, because it completes an earlier change. */
-  readonly change: 'scale' | 'update' | 'delete' | undefined;
+  readonly change: 'create' | 'scale' | 'update' | 'delete' | 'leave' | undefined;
   /** The hourly cost before and after, in a preview. */
   readonly cost?: Cost;
   /** What becomes of the objects that it owns, in a preview. */
@@ -59,7 +59,7 @@ export interface Arrange extends Outstanding {
 
 export interface OwnedChange {
   readonly name: string;
-  readonly action: 'create' | 'update' | 'replace' | 'delete';
+  readonly action: 'create' | 'update' | 'replace' | 'delete' | 'leave';
 }
 
 /** Something that resolves by itself: provisioning, backoff, capacity, somebody's running task. */

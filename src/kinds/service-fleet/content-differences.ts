@@ -2,7 +2,7 @@
 import { sameValue } from '../../base/index.ts';
 import type { Difference } from '../../engine/plan/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
-import { revisionContent } from './schema.ts';
+import { revisionContent, type ServiceFleetSpec } from './schema.ts';
 
 type Content = Pick<OwnerRevision, 'content' | 'values'>;
 type Variable = { readonly name: string };
@@ -14,6 +14,19 @@ export function contentDifferences(before: Content | undefined, after: Content):
   );
   const isOnlyValues = found.length === 0 && before.values !== after.values;
   return isOnlyValues ? [difference('env', '(values before)', '(present values)')] : found;
+}
+
+/** What the replicas of a new fleet will be. With `placement`, its candidates say where they are. */
+export function creationDifferences(
+  { placement, template: { spec } }: Pick<ServiceFleetSpec, 'placement' | 'template'>,
+  content: Content,
+): Difference[] {
+  const { region, geography } = placement ? {} : spec;
+  const place = Object.entries({ region, geography }).filter(([, value]) => value !== undefined);
+  return [
+    ...place.map(([field, value]) => difference(field, undefined, value)),
+    ...contentDifferences({ content: {}, values: content.values }, content),
+  ];
 }
 
 function difference(field: string, observed: unknown, desired: unknown): Difference {

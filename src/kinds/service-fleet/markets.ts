@@ -3,16 +3,18 @@ import { rfc3339 } from '../../base/index.ts';
 import type { AccountHandle } from '../../engine/index.ts';
 import {
   capacityText,
+  catalogGate,
   clampedMicros,
   demandKey,
   estimate,
   turnOf,
   type CapacityDemand,
+  type Gate,
   type Place,
   type PriceBook,
 } from '../../engine/plan/index.ts';
 import { parseObjectKey } from '../../resources/index.ts';
-import { candidatesOf, type Candidate } from './candidates.ts';
+import { candidateOf, candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import type { FleetPlacement } from './schema-placement.ts';
 import type { ReplicaTemplate } from './schema.ts';
@@ -27,6 +29,7 @@ export function marketsOf(view: FleetView, candidates: readonly Candidate[]): Ma
     return candidates.map((candidate) => ({
       candidate,
       problem: undefined,
+      unoffered: unofferedAt(view, candidate),
       // Only a plan shows it.
       ...(view.mode === 'preview' ? pricesAt(view, candidate) : { price: undefined }),
       scarcity: undefined,
@@ -38,12 +41,19 @@ export function marketsOf(view: FleetView, candidates: readonly Candidate[]): Ma
     const size = candidate.place.resources ?? view.object.spec.template.spec.resources;
     return {
       candidate,
-      problem,
+      problem: problem ?? unofferedAt(view, candidate)?.message,
       price: priceOf(view, handle, candidate, size),
       volumePrice: volumePriceOf(view, handle, candidate),
       scarcity: scarcityOf(view, handle, candidate, size),
     };
   });
+}
+
+/** By the catalog as far as it is known. */
+function unofferedAt(view: FleetView, { place }: Candidate): Gate | undefined {
+  const { region, geography, resources } = place;
+  const { gpuCount } = resources ?? view.object.spec.template.spec.resources;
+  return catalogGate({ region, geography, gpuCount }, accountOf(view, place.account).handle?.catalog.current);
 }
 
 function pricesAt(view: FleetView, candidate: Candidate): Pick<Market, 'price' | 'volumePrice'> {
@@ -69,18 +79,19 @@ function volumePriceOf({ money, object }: FleetView, handle: AccountHandle, { pl
   return basis === 'unknown' ? undefined : { micros: clampedMicros(micros), basis };
 }
 
-/** Before replicas are placed: their prices may be in the catalog. */
+/** Before replicas are placed: the catalog may have their prices, and shows whether their place is offered. */
 export async function readCatalogs(view: FleetView): Promise<undefined> {
   const { object, record, clock, mode, store, key } = view;
   const { placement } = object.spec;
   const isPreview = mode === 'preview';
-  const placed = record.kind.roster?.filter(({ phase }) => phase === 'wanted').length ?? 0;
-  const isMissing =
-    placed < wantedReplicas(object.spec, clock.wallMs(), record.kind.scaled).count ||
-    (isPreview && store.command(key) !== undefined);
-  const isNeeded = (placement || isPreview) && !object.deleting && isMissing;
-  const candidates = isNeeded ? candidatesOf(object.spec) : [];
-  const priced = candidates.filter((candidate) => isPreview || isPriced(placement)(candidate));
+  const candidates = candidatesOf(object.spec);
+  const wanted = wantedReplicas(object.spec, clock.wallMs(), record.kind.scaled).count;
+  const placed = record.kind.roster?.filter(({ phase }) => phase === 'wanted') ?? [];
+  // None is where it is to be, and that may be a place that is not offered.
+  const isNew = wanted > 0 && placed.every((entry) => candidateOf(entry, candidates) === undefined);
+  const isMissing = placed.length < wanted || (isPreview && store.command(key) !== undefined);
+  if (object.deleting || !(isNew || ((placement || isPreview) && isMissing))) return;
+  const priced = candidates.filter((candidate) => isPreview || !placement || isPriced(placement)(candidate));
   const names = new Set(priced.map(({ place }) => place.account));
   await Promise.all(
     [...names].map((name) => accountOf(view, name).handle?.catalog.get() ?? Promise.resolve()),

@@ -14,7 +14,7 @@
  *
  * A fleet without `placement` has one candidate, which is always used: a replica itself waits for capacity there.
  */
-import { waitFor, holdFor, type Plan } from '../../engine/plan/index.ts';
+import { waitFor, holdFor, type Gate, type Hold, type Plan } from '../../engine/plan/index.ts';
 import type { Candidate } from './candidates.ts';
 import { inPhase, type FleetInputs } from './inputs.ts';
 import type { Replica } from './replica.ts';
@@ -31,6 +31,8 @@ export interface Market {
   readonly candidate: Candidate;
   /** Why nothing can be made in its account. */
   readonly problem: string | undefined;
+  /** Why the catalog does not offer its place. */
+  readonly unoffered?: Gate | undefined;
   /** In micro-USD per hour, of one replica. Undefined: unknown. */
   readonly price: KnownPrice | undefined;
   /** Of a new volume there, in the same unit. Undefined: unknown, or replicas have none. */
@@ -216,6 +218,16 @@ export function placementObstacle(
   return waitFor('CapacityUnavailable', message, {
     recheckAfterMs: Math.min(Math.max(leftMs, 1001), longestMs),
   });
+}
+
+/** The only place, which no replica is at yet, is not offered: none is sent there. */
+export function unofferedPlace({ object, markets, replicas }: Inputs): Hold | undefined {
+  const [market] = markets;
+  if (object.spec.placement || market?.unoffered?.kind !== 'hold') return undefined;
+  const isEmpty = inPhase(replicas, 'wanted').every(({ isMisplaced }) => isMisplaced);
+  const { reason, message, path = [] } = market.unoffered;
+  const [first = 'spec', ...rest] = path;
+  return isEmpty ? holdFor(reason, message, { path: [first, 'template', 'spec', ...rest] }) : undefined;
 }
 
 function placesOf({ markets }: Inputs) {

@@ -9,7 +9,7 @@
  * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster, and a retired volume the record |
  * | deleted     | somebody deleted the object of a replica in a cluster | it retires                                          |
  * | set back    | times of the roster lie ahead                        | they become the present (clock-set-back.ts)         |
- * | held        | the fleet is paused, or its template has names that no replica may get | Hold; the replicas are reconciled all the same |
+ * | held        | the fleet is paused, its template has names that no replica may get, or the catalog does not offer its place | Hold; the replicas are reconciled all the same |
  * | drained     | a draining replica is not protected, after its grace | it retires                                          |
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
  * | spare       | a draining replica is protected, and another is not  | the other one drains instead                        |
@@ -34,6 +34,7 @@
 import { holdFor, inSync, type Arrange, type Plan } from '../../engine/plan/index.ts';
 import { annotations } from '../../resources/index.ts';
 import { afterClockSetBack } from './clock-set-back.ts';
+import { creationDifferences } from './content-differences.ts';
 import { correct } from './corrections.ts';
 import { noted, recorded } from './failure.ts';
 import {
@@ -47,7 +48,7 @@ import {
 } from './inputs.ts';
 import { beginMove, steerMove } from './move-back.ts';
 import { relocate } from './moves.ts';
-import { chooseFor } from './placement.ts';
+import { chooseFor, unofferedPlace } from './placement.ts';
 import { isToLeave, repair } from './repair.ts';
 import { revised } from './revising.ts';
 import { isReliable } from './replica.ts';
@@ -92,6 +93,8 @@ export function planFleet(inputs: FleetInputs): Plan {
 }
 
 function planRunning(given: FleetInputs): Plan {
+  const unoffered = given.wanted.count > 0 ? unofferedPlace(given) : undefined;
+  if (unoffered) return unoffered;
   const inputs = noted(given);
   const rollout = rolloutOf(inputs);
   const placed = spareProtected(inputs, rollout) ?? relocate(inputs) ?? steerMove(inputs);
@@ -185,7 +188,8 @@ function planDeletion(inputs: FleetInputs): Plan {
   if (wanted.length > 0 && object.spec.deletionPolicy === 'Retain') {
     const message = `left at the provider: ${slotsText(wanted)}`;
     const left = inNewPhase(wanted, 'retiring', nowMs);
-    return arrange(inputs, left, { ...change, message }, { ...retiredWith(inputs, left), left: true });
+    const rest = { ...retiredWith(inputs, left), left: true } as const;
+    return arrange(inputs, left, { ...change, change: 'leave', message }, rest);
   }
   if (wanted.length === 0) return waitForLeaving(inputs);
   const pace = scaleInPace(inputs);
@@ -257,18 +261,27 @@ function scaleOut(inputs: FleetInputs, rollout: Rollout, missing: number): Arran
     ...(added.length > 0 ? [`added: ${added.length === 1 ? 'replica' : 'replicas'} ${names}`] : []),
   ];
   const isForRollout = count >= wanted.count;
+  const isCreation = isNew(inputs);
   return arrange(
     inputs,
     [...inNewPhase(back, 'wanted', nowMs), ...added],
     {
       reason: isForRollout ? 'RollingOut' : 'ScalingOut',
       message: parts.join('; '),
-      change: isForRollout ? undefined : 'scale',
-      differences: [countDifference(wanted, count)],
+      change: isForRollout ? undefined : isCreation ? 'create' : 'scale',
+      differences: [
+        countDifference(wanted, count),
+        ...(isCreation ? creationDifferences(inputs.object.spec, inputs.present) : []),
+      ],
     },
     // What was added for the rollout stays until its end.
     state.rollout ? { rollout: { ...state.rollout, surge: rollout.surge } } : {},
   );
+}
+
+/** This pass makes its first revision, and nothing of it is there. */
+function isNew({ newRevisions, replicas }: FleetInputs): boolean {
+  return newRevisions?.length === 1 && replicas.length === 0;
 }
 
 function scaleIn(inputs: FleetInputs, rollout: Rollout, surplus: number): Arrange | undefined {

@@ -13,7 +13,8 @@ export function plannedReplicas(look: FleetLook, plan: Arrange): OwnedChange[] {
     const known = before.get(slot);
     const name = childName(look.name, slot);
     if (!known) return [{ name, action: 'create' }];
-    return known.phase === 'wanted' && phase !== 'wanted' ? [{ name, action: 'delete' }] : [];
+    const action = plan.change === 'leave' ? 'leave' : 'delete';
+    return known.phase === 'wanted' && phase !== 'wanted' ? [{ name, action }] : [];
   });
   if (plan.change !== 'update') return moved;
   // The revision that they are to have may be made by this plan.

@@ -26,7 +26,7 @@
  * In a rollback, a replica that does not work needs no floor, and no disruption window is awaited: one was open when the failed
  * revision came in. Work in a replica is awaited as ever.
  */
-import type { Arrange } from '../../engine/plan/index.ts';
+import type { Arrange, Difference } from '../../engine/plan/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { contentDifferences } from './content-differences.ts';
 import { countOf, unavailableAtMost } from './counts.ts';
@@ -212,12 +212,24 @@ function beginRollout(inputs: FleetInputs, update: OwnerRevision, rollout: Rollo
         differing > 0
           ? [
               { path: 'template', desired: '(as declared)', observed, drift: false },
-              ...contentDifferences(inputs.healthy, update),
+              ...revisionDifferences(inputs, update),
             ]
           : [],
     },
     { rollout: isReturn ? { ...record, phase: 'RollingBack' } : record },
   );
+}
+
+/** From the newest Healthy revision; in a return to that one, from the newest that replicas have. */
+function revisionDifferences({ replicas, healthy }: FleetInputs, update: OwnerRevision): Difference[] {
+  const others = replicas.flatMap(({ revision }) =>
+    revision && revision.number !== update.number ? [revision] : [],
+  );
+  const newest = others.toSorted((one, other) => other.number - one.number)[0];
+  const before = healthy && healthy.number !== update.number ? healthy : newest;
+  if (!before) return contentDifferences(healthy, update);
+  const [desired, observed] = [revisionName(update.number), revisionName(before.number)];
+  return [{ path: 'revision', desired, observed, drift: false }, ...contentDifferences(before, update)];
 }
 
 export function rolloutTo(revision: number, since: number, surge: number): RolloutRecord {

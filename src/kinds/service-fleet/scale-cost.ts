@@ -15,7 +15,7 @@ export function scaleCost(
   plan: Arrange,
 ): Cost | undefined {
   const count = plan.differences.find(({ path }) => path === 'replicas');
-  if (plan.change !== 'scale' || !count) return undefined;
+  if ((plan.change !== 'scale' && plan.change !== 'create') || !count) return undefined;
   const more = Number(count.desired) - Number(count.observed);
   const before = new Map(state.roster.map((entry) => [entry.slot, entry]));
   const { roster = [] }: FleetState = plan.state;

@@ -185,6 +185,20 @@ describe('a folder for a provider', () => {
     const { code, stderr } = await run(['init', emptyFolder()]);
     expect(code).toBe(1);
     expect(stderr).toContain('--docker');
+    expect(stderr).toContain('--simulated');
+  });
+
+  test('without a container engine: the command that needs none is named, and works as printed', async () => {
+    const folder = path.join(emptyFolder(), 'my shop');
+    const environment = { DOCKER_HOST: `unix://${folder}/none.sock` };
+    const { code, stderr } = await run(['init', folder, '--docker'], { environment });
+    expect([code, existsSync(folder)]).toEqual([1, false]);
+    expect(stderr).toContain('no container engine answers');
+    expect(stderr).toContain(`\`fleetkeeper init '${folder}' --simulated\``);
+    const made = await run(['init', folder, '--simulated'], { environment });
+    expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('containers are simulated')]);
+    const kept = await run(['dev', '--source', emptyFolder(), '--runtime', 'docker'], { environment });
+    expect(kept.stderr).toMatch(/`fleetkeeper dev \S+ --runtime simulated`/);
   });
 });
 
@@ -204,6 +218,11 @@ describe('a folder with a control plane of its own', () => {
       codes.push((await run([...args, '--source', folder])).code);
     }
     expect(codes).toEqual([2, 0, 0, 0, 0]);
+    const opened = await run(['open', 'web', '--source', folder]);
+    expect(opened).toMatchObject({ code: 0, stdout: expect.stringMatching(/^https:\S+\n$/) });
+    expect(opened.stderr).toContain('nothing answers');
+    const executed = await run(['exec', 'web', '--source', folder, '--', 'ls']);
+    expect(executed.stdout).toContain('`fleetkeeper init DIR --docker`');
     expect((await run(['destroy', folder, '--yes'])).code).toBe(0);
     const left = await run(['inventory', '--all', '--source', folder]);
     expect(left.stdout).toContain('There is nothing.');

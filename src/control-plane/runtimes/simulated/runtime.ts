@@ -70,7 +70,7 @@ class SimulatedRuntime implements Runtime {
   }
 
   exec(service: ServiceRecord, { command }: Execution): Promise<ExecutionResult> {
-    const stdout = `simulation: no container of service ${service.id} exists, and the command (${command.length} elements) was not run; --runtime docker runs real containers\n`;
+    const stdout = `simulation: no container of service ${service.id} exists, and the command (${command.length} elements) was not run; \`fleetkeeper init DIR --docker\` and \`fleetkeeper control-plane --runtime docker\` run real containers\n`;
     return Promise.resolve({ exitCode: notExecutable, stdout, stderr: '', truncated: false });
   }
 

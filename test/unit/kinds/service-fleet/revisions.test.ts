@@ -159,9 +159,10 @@ describe('a new template', () => {
     expect(planOf(worldOf(three(), { spec }))).toMatchObject({ kind: 'hold', reason: 'InvalidSpec' });
   });
 
-  test('of a fleet without replicas is shown as the scale-out that it is', () => {
+  test('of a new fleet is shown as a creation, and of one that was there before as a scale-out', () => {
     const plan = arranged(worldOf([], { revisions: [], state: { update: undefined } }));
-    expect(plan).toMatchObject({ change: 'scale', state: { update: 1, rollout: { revision: 1 } } });
+    expect(plan).toMatchObject({ change: 'create', state: { update: 1, rollout: { revision: 1 } } });
+    expect(arranged(worldOf([], { revisions: [old] }))).toMatchObject({ change: 'scale' });
     expect(rosterAfter(plan).map(({ revision }) => revision)).toEqual([1, 1, 1]);
   });
 });
