@@ -328,8 +328,9 @@ const fi13Volumes = ofSteps((view) => {
   return {
     step(step) {
       const { fleet, record, before, after } = step;
+      // One that came into its place later, without a volume, says nothing of this one.
       for (const entry of before)
-        if (!entryOf(after, entry.slot)) causes.set(volumeKey(fleet, entry.slot), entry.cause);
+        if (!entryOf(after, entry.slot) && entry.place.volume) causes.set(volumeKey(fleet, entry.slot), entry.cause);
       const fewer = after.filter(
         ({ slot, cause }) => cause === 'scale' && entryOf(before, slot)?.cause !== 'scale',
       );
