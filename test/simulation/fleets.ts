@@ -19,7 +19,6 @@ export interface RosterEntry {
   readonly revision?: number;
   /** The number of the one before. */
   readonly earlier?: number;
-  readonly place: { readonly volume?: true };
   /** When somebody's work in it was found. */
   readonly spared?: number;
   /** Since when it may be interrupted to correct drift. */

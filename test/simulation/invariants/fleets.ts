@@ -321,16 +321,29 @@ const fi12Pace = ofSteps((view) => {
   };
 });
 
+function newlyRetired(before: ObjectRecord | undefined, after: ObjectRecord): { readonly slot: number }[] {
+  const retiredIn = (record: ObjectRecord | undefined): Json[] =>
+    ((record?.kind as Json)?.volumes ?? []).filter(({ retired }: Json) => retired);
+  const known = new Set(retiredIn(before).map(({ slot }) => slot));
+  return retiredIn(after).filter(({ slot }) => !known.has(slot)) as { slot: number }[];
+}
+
 /** A volume of a replica is deleted only after that left for good, and where `retire` has asked for it. */
 const fi13Volumes = ofSteps((view) => {
-  /** Why the last replica with each volume has left. */
+  /** Why the last replica with each number has left. */
   const causes = new Map<ObjectKey, string | undefined>();
+  /** The same, of when its volume was retired: others may have the number before it is deleted. */
+  const retired = new Map<ObjectKey, string | undefined>();
   return {
+    forgotten: (key) => retired.delete(key),
     step(step) {
       const { fleet, record, before, after } = step;
-      // One that came into its place later, without a volume, says nothing of this one.
+      for (const { slot } of newlyRetired(view.disk.record(fleet), record)) {
+        const key = volumeKey(fleet, slot);
+        retired.set(key, entryOf(before, slot)?.cause ?? causes.get(key));
+      }
       for (const entry of before)
-        if (!entryOf(after, entry.slot) && entry.place.volume) causes.set(volumeKey(fleet, entry.slot), entry.cause);
+        if (!entryOf(after, entry.slot)) causes.set(volumeKey(fleet, entry.slot), entry.cause);
       const fewer = after.filter(
         ({ slot, cause }) => cause === 'scale' && entryOf(before, slot)?.cause !== 'scale',
       );
@@ -351,7 +364,7 @@ const fi13Volumes = ofSteps((view) => {
       const isAsked = view.history(object).some(({ spec }) => spec.deletionPolicy === 'Delete');
       if (!isAsked) view.violated('FI13', `${object} is deleted, and is to be kept`);
       const { deletionRequestedAt } = view.disk.record(place.fleet) ?? { deletionRequestedAt: 0 };
-      const cause = causes.get(object);
+      const cause = retired.get(object) ?? causes.get(object);
       if (deletionRequestedAt === undefined && cause !== 'scale' && cause !== 'retire')
         view.violated('FI13', `${object} is deleted, and its replica left for ${cause ?? 'another one'}`);
     },
