@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { Command, CommanderError, Help, type Option } from 'commander';
 import { UserError } from '../base/index.ts';
 import { commandGroups } from './commands.ts';
 import { exitCodes, explainError, type Context } from './context.ts';
+import { documentsFolder } from './examples.ts';
 import { version } from './version.ts';
 
 const entries = new Map(
@@ -66,6 +68,7 @@ function createProgram({ stdout, stderr }: Context): Command {
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .configureHelp({ subcommandTerm: (command) => command.name(), optionDescription: describeOption })
+    .addHelpText('after', () => (existsSync(documentsFolder) ? `\nDocuments: ${documentsFolder}` : ''))
     .helpCommand(false);
 }
 
