@@ -11,7 +11,7 @@ import { shellWord } from './options.ts';
 
 type Place = Pick<Context, 'currentFolder' | 'command'>;
 
-/** Instead of the error of a command; the same error if it says all. */
+/** What is shown instead of the error of a command; the same error where nothing else is meant. */
 export function explained(error: UserError, command: Command | undefined, place: Place): UserError {
   const folder = command && folderIn(command, place);
   // A path is no name of anything else.
