@@ -74,8 +74,12 @@ const ofAFleet: readonly CommandEntry[] = [
   },
   {
     name: 'explain',
-    description: 'show what a reason means, who has to act, and what to do',
-    examples: ['fleetkeeper explain OutcomeUnknown', 'fleetkeeper explain -o json'],
+    description: 'show what a reason means, who has to act, and what to do; or what a field means',
+    examples: [
+      'fleetkeeper explain OutcomeUnknown',
+      'fleetkeeper explain ServiceFleet.spec.update',
+      'fleetkeeper explain -o json',
+    ],
     load: async () => (await import('./commands/explain.ts')).defineExplain,
   },
 ];

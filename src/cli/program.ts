@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
 import { Command, CommanderError, Help, type Option } from 'commander';
 import { UserError } from '../base/index.ts';
+import { explained, hintFor } from './argument-hints.ts';
 import { commandGroups } from './commands.ts';
-import { exitCodes, explainError, type Context } from './context.ts';
+import { complain, exitCodes, explainError, type Context } from './context.ts';
+import { documentsFolder } from './examples.ts';
 import { version } from './version.ts';
 
 const entries = new Map(
@@ -36,11 +39,22 @@ export async function runCommandLine(argv: readonly string[], context: Context):
     await program.parseAsync(argv, { from: 'user' });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return failureCode(argv, error.exitCode);
+    const command = commandCalled(program, argv[0]);
+    if (error instanceof CommanderError) {
+      if (error.exitCode !== exitCodes.ok) await hint(context, command);
+      return failureCode(argv, error.exitCode);
+    }
     if (!(error instanceof UserError)) throw error;
-    explainError(context, error);
+    const shown = explained(error, command, context);
+    explainError(context, shown);
+    if (shown === error) await hint(context, command);
     return failureCode(argv, exitCodes.failed);
   }
+}
+
+async function hint(context: Context, command: Command | undefined): Promise<void> {
+  const text = await hintFor(command, context);
+  if (text !== undefined) complain(context, text);
 }
 
 /** What runs a command of somebody else's leaves 1 to that command. */
@@ -66,6 +80,7 @@ function createProgram({ stdout, stderr }: Context): Command {
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .configureHelp({ subcommandTerm: (command) => command.name(), optionDescription: describeOption })
+    .addHelpText('after', () => (existsSync(documentsFolder) ? `\nDocuments: ${documentsFolder}` : ''))
     .helpCommand(false);
 }
 

@@ -103,7 +103,7 @@ export function explain(
   { schema, hints = {} }: Expected,
   value: unknown,
 ): Finding[] {
-  const findings = issues.flatMap((issue) => {
+  const findings = issues.flatMap((issue): Found[] => {
     const path = issue.path.filter((part) => typeof part !== 'symbol');
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) =>
@@ -113,9 +113,12 @@ export function explain(
     const [message = '', ...rest] = issue.message.split('; ');
     const remedy =
       issue.code === 'invalid_type' ? typeRemedy({ schema, hints }, path, memberAt(value, path)) : undefined;
-    return [{ path: showable(path, value), message, remedy: remedy ?? (rest.join('; ') || 'correct it') }];
+    const isRule = issue.code === 'custom';
+    return [
+      { path: showable(path, value), message, remedy: remedy ?? (rest.join('; ') || 'correct it'), isRule },
+    ];
   });
-  const kept = withoutConsequences(findings);
+  const kept: Finding[] = withoutConsequences(findings);
   const shown = kept.slice(0, limits.problemsPerDocument);
   const left = kept.length - shown.length;
   if (left > 0) {
@@ -128,12 +131,34 @@ export function explain(
   return shown;
 }
 
-/** A field that is missing because its name is misspelt beside it. */
-function withoutConsequences(findings: readonly Finding[]): Finding[] {
-  const meant = new Set(
-    findings.flatMap(({ path, meant: name }) => (name ? pathText([...path.slice(0, -1), name]) : [])),
-  );
-  return findings.filter(({ path, message }) => message !== 'is missing' || !meant.has(pathText(path)));
+/** `isRule`: it is about several fields. */
+type Found = Finding & { readonly isRule?: boolean };
+
+/**
+ * Without what follows from a name that is misspelt: the field is missing, or a rule that names it is broken. A map that needs one of
+ * several fields has none if the only one is unknown.
+ */
+function withoutConsequences(findings: readonly Found[]): Found[] {
+  const misspelt = findings.flatMap(({ path, meant: name, message }) => {
+    const parent = path.slice(0, -1);
+    return name !== undefined || message.startsWith(unknown) ? [{ parent, name }] : [];
+  });
+  const missing = new Set(misspelt.flatMap(({ parent, name }) => (name ? pathText([...parent, name]) : [])));
+  const isConsequence = ({ path, message, isRule }: Found) =>
+    isRule === true
+      ? misspelt.some(({ parent, name }) =>
+          name === undefined
+            ? message.startsWith('needs ') && pathText(parent) === pathText(path)
+            : startsWith(path, parent) && message.split(/\W+/).includes(name),
+        )
+      : message === 'is missing' && missing.has(pathText(path));
+  return findings.filter((finding) => !isConsequence(finding));
+}
+
+const unknown = 'unknown field `';
+
+function startsWith(path: Path, start: Path): boolean {
+  return start.every((part, index) => path[index] === part);
 }
 
 function typeRemedy({ schema, hints = {} }: Expected, path: Path, found: unknown): string | undefined {
@@ -156,7 +181,7 @@ function unknownField({ schema, hints = {} }: Expected, path: Path, key: string,
         `quote a text that has a comma or a colon; the fields here are ${known.join(', ')}`,
     };
   }
-  const found = { path: [...path, key], message: `unknown field \`${key}\`` };
+  const found = { path: [...path, key], message: `${unknown}${key}\`` };
   const hint = hintAt(hints, found.path);
   if (hint !== undefined) return { ...found, remedy: hint };
   if (meant !== undefined) return { ...found, remedy: `did you mean \`${meant}\`?`, meant };

@@ -79,6 +79,17 @@ test('status ends with 1 when the revision is rolled back; retry tries it again'
   expect((await rollout(fleet, 'status', 'llm')).code).toBe(1);
 });
 
+testInFolder('without a manager nothing continues a rollout: status fails, with --once at once', async () => {
+  const { fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { template: next, update })]);
+  for (const args of [[], ['--once']]) {
+    const { code, stderr } = await rollout(fleet, 'status', 'llm', ...args);
+    const failed =
+      'no manager is running, and the rollout has not ended: the manager has not taken in the document';
+    expect([code, stderr]).toEqual([1, expect.stringContaining(failed)]);
+  }
+});
+
 test('freeze, thaw and abort: status ends with 2 while it is frozen', async () => {
   const { plane, fleet } = await world();
   fleet.run();

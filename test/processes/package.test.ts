@@ -1,34 +1,41 @@
 /** What `npm pack` makes, as a user has it: one file, in an empty folder, with nothing else from anywhere. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'rolldown';
-import { expect, test } from 'vitest';
-import manifest from '../../package.json' with { type: 'json' };
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import options from '../../rolldown.config.ts';
 import { version } from '../../src/cli/version.ts';
+import { reasons, sectionOf } from '../../src/reasons/index.ts';
 import { definitionStream, schemaText } from '../../src/crdgen/index.ts';
 import { temporaryFolder } from '../support/processes/processes.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
-/** What is packed, with a `dist` of one build: that of the checkout keeps, for other runs of tests, what earlier builds left there. */
-async function stage(folder: string): Promise<string> {
-  const staged = path.join(folder, 'staged');
-  const made = manifest.files.filter((name) => !/^!|^dist$/.test(name));
-  for (const name of [...made, 'package.json', 'README.md', 'LICENSE']) {
-    await cp(path.join(root, name), path.join(staged, name), { recursive: true });
+/** The files of the repository with a build of their own: dist/ also has what earlier runs have built (build.ts). */
+const stage = await mkdtemp(path.join(tmpdir(), 'fleetkeeper-package-'));
+afterAll(() => rm(stage, { recursive: true, force: true }));
+
+beforeAll(async () => {
+  await build({
+    ...options,
+    logLevel: 'silent',
+    output: { ...options.output, dir: path.join(stage, 'dist') },
+  });
+  const manifest = await readFile(path.join(root, 'package.json'), 'utf8');
+  const { files } = JSON.parse(manifest) as { files: string[] };
+  const own = files.filter((name) => !/^!|^dist$/.test(name));
+  for (const name of [...own, 'package.json', '.npmrc', 'README.md', 'LICENSE']) {
+    await cp(path.join(root, name), path.join(stage, name), { recursive: true });
   }
-  await build({ ...options, output: { ...options.output, dir: path.join(staged, 'dist') } });
-  return staged;
-}
+}, 60_000);
 
 /** Names in the package, and where it is. */
 async function pack(folder: string): Promise<{ file: string; names: string[]; size: number }> {
-  const cwd = await stage(folder);
-  const { stdout } = await run('npm', ['pack', '--json', `--pack-destination=${folder}`], { cwd });
+  const { stdout } = await run('npm', ['pack', '--json', `--pack-destination=${folder}`], { cwd: stage });
   const [packed] = JSON.parse(stdout) as { filename: string; size: number; files: { path: string }[] }[];
   if (!packed) throw new Error('npm packed nothing');
   return {
@@ -46,12 +53,15 @@ test('the package is one file below 2 MB, installs alone without a network, and 
   const rooms = new Set(names.map((name) => name.split('/')[0] ?? ''));
   const expected = [
     'CHANGELOG.md',
+    'CONTRIBUTING.md',
     'LICENSE',
     'README.md',
+    'SECURITY.md',
     'bin',
     'contrib',
     'crds',
     'dist',
+    'docs',
     'examples',
     'manifests',
     'package.json',
@@ -70,11 +80,48 @@ test('the package is one file below 2 MB, installs alone without a network, and 
   const command = path.join(home, 'node_modules/.bin/fleetkeeper');
   const said = await run(process.execPath, [command, '--version'], { cwd: home });
   expect(said).toEqual({ stdout: `${version}\n`, stderr: '' });
+  const { stdout: help } = await run(process.execPath, [command, '--help'], { cwd: home });
+  const [, documents = ''] = /^Documents: (.*)$/m.exec(help) ?? [];
+  expect(await readdir(documents)).toContain('quickstart.md');
   const crds = await run(process.execPath, [command, 'crds'], { cwd: home });
   expect(crds.stdout.trimEnd()).toBe(definitionStream().trimEnd());
   const schema = path.join(home, 'node_modules/fleetkeeper/schemas/folder.json');
   expect(await readFile(schema, 'utf8')).toBe(schemaText());
 });
+
+/** Relative targets of Markdown links, as paths of the package. */
+async function linksOf(name: string): Promise<string[]> {
+  const text = await readFile(path.join(root, name), 'utf8');
+  return [...text.matchAll(/\]\(([^)#\s:]+)(?:#[^)\s]*)?\)/g)].map(([, target = '']) =>
+    path.posix.join(path.posix.dirname(name), target),
+  );
+}
+
+/** Documents that texts of the program name. Those of libraries have other folders. */
+const named = /docs\/(?:(?:concepts|how-to|reference|internals)\/[a-z-]+|quickstart|glossary|README)\.md/g;
+
+test('whatever the command, README and documents point to is in the package', async () => {
+  const { names } = await pack(await temporaryFolder());
+  const packed = new Set(names);
+  const chunks = names.filter((name) => /^(?:dist|bin|examples|manifests|contrib)\//.test(name));
+  const texts = await Promise.all(chunks.map((name) => readFile(path.join(stage, name), 'utf8')));
+  const inTexts = texts.flatMap((text) => [...text.matchAll(named)].map(([found]) => found));
+  expect(inTexts).toContain('docs/how-to/import.md');
+  const sections = Object.values(reasons).map((reason) => sectionOf(reason).replace(/#.*/, ''));
+  expect([...inTexts, ...sections].filter((name) => !packed.has(name))).toEqual([]);
+  expect((await linksOf('README.md')).filter((name) => !isPacked(packed, name))).toEqual([]);
+
+  const documents = names.filter((name) => /^docs\/(?!internals\/).*\.md$/.test(name));
+  const links = (await Promise.all(documents.map(linksOf))).flat();
+  const dead = links.filter((name) => !isPacked(packed, name));
+  // How it is made: docs/README.md says that these are in the repository.
+  expect(dead.filter((name) => !name.startsWith('docs/internals/'))).toEqual([]);
+});
+
+/** A folder is there if something in it is. */
+function isPacked(packed: ReadonlySet<string>, name: string): boolean {
+  return packed.has(name) || [...packed].some((file) => file.startsWith(`${name.replace(/\/$/, '')}/`));
+}
 
 test('an older Node gets one sentence', async () => {
   const folder = await temporaryFolder();

@@ -6,6 +6,7 @@ import { objectOf } from '../../desired/index.ts';
 import { derivedUid, ownerId, readMark } from '../../engine/plan/index.ts';
 import { containerService } from '../../kinds/container-service/declaration.ts';
 import {
+  kindCalled,
   objectKey,
   parseObjectKey,
   type ContainerServiceSpec,
@@ -92,15 +93,24 @@ export function onlyAccount(accounts: readonly AccountConnection[], flags: Servi
   );
 }
 
+/** `NAME`, or `KIND/NAME` with any name of the kind. */
+export function serviceKey(text: string, namespace: string): ObjectKey {
+  const [kind = '', name] = text.includes('/') ? text.split('/', 2) : [containerService.name, text];
+  if (kindCalled(kind) === containerService.name && name)
+    return objectKey(containerService.name, namespace, name);
+  throw new UserError(`"${text}" names no service`, `write NAME or ${containerService.name}/NAME`);
+}
+
 /** By object: the id that is written down, else the one that it adopts, else by its mark in the account. */
 async function findObject(
   accounts: readonly AccountConnection[],
   fleet: FleetView,
-  name: string,
+  given: string,
   { namespace }: ServiceFlags,
   stopped: AbortSignal,
 ): Promise<Omit<FoundService, 'label'>> {
-  const key = objectKey(containerService.name, namespace, name);
+  const key = serviceKey(given, namespace);
+  const { name } = parseObjectKey(key);
   const record = fleet.store.record(key);
   const document = objectOf(fleet.snapshot.objects, containerService.name, key);
   const spec = document?.spec ?? (record?.manifest.spec as ContainerServiceSpec | undefined);

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { execAnswerMs, readExecAnswer } from '../../api/index.ts';
+import { execAnswerMs, readExecAnswer, type ExecResult } from '../../api/index.ts';
 import { UserError } from '../../base/index.ts';
 import { answerTo } from '../output/answers.ts';
 import { complain, exitCodes, explainError, print, type Context } from '../context.ts';
@@ -67,6 +67,12 @@ async function execute(
   const result = readExecAnswer(answer);
   if (!result) print(context, structured('json', { answer }));
   else {
+    if (isNotFound(result)) {
+      complain(
+        context,
+        `the command ${String(command[0])} was not found in the image of ${label}, and did not run; what its engine reported:`,
+      );
+    }
     context.stdout.write(forStream(context.stdout, result.stdout));
     context.stderr.write(forStream(context.stderr, result.stderr));
     if (result.truncated) complain(context, 'the API has cut the output');
@@ -74,6 +80,15 @@ async function execute(
   if (result?.exitCode !== undefined) return asExitCode(result.exitCode);
   complain(context, 'the command was accepted, and the answer does not show its exit code');
   return exitCodes.notRun;
+}
+
+const engineReports =
+  /(?:OCI runtime|exec failed|crun:|runc)[^]*(?:executable file[^\n]*not found|no such file or directory|command that was not found)/i;
+
+/** As Docker and podman report it. What a shell does not find, it names itself. */
+export function isNotFound({ exitCode, stdout, stderr }: ExecResult): boolean {
+  const mayBe = exitCode === undefined || exitCode < 0 || (exitCode >= 125 && exitCode <= 127);
+  return mayBe && engineReports.test(`${stdout}\n${stderr}`);
 }
 
 /** A command that would have read it must not run without. */

@@ -11,6 +11,7 @@ import {
   type Severity,
   type Turn,
 } from '../../reasons/index.ts';
+import { managedKinds } from '../../resources/index.ts';
 import { print, type Context } from '../context.ts';
 import { outputOption } from '../options.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
@@ -41,13 +42,24 @@ const kindTexts: Readonly<Record<ReasonKind, string>> = {
   event: 'an Event',
 };
 
-/** `explain`: one entry of the table of reasons, or the names of all. */
+/** `explain`: one entry of the table of reasons, or the names of all; a kind, or a field of it. */
 export function defineExplain(command: Command, context: Context): void {
   command
-    .argument('[reason]', 'as a condition, a plan or an Event shows it; without one: all of them')
+    .argument(
+      '[reason-or-field]',
+      'a reason as a condition, a plan or an Event shows it, or a kind and a field of it; without one: all reasons',
+    )
     .addOption(outputOption())
-    .action((name: string | undefined, { output }: ExplainFlags) => {
+    .action(async (name: string | undefined, { output }: ExplainFlags) => {
       if (name === undefined) return print(context, allOf(output));
+      if (!isReason(name)) {
+        // Nothing else needs the schemas.
+        const { explainedField, fieldText, isFieldPath } = await import('../explained-field.ts');
+        if (isFieldPath(name)) {
+          const field = explainedField(name);
+          return print(context, output === 'text' ? fieldText(field) : structured(output, field));
+        }
+      }
       const explanation = explain(name);
       print(context, output === 'text' ? textOf(explanation) : structured(output, explanation));
     });
@@ -67,10 +79,10 @@ function explain(name: string): Explanation {
 }
 
 function unknown(name: string): UserError {
-  const meant = nearest(name, reasonNames);
+  const meant = nearest(name, [...reasonNames, ...managedKinds]);
   return new UserError(
-    `there is no reason ${name}`,
-    `${meant === undefined ? '' : `did you mean ${meant}? `}\`fleetkeeper explain\` lists all reasons`,
+    `there is no reason ${name}, and no kind`,
+    `${meant === undefined ? '' : `did you mean ${meant}? `}\`fleetkeeper explain\` lists all reasons; the kinds are ${managedKinds.join(', ')}, a field is written as KIND.spec.FIELD`,
   );
 }
 

@@ -2,15 +2,10 @@ import type { Command } from 'commander';
 import { UserError } from '../../base/index.ts';
 import { containerService } from '../../kinds/container-service/declaration.ts';
 import { group, parseObjectKey, type ObjectKey } from '../../resources/index.ts';
+import { serviceKey } from '../account/service-lookup.ts';
 import { isCluster } from '../cluster.ts';
 import { print, type Context } from '../context.ts';
-import {
-  editServices,
-  serviceKey,
-  type DocumentEdit,
-  type FieldValue,
-  type Wanted,
-} from '../edit/service-edit.ts';
+import { editServices, type DocumentEdit, type FieldValue, type Wanted } from '../edit/service-edit.ts';
 import { sameFleetFlags, withFolderSource, type FleetFlags } from '../options.ts';
 import { oneLine } from '../output/terminal-text.ts';
 

@@ -46,7 +46,7 @@ export function defineRollout(command: Command, context: Context, exit: (code: n
         parseDuration,
       ),
     )
-    .option('--once', 'of status: show how far it is, and end; exit 0 while it is under way')
+    .option('--once', 'of status: show how far it is, and end; exit 0 while a manager has it under way')
     .option('--full', 'of promote: all steps, and not only the one that is under way')
     .action(async (action: Action, name: string, flags: RolloutFlags) => {
       if (action === 'status') return exit(await showStatus(context, name, flags));
@@ -69,7 +69,9 @@ async function showStatus(context: Context, name: string, flags: RolloutFlags): 
     const { store } = await openPlace(context, flags);
     const fleet = findFleet(store, name, flags.namespace);
     const progress = await progressOf(context, fleet, flags);
-    if (progress.result !== 'Waiting' || flags.once) return report(context, fleet, progress, flags);
+    const isLast = progress.result !== 'Waiting';
+    if (!isLast && flags.once && !isManaged(context, flags)) throw unmanaged(context, progress);
+    if (isLast || flags.once) return report(context, fleet, progress, flags);
     if (flags.output === 'text' && progress.message !== shown)
       print(context, `${fleet.name}: ${progress.message}`);
     shown = progress.message;

@@ -14,12 +14,7 @@ import {
   type EditedText,
 } from '../../desired/index.ts';
 import { containerService } from '../../kinds/container-service/declaration.ts';
-import {
-  objectKey,
-  parseObjectKey,
-  type ContainerServiceSpec,
-  type ObjectKey,
-} from '../../resources/index.ts';
+import { parseObjectKey, type ContainerServiceSpec, type ObjectKey } from '../../resources/index.ts';
 import { didYouMean } from '../account/connection.ts';
 import { openSourceFile, replaceText, type SourceFile } from './source-file.ts';
 
@@ -143,14 +138,4 @@ async function openText(source: string, { key, location, spec }: ServiceObject):
   const text = opened.bytes.toString('utf8');
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : '';
   return { opened, mark, text: text.slice(mark.length) };
-}
-
-/** `NAME`, or `KIND/NAME` with the name, plural or short name of the kind. */
-export function serviceKey(text: string, namespace: string): ObjectKey {
-  const [kind, name] = text.includes('/') ? text.split('/', 2) : [containerService.name, text];
-  const { name: own, plural, shortName } = containerService;
-  if ([own, plural, shortName].some((known) => known.toLowerCase() === kind?.toLowerCase()) && name) {
-    return objectKey(own, namespace, name);
-  }
-  throw new UserError(`"${text}" names no service`, `write NAME or ${own}/NAME`);
 }

@@ -18,7 +18,7 @@ export async function applyDefaults(command: Command, context: Context): Promise
   const source = command.getOptionValue('source') as string | undefined;
   const chosen = await fleetFor(context, option, { source, dir: folderArgument(command) });
   if (chosen) {
-    command.setOptionValue('source', chosen.source);
+    if (source === undefined) command.setOptionValue('source', chosen.source);
     if (chosen.settings) applySettings(command, chosen.settings);
     note(context, chosen);
   } else if (option.isNeeded) {

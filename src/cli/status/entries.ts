@@ -58,19 +58,21 @@ export interface EntryFlags {
   readonly reason?: string;
 }
 
-/** `names`: `NAME` or `KIND/NAME`. Throws a `UserError` for one that is not there, unless it may be gone. */
+/** `names`: `NAME` or `KIND/NAME`, or as kubectl takes them. Throws a `UserError` for one that is not there, unless it may be gone. */
 export function selectedEntries(
   entries: readonly StatusEntry[],
   names: readonly string[],
   { selector, namespace, kind, reason }: EntryFlags,
   mayBeGone = false,
 ): StatusEntry[] {
+  const { given, ofKind } = asKubectl(entries, names);
   const selection = new Selection({
-    ...(names.length === 0 ? {} : { target: names.map(namedTarget) }),
+    ...(given.length === 0 ? {} : { target: given.map(namedTarget) }),
     ...(selector === undefined ? {} : { selector }),
     ...(namespace === undefined ? {} : { namespace }),
   });
-  const kinds = kind && new Set(kind.map(kindNamed));
+  const wantedKinds = ofKind === undefined ? kind : [ofKind];
+  const kinds = wantedKinds && new Set(wantedKinds.map(kindNamed));
   const wanted = reason === undefined ? undefined : reasonNamed(reason);
   const selected = mayBeGone ? entries.filter((entry) => selection.matches(entry)) : selection.among(entries);
   return selected
@@ -78,6 +80,18 @@ export function selectedEntries(
     .filter(
       ({ record }) => wanted === undefined || record.status?.conditions.some((one) => one.reason === wanted),
     );
+}
+
+/** `KIND NAME...` and `KIND`, as kubectl takes them, unless an object has that name. */
+function asKubectl(
+  entries: readonly StatusEntry[],
+  names: readonly string[],
+): { readonly given: readonly string[]; readonly ofKind: string | undefined } {
+  const [first = '', ...rest] = names;
+  const isKind = kindCalled(first) !== undefined && !entries.some(({ name }) => name === first);
+  if (!isKind) return { given: names, ofKind: undefined };
+  if (rest.length === 0) return { given: [], ofKind: first };
+  return { given: rest.map((name) => (name.includes('/') ? name : `${first}/${name}`)), ofKind: undefined };
 }
 
 function kindNamed(called: string): ManagedKind {

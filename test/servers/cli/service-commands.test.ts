@@ -352,6 +352,19 @@ describe('exec', () => {
     expect(requests[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
+  test('of a command that is not in the image says so, before what the engine reported', async () => {
+    const raw = 'OCI runtime exec failed: exec: "lss": executable file not found in $PATH: unknown\n';
+    const { code, stderr } = await ask(exec({ exitCode: 127, stderr: raw }), [
+      'exec',
+      '--id',
+      id,
+      '--',
+      'lss',
+    ]);
+    const sentence = `the command lss was not found in the image of ${id}, and did not run; what its engine reported:`;
+    expect([code, stderr]).toEqual([127, `${sentence}\n${raw}`]);
+  });
+
   test('takes the name first, and the command behind it', async () => {
     const answers = exec({ exitCode: 0 });
     const { code, requests } = await ask(answers, [

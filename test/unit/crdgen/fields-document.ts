@@ -1,16 +1,18 @@
 /** `docs/reference/fields.md`, made from the schemas in src/kinds/: `npm run docs:fields` writes it. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { customResourceDefinition, type StructuralSchema } from '../../../src/crdgen/index.ts';
+import {
+  customResourceDefinition,
+  defaultOf,
+  fieldsIn,
+  schemaOf,
+  typeOf,
+  type Field,
+  type StructuralSchema,
+} from '../../../src/crdgen/index.ts';
 import { managedKinds, type ManagedKind } from '../../../src/resources/index.ts';
 
 export const fieldsDocument = path.join(import.meta.dirname, '../../../docs/reference/fields.md');
-
-interface Field {
-  readonly path: string;
-  readonly schema: StructuralSchema;
-  readonly required: boolean;
-}
 
 export function renderFieldsDocument(): string {
   const statuses = managedKinds.map((kind) => propertyOf(schemaOf(kind), 'status'));
@@ -57,28 +59,8 @@ function section(kind: ManagedKind, isCommon: (field: Field) => boolean): string
   ];
 }
 
-const schemaOf = (kind: ManagedKind) =>
-  customResourceDefinition(kind).spec.versions[0].schema.openAPIV3Schema;
 const propertyOf = (schema: StructuralSchema, name: string): StructuralSchema =>
   schema.properties?.[name] ?? {};
-
-/** A reference is one field, not two. */
-const isReference = ({ properties = {} }: StructuralSchema) =>
-  ['name', 'id'].includes(Object.keys(properties).join(','));
-
-function fieldsIn(schema: StructuralSchema, prefix = ''): Field[] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-    const field = `${prefix}${name}`;
-    const inner = isReference(property) ? [] : innerFields(property, field);
-    return [{ path: field, schema: property, required: schema.required?.includes(name) === true }].concat(
-      inner,
-    );
-  });
-}
-
-function innerFields(schema: StructuralSchema, field: string): Field[] {
-  return fieldsIn(schema, `${field}.`).concat(fieldsIn(schema.items ?? {}, `${field}[].`));
-}
 
 function specRow({ path: field, schema, required }: Field): string {
   const standard = required ? 'required' : defaultOf(schema);
@@ -93,39 +75,5 @@ function statusTable(fields: readonly Field[]): string[] {
 }
 
 const rowOf = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll(/ {2,}/g, ' ');
-
-function defaultOf({ default: standard, properties }: StructuralSchema): string {
-  if (standard === undefined || JSON.stringify(standard) === '{}') return '';
-  const name: unknown =
-    properties && typeof standard === 'object' ? Object.values(standard ?? {})[0] : standard;
-  return `\`${String(name)}\``;
-}
-
-function typeOf(schema: StructuralSchema): string {
-  const { type, enum: choices, items, properties } = schema;
-  if (schema['x-kubernetes-int-or-string']) return 'integer, or a share such as `25%`';
-  if (choices) return choices.map((choice) => `\`${String(choice)}\``).join(', ');
-  if (type === 'array')
-    return `list of ${items?.enum || items?.type === 'object' ? 'objects' : `${items?.type}s`}`;
-  if (type === 'object')
-    return isReference(schema) ? `\`{${Object.keys(properties ?? {}).join()}}\`` : 'object';
-  if (type === 'integer' || type === 'number') return `${type}${rangeOf(schema)}`;
-  return type === undefined ? 'any' : `${type}${lengthOf(schema)}`;
-}
-
-function rangeOf({ minimum, maximum, exclusiveMinimum }: StructuralSchema): string {
-  if (minimum === undefined || minimum < -1e15) return '';
-  const least = exclusiveMinimum === true ? 'above' : 'at least';
-  if (maximum === undefined) return `, ${least} ${minimum}`;
-  return exclusiveMinimum === true
-    ? `, ${least} ${minimum}, at most ${maximum}`
-    : `, ${minimum} to ${maximum}`;
-}
-
-/** Names have 253 characters, as in Kubernetes; that needs no mention. */
-function lengthOf({ format, maxLength = 253 }: StructuralSchema): string {
-  if (format === 'uuid') return ' (UUID)';
-  return maxLength < 253 ? `, at most ${maxLength} characters` : '';
-}
 
 if (import.meta.main) writeFileSync(fieldsDocument, renderFieldsDocument());

@@ -97,6 +97,43 @@ describe('what is read', () => {
 });
 
 describe('what is wrong is told with its place and a remedy', () => {
+  const fleet = (...lines: string[]) =>
+    [
+      'apiVersion: fleetkeeper.dev/v1alpha1',
+      'kind: ServiceFleet',
+      'metadata: {name: llm}',
+      'spec:',
+      '  template: {spec: {region: a, image: "a:1", resources: {cpu: 1, memoryGb: 1}}}',
+      ...lines,
+      '',
+    ].join('\n');
+  const stepText = 'needs exactly one of replicas, weight, pause and analysis';
+
+  test.each([
+    ['replcas: 1', ['unknown field `replcas`; did you mean `replicas`?']],
+    ['foo: 1', ['unknown field `foo`; remove it']],
+    ['replcas: 1, weight: 5', ['unknown field `replcas`']],
+    ['replicas: 1, weight: 5', [stepText]],
+    ['pause: {secs: 3}', ['unknown field `secs`']],
+  ])('one mistake in a step of a rollout is one problem: %s', (text, expected) => {
+    const found = reported(fleet(`  update: {steps: [{${text}}]}`));
+    expect(found).toEqual(expected.map((part) => expect.stringContaining(part)));
+  });
+
+  test('two mistakes are two, also where one is a misspelt name', () => {
+    const found = reported(fleet('  update: {maxSurge: 0, steps: [{replcas: 1}, {}]}'));
+    expect(found).toEqual([
+      expect.stringContaining('unknown field `replcas`'),
+      expect.stringContaining(stepText),
+      expect.stringContaining('maxSurge and maxUnavailable are both 0'),
+    ]);
+  });
+
+  test('a rule that a misspelt name breaks is not reported beside it', () => {
+    const text = fleet('  placment: {candidates: []}').replace('region: a, ', '');
+    expect(reported(text)).toEqual([expect.stringContaining('did you mean `placement`?')]);
+  });
+
   test.each([
     ['an unknown field', '  imgae: x', '9: spec.imgae: unknown field `imgae`; did you mean `image`?'],
     [
