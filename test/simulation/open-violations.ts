@@ -13,12 +13,6 @@ interface OpenViolation {
 export const openViolations: readonly OpenViolation[] = [
   // All in the crowd `fleets`; the dialect is in brackets.
   {
-    seed: 940041,
-    place: 'folder',
-    found:
-      'FI3 [command-null]: a full disk lost the reading that somebody works in a draining replica; the one before counted, and it retired',
-  },
-  {
     seed: 900047,
     place: 'folder',
     found:

@@ -1,6 +1,6 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
 import { placeText } from '../../desired/index.ts';
-import { contentDigests, hasSameValues, type View } from '../../engine/index.ts';
+import { contentDigests, hasSameValues, type Reading, type View } from '../../engine/index.ts';
 import { holdFor, protectedReason, waitFor, type Plan } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
 import {
@@ -21,6 +21,8 @@ import {
 } from '../../resources/index.ts';
 import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
+import { protectorOf } from '../container-service/disruption.ts';
+import { newestReading } from '../container-service/draining.ts';
 import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
@@ -250,7 +252,7 @@ function replica(
     restartedAt: remediation?.at,
     correction,
     givenUp: isReady ? undefined : (givenUp(own) ?? lostVolume(own, volume)),
-    ...protectionOf(entry, own, nowMs),
+    ...protectionOf(entry, own, nowMs, own && fleet.readings.of(own.key)),
     ...trouble,
     faultText:
       trouble.fault === undefined
@@ -358,8 +360,16 @@ export function protectionOf(
   { phase, since, spared }: RosterEntry,
   record: ObjectRecord | undefined,
   nowMs: number,
+  last?: Reading,
 ): Pick<Replica, 'protection' | 'protector'> {
   const { activities }: ServiceState = record?.kind ?? {};
+  const newest = newestReading(last, record?.kind ?? {}, nowMs);
+  const protector =
+    phase === 'draining' && newest && newest.askedAt >= since
+      ? protectorOf({ activities: newest.activities, declaredTasks: [] })
+      : undefined;
+  // The record may lack it yet.
+  if (protector !== undefined) return { protection: 'yes', protector };
   const isRead = activities && since <= activities.readAt && activities.readAt <= nowMs;
   if (phase === 'draining' && isRead) {
     const { by } = activities;
