@@ -245,7 +245,7 @@ function replica(
     ...whereabouts(entry, { candidates, crowds, record: own, service, volume }),
     isReady,
     isAvailable,
-    mayServe: isMade && !isDown(own),
+    mayServe: isMade && !isDown(own, service?.state),
     availableAt: waitsUntil,
     isAsleep: ready?.reason === 'Sleeping',
     isInError: own?.seen?.state === 'error',
@@ -326,11 +326,19 @@ function lostVolume(record: ObjectRecord | undefined, volume: VolumeFacts | unde
   return volume?.pending === 'DataLost' && ready ? { reason: 'DataLost', since: ready.since } : undefined;
 }
 
-/** It was observed in a state in which it does not work. One that could not be observed may work. */
-function isDown({ seen, report }: ObjectRecord): boolean {
-  const state = seen?.state;
+const inUse: ReadonlySet<string> = new Set(['running', 'sleeping']);
+
+/**
+ * It was observed in a state in which it does not work. One that could not be observed may work. `shown`: its state in the newest
+ * account read. Its own pass may not have ended since, so it may work if that shows that it runs.
+ */
+export function isDown(
+  { seen, report }: Pick<ObjectRecord, 'seen' | 'report'>,
+  shown: string | undefined,
+): boolean {
+  const isStopped = seen?.state !== undefined && !inUse.has(seen.state);
+  if (isStopped && shown !== undefined && inUse.has(shown)) return false;
   const reason = report?.ready?.reason;
-  const isStopped = state !== undefined && state !== 'running' && state !== 'sleeping';
   const entry: ReasonEntry | undefined =
     reason !== undefined && isReason(reason) ? reasons[reason] : undefined;
   return isStopped || entry?.isDown === true;
