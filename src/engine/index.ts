@@ -4,6 +4,7 @@ export * from './controller.ts';
 export type { CommandEffect } from './commands.ts';
 export { defaultShortenedGrace, oneShotGrace, type Grace } from './admission/deletion-gate.ts';
 export * from './fleet/fleet.ts';
+export type { Reading } from './fleet/last-readings.ts';
 export { contentDigests, DerivedObjects, hasSameValues, type WantedResources } from './fleet/derived.ts';
 export {
   defineKind,

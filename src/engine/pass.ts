@@ -205,7 +205,15 @@ export class Pass {
 
   /** If it is to be removed, its activities decide when. */
   async readWhileDraining(account: AccountHandle): Promise<Plan | undefined> {
-    return (this.#gate()?.since ?? 0) > 0 ? this.readActivities(account) : undefined;
+    const { readings } = this.#options.fleet;
+    if ((this.#gate()?.since ?? 0) <= 0) {
+      readings.forget(this.key);
+      return undefined;
+    }
+    const unread = await this.readActivities(account);
+    const { activities, activitiesAskedAt: askedAt } = this.#observer.seen;
+    if (activities && askedAt !== undefined) readings.read(this.key, { activities, askedAt });
+    return unread;
   }
 
   /** The look that the latest plan was made from, or a new one if something has changed since. */

@@ -389,9 +389,9 @@ export class Reconciler {
 
   #forget(key: ObjectKey): void {
     this.#lastMutations.forget(key, startOfOldestRead(this.#options.accounts.handles()));
-    const { money, capacity, readiness, measurements, registrations } = this.#options;
+    const { fleet, money, capacity, readiness, measurements, registrations } = this.#options;
     const memories = [this.#backoffs, this.#readConsistency, this.#waits, this.#exchanges, this.#creations];
-    const others = [this.#absenceProofs, this.#errorReasons, money, capacity, registrations];
+    const others = [this.#absenceProofs, this.#errorReasons, money, capacity, registrations, fleet.readings];
     for (const memory of [...memories, ...others]) memory.forget(key);
     this.#settlement.end(key);
     readiness.unwatch(key);

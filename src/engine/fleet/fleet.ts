@@ -37,6 +37,7 @@ import {
 import { mayHaveMade, type ObjectRecord, type StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import { massChangeAdvice } from './advice.ts';
+import { LastReadings } from './last-readings.ts';
 import { ownerGate, pathInOwner } from './derived.ts';
 import { ManagedIds } from './managed-ids.ts';
 import { isTakenIn } from './taken-in.ts';
@@ -61,6 +62,7 @@ export class Fleet {
   #source: SourceView;
   /** Services whose restart by remediation is being recorded and sent. Their records may not show it yet. */
   readonly remediating = new Set<ObjectKey>();
+  readonly readings = new LastReadings();
   /** The state of a Job in the cluster. Undefined in a folder. */
   jobs: ((namespace: string, name: string) => JobAnswer) | undefined;
   /**

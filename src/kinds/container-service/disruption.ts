@@ -58,7 +58,10 @@ export function disruptionObstacle(
 }
 
 /** What runs in the service and must not be interrupted; undefined when nothing is known to. */
-export function protectorOf({ activities = [], declaredTasks }: ServiceInputs): string | undefined {
+export function protectorOf({
+  activities = [],
+  declaredTasks,
+}: Pick<ServiceInputs, 'activities' | 'declaredTasks'>): string | undefined {
   const unreleased = activities.filter((activity) => activity.released !== true);
   if (unreleased.length > 0) return describeActivities(unreleased);
   return declaredTasks.length > 0 ? `the ProtectedTask ${declaredTasks.join(', ')}` : undefined;

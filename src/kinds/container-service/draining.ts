@@ -2,9 +2,20 @@
  * What a service remembers of its activities while its fleet drains it. The fleet removes it only after a read that shows
  * nothing unreleased. The deletion itself reads them once more.
  */
+import type { Reading } from '../../engine/index.ts';
 import type { ServiceState } from '../../resources/index.ts';
 import { protectorOf } from './disruption.ts';
 import type { ServiceLook } from './look.ts';
+
+/** What was read last, unless the record has a newer reading: it could not be saved, or its pass has not ended. */
+export function newestReading(
+  last: Reading | undefined,
+  { activities }: ServiceState,
+  nowMs: number,
+): Reading | undefined {
+  if (!last || last.askedAt > nowMs) return undefined;
+  return activities && activities.readAt <= nowMs && last.askedAt < activities.readAt ? undefined : last;
+}
 
 export function activitiesWhileDraining(look: ServiceLook): { readonly kind?: ServiceState } {
   const { object, activities, activitiesAskedAt, observation, observedAt, record, mayAppear, nowMs } = look;

@@ -9,6 +9,7 @@ import { registryView } from '../image-registry/view.ts';
 import { declaredTasks } from '../protected-task/tasks.ts';
 import { templateView } from '../service-template/view.ts';
 import { desiredEnvironment } from './desired-environment.ts';
+import { newestReading } from './draining.ts';
 import type { ServiceInputs, TemplateView } from './inputs.ts';
 import { justRemediated } from './remediation.ts';
 import { ownsStorage, volumeMadeWith } from './storage.ts';
@@ -34,7 +35,7 @@ export interface ServiceLook extends ServiceInputs {
 
 export function serviceLook(view: ServiceView): ServiceLook {
   const { fleet, key, record, store, clock } = view;
-  const { observation, account, snapshot, activities, activitiesAskedAt } = view.seen;
+  const { observation, account, snapshot } = view.seen;
   const service = observation.kind === 'present' ? observation.value : undefined;
   const { deleting } = view.object;
   const from: TemplateView = deleting ? { kind: 'none' } : templateView(fleet, record, account, snapshot);
@@ -67,14 +68,23 @@ export function serviceLook(view: ServiceView): ServiceLook {
     gates: view.gates({ region, geography, gpuCount: resources?.gpuCount ?? 0 }),
     driftBrake: view.driftBrake(),
     declaredTasks: declaredTasks(fleet, key, clock.wallMs()),
-    activities,
-    activitiesAskedAt,
+    ...activitiesOf(view),
     observedAt: snapshot && clock.wallMs() - (clock.monotonicMs() - snapshot.startedAtMs),
     mayAppear: mayAppear(view),
     remediations: remediations(view, service),
     nowMs: clock.wallMs(),
     apiUrl: account?.spec.url,
   };
+}
+
+/** While it drains, what a pass before has read and could not save is still to be saved. */
+function activitiesOf({ seen, object, fleet, key, record, clock }: ServiceView) {
+  const { activities, activitiesAskedAt } = seen;
+  const isKept = activities === undefined && object.gate?.reason === 'Draining';
+  const kept = isKept ? newestReading(fleet.readings.of(key), record.kind, clock.wallMs()) : undefined;
+  return kept
+    ? { activities: kept.activities, activitiesAskedAt: kept.askedAt }
+    : { activities, activitiesAskedAt };
 }
 
 function mayAppear({ key, record, store }: ServiceView): boolean {

@@ -10,12 +10,14 @@
  * | a person ended it (`abort`)                                         |                                                             |
  *
  * The deadline counts from the last progress: the begin, or a replica that became available. It stands still while something on the
- * right side keeps all replicas that are under way, and while no pass was made: the process was down, or the account unreadable.
+ * right side keeps all replicas that are under way; while none is under way, and no step is possible: others do not leave yet, or
+ * there is no place; and while no pass was made: the process was down, or the account unreadable.
  *
  * What follows is a return to the newest Healthy revision (RollingBack). The fleet stays as it is (Frozen) with `onFailure: Freeze`,
  * if there is no Healthy one, and if values of its Secrets have changed since: they are not known any more.
  */
-import type { Arrange } from '../../engine/plan/index.ts';
+import type { Arrange, Plan } from '../../engine/plan/index.ts';
+import type { Reason } from '../../reasons/index.ts';
 import { begunAnalyses, failureOf, verdictOf } from './analysis.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { arrange, inPhase, type FleetInputs } from './inputs.ts';
@@ -97,6 +99,34 @@ function clockOf(inputs: FleetInputs, rollout: RolloutRecord): RolloutRecord {
   return stopped
     ? { ...rollout, seenAt: nowMs, stopped: { ...stopped, reason: stopper } }
     : { ...next, stopped: { reason: stopper, since: nowMs } };
+}
+
+/**
+ * With what keeps the rollout if no replica is under way at the revision, and this pass has no step: all that have it are available, and
+ * the next one can't begin. `end`: what the fleet waits for.
+ */
+export function notedIdle(inputs: FleetInputs, before: RolloutRecord | undefined, end: Plan): FleetInputs {
+  const rollout = provingRollout(inputs);
+  if (rollout?.phase !== 'Progressing' || rollout.stopped || inputs.wanted.count === 0) return inputs;
+  const isComing = atUpdate(inputs).some(({ isAvailable }) => !isAvailable);
+  if (isComing || (end.kind !== 'wait' && end.kind !== 'hold')) return inputs;
+  const reason = leavingReason(inputs) ?? end.reason;
+  const since = before?.stopped?.since ?? inputs.nowMs;
+  const progressAt = before?.stopped ? before.progressAt : rollout.progressAt;
+  return {
+    ...inputs,
+    state: { ...inputs.state, rollout: { ...rollout, progressAt, stopped: { reason, since } } },
+  };
+}
+
+/** Replicas wait until others are gone. */
+export function leavingReason({ replicas, wanted }: FleetInputs): Reason | undefined {
+  const leaving = replicas.filter(({ entry }) => entry.phase !== 'wanted');
+  if (leaving.length === 0 || inPhase(replicas, 'wanted').length >= wanted.count) return undefined;
+  const isProtected = leaving.some(
+    ({ entry, protection }) => entry.phase === 'draining' && protection === 'yes',
+  );
+  return isProtected ? 'ReplicasProtected' : 'ReplicasLeaving';
 }
 
 /** Why no progress is possible, and the revision is not to blame. */

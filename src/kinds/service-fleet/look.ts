@@ -1,6 +1,6 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
 import { placeText } from '../../desired/index.ts';
-import { contentDigests, hasSameValues, type View } from '../../engine/index.ts';
+import { contentDigests, hasSameValues, type Reading, type View } from '../../engine/index.ts';
 import { protectedReason, type Plan } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
 import {
@@ -20,6 +20,8 @@ import {
 } from '../../resources/index.ts';
 import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
+import { protectorOf } from '../container-service/disruption.ts';
+import { newestReading } from '../container-service/draining.ts';
 import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
@@ -200,14 +202,14 @@ function replica(
     ...whereabouts(entry, { candidates, crowds, record: own, service, volume }),
     isReady,
     isAvailable,
-    mayServe: isMade && !isDown(own),
+    mayServe: isMade && !isDown(own, service?.state),
     availableAt: waitsUntil,
     isAsleep: ready?.reason === 'Sleeping',
     isInError: own?.seen?.state === 'error',
     restartedAt: remediation?.at,
     correction,
     givenUp: isReady ? undefined : (givenUp(own) ?? lostVolume(own, volume)),
-    ...protectionOf(entry, own, nowMs),
+    ...protectionOf(entry, own, nowMs, own && fleet.readings.of(own.key)),
     ...trouble,
     faultText:
       trouble.fault === undefined
@@ -281,11 +283,19 @@ function lostVolume(record: ObjectRecord | undefined, volume: VolumeFacts | unde
   return volume?.pending === 'DataLost' && ready ? { reason: 'DataLost', since: ready.since } : undefined;
 }
 
-/** It was observed in a state in which it does not work. One that could not be observed may work. */
-function isDown({ seen, report }: ObjectRecord): boolean {
-  const state = seen?.state;
+const inUse: ReadonlySet<string> = new Set(['running', 'sleeping']);
+
+/**
+ * It was observed in a state in which it does not work. One that could not be observed may work. `shown`: its state in the newest
+ * account read. Its own pass may not have ended since, so it may work if that shows that it runs.
+ */
+export function isDown(
+  { seen, report }: Pick<ObjectRecord, 'seen' | 'report'>,
+  shown: string | undefined,
+): boolean {
+  const isStopped = seen?.state !== undefined && !inUse.has(seen.state);
+  if (isStopped && shown !== undefined && inUse.has(shown)) return false;
   const reason = report?.ready?.reason;
-  const isStopped = state !== undefined && state !== 'running' && state !== 'sleeping';
   const entry: ReasonEntry | undefined =
     reason !== undefined && isReason(reason) ? reasons[reason] : undefined;
   return isStopped || entry?.isDown === true;
@@ -315,8 +325,16 @@ export function protectionOf(
   { phase, since, spared }: RosterEntry,
   record: ObjectRecord | undefined,
   nowMs: number,
+  last?: Reading,
 ): Pick<Replica, 'protection' | 'protector'> {
   const { activities }: ServiceState = record?.kind ?? {};
+  const newest = newestReading(last, record?.kind ?? {}, nowMs);
+  const protector =
+    phase === 'draining' && newest && newest.askedAt >= since
+      ? protectorOf({ activities: newest.activities, declaredTasks: [] })
+      : undefined;
+  // The record may lack it yet.
+  if (protector !== undefined) return { protection: 'yes', protector };
   const isRead = activities && since <= activities.readAt && activities.readAt <= nowMs;
   if (phase === 'draining' && isRead) {
     const { by } = activities;

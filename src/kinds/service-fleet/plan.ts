@@ -36,7 +36,7 @@ import { annotations } from '../../resources/index.ts';
 import { afterClockSetBack } from './clock-set-back.ts';
 import { creationDifferences } from './content-differences.ts';
 import { correct } from './corrections.ts';
-import { noted, recorded } from './failure.ts';
+import { noted, notedIdle, recorded } from './failure.ts';
 import {
   arrange,
   countDifference,
@@ -102,7 +102,9 @@ function planRunning(given: FleetInputs): Plan {
   const step = begun ?? repair(inputs) ?? scale(inputs, rollout);
   const update = step ?? correct(inputs, rollout) ?? planUpdates(inputs, rollout);
   const other = update ?? giveWay(inputs, rollout) ?? beginMove(inputs);
-  return other ?? recorded(inputs, given.state.rollout) ?? noteSizes(inputs) ?? finish(inputs, rollout);
+  if (other) return other;
+  const idle = notedIdle(inputs, given.state.rollout, finish(inputs, rollout));
+  return recorded(idle, given.state.rollout) ?? noteSizes(inputs) ?? finish(idle, rollout);
 }
 
 /** A volume that others have made larger is to be as large from then on. */

@@ -3,14 +3,14 @@ import { rfc3339 } from '../../base/index.ts';
 import { holdFor, inSync, waitFor, type Plan } from '../../engine/plan/index.ts';
 import { awaitedCorrections } from './corrections.ts';
 import { begunAnalyses, countsText, spentMs } from './analysis.ts';
-import { deadlineOf, isWithoutResult, recordMs } from './failure.ts';
+import { deadlineOf, isWithoutResult, leavingReason, recordMs } from './failure.ts';
 import { arrange, inPhase, scaleInPace, slotsText, type FleetInputs } from './inputs.ts';
 import { measurementTimes } from './measuring.ts';
 import { moveTimes } from './move-back.ts';
 import { slowTimes } from './moves.ts';
 import { boundObstacle, boundReplicas, placementObstacle } from './placement.ts';
 import { failuresText, repairsOf } from './repair.ts';
-import { isReliable } from './replica.ts';
+import { isReliable, type Replica } from './replica.ts';
 import { revisionName } from './revisions.ts';
 import type { Rollout } from './rollout.ts';
 import { pauseEnd, stepsLeft } from './steps.ts';
@@ -181,6 +181,7 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
     ...(failures === '' ? [] : [`given up: ${failures}`]),
     ...(volumes === '' ? [] : [`volumes: ${volumes}`]),
     ...(leaving.length > 0 ? [`leaving: ${slotsText(leaving)}`] : []),
+    ...protectedText(leaving),
     ...(waiting.length > 0 ? [`changed by others, and to be corrected: ${slotsText(waiting)}`] : []),
     ...(outdated > 0 ? [`${outdated} still to be updated`] : []),
     ...(unknown > 0 ? [`${unknown} not compared with the template yet`] : []),
@@ -194,7 +195,9 @@ function waitForReplicas(inputs: FleetInputs, repairAt: number): Plan {
     ...(state.rollout && state.pace ? [state.pace.at + 60_000] : []),
     ...deadlineTimes(inputs),
   ];
-  return waitFor('ReplicasNotReady', parts.join('; ') || 'the rollout ends', {
+  const isProtected = notReady.length === 0 && leavingReason(inputs) === 'ReplicasProtected';
+  const reason = isProtected ? 'ReplicasProtected' : 'ReplicasNotReady';
+  return waitFor(reason, parts.join('; ') || 'the rollout ends', {
     recheckAfterMs: recheckAt(
       Math.min(...times.filter((time) => time > nowMs), nowMs + longestRecheckMs),
       nowMs,
@@ -239,11 +242,17 @@ export function paced({ state, object, nowMs }: FleetInputs, left: number): Plan
 export function waitForLeaving({ replicas }: FleetInputs): Plan {
   const recheckAfterMs = longestRecheckMs;
   const leaving = replicas.filter(({ entry }) => entry.phase !== 'wanted');
+  const [held] = protectedText(leaving);
+  return held === undefined
+    ? waitFor('ReplicasLeaving', `leaving: ${slotsText(leaving)}`, { recheckAfterMs })
+    : waitFor('ReplicasProtected', held, { recheckAfterMs });
+}
+
+/** Empty if nobody works in them. */
+function protectedText(leaving: readonly Replica[]): string[] {
   const held = leaving.filter(({ entry, protection }) => entry.phase === 'draining' && protection === 'yes');
-  if (held.length > 0) {
-    const reasons = held.slice(0, 3).map(({ entry, protector }) => `replica ${entry.slot} by ${protector}`);
-    const more = held.length > 3 ? `, and ${held.length - 3} more` : '';
-    return waitFor('ReplicasProtected', `protected: ${reasons.join(', ')}${more}`, { recheckAfterMs });
-  }
-  return waitFor('ReplicasLeaving', `leaving: ${slotsText(leaving)}`, { recheckAfterMs });
+  if (held.length === 0) return [];
+  const reasons = held.slice(0, 3).map(({ entry, protector }) => `replica ${entry.slot} by ${protector}`);
+  const more = held.length > 3 ? `, and ${held.length - 3} more` : '';
+  return [`protected: ${reasons.join(', ')}${more}`];
 }

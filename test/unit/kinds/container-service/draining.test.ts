@@ -1,6 +1,6 @@
 /** What a service remembers of its activities while its fleet drains it. */
 import { expect, test } from 'vitest';
-import { activitiesWhileDraining } from '../../../../src/kinds/container-service/draining.ts';
+import { activitiesWhileDraining, newestReading } from '../../../../src/kinds/container-service/draining.ts';
 import type { ServiceLook } from '../../../../src/kinds/container-service/look.ts';
 
 const since = 1_700_000_000_000;
@@ -24,6 +24,15 @@ test('a read counts from when it was asked for: a pass may end long after', () =
     kind: { activities: { readAt: since + 1 } },
   });
   expect(remembered({ activitiesAskedAt: since - 1 })).toEqual({});
+});
+
+test('a reading that could not be saved is saved with a later pass, unless a newer one was', () => {
+  const reading = { activities: [{ id: 'a1' }], askedAt: since + 2 };
+  const newest = (readAt: number) => newestReading(reading, { activities: { readAt } }, nowMs);
+  expect(newest(since + 1)).toEqual(reading);
+  expect(newest(since + 3)).toBeUndefined();
+  expect(newestReading(reading, {}, since + 1)).toBeUndefined();
+  expect(newestReading(undefined, {}, nowMs)).toBeUndefined();
 });
 
 test('in what is gone, only declared tasks can be', () => {

@@ -151,6 +151,77 @@ describe('the deadline stands still', () => {
     },
   );
 
+  const replacing = fleetSpec({
+    replicas: 2,
+    update: { mode: 'Replace', maxSurge: 0, maxUnavailable: 1, progressDeadlineSeconds: 600 },
+  });
+  const draining = (more: Partial<Replica> = {}): Replica => {
+    const replica = replicaIn('outdated', 1, more);
+    return { ...replica, entry: { ...replica.entry, phase: 'draining' } };
+  };
+  const inAnHour = (given: World, minutes = 60): World => {
+    let world = given;
+    for (let minute = 0; minute < minutes; minute += 1) {
+      const plan = planOf(world);
+      const nowMs = world.nowMs + 60_000;
+      world = plan.kind === 'arrange' ? { ...world, state: plan.state, nowMs } : { ...world, nowMs };
+    }
+    return world;
+  };
+
+  test('while nothing is under way at the revision, since one before it does not leave yet', () => {
+    const protectedOne = draining({ protection: 'yes', protector: 'the ProtectedTask t' });
+    const given = rolling([replicaIn('updated', 0), protectedOne], { reached: [0], surge: 0 });
+    const held = inAnHour({ ...given, spec: replacing });
+    expect(held.state.rollout).toMatchObject({ phase: 'Progressing', progressAt: startMs });
+    expect(held.state.rollout?.stopped).toEqual({ reason: 'ReplicasProtected', since: startMs + 1000 });
+    expect(planOf(held)).toMatchObject({
+      kind: 'wait',
+      reason: 'ReplicasProtected',
+      message:
+        '1 of 2 replicas wait until others are gone; leaving: replica 1; protected: replica 1 by the ProtectedTask t',
+    });
+    const left = inAnHour({ ...given, spec: replacing, replicas: [replicaIn('updated', 0), draining()] });
+    expect(left.state.rollout?.stopped).toEqual({ reason: 'ReplicasLeaving', since: startMs + 1000 });
+  });
+
+  test('and counts on when there is room again', () => {
+    const given = rolling([replicaIn('updated', 0), draining({ protection: 'yes' })], {
+      reached: [0],
+      surge: 0,
+    });
+    const held = inAnHour({ ...given, spec: replacing });
+    const free = { ...held, replicas: [replicaIn('updated', 0)] };
+    const added = planOf(free);
+    expect(rosterAfter(added)).toMatchObject([{ slot: 0 }, { slot: 1, revision: 2 }]);
+    const { rollout } = stateIn(added) ?? {};
+    expect(rollout).toMatchObject({ phase: 'Progressing', progressAt: free.nowMs - 1000 });
+    expect(rollout).not.toHaveProperty('stopped');
+    const coming = {
+      ...free,
+      state: stateIn(added) ?? {},
+      replicas: [replicaIn('updated', 0), replicaIn('updating', 1)],
+    };
+    expect(inAnHour(coming, 9).state.rollout?.phase).toBe('Progressing');
+    expect(inAnHour(coming, 12).state.rollout?.phase).toBe('RollingBack');
+  });
+
+  test('while there is no place for the next one', () => {
+    const spec = fleetSpec({
+      replicas: 3,
+      update: { mode: 'Replace', maxSurge: 1, maxUnavailable: 0, progressDeadlineSeconds: 600 },
+      placement: { candidates: [{ name: 'template', region: 'standard' }] },
+    });
+    const retryAt = startMs + 86_400_000;
+    const scarcity = { kind: 'waiting', retryAt, message: 'scarce' };
+    const markets = { template: { scarcity } } as unknown as World['markets'];
+    const held = inAnHour({ ...rolling(outdated), spec, markets });
+    expect(held.state.rollout).toMatchObject({
+      phase: 'Progressing',
+      stopped: { reason: 'CapacityUnavailable', since: startMs + 1000 },
+    });
+  });
+
   test('and counts again for as long as was left', () => {
     const stopped = { reason: 'CapacityUnavailable', since: startMs + 600_000 };
     const began = startMs + 10_000_000;

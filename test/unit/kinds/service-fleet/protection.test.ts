@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Reading } from '../../../../src/engine/index.ts';
 import { protectionOf } from '../../../../src/kinds/service-fleet/look.ts';
 import { newRecord } from '../../../../src/state/index.ts';
 import { place, startMs } from './worlds.ts';
@@ -18,6 +19,18 @@ test('activities count only if they were read since the replica began to drain',
   expect(protectionOf({ ...entry, phase: 'wanted' }, read({ readAt: startMs }), startMs).protection).toBe(
     'unknown',
   );
+});
+
+test('what was read and could not be saved counts, if it is newer than what was saved', () => {
+  const known = read({ readAt: startMs + 1000 });
+  const at = (askedAt: number, activities: Reading['activities'] = [{ id: 'a1' }]) =>
+    protectionOf(entry, known, startMs + 5000, { activities, askedAt }).protection;
+  expect(at(startMs + 2000)).toBe('yes');
+  expect(at(startMs + 2000, [{ id: 'a1', released: true }])).toBe('no');
+  expect(at(startMs + 999)).toBe('no');
+  expect(at(startMs + 5001)).toBe('no');
+  const early = { activities: [{ id: 'a1' }], askedAt: startMs - 1 };
+  expect(protectionOf(entry, undefined, startMs + 5000, early).protection).toBe('unknown');
 });
 
 test('a replica that was spared counts as protected for a quarter of an hour', () => {
