@@ -24,7 +24,7 @@ export const waitsHere = {
     inPlan: 'owner',
     followsHealth: true,
     see: 'concepts/fleets.md#scale-in',
-    meaning: 'The replica is to be removed, and nothing else is changed in it.',
+    meaning: 'The replica, or the volume of one, is to be removed, and nothing else is changed in it.',
     remedy: 'Wait. The ServiceFleet shows which replicas drain, and what they wait for.',
     brief: 'draining',
   },

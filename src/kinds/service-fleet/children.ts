@@ -79,7 +79,8 @@ function volumesOf({ name, spec, state }: FleetOwner): OwnedObject[] {
       content: undefined,
       revision: undefined,
       mayCorrect: false,
-      drainingSince: undefined,
+      // It is not made any more, and not changed.
+      drainingSince: retired ? 0 : undefined,
     };
   });
 }

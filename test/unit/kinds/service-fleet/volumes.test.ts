@@ -132,6 +132,15 @@ describe('the objects of a fleet with volumes', () => {
     ]).flatMap(({ kind, spec }) => (kind === 'StorageVolume' ? [spec] : []));
     expect(policies).toMatchObject([{ deletionPolicy: 'Retain' }, { deletionPolicy: 'Delete' }]);
   });
+
+  test('one that is retired is not made any more: its service is still leaving, and its own creation may be next', () => {
+    const own = { ...place, sizeGb: 20 };
+    const held = objects([
+      { slot: 0, ...own },
+      { slot: 3, ...own, retired: true },
+    ]).flatMap(({ kind, drainingSince }) => (kind === 'StorageVolume' ? [drainingSince] : []));
+    expect(held).toEqual([undefined, 0]);
+  });
 });
 
 // ---- sizes -------------------------------------------------------------------------------------------
