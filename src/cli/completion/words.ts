@@ -62,7 +62,7 @@ export async function candidates(
   const argument = command.registeredArguments[operands.length] ?? (last?.variadic ? last : undefined);
   if (!argument) return [];
   if (argument.argChoices) return start(wordsOf(argument.argChoices));
-  if (argument.name() === 'reason') return start(allReasons());
+  if (argument.name() === 'reason-or-field') return start([...allReasons(), ...wordsOf(managedKinds)]);
   return start(await lookup(knownAs(argument)));
 }
 

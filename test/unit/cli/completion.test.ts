@@ -89,6 +89,7 @@ describe('what may come next on a command line', () => {
       expect.arrayContaining(['VolumeNotReady', 'VolumeError', 'VolumeExpansionFailed']),
     );
     expect(await complete('explain', 'InvalidS')).toEqual(['InvalidSpec']);
+    expect(await complete('explain', 'ServiceF')).toEqual(['ServiceFleet']);
     expect(await complete('status', '--reason', 'InvalidS')).toEqual(['InvalidSpec']);
     expect(await complete('status', '--kind', 'St')).toEqual(['StorageVolume']);
     expect(await complete('explain', 'InvalidSpec', '')).toEqual([]);
