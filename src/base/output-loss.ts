@@ -4,7 +4,7 @@
  *
  * | where | nobody reads it any more (`| head`) | a full disk, a terminal that is gone |
  * |---|---|---|
- * | stdout | the rest is dropped; the exit code stays the same | the rest is dropped; it is told on stderr, and success becomes failure |
+ * | stdout | the rest is dropped; the exit code stays the same | the rest is dropped; an error on stderr, and success becomes failure |
  * | stderr | dropped | dropped |
  */
 import { messageOf } from './user-error.ts';
