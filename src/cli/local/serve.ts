@@ -109,7 +109,7 @@ function append(logFile: string, line: string): void {
   try {
     appendFileSync(logFile, line, { mode: 0o600 });
   } catch {
-    // What the log is about goes on.
+    // The line is lost.
   }
 }
 
