@@ -1,19 +1,16 @@
 #!/usr/bin/env node
 import { hostname } from 'node:os';
-import { ProcessSignals, holdProcess, keepCompiledCode, systemClock, systemRandom } from './base/index.ts';
+import {
+  ProcessSignals,
+  holdProcess,
+  keepCompiledCode,
+  systemClock,
+  systemRandom,
+  watchOutput,
+} from './base/index.ts';
 
 const signals = new ProcessSignals();
-const unread = new AbortController();
-// Whoever reads our output may stop reading (`| head`): the rest of it is dropped; what is to be done, and the exit code, stay the same.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    // It forgets that it was destroyed.
-    stream.destroy();
-    if (stream === process.stdout) unread.abort();
-  });
-}
-
+const output = watchOutput(process);
 const release = holdProcess();
 keepCompiledCode(process.env, process.getuid?.());
 // Only now, so that it is kept.
@@ -31,7 +28,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   hostname: hostname(),
   user: process.getuid?.(),
   stopped: signals.stopped,
-  unread: unread.signal,
+  unread: output.unread,
   takeSignals: (taker) => signals.take(taker),
 });
 release();

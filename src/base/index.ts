@@ -18,4 +18,5 @@ export * from './unit-of-work.ts';
 export * from './user-error.ts';
 export * from './versioned-map.ts';
 export * from './write-anew.ts';
+export * from './output-loss.ts';
 export * from './process.ts';

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { UserError, messageOf } from './user-error.ts';
 
@@ -18,24 +18,28 @@ export class Sqlite {
   readonly #statements = new Map<string, StatementSync>();
 
   /**
-   * Opens `file` (or `:memory:`), creating it unless `readOnly`. Throws a `UserError` when it can't be opened or is
-   * not a database of Fleetkeeper.
+   * Opens `file` (or `:memory:`), creating it unless `readOnly`. Throws a `UserError` when it can't be opened, or has tables but not
+   * `table`: it is of another program then, and nothing is written to it.
    */
-  constructor(file: string, options: { readOnly?: boolean; busyTimeoutMs?: number } = {}) {
+  constructor(file: string, options: { readOnly?: boolean; busyTimeoutMs?: number; table?: string } = {}) {
     this.file = file;
     const isNew = file !== ':memory:' && !existsSync(file);
     try {
+      // SQLite would wait for somebody to write into a pipe.
+      if (!isNew && file !== ':memory:' && !statSync(file).isFile()) throw new Error('it is no plain file');
       this.#database = new DatabaseSync(file, {
         readOnly: options.readOnly ?? false,
         timeout: options.busyTimeoutMs ?? 5000,
       });
       if (isNew) chmodSync(file, 0o600);
+      if (options.table !== undefined) this.#refuseOther(options.table);
       if (!options.readOnly) {
         this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
       }
       this.#database.exec('PRAGMA foreign_keys = ON;');
       this.get('SELECT count(*) FROM sqlite_master');
     } catch (error) {
+      if (error instanceof UserError) throw error;
       throw new UserError(
         `can't open the database ${file}: ${messageOf(error)}`,
         'check that the path is right, that this user may write there, and that the file is a SQLite database',
@@ -182,6 +186,16 @@ export class Sqlite {
   close(): void {
     this.#statements.clear();
     if (this.#database.isOpen) this.#database.close();
+  }
+
+  #refuseOther(table: string): void {
+    const tables = this.all("SELECT name FROM sqlite_master WHERE type = 'table'");
+    if (tables.length === 0 || tables.some(({ name }) => name === table)) return;
+    this.close();
+    throw new UserError(
+      `the database ${this.file} is of another program: it has no table ${table}`,
+      'name another file; nothing was written to this one',
+    );
   }
 
   #rollbackPart(): void {

@@ -3,10 +3,11 @@ import { Sqlite } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import { readIntent } from './sqlite-contents.ts';
 import type { Intent } from './records.ts';
+import { stateTable } from './state-table.ts';
 
 /** Newest first. Of a state file that `readState` has read. */
 export function readJournal(file: string, object: ObjectKey): Intent[] {
-  const database = new Sqlite(file, { readOnly: true });
+  const database = new Sqlite(file, { readOnly: true, table: stateTable });
   try {
     // A file that its writer has not filled yet.
     if (database.version() === 0) return [];

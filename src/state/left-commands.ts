@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs';
 import { Sqlite, UserError } from '../base/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
+import { stateTable } from './state-table.ts';
 
 export const commandsTable = `
   CREATE TABLE commands (
@@ -37,7 +38,7 @@ export function leaveCommand(file: string, key: ObjectKey, text: string): void {
 
 export function withStateFile(file: string, use: (database: Sqlite) => void): void {
   if (!existsSync(file)) throw new UserError(`there is no state file ${file}`, 'name it with --state');
-  const database = new Sqlite(file);
+  const database = new Sqlite(file, { table: stateTable });
   try {
     use(database);
   } finally {

@@ -13,6 +13,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -30,6 +31,10 @@ export function lockState(stateFile: string, holder: string): StateLock {
   let database: DatabaseSync;
   try {
     mkdirSync(path.dirname(path.resolve(stateFile)), { recursive: true, mode: 0o700 });
+    // A pipe would wait for somebody to read it.
+    if (statSync(stateFile, { throwIfNoEntry: false })?.isFile() === false) {
+      throw new Error('the state file is no plain file');
+    }
     // Created now, so that a symbolic link to it can be resolved.
     closeSync(openSync(stateFile, 'a', 0o600));
     target = realpathSync(stateFile);
@@ -49,21 +54,37 @@ export function lockState(stateFile: string, holder: string): StateLock {
   const holderFile = `${target}.holder`;
   try {
     database.exec('BEGIN EXCLUSIVE');
+    writeAnew(holderFile, `${holder}\n`, 0o600);
   } catch (error) {
     database.close();
+    if (!isBusy(error)) throw notTaken(lockFile, error);
     throw new UserError(
       `the state file ${stateFile} is in use by ${readHolder(holderFile)}`,
       'A manager that runs (`run`, `dev`) notices edits by itself. Otherwise wait until that process has ended, or stop it. Use another state file (--state) only for another fleet: two managers of one fleet would create everything twice',
       error,
     );
   }
-  writeAnew(holderFile, `${holder}\n`, 0o600);
   return {
     release: () => {
       rmSync(holderFile, { force: true });
       database.close();
     },
   };
+}
+
+const sqliteBusy = 5;
+
+function isBusy(error: unknown): boolean {
+  return (error as { errcode?: number }).errcode === sqliteBusy;
+}
+
+/** A full disk, most often. */
+function notTaken(lockFile: string, error: unknown): UserError {
+  return new UserError(
+    `can't take the lock ${lockFile}: ${messageOf(error)}`,
+    'check that the disk has room, and that this user may write beside the state file',
+    error,
+  );
 }
 
 function readHolder(holderFile: string): string {

@@ -21,6 +21,7 @@ import type { ObjectKey } from '../resources/index.ts';
 import { keptLeftMs, MemoryStore } from './memory-store.ts';
 import { leftPrefix, load, pinPrefix } from './sqlite-contents.ts';
 import { migrations } from './sqlite-migrations.ts';
+import { stateTable } from './state-table.ts';
 import { keyBytes, type OwnerChoice } from './owner-choice.ts';
 import { keptCapacityMs, type CapacityEntry } from './capacity.ts';
 import type { IdentityPin } from './identity-pin.ts';
@@ -47,7 +48,7 @@ export function openState(
   loop: EventLoop = systemEventLoop,
 ): OpenState {
   mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 });
-  const database = new Sqlite(file);
+  const database = new Sqlite(file, { table: stateTable });
   try {
     return withUserErrors(file, () => {
       // A table that is not read at the start could be damaged, too. The first write there would fail, hours later.
@@ -110,7 +111,7 @@ function withUserErrors<T>(file: string, work: () => T): T {
  */
 export function readState(file: string, random: Random, owner: OwnerChoice): MemoryStore {
   if (!existsSync(file)) return emptyState(random, owner);
-  const database = new Sqlite(file, { readOnly: true });
+  const database = new Sqlite(file, { readOnly: true, table: stateTable });
   try {
     const version = database.version();
     // Its writer has created the file but not filled it yet.

@@ -19,10 +19,7 @@ const secretMembers = [
  * JSON lines on stderr (results own stdout). Messages are constants with keys; secrets are kept out by
  * `Sensitive` and, as a second lock, by name.
  */
-export function createLogger(
-  level: LogLevel,
-  stream: DestinationStream = destination({ fd: 2, sync: true }),
-): Logger {
+export function createLogger(level: LogLevel, stream: DestinationStream = standardError()): Logger {
   return pino(
     {
       level,
@@ -36,6 +33,16 @@ export function createLogger(
     },
     { write: (line) => stream.write(escaped(line)) },
   );
+}
+
+/** Lines that could not be written are kept up to this, and follow when there is room. */
+const keptBytes = 1024 * 1024;
+
+/** A full disk, or a terminal that is gone, must not stop a manager: its log has a gap then. */
+function standardError(): DestinationStream {
+  const stream = destination({ fd: 2, sync: true, maxLength: keptBytes });
+  stream.on('error', () => undefined);
+  return stream;
 }
 
 /** Texts of others get into members; each is bounded where it is read, and once more here. */

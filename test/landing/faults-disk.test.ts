@@ -72,6 +72,24 @@ test.skipIf(!canMount)(
   },
 );
 
+test.skipIf(!canMount)('F73 a disk that is full at the start is not taken for a second manager', async () => {
+  const disk = smallDisk();
+  const { flags } = await world(disk);
+  for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+    try {
+      writeFileSync(path.join(disk, 'filler'), Buffer.alloc(bytes), { flag: 'a' });
+    } catch {
+      // Until not a byte more goes in.
+    }
+  }
+  const applied = await fleetkeeper(['apply', ...flags, '--yes']);
+  expect(applied).toMatchObject({ code: 1, stderr: expect.stringMatching(/full|no space left/) });
+  expect(applied.stderr).not.toMatch(/in use| {4}at /);
+  const made = await fleetkeeper(['init', path.join(disk, 'new'), '--simulated']);
+  expect(made).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: .*no space left/) });
+  expect(existsSync(path.join(disk, 'new'))).toBe(false);
+});
+
 test.skipIf(!canFailSyncs)('F74 a disk that does not confirm a write ends the manager', async () => {
   const { plane, write, untilTagged, run, mutations } = await world();
   const manager = run();

@@ -1,9 +1,10 @@
 /** What commands say, and exit with, when something around them is not as usual. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { ControlPlane } from '../support/processes/control-plane.ts';
 import { FleetFolder, account, service, testInFolder, volume } from '../support/processes/fleet.ts';
@@ -41,6 +42,48 @@ testInFolder('what only shows ends when its reader is gone', async () => {
   await fleet.write('data.yaml', [volume('data')]);
   expect((await fleet.apply()).code).toBe(0);
   expect(await withoutReader(['status', ...fleet.flags, '--watch'])).toBe(0);
+});
+
+/** A file on a disk without room. */
+async function onFullDisk(
+  args: readonly string[],
+  full: 'stdout' | 'stderr',
+  endsAfter?: () => Promise<void>,
+) {
+  const disk = await open('/dev/full', 'w');
+  const child = spawn(process.execPath, [main, ...args], {
+    stdio: ['ignore', full === 'stdout' ? disk.fd : 'pipe', full === 'stderr' ? disk.fd : 'pipe'],
+  });
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  await disk.close();
+  const other = child.stdout ?? child.stderr;
+  const shown = other ? text(other) : Promise.resolve('');
+  await endsAfter?.();
+  if (endsAfter) child.kill('SIGTERM');
+  const [code] = await closed;
+  return { code, shown: await shown };
+}
+
+testInFolder('a full disk where the output goes stops nothing, and makes it a failure', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('data.yaml', [volume('data')]);
+  const lost = { code: 1, shown: expect.stringMatching(/error: can't write the output: ENOSPC.*\n {2}\S/) };
+  const planned = await onFullDisk(['plan', ...fleet.flags], 'stdout');
+  expect(planned).toMatchObject(lost);
+  expect(planned.shown).not.toContain('    at ');
+  expect(await onFullDisk(['apply', ...fleet.flags, '--yes'], 'stdout')).toMatchObject(lost);
+  expect((await plane.account()).volumes).toHaveLength(1);
+  expect(await onFullDisk(['plan', ...fleet.flags], 'stderr')).toMatchObject({ code: 0 });
+});
+
+testInFolder('a full disk where the log goes does not stop the manager', async () => {
+  const { plane, fleet } = await world();
+  const done = await onFullDisk(['run', ...fleet.flags], 'stderr', async () => {
+    await eventually('it works', async () => (await fleet.records()).has('Account/default'));
+    await fleet.write('data.yaml', [volume('data')]);
+    await eventually('a volume is created', async () => (await plane.account()).volumes.length === 1);
+  });
+  expect(done).toMatchObject({ code: 0 });
 });
 
 testInFolder('what is to be left at the provider is planned, asked about, and found again', async () => {

@@ -5,7 +5,7 @@
  * The file may come with a folder that somebody else wrote. So nothing in it runs a program, sends a key anywhere, or confirms a
  * change: `refusedKeys` has what must not be in it, and why. A message never shows a value.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError, messageOf } from '../../base/index.ts';
@@ -194,7 +194,12 @@ class FileSettings implements Settings {
   #text(key: string, given: z.infer<typeof list>): string {
     const text = Array.isArray(given) ? given.join(',') : String(given);
     if (!paths.has(key) || (key === 'source' && isCluster(text))) return text;
-    return path.isAbsolute(text) ? text : path.join(path.dirname(this.file), text);
+    const place = path.isAbsolute(text) ? text : path.join(path.dirname(this.file), text);
+    // Whoever reads a source or a state checks what it is. A key may come out of a pipe, but only out of one that this user names.
+    if (key === 'digest-key-file' && statSync(place, { throwIfNoEntry: false })?.isFile() === false) {
+      throw new UserError(`${this.#place([key])}: ${key}: it is no plain file`, 'name a file with the key');
+    }
+    return place;
   }
 
   #place(keys: readonly (string | number)[]): string {

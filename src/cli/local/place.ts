@@ -156,11 +156,19 @@ export function createPlace(
   const place = placeIn(source);
   refuseLeftovers(place);
   const folder = path.dirname(place.settingsFile);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // The key is in it.
-  writeAnew(path.join(folder, '.gitignore'), '*\n', 0o644);
-  writeAnew(place.keyFile, `${random.bytes(32).toString('base64url')}\n`, 0o600);
-  writeSettings(place, { ...settings, port: 0, folder: identityOf(folder) });
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // The key is in it.
+    writeAnew(path.join(folder, '.gitignore'), '*\n', 0o644);
+    writeAnew(place.keyFile, `${random.bytes(32).toString('base64url')}\n`, 0o600);
+    writeSettings(place, { ...settings, port: 0, folder: identityOf(folder) });
+  } catch (error) {
+    throw new UserError(
+      `can't make a control plane for ${source} in ${folder}: ${messageOf(error)}`,
+      'check that this user may write there, and that the disk has room',
+      error,
+    );
+  }
   return place;
 }
 

@@ -104,12 +104,21 @@ async function serveLocked(context: Context, place: LocalPlace, lock: StateLock)
   }
 }
 
+/** A full disk must not stop the containers: the log has a gap then. */
+function append(logFile: string, line: string): void {
+  try {
+    appendFileSync(logFile, line, { mode: 0o600 });
+  } catch {
+    // The line is lost.
+  }
+}
+
 async function serve(context: Context, place: LocalPlace, settings: LocalSettings) {
   // No other command needs its libraries.
   const { defaultConfig, startControlPlane } = await import('../../control-plane/main.ts');
   const { clock, random } = context;
   const logger = createLogger('info', {
-    write: (line) => appendFileSync(place.logFile, line, { mode: 0o600 }),
+    write: (line) => append(place.logFile, line),
   });
   const key = readTextFile(place.keyFile, "the key of this folder's control plane").trim();
   const account = { name: 'local', email: 'local@localhost', emailVerified: true, balanceMicros };

@@ -229,7 +229,7 @@ export class Store {
 function openExclusively(file: string): Sqlite {
   let database: Sqlite | undefined;
   try {
-    database = new Sqlite(file, { busyTimeoutMs: 200 });
+    database = new Sqlite(file, { busyTimeoutMs: 200, table: 'services' });
     database.get('PRAGMA locking_mode = EXCLUSIVE');
     // What is erased (a password, an environment value) is overwritten, and not only forgotten.
     database.get('PRAGMA secure_delete = ON');

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -58,6 +58,13 @@ describe('the lock of a state file', () => {
     expect(() => lockState(`${blocked}.lock/state.db`, 'one')).toThrow(
       expect.objectContaining({ name: 'UserError', remedy: expect.stringContaining('--state') }),
     );
+  });
+
+  test('of what is no plain file is refused, and nothing is put beside it', () => {
+    const file = temporaryFile('state.db');
+    execFileSync('sh', ['-c', 'mkfifo "$0"', file]);
+    expect(() => lockState(file, 'one')).toThrow(/can't open the lock .*: the state file is no plain file/);
+    expect(existsSync(`${file}.lock`)).toBe(false);
   });
 
   test('is free again at once when its holder is killed with -9, and the name left behind decides nothing', async () => {

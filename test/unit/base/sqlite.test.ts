@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { Sqlite, UserError } from '../../../src/base/index.ts';
 import { temporaryFile } from '../../support/temporary.ts';
@@ -56,6 +58,39 @@ describe('a database', () => {
     writeFileSync(file, text);
     expect(() => new Sqlite(file)).toThrow(advised(file));
     expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+
+  test('of another program is not written, whatever its tables are called', () => {
+    const file = temporaryFile('cookies.db');
+    const other = new DatabaseSync(file);
+    other.exec('CREATE TABLE meta (key TEXT, value TEXT); CREATE TABLE cookies (value TEXT)');
+    other.close();
+    const before = readFileSync(file);
+    for (const readOnly of [false, true]) {
+      expect(() => new Sqlite(file, { readOnly, table: 't' })).toThrow(
+        expect.objectContaining({
+          name: 'UserError',
+          message: `the database ${file} is of another program: it has no table t`,
+          remedy: expect.stringContaining('nothing was written'),
+        }),
+      );
+    }
+    expect(readFileSync(file).equals(before)).toBe(true);
+    const own = temporaryFile('own.db');
+    for (let time = 0; time < 2; time += 1) {
+      using database = opened(own, { table: 't' });
+      database.migrate(migrations);
+    }
+  });
+
+  test('that is a pipe or a device is not waited for', () => {
+    const pipe = temporaryFile('pipe');
+    execFileSync('sh', ['-c', 'mkfifo "$0"', pipe]);
+    for (const file of [pipe, '/dev/null']) {
+      for (const readOnly of [false, true]) {
+        expect(() => new Sqlite(file, { readOnly })).toThrow(/it is no plain file/);
+      }
+    }
   });
 });
 

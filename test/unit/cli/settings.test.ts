@@ -54,6 +54,17 @@ describe('fleetkeeper.yaml', () => {
     });
   });
 
+  test('can not make a command read a device or a pipe without end', async () => {
+    for (const key of ['/dev/zero', 'pipe']) {
+      const folder = folderWith(`source: .\ndigest-key-file: ${key}\n`);
+      writeFileSync(path.join(folder, 'a.yaml'), '');
+      execFileSync('sh', ['-c', 'mkfifo "$0"', path.join(folder, 'pipe')]);
+      const { code, stderr } = await run(['plan'], { currentFolder: folder });
+      expect(code).toBe(1);
+      expect(stderr).toContain('fleetkeeper.yaml:2: digest-key-file: it is no plain file');
+    }
+  });
+
   test('is one file: two for the same fleet are an error', async () => {
     const folder = folderWith('source: shop\n');
     mkdirSync(path.join(folder, 'shop'));
