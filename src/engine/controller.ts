@@ -54,6 +54,7 @@ export interface ControllerOptions {
   readonly isSuspended: () => boolean;
   readonly isSelected?: ((key: ObjectKey) => boolean) | undefined;
   readonly onPass: (key: ObjectKey, result: PassResult) => void;
+  readonly onFailedPass?: ((key: ObjectKey, error: unknown) => void) | undefined;
 }
 
 const crashBackoff = { firstMs: 1000, longestMs: 300_000 };
@@ -332,7 +333,7 @@ export class Controller {
   }
 
   async #passOnce(key: ObjectKey): Promise<void> {
-    const { kinds, reconciler, metrics, clock, logger, random, onPass } = this.#options;
+    const { kinds, reconciler, metrics, clock, logger, random, onPass, onFailedPass } = this.#options;
     if (this.#options.isSelected?.(key) === false) return;
     const { kind } = parseObjectKey(key);
     // A task may end meanwhile.
@@ -353,10 +354,9 @@ export class Controller {
       this.#crashes.set(key, failures + 1);
       metrics.reconcileTotal.inc({ controller: kind, result: 'error' });
       metrics.reconcileErrors.inc({ controller: kind });
-      logger.error(
-        { object: key, failures, note: messageOf(error), stack: (error as Error).stack },
-        'pass failed',
-      );
+      const found = { object: key, failures, note: messageOf(error), stack: (error as Error).stack };
+      logger.error(found, 'pass failed');
+      onFailedPass?.(key, error);
       this.#queue.addAfter(key, backoffMs(failures, crashBackoff, random));
     }
     metrics.activeWorkers.dec({ controller: kind });

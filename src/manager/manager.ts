@@ -95,6 +95,8 @@ export interface ManagerOptions {
   /** The flags that name this state on the command line, for messages that suggest a command. */
   readonly commandFlags?: string;
   readonly onPass?: (key: ObjectKey, result: PassResult) => void;
+  /** It is tried again. */
+  readonly onFailedPass?: (key: ObjectKey, error: unknown) => void;
   readonly onAccountNews?: (account: string, news: AccountNews) => void;
   readonly onSource?: (snapshot: DesiredSnapshot) => void;
 }
@@ -283,7 +285,7 @@ export class Manager {
     this.#fleet = fleet;
     const { jobs, isSelected } = this.#options;
     fleet.jobs = jobs && ((namespace, name) => jobs.answer(namespace, name));
-    const parts = { accounts: this.#accounts, registrations: this.#heartbeats, mode };
+    const parts = { accounts: this.#accounts, registrations: this.#heartbeats, mode, ...this.#observers() };
     const money = new Money({ store, clock, logger, mode, onNews: this.#options.onAccountNews });
     this.#money = money;
     const capacity = new CapacityMemory({ store, clock, random, logger, metrics });
@@ -299,7 +301,6 @@ export class Manager {
       logger,
       metrics,
       ...parts,
-      ...this.#observers(),
     };
     const derived = new DerivedObjects({ store, kinds });
     const selects =
@@ -332,6 +333,7 @@ export class Manager {
       workers,
       isSuspended: this.#options.isSuspended ?? (() => false),
       isSelected: selects,
+      onFailedPass: this.#options.onFailedPass,
       onPass: (key, result) => {
         if (result.removed) this.#passed.delete(key);
         else this.#passed.add(key);

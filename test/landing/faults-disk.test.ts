@@ -4,6 +4,7 @@ import {
   existsSync,
   readFileSync,
   rmSync,
+  statfsSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -89,6 +90,21 @@ test.skipIf(!canMount)('F73 a disk that is full at the start is not taken for a 
   expect(made).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: .*no space left/) });
   expect(existsSync(path.join(disk, 'new'))).toBe(false);
 });
+
+test.skipIf(!canMount)(
+  'F73 apply shows that the disk became full, and does not wait in silence',
+  async () => {
+    const disk = smallDisk();
+    const { flags, mutations } = await world(disk);
+    const { bavail, bsize } = statfsSync(disk);
+    // An empty state fits, and not much more.
+    writeFileSync(path.join(disk, 'filler'), Buffer.alloc(bavail * bsize - 190 * 1024));
+    const { code, stderr } = await fleetkeeper(['apply', ...flags, '--yes', '--timeout', '5s']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/can't be worked on, and is tried again: database or disk is full/);
+    expect((await mutations()).length).toBeLessThan(2);
+  },
+);
 
 test.skipIf(!canFailSyncs)('F74 a disk that does not confirm a write ends the manager', async () => {
   const { plane, write, untilTagged, run, mutations } = await world();

@@ -1,6 +1,8 @@
 /** The manager, for as long as it takes until every object is Ready or gone. */
+import { messageOf } from '../../base/index.ts';
 import type { DesiredSource } from '../../desired/index.ts';
 import { oneShotGrace } from '../../engine/index.ts';
+import type { ObjectKey } from '../../resources/index.ts';
 import { Manager } from '../../manager/index.ts';
 import type { StateStore } from '../../state/index.ts';
 import { createMetrics } from '../../telemetry/index.ts';
@@ -10,7 +12,8 @@ import { analysisPrometheus } from '../analysis-prometheus.ts';
 import { acceptance, sameFleetFlags } from '../options.ts';
 import { needsPerson, readyReasonOf } from '../output/settled.ts';
 import { Convergence } from '../progress/convergence.ts';
-import { openProgress } from '../progress/screen.ts';
+import { oneLine } from '../output/terminal-text.ts';
+import { openProgress, type ProgressScreen } from '../progress/screen.ts';
 import { identity } from '../progress/view.ts';
 import { environmentAccount } from '../source.ts';
 import type { OneShotFlags } from './one-shot.ts';
@@ -68,6 +71,7 @@ export async function converge(
     ...(command === 'destroy' ? { allowRemovals: true } : {}),
     commandFlags: sameFleetFlags(flags),
     onPass: (key, result) => convergence.onPass(key, result),
+    onFailedPass: failureLines(screen),
   });
   const { goal, stopped } = words[command];
   const late = `not all objects are ${goal} after ${flags.timeout / 1000} s; requests under way continue at the provider, and the next run of the command continues from there`;
@@ -88,6 +92,17 @@ export async function converge(
     await manager.stop();
     screen.close();
   }
+}
+
+/** A line for each different failure, such as a full disk: without it, the whole timeout would pass in silence. */
+function failureLines(screen: ProgressScreen): (key: ObjectKey, error: unknown) => void {
+  const shown = new Set<string>();
+  return (key, error) => {
+    const message = oneLine(messageOf(error));
+    if (shown.has(message)) return;
+    shown.add(message);
+    screen.log(`${identity(key)} can't be worked on, and is tried again: ${message}`);
+  };
 }
 
 const unclearHint =
