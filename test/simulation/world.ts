@@ -422,6 +422,16 @@ class World {
     });
   }
 
+  /** It is there, and no mark leads to it: somebody has removed that, or the dialect does not show it. */
+  #isUnmarked(key: ObjectKey): boolean {
+    const id = this.#place.state.record(key)?.externalId ?? '';
+    const { store } = this.#plane;
+    const isService = store?.services.get(id) !== undefined;
+    if (!isService && store?.volumes.get(id) === undefined) return false;
+    const isHidden = dialectNamed(this.#script.dialect).hidesMarks === true;
+    return isHidden || (isService && !marked(this.#view(), key, 'any').includes(id));
+  }
+
   #createPlace(): Place {
     const { sabotage, replicaSabotage, sharedKey = false } = this.#options;
     const parts = {
@@ -430,11 +440,7 @@ class World {
       network: this.#network,
       checker: () => this.#checker,
       violated: (invariant: string, message: string) => this.#violated(invariant, message),
-      isUnmarked: (key: ObjectKey) => {
-        const id = this.#place.state.record(key)?.externalId ?? '';
-        const isThere = this.#plane.store?.services.get(id) !== undefined;
-        return isThere && !marked(this.#view(), key, 'any').includes(id);
-      },
+      isUnmarked: (key: ObjectKey) => this.#isUnmarked(key),
       onFault: (kind: string, request: string) => {
         this.#coverage.add(`${kind} ${request}`);
         this.#journalCoverage.hit(kind);
@@ -506,7 +512,8 @@ class World {
       const isWanted = parseObjectKey(key).kind === 'Account' || this.#users.wanted.has(fleet ?? key);
       const isLeaving = deletionRequestedAt !== undefined && fleet === undefined;
       const { registration, pausedFor }: Json = kind;
-      return isWanted && !isLeaving && !creationInDoubt && !registration && pausedFor === undefined;
+      const isSettled = !isLeaving && !creationInDoubt && !registration && pausedFor === undefined;
+      return isWanted && isSettled && !this.#isUnmarked(key);
     };
     return (
       !this.#network.mayShowMore() && !state.intents().some(hasOpenOutcome) && state.records().every(isFound)
