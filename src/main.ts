@@ -1,13 +1,7 @@
 #!/usr/bin/env node
 import { hostname } from 'node:os';
-import {
-  ProcessSignals,
-  holdProcess,
-  keepCompiledCode,
-  systemClock,
-  systemRandom,
-  watchOutput,
-} from './base/index.ts';
+import { ProcessSignals, holdProcess, keepCompiledCode, systemClock, systemRandom } from './base/index.ts';
+import { watchOutput } from './cli/output/output-loss.ts';
 
 const signals = new ProcessSignals();
 const output = watchOutput(process);

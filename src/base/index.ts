@@ -18,5 +18,4 @@ export * from './unit-of-work.ts';
 export * from './user-error.ts';
 export * from './versioned-map.ts';
 export * from './write-anew.ts';
-export * from './output-loss.ts';
 export * from './process.ts';

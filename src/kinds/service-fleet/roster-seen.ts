@@ -1,12 +1,11 @@
 /**
  * The roster of a fleet as its planner sees it:
  *
- * | remembered                                                    | searched for at the provider, or in the cluster       |
- * |---------------------------------------------------------------|-------------------------------------------------------|
- * | nothing: the fleet is new, or its state was lost              | all                                                   |
- * | some, and others were left when the document was removed      | those, once it has come back; also while one retires: |
- * | (`Retain`)                                                    | it may be left, too                                   |
- * | all                                                           | nothing                                               |
+ * | remembered                                                               | searched for at the provider, or in the cluster |
+ * |--------------------------------------------------------------------------|-------------------------------------------------|
+ * | nothing: the fleet is new, or its state was lost                         | all                                             |
+ * | some: `Retain` left others when the document was removed, and it is back | those, until none retires that may be left, too |
+ * | all                                                                      | nothing                                         |
  */
 import { holdFor, waitFor, type Plan } from '../../engine/plan/index.ts';
 import { parseObjectKey } from '../../resources/index.ts';

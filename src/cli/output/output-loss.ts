@@ -7,7 +7,7 @@
  * | stdout | the rest is dropped; the exit code stays the same | the rest is dropped; an error on stderr, and success becomes failure |
  * | stderr | dropped | dropped |
  */
-import { messageOf } from './user-error.ts';
+import { messageOf } from '../../base/index.ts';
 
 interface OutputProcess {
   readonly stdout: NodeJS.WriteStream;
