@@ -298,16 +298,18 @@ export class ClusterStore extends MemoryStore {
     const after = statusAt(sequence);
     try {
       const answer = await this.#patch(known, { status: mergePatch(before, after) }, 'status');
-      const written = { ...factsOf(known.key, answer), sequence };
-      this.#known.set(known.key, written);
-      return written;
+      return this.#learn(known, { ...factsOf(known.key, answer), sequence, attempted: undefined });
     } catch (error) {
-      const current = this.#known.get(known.key);
-      if (current && mayHaveHappened(error)) {
-        this.#known.set(known.key, { ...current, attempted: after.bookkeeping });
-      }
+      if (mayHaveHappened(error)) this.#learn(known, { attempted: after.bookkeeping });
       throw error;
     }
+  }
+
+  /** Another object may have taken the name during the request. Then that one stays known. */
+  #learn(known: Known, news: Partial<Known>): Known {
+    const now = this.#known.get(known.key);
+    if (now?.uid === known.uid) this.#known.set(known.key, { ...now, ...news });
+    return { ...known, ...news };
   }
 
   async #unfinalize(key: ObjectKey, uid: string): Promise<void> {
@@ -328,9 +330,7 @@ export class ClusterStore extends MemoryStore {
 
   async #setFinalizers(known: Known, finalizers: readonly string[]): Promise<Known> {
     const answer = await this.#patch(known, { metadata: { finalizers } });
-    const after = { ...factsOf(known.key, answer), sequence: known.sequence };
-    this.#known.set(known.key, after);
-    return after;
+    return this.#learn(known, factsOf(known.key, answer));
   }
 
   async #patch(
@@ -367,8 +367,9 @@ export class ClusterStore extends MemoryStore {
   async #readAgain(known: Known): Promise<void> {
     const { key, uid } = known;
     const object = await this.#api().get(targetOf(key));
-    if (!object || object.metadata.uid !== uid) {
-      if (this.#known.get(key)?.uid === uid) await this.#forget(key);
+    const isStill = this.#known.get(key)?.uid === uid;
+    if (!isStill || object?.metadata.uid !== uid) {
+      if (isStill) await this.#forget(key);
       throw new ObjectGone(key);
     }
     const facts = factsOf(key, object);

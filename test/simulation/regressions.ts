@@ -382,6 +382,13 @@ export const regressions: readonly Regression[] = [
     'small',
   ),
   inDialect(
+    'an object that was written anew while its finalizer was removed was forgotten with the old one',
+    9000042,
+    'cluster',
+    'region-object',
+    'forged',
+  ),
+  inDialect(
     'somebody changed an image that the API hides, once more after its correction, and no document was edited after that',
     2683261,
     'folder',

@@ -28,6 +28,9 @@ export class ObjectCluster {
   /** Called before a patch is looked at, e.g. to be faster than it; or throws, as an API that can't be reached. */
   beforePatch: (key: ObjectKey) => void = () => undefined;
 
+  /** Called when a patch or a read is done, while its answer is under way. */
+  beforeAnswer: () => Promise<void> | void = () => undefined;
+
   /** Patches are made, and the connection breaks before it is said so. */
   losesAnswers = false;
 
@@ -64,8 +67,11 @@ export class ObjectCluster {
 
   async get({ type, namespace, name }: Target): Promise<KubernetesObject | undefined> {
     if (type.kind === 'ControllerRevision') return this.revisions.get(name);
-    const object = this.#objects.get(`${type.kind}/${namespace}/${name}` as ObjectKey);
-    return object && this.#answer(object);
+    const key = `${type.kind}/${namespace}/${name}` as ObjectKey;
+    const object = this.#objects.get(key);
+    const answer = object && this.#answer(object);
+    await this.beforeAnswer();
+    return answer;
   }
 
   async patch({ type, namespace, name }: Target, patch: Patch): Promise<KubernetesObject> {
@@ -83,6 +89,7 @@ export class ObjectCluster {
     object.metadata.resourceVersion = this.#next();
     const answer = this.#answer(object);
     this.#collect(key);
+    await this.beforeAnswer();
     if (this.losesAnswers) throw new KubernetesError('connection reset', {});
     return answer;
   }

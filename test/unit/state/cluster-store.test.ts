@@ -166,6 +166,31 @@ describe('an object of a cluster', () => {
     }
   });
 
+  for (const [name, isConflict, write] of [
+    ['its finalizer is removed', false, (record: ObjectRecord) => store.remove(record.key)],
+    ['its status is written', false, (record: ObjectRecord) => store.save({ ...record, doubted: ['env'] })],
+    ['it is read again', true, (record: ObjectRecord) => store.save({ ...record, doubted: ['env'] })],
+  ] as const) {
+    test(`that was made anew under its name is followed, when the answer comes late: ${name}`, async () => {
+      await store.save({ ...(await known()), externalId: 'id-1' });
+      const record = await known();
+      const conflict = () => {
+        cluster.beforePatch = () => undefined;
+        cluster.edit(trainer, ({ status }) => Object.assign(status, { foreign: true }));
+      };
+      if (isConflict) cluster.beforePatch = conflict;
+      cluster.beforeAnswer = async () => {
+        cluster.beforeAnswer = () => undefined;
+        cluster.drop(trainer);
+        await observe([cluster.add(trainer, 'uid-2')]);
+      };
+      await write(record).catch(() => undefined);
+      expect(store.record(trainer)).toMatchObject({ uid: 'uid-2', externalId: undefined });
+      await store.save({ ...(await known()), externalId: 'id-2' });
+      expect((await afterRestart()).record).toMatchObject({ uid: 'uid-2', externalId: 'id-2' });
+    });
+  }
+
   test('that can not be read right now is not taken for gone', async () => {
     await store.save({ ...(await known()), externalId: 'id-1' });
     const { vanished } = await store.observe([], new Set([trainer]));
