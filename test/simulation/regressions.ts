@@ -389,6 +389,13 @@ export const regressions: readonly Regression[] = [
     'forged',
   ),
   inDialect(
+    'a decision of a person was not found on an object that was already being deleted when the process began',
+    9000086,
+    'cluster',
+    'registry-repository-hidden',
+    'forged',
+  ),
+  inDialect(
     'somebody changed an image that the API hides, once more after its correction, and no document was edited after that',
     2683261,
     'folder',

@@ -76,11 +76,11 @@ export class Admission {
   /** The result is in memory on return, and durable when `durable` resolves. If that rejects, it is in neither. */
   admit(snapshot: DesiredSnapshot): { readonly admitted: Admitted; readonly durable: Promise<void> } {
     const { store, clock } = this.#options;
-    const updates: ObjectRecord[] = [];
+    const updates = new Map<ObjectKey, ObjectRecord>();
     for (const key of this.#toExamine(snapshot)) {
       const object = snapshot.objects.get(key);
       const update = object && this.#isSelected(key) ? this.#updatedRecord(object) : undefined;
-      if (update) updates.push(update);
+      if (update) updates.set(key, update);
       this.#standings.move(key, this.#standing(key, snapshot));
     }
     const judged = this.#judge(snapshot);
@@ -89,12 +89,14 @@ export class Admission {
       .flatMap((key) => store.record(key) ?? []);
     for (const record of [...harmless, ...[...judged.values()].flatMap(({ gone }) => gone)]) {
       const askedAt = snapshot.objects.get(record.key)?.cluster?.deletionRequestedAt;
-      updates.push({ ...record, deletionRequestedAt: askedAt ?? clock.wallMs() });
+      // A new process may see it for the first time: then its document is taken in as well.
+      const current = updates.get(record.key) ?? record;
+      updates.set(record.key, { ...current, deletionRequestedAt: askedAt ?? clock.wallMs() });
     }
-    const durable = this.#writeDown(snapshot, updates, judged);
+    const durable = this.#writeDown(snapshot, [...updates.values()], judged);
     const parts = [...judged.values()];
     const admitted = {
-      changed: updates.map((record) => record.key),
+      changed: [...updates.keys()],
       brakes: new Map([...judged].flatMap(([name, { brake }]) => (brake ? [[name, brake] as const] : []))),
       lingering: new Map(parts.flatMap(({ lingering }) => Array.from(lingering))),
       againAfterMs: longest(parts.map(({ againAfterMs }) => againAfterMs)),

@@ -329,7 +329,7 @@ export class Creations {
     const { clock, commandFlags, mode } = this.#options;
     const { key } = pass.record();
     const leftMs = this.#unresolvedUntilMs(key, account) - clock.monotonicMs();
-    const seconds = Math.max(0, Math.ceil(leftMs / 1000));
+    const seconds = inCoarseSteps(Math.max(0, leftMs / 1000));
     const candidates = this.candidates(pass);
     const needsPerson = leftMs <= 0 && candidates.length > 0;
     const rest = mode === 'preview' ? '' : `, for up to ${seconds} s more (visibilitySeconds of the Account)`;
@@ -382,6 +382,12 @@ export class Creations {
 const waitRecheckMs = 5000;
 /** A shorter wait is for an account read (wake.ts), and there is none while the API is unreachable. */
 const shortestWaitMs = 1001;
+
+/** In whole seconds, rounded up. In a cluster, each change of a message is a write. */
+function inCoarseSteps(seconds: number): number {
+  const step = seconds > 60 ? 60 : 10;
+  return Math.ceil(seconds / step) * step;
+}
 
 const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set([
   'pending',

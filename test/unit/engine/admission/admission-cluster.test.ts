@@ -97,6 +97,15 @@ describe('an object of a cluster', () => {
     expect((await admit({ web: { deleted: true }, other: {} })).changed).toEqual([]);
   });
 
+  test('that is being deleted when a process first sees it is known with its document', async () => {
+    await admit({ web: { deleted: true, image: 'other:1', generation: 3 }, other: {} });
+    expect(store.record(keyOf('web'))).toMatchObject({
+      deletionRequestedAt: deletedAt,
+      generation: 3,
+      manifest: { spec: { image: 'other:1' } },
+    });
+  });
+
   test('that is shown no more is forgotten, and not taken for deleted', async () => {
     await admit({ web: {}, other: {} });
     const { changed, brakes } = await admit({ other: {} });
