@@ -96,14 +96,14 @@ export class Pass {
     return { handle, problem };
   }
 
-  /** A removed object that needs no observation of the provider. */
-  released(): boolean {
+  /** A removed object that needs no observation of the provider. `isReadable`: it has an account to look for it in. */
+  released(isReadable: boolean): boolean {
     const view = this.#observer.view();
     if (this.kind.released) return this.kind.released(view);
     const { deletionRequestedAt, externalId, creationInDoubt, distrusted } = view.record;
     if (deletionRequestedAt === undefined || this.#options.store.openIntent(this.key)) return false;
     const isNothing = externalId === undefined && !creationInDoubt && distrusted === undefined;
-    return isNothing || this.isGivenUp();
+    return (isNothing && !isReadable) || this.isGivenUp();
   }
 
   /** A removed object whose thing is retained. That needs no observation of the provider. */

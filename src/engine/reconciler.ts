@@ -143,7 +143,7 @@ export class Reconciler {
     if (gate) return fromGate(gate);
     const { handle } = account;
     const kept = this.#creations.keeps(pass, handle);
-    if (account.problem) return pass.released() ? (kept ?? inSync()) : account.problem;
+    if (account.problem) return pass.released(handle !== undefined) ? (kept ?? inSync()) : account.problem;
     const failure = handle?.informer.failure;
     // A task does not need the account read, so its activity must not depend on it.
     if (!failure || pass.kind.needsNoAccountRead) return undefined;

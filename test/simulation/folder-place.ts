@@ -46,8 +46,8 @@ export class FolderPlace implements Place {
   #running: Running | undefined;
   #lives = 0;
   #clockOffsetMs = 0;
-  /** Whatever was in a state that was lost, and has not been written down since. */
-  readonly #unfound = new Set<ObjectKey>();
+  /** Whatever was in a state that was lost, and has not been found since: with an id, if it had one. */
+  readonly #unfound = new Map<ObjectKey, { readonly hadId: boolean }>();
 
   constructor(parts: PlaceParts, sabotage: Sabotage | undefined, isKeyShared: boolean) {
     this.state = new Disk({
@@ -61,7 +61,8 @@ export class FolderPlace implements Place {
     this.#logger = searchedLog(parts);
     this.state.onDurable = (write) => {
       parts.checker().durable(write);
-      if (write.kind === 'save') for (const { key } of write.records) this.#unfound.delete(key);
+      for (const { key, externalId } of write.kind === 'save' ? write.records : [])
+        if (externalId !== undefined || this.#unfound.get(key)?.hadId === false) this.#unfound.delete(key);
       const isOfAccount =
         write.kind === 'save' && write.records.every(({ key }) => parseObjectKey(key).kind === 'Account');
       if (!isOfAccount) this.#writes += 1;
@@ -173,7 +174,8 @@ export class FolderPlace implements Place {
     // What was on its way is on the disk now, or lost.
     if (!mayBeLost()) return;
     this.#parts.scheduler.trace('the state is lost');
-    for (const { key } of this.state.records()) this.#unfound.add(key);
+    for (const { key, externalId } of this.state.records())
+      this.#unfound.set(key, { hadId: externalId !== undefined });
     this.state.lose();
     this.#parts.checker().lost();
   }

@@ -83,23 +83,30 @@ function isProtected(view: View, fleet: ObjectKey, { slot, phase, since }: Roste
   return phase === 'draining' && activities?.by !== undefined && activities.readAt >= since;
 }
 
-/** What was left at the provider when its document was removed (`Retain`) may be found again, however many there are. */
-function leftAtProvider(): { note(step: Step): void; has(fleet: ObjectKey, slot: number): boolean } {
+/**
+ * What was left at the provider when its document was removed (`Retain`) may be found again, however many there are. That
+ * document may have been the fleet's, or one that had the name of a replica.
+ */
+function leftAtProvider(view: View) {
   const left = new Set<ObjectKey>();
   return {
-    note({ fleet, record, before, after, specs }) {
+    note({ fleet, record, before, after, specs }: Step): void {
       const isRetained = specs.some(({ deletionPolicy }) => deletionPolicy === 'Retain');
       if (record.deletionRequestedAt === undefined || !isRetained) return;
       for (const { slot, phase } of [...before, ...after])
         if (phase === 'retiring' || !entryOf(after, slot)) left.add(replicaKey(fleet, slot));
     },
-    has: (fleet, slot) => left.has(replicaKey(fleet, slot)),
+    forgotten(key: ObjectKey): void {
+      const { derived, manifest } = view.disk.record(key) ?? {};
+      if (!derived && manifest?.spec['deletionPolicy'] === 'Retain') left.add(key);
+    },
+    has: (fleet: ObjectKey, slot: number) => left.has(replicaKey(fleet, slot)),
   };
 }
 
 const fi1NeverTooMany = ofSteps((view) => {
-  const left = leftAtProvider();
-  return { step: (step) => neverTooMany(view, step, left) };
+  const left = leftAtProvider(view);
+  return { forgotten: (key) => left.forgotten(key), step: (step) => neverTooMany(view, step, left) };
 });
 
 function neverTooMany(view: View, step: Step, left: ReturnType<typeof leftAtProvider>): void {
