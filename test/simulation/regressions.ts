@@ -410,6 +410,13 @@ export const regressions: readonly Regression[] = [
     'fleets',
   ),
   inDialect(
+    'the checker forgot what a creation had made when it was sent again',
+    9100161,
+    'cluster',
+    plain.name,
+    'forged',
+  ),
+  inDialect(
     'somebody changed an image that the API hides, once more after its correction, and no document was edited after that',
     2683261,
     'folder',

@@ -152,7 +152,9 @@ export const s15Money: Invariant = (view) => {
       const increase = isMutation(exchange) ? increaseOf(exchange, view) : undefined;
       if (key === undefined || !increase) return;
       const counted = check(exchange, increase);
-      inFlight.set(key, { ...counted, object, id: idIn(path), isDelivered: false, heardAtMs: undefined });
+      // A repetition does not undo what an earlier copy has done.
+      const { id = idIn(path), isDelivered = false } = inFlight.get(key) ?? {};
+      inFlight.set(key, { ...counted, object, id, isDelivered, heardAtMs: undefined });
     },
     delivered({ key = '', reply }) {
       const each = inFlight.get(key);
