@@ -57,6 +57,8 @@ export interface DesiredObject<Kind extends ManagedKind = ManagedKind> {
 /** Of an object that another one owns (engine/fleet/derived.ts). */
 export interface Derivation {
   readonly owner: ObjectKey;
+  /** The uid in its marks, if it is not that of the resource: in a cluster, if its owner controls it. */
+  readonly markedAs?: string;
   /** Where its spec stands in the owner's document. */
   readonly specPath: readonly string[];
   /** A digest of what reaches it only when its owner allows it. Undefined: all of it reaches it at once. */

@@ -218,6 +218,7 @@ function claimed(record: ObjectRecord): ObjectRecord {
   const claims = externalId !== undefined || state.hasClaims?.(kind) === true;
   return {
     ...record,
+    markedAs: undefined,
     distrusted: claims ? 'unsigned' : undefined,
     kind: state.unsigned?.(kind, uid) ?? kind,
   };

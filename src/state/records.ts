@@ -32,6 +32,11 @@ export interface RecordIdentity {
   readonly key: ObjectKey;
   /** In a folder it is derived from owner and key, so a lost state file can be rebuilt. */
   readonly uid: string;
+  /**
+   * The uid in its marks, if that is another one (`markedUid`). In a cluster, that of an owned object is derived from owner and
+   * key: another resource of its name finds what the last one left.
+   */
+  readonly markedAs?: string | undefined;
   /** Grows by one with every change of the spec. */
   readonly generation: number;
   /** A keyed digest of the spec in that generation. */
@@ -251,11 +256,12 @@ export interface Baseline {
  * edited or removed during a request.
  */
 export function withEngineFields(current: ObjectRecord, learned: ObjectRecord): ObjectRecord {
-  const { generation, specDigest, manifest, file, line, deletionRequestedAt } = current;
+  const { generation, specDigest, manifest, file, line, deletionRequestedAt, markedAs } = current;
   // What was settled is learned, and the owner is not.
   const isOfOwner = current.derived?.owner === learned.derived?.owner;
   const derived = isOfOwner ? learned.derived : current.derived;
-  return { ...learned, generation, specDigest, manifest, file, line, deletionRequestedAt, derived };
+  const taken = { generation, specDigest, manifest, file, line, deletionRequestedAt, derived };
+  return { ...learned, ...taken, ...(markedAs === undefined ? {} : { markedAs }) };
 }
 
 export interface Refusal {

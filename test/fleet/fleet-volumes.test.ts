@@ -294,6 +294,18 @@ test('a fleet that is removed leaves its volumes, or deletes all of them', async
   }
 });
 
+test('a fleet that was removed and comes back has the volumes again that were kept', async () => {
+  const { plane, fleet } = await world();
+  const before = await idsIn(plane);
+  await fleet.remove('llm.yaml');
+  expect((await fleet.apply('--allow-mass-change')).code).toBe(0);
+  expect((await read(plane)).services).toEqual([]);
+  await fleet.write('llm.yaml', [llm()]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await idsIn(plane)).toEqual(before);
+  expect(await volumesIn(plane)).toMatchObject([0, 1, 2].map((slot) => ({ slot, replica: `llm-${slot}` })));
+});
+
 testInFolder('destroy ends a fleet with its replicas, and with the volumes that it may delete', async () => {
   const { plane, fleet } = await world({}, { retire: 'Delete' });
   const destroyed = await fleetkeeper(['destroy', ...fleet.flags, '--yes', '--settle', '1s']);

@@ -33,7 +33,7 @@ async function world(spec: object = {}) {
   await fleet.write('account.yaml', account(plane.url));
   await fleet.write('llm.yaml', [fleetOf('llm', spec)]);
   const { api } = fleet.cluster;
-  const at = (kind: 'ServiceFleet' | 'ContainerService', name: string) => ({
+  const at = (kind: 'ServiceFleet' | 'ContainerService' | 'StorageVolume', name: string) => ({
     type: resourceTypes[kind],
     namespace: fleet.namespace,
     name,
@@ -206,6 +206,32 @@ testInCluster(
     expect([await names(plane), await childrenIn(api, fleet.namespace)]).toEqual([['llm-0', 'llm-1'], []]);
   },
 );
+
+testInCluster('the resource of a volume that somebody deletes comes back with the same volume', async () => {
+  const perReplica = { sizeGb: 10, retire: 'Keep' };
+  const update = { maxSurge: 0, maxUnavailable: 1 };
+  const { plane, fleet, api, at } = await world({
+    replicas: 2,
+    maxReplicas: 3,
+    update,
+    storage: { perReplica },
+  });
+  expect((await fleet.apply()).code).toBe(0);
+  const { volumes: before } = await plane.call('GET', '/api/account');
+  await plane.forgetRequests();
+  fleet.run();
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  const { uid } = (await api.get(at('StorageVolume', 'llm-data-0')))?.metadata ?? {};
+  await api.remove(at('StorageVolume', 'llm-data-0'));
+  await eventually('there is another resource for it', async () => {
+    const { metadata } = (await api.get(at('StorageVolume', 'llm-data-0'))) ?? {};
+    return metadata !== undefined && metadata.uid !== uid;
+  });
+  await fleet.until('StorageVolume/llm-data-0', 'Ready', 'True');
+  await fleet.until('ServiceFleet/llm', 'Ready', 'True');
+  expect((await plane.requests()).filter(isMutation)).toEqual([]);
+  expect((await plane.call('GET', '/api/account')).volumes).toEqual(before);
+});
 
 testInCluster('Retain in the same breath as the deletion reaches the replicas first', async () => {
   const { plane, fleet, api, at } = await world({ replicas: 2 });

@@ -251,6 +251,20 @@ test('a fleet that is removed drains and goes; with Retain its services stay', a
   expect([...(await fleet.records()).keys()].filter((key) => !key.startsWith('Account/'))).toEqual([]);
 });
 
+test('a fleet that comes back has the services again that were left with Retain', async () => {
+  const { plane, fleet } = await world();
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 3, deletionPolicy: 'Retain' })]);
+  expect((await fleet.apply()).code).toBe(0);
+  await fleet.remove('llm.yaml');
+  expect((await fleet.apply('--allow-mass-change')).code).toBe(0);
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1', 'llm-2']);
+  await plane.forgetRequests();
+  await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
+  expect((await fleet.apply()).code).toBe(0);
+  expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
+  expect((await plane.requests()).filter(({ path }) => path === '/api/services')).toEqual([]);
+});
+
 testInFolder(
   'a fleet that comes back while one replica still drains has those again that were left at the provider',
   async () => {

@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import type { wire } from '../../api/index.ts';
 import { UserError } from '../../base/index.ts';
 import { objectOf } from '../../desired/index.ts';
-import { derivedUid, ownerId, readMark } from '../../engine/plan/index.ts';
+import { derivedUid, markedUid, ownerId, readMark } from '../../engine/plan/index.ts';
 import { containerService } from '../../kinds/container-service/declaration.ts';
 import {
   kindCalled,
@@ -147,7 +147,8 @@ async function findMarked(
 ): Promise<wire.Service | undefined> {
   const { services } = answerTo('read the account', await api.account(stopped), stopped);
   const owner = { id: ownerId(store.ownerName), digestKey: store.digestKey };
-  const uid = store.record(key)?.uid ?? derivedUid(store.ownerName, key);
+  const record = store.record(key);
+  const uid = record ? markedUid(record) : derivedUid(store.ownerName, key);
   return services.find(({ environmentNames }) => readMark(environmentNames, owner, uid).ours);
 }
 

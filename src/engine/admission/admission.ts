@@ -209,6 +209,7 @@ export class Admission {
       return object.derived ? { ...added, derived: { owner: object.derived.owner } } : added;
     }
     const derived = derivedMark(record, object);
+    const markedAs = marksOf(record, object);
     const changed = record.specDigest !== specDigest;
     const generation = cluster?.generation ?? record.generation + (changed ? 1 : 0);
     const deletionRequestedAt =
@@ -220,6 +221,7 @@ export class Admission {
       record.generation === generation &&
       record.deletionRequestedAt === deletionRequestedAt &&
       record.derived?.owner === derived?.owner &&
+      record.markedAs === markedAs &&
       record.file === file;
     if (isAsKept) return undefined;
     const updated = {
@@ -231,7 +233,9 @@ export class Admission {
       line,
       deletionRequestedAt,
     };
-    return record.derived || derived ? { ...updated, derived } : updated;
+    return record.derived || derived
+      ? { ...updated, derived, ...(markedAs === undefined ? {} : { markedAs }) }
+      : updated;
   }
 
   /** Cached, since a snapshot has thousands of objects, and most are unchanged. */
@@ -249,6 +253,15 @@ function derivedMark({ derived }: ObjectRecord, object: DesiredObject): ObjectRe
   const owner = object.derived?.owner;
   if (owner === undefined) return undefined;
   return derived?.owner === owner ? derived : { owner };
+}
+
+/** They stay as they are once something carries them. An id that nobody has signed proves nothing of them. */
+function marksOf(
+  { markedAs, externalId, distrusted }: ObjectRecord,
+  object: DesiredObject,
+): string | undefined {
+  const isFree = externalId === undefined || distrusted !== undefined;
+  return markedAs ?? (isFree ? object.derived?.markedAs : undefined);
 }
 
 /** What can be lost separately: a team's namespace proves nothing about another one. */

@@ -62,20 +62,52 @@ export class ControlledResources {
 }
 
 /** What is wanted, in the resource that is there. */
-export function inResource(wanted: DesiredObject, shown: DesiredObject): DesiredObject {
+export function inResource(
+  wanted: DesiredObject,
+  shown: DesiredObject,
+  markedAs: string | undefined,
+): DesiredObject {
+  const derived = wanted.derived && { ...wanted.derived, ...(markedAs === undefined ? {} : { markedAs }) };
   return {
     ...wanted,
+    ...(derived ? { derived } : {}),
     annotations: { ...shown.annotations, ...wanted.annotations },
     labels: { ...shown.labels, ...wanted.labels },
     ...(shown.cluster ? { cluster: shown.cluster } : {}),
   };
 }
 
+interface Owning {
+  /** Of its record. Undefined: there is none. */
+  readonly uid: string | undefined;
+  readonly document: DesiredObject | undefined;
+  readonly isDeleting: boolean;
+}
+
+export function leftMessage(owner: ObjectKey, { isDeleting }: Pick<Owning, 'isDeleting'>): string {
+  return isDeleting
+    ? `${owner} was removed, and its replicas are removed one after the other`
+    : `the document of ${owner} is missing or can't be used, so nothing is changed in its replicas`;
+}
+
+/** Why nothing is changed in a resource in a cluster. */
+export function heldMessage(owner: ObjectKey, basis: Owning, isOwn: boolean): string {
+  if (basis.uid === undefined || !isOwn)
+    return `it belongs to ${owner}, which is gone or can't be used, so nothing is changed in it`;
+  return basis.document ? `${owner} has not found out yet which replicas it has` : leftMessage(owner, basis);
+}
+
+interface Held {
+  readonly owner: ObjectKey;
+  readonly message: string;
+  readonly isLeaving: boolean;
+  readonly markedAs: string | undefined;
+}
+
 /** The resource as it is, in which nothing is changed. */
 export function heldResource(
   shown: DesiredObject,
-  owner: ObjectKey,
-  { message, isLeaving }: { readonly message: string; readonly isLeaving: boolean },
+  { owner, message, isLeaving, markedAs }: Held,
 ): DesiredObject {
   const derived = {
     owner,
@@ -86,6 +118,7 @@ export function heldResource(
     hasOlderValues: true,
     draining: { message, since: 0 },
     ...(isLeaving ? { isLeaving } : {}),
+    ...(markedAs === undefined ? {} : { markedAs }),
   } as const;
   return { ...shown, derived };
 }

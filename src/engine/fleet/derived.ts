@@ -37,7 +37,15 @@ import {
 } from '../../resources/index.ts';
 import type { ObjectRecord, OwnerRevision, StateStore } from '../../state/index.ts';
 import type { Kinds, OwnedObject } from '../kind.ts';
-import { ControlledResources, heldResource, inResource, type Resources } from './controlled.ts';
+import { derivedUid } from '../plan/index.ts';
+import {
+  ControlledResources,
+  heldMessage,
+  heldResource,
+  inResource,
+  leftMessage,
+  type Resources,
+} from './controlled.ts';
 
 type Data = Pick<DesiredSnapshot, 'secrets' | 'configMaps'>;
 type Source = { readonly store: Pick<StateStore, 'digestKey'>; readonly snapshot: Data };
@@ -259,8 +267,11 @@ export class DerivedObjects {
       const isOwn = controller?.uid === uid;
       const own = isOwn ? wanted?.get(key) : undefined;
       const isLeaving = isOwn && wanted !== undefined;
+      // Naming another owner, or one that is gone, is no claim on what carries the marks of this name.
+      const markedAs = isOwn ? derivedUid(this.#options.store.ownerName, key) : undefined;
       const message = isLeaving ? `${owner} does not have it any more` : heldMessage(owner, basis, isOwn);
-      objects.set(key, own ? inResource(own, shown) : heldResource(shown, owner, { message, isLeaving }));
+      const held = { owner, message, isLeaving, markedAs };
+      objects.set(key, own ? inResource(own, shown, markedAs) : heldResource(shown, held));
     }
     return { basis, objects, wanted };
   }
@@ -324,19 +335,6 @@ export class DerivedObjects {
     const { digest } = contentDigests({ store, snapshot }, namespace, content, references);
     return { content: digest, granted: undefined, hasOlderValues: false };
   }
-}
-
-function leftMessage(owner: ObjectKey, { isDeleting }: Basis): string {
-  return isDeleting
-    ? `${owner} was removed, and its replicas are removed one after the other`
-    : `the document of ${owner} is missing or can't be used, so nothing is changed in its replicas`;
-}
-
-/** Why nothing is changed in a resource in a cluster. */
-function heldMessage(owner: ObjectKey, basis: Basis, isOwn: boolean): string {
-  if (basis.uid === undefined || !isOwn)
-    return `it belongs to ${owner}, which is gone or can't be used, so nothing is changed in it`;
-  return basis.document ? `${owner} has not found out yet which replicas it has` : leftMessage(owner, basis);
 }
 
 const nothing: Basis = {

@@ -5,7 +5,7 @@ import type { ObjectRecord } from '../../state/index.ts';
 /** The object whose mark it is. */
 export interface MarkHolder {
   readonly owner: Owner;
-  readonly record: Pick<ObjectRecord, 'uid'>;
+  readonly record: Pick<ObjectRecord, 'uid' | 'markedAs'>;
 }
 
 /** How a kind carries marks. A mark is text, so the things of a snapshot can be indexed by it. */

@@ -6,7 +6,8 @@
 import type { Clock } from '../../base/index.ts';
 import type { ObjectRecord, StateStore } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
-import { longestMs, type AbsenceRule } from '../outcomes/creations.ts';
+import { longestMs } from '../outcomes/creation-times.ts';
+import type { AbsenceRule } from '../outcomes/creations.ts';
 
 /** Longer than the interval of any two account reads. */
 const keptMs = 86_400_000;

@@ -156,7 +156,7 @@ function findMarked<Item extends Remote>(
 /** Each snapshot is indexed by marks once, for all objects without an id. */
 const indexes = new WeakMap<object, ReadonlyMap<string, readonly unknown[]>>();
 
-function markIndex<Item>(
+export function markIndex<Item>(
   items: ReadonlyMap<string, Item>,
   marks: Marks<Item>,
 ): ReadonlyMap<string, readonly Item[]> {

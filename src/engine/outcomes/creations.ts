@@ -53,6 +53,7 @@ import {
 } from '../../state/index.ts';
 import type { AccountHandle } from '../accounts.ts';
 import { named, resolveAdvice } from '../fleet/advice.ts';
+import { inCoarseSteps, longestMs, recheckMs, visibilityMs } from './creation-times.ts';
 import { leadsTo } from './leads-to.ts';
 import type { Money } from '../money/money.ts';
 import { ProviderPace } from './pace.ts';
@@ -271,6 +272,7 @@ export class Creations {
     const record = pass.record();
     const unresolved = record.creationInDoubt;
     const observed = pass.observation().kind;
+    if (!unresolved && plan.kind === 'in-sync') return this.keeps(pass, account) ?? plan;
     if (!unresolved || observed === 'present') return plan;
     if (observed !== 'absent')
       return plan.kind === 'in-sync' ? (this.#whileUnresolved(pass, account) ?? plan) : plan;
@@ -302,7 +304,21 @@ export class Creations {
 
   /** What to wait for before a removed object may be forgotten: a late creation would be a duplicate. */
   keeps(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
-    return pass.isGivenUp() ? this.#whileUnresolved(pass, account) : undefined;
+    if (!pass.isGivenUp()) return undefined;
+    return this.#whileUnresolved(pass, account) ?? this.#whileUnshown(pass, account);
+  }
+
+  /**
+   * In a cluster, nothing remembers when reads will show what an owned object leaves, so its resource stays until they do. Another
+   * one of its name finds the thing by the same marks.
+   */
+  #whileUnshown(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
+    const record = pass.record();
+    if (!account || record.markedAs === undefined || record.externalId === undefined) return undefined;
+    const leftMs = this.absenceRule(record, account).notBeforeMs - this.#options.clock.monotonicMs();
+    if (leftMs <= 0) return undefined;
+    const message = `${record.externalId} is left at the provider; its resource is removed when account reads certainly show it`;
+    return waitFor('AwaitingObservation', message, { recheckAfterMs: recheckMs(leftMs) });
   }
 
   #whileUnresolved(pass: Pass, account: AccountHandle | undefined): Plan | undefined {
@@ -339,7 +355,7 @@ export class Creations {
       : `an earlier creation may still take effect; until that is ruled out, no other thing is created, and the object is not forgotten${rest}`;
     return waitFor('OutcomeUnknown', `${wiped}${cause}. ${resolveAdvice('create', key, commandFlags)}`, {
       steps,
-      recheckAfterMs: leftMs > 0 ? Math.min(Math.max(leftMs, shortestWaitMs), waitRecheckMs) : waitRecheckMs,
+      recheckAfterMs: recheckMs(leftMs),
       ...(needsPerson ? { stalled: true } : {}),
     });
   }
@@ -378,29 +394,5 @@ export class Creations {
   }
 }
 
-/** Interval of rechecks that nothing else triggers. */
-const waitRecheckMs = 5000;
-/** A shorter wait is for an account read (wake.ts), and there is none while the API is unreachable. */
-const shortestWaitMs = 1001;
-
-/** In whole seconds, rounded up. In a cluster, each change of a message is a write. */
-function inCoarseSteps(seconds: number): number {
-  const step = seconds > 60 ? 60 : 10;
-  return Math.ceil(seconds / step) * step;
-}
-
-const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set([
-  'pending',
-  'not-sent',
-  'not-applied',
-  'repeatable',
-]);
-
-/** Without an Account, the default of an Account. */
-function visibilityMs(account: AccountHandle | undefined): number {
-  return (account?.spec.visibilitySeconds ?? 600) * 1000;
-}
-
-export function longestMs(account: AccountHandle, settleMs: number): number {
-  return Math.max(visibilityMs(account), settleMs);
-}
+const unspent = ['pending', 'not-sent', 'not-applied', 'repeatable'] as const;
+const unspentOutcomes: ReadonlySet<IntentOutcome> = new Set(unspent);

@@ -77,6 +77,7 @@ export {
   beaconName,
   compactUid,
   derivedUid,
+  markedUid,
   describedWithMark,
   environmentDigest,
   ownerId,

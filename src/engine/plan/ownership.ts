@@ -7,7 +7,7 @@
  *     FLEETKEEPER_BEACON_<owner>_<uid>_<key>_<digest>
  *
  * - owner: 8 hex digits of the owner's name.
- * - uid: 32 hex digits of the object's uid.
+ * - uid: 32 hex digits of the object's uid (`markedUid`).
  * - key, digest: 8 and 16 hex digits of a keyed digest of the desired environment. So changed values are noticed although
  *   the API never returns them. A digest of another key proves nothing.
  *
@@ -19,6 +19,7 @@
  * A registry has no room for a mark. Its repository is unique in its account, and identifies it.
  */
 import { digestOf, uuidOf, type DigestKey, type Sensitive } from '../../base/index.ts';
+import type { ObjectRecord } from '../../state/index.ts';
 import { beaconPrefix, volumeMarkLength } from '../../resources/index.ts';
 
 export interface Owner {
@@ -31,9 +32,17 @@ export function ownerId(ownerName: string): string {
   return digestOf(`owner:${ownerName}`).slice(0, 8);
 }
 
-/** The uid of an object of a folder. It is the same again after the state file was lost. */
+/**
+ * The uid of an object of a folder. It is the same again after the state file was lost. In a cluster, the marks of an owned object
+ * contain it, and its uid is that of the resource.
+ */
 export function derivedUid(ownerName: string, key: string): string {
   return uuidOf(digestOf(`uid:${ownerName}:${key}`));
+}
+
+/** The uid that the marks of what the object manages contain. */
+export function markedUid({ uid, markedAs }: Pick<ObjectRecord, 'uid' | 'markedAs'>): string {
+  return markedAs ?? uid;
 }
 
 export interface Beacon {

@@ -7,6 +7,7 @@ import type { wire } from '../../api/index.ts';
 import { sameValue, Sensitive } from '../../base/index.ts';
 import {
   beaconName,
+  markedUid,
   environmentDigest,
   hidden,
   isDrift,
@@ -26,7 +27,7 @@ export function wireEnvironment({
   record,
 }: ServiceInputs): Sensitive<Readonly<Record<string, string>>> {
   const values = environment.kind === 'given' ? environment.values : undefined;
-  const beacon = beaconName(owner, record.uid, values);
+  const beacon = beaconName(owner, markedUid(record), values);
   return new Sensitive({ ...values?.reveal(), [beacon]: 'managed by fleetkeeper' });
 }
 
@@ -52,7 +53,7 @@ export function environmentDifferences(inputs: ServiceInputs, service: wire.Serv
     changed.length === 0 ? difference : { ...difference, changedNames: changed };
   const [first, ...rest] = differences;
   if (first) return [withNames(first), ...rest];
-  const { ours } = readMark(names, owner, record.uid);
+  const { ours } = readMark(names, owner, markedUid(record));
   if (!ours) return [{ path: 'env', desired: '(with our beacon)', observed: '(without it)', drift }];
   const differs =
     ours.keyId === owner.digestKey.id
@@ -69,7 +70,7 @@ function isProvidersOwn({ environment, owner, record }: ServiceInputs, service: 
   const { environmentNames: names, revision, id } = service;
   if (environment.kind !== 'given' || !names || record.baseline?.id !== id) return false;
   if (revision === undefined || revision !== record.baseline.revision) return false;
-  const sent = sentNames(environment.values, owner, record.uid);
+  const sent = sentNames(environment.values, owner, markedUid(record));
   return names.length > sent.length && sent.every((name) => names.includes(name));
 }
 
@@ -89,7 +90,7 @@ export function shownEnvironment(inputs: ServiceInputs, service: wire.Service): 
   const names = service.environmentNames;
   if (!names || environment.kind === 'problem' || environment.kind === 'as-applied') return {};
   const values = environment.kind === 'given' ? environment.values : undefined;
-  const asSent = sameValue([...names].sort(), sentNames(values, owner, record.uid).sort());
+  const asSent = sameValue([...names].sort(), sentNames(values, owner, markedUid(record)).sort());
   return { env: asSent ? environmentDigest(owner, values) : namesDigest(inputs, names) };
 }
 

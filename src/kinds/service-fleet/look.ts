@@ -1,7 +1,7 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
 import { placeText } from '../../desired/index.ts';
-import { contentDigests, hasSameValues, type Reading, type View } from '../../engine/index.ts';
-import { protectedReason, type Plan } from '../../engine/plan/index.ts';
+import { contentDigests, hasSameValues, markIndex, type Reading, type View } from '../../engine/index.ts';
+import { derivedUid, protectedReason, type Plan } from '../../engine/plan/index.ts';
 import { isReportedReady } from '../../engine/status/index.ts';
 import {
   entryOf,
@@ -22,12 +22,13 @@ import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { protectorOf } from '../container-service/disruption.ts';
 import { newestReading } from '../container-service/draining.ts';
+import { serviceMarks } from '../container-service/marks.ts';
 import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
 import { environmentValues, faultText } from './fault-text.ts';
 import type { FleetInputs, Measured } from './inputs.ts';
-import { marketsOf } from './markets.ts';
+import { accountOf, marketsOf } from './markets.ts';
 import { availableAt, beginMs, contentAt, type Replica } from './replica.ts';
 import { contentOf, newestHealthy, revisionOf, type PresentContent } from './revisions.ts';
 import { targetOf } from './rollout.ts';
@@ -164,10 +165,10 @@ function replica(
   const child = store.record(replicaKey(key, entry.slot));
   const own = child?.derived?.owner === key ? child : undefined;
   const isMade =
-    own !== undefined &&
-    (own.externalId !== undefined ||
-      own.creationInDoubt !== undefined ||
-      store.openIntent(own.key) !== undefined);
+    own?.externalId !== undefined ||
+    own?.creationInDoubt !== undefined ||
+    (own !== undefined && store.openIntent(own.key) !== undefined) ||
+    isShown(view, entry, own);
   const revision = revisionOf(revisions, entry.revision);
   const settled = own?.derived?.settled;
   const volume = entry.place.volume ? volumes.get(entry.slot) : undefined;
@@ -202,7 +203,7 @@ function replica(
     ...whereabouts(entry, { candidates, crowds, record: own, service, volume }),
     isReady,
     isAvailable,
-    mayServe: isMade && !isDown(own, service?.state),
+    mayServe: isMade && !(own && isDown(own, service?.state)),
     availableAt: waitsUntil,
     isAsleep: ready?.reason === 'Sleeping',
     isInError: own?.seen?.state === 'error',
@@ -219,6 +220,18 @@ function replica(
       isBlocked(entry, own, known.isSettled) && store.openIntent(replicaKey(key, entry.slot)) === undefined,
   };
   return { ...facts, content: contentAt(facts, target) };
+}
+
+/**
+ * What carries the mark of a slot is there, and its object does not know it yet: it was found again a moment ago. Without that, a
+ * replica that leaves at once would be taken for one that was never made.
+ */
+function isShown(view: FleetView, { slot, place }: RosterEntry, record: ObjectRecord | undefined): boolean {
+  const services = accountOf(view, place.account).handle?.informer.current?.services;
+  if (!services || record?.externalId !== undefined) return false;
+  const { owner, store } = view.fleet;
+  const uid = derivedUid(store.ownerName, replicaKey(view.key, slot));
+  return markIndex(services, serviceMarks).has(serviceMarks.own({ owner, record: record ?? { uid } }));
 }
 
 /** What it reports since it got its revision. `sentAt`: Unix milliseconds of the last request for it. `volumeWaits`: what its volume waits for. */

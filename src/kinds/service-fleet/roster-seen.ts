@@ -55,12 +55,23 @@ function bySlot<Entry extends { readonly slot: number }>(entries: readonly Entry
   return entries.toSorted((one, other) => one.slot - other.slot);
 }
 
-/** What is there of a fleet whose state was lost, or that is new. */
+/** What is there of a fleet whose state was lost, or that is new. The resources of a cluster say where it is wanted. */
 function findAgain(view: FleetView, candidates: readonly Candidate[], nowMs: number): FoundAgain {
   const { fleet, key } = view;
-  return fleet.snapshot.cluster
-    ? foundInCluster(fleet, key, candidates, nowMs)
-    : foundRoster(fleet, key, contentsOf(view, candidates), candidates, nowMs);
+  const { roster, volumes } = foundRoster(fleet, key, contentsOf(view, candidates), candidates, nowMs);
+  const declared = fleet.snapshot.cluster ? foundInCluster(fleet, key, candidates, nowMs) : undefined;
+  return {
+    roster: withOthers(declared?.roster ?? [], roster),
+    volumes: withOthers(declared?.volumes ?? [], volumes),
+  };
+}
+
+function withOthers<Entry extends { readonly slot: number }>(
+  first: readonly Entry[],
+  second: readonly Entry[],
+) {
+  const known = new Set(first.map(({ slot }) => slot));
+  return [...first, ...second.filter(({ slot }) => !known.has(slot))];
 }
 
 /** What the accounts of candidates have. */

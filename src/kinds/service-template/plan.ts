@@ -28,6 +28,7 @@ import {
   proceed,
   readTemplateMark,
   shownDigests,
+  markedUid,
   templateMark,
   waitFor,
   withoutTemplateMark,
@@ -145,7 +146,7 @@ function specificationOf(inputs: TemplateInputs, template: wire.Template | undef
   return {
     name: keptName ?? remoteName('ServiceTemplate', name, spec),
     image: spec.image,
-    description: describedWithMark(text, templateMark(owner, record.uid)),
+    description: describedWithMark(text, templateMark(owner, markedUid(record))),
     ...given({
       command: spec.command ?? kept('command', template?.command),
       resources: spec.resources ?? kept('resources', resources),
@@ -193,7 +194,7 @@ function templateFields(inputs: TemplateInputs, template: wire.Template | undefi
       name: 'mark',
       path: 'description',
       desired: isAdopted ? undefined : withMark,
-      observed: description === undefined ? undefined : markOf(description, owner, record.uid),
+      observed: description === undefined ? undefined : markOf(description, owner, markedUid(record)),
     },
     { name: 'image', path: 'image', desired: spec.image, observed: template?.image, isAsGood: sameImage },
     { name: 'command', path: 'command', desired: spec.command, observed: template?.command },

@@ -1,6 +1,6 @@
 /** A volume carries its mark in its name (engine/plan/ownership.ts). */
 import type { wire } from '../../api/index.ts';
-import { readVolumeMark, volumeMark, volumeMarkId } from '../../engine/plan/index.ts';
+import { readVolumeMark, markedUid, volumeMark, volumeMarkId } from '../../engine/plan/index.ts';
 import type { Marks } from '../../engine/index.ts';
 
 export const volumeMarks: Marks<wire.Volume> = {
@@ -8,7 +8,7 @@ export const volumeMarks: Marks<wire.Volume> = {
     const mark = readVolumeMark(name);
     return mark === undefined ? [] : [volumeMarkId(mark)];
   },
-  own: ({ owner, record }) => volumeMarkId(volumeMark(owner, record.uid)),
+  own: ({ owner, record }) => volumeMarkId(volumeMark(owner, markedUid(record))),
   ownerIn: (mark) => mark.slice(1),
-  byKey: ({ name }, { owner, record }) => readVolumeMark(name) === volumeMark(owner, record.uid),
+  byKey: ({ name }, { owner, record }) => readVolumeMark(name) === volumeMark(owner, markedUid(record)),
 };

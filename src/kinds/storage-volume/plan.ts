@@ -36,6 +36,7 @@ import {
   spendingGateOf,
   providerText,
   unusableReason,
+  markedUid,
   volumeMark,
   volumeMarkId,
   volumeMarkStart,
@@ -103,7 +104,7 @@ function planAbsent(inputs: VolumeInputs): Plan {
     );
   }
   const body = {
-    name: `${name}${volumeMark(owner, record.uid)}`,
+    name: `${name}${volumeMark(owner, markedUid(record))}`,
     region: spec.region,
     sizeGb: spec.sizeGb,
     ...(spec.geography === undefined ? {} : { geography: spec.geography }),
@@ -125,7 +126,7 @@ function planAbsent(inputs: VolumeInputs): Plan {
 function shownName(name: string, { owner, record }: VolumeInputs): string {
   return owner.digestKey.isProvisional
     ? `${name}${volumeMarkStart}…`
-    : `${name}${volumeMark(owner, record.uid)}`;
+    : `${name}${volumeMark(owner, markedUid(record))}`;
 }
 
 function planPresent(inputs: VolumeInputs, volume: wire.Volume): Plan {
@@ -337,7 +338,7 @@ function describeSize({ status, sizeGb, requestedSizeGb, provisioned }: wire.Vol
 }
 
 function wantedName({ object, owner, record }: VolumeInputs): string {
-  return `${remoteName('StorageVolume', object.name, object.spec)}${volumeMark(owner, record.uid)}`;
+  return `${remoteName('StorageVolume', object.name, object.spec)}${volumeMark(owner, markedUid(record))}`;
 }
 
 function fieldsOf(inputs: VolumeInputs, volume: wire.Volume | undefined): Field[] {
@@ -372,7 +373,7 @@ function nameField(
 /** A mark of this owner that another state file made (before this one was lost) counts as one that this one makes. */
 function withOurMark({ owner, record }: VolumeInputs, name: string | undefined): string | undefined {
   const mark = readVolumeMark(name);
-  const own = volumeMark(owner, record.uid);
+  const own = volumeMark(owner, markedUid(record));
   if (name === undefined || mark === undefined || volumeMarkId(mark) !== volumeMarkId(own)) return name;
   return withVolumeMark(name, own);
 }

@@ -104,6 +104,17 @@ describe('the next process', () => {
     expect(record).toMatchObject({ distrusted: 'unsigned', externalId: 'id-1', account: 'default/main' });
   });
 
+  test('takes no marks of another object', async () => {
+    const record = await shownTo(store, trainer);
+    await store.save({ ...record, markedAs: 'uid of its name' });
+    expect((await next()).record.markedAs).toBe('uid of its name');
+    forge(trainer, (bookkeeping) => {
+      delete bookkeeping.signature;
+      bookkeeping.record.markedAs = 'uid of a colleague';
+    });
+    expect((await next()).record.markedAs).toBeUndefined();
+  });
+
   test('signs a claim as a claim', async () => {
     forge(trainer, (bookkeeping) => {
       delete bookkeeping.signature;
