@@ -417,6 +417,13 @@ export const regressions: readonly Regression[] = [
     'forged',
   ),
   inDialect(
+    'the world wrote an earlier version of a document over a later one, as soon as its old object was gone',
+    9300184,
+    'cluster',
+    plain.name,
+    'forged',
+  ),
+  inDialect(
     'somebody changed an image that the API hides, once more after its correction, and no document was edited after that',
     2683261,
     'folder',

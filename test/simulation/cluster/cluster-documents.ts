@@ -40,6 +40,8 @@ export class ClusterDocuments implements DocumentStore {
   write(file: string, manifest: Json): boolean {
     const target = targetOf(manifest);
     this.#files.set(file, target);
+    // An earlier version does not replace it later.
+    this.#waiting.delete(file);
     const present = this.#server.get(target);
     if (present?.metadata.deletionTimestamp !== undefined) this.#waiting.set(file, manifest);
     else if (present) return this.#change(target.type, present, manifest);
