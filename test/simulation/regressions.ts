@@ -424,6 +424,13 @@ export const regressions: readonly Regression[] = [
     'forged',
   ),
   inDialect(
+    'a draining replica whose service was gone stayed, protected by what had been read of it last',
+    9400015,
+    'folder',
+    'sleep-zero',
+    'fleets',
+  ),
+  inDialect(
     'somebody changed an image that the API hides, once more after its correction, and no document was edited after that',
     2683261,
     'folder',

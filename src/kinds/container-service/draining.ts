@@ -26,7 +26,7 @@ export function activitiesWhileDraining(look: ServiceLook): { readonly kind?: Se
   // A pass that read them before may end now. So may one that has created it, and saw before that it was not there.
   const readAt = isGone ? observedAt : activities && activitiesAskedAt;
   if (readAt === undefined || readAt < object.gate.since) return {};
-  const by = protectorOf(look);
+  const by = protectorOf(isGone ? { ...look, activities: [] } : look);
   const isKnown = known && known.by === by && object.gate.since <= known.readAt && known.readAt <= nowMs;
   if (isKnown) return {};
   return { kind: { ...state, activities: by === undefined ? { readAt } : { readAt, by } } };
