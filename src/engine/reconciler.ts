@@ -367,12 +367,10 @@ export class Reconciler {
     const changed = !cut && !sameValue(next, record);
     const earlier = store.revisions(key);
     if (changed) {
-      // In the same turn of the event loop: the records of owned objects are saved in the same commit.
-      await Promise.all([
-        revisions && store.saveRevisions(key, revisions),
-        store.save(next),
-        arranged && this.#options.fleet.rederive(),
-      ]);
+      const isOwner = arranged !== undefined || revisions !== undefined;
+      await (isOwner
+        ? store.saveOwner(next, revisions, () => this.#options.fleet.rederive())
+        : store.save(next));
       reportSaved(this.#options, key, arrange, earlier);
     } else {
       await store.flush(key);

@@ -16,55 +16,32 @@
  *   intent. So an object that has the finalizer but no bookkeeping has lost its status.
  * - If an object vanishes although it had the finalizer, its record is forgotten. What it managed stays as it is.
  */
-import {
-  backoffMs,
-  invariant,
-  mergePatch,
-  sameValue,
-  sleep,
-  type Clock,
-  type DigestKey,
-  type Random,
-} from '../base/index.ts';
-import {
-  KubernetesError,
-  newerVersion,
-  type KubernetesApi,
-  type KubernetesObject,
-  type Patch,
-} from '../kubernetes/index.ts';
+import { backoffMs, invariant, mergePatch, sameValue, sleep } from '../base/index.ts';
+import { KubernetesError, newerVersion, type KubernetesObject, type Patch } from '../kubernetes/index.ts';
 import { accountKey, accountNamed, cleanupFinalizer, type ObjectKey } from '../resources/index.ts';
 import { bookkeepingOf, isPinIn, isWritten, readBookkeeping, type Bookkeeping } from './bookkeeping.ts';
-import { ClusterRevisions, type RevisionsApi } from './cluster-revisions.ts';
-import { ObjectGone, Turns, mayHaveHappened, needsCleanup, writtenByLaterVersion } from './cluster-writes.ts';
+import { ClusterRevisions } from './cluster-revisions.ts';
+import {
+  ObjectGone,
+  Turns,
+  attempts,
+  conflictBackoff,
+  mayHaveHappened,
+  needsCleanup,
+  unlessGone,
+  writtenByLaterVersion,
+  type ClusterStoreOptions,
+  type Known,
+  type Planned,
+} from './cluster-writes.ts';
 import type { IdentityPin } from './identity-pin.ts';
 import { MemoryStore } from './memory-store.ts';
+import type { OwnerRevision } from './revisions.ts';
 import { factsOf, targetOf, type Noticed, type StoredObject } from './stored-object.ts';
 import { withEngineFields, type Intent, type ObjectRecord, type Resolution } from './records.ts';
 import { readCapacity, type CapacityEntry } from './capacity.ts';
 import { readPrices, type ObservedPrice } from './prices.ts';
 import { readResolution } from './resolution-annotation.ts';
-
-export interface ClusterStoreOptions {
-  /** Undefined for commands that only read: then nothing is written. */
-  readonly api: (Pick<KubernetesApi, 'get' | 'patch'> & RevisionsApi) | undefined;
-  readonly reader?: Pick<KubernetesApi, 'list'>;
-  /** Whether this process may write now. If undefined, it always may. */
-  readonly mayAct?: () => boolean;
-  readonly identity: { readonly digestKey: DigestKey; readonly ownerName: string };
-  readonly clock: Clock;
-  readonly random: Random;
-}
-
-interface Known extends StoredObject {
-  /** The sequence of the bookkeeping that was written or read last. */
-  readonly sequence: number;
-  /** What was last written, while it is unknown whether that succeeded. */
-  readonly attempted?: Bookkeeping | undefined;
-}
-
-const conflictBackoff = { firstMs: 50, longestMs: 2000 };
-const attempts = 8;
 
 export class ClusterStore extends MemoryStore {
   readonly #options: ClusterStoreOptions;
@@ -120,6 +97,20 @@ export class ClusterStore extends MemoryStore {
   // `saveAll` stays in memory: what it saves comes from the source, and need not be written there. So does `saveRevisions`:
   // revisions are written with their owner.
 
+  /** Passes of the owned objects follow what is in memory, so that has to be durable first. */
+  override async saveOwner(
+    record: ObjectRecord,
+    revisions: readonly OwnerRevision[] | undefined,
+    follow: () => Promise<void>,
+  ): Promise<void> {
+    const { key } = record;
+    const intent = this.lastIntent(key);
+    await this.#write(key, { record: this.#current(record), intent, revisions, isAnnounced: true });
+    if (revisions) this.keepRevisions(key, revisions);
+    await super.save(this.#current(record));
+    await follow();
+  }
+
   override async save(record: ObjectRecord): Promise<void> {
     await super.save(this.#current(record));
     await this.#writeOwn(record.key);
@@ -137,7 +128,7 @@ export class ClusterStore extends MemoryStore {
 
   override async saveIntent(intent: Intent, record: ObjectRecord): Promise<void> {
     const { key } = record;
-    if (intent.outcome === 'pending') await this.#write(key, { intent, record });
+    if (intent.outcome === 'pending') await this.#write(key, { intent, record, isAnnounced: false });
     await super.saveIntent(intent, this.#current(record));
     if (intent.outcome !== 'pending') this.#unwritten.add(key);
   }
@@ -256,10 +247,7 @@ export class ClusterStore extends MemoryStore {
   }
 
   /** Makes what is in memory durable, or `planned` instead if it is given. */
-  async #write(
-    key: ObjectKey,
-    planned?: { readonly intent: Intent; readonly record: ObjectRecord },
-  ): Promise<void> {
+  async #write(key: ObjectKey, planned?: Planned): Promise<void> {
     if (!this.#options.api) return;
     const uid = (planned?.record ?? this.record(key))?.uid;
     if (uid === undefined) return;
@@ -269,9 +257,10 @@ export class ClusterStore extends MemoryStore {
         if (record?.uid !== uid) return;
         const intent = planned?.intent ?? this.lastIntent(key);
         const needsFinalizer = needsCleanup(record, intent);
-        const revisions = this.revisions(key);
+        const revisions = planned?.revisions ?? this.revisions(key);
         await this.#revisions.create(key, uid, revisions);
-        const before = needsFinalizer && !planned ? await this.#withFinalizer(known) : known;
+        const isFirst = needsFinalizer && planned?.isAnnounced !== false;
+        const before = isFirst ? await this.#withFinalizer(known) : known;
         const identity = this.#identities.get(key);
         const kept = { record, intent, identity, revisions: this.#revisions.marksOf(revisions) };
         const written = await this.#writeStatus(before, (sequence) => ({
@@ -313,14 +302,11 @@ export class ClusterStore extends MemoryStore {
   }
 
   async #unfinalize(key: ObjectKey, uid: string): Promise<void> {
-    try {
-      await this.#untilAccepted(key, uid, async (known) => {
-        const finalizers = known.finalizers.filter((name) => name !== cleanupFinalizer);
-        if (finalizers.length < known.finalizers.length) await this.#setFinalizers(known, finalizers);
-      });
-    } catch (error) {
-      if (!(error instanceof ObjectGone)) throw error;
-    }
+    const removed = this.#untilAccepted(key, uid, async (known) => {
+      const finalizers = known.finalizers.filter((name) => name !== cleanupFinalizer);
+      if (finalizers.length < known.finalizers.length) await this.#setFinalizers(known, finalizers);
+    });
+    await removed.catch(unlessGone);
   }
 
   async #withFinalizer(known: Known): Promise<Known> {

@@ -1,8 +1,27 @@
-/** How a failed write to an object of a cluster is understood, and which objects need the finalizer. */
-import { UserError } from '../base/index.ts';
-import { KubernetesError } from '../kubernetes/index.ts';
+/** Of the store of a cluster: what it is given, how a failed write is understood, and which objects need the finalizer. */
+import { UserError, type Clock, type DigestKey, type Random } from '../base/index.ts';
+import { KubernetesError, type KubernetesApi } from '../kubernetes/index.ts';
 import { accountNamed, stateTraitsOf, type ObjectKey } from '../resources/index.ts';
+import type { Bookkeeping } from './bookkeeping.ts';
+import type { RevisionsApi } from './cluster-revisions.ts';
 import type { Intent, ObjectRecord } from './records.ts';
+import type { OwnerRevision } from './revisions.ts';
+import type { StoredObject } from './stored-object.ts';
+
+export interface ClusterStoreOptions {
+  /** Undefined for commands that only read: then nothing is written. */
+  readonly api: (Pick<KubernetesApi, 'get' | 'patch'> & RevisionsApi) | undefined;
+  readonly reader?: Pick<KubernetesApi, 'list'>;
+  /** Whether this process may write now. If undefined, it always may. */
+  readonly mayAct?: () => boolean;
+  readonly identity: { readonly digestKey: DigestKey; readonly ownerName: string };
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Of a write that conflicts with another one. */
+export const conflictBackoff = { firstMs: 50, longestMs: 2000 };
+export const attempts = 8;
 
 /** It is unknown whether the write was carried out. */
 export function mayHaveHappened(error: unknown): boolean {
@@ -10,11 +29,33 @@ export function mayHaveHappened(error: unknown): boolean {
   return status === undefined || status >= 500;
 }
 
+/** An object as it was last read or written. */
+export interface Known extends StoredObject {
+  /** The sequence of the bookkeeping that was written or read last. */
+  readonly sequence: number;
+  /** What was last written, while it is unknown whether that succeeded. */
+  readonly attempted?: Bookkeeping | undefined;
+}
+
+/** What is written before it is in memory. */
+export interface Planned {
+  readonly record: ObjectRecord;
+  readonly intent: Intent | undefined;
+  /** Undefined: as they are in memory. */
+  readonly revisions?: readonly OwnerRevision[] | undefined;
+  /** The finalizer is written first. That of an intent is written after it, so it shows whether a status was lost (cluster-store.ts). */
+  readonly isAnnounced: boolean;
+}
+
 /** The object is gone, or another one has its name. */
 export class ObjectGone extends Error {
   constructor(key: ObjectKey) {
     super(`${key} is not in the cluster any more`);
   }
+}
+
+export function unlessGone(error: unknown): void {
+  if (!(error instanceof ObjectGone)) throw error;
 }
 
 /** It would be lost if this version wrote what it understands of it. */

@@ -207,6 +207,15 @@ export class MemoryStore implements StateStore {
     this.keepRevisions(key, revisions);
   }
 
+  async saveOwner(
+    record: ObjectRecord,
+    revisions: readonly OwnerRevision[] | undefined,
+    follow: () => Promise<void>,
+  ): Promise<void> {
+    // In the same turn of the event loop: the records of owned objects are saved in the same commit.
+    await Promise.all([revisions && this.saveRevisions(record.key, revisions), this.save(record), follow()]);
+  }
+
   capacity(account: string): readonly CapacityEntry[] {
     return this.#capacity.get(account) ?? [];
   }

@@ -82,6 +82,15 @@ export interface StateStore {
   revisions(key: ObjectKey): readonly OwnerRevision[];
   /** Replaces all of the object's revisions. They are forgotten with the object. */
   saveRevisions(key: ObjectKey, revisions: readonly OwnerRevision[]): Promise<void>;
+  /**
+   * The record of an object that owns others, with its revisions if they change. What the others are to be follows from it, so they
+   * see it when it is durable. `follow` is called then; in a folder, in the same unit of work.
+   */
+  saveOwner(
+    record: ObjectRecord,
+    revisions: readonly OwnerRevision[] | undefined,
+    follow: () => Promise<void>,
+  ): Promise<void>;
   /** What was learned of the provider's capacity in an account (`namespace/name`), newest first. */
   capacity(account: string): readonly CapacityEntry[];
   /** `at`: Unix milliseconds. What other accounts learned, and did not use for long before that, is forgotten. */

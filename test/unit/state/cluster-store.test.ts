@@ -12,6 +12,7 @@ import {
   writeResolution,
   type CapacityEntry,
   type ObjectRecord,
+  type OwnerRevision,
   type StoredObject,
 } from '../../../src/state/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -318,6 +319,40 @@ describe('an object whose status was wiped while no process ran', () => {
     const next = another();
     await next.save(await known(next));
     expect((await afterRestart()).record).toMatchObject({ creationInDoubt: { idempotencyKey: 'uid-1' } });
+  });
+});
+
+describe('an object that owns others', () => {
+  const revision: OwnerRevision = {
+    number: 1,
+    content: { image: 'a:1' },
+    data: [],
+    values: 'v',
+    digest: 'd',
+    outcome: 'Healthy',
+    at: 1,
+  };
+
+  test('is in memory as it is saved only when that is durable: others follow it', async () => {
+    const record = await known();
+    const changed = { ...record, doubted: ['env'] };
+    const seen: unknown[] = [];
+    cluster.beforeAnswer = () => void seen.push(store.record(trainer)?.doubted);
+    await store.saveOwner(changed, undefined, async () => void seen.push(store.record(trainer)?.doubted));
+    expect(seen).toEqual([[], ['env']]);
+    expect((await afterRestart()).record?.doubted).toEqual(['env']);
+  });
+
+  test('is as it was, with its revisions, when it could not be saved', async () => {
+    const record = await known();
+    cluster.beforePatch = () => {
+      throw new KubernetesError('down', {});
+    };
+    let hasFollowed = false;
+    const follow = async () => void (hasFollowed = true);
+    const changed = { ...record, doubted: ['env'] };
+    await expect(store.saveOwner(changed, [revision], follow)).rejects.toThrow('down');
+    expect([store.record(trainer)?.doubted, store.revisions(trainer), hasFollowed]).toEqual([[], [], false]);
   });
 });
 
