@@ -39,7 +39,7 @@ test('in what is gone, only declared tasks can be', () => {
   const gone = { observation: { kind: 'absent', confirmed: true }, activities: undefined } as const;
   expect(remembered(gone)).toEqual({ kind: { activities: { readAt: since + 1 } } });
   const lastRead = { activities: [{ id: 'a1', name: 'epoch', released: false }], activitiesAskedAt: since };
-  expect(remembered({ ...gone, ...lastRead } as Partial<ServiceLook>)).toEqual(remembered(gone));
+  expect(remembered({ ...gone, ...lastRead })).toEqual(remembered(gone));
   const tasks = { declaredTasks: ['epoch'] };
   expect(remembered({ ...gone, ...tasks })).toMatchObject({
     kind: { activities: { by: 'the ProtectedTask epoch' } },
