@@ -62,6 +62,16 @@ export function keptUnseen(view: View): KeptThing[] {
   });
 }
 
+/** A document with the name of a replica had left a service with storage, which the fleet does not delete: people do, as it says. */
+export function heldForData(view: View): KeptThing[] {
+  return view.disk.records().flatMap(({ key, externalId: id, derived, status }) => {
+    const kind = kinds[parseObjectKey(key).kind];
+    const stalled = status?.conditions.find(({ type }) => type === 'Stalled');
+    const isHeld = stalled?.status === 'True' && stalled.reason === 'DataLossUnconfirmed';
+    return kind && id !== undefined && derived && isHeld ? [{ kind, id }] : [];
+  });
+}
+
 const kinds: Partial<Record<string, KeptThing['kind']>> = {
   ContainerService: 'services',
   StorageVolume: 'volumes',

@@ -431,6 +431,13 @@ export const regressions: readonly Regression[] = [
     'fleets',
   ),
   inDialect(
+    'a replica had a service whose storage its fleet does not delete, and nobody was told what to do',
+    9500179,
+    'folder',
+    'volume-status-words',
+    'fleets',
+  ),
+  inDialect(
     'somebody changed an image that the API hides, once more after its correction, and no document was edited after that',
     2683261,
     'folder',

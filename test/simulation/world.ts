@@ -21,7 +21,7 @@ import type { Document } from './documents.ts';
 import { FolderPlace, type Sabotage } from './folder-place.ts';
 import { ForeignHands, type ForeignDeed } from './foreign.ts';
 import { ownerOf } from './fleets.ts';
-import { keptUnseen, mended } from './healing.ts';
+import { heldForData, keptUnseen, mended } from './healing.ts';
 import { HostileEdits } from './hostile-edits.ts';
 import { JournalCoverage } from './journal-coverage.ts';
 import { stuck, unsettled } from './liveness.ts';
@@ -383,6 +383,7 @@ class World {
     let isQuiet = false;
     while (!failed() && !isQuiet && scheduler.nowMs < untilMs) {
       this.#person?.look();
+      for (const thing of heldForData(view)) await this.#foreign.deleteForGood(thing);
       const before = changes();
       const isAsWanted = left() === undefined;
       await scheduler.run(scheduler.nowMs + (isAsWanted ? quietMs : 5000), failed);

@@ -103,10 +103,14 @@ function holdForDataLoss(
   differences: readonly Difference[],
 ): Plan {
   const name = serviceName(inputs);
+  const { derived, externalId } = inputs.record;
+  const advice = derived
+    ? `${derived.owner} did not make that storage, so it does not decide about it; check the data, and delete service ${externalId} at the provider`
+    : `to allow it, annotate the object with ${annotations.confirmDataLoss}: "${name}" (restore it first if it was removed), ` +
+      'or keep the service with deletionPolicy: Retain';
   return holdFor(
     'DataLossUnconfirmed',
-    `${doing} the service would destroy the storage that it owns; to allow it, annotate the object with ` +
-      `${annotations.confirmDataLoss}: "${name}" (restore it first if it was removed), or keep the service with deletionPolicy: Retain`,
+    `${doing} the service would destroy the storage that it owns; ${advice}`,
     { path: ['metadata', 'annotations'], steps, differences },
   );
 }

@@ -609,6 +609,17 @@ describe('immutable fields', () => {
     expect(said(servicePlan({ ...world, annotations: confirmed }))).toBe('delete-service (Replace)');
   });
 
+  test('of a replica, nobody can annotate the object: the message says what to delete', () => {
+    const derived = { owner: 'ServiceFleet/default/llm' } as const;
+    const world = { spec: aSpec(), before: aSpec(), ownsStorage: true, deleting: true };
+    const messageOf = (plan: ReturnType<typeof servicePlan>) =>
+      'message' in plan ? plan.message : plan.kind;
+    expect(messageOf(servicePlan({ ...world, record: { derived } }))).toContain(
+      `check the data, and delete service ${serviceId} at the provider`,
+    );
+    expect(messageOf(servicePlan(world))).toContain('annotate the object with');
+  });
+
   test('Recreate deletes nothing for the sake of what could not be created', () => {
     const spec = aSpec({ region: 'economy', replacement: 'Recreate' });
     const planned = (replacementVolume: ServiceInputs['volume']) =>
