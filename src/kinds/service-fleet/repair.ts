@@ -9,7 +9,7 @@
  * |---|---|
  * | it is protected | it drains until its tasks are released. No other one leaves in its place |
  * | it becomes Ready while it drains | it is taken back, if the fleet has too few |
- * | no replica has ever run with its content | the template is at fault, and another replica would fail as well: it is left |
+ * | no replica has ever run with its content | the template is at fault, and another replica would fail as well: it is left, unless its volume is gone |
  * | many fail at once | the provider, or what they all use, is at fault. New replicas would fail as well |
  *
  * Replacements count as repairs that are under way until they are available, so one repair follows the other.
@@ -44,7 +44,9 @@ export function repairsOf(inputs: FleetInputs): Repairs {
   }
   const isProven = running.some(({ content }) => content === 'updated');
   const room = Math.min(most - underWay(inputs), scaleInPace(inputs).left);
-  const repairable = broken.filter(({ content }) => isProven || content !== 'updating');
+  const repairable = broken.filter(
+    ({ content, givenUp }) => isProven || content !== 'updating' || givenUp?.reason === 'DataLost',
+  );
   return {
     now: mode === 'Replace' ? victims(repairable).slice(0, Math.max(0, room)) : [],
     massFailure: undefined,

@@ -144,6 +144,14 @@ describe('repair', () => {
     expect(planOf(outdated)).toMatchObject({ reason: 'RollingOut' });
   });
 
+  test('one whose volume is gone is replaced although its content has never run: that did not delete the volume', () => {
+    const givenUpSince = nowMs - 3_600_000;
+    const lost = { reason: 'DataLost', since: givenUpSince };
+    expect(slotsIn(changed(fleetWith(0, 1), 0, { content: 'updating', givenUp: lost }), 'draining')).toEqual([
+      0,
+    ]);
+  });
+
   test('a template that has never run is at fault: another replica would fail as well', () => {
     const never = changed(fleetWith(0, 1), 0, { content: 'updating' });
     expect(planOf(never)).toMatchObject({ kind: 'wait', reason: 'ReplicasNotReady' });
