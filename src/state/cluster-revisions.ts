@@ -61,8 +61,8 @@ const backoff = { firstMs: 100, longestMs: 5000 };
 
 export class ClusterRevisions {
   readonly #options: RevisionsOptions;
-  /** The numbers that exist, by their owner. */
-  readonly #existing = new Map<ObjectKey, Set<number>>();
+  /** Of those that exist, by their owner: their numbers, with a digest of what is in them. */
+  readonly #existing = new Map<ObjectKey, Map<number, string>>();
   /** By content, which is large and never changes. */
   readonly #digests = new WeakMap<object, string>();
 
@@ -86,7 +86,10 @@ export class ClusterRevisions {
     for (const object of objects) {
       if (isOwnedBy(object, uid)) contents.set(Number(object['revision']), contentOf(object));
     }
-    this.#existing.set(owner, new Set(contents.keys()));
+    this.#existing.set(
+      owner,
+      new Map([...contents].map(([number, content]) => [number, this.#digestOf(content)])),
+    );
     return marks.flatMap(({ contentDigest, ...mark }) => {
       const found = contents.get(mark.number);
       if (!found || this.#digestOf(found) !== contentDigest) return [];
@@ -99,15 +102,17 @@ export class ClusterRevisions {
     const existing = this.#existingOf(owner);
     const { api } = this.#options;
     for (const revision of revisions) {
-      if (existing.has(revision.number) || !api) continue;
+      const digest = this.#digestOf(revision);
+      // One of its number may be left of a process that ended too early, with another content.
+      if (existing.get(revision.number) === digest || !api) continue;
       await createOne(api, { owner, uid, revision });
-      existing.add(revision.number);
+      existing.set(revision.number, digest);
     }
   }
 
   async removeOthers(owner: ObjectKey, revisions: readonly OwnerRevision[]): Promise<void> {
     const existing = this.#existingOf(owner);
-    for (const number of existing) {
+    for (const number of existing.keys()) {
       if (revisions.some((revision) => revision.number === number)) continue;
       await this.#options.api?.remove(targetOf(owner, number));
       existing.delete(number);
@@ -139,8 +144,8 @@ export class ClusterRevisions {
     return digest;
   }
 
-  #existingOf(owner: ObjectKey): Set<number> {
-    const known = this.#existing.get(owner) ?? new Set();
+  #existingOf(owner: ObjectKey): Map<number, string> {
+    const known = this.#existing.get(owner) ?? new Map<number, string>();
     this.#existing.set(owner, known);
     return known;
   }

@@ -80,6 +80,14 @@ test('one that was left by a process that ended too early is replaced', async ()
   expect((await process()).revisions(fleet)).toEqual([revision(1)]);
 });
 
+test('so is one that was left beside others, and was seen by the process that makes the next one of its number', async () => {
+  await save(await process(), [revision(1)], [0]);
+  const left = controllerRevision('uid-1', { image: 'left:2' });
+  await cluster.create({} as never, { ...left, revision: 2, metadata: { ...left.metadata, name: 'llm-r2' } });
+  await save(await process(), [revision(1), revision(2)], [0]);
+  expect((await process()).revisions(fleet)).toEqual([revision(1), revision(2)]);
+});
+
 test('one of an earlier fleet of that name is not read, and replaced', async () => {
   await cluster.create({} as never, controllerRevision('uid-0', revision(1).content));
   await save(await process(), [revision(1)], [0]);
