@@ -7,7 +7,7 @@ import type { SeededRandom } from '../support/seeded-random.ts';
 import { environment, images, sizes, type Document } from './documents.ts';
 import type { OwnerRevision } from '../../src/state/index.ts';
 import type { DurableState } from './state.ts';
-import type { Json } from './watch.ts';
+import type { Json, View } from './watch.ts';
 
 /** In the roster, as far as the checker looks at it. */
 export interface RosterEntry {
@@ -78,6 +78,14 @@ export function rosterOf(
   fleet: ObjectKey,
 ): readonly RosterEntry[] | undefined {
   return (state.record(fleet)?.kind as Json)?.roster;
+}
+
+/** As the process that leads knows it. A write of which it got no answer may have been made; it goes on from what it knows. */
+export function rosterInMemory(
+  view: Pick<View, 'inMemory'>,
+  fleet: ObjectKey,
+): readonly RosterEntry[] | undefined {
+  return rosterOf({ record: (key) => view.inMemory(key) }, fleet);
 }
 
 /** What a replica with this entry is to have. */

@@ -9,7 +9,7 @@ import { Sensitive, digestKey } from '../../src/base/index.ts';
 import { Manager, type ManagerOptions } from '../../src/manager/index.ts';
 import { defaultShortenedGrace } from '../../src/engine/index.ts';
 import { parseObjectKey, type ObjectKey } from '../../src/resources/index.ts';
-import type { Intent, Resolution } from '../../src/state/index.ts';
+import type { ObjectRecord, Intent, Resolution } from '../../src/state/index.ts';
 import type { Memory } from '../support/full-count.ts';
 import { createMetrics } from '../../src/telemetry/index.ts';
 import { Disk, SimulatedStore } from './disk.ts';
@@ -197,6 +197,11 @@ export class FolderPlace implements Place {
     const { scheduler } = this.#parts;
     this.#crash(0);
     await scheduler.run(scheduler.nowMs + 1, () => false);
+  }
+
+  /** Nothing is in memory before it is on the disk. */
+  inMemory(key: ObjectKey): ObjectRecord | undefined {
+    return this.state.record(key);
   }
 
   memories(): readonly Memory[] {

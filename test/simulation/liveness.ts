@@ -36,10 +36,17 @@ const waitsForPeople = new Set([
 /** It says what a person has to do, or waits for people. */
 function tellsPeople({ disk }: View, key: ObjectKey): boolean {
   return (disk.record(key)?.status?.conditions ?? []).some(
-    ({ type, status, reason }) =>
+    ({ type, status, reason, message }) =>
       (type === 'Stalled' && status === 'True') ||
-      (type === 'Reconciling' && status === 'True' && waitsForPeople.has(reason)),
+      (type === 'Reconciling' &&
+        status === 'True' &&
+        (waitsForPeople.has(reason) || isKept(reason, message))),
   );
+}
+
+/** A correction that its fleet allows now and then waits for the work in the replica, under one reason. */
+function isKept(reason: string, message: string): boolean {
+  return reason === 'AwaitsTurn' && / waits for the (ProtectedTask|activity) /.test(message);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Where a fleet is declared, where its state is kept, and which processes serve it: a folder and a file, or a cluster. */
 import pino from 'pino';
 import type { ObjectKey } from '../../src/resources/index.ts';
-import type { Intent, Resolution } from '../../src/state/index.ts';
+import type { ObjectRecord, Intent, Resolution } from '../../src/state/index.ts';
 import type { Memory } from '../support/full-count.ts';
 import type { Checker } from './checker.ts';
 import type { Network } from './network.ts';
@@ -65,6 +65,8 @@ export interface Place {
   mend(): void;
   /** Once all is as wanted: another process takes over. */
   handOver(failed: () => boolean): Promise<void>;
+  /** As the process that serves the fleet has it in memory. */
+  inMemory(key: ObjectKey): ObjectRecord | undefined;
   /** What its processes have in memory (EI1, EI2). */
   memories(): readonly Memory[];
   /** What whoever asks for metrics is told (S10). */

@@ -240,17 +240,12 @@ export function scriptOf(
   place: PlaceName = 'folder',
   { crowd = 'forged', dialect = drawnDialect(seed) }: { crowd?: CrowdName; dialect?: string } = {},
 ): Script {
-  const script = { ...folderScript(seed, inPlace(crowds[crowd], place)), dialect };
+  const script = { ...folderScript(seed, crowds[crowd]), dialect };
   const { hides } = dialectNamed(dialect);
   // A cluster kills processes at any moment.
   if (place === 'cluster')
     return clusterScript(hides ? { ...script, dialect: plainDialect.name } : script, crowds[crowd]);
   return hides ? withoutUncertainty(script) : script;
-}
-
-/** Fleets live in folders only. */
-function inPlace(crowd: Crowd, place: PlaceName): Crowd {
-  return place === 'cluster' ? { ...crowd, fleets: 0 } : crowd;
 }
 
 /** Nobody is at hand who would look, and say what became of a request. */

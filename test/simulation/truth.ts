@@ -2,6 +2,7 @@
 import {
   compactUid,
   derivedUid,
+  markedUid,
   ownerId,
   parseBeacon,
   readTemplateMark,
@@ -18,7 +19,8 @@ export function marked({ plane, disk }: View, key: ObjectKey, how: 'alive' | 'an
   const { store } = plane;
   if (!store) return [];
   const owner = { id: ownerId(disk.owner.ownerName), digestKey: disk.owner.digestKey };
-  const uid = disk.record(key)?.uid ?? derivedUid(disk.owner.ownerName, key);
+  const record = disk.record(key);
+  const uid = record ? markedUid(record) : derivedUid(disk.owner.ownerName, key);
   switch (userKindOf(key)) {
     case 'ContainerService': {
       const isOurs = (names: readonly string[]) =>

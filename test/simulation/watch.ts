@@ -1,6 +1,6 @@
 /** What the checker is shown, as it happens. Every invariant is a function that returns a watcher of what it needs. */
 import type { ObjectKey } from '../../src/resources/index.ts';
-import type { Intent } from '../../src/state/index.ts';
+import type { ObjectRecord, Intent } from '../../src/state/index.ts';
 import type { NeighbourNews } from './neighbours.ts';
 import type { Plane, PlaneReply } from './plane.ts';
 import type { DurableState, Write } from './state.ts';
@@ -109,6 +109,8 @@ export interface View {
   knowsUndone(object: ObjectKey, idempotencyKey: string): boolean;
   /** A process knows that this creation, the newest request of the object, made this thing; that may not be saved yet. */
   knowsMade(object: ObjectKey, idempotencyKey: string, id: string): boolean;
+  /** As the process that leads has it in memory; what is on its way to the API server is not on the disk yet. */
+  inMemory(key: ObjectKey): ObjectRecord | undefined;
   /** Each status is written, and not the last one of several that follow each other. */
   readonly keepsEveryStatus: boolean;
   /** Documents are objects that stay until they are cleaned up after. */

@@ -627,6 +627,7 @@ class World {
           const isApplied = intent?.idempotencyKey === idempotencyKey && intent.outcome === 'applied';
           return isApplied && store.record(object)?.externalId === id;
         }),
+      inMemory: (key: ObjectKey) => place.inMemory(key),
       keepsEveryStatus: place.keepsEveryStatus,
       isCluster: this.#script.place === 'cluster',
       leads: (life: number) => place.leads(life),

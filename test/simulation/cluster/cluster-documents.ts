@@ -43,6 +43,8 @@ export class ClusterDocuments implements DocumentStore {
     // An earlier version does not replace it later.
     this.#waiting.delete(file);
     const present = this.#server.get(target);
+    // A replica is its fleet's. Who edits it is told so (`ChildEdited`).
+    if (present?.metadata.ownerReferences?.some(({ controller }) => controller === true)) return false;
     if (present?.metadata.deletionTimestamp !== undefined) this.#waiting.set(file, manifest);
     else if (present) return this.#change(target.type, present, manifest);
     else this.#server.create(target.type, bodyOf(manifest), 'somebody');

@@ -9,6 +9,7 @@ import { Sensitive, digestKey } from '../../../src/base/index.ts';
 import { Operator, type OperatorOptions } from '../../../src/manager/index.ts';
 import { annotations, type ObjectKey } from '../../../src/resources/index.ts';
 import {
+  type ObjectRecord,
   identitySecretName,
   writeResolution,
   type Intent,
@@ -232,6 +233,12 @@ export class ClusterPlace implements Place {
     const isOver = () => failed() || this.#leadership.life !== life;
     await scheduler.run(scheduler.nowMs + leaseMs + longestRetryMs, isOver);
     if (!isOver()) violated('L9', `nobody leads ${leaseMs + longestRetryMs} ms after the leader has died`);
+  }
+
+  inMemory(object: ObjectKey): ObjectRecord | undefined {
+    const seat = this.#leader()?.seat;
+    const operator = seat === undefined ? undefined : this.#operators.get(seat);
+    return operator?.store?.record(object) ?? this.state.record(object);
   }
 
   memories(): readonly Memory[] {

@@ -11,6 +11,7 @@ import {
   type ObjectKey,
 } from '../../../src/resources/index.ts';
 import { readBookkeeping, type Kept } from '../../../src/state/bookkeeping.ts';
+import { controllerRevisionType } from '../../../src/state/cluster-revisions.ts';
 import type { Intent, ObjectRecord, OwnerRevision } from '../../../src/state/index.ts';
 import type { StoredObject } from '../../support/kubernetes/objects.ts';
 import type { DurableState, StateOwner, Write } from '../state.ts';
@@ -20,6 +21,9 @@ import type { ApiServer, Storing } from './api-server.ts';
 const kindOfStorage = new Map<string, ManagedKind>(
   managedKinds.map((kind) => [`${resourceTypes[kind].plural}.${resourceTypes[kind].group}`, kind]),
 );
+
+const { plural, group } = controllerRevisionType;
+const revisionStorage = `${plural}.${group}`;
 
 export class ClusterState implements DurableState {
   readonly owner: StateOwner;
@@ -45,9 +49,23 @@ export class ClusterState implements DurableState {
     return this.#all().map(({ record }) => record);
   }
 
-  /** There are no fleets. */
+  /** Those in the bookkeeping of their owner whose content is there. */
   revisions(): ReadonlyMap<ObjectKey, readonly OwnerRevision[]> {
-    return new Map();
+    const fleets = this.#all().filter(({ revisions }) => revisions.length > 0);
+    return new Map(
+      fleets.map(({ record: { key }, revisions }) => [
+        key,
+        revisions.flatMap(({ contentDigest: _digest, ...mark }): OwnerRevision[] => {
+          const { namespace, name } = parseObjectKey(key);
+          const { data: stored } = (this.#server.get({
+            type: controllerRevisionType,
+            namespace,
+            name: `${name}-r${mark.number}`,
+          }) ?? {}) as Json;
+          return stored ? [{ ...mark, content: stored.content, data: stored.data }] : [];
+        }),
+      ]),
+    );
   }
 
   intents(): Intent[] {
@@ -62,7 +80,14 @@ export class ClusterState implements DurableState {
     const isGone = next === undefined;
     if (isGone) return key && { kind: 'remove', key };
     if (author === 'somebody') return undefined;
-    const text = JSON.stringify(body);
+    if (storage === revisionStorage) {
+      const [owner] = next.metadata.ownerReferences ?? [];
+      const fleet = objectKey('ServiceFleet', namespace, owner?.name ?? '');
+      return { kind: 'revisions', key: fleet, text: JSON.stringify(body) };
+    }
+    // What is wanted of a replica has the values that the document of its fleet gives itself.
+    const { spec: _spec, ...own } = (body ?? {}) as Json;
+    const text = JSON.stringify(own);
     if (!key) return { kind: 'save', records: [], text };
     const { record, intent, identity } = this.#decoded(key, next, this.#bookkeepingAfter(next, body));
     const beside = { ...(intent ? { intent } : {}), ...(identity ? { pin: identity } : {}) };

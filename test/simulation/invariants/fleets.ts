@@ -11,6 +11,7 @@ import {
   placeInFleet,
   replicaKey,
   revisionOf,
+  rosterInMemory,
   rosterOf,
   volumeInFleet,
   volumeKey,
@@ -51,7 +52,7 @@ function ofSteps(watch: (view: View) => StepWatcher): Invariant {
           if (parseObjectKey(record.key).kind !== 'ServiceFleet') saved?.(record);
           if (parseObjectKey(record.key).kind !== 'ServiceFleet') continue;
           const fleet = record.key;
-          const before = rosterOf(view.disk, fleet);
+          const before = rosterInMemory(view, fleet);
           const after: readonly RosterEntry[] | undefined = (record.kind as Json).roster;
           if (!before || !after) continue;
           const specs = [record.manifest.spec, view.disk.record(fleet)?.manifest.spec].filter(Boolean);
@@ -79,7 +80,7 @@ function slotsOf(entries: readonly RosterEntry[]): string {
 
 /** Read as protected since it began to drain. */
 function isProtected(view: View, fleet: ObjectKey, { slot, phase, since }: RosterEntry): boolean {
-  const { activities }: Json = view.disk.record(replicaKey(fleet, slot))?.kind ?? {};
+  const { activities }: Json = view.inMemory(replicaKey(fleet, slot))?.kind ?? {};
   return phase === 'draining' && activities?.by !== undefined && activities.readAt >= since;
 }
 
@@ -126,7 +127,7 @@ function neverTooMany(view: View, step: Step, left: ReturnType<typeof leftAtProv
 
 /** It may have been changed since it was observed: to its revision, or back to it. */
 function isUnderWay(view: View, fleet: ObjectKey, entry: RosterEntry, isSent: boolean): boolean {
-  const { settled } = view.disk.record(replicaKey(fleet, entry.slot))?.derived ?? {};
+  const { settled } = view.inMemory(replicaKey(fleet, entry.slot))?.derived ?? {};
   const revision = revisionOf(view.disk, fleet, entry);
   return revision ? settled !== revision.digest : isSent;
 }
@@ -134,7 +135,7 @@ function isUnderWay(view: View, fleet: ObjectKey, entry: RosterEntry, isSent: bo
 /** Ready for so long as the document asks for, as it is to be, and nothing is under way in it. */
 function isAvailable(view: View, step: Step, entry: RosterEntry, isSent: boolean): boolean {
   const { fleet, specs } = step;
-  const record = view.disk.record(replicaKey(fleet, entry.slot));
+  const record = view.inMemory(replicaKey(fleet, entry.slot));
   if (!record || record.derived?.owner !== fleet || record.deletionRequestedAt !== undefined) return false;
   const ready = record.status?.conditions.find(({ type }) => type === 'Ready');
   if (ready?.status !== 'True') return false;
@@ -154,7 +155,7 @@ function isInterrupted(
 ): boolean {
   if (next?.phase !== 'wanted') return true;
   if (next.corrects !== undefined && next.corrects !== entry.corrects) return true;
-  const { settled } = view.disk.record(replicaKey(fleet, entry.slot))?.derived ?? {};
+  const { settled } = view.inMemory(replicaKey(fleet, entry.slot))?.derived ?? {};
   return next.revision !== entry.revision && settled !== revisionOf(view.disk, fleet, next)?.digest;
 }
 
@@ -285,7 +286,7 @@ const fi7RosterFirst: Invariant = (view) => ({
     const place = object && placeInFleet(object);
     const owner = object && ownerOf(view.disk, object);
     if (!place || owner === undefined || method !== 'POST' || path !== '/api/services') return;
-    const phase = entryOf(rosterOf(view.disk, owner) ?? [], place.slot)?.phase;
+    const phase = entryOf(rosterInMemory(view, owner) ?? [], place.slot)?.phase;
     if (phase !== 'wanted')
       view.violated('FI7', `${object} is created, and is ${phase ?? 'not'} in the roster of ${owner}`);
   },

@@ -71,10 +71,14 @@ const s12HonestStatus: Invariant = (view) => {
     )
       return;
     const spec: Json = record.manifest.spec;
-    const states = spec.desiredState === 'Stopped' ? ['paused'] : ['running', 'sleeping'];
+    // What is wanted of a replica follows from its fleet, whatever somebody writes into its resource.
+    const isFleets = view.isCluster && record.derived !== undefined;
+    const isStopped = spec.desiredState === 'Stopped' && !isFleets;
+    const states = isStopped ? ['paused'] : ['running', 'sleeping'];
     const reads: Json[] = shown.get(externalId) ?? [];
     // Until its turn comes, a replica is Ready as it is. That it differs is said by Synced.
-    const isHeld = record.derived !== undefined && condition(record, 'Synced')?.status !== 'True';
+    const isHeld =
+      isFleets || (record.derived !== undefined && condition(record, 'Synced')?.status !== 'True');
     const isOwn = ({ image }: Json) => isHeld || !view.showsFields || image === spec.image;
     const isTrue = reads.some((read) => states.includes(read.state) && isOwn(read));
     if (!isTrue) {

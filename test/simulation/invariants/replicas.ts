@@ -1,7 +1,15 @@
 /** FI3 and FI11 of fleets: what may be done in a replica, and when it may be removed. */
 import type { ObjectKey } from '../../../src/resources/index.ts';
 import { sameValue } from '../../../src/base/index.ts';
-import { ownerOf, placeInFleet, replicaKey, revisionOf, rosterOf, type RosterEntry } from '../fleets.ts';
+import {
+  ownerOf,
+  placeInFleet,
+  replicaKey,
+  revisionOf,
+  rosterInMemory,
+  rosterOf,
+  type RosterEntry,
+} from '../fleets.ts';
 import {
   idIn,
   isActivity,
@@ -122,15 +130,19 @@ const fi3Drained: Invariant = (view) => {
     lost: () => draining.clear(),
     durable(write) {
       for (const record of write.kind === 'save' ? write.records : []) {
-        const before = rosterOf(view.disk, record.key);
+        const before = rosterInMemory(view, record.key);
         const { roster: after }: Json = record.kind;
         const spec: Json = record.manifest.spec;
         if (!before || !after || !placeOfFleet(record.key)) continue;
-        const atMs = write.kind === 'save' ? (write.askedAtMs ?? view.nowMs) : view.nowMs;
+        const askedAtMs = write.kind === 'save' ? (write.askedAtMs ?? view.nowMs) : view.nowMs;
+        // A process follows what it has planned while that is on its way to the API server.
+        const plannedAtMs = ({ since }: RosterEntry) =>
+          view.isCluster ? view.nowMs - Math.max(0, view.wallMs - since) : askedAtMs;
         for (const entry of after as readonly RosterEntry[]) {
           const was = before.find(({ slot }) => slot === entry.slot);
           const isNew = was?.phase !== entry.phase;
-          if (isNew && entry.phase === 'draining') draining.set(replicaKey(record.key, entry.slot), atMs);
+          if (isNew && entry.phase === 'draining')
+            draining.set(replicaKey(record.key, entry.slot), plannedAtMs(entry));
           if (isNew && was?.phase === 'draining' && entry.phase === 'retiring')
             retires(record.key, entry, was.since, (spec.drain?.graceSeconds ?? 30) * 1000);
         }
@@ -179,7 +191,7 @@ const fi11Turn: Invariant = (view) => {
           'FI11',
           `${early} of ${object} becomes ${JSON.stringify(values[early])} before its turn`,
         );
-      const { restartToken }: Json = view.disk.record(object)?.manifest.spec ?? {};
+      const { restartToken }: Json = view.inMemory(object)?.manifest.spec ?? {};
       if (isRestart && (!content || content.restartToken !== restartToken))
         view.violated('FI11', `${object} is restarted for the token ${restartToken} before its turn`);
     },
