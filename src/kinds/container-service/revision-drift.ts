@@ -41,7 +41,9 @@ export function revisionDrift(
         isDrift(name, owner.digestKey.digest(desired), record) &&
         (moved !== 'not' || record.doubted.includes(name)),
     )
-    .map(({ path, desired }) => revisionDifference(path, desired, moved));
+    .map(({ name, path, desired }) =>
+      revisionDifference(path, desired, moved === 'perhaps' && !record.doubted.includes(name)),
+    );
 }
 
 /** `visible`: what differs and can be seen; `inPatch`: of that, what a patch changes. */
@@ -56,12 +58,14 @@ export function environmentRevisionDrift(
   if (!isDrift('env', environmentDigest(owner, environment.values), record)) return [];
   const isExplained = visible.length > 0 && !inPatch.some(({ drift }) => drift);
   const moved = isExplained ? 'not' : movement(inputs, service);
-  return moved === 'not' && !record.doubted.includes('env')
+  const isDoubted = record.doubted.includes('env');
+  return moved === 'not' && !isDoubted
     ? []
-    : [revisionDifference('env', '(as declared)', moved)];
+    : [revisionDifference('env', '(as declared)', moved === 'perhaps' && !isDoubted)];
 }
 
-function revisionDifference(path: string, desired: unknown, moved: Movement): Difference {
+/** A field that is doubted already is sent again, also once an intent has taken the baseline away: else nothing would ever be sent. */
+function revisionDifference(path: string, desired: unknown, isReportOnly: boolean): Difference {
   const difference = {
     path,
     desired,
@@ -70,7 +74,7 @@ function revisionDifference(path: string, desired: unknown, moved: Movement): Di
     hidden: true,
     revisionMoved: true,
   } as const;
-  return moved === 'perhaps' ? { ...difference, isReportOnly: true } : difference;
+  return isReportOnly ? { ...difference, isReportOnly } : difference;
 }
 
 type Movement = 'not' | 'perhaps' | 'by others';

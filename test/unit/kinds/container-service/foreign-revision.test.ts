@@ -95,6 +95,19 @@ describe('with a sleep policy', () => {
     }
   });
 
+  test('what is doubted is sent with the next change, whether or not an intent has been written for it', () => {
+    const changed = { ...service, image: 'evil:1' };
+    const doubted = { ...seenFor(31), doubted: ['env'] };
+    const before = servicePlan({ spec: sleepy, service: changed, record: doubted });
+    const after = servicePlan({
+      spec: sleepy,
+      service: changed,
+      record: { ...doubted, baseline: undefined },
+    });
+    expect([said(before), differing(before)]).toEqual(['patch-service (Drift)', ['image*', 'env*']]);
+    expect(before.kind === 'act' && before.step.action).toEqual(after.kind === 'act' && after.step.action);
+  });
+
   test('a policy that only the service has counts as well', () => {
     const plan = servicePlan({ spec, service, record: seenFor(31) });
     expect([said(plan), differing(plan)]).toEqual(['in-sync', ['env*']]);
