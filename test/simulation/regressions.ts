@@ -437,6 +437,22 @@ export const regressions: readonly Regression[] = [
     'volume-status-words',
     'fleets',
   ),
+  inDialect('replicas followed a roster that was not durable yet', 20, 'cluster', plain.name, 'fleets'),
+  inDialect(
+    'a revision that a dead process left was taken for the next one of its number',
+    234,
+    'cluster',
+    'error-nested',
+    'fleets',
+  ),
+  inDialect('a replica that had lost its volume froze a rollout', 239, 'cluster', 'endpoint-list', 'fleets'),
+  inDialect(
+    'a correction was never sent, since its intent changed what a doubted field meant',
+    325,
+    'cluster',
+    'registry-repository-upper-case',
+    'fleets',
+  ),
   inDialect(
     'somebody changed an image that the API hides, once more after its correction, and no document was edited after that',
     2683261,

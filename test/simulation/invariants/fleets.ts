@@ -55,7 +55,7 @@ function ofSteps(watch: (view: View) => StepWatcher): Invariant {
           const before = rosterInMemory(view, fleet);
           const after: readonly RosterEntry[] | undefined = (record.kind as Json).roster;
           if (!before || !after) continue;
-          const specs = [record.manifest.spec, view.disk.record(fleet)?.manifest.spec].filter(Boolean);
+          const specs = [record.manifest.spec, view.inMemory(fleet)?.manifest.spec].filter(Boolean);
           step({ fleet, record, before, after, specs });
         }
       },
