@@ -58,10 +58,10 @@ export function environmentRevisionDrift(
   if (!isDrift('env', environmentDigest(owner, environment.values), record)) return [];
   const isExplained = visible.length > 0 && !inPatch.some(({ drift }) => drift);
   const moved = isExplained ? 'not' : movement(inputs, service);
-  const isDoubted = record.doubted.includes('env');
-  return moved === 'not' && !isDoubted
+  const isSuspected = record.doubted.includes('env');
+  return moved === 'not' && !isSuspected
     ? []
-    : [revisionDifference('env', '(as declared)', moved === 'perhaps' && !isDoubted)];
+    : [revisionDifference('env', '(as declared)', moved === 'perhaps' && !isSuspected)];
 }
 
 /** A field that is doubted already is sent again, also once an intent has taken the baseline away: else nothing would ever be sent. */
