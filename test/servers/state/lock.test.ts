@@ -94,6 +94,7 @@ describe('the lock of a state file', () => {
     const file = temporaryFile('state.db');
     for (let time = 0; time < 2; time += 1) {
       const lock = lockState(file, 'one');
+      expect(stateFacts(file).isHeld).toBe(true);
       openState(file, systemRandom, { default: 'fleet', explicit: undefined }).close();
       lock.release();
     }
