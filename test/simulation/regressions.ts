@@ -1,4 +1,4 @@
-/** Runs that have found something, by what they found. They are made each time. */
+/** Runs that have found something, by what they found. */
 import { plain } from '../dialects/dialect.ts';
 import type { CrowdName, PlaceName } from './script.ts';
 
@@ -32,6 +32,11 @@ const inDialect = (
   dialect: string,
   crowd: CrowdName = 'forged',
 ): Regression => ({ found, seed, place, crowd, dialect });
+
+/** With `npm test`. The others take longer, and run before a change lands (test/landing/regressions.test.ts). */
+export function runsEachTime({ place, crowd }: Regression): boolean {
+  return place === 'folder' && crowd !== 'forged' && crowd !== 'fleets';
+}
 
 export const regressions: readonly Regression[] = [
   inFolder(
