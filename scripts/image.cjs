@@ -10,7 +10,7 @@ const { parseArgs } = require('node:util');
 const { withoutSymbols } = require('./image/elf.cjs');
 
 const root = path.join(__dirname, '..');
-const { version, devDependencies } = require('../package.json');
+const { version, devDependencies, files } = require('../package.json');
 const mostBytes = 150e6;
 const program = 'image/usr/local/lib/fleetkeeper';
 
@@ -70,13 +70,23 @@ function readNode() {
 function prepare(node) {
   fs.rmSync('image', { recursive: true, force: true });
   fs.mkdirSync('image/usr/local/bin', { recursive: true });
-  for (const name of ['LICENSE', 'examples', 'dist']) copy(name, `${program}/${name}`);
+  for (const name of ['LICENSE', 'examples', 'dist', ...documents()]) copy(name, `${program}/${name}`);
   const main = `${program}/dist/main.mjs`;
   // The image has no /usr/bin/env.
   fs.writeFileSync(main, fs.readFileSync(main, 'utf8').replace(/^#!.*/, '#!/usr/local/bin/node'));
   fs.chmodSync(main, 0o755);
   fs.symlinkSync('../lib/fleetkeeper/dist/main.mjs', 'image/usr/local/bin/fleetkeeper');
   fs.writeFileSync('image/usr/local/bin/node', node, { mode: 0o755 });
+}
+
+/** Those of the package: messages name them. */
+function documents() {
+  const internals = 'docs/internals';
+  const forUsers = fs.readdirSync('docs').map((name) => `docs/${name}`);
+  return [
+    ...forUsers.filter((name) => name !== internals && !name.endsWith('.svg')),
+    ...files.filter((name) => name.startsWith(`${internals}/`)),
+  ];
 }
 
 /** Of the maps of the bundle, a stack trace makes no use; they are large. */

@@ -17,7 +17,7 @@ import {
 } from 'yaml';
 import { sameValue } from '../base/index.ts';
 import { parseObjectKey, type ObjectKey } from '../resources/index.ts';
-import { isPlainMap, readYaml } from './yaml.ts';
+import { isPlainMap, joinedMark, readYaml } from './yaml.ts';
 
 export interface EditedText {
   readonly kind: 'edited';
@@ -70,6 +70,8 @@ export function setSpecField(text: string, edit: FieldEdit): EditedText | Refuse
   const found = Array.isArray(composed) ? composed.filter(({ contents }) => isOf(contents, edit.key)) : [];
   const [document] = found;
   if (!document || !isMap(document.contents) || found.length > 1) {
+    const mark = text.search(joinedMark);
+    if (mark !== -1) return refuse(mark, 'has a byte order mark (U+FEFF) before a `---` of its file');
     return refuse(0, 'is an item of a `List`, or takes its name from an alias');
   }
   const spec = entryOf(document.contents, 'spec')?.value;

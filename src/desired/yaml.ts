@@ -69,6 +69,12 @@ export function lineAt(document: Pick<YamlDocument, 'value' | 'line' | 'lines'>,
   return line;
 }
 
+/**
+ * Byte order marks of files that were joined: each document may begin with one (YAML 1.2, 5.2). The parser takes one behind a `---` for part
+ * of a key, and one before it for a value. At the start of a line a mark is no content, since a value that continues there is indented.
+ */
+export const joinedMark = /(?:^|(?<=\n))\uFEFF+/g;
+
 /** Reads all documents of a file that have content. Never throws. */
 export function readYaml(text: string): YamlFile {
   const lineCounter = new LineCounter();
@@ -95,7 +101,7 @@ export function readYaml(text: string): YamlFile {
     documents,
     refused: { line: lineCounter.linePos(parser.offset).line || 1, path: undefined, message, remedy },
   });
-  for (const lexeme of new Lexer().lex(text)) {
+  for (const lexeme of new Lexer().lex(text.replaceAll(joinedMark, ''))) {
     for (const token of parser.next(lexeme)) {
       if (token.type === 'error' || token.type === 'directive') oddities += 1;
       take(composer.next(token));

@@ -52,7 +52,7 @@ export const heldByDocument = {
     whose: 'user',
     observed: 'yes',
     followsHealth: true,
-    see: 'concepts/fleets.md#commands',
+    see: 'how-to/run-a-service-fleet.md#commands',
     meaning:
       'The command in the annotation `fleetkeeper.dev/command` was not carried out: what it names has changed before.',
     remedy: 'Remove the annotation, or give the command again.',

@@ -41,7 +41,7 @@ export const doingReasons = {
   Repairing: doing('Replicas of the fleet stay broken, and are replaced.', {
     see: 'concepts/fleets.md#repair',
   }),
-  Commanded: doing('An operator command is carried out.', { see: 'concepts/fleets.md#commands' }),
+  Commanded: doing('An operator command is carried out.', { see: 'how-to/run-a-service-fleet.md#commands' }),
   Relocating: doing('Replicas of the fleet can’t be where they are, and are replaced at another candidate.', {
     see: 'concepts/fleets.md#placement',
   }),
@@ -55,7 +55,7 @@ export const doingReasons = {
     see: 'concepts/fleets.md#placement',
   }),
   ReplicasFound: doing('The state was lost. Replicas of the fleet are found again by their marks.', {
-    see: 'concepts/fleets.md#lost-state',
+    see: 'concepts/fleets.md#deletion',
   }),
   Wanted: doing('In a plan: the activity of the task is registered.'),
   Over: doing('In a plan: the activity of the task is released.'),

@@ -17,14 +17,32 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { UserError, messageOf, writeAnew } from '../base/index.ts';
+import { Sqlite, UserError, messageOf, writeAnew } from '../base/index.ts';
+import { stateTable } from './state-table.ts';
 
 export interface StateLock {
   release(): void;
 }
 
-/** Takes the lock of `stateFile`, or throws a `UserError` that names the holder. */
+/**
+ * Takes the lock of `stateFile`. Throws a `UserError` that names the holder, or one for a file of another program, beside which nothing is
+ * put then.
+ */
 export function lockState(stateFile: string, holder: string): StateLock {
+  return lockBeside(stateFile, holder, refuseOther);
+}
+
+/** The same for the database of a control plane, which nobody else can read while it is in use. */
+export function lockDatabase(file: string, holder: string): StateLock {
+  return lockBeside(file, holder, () => undefined);
+}
+
+/** With nothing in it, it becomes a state. One that may be written is opened so: a reader would leave files beside it. */
+function refuseOther(stateFile: string): void {
+  if (statSync(stateFile).size > 0) new Sqlite(stateFile, { table: stateTable }).close();
+}
+
+function lockBeside(stateFile: string, holder: string, refuse: (file: string) => void): StateLock {
   // A state file that is opened by another name is the same state.
   let target = stateFile;
   let lockFile = `${target}.lock`;
@@ -41,10 +59,12 @@ export function lockState(stateFile: string, holder: string): StateLock {
     lockFile = `${target}.lock`;
     // One that came with the folder of somebody else leads to a file of this user.
     if (lstatSync(lockFile, { throwIfNoEntry: false })?.isSymbolicLink()) throw new Error('it is a link');
+    refuse(stateFile);
     // `status` reads the lock for an instant, to find out whether it is held.
     database = new DatabaseSync(lockFile, { timeout: 100 });
     chmodSync(lockFile, 0o600);
   } catch (error) {
+    if (error instanceof UserError) throw error;
     throw new UserError(
       `can't open the lock ${lockFile}: ${messageOf(error)}`,
       'check that this user may write beside the state file, or name another one with --state',

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { version } from '../../src/cli/version.ts';
 import { definitionStream } from '../../src/crdgen/index.ts';
+import { reasons, sectionOf } from '../../src/reasons/index.ts';
 import { containerOf } from '../support/manifests/pod-security.ts';
 import { ofKind, plainFiles } from '../support/manifests/render.ts';
 import { isWithoutContainers } from '../support/processes/docker-world.ts';
@@ -111,9 +112,19 @@ describe.skipIf(isWithoutContainers)(
         debugger: null,
         prototype: 'undefined',
         mine: [],
-        program: ['LICENSE', 'dist', 'examples'],
+        program: ['LICENSE', 'dist', 'docs', 'examples'],
       });
       await expect(image.program('/bin/sh', '-c', 'true')).rejects.toThrow('/bin/sh');
+    });
+
+    test('has the documents that its messages name', async () => {
+      const list =
+        "console.log(fs.readdirSync('/usr/local/lib/fleetkeeper/docs', { recursive: true }).join(' '))";
+      const there = (await image.program('/usr/local/bin/node', '-e', list)).trim().split(' ');
+      const named = Object.values(reasons).map((reason) => sectionOf(reason).replace(/^docs\/|#.*/g, ''));
+      const others = ['README.md', 'quickstart.md', 'how-to/import.md', 'reference/fields.md'];
+      expect([...new Set(named), ...others].filter((document) => !there.includes(document))).toEqual([]);
+      expect(await image.fleetkeeper('--help')).toContain('Documents: /usr/local/lib/fleetkeeper/docs');
     });
 
     test('is not root, smaller than 150 MB, and says what it is', async () => {

@@ -6,7 +6,7 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { UserError, messageOf, sleep } from '../../base/index.ts';
 import type { ControlPlaneConfig } from '../../control-plane/domain/config.ts';
 import type { RuntimeFactory } from '../../control-plane/domain/runtime.ts';
-import { lockState, type StateLock } from '../../state/index.ts';
+import { lockDatabase, type StateLock } from '../../state/index.ts';
 import { createLogger, type Logger } from '../../telemetry/index.ts';
 import type { Context } from '../context.ts';
 import { readTextFile } from '../options.ts';
@@ -63,7 +63,10 @@ function standBy(context: Context, place: LocalPlace, url: string): LocalControl
 
 function takeLock({ pid, hostname }: Context, { source, database }: LocalPlace): StateLock | UserError {
   try {
-    return lockState(database, `process ${pid} on ${hostname}, which serves the control plane of ${source}`);
+    return lockDatabase(
+      database,
+      `process ${pid} on ${hostname}, which serves the control plane of ${source}`,
+    );
   } catch (error) {
     if (error instanceof UserError) return error;
     throw error;

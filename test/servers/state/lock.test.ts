@@ -1,10 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { giveSigns, lockState, stateFacts } from '../../../src/state/index.ts';
+import { systemRandom } from '../../../src/base/index.ts';
+import { giveSigns, lockState, openState, stateFacts } from '../../../src/state/index.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { temporaryFile } from '../../support/temporary.ts';
 
@@ -65,6 +67,37 @@ describe('the lock of a state file', () => {
     execFileSync('sh', ['-c', 'mkfifo "$0"', file]);
     expect(() => lockState(file, 'one')).toThrow(/can't open the lock .*: the state file is no plain file/);
     expect(existsSync(`${file}.lock`)).toBe(false);
+  });
+
+  test.each(['delete', 'wal'])(
+    'of a database of another program (journal: %s) is refused, which stays as it was, with nothing beside it',
+    (journal) => {
+      const file = temporaryFile('history.db');
+      const other = new DatabaseSync(file);
+      other.exec(`PRAGMA journal_mode = ${journal}; CREATE TABLE visits (url TEXT)`);
+      other.close();
+      const before = readFileSync(file);
+      expect(() => lockState(file, 'one')).toThrow(/is of another program: it has no table/);
+      expect(readdirSync(path.dirname(file))).toEqual(['history.db']);
+      expect(readFileSync(file).equals(before)).toBe(true);
+    },
+  );
+
+  test('of a text is refused, with nothing beside it', () => {
+    const file = temporaryFile('notes.txt');
+    writeFileSync(file, 'milk, bread\n'.repeat(100));
+    expect(() => lockState(file, 'one')).toThrow(/can't open the database .*: file is not a database/);
+    expect(readdirSync(path.dirname(file))).toEqual(['notes.txt']);
+  });
+
+  test('of a state is given, whether or not something was recorded in it yet', () => {
+    const file = temporaryFile('state.db');
+    for (let time = 0; time < 2; time += 1) {
+      const lock = lockState(file, 'one');
+      expect(stateFacts(file).isHeld).toBe(true);
+      openState(file, systemRandom, { default: 'fleet', explicit: undefined }).close();
+      lock.release();
+    }
   });
 
   test('is free again at once when its holder is killed with -9, and the name left behind decides nothing', async () => {

@@ -77,7 +77,6 @@ export const worlds: Readonly<Record<string, World>> = {
     showsOutput: true,
     instead: [installed, ['/tmp/first', '$WORK', 'a folder of this test']],
   },
-  'docs/concepts/fleets.md': { before: tour, showsOutput: true },
   'docs/how-to/change-services.md': {
     before: applied,
     instead: [['apply --source fleet\n', 'apply --source fleet --yes\n', 'nobody is there to be asked']],
@@ -101,6 +100,7 @@ export const worlds: Readonly<Record<string, World>> = {
   },
   'docs/how-to/recover-lost-state.md': { before: applied },
   'docs/how-to/run-a-control-plane.md': { before: '' },
+  'docs/how-to/run-a-service-fleet.md': { before: tour, showsOutput: true },
   'docs/how-to/run-in-a-folder.md': {
     before: `${fleet}printf %s "$FLEETKEEPER_API_KEY" > key; unset FLEETKEEPER_API_KEY\n`,
     instead: [['/etc/fleetkeeper/key', 'key', 'a file of this test'], atOnce],

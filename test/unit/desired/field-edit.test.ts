@@ -37,6 +37,16 @@ describe('one field of a document', () => {
     expect(edited(around(before))).toBe(around(after));
   });
 
+  test('is set behind a byte order mark of a joined file, and refused behind one before a `---`', () => {
+    const joined = (between: string) => `${spec(least).replace('web', 'other')}${between}${spec(least)}`;
+    expect(edited(joined('---\n\uFEFF'))).toBe(`${joined('---\n\uFEFF')}  desiredState: Stopped\n`);
+    expect(edit(joined('\uFEFF---\n'))).toEqual({
+      kind: 'refused',
+      line: 8,
+      why: 'has a byte order mark (U+FEFF) before a `---` of its file',
+    });
+  });
+
   test('is added behind the last one, and behind what belongs to that', () => {
     const before = `${least}  env:\n    - name: A # one\n      value: |\n        x\n    # - name: B\n  # the end\n`;
     expect(edited(spec(before))).toBe(

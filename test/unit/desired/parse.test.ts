@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatProblem, parseFile, type DesiredObject } from '../../../src/desired/index.ts';
+import { formatProblem, parseFile, readYaml, type DesiredObject } from '../../../src/desired/index.ts';
 import { configMap, documents, secret, service, volume } from './documents.ts';
 
 const reported = (text: string | Buffer) => parseFile('fleet/web.yaml', text).problems.map(formatProblem);
@@ -39,6 +39,33 @@ describe('what is read', () => {
       '\t',
     );
     expect(kinds(Buffer.from(`\uFEFF${json}`))).toEqual(['data ConfigMap/default/c']);
+  });
+
+  test.each([
+    ['behind the line between two documents', '---\n\uFEFF'],
+    ['before it', '\uFEFF---\n'],
+    ['before a comment', '---\n\uFEFF# of another file\n'],
+    ['behind a comment, with line ends of Windows', '---\r\n# of another file\r\n\uFEFF'],
+  ])('files with byte order marks may be joined: one %s is not read', (_, between) => {
+    const text = `${service('web')}${between}${service('api', '  imgae: x\n')}`;
+    expect(kinds(text)).toEqual([
+      'object ContainerService/default/web',
+      'unusable ContainerService/default/api',
+    ]);
+    const line = text.slice(0, text.indexOf('imgae')).split('\n').length;
+    expect(reported(text)).toEqual([
+      `fleet/web.yaml:${line}: spec.imgae: unknown field \`imgae\`; did you mean \`image\`?`,
+    ]);
+  });
+
+  test('a byte order mark within a value is part of it', () => {
+    const text =
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    x\n    \uFEFFy\n  b: "\uFEFFz"\n';
+    const [document] = parseFile('c.yaml', text).documents;
+    expect(document).toMatchObject({ is: 'data', id: 'ConfigMap/default/c' });
+    expect(JSON.stringify(readYaml(text).documents[0]?.value)).toContain(
+      '"a":"x\\n\uFEFFy\\n","b":"\uFEFFz"',
+    );
   });
 
   test('defaults are filled in', () => {
