@@ -2,11 +2,14 @@
 import { expect, test } from 'vitest';
 import { apiVersion } from '../../src/resources/index.ts';
 import { ControlPlane, isMutation } from '../support/processes/control-plane.ts';
-import { account, createFleet } from '../support/processes/fleet.ts';
+import { account, createFleet, isInCluster } from '../support/processes/fleet.ts';
 import { eventually, fetch, nowMs, temporaryFolder } from '../support/processes/processes.ts';
 import { isSimulated, manyServices } from '../support/world.ts';
 
 const perSecond = 20;
+
+/** With a simulated API server it takes longer than all that else is simulated. */
+const many = isSimulated && isInCluster ? 40 : 100;
 
 const fleetOf = (replicas: number, image: string) => ({
   apiVersion,
@@ -34,35 +37,35 @@ async function writesOf(url: string, kind: string): Promise<number> {
 }
 
 test(
-  'a hundred replicas are updated in place, ten at a time, at the pace that the limit of requests allows',
+  `${many} replicas are updated in place, ten at a time, at the pace that the limit of requests allows`,
   { timeout: 240_000 },
   async () => {
     const { plane, fleet } = await world({ perSecond, burst: 1, concurrency: 8 });
-    await fleet.write('llm.yaml', [fleetOf(100, 'ghcr.io/acme/llm:1')]);
+    await fleet.write('llm.yaml', [fleetOf(many, 'ghcr.io/acme/llm:1')]);
     const manager = fleet.run('--listen', '127.0.0.1:0');
     const [, url = ''] = await manager.line(/^listening on (.*)$/);
     await fleet.until('ServiceFleet/llm', 'Ready', 'True', undefined, 120_000);
     await plane.forgetRequests();
     const before = await writesOf(url, 'ServiceFleet');
-    await fleet.write('llm.yaml', [fleetOf(100, 'ghcr.io/acme/llm:2')]);
+    await fleet.write('llm.yaml', [fleetOf(many, 'ghcr.io/acme/llm:2')]);
     const startedMs = nowMs();
     await eventually(
       'the new image everywhere',
       async () => {
         const { status } = (await fleet.records()).get('ServiceFleet/llm') ?? {};
         const isNew = status?.observedGeneration === 2;
-        return isNew && status['updatedReplicas'] === 100 && status['availableReplicas'] === 100;
+        return isNew && status['updatedReplicas'] === many && status['availableReplicas'] === many;
       },
       120_000,
     );
     const seconds = (nowMs() - startedMs) / 1000;
     const requests = await plane.requests();
     expect(requests.filter(isMutation).map(({ method }) => method)).toEqual(
-      Array.from({ length: 100 }, () => 'PATCH'),
+      Array.from({ length: many }, () => 'PATCH'),
     );
     const reads = requests.filter(({ path }) => path === '/api/account').length;
     expect(reads).toBeLessThanOrEqual(seconds + 2);
-    expect((await writesOf(url, 'ServiceFleet')) - before).toBeLessThanOrEqual(200);
+    expect((await writesOf(url, 'ServiceFleet')) - before).toBeLessThanOrEqual(2 * many);
     // Where the time of a machine does not count.
     if (isSimulated) expect(seconds).toBeLessThanOrEqual((1.1 * requests.length) / perSecond);
   },

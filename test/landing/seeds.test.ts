@@ -1,6 +1,7 @@
-/** More seeds than test/simulation/simulation.test.ts has, in a folder and in a cluster. */
+/** More seeds than test/simulation has, in a folder and in a cluster. */
 import { describe, test } from 'vitest';
 import { expectNoViolation, longestRunMs } from '../simulation/expected.ts';
+import { plain } from '../dialects/dialect.ts';
 import { places, scriptOf } from '../simulation/script.ts';
 import { furtherSeeds } from '../simulation/seeds.ts';
 
@@ -13,3 +14,19 @@ describe.each(places)('any fleet in a %s, whatever goes wrong', (place) => {
     },
   );
 });
+
+test.each([6002, 6003])(
+  'a fleet in a folder that waits for capacity asks one at a time, and ends as wanted (seed %i)',
+  { timeout: longestRunMs },
+  async (seed) => {
+    await expectNoViolation(scriptOf(seed, 'folder', { crowd: 'scarce', dialect: plain.name }));
+  },
+);
+
+test(
+  'a fleet whose digest key other states may have derives the keys of its creations, and breaks no rule (seed 2)',
+  { timeout: longestRunMs },
+  async () => {
+    await expectNoViolation(scriptOf(2, 'folder', { crowd: 'late' }), { sharedKey: true });
+  },
+);
