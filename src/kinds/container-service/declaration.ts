@@ -1,6 +1,5 @@
 /** ContainerService: what all of the code may know of the kind. */
 import { z } from 'zod';
-import { listOf } from '../../resources/parts/constraints.ts';
 import * as columns from '../../resources/parts/columns.ts';
 import { declareKind, type DataReference } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
@@ -69,11 +68,7 @@ export const containerService = declareKind({
     hourlyMicros: status.micros('What it costs in an hour now; nothing while it holds no compute'),
     volumeId: status.shownText.describe('The id of the volume that is attached.'),
     template: status.text.describe('The template that it took values of.'),
-    templateOutdated: z
-      .array(z.string())
-      .meta(listOf.whole)
-      .optional()
-      .describe('Fields for which the template gives other values now.'),
+    templateOutdated: status.templateOutdated,
     registry: status.text.describe('The ImageRegistry that gives access to its image.'),
   }),
   transitions: serviceTransitions,

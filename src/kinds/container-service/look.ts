@@ -38,7 +38,8 @@ export function serviceLook(view: ServiceView): ServiceLook {
   const { observation, account, snapshot } = view.seen;
   const service = observation.kind === 'present' ? observation.value : undefined;
   const { deleting } = view.object;
-  const from: TemplateView = deleting ? { kind: 'none' } : templateView(fleet, record, account, snapshot);
+  const user = { key, spec: view.object.spec, specPath: ['spec'] };
+  const from: TemplateView = deleting ? { kind: 'none' } : templateView(fleet, user, account, snapshot);
   const { spec, state: template, taken } = resolveTemplate(view.object.spec, record, from, service);
   const object = { ...view.object, spec };
   const { region, geography, resources } = spec;

@@ -147,7 +147,7 @@ const onError = z.strictObject({
     ),
 });
 
-const templateOr = "default the template's, else";
+export const templateOr = "default the template's, else";
 
 export const containerServiceFields = z.strictObject({
   accountRef,
@@ -219,17 +219,16 @@ export const containerServiceFields = z.strictObject({
 });
 
 /** Neither image nor template: nobody could say what is to run. */
-const containerServiceSpec = constrained(
-  containerServiceFields,
-  ...(['image', 'resources'] as const).map((field) => ({
-    holds: (spec: z.output<typeof containerServiceFields>) =>
-      spec[field] !== undefined || spec.templateRef !== undefined,
-    rule: `has(self.${field}) || has(self.templateRef)`,
-    schema: given.anyOf(field, 'templateRef'),
-    message: `is missing; add it (${field === 'image' ? 'a text' : 'a map with cpu and memoryGb'}), or a \`templateRef\` whose template gives it`,
-    field,
-  })),
-);
+export const givenOrTaken = (['image', 'resources'] as const).map((field) => ({
+  holds: (spec: Partial<Pick<z.output<typeof containerServiceFields>, typeof field | 'templateRef'>>) =>
+    spec[field] !== undefined || spec.templateRef !== undefined,
+  rule: `has(self.${field}) || has(self.templateRef)`,
+  schema: given.anyOf(field, 'templateRef'),
+  message: `is missing; add it (${field === 'image' ? 'a text' : 'a map with cpu and memoryGb'}), or a \`templateRef\` whose template gives it`,
+  field,
+}));
+
+const containerServiceSpec = constrained(containerServiceFields, ...givenOrTaken);
 export type ContainerServiceSpec = z.infer<typeof containerServiceSpec>;
 
 export const containerServiceDocument = kindSchema(

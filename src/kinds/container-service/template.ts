@@ -48,19 +48,29 @@ export function resolveTemplate(
         : { kind: 'not-ready', message: `the template ${name} has not been observed yet` };
     return { spec, taken: record.kind.template, state };
   }
-  const outdated = now
-    ? fields.filter((field) => spec[field] === undefined && differs(values, now, field))
-    : [];
   return {
-    spec: withDefaults(spec, values),
+    spec: withTaken(spec, values),
     taken: { name, values },
-    state: {
-      kind: 'resolved',
-      name,
-      requiredEnvironment: values.requiredEnvironment,
-      outdated,
-      missing: view.kind === 'problem' ? view.message : undefined,
-    },
+    state: takenState(spec, name, values, view),
+  };
+}
+
+type Taking = Partial<Pick<ContainerServiceSpec, (typeof fields)[number]>>;
+
+/** `values`: what is taken of the template of this name. `view`: what it gives now. */
+export function takenState(
+  spec: Taking,
+  name: string,
+  values: TemplateValues,
+  view: TemplateView,
+): TemplateState {
+  const now = view.kind === 'usable' ? view.values : undefined;
+  return {
+    kind: 'resolved',
+    name,
+    requiredEnvironment: values.requiredEnvironment,
+    outdated: now ? fields.filter((field) => spec[field] === undefined && differs(values, now, field)) : [],
+    missing: view.kind === 'problem' ? view.message : undefined,
   };
 }
 
@@ -97,9 +107,10 @@ export function templateValues(
   };
 }
 
-function withDefaults(spec: ContainerServiceSpec, values: TemplateValues): ContainerServiceSpec {
+/** With what is taken of a template filled in. */
+export function withTaken<Spec extends Taking>(spec: Spec, values: TemplateValues): Spec {
   const { requiredEnvironment: _names, ...defaults } = values;
-  return { ...defaults, ...given(spec) } as ContainerServiceSpec;
+  return { ...defaults, ...given(spec) } as Spec;
 }
 
 function given<Values extends object>(values: Values): Partial<Values> {

@@ -16,6 +16,7 @@ import { childName } from './roster.ts';
 import { contentOf, revisionName, revisionOf, withContent } from './revisions.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
+import { asRemembered } from './template.ts';
 import { annotationsFrom, labelsFrom } from './template-metadata.ts';
 import { volumeName } from './volumes.ts';
 
@@ -28,7 +29,8 @@ export function ownedBy(owner: FleetOwner): OwnedObject[] {
   return [...replicasOf(owner), ...volumesOf(owner)];
 }
 
-function replicasOf({ name, spec, state, revisions }: FleetOwner): OwnedObject[] {
+function replicasOf({ name, spec: given, state, revisions }: FleetOwner): OwnedObject[] {
+  const spec = asRemembered(given, state);
   const isReturning = state.rollout?.phase === 'RollingBack';
   return (state.roster ?? [])
     .filter(({ phase }) => phase !== 'retiring')
@@ -117,6 +119,8 @@ function replicaSpec(
     geography,
     storage: storageOf(fleet, entry),
     desiredState: 'Running',
+    // Where nobody knows yet what the fleet takes of it, a replica keeps what it has.
+    ...(base.image === undefined || base.resources === undefined ? {} : { templateRef: undefined }),
     templateUpdates: 'Ignore',
     replacement: 'Never',
     deletionPolicy: entry.phase === 'draining' ? 'Delete' : deletionPolicy,

@@ -5,6 +5,7 @@ import { listOf } from '../../resources/parts/constraints.ts';
 import { declareKind } from '../../resources/parts/declaration.ts';
 import * as status from '../../resources/parts/status.ts';
 import { containerService } from '../container-service/declaration.ts';
+import { serviceTemplate } from '../service-template/declaration.ts';
 import { placementStates } from './schema-placement.ts';
 import { fleetHints } from './schema-hints.ts';
 import { serviceFleetDocument, type ReplicaTemplate } from './schema.ts';
@@ -25,6 +26,8 @@ export const serviceFleet = declareKind({
     statusReplicasPath: '.status.replicas',
     labelSelectorPath: '.status.selector',
   },
+  references: ({ template: { spec } }) =>
+    spec.templateRef ? [{ kind: serviceTemplate.name, name: spec.templateRef.name }] : [],
   data: ({ template: { spec } }) => containerService.data?.(asService(spec)) ?? [],
   stored: ({ template, ...spec }) => ({
     ...spec,
@@ -45,7 +48,7 @@ export const serviceFleet = declareKind({
     columns.account,
     columns.reason,
   ],
-  selectable: ['.spec.accountRef.name'],
+  selectable: ['.spec.accountRef.name', '.spec.template.spec.templateRef.name'],
   status: z.object({
     ...status.common(),
     replicas: status.count.describe('Replicas in the roster that are wanted.'),
@@ -56,6 +59,8 @@ export const serviceFleet = declareKind({
     failedReplicas: status.count.describe('Those that are not Ready, and about which nothing more is done.'),
     drainingReplicas: status.count.describe('Those that drain, or are being deleted.'),
     selector: status.text.describe('The labels of the replicas.'),
+    template: status.text.describe('The template that the newest revision took values of.'),
+    templateOutdated: status.templateOutdated,
     currentRevision: status.text.describe('The newest revision that all wanted replicas were available at.'),
     updateRevision: status.text.describe('The revision that the document requires.'),
     revisions: z
@@ -164,7 +169,6 @@ const asService = (spec: ReplicaTemplate) => ({ ...spec, ...unusedFields, region
 const unusedFields = {
   accountRef: { name: '' },
   desiredState: 'Running',
-  templateUpdates: 'Ignore',
   replacement: 'Never',
   deletionPolicy: 'Delete',
 } as const;

@@ -1,5 +1,5 @@
 /** What the planner of a fleet sees, and how it makes its steps. */
-import type { Arrange, Difference, PlannedObject } from '../../engine/plan/index.ts';
+import type { Arrange, Difference, Plan, PlannedObject } from '../../engine/plan/index.ts';
 import type { CheckResult } from '../../observed/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
 import { countOf, type Wanted } from './counts.ts';
@@ -9,6 +9,7 @@ import type { PresentContent } from './revisions.ts';
 import { paceOf, withEntries } from './roster.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
+import type { ResolvedTemplate } from './template.ts';
 import { volumesAfter, type FleetVolumes } from './volumes.ts';
 
 export interface Measured {
@@ -34,6 +35,10 @@ export interface FleetInputs {
   readonly wanted: Wanted;
   /** What the document requires now. */
   readonly present: PresentContent;
+  /** What it takes of a ServiceTemplate, to be remembered of the revision that the document requires. */
+  readonly ofTemplate: ResolvedTemplate['ofTemplate'];
+  /** Why no revision can be made of the document now. */
+  readonly problem: Plan | undefined;
   readonly revisions: readonly OwnerRevision[];
   /** The one that the document required in the last pass. Undefined: none is recorded. */
   readonly update: OwnerRevision | undefined;

@@ -1,6 +1,7 @@
 /** ServiceFleet: stands for nothing at the provider. It owns ContainerServices, by its roster. */
 import type { Plan } from '../../engine/plan/index.ts';
 import { defineKind } from '../../engine/index.ts';
+import { templateOutdated } from '../container-service/status.ts';
 import { ownedBy } from './children.ts';
 import { fleetCommand } from './commands.ts';
 import { fleetLook, type FleetLook } from './look.ts';
@@ -31,6 +32,6 @@ export const serviceFleet = defineKind<ServiceFleetSpec, never, FleetLook, Measu
     health: fleetHealth(look),
     observed: observedFleet(look),
     revision: undefined,
-    more: [availability(look), ...rolledBack(look)],
+    more: [availability(look), ...rolledBack(look), ...templateOutdated(look.template)],
   }),
 });

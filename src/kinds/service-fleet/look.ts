@@ -1,4 +1,5 @@
 /** Everything that the planner of a fleet may see: document, roster, and the records of its replicas. */
+import type { wire } from '../../api/index.ts';
 import { placeText } from '../../desired/index.ts';
 import { contentDigests, hasSameValues, markIndex, type Reading, type View } from '../../engine/index.ts';
 import { derivedUid, protectedReason, type Plan } from '../../engine/plan/index.ts';
@@ -22,7 +23,9 @@ import type { ObjectRecord, OwnerRevision } from '../../state/index.ts';
 import { containerService } from '../container-service/declaration.ts';
 import { protectorOf } from '../container-service/disruption.ts';
 import { newestReading } from '../container-service/draining.ts';
+import type { TemplateState, TemplateView } from '../container-service/inputs.ts';
 import { serviceMarks } from '../container-service/marks.ts';
+import { templateView } from '../service-template/view.ts';
 import { candidatesOf, type Candidate } from './candidates.ts';
 import { wantedReplicas } from './counts.ts';
 import { endpointsOf, type FleetEndpoint } from './endpoints.ts';
@@ -36,6 +39,7 @@ import { replicaKey } from './roster.ts';
 import { rosterSeen } from './roster-seen.ts';
 import type { ServiceFleetSpec } from './schema.ts';
 import type { FleetState, RosterEntry } from './state.ts';
+import { resolveTemplate, templatePath, type ShownReplica } from './template.ts';
 import { isSmallerThan, volumesSeen } from './volumes-seen.ts';
 import type { VolumeFacts } from './volumes.ts';
 import { crowdsOf, serviceOf, whereabouts } from './whereabouts.ts';
@@ -54,20 +58,28 @@ export interface FleetLook extends FleetInputs {
   /** Of the objects of the replicas, by slot. */
   readonly uids: ReadonlyMap<number, string>;
   readonly endpoints: readonly FleetEndpoint[];
+  /** What it takes of a ServiceTemplate, for the status. */
+  readonly template: TemplateState;
 }
 
-export function fleetLook(view: FleetView): FleetLook {
-  const { object, record, key, fleet, clock, seen } = view;
+export function fleetLook(given: FleetView): FleetLook {
+  const { record, key, fleet, clock, seen } = given;
   const nowMs = clock.wallMs();
-  const { spec } = object;
-  const candidates = candidatesOf(spec);
-  const { state, isFound, unread } = rosterSeen(view, candidates, nowMs);
+  const candidates = candidatesOf(given.object.spec);
+  const { state, isFound, unread } = rosterSeen(given, candidates, nowMs);
   const { roster, volumes: kept = [] } = state;
-  const volumes = volumesSeen(view, kept, roster, isFound, documentAt(view));
-  const present = presentContent(view);
-  const revisions = view.store.revisions(key);
+  const volumes = volumesSeen(given, kept, roster, isFound, documentAt(given));
+  const revisions = given.store.revisions(key);
   const update = revisionOf(revisions, record.kind.update);
   const healthy = newestHealthy(revisions);
+  const { spec, ...templated } = resolveTemplate(
+    given.object.spec,
+    { state, update, healthy, shown: shownReplica(given, roster) },
+    templateOf(given),
+  );
+  const object = { ...given.object, spec };
+  const view = { ...given, object };
+  const present = presentContent(view);
   const target = targetOf(record.kind, update, healthy);
   const { namespace } = parseObjectKey(key);
   const crowds = crowdsOf(spec, candidates, roster);
@@ -76,6 +88,7 @@ export function fleetLook(view: FleetView): FleetLook {
   return {
     name: object.name,
     object,
+    ...templated,
     state,
     isFound,
     unread,
@@ -102,6 +115,22 @@ export function fleetLook(view: FleetView): FleetLook {
     nowMs,
     endpoints: endpointsOf(fleet.store, key, nowMs) ?? [],
   };
+}
+
+function templateOf({ object: { spec }, key, fleet, ...view }: FleetView): TemplateView {
+  const { accountRef, template } = spec;
+  const { handle } = accountOf({ ...view, fleet, key }, accountRef.name);
+  const user = { key, spec: { ...template.spec, accountRef }, specPath: templatePath };
+  return templateView(fleet, user, handle, handle?.informer.current);
+}
+
+/** The first of those that were found again. */
+function shownReplica(view: FleetView, roster: readonly RosterEntry[]): ShownReplica | undefined {
+  for (const entry of roster) {
+    const service = entry.revision === undefined ? markedService(view, entry) : undefined;
+    if (service) return { service, place: entry.place };
+  }
+  return undefined;
 }
 
 function presentContent({ fleet, key, object }: FleetView): PresentContent {
@@ -226,12 +255,22 @@ function replica(
  * What carries the mark of a slot is there, and its object does not know it yet: it was found again a moment ago. Without that, a
  * replica that leaves at once would be taken for one that was never made.
  */
-function isShown(view: FleetView, { slot, place }: RosterEntry, record: ObjectRecord | undefined): boolean {
+function isShown(view: FleetView, entry: RosterEntry, record: ObjectRecord | undefined): boolean {
+  return record?.externalId === undefined && markedService(view, entry, record) !== undefined;
+}
+
+function markedService(
+  view: FleetView,
+  { slot, place }: RosterEntry,
+  record?: ObjectRecord,
+): wire.Service | undefined {
   const services = accountOf(view, place.account).handle?.informer.current?.services;
-  if (!services || record?.externalId !== undefined) return false;
+  if (!services) return undefined;
   const { owner, store } = view.fleet;
   const uid = derivedUid(store.ownerName, replicaKey(view.key, slot));
-  return markIndex(services, serviceMarks).has(serviceMarks.own({ owner, record: record ?? { uid } }));
+  const [service] =
+    markIndex(services, serviceMarks).get(serviceMarks.own({ owner, record: record ?? { uid } })) ?? [];
+  return service;
 }
 
 /** What it reports since it got its revision. `sentAt`: Unix milliseconds of the last request for it. `volumeWaits`: what its volume waits for. */

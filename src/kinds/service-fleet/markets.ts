@@ -21,6 +21,8 @@ import type { ReplicaTemplate } from './schema.ts';
 import type { FleetView } from './look.ts';
 import type { Market } from './placement.ts';
 
+type ReplicaSize = NonNullable<ReplicaTemplate['resources']>;
+
 /** A price that was seen longer ago does not keep a candidate out. A stored price is renewed once a day. */
 const provesMs = 2 * 86_400_000;
 
@@ -38,7 +40,14 @@ export function marketsOf(view: FleetView, candidates: readonly Candidate[]): Ma
   return candidates.map((candidate) => {
     const { handle, problem } = accountOf(view, candidate.place.account);
     if (!handle) return { candidate, problem, price: undefined, scarcity: undefined };
-    const size = candidate.place.resources ?? view.object.spec.template.spec.resources;
+    const size = sizeOf(view, candidate);
+    if (!size)
+      return {
+        candidate,
+        problem: 'the size of a replica is not known',
+        price: undefined,
+        scarcity: undefined,
+      };
     return {
       candidate,
       problem: problem ?? unofferedAt(view, candidate)?.message,
@@ -49,17 +58,22 @@ export function marketsOf(view: FleetView, candidates: readonly Candidate[]): Ma
   });
 }
 
+/** Undefined: the template gives it, and can't be read. */
+function sizeOf({ object }: FleetView, { place }: Candidate): ReplicaSize | undefined {
+  return place.resources ?? object.spec.template.spec.resources;
+}
+
 /** By the catalog as far as it is known. */
-function unofferedAt(view: FleetView, { place }: Candidate): Gate | undefined {
-  const { region, geography, resources } = place;
-  const { gpuCount } = resources ?? view.object.spec.template.spec.resources;
-  return catalogGate({ region, geography, gpuCount }, accountOf(view, place.account).handle?.catalog.current);
+function unofferedAt(view: FleetView, candidate: Candidate): Gate | undefined {
+  const { region, geography, account } = candidate.place;
+  const gpuCount = sizeOf(view, candidate)?.gpuCount ?? 0;
+  return catalogGate({ region, geography, gpuCount }, accountOf(view, account).handle?.catalog.current);
 }
 
 function pricesAt(view: FleetView, candidate: Candidate): Pick<Market, 'price' | 'volumePrice'> {
   const { handle } = accountOf(view, candidate.place.account);
-  const size = candidate.place.resources ?? view.object.spec.template.spec.resources;
-  if (!handle) return { price: undefined };
+  const size = sizeOf(view, candidate);
+  if (!handle || !size) return { price: undefined };
   return {
     price: priceOf(view, handle, candidate, size),
     volumePrice: volumePriceOf(view, handle, candidate),
@@ -122,7 +136,7 @@ function priceOf(
   { money, clock }: FleetView,
   handle: AccountHandle,
   { place, maxHourlyMicros }: Candidate,
-  { gpuCount, cpu, memoryGb }: ReplicaTemplate['resources'],
+  { gpuCount, cpu, memoryGb }: ReplicaSize,
 ): Market['price'] {
   const { region, geography, volumeGb } = place;
   const demands = [
@@ -151,7 +165,7 @@ function scarcityOf(
   { capacity, clock, key }: FleetView,
   handle: AccountHandle,
   { place }: Candidate,
-  { gpuCount, cpu, memoryGb }: ReplicaTemplate['resources'],
+  { gpuCount, cpu, memoryGb }: ReplicaSize,
 ): Market['scarcity'] {
   const { region, geography = 'auto', volumeGb: storageGb = 0 } = place;
   const demand: CapacityDemand = { region, geography, gpuCount, cpu, memoryGb, storageGb };

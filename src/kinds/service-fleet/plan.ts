@@ -9,7 +9,7 @@
  * | clean up    | a retiring replica is gone; a document has its name  | its slot leaves the roster, and a retired volume the record |
  * | deleted     | somebody deleted the object of a replica in a cluster | it retires                                          |
  * | set back    | times of the roster lie ahead                        | they become the present (clock-set-back.ts)         |
- * | held        | the fleet is paused, its template has names that no replica may get, or the catalog does not offer its place | Hold; the replicas are reconciled all the same |
+ * | held        | the fleet is paused, its template has names that no replica may get, its ServiceTemplate can't be read (template.ts), or the catalog does not offer its place | Hold or Wait; the replicas are reconciled all the same |
  * | drained     | a draining replica is not protected, after its grace | it retires                                          |
  * | deletion    | the document is gone                                 | all drain at the pace of `scaleIn`; `Retain`: none  |
  * | spare       | a draining replica is protected, and another is not  | the other one drains instead                        |
@@ -86,8 +86,8 @@ export function planFleet(inputs: FleetInputs): Plan {
   const retired = retireDrained(inputs);
   if (retired) return retired;
   if (object.deleting) return inTime(inputs, planDeletion(inputs));
-  const refused = refusedNames(object.spec.template);
-  if (refused) return refused;
+  const refused = refusedNames(object.spec.template) ?? inputs.problem;
+  if (refused) return inTime(inputs, refused);
   const next = revised(inputs);
   return 'kind' in next ? next : inTime(next, planRunning(next));
 }

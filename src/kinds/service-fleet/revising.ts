@@ -5,18 +5,27 @@ import { inPhase, type FleetInputs } from './inputs.ts';
 import { contentAt, type Replica } from './replica.ts';
 import { rolloutTo } from './rollout.ts';
 import type { RolloutRecord } from './state.ts';
+import { isTakenAnew, takenWith } from './template.ts';
 import { hasContent, kept, largestRevisionBytes, nextNumber, withOutcome } from './revisions.ts';
 
 /** With the revision of the document, and with those of replicas that are compared by now. Not saved yet. */
 export function revised(inputs: FleetInputs): FleetInputs | Hold {
   const { present, update } = inputs;
-  if (update && hasContent(update, present)) return compared(inputs, update);
+  if (update && hasContent(update, present)) return compared(remembering(inputs, update), update);
   const bytes = Buffer.byteLength(JSON.stringify(present.content));
   if (bytes > largestRevisionBytes) {
     const message = `what reaches the replicas one after the other has ${bytes} bytes; at most ${largestRevisionBytes} are kept of a revision`;
     return holdFor('InvalidSpec', message, { path: ['spec', 'template', 'spec'] });
   }
   return begun(inputs);
+}
+
+/** What the document takes of its template is what the revision has already. */
+function remembering(inputs: FleetInputs, { number }: OwnerRevision): FleetInputs {
+  const { state, ofTemplate, healthy } = inputs;
+  if (!isTakenAnew(state, ofTemplate, number)) return inputs;
+  const remembered = takenWith(state, ofTemplate, { number, healthy: healthy?.number });
+  return { ...inputs, state: { ...state, ...remembered }, isUnsaved: true };
 }
 
 function isKnown({ revision, isAsDocument }: Replica): boolean {
@@ -76,9 +85,10 @@ function begun(inputs: FleetInputs): FleetInputs {
       : running.length === 0 && !again
         ? rolloutTo(target.number, nowMs, 0)
         : undefined;
+  const remembered = takenWith(state, inputs.ofTemplate, { number: target.number, healthy: healthy?.number });
   const next: FleetInputs = {
     ...inputs,
-    state: { ...state, update: target.number, rollout: first },
+    state: { ...state, update: target.number, rollout: first, ...remembered },
     revisions,
     newRevisions: revisions,
     update: target,

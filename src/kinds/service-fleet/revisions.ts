@@ -78,13 +78,21 @@ export function hasContent(
   revision: Pick<OwnerRevision, 'content' | 'values'>,
   present: Pick<PresentContent, 'content' | 'values'>,
 ): boolean {
-  return revision.values === present.values && sameValue(read(revision.content), read(present.content));
+  return revision.values === present.values && hasText(revision, present.content);
+}
+
+/** Whatever the values of Secrets and ConfigMaps are. */
+export function hasText(
+  revision: Pick<OwnerRevision, 'content'>,
+  content: Readonly<Record<string, unknown>>,
+): boolean {
+  return sameValue(read(revision.content), read(content));
 }
 
 /** By the present schema: with its defaults. */
 function read(content: Readonly<Record<string, unknown>>): RevisionContent {
   const parsed = revisionContent.safeParse(content);
-  return (parsed.success ? parsed.data : content) as RevisionContent;
+  return parsed.success ? parsed.data : content;
 }
 
 /** A number that no revision ever had, as far as anything remembers. */

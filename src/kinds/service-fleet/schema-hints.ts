@@ -17,8 +17,8 @@ export const fleetHints: Readonly<Record<string, string>> = {
   'spec.template.spec.serviceName': 'remove it: a replica has the name of the fleet and its number',
   'spec.template.spec.storage':
     'write `storage: {scratch: {volumeGb: 20}}` in the spec of the fleet, or `perReplica` to keep the data',
-  'spec.template.spec.templateRef': 'remove it, and write what the template gives',
-  'spec.template.spec.templateUpdates': 'remove it: a fleet takes no values of a ServiceTemplate',
+  'spec.templateRef': template,
+  'spec.templateUpdates': template,
   'spec.template.spec.desiredState': 'remove it, and write `replicas: 0` in the spec of the fleet',
   'spec.template.spec.replacement': 'remove it, and write `update: {mode: Replace}` in the spec of the fleet',
   'spec.template.spec.deletionPolicy': 'write it in the spec of the fleet',

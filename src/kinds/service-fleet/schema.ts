@@ -7,6 +7,7 @@ import {
   httpPort,
   image,
   kindSchema,
+  nameRef,
   region,
   resources,
   sleepAfterMinutes,
@@ -17,19 +18,17 @@ import { named } from './schema-lists.ts';
 import { placement } from './schema-placement.ts';
 import { fleetStorage, isNone, nameWithVolumes, volumeConstraints } from './schema-storage.ts';
 import { disruptionWindow, windowForm } from '../../resources/parts/windows.ts';
-import { containerServiceFields } from '../container-service/schema.ts';
+import { containerServiceFields, givenOrTaken, templateOr } from '../container-service/schema.ts';
 
 /** Slots are numbered from 0, and each one is part of a name. */
 export const slotsAtMost = 2048;
 const replicaCount = z.int().min(0).max(replicasAtMost);
 
-const templateSpec = containerServiceFields
+const templateFields = containerServiceFields
   .omit({
     accountRef: true,
     serviceName: true,
     storage: true,
-    templateRef: true,
-    templateUpdates: true,
     desiredState: true,
     replacement: true,
     deletionPolicy: true,
@@ -39,23 +38,31 @@ const templateSpec = containerServiceFields
     region: region
       .optional()
       .describe('The tier, by a name that the catalog has; not used with `placement`.'),
-    image: image.describe('Image reference.'),
-    command: command.optional().describe('Command and arguments; default not managed.'),
-    resources: resources.describe('What each replica runs with.'),
+    image: image.optional().describe(`Image reference; ${templateOr} required.`),
+    command: command.optional().describe(`Command and arguments; ${templateOr} not managed.`),
+    resources: resources.optional().describe(`What each replica runs with; ${templateOr} required.`),
     httpPort: httpPort
       .optional()
-      .describe('The port that each replica serves; with one it has an endpoint; default not managed.'),
+      .describe(`The port that each replica serves; with one it has an endpoint; ${templateOr} not managed.`),
     sleepAfterMinutes: sleepAfterMinutes
       .optional()
       .describe(
-        'Idle minutes after which a replica sleeps, 1 to 1440; 0 and null: never; default not managed.',
+        `Idle minutes after which a replica sleeps, 1 to 1440; 0 and null: never; ${templateOr} not managed.`,
       ),
+    templateRef: nameRef
+      .optional()
+      .describe('A ServiceTemplate, or a built-in one, whose values a revision takes when it is made.'),
+    templateUpdates: z
+      .enum(['Ignore', 'Apply'])
+      .default('Ignore')
+      .describe('What follows when that template changes: nothing until the next revision, or a rollout.'),
   });
+const templateSpec = constrained(templateFields, ...givenOrTaken);
 export type ReplicaTemplate = z.infer<typeof templateSpec>;
 export type RevisionContent = z.infer<typeof revisionContent>;
 
 /** What reaches a replica only when its turn has come. All other fields reach all replicas at once. */
-export const revisionContent = templateSpec
+export const revisionContent = templateFields
   .pick({
     image: true,
     command: true,

@@ -1,6 +1,7 @@
 /** What is remembered of a ServiceFleet: its roster (roster.ts). */
 import { z } from 'zod';
 import type { KindStateDeclaration } from '../../resources/parts/kind-state.ts';
+import type { TemplateValues } from '../service-template/schema.ts';
 
 /** Where a replica is. None of it can be changed while the replica exists. */
 const place = z.object({
@@ -56,6 +57,13 @@ const volume = z.object({
   /** It is deleted after its service. */
   retired: z.literal(true).optional(),
 });
+
+/** What a revision took of the ServiceTemplate of this name. */
+const taken = z.object({ revision: z.int(), name: z.string(), values: z.custom<TemplateValues>(isMap) });
+
+function isMap(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
 
 /** An analysis of the rollout that has begun (analysis.ts). All times in Unix milliseconds. */
 const analysis = z.object({
@@ -127,6 +135,8 @@ const schema = z.object({
   left: z.literal(true).optional(),
   /** The number of the revision that the document requires. */
   update: z.int().optional(),
+  /** Of that revision, and of the newest Healthy one, if they refer to a ServiceTemplate. */
+  taken: z.array(taken).optional(),
   rollout,
   /** Candidates that are not used for a while (placement.ts), in Unix milliseconds. */
   rests: z
@@ -163,6 +173,7 @@ export type RosterEntry = Readonly<z.output<typeof entry>>;
 export type RolloutRecord = NonNullable<FleetState['rollout']>;
 export type VolumeEntry = Readonly<z.output<typeof volume>>;
 export type AnalysisRecord = Readonly<z.output<typeof analysis>>;
+export type TakenEntry = Readonly<z.output<typeof taken>>;
 export type ReplicaPlace = Readonly<z.output<typeof place>>;
 
 export const fleetState: KindStateDeclaration<FleetState> = {

@@ -3,6 +3,7 @@ import { rfc3339 } from '../../base/index.ts';
 import { present, type Health, type Statement } from '../../engine/status/index.ts';
 import { ownerLabel, type ConditionType } from '../../resources/index.ts';
 import type { OwnerRevision } from '../../state/index.ts';
+import { observedReferences } from '../container-service/status.ts';
 import { begunAnalyses } from './analysis.ts';
 import type { Scaled } from './counts.ts';
 import { inPhase } from './inputs.ts';
@@ -45,6 +46,7 @@ export function observedFleet(look: FleetLook): Record<string, unknown> {
     ...(wanted.schedule === undefined ? {} : { schedule: wanted.schedule }),
     ...(wanted.scaled ? { scaled: shownScaled(wanted.scaled) } : {}),
     ...shownPlacement(look),
+    ...observedReferences(look.template, { kind: 'none' }),
     ...(endpoints.length > 0 ? { endpoints: endpoints.slice(0, endpointsShown) } : {}),
   };
 }

@@ -4,42 +4,53 @@ import { nearestOr } from '../../base/index.ts';
 import { byNamespace, referringTo } from '../../desired/index.ts';
 import type { AccountSnapshot } from '../../observed/index.ts';
 import { isBuiltIn, itemsOf, type AccountHandle, type Fleet } from '../../engine/index.ts';
-import { objectKey, parseObjectKey, type ContainerServiceSpec } from '../../resources/index.ts';
+import {
+  objectKey,
+  parseObjectKey,
+  type ContainerServiceSpec,
+  type ObjectKey,
+} from '../../resources/index.ts';
 import type { ObjectRecord } from '../../state/index.ts';
 import type { TemplateView } from '../container-service/inputs.ts';
 import { templateValues } from '../container-service/template.ts';
 
+/** What refers to a template. */
+export interface RefersToTemplate {
+  readonly key: ObjectKey;
+  readonly spec: Pick<ContainerServiceSpec, 'templateRef' | 'accountRef' | 'resources'>;
+  /** Where the spec stands in the document. */
+  readonly specPath: readonly string[];
+}
+
 /** The ServiceTemplate of that name in the namespace or, when there is none, the built-in template. */
 export function templateView(
   fleet: Fleet,
-  record: ObjectRecord,
+  user: RefersToTemplate,
   handle: AccountHandle | undefined,
   snapshot: AccountSnapshot | undefined,
 ): TemplateView {
-  const { spec } = fleet.planned(record, 'ContainerService');
-  const name = spec.templateRef?.name;
+  const name = user.spec.templateRef?.name;
   if (name === undefined) return { kind: 'none' };
-  const key = objectKey('ServiceTemplate', parseObjectKey(record.key).namespace, name);
+  const key = objectKey('ServiceTemplate', parseObjectKey(user.key).namespace, name);
   const template = fleet.store.record(key);
-  const path = ['spec', 'templateRef', 'name'];
+  const path = [...user.specPath, 'templateRef', 'name'];
   if (fleet.snapshot.unusable.has(key) && !template) {
     const message = `the document of ServiceTemplate ${name} can't be used; put that right first`;
     return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
   }
   if (template && template.deletionRequestedAt === undefined) {
-    return ownTemplateView(fleet, record, template, snapshot, path);
+    return ownTemplateView(fleet, user, template, snapshot, path);
   }
-  return builtInView(fleet, record, handle, snapshot, path);
+  return builtInView(fleet, { key: user.key, name }, handle, snapshot, path);
 }
 
 function ownTemplateView(
   fleet: Fleet,
-  record: ObjectRecord,
+  { spec: service }: RefersToTemplate,
   template: ObjectRecord,
   snapshot: AccountSnapshot | undefined,
   path: readonly (string | number)[],
 ): TemplateView {
-  const service = fleet.planned(record, 'ContainerService').spec;
   const { name, spec } = fleet.planned(template, 'ServiceTemplate');
   if (spec.accountRef.name !== service.accountRef.name) {
     const message = `ServiceTemplate ${name} belongs to another account (${spec.accountRef.name}), and templates are not shared (§2); use one of ${service.accountRef.name}`;
@@ -66,12 +77,11 @@ function ownTemplateView(
 
 function builtInView(
   fleet: Fleet,
-  record: ObjectRecord,
+  { key, name }: { readonly key: ObjectKey; readonly name: string },
   handle: AccountHandle | undefined,
   snapshot: AccountSnapshot | undefined,
   path: readonly (string | number)[],
 ): TemplateView {
-  const name = fleet.planned(record, 'ContainerService').spec.templateRef?.name ?? '';
   const listing = snapshot?.templates;
   if (listing?.kind !== 'read') {
     const message = listing?.kind === 'failed' ? listing.message : 'the templates have not been read yet';
@@ -82,10 +92,10 @@ function builtInView(
   const found = builtIn.find((item) => item.id === name || referenceName(item) === name);
   if (found) return { kind: 'usable', values: templateValues(found, found.requiredEnvironment ?? []) };
   const offered = [
-    ...ownTemplateNames(fleet, record).map((own) => `${own} (ServiceTemplate)`),
+    ...ownTemplateNames(fleet, key).map((own) => `${own} (ServiceTemplate)`),
     ...builtIn.map((item) => `${referenceName(item)} (built-in)`),
   ];
-  const known = [...ownTemplateNames(fleet, record), ...builtIn.map(referenceName)];
+  const known = [...ownTemplateNames(fleet, key), ...builtIn.map(referenceName)];
   const there = offered.length > 0 ? `there are ${offered.join(', ')}` : 'there are none at all';
   const message = `there is no ServiceTemplate ${name} in this namespace, and no built-in template of that name; ${nearestOr(name, known, there)}`;
   return { kind: 'problem', reason: 'ReferenceNotFound', message, path };
@@ -99,8 +109,8 @@ function referenceName({ id, name = id }: wire.Template): string {
     .replaceAll(/^[-.]+|[-.]+$/g, '');
 }
 
-function ownTemplateNames(fleet: Fleet, record: ObjectRecord): string[] {
-  const { namespace } = parseObjectKey(record.key);
+function ownTemplateNames(fleet: Fleet, key: ObjectKey): string[] {
+  const { namespace } = parseObjectKey(key);
   return byNamespace(fleet.snapshot.objects, 'ServiceTemplate', namespace).map(({ name }) => name);
 }
 
@@ -110,14 +120,15 @@ export interface TemplateUser {
   readonly missing: readonly string[];
 }
 
-/** The services that refer to a template, and what they lack of the environment that it requires now. */
+/** The services and fleets that refer to a template, and what they lack of the environment that it requires now. */
 export function usersOfTemplate(
   fleet: Fleet,
   template: ObjectRecord,
   required: readonly string[],
 ): TemplateUser[] {
   return referringTo(fleet.snapshot.objects, template.key).map(({ name, spec }) => {
-    const given = (spec as ContainerServiceSpec).env?.map((variable) => variable.name);
+    const { env } = 'template' in spec ? spec.template.spec : (spec as ContainerServiceSpec);
+    const given = env?.map((variable) => variable.name);
     return { name, missing: given ? required.filter((one) => !given.includes(one)) : [] };
   });
 }

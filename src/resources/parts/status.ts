@@ -108,6 +108,12 @@ export function common() {
   };
 }
 
+export const templateOutdated = z
+  .array(z.string())
+  .meta(listOf.whole)
+  .optional()
+  .describe('Fields for which the template gives other values now.');
+
 export const state = (noun: string) => text.describe(`The state of the ${noun}, as the provider shows it.`);
 
 export const quota = z

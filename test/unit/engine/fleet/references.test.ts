@@ -84,7 +84,8 @@ function viewOf(fleet: Fleet, snapshot: AccountSnapshot, catalog?: wire.Catalog)
   const handle = { catalog: { current: catalog } } as AccountHandle;
   const record = fleet.store.record(appKey);
   if (!record) throw new Error('there is no app');
-  return templateView(fleet, record, handle, snapshot);
+  const { spec } = fleet.planned(record, 'ContainerService');
+  return templateView(fleet, { key: appKey, spec, specPath: ['spec'] }, handle, snapshot);
 }
 
 describe('the template of a service', () => {

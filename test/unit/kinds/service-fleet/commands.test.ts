@@ -29,6 +29,7 @@ function lookOf(world: World, more: Partial<FleetLook> = {}): FleetLook {
     generation: 12,
     uids: new Map(world.replicas.map(({ entry: { slot } }) => [slot, uid(slot)])),
     endpoints: [],
+    template: { kind: 'none' },
     ...more,
   };
 }

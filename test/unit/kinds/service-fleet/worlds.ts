@@ -210,9 +210,11 @@ export function inputsOf(world: World): FleetInputs {
     leaving,
     wanted: wantedReplicas(spec, nowMs),
     present: {
-      ...contentWith(spec.template.spec.image),
+      ...contentWith(spec.template.spec.image ?? ''),
       content: contentOf(spec.template.spec, spec.storage?.perReplica?.sizeGb),
     },
+    ofTemplate: undefined,
+    problem: undefined,
     revisions,
     update,
     healthy: newestHealthy(revisions),
