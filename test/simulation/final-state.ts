@@ -5,7 +5,7 @@
  */
 import { beaconPrefix, objectKey, type Condition, type ObjectKey } from '../../src/resources/index.ts';
 import type { Document } from './documents.ts';
-import { replicaDocument, replicaKey, rosterOf, volumeInFleet } from './fleets.ts';
+import { asAsked, replicaDocument, replicaKey, rosterOf, volumeInFleet } from './fleets.ts';
 import type { Json, View } from './watch.ts';
 
 export type FinalState = ReadonlyMap<ObjectKey, string>;
@@ -38,7 +38,8 @@ function likeness(view: View, key: ObjectKey, document: Document): object {
 const counts = ['replicas', 'desiredReplicas', 'updatedReplicas', 'availableReplicas', 'drainingReplicas'];
 
 /** Which numbers its replicas have depends on what has happened. */
-function fleetLikeness(view: View, key: ObjectKey, { spec }: Document): object {
+function fleetLikeness(view: View, key: ObjectKey, { spec: asked }: Document): object {
+  const spec = asAsked(asked, view.wanted);
   const status: Json = view.disk.record(key)?.status;
   const roster = rosterOf(view.disk, key) ?? [];
   const replicas = roster.map(({ slot }) => {

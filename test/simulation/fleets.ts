@@ -138,6 +138,45 @@ export function volumeDocument(key: ObjectKey, fleetSpec: Json, isUsed: boolean)
   return { kind: 'StorageVolume', name, annotations: {}, spec };
 }
 
+// ---- templates ---------------------------------------------------------------------------------------
+
+/** Section 2, rule 4: what the document of a fleet does not give, its ServiceTemplate does. `template`: of that one. */
+export function withTemplate(spec: Json, template: Json | undefined): Json {
+  const { templateRef, ...own } = spec.template.spec;
+  if (!templateRef || !template) return spec;
+  const { image, resources } = template;
+  return { ...spec, template: { ...spec.template, spec: { image, resources, ...own } } };
+}
+
+/** As it is to be now. Under `Ignore`, what it has of its template depends on what has happened. */
+export function asAsked(spec: Json, wanted: Pick<View, 'wanted'>['wanted']): Json {
+  const key = templateOf(spec);
+  const isFollowed = spec.template.spec.templateUpdates === 'Apply';
+  return key !== undefined && isFollowed ? withTemplate(spec, wanted.get(key)?.spec) : spec;
+}
+
+/** The one that the document of a fleet refers to. */
+export function templateOf({ template }: Json): ObjectKey | undefined {
+  const name: string | undefined = template.spec.templateRef?.name;
+  return name === undefined ? undefined : objectKey('ServiceTemplate', 'default', name);
+}
+
+/** Now and then somebody has the image and the size from a template, or writes them down again. */
+export function editTemplateRef(spec: Json, random: SeededRandom): void {
+  if (!random.chance(0.35)) return;
+  const own = spec.template.spec;
+  own.templateUpdates = random.pick(['Ignore', 'Apply', 'Apply']);
+  if (own.templateRef && random.chance(0.3)) {
+    delete own.templateRef;
+    own.image = random.pick(images);
+    own.resources = random.pick(sizes);
+    return;
+  }
+  own.templateRef = { name: random.pick(['base0', 'base0', 'base1']) };
+  if (random.chance(0.8)) delete own.image;
+  if (random.chance(0.8)) delete own.resources;
+}
+
 // ---- how many ----------------------------------------------------------------------------------------
 
 const hourMs = 3_600_000;
@@ -290,12 +329,26 @@ function asVolumesRequire(spec: Json, random: SeededRandom): void {
   spec.maxReplicas ??= 6;
 }
 
-/** At the end nobody wants another number at another time. */
-export function mendedFleet(document: Document, hidden: object): Document {
-  const { schedules: _schedules, template, ...spec }: Json = document.spec;
+/** At the end nobody wants another number at another time, and the template is there, and followed. */
+export function mendedFleet(
+  document: Document,
+  hidden: object,
+  isDeclared: (key: ObjectKey) => boolean,
+): Document {
+  const { schedules: _schedules, template: given, ...spec }: Json = document.spec;
+  const template = { ...given, spec: withTemplateMended(document.spec, isDeclared) };
   const { perReplica } = spec.storage ?? {};
   if (perReplica) spec.storage = { perReplica: { ...perReplica, expansion: 'PauseService' } };
   const fields = 'httpPort,command,sleepAfterMinutes,env';
   const metadata = { annotations: { [annotations.leaveFields]: fields } };
   return { ...document, spec: { ...spec, template: { metadata, spec: { ...template.spec, ...hidden } } } };
+}
+
+function withTemplateMended(spec: Json, isDeclared: (key: ObjectKey) => boolean): Json {
+  const key = templateOf(spec);
+  const { templateRef, ...own } = spec.template.spec;
+  if (key === undefined) return own;
+  return isDeclared(key)
+    ? { ...own, templateRef, templateUpdates: 'Apply' }
+    : { image: images[0], resources: sizes[0], ...own };
 }

@@ -2,8 +2,6 @@
 import { annotations, objectKey, parseObjectKey, remoteName } from '../../src/resources/index.ts';
 import type { Document } from './documents.ts';
 import { fleetOf, mendedFleet } from './fleets.ts';
-import type { Plane } from './plane.ts';
-import type { DurableState } from './state.ts';
 import { marked } from './truth.ts';
 import type { Json, View } from './watch.ts';
 
@@ -14,7 +12,7 @@ type Hidden = 'nothing' | 'environments' | 'other fields';
  * The word that data may be lost, a size that the volume can have, and tasks that have ended. `hides`: drift of what the API hides is only
  * reported after it was corrected once. An edit sends it again.
  */
-export function mended(document: Document, disk: DurableState, plane: Plane, hides: Hidden): Document {
+export function mended(document: Document, { disk, plane, wanted }: View, hides: Hidden): Document {
   const { kind, name, spec } = document;
   switch (kind) {
     case 'ProtectedTask':
@@ -32,7 +30,7 @@ export function mended(document: Document, disk: DurableState, plane: Plane, hid
       return { ...consenting(document, kind), spec: { ...spec, sizeGb, expansion: 'PauseService' } };
     }
     case 'ServiceFleet':
-      return mendedFleet(document, edited(spec.template.spec.env, hides));
+      return mendedFleet(document, edited(spec.template.spec.env, hides), (key) => wanted.has(key));
     case 'ServiceTemplate':
     case 'ImageRegistry':
       return document;

@@ -7,6 +7,7 @@ import { fleetProblem, siblingsOf } from './fleet-liveness.ts';
 import {
   fleetOf,
   placeInFleet,
+  asAsked,
   replicaDocument,
   rosterOf,
   volumeDocument,
@@ -110,8 +111,9 @@ export function stuck(view: View, users: Users): Unsettled | undefined {
 /** The document that a replica or its volume would have, if its fleet has it. */
 function asOwned(view: View, key: ObjectKey): Document | undefined {
   const fleet = fleetOf(key);
-  const spec: Json = fleet && view.wanted.get(fleet)?.spec;
-  if (fleet === undefined || !spec) return undefined;
+  const asked: Json = fleet && view.wanted.get(fleet)?.spec;
+  if (fleet === undefined || !asked) return undefined;
+  const spec = asAsked(asked, view.wanted);
   const slot = (placeInFleet(key) ?? volumeInFleet(key))?.slot;
   const entry = rosterOf(view.disk, fleet)?.find((each) => each.slot === slot);
   if (placeInFleet(key)) return entry?.phase === 'wanted' ? replicaDocument(key, spec) : undefined;
@@ -186,8 +188,13 @@ function thingProblem(view: View, key: ObjectKey, document: Document): Unsettled
 function fieldsOf(spec: Json): Json {
   const { image, httpPort } = spec;
   const env = environmentOf(spec);
-  const resources = { gpuCount: 0, ...spec.resources };
-  return { image, resources, ...(httpPort === undefined ? {} : { httpPort }), ...(env && { env }) };
+  const resources = spec.resources && { gpuCount: 0, ...spec.resources };
+  return {
+    ...(image && { image }),
+    ...(resources && { resources }),
+    ...(httpPort === undefined ? {} : { httpPort }),
+    ...(env && { env }),
+  };
 }
 
 /** Between the document of a service and what really exists. */

@@ -96,9 +96,11 @@ if (chosen.length === 0) throw new Error('--place is folder, cluster or both');
 const givenCrowd = crowdNames.find((name) => name === values.crowd);
 if (values.crowd !== undefined && !givenCrowd) throw new Error(`--crowd is one of ${crowdNames.join(', ')}`);
 
-/** One seed in four has fleets. */
+/** One seed in four has fleets; every second one of these, fleets with templates. */
 function crowdOf(seed: number): CrowdName {
-  return givenCrowd ?? (seed % 4 === 3 ? 'fleets' : 'forged');
+  if (givenCrowd) return givenCrowd;
+  if (seed % 8 === 7) return 'templated';
+  return seed % 4 === 3 ? 'fleets' : 'forged';
 }
 
 function chosenDialect(seed: number): { dialect?: string } {

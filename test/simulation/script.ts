@@ -64,6 +64,8 @@ export interface Script {
   readonly hasShortages: boolean;
   /** Whether there are ServiceFleets (fleets.ts). */
   readonly hasFleets: boolean;
+  /** Whether ServiceFleets refer to ServiceTemplates. */
+  readonly hasTemplates: boolean;
 }
 
 /** There is little to spend while the fleet is made, for `poorMs`; and so much above the floor, as at any moment of `poor`. */
@@ -103,6 +105,8 @@ interface Crowd {
   readonly hasShortages?: boolean;
   /** At most so many ServiceFleets, and all that goes with them (fleet-script.ts). In half of the runs there are times without capacity. */
   readonly fleets?: number;
+  /** Whether these refer to ServiceTemplates. */
+  readonly hasTemplates?: boolean;
   /** For how many minutes people want new things, and everything may go wrong. */
   readonly turmoilMinutes?: readonly number[];
   /** Of every kind there is at least one object. */
@@ -126,6 +130,21 @@ const many: Crowd = {
   countsMoney: false,
   delaysCreations: false,
   forges: false,
+};
+const fleets: Crowd = {
+  ...many,
+  services: 3,
+  volumes: 2,
+  templates: 1,
+  // An entry has no mark: a state that is lost loses it.
+  registries: 0,
+  writesPerMinute: [1, 2],
+  aimsCrashes: true,
+  truncates: true,
+  isolates: true,
+  delaysCreations: true,
+  fleets: 2,
+  turmoilMinutes: [5, 10, 20],
 };
 const crowds = {
   few: {
@@ -199,21 +218,8 @@ const crowds = {
     hasShortages: true,
     turmoilMinutes: [5, 10, 20],
   },
-  fleets: {
-    ...many,
-    services: 3,
-    volumes: 2,
-    templates: 1,
-    // An entry has no mark: a state that is lost loses it.
-    registries: 0,
-    writesPerMinute: [1, 2],
-    aimsCrashes: true,
-    truncates: true,
-    isolates: true,
-    delaysCreations: true,
-    fleets: 2,
-    turmoilMinutes: [5, 10, 20],
-  },
+  fleets,
+  templated: { ...fleets, templates: 2, hasTemplates: true },
   // A quarter of the computing: for many seeds of each dialect.
   small: {
     ...many,
@@ -397,6 +403,7 @@ function folderScript(seed: number, crowd: Crowd): Script {
     hasNeighbours: crowd.hasNeighbours ?? false,
     hasShortages: crowd.hasShortages ?? (hasFleets && stream(seed, 'shortages of fleets').chance(0.5)),
     hasFleets,
+    hasTemplates: crowd.hasTemplates ?? false,
     money: crowd.countsMoney ? drawMoney(stream(seed, 'money')) : undefined,
   };
 }

@@ -19,6 +19,7 @@ function people(isUnfound: (key: ObjectKey) => boolean): Users {
     nowMs: () => 0,
     isUnfound,
     mayHaveSchedules: false,
+    mayHaveTemplates: false,
   });
   users.write({ atMs: 0, do: 'write', slot: 0, seed: 1 });
   return users;

@@ -3,10 +3,20 @@ import { sameValue } from '../../src/base/index.ts';
 import { objectKey, type ObjectKey } from '../../src/resources/index.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { edited, manifestOf, newDocument, secrets, type Document } from './documents.ts';
-import { editFleet, fleetOf, newFleet, placeInFleet, replicaSpec, volumeSpec } from './fleets.ts';
+import {
+  editFleet,
+  editTemplateRef,
+  fleetOf,
+  newFleet,
+  placeInFleet,
+  replicaSpec,
+  templateOf,
+  volumeSpec,
+  withTemplate,
+} from './fleets.ts';
 import type { Action, Slot } from './script.ts';
 import type { DocumentStore } from './place.ts';
-import type { Wanted } from './watch.ts';
+import type { Json, Wanted } from './watch.ts';
 
 export const accountName = 'default';
 
@@ -21,6 +31,8 @@ export interface UsersOptions {
   readonly isUnfound?: (key: ObjectKey) => boolean;
   /** Fleets may have schedules: everybody agrees about the time. */
   readonly mayHaveSchedules: boolean;
+  /** Fleets may refer to templates. */
+  readonly mayHaveTemplates: boolean;
 }
 
 const copied: ReadonlySet<string> = new Set(['ContainerService', 'StorageVolume', 'ServiceTemplate']);
@@ -74,13 +86,27 @@ export class Users {
     const fleet = fleetOf(key);
     if (fleet === undefined) return own;
     const ofFleet = this.#histories.get(fleet) ?? [];
-    const asReplica = ofFleet.map(({ name, spec, atMs }) => ({
-      key,
-      name,
-      spec: placeInFleet(key) ? replicaSpec(key, spec) : volumeSpec(spec),
-      atMs,
-    }));
+    const asReplica = ofFleet
+      .flatMap((wanted) => this.#filledIn(wanted))
+      .map(({ name, spec, atMs }) => ({
+        key,
+        name,
+        spec: placeInFleet(key) ? replicaSpec(key, spec) : volumeSpec(spec),
+        atMs,
+      }));
     return [...own, ...asReplica].sort((left, right) => left.atMs - right.atMs);
+  }
+
+  /** What a fleet has asked for, with all that its template has given so far. */
+  #filledIn(wanted: Wanted): readonly Wanted[] {
+    const template = templateOf(wanted.spec);
+    const given = (template && this.#histories.get(template)) ?? [];
+    if (given.length === 0) return [wanted];
+    return given.map(({ spec, atMs }) => ({
+      ...wanted,
+      spec: withTemplate(wanted.spec, spec),
+      atMs: Math.max(atMs, wanted.atMs),
+    }));
   }
 
   wasRemoved(key: ObjectKey): boolean {
@@ -96,14 +122,16 @@ export class Users {
     const key = objectKey(kind, 'default', name);
     const present = this.#documents.get(key);
     if (present) {
-      this.#put(key, edited(present, random, editFleet));
+      this.#put(key, edited(present, random, this.#editFleet));
       return;
     }
     if (this.#options.isInTheWay?.(key)) return;
     if (kind === 'ProtectedTask' && !this.#isDeclared(serviceOf(name))) return;
     if (kind === 'ServiceFleet') {
       this.lives += 1;
-      this.#put(key, newFleet(name, random, this.#options.mayHaveSchedules));
+      const fleet = newFleet(name, random, this.#options.mayHaveSchedules);
+      if (this.#options.mayHaveTemplates) editTemplateRef(fleet.spec, random);
+      this.#put(key, fleet);
       return;
     }
     const documents = [...this.#documents.values()];
@@ -213,6 +241,11 @@ export class Users {
   documents(): Iterable<[ObjectKey, Document]> {
     return this.#documents;
   }
+
+  readonly #editFleet = (spec: Json, random: SeededRandom): void => {
+    editFleet(spec, random);
+    if (this.#options.mayHaveTemplates) editTemplateRef(spec, random);
+  };
 
   #put(key: ObjectKey, document: Document): void {
     this.#note(key, document);

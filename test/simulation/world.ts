@@ -193,6 +193,7 @@ class World {
       isInTheWay: (key) => this.#neighbours?.isInTheWay(key) ?? false,
       isUnfound: (key) => this.#place.isUnfound(key),
       mayHaveSchedules: !faults.has('jump-clock'),
+      mayHaveTemplates: script.hasTemplates,
     });
     this.#neighbours = script.hasNeighbours ? this.#createNeighbours() : undefined;
     this.#hostileEdits = new HostileEdits(this.#users, documentStore, scheduler);
@@ -246,7 +247,7 @@ class World {
     this.#place.mend();
     for (const thing of keptUnseen(this.#view())) await this.#foreign.deleteForGood(thing);
     const hides = !this.#view().showsFields ? 'other fields' : this.#neighbours ? 'environments' : 'nothing';
-    this.#users.tidyUp((document) => mended(document, this.#place.state, this.#plane, hides));
+    this.#users.tidyUp((document) => mended(document, this.#view(), hides));
     await this.#watchRecovery(failed);
   }
 
