@@ -56,7 +56,14 @@ export class ScaleWorld {
     const parts = { clock: systemClock, random: systemRandom, logger, metrics: this.#metrics };
     const source = createClusterSource({ api: this.#cluster, namespaces: [], shard: undefined, ...parts });
     this.#manager = new Manager({
-      source: watchedByStore({ source, store, onNoticed: () => {} }),
+      source: watchedByStore({
+        source,
+        store,
+        onNoticed: () => {},
+        onFailure: () => {},
+        clock: systemClock,
+        random: systemRandom,
+      }),
       store,
       environment: { url: undefined, apiKey: () => undefined },
       ...parts,

@@ -97,7 +97,14 @@ async function readCluster(context: Context, flags: FleetFlagsOf): Promise<Fleet
     metrics,
   });
   return {
-    source: watchedByStore({ source, store, onNoticed: () => undefined }),
+    source: watchedByStore({
+      source,
+      store,
+      onNoticed: () => undefined,
+      onFailure: () => undefined,
+      clock,
+      random,
+    }),
     store,
     manager: async () => managerOfCluster(await leaseOf(api, leaseName(shard)), clock.wallMs()),
     close: () => api.close(),

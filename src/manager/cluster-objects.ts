@@ -1,13 +1,16 @@
 /**
  * The source of a cluster, connected to the store. The objects themselves hold the state, so the store takes
- * in each snapshot before anybody decides on it. Snapshots are published in order.
+ * in each snapshot before anybody decides on it. Snapshots are published in order. The store may have to read more for one: the
+ * revisions of a fleet. While the API server does not answer that, the snapshot waits, and all that follow.
  */
+import { backoffMs, sleep, type Clock, type Random } from '../base/index.ts';
 import {
   changedKeys,
   type ClusterFacts,
   type DesiredSnapshot,
   type DesiredSource,
 } from '../desired/index.ts';
+import { KubernetesError } from '../kubernetes/index.ts';
 import type { ObjectKey } from '../resources/index.ts';
 import type { ClusterStore, Noticed, StoredObject } from '../state/index.ts';
 
@@ -15,14 +18,21 @@ export interface WatchedByStore {
   readonly source: DesiredSource;
   readonly store: Pick<ClusterStore, 'observe' | 'observeChanges'>;
   readonly onNoticed: (noticed: Noticed) => void;
+  /** A snapshot could not be taken in; that is tried again. */
+  readonly onFailure: (error: KubernetesError) => void;
+  readonly clock: Clock;
+  readonly random: Random;
 }
+
+const backoff = { firstMs: 100, longestMs: 5000 };
 
 export interface WatchedSource extends DesiredSource {
   /** Resolves when everything that the source has published so far is passed on. */
   passedOn(): Promise<void>;
 }
 
-export function watchedByStore({ source, store, onNoticed }: WatchedByStore): WatchedSource {
+export function watchedByStore({ source, store, onNoticed, ...options }: WatchedByStore): WatchedSource {
+  const stopping = new AbortController();
   let passing: Promise<void> = Promise.resolve();
   let taken: DesiredSnapshot | undefined;
   const take = async (snapshot: DesiredSnapshot) => {
@@ -34,6 +44,28 @@ export function watchedByStore({ source, store, onNoticed }: WatchedByStore): Wa
     onNoticed(await noticed);
     taken = snapshot;
   };
+  /** False: it was stopped before that. */
+  const takeAtLast = async (snapshot: DesiredSnapshot): Promise<boolean> => {
+    for (let failures = 0; !stopping.signal.aborted; failures += 1) {
+      try {
+        await take(snapshot);
+        return true;
+      } catch (error) {
+        if (!(error instanceof KubernetesError)) throw error;
+        options.onFailure(error);
+        await sleep(options.clock, backoffMs(failures, backoff, options.random), stopping.signal);
+      }
+    }
+    return false;
+  };
+  const passOn = async (
+    before: Promise<void>,
+    snapshot: DesiredSnapshot,
+    onChange: (snapshot: DesiredSnapshot) => void,
+  ): Promise<void> => {
+    await before;
+    if (await takeAtLast(snapshot)) onChange(snapshot);
+  };
   return {
     description: source.description,
     async start(onChange) {
@@ -44,15 +76,16 @@ export function watchedByStore({ source, store, onNoticed }: WatchedByStore): Wa
           early.push(snapshot);
           return;
         }
-        passing = passing.then(() => take(snapshot)).then(() => onChange(snapshot));
+        passing = passOn(passing, snapshot, onChange);
       });
       const latest = early.at(-1) ?? first;
       isStarted = true;
-      await take(latest);
+      await takeAtLast(latest);
       return latest;
     },
     passedOn: () => passing,
     async stop() {
+      stopping.abort();
       await source.stop();
       await passing;
     },

@@ -231,6 +231,7 @@ export class Operator {
   }
 
   #createSource(store: ClusterStore, unusable: UnusableObjects): DesiredSource {
+    const { clock, random, logger } = this.#options;
     const source = createClusterSource({
       ...this.#options,
       onStatus: (key, facts) => {
@@ -245,6 +246,10 @@ export class Operator {
         for (const record of vanished) this.#logOrphan(record);
         for (const key of [...tampered, ...vanished.map((record) => record.key)]) this.#manager?.recheck(key);
       },
+      onFailure: (error) =>
+        logger.warn({ error: error.message }, 'the objects of the cluster wait for the API server'),
+      clock,
+      random,
     });
     this.#sources = { cluster: source, watched };
     return watched;

@@ -13,7 +13,7 @@
  *
  * The garbage collector of the cluster removes them with their owner.
  */
-import { backoffMs, sameValue, sleep, type Clock, type DigestKey, type Random } from '../base/index.ts';
+import { sameValue, type DigestKey } from '../base/index.ts';
 import {
   KubernetesError,
   type KubernetesApi,
@@ -52,12 +52,7 @@ export interface RevisionsOptions {
   /** Of such a command. Not everybody who may read the objects may read their revisions. */
   readonly reader?: Pick<KubernetesApi, 'list'> | undefined;
   readonly digestKey: DigestKey;
-  readonly clock: Clock;
-  readonly random: Random;
 }
-
-const attempts = 8;
-const backoff = { firstMs: 100, longestMs: 5000 };
 
 export class ClusterRevisions {
   readonly #options: RevisionsOptions;
@@ -124,16 +119,9 @@ export class ClusterRevisions {
   }
 
   async #objectsOf(owner: ObjectKey): Promise<KubernetesObject[] | undefined> {
-    const { api, reader, clock, random } = this.#options;
-    if (!api) return reader && listed(reader, owner).catch(() => undefined);
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await listed(api, owner);
-      } catch (error) {
-        if (attempt === attempts - 1) throw error;
-        await sleep(clock, backoffMs(attempt, backoff, random));
-      }
-    }
+    const { api, reader } = this.#options;
+    if (api) return listed(api, owner);
+    return reader && listed(reader, owner).catch(() => undefined);
   }
 
   #digestOf({ content, data }: Content): string {

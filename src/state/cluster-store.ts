@@ -71,16 +71,15 @@ export class ClusterStore extends MemoryStore {
     return noticed;
   }
 
-  /** The same for a snapshot in which only these objects have changed. */
+  /** The same for a snapshot in which only these objects have changed. After a KubernetesError it may be called again, with the same. */
   async observeChanges(
     changed: Iterable<ObjectKey>,
     shownOf: (key: ObjectKey) => StoredObject | 'unusable' | undefined,
   ): Promise<Noticed> {
     const tampered: ObjectKey[] = [];
-    const ahead = [...this.#ahead];
-    this.#ahead.clear();
-    for (const key of new Set([...changed, ...ahead])) {
+    for (const key of new Set([...changed, ...this.#ahead])) {
       const shown = shownOf(key);
+      this.#ahead.delete(key);
       if (shown !== 'unusable' && (await this.#see(key, shown))) tampered.push(key);
     }
     return { tampered, vanished: this.#vanished.splice(0) };
@@ -193,11 +192,13 @@ export class ClusterStore extends MemoryStore {
     const isFinalized = isOlder && finalizers.includes(cleanupFinalizer);
     const kept = readBookkeeping(key, uid, status, this.digestKey, isFinalized);
     if (kept.standing === 'newer') throw writtenByLaterVersion(key);
+    // First: a fleet that is known without its revisions would take its template for a new one.
+    const revisions =
+      kept.revisions.length > 0 ? await this.#revisions.read(key, uid, kept.revisions) : undefined;
     this.#known.set(key, { ...object, sequence: kept.sequence });
     await super.saveAll([kept.record]);
     if (kept.intent) await super.saveIntent(kept.intent, kept.record);
-    if (kept.revisions.length > 0)
-      this.keepRevisions(key, await this.#revisions.read(key, uid, kept.revisions));
+    if (revisions) this.keepRevisions(key, revisions);
     const account = accountNamed(key);
     if (!kept.identity || account === undefined) return;
     this.#identities.set(key, kept.identity);

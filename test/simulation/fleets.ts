@@ -141,7 +141,7 @@ export function volumeDocument(key: ObjectKey, fleetSpec: Json, isUsed: boolean)
 // ---- templates ---------------------------------------------------------------------------------------
 
 /** Section 2, rule 4: what the document of a fleet does not give, its ServiceTemplate does. `template`: of that one. */
-export function withTemplate(spec: Json, template: Json | undefined): Json {
+export function withTemplate(spec: Json, template: Json): Json {
   const { templateRef, ...own } = spec.template.spec;
   if (!templateRef || !template) return spec;
   const { image, resources } = template;

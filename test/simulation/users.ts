@@ -103,7 +103,8 @@ export class Users {
     const given = (template && this.#histories.get(template)) ?? [];
     if (given.length === 0) return [wanted];
     return given.map(({ spec, atMs }) => ({
-      ...wanted,
+      key: wanted.key,
+      name: wanted.name,
       spec: withTemplate(wanted.spec, spec),
       atMs: Math.max(atMs, wanted.atMs),
     }));

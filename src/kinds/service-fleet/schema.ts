@@ -215,7 +215,8 @@ const update = constrained(
   }),
   {
     holds: ({ maxSurge, maxUnavailable }) => !isNone(maxSurge) || !isNone(maxUnavailable),
-    rule: "!(string(self.maxSurge) in ['0', '0%'] && string(self.maxUnavailable) in ['0', '0%'])",
+    // An API server judges the default of `update` before it fills in those of its fields.
+    rule: "!has(self.maxSurge) || !has(self.maxUnavailable) || !(string(self.maxSurge) in ['0', '0%'] && string(self.maxUnavailable) in ['0', '0%'])",
     schema: (errorMessage) =>
       implication(isZero('maxSurge'), {
         properties: { maxUnavailable: { not: { enum: [0, '0%'] }, errorMessage } },

@@ -63,6 +63,16 @@ describe('a definition', () => {
       'must be of type integer',
     ],
     [
+      'a rule that judges a default needs what its fields have as defaults',
+      object({
+        a: object(
+          { b: { type: 'integer', default: 1 } },
+          { default: {}, 'x-kubernetes-validations': [{ rule: 'self.b > 0', message: 'too small' }] },
+        ),
+      }),
+      'default: Invalid value',
+    ],
+    [
       'a default has unknown fields',
       object({ a: object({}, { default: { x: 1 } }) }),
       'must not have unknown fields',

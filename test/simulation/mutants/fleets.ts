@@ -69,54 +69,63 @@ export const fleets: readonly Mutant[] = [
     breaks: 'replicas are updated although fewer than the floor are left',
     foundBy: ['FI2'],
     crowd: 'fleets',
+    seed: 23,
     patch: withSpec(({ update }) => ({ update: { ...update, maxUnavailable: '100%' } })),
   },
   {
     breaks: 'a rollout adds more replicas than it may',
     foundBy: ['FI1'],
     crowd: 'fleets',
+    seed: 1,
     patch: withSpec(({ update }) => ({ update: { ...update, maxSurge: 10 } })),
   },
   {
     breaks: 'protection that was read before a replica began to drain counts',
     foundBy: ['FI3'],
     crowd: 'fleets',
+    seed: 16,
     patch: withReplicas(({ entry }) => (entry.phase === 'draining' ? { protection: 'no' } : {})),
   },
   {
     breaks: 'a draining replica is removed before its grace is over',
     foundBy: ['FI3'],
     crowd: 'fleets',
+    seed: 1,
     patch: withSpec(() => ({ drain: { graceSeconds: 0 } })),
   },
   {
     breaks: 'a draining replica is no object of its fleet any more, and so is deleted',
     foundBy: ['FI3'],
     crowd: 'fleets',
+    seed: 1,
     patch: withChildren((children) => children.filter(({ drainingSince }) => drainingSince === undefined)),
   },
   {
     breaks: 'a number is free before the absence of what had it is confirmed',
     foundBy: ['FI5'],
     crowd: 'fleets',
+    seed: 1,
     patch: withReplicas(({ entry }) => (entry.phase === 'retiring' ? { isRecorded: false } : {})),
   },
   {
     breaks: 'a number is used again that something else still leaves',
     foundBy: ['FI5'],
     crowd: 'fleets',
+    seed: 24,
     patch: () => withLook(() => ({ leaving: new Set<number>() })),
   },
   {
     breaks: 'all that is too many is removed at once',
     foundBy: ['FI12'],
     crowd: 'fleets',
+    seed: 1,
     patch: withSpec(() => ({ scaleIn: { maxPerMinute: 1000 } })),
   },
   {
     breaks: 'a new template reaches all replicas at once',
     foundBy: ['FI11'],
     crowd: 'fleets',
+    seed: 12,
     patch: withState(({ roster, ...state }) => ({
       ...state,
       ...(roster ? { roster: roster.map((entry) => ({ ...entry, revision: state.update })) } : {}),
@@ -126,12 +135,14 @@ export const fleets: readonly Mutant[] = [
     breaks: 'replicas are updated to a revision that is not the newest',
     foundBy: ['FI4'],
     crowd: 'fleets',
+    seed: 1,
     patch: withSteps(anOlderOne),
   },
   {
     breaks: 'a replica is made that is in no roster',
     foundBy: ['FI7'],
     crowd: 'fleets',
+    seed: 1,
     patch: withState(({ roster, ...state }) => {
       const [last] = roster?.toReversed() ?? [];
       return {
@@ -144,12 +155,14 @@ export const fleets: readonly Mutant[] = [
     breaks: 'a volume is deleted whatever its replica leaves for',
     foundBy: ['FI13'],
     crowd: 'fleets',
+    seed: 34,
     patch: withSteps(withoutVolumes),
   },
   {
     breaks: 'lack of capacity is a failure of the revision',
     foundBy: ['FI8'],
     crowd: 'fleets',
+    seed: 6,
     patch: withReplicas(({ waitsForCapacity }) =>
       waitsForCapacity ? { fault: 'CapacityUnavailable', excuse: undefined } : {},
     ),
@@ -158,6 +171,7 @@ export const fleets: readonly Mutant[] = [
     breaks: 'a draining replica is taken for protected for ever',
     foundBy: ['FI8', 'L2'],
     crowd: 'fleets',
+    seed: 6,
     patch: withReplicas(() => ({ protection: 'yes', protector: 'somebody' })),
   },
 ];

@@ -5,6 +5,7 @@
 import { capacity } from './capacity.ts';
 import { creations } from './creations.ts';
 import { decisions } from './decisions.ts';
+import { fleets } from './fleets.ts';
 import { money } from './money.ts';
 import { storage } from './storage.ts';
 import { keys } from './keys.ts';
@@ -21,4 +22,5 @@ export const mutants: readonly Mutant[] = [
   ...creations,
   ...neighbours,
   ...capacity,
+  ...fleets,
 ];

@@ -1,7 +1,7 @@
 /** What a schema must be to be taken into a CustomResourceDefinition: structural, with defaults that fit. */
 import { fieldError, type FieldError } from '../errors.ts';
 import { isSame } from '../objects.ts';
-import { CelProblem, checkRule, isTransitionRule } from './rules.ts';
+import { CelProblem, checkRule, evaluateRules, isTransitionRule } from './rules.ts';
 import { prune, withDefaults } from './prune.ts';
 import { joined, type Schema } from './schema.ts';
 import { pattern, validate } from './validate.ts';
@@ -221,7 +221,10 @@ function checkDefault(schema: Schema, path: string, errors: FieldError[]): void 
     errors.push(fieldError('FieldValueInvalid', at, 'must not have unknown fields', schema.default));
   }
   const field = (value as { value: unknown }).value;
-  if (isSame(field, schema.default)) errors.push(...validate(withDefaults(field, schema), schema, at));
+  if (!isSame(field, schema.default)) return;
+  errors.push(...validate(withDefaults(field, schema), schema, at));
+  // Rules judge it as it is written: what its fields have as defaults is not filled in.
+  errors.push(...evaluateRules(field, schema, at));
 }
 
 function checkRules(schema: Schema, path: string, errors: FieldError[], isCorrelatable: boolean): void {

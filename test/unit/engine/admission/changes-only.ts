@@ -259,6 +259,9 @@ class World {
       },
       store,
       onNoticed: () => {},
+      onFailure: () => {},
+      clock: new ManualClock(),
+      random: systemRandom,
     });
     this.#passedOn = () => source.passedOn();
     await source.start(() => {});
