@@ -261,7 +261,10 @@ test('a fleet that comes back has the services again that were left with Retain'
   await plane.forgetRequests();
   await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2 })]);
   expect((await fleet.apply()).code).toBe(0);
-  expect(await names(plane)).toEqual(['llm-0', 'llm-1']);
+  // One that is not found to be available yet leaves first.
+  const left = await names(plane);
+  expect(left).toHaveLength(2);
+  expect(['llm-0', 'llm-1', 'llm-2']).toEqual(expect.arrayContaining(left));
   expect((await plane.requests()).filter(({ path }) => path === '/api/services')).toEqual([]);
 });
 
@@ -420,7 +423,8 @@ test('commands know replicas as they know any service', async () => {
   };
   for (const [command, shown] of Object.entries(outputs)) {
     const object = command === 'status' ? [] : ['llm-1'];
-    const { code, stdout } = await fleetkeeper([command, ...object, ...fleet.flags]);
+    const there = ['-n', fleet.namespace];
+    const { code, stdout } = await fleetkeeper([command, ...object, ...there, ...fleet.flags]);
     expect({ command, code, stdout }).toEqual({ command, code: 0, stdout: expect.stringContaining(shown) });
   }
 });

@@ -28,22 +28,18 @@ const withSteps = (change: (after: FleetState, before: FleetState) => FleetState
   replaced(kind, 'plan', (plan) => (look): Plan => {
     const step = plan(look);
     if (step.kind !== 'arrange') return step;
-    return { ...step, state: change(step.state as FleetState, (look as FleetLook).state) };
+    return { ...step, state: change(step.state, (look as FleetLook).state) };
   });
 
 const withChildren =
   (change: (children: readonly OwnedObject[], state: FleetState) => readonly OwnedObject[]) => () =>
     replaced(kind, 'children', (children) => (owner) => {
       const owned = children?.(owner);
-      return owned && change(owned, owner.state as FleetState);
+      return owned && change(owned, owner.state);
     });
 
 const withState = (change: (state: FleetState) => FleetState) => () =>
-  replaced(
-    kind,
-    'children',
-    (children) => (owner) => children?.({ ...owner, state: change(owner.state as FleetState) }),
-  );
+  replaced(kind, 'children', (children) => (owner) => children?.({ ...owner, state: change(owner.state) }));
 
 /** Entries that get another revision get one that is older than the document's. */
 function anOlderOne(after: FleetState, before: FleetState): FleetState {
