@@ -28,7 +28,8 @@ async function world(analysis: object) {
   return { plane, fleet };
 }
 
-const order = (fleet: Fleet, ...args: string[]) => fleetkeeper([...args, ...fleet.flags]);
+const order = (fleet: Fleet, ...args: string[]) =>
+  fleetkeeper([...args, '-n', fleet.namespace, ...fleet.flags]);
 
 async function images(plane: ControlPlane): Promise<string[]> {
   const { services } = await plane.call('GET', '/api/account');

@@ -50,7 +50,8 @@ const names = async (plane: ControlPlane) =>
   (await plane.call('GET', '/api/account')).services.map(({ name }: Json) => name).sort();
 const statusOf = async (fleet: Fleet): Promise<Json> =>
   (await fleet.records()).get('ServiceFleet/llm')?.status;
-const order = (fleet: Fleet, ...args: string[]) => fleetkeeper([...args, ...fleet.flags]);
+const order = (fleet: Fleet, ...args: string[]) =>
+  fleetkeeper([...args, '-n', fleet.namespace, ...fleet.flags]);
 
 testInFolder(
   'scale gives a number beside the document; plan and status show it; an edit ends it',
@@ -227,7 +228,7 @@ test('logs NAME --all prints the logs of all replicas, and of nothing else', asy
   const { fleet } = await world();
   await fleet.write('web.yaml', [service('web'), service('llm-x')]);
   expect((await fleet.apply()).code).toBe(0);
-  const { code, stdout } = await order(fleet, 'logs', 'llm', '--all', '--namespace', 'default');
+  const { code, stdout } = await order(fleet, 'logs', 'llm', '--all');
   expect(code).toBe(0);
   const lines = stdout.trimEnd().split('\n');
   expect(new Set(lines.map((line) => line.split(/[ |:]/)[0]))).toEqual(new Set(['llm-0', 'llm-1']));

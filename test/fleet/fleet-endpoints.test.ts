@@ -41,7 +41,14 @@ test('endpoints prints a table, JSON, or targets for Prometheus', async () => {
   expect((await fleet.apply()).code).toBe(0);
   const [first, second] = await urlsOf(plane);
   const ask = async (...flags: string[]) => {
-    const { code, stdout, stderr } = await fleetkeeper(['endpoints', 'llm', ...flags, ...fleet.flags]);
+    const { code, stdout, stderr } = await fleetkeeper([
+      'endpoints',
+      'llm',
+      '-n',
+      fleet.namespace,
+      ...flags,
+      ...fleet.flags,
+    ]);
     expect([code, stderr]).toEqual([0, '']);
     return stdout;
   };
@@ -69,7 +76,7 @@ test('endpoints prints a table, JSON, or targets for Prometheus', async () => {
     },
   });
   expect((await fleet.records()).get('ServiceFleet/llm')?.status?.['endpoints']).toEqual(endpoints);
-  const { code, stderr } = await fleetkeeper(['endpoints', 'lm', ...fleet.flags]);
+  const { code, stderr } = await fleetkeeper(['endpoints', 'lm', '-n', fleet.namespace, ...fleet.flags]);
   expect([code, stderr]).toEqual([1, expect.stringContaining('did you mean llm?')]);
 });
 

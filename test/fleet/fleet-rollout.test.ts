@@ -26,7 +26,8 @@ async function world() {
   return { plane, fleet };
 }
 
-const rollout = (fleet: Fleet, ...args: string[]) => fleetkeeper(['rollout', ...args, ...fleet.flags]);
+const rollout = (fleet: Fleet, ...args: string[]) =>
+  fleetkeeper(['rollout', ...args, '-n', fleet.namespace, ...fleet.flags]);
 const images = async (plane: ControlPlane): Promise<string[]> =>
   (await plane.account()).services.map(({ image }: Json) => image);
 const phaseOf = async (fleet: Fleet): Promise<Json> =>

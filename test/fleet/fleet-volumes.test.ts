@@ -264,7 +264,7 @@ test('a replica whose volume can not move stays where it is, until it is retired
   expect(message).toContain('llm-data-0 (account default, region standard), llm-data-1');
   expect((await plane.requests()).filter(isMutation)).toEqual([]);
   for (const slot of [0, 1]) {
-    await fleetkeeper(['retire', `llm-${slot}`, ...fleet.flags]);
+    await fleetkeeper(['retire', `llm-${slot}`, '-n', fleet.namespace, ...fleet.flags]);
     await eventually('it is in the other region', async () => {
       const { services } = await read(plane);
       return services.filter(({ region }) => region === 'economy').length === slot + 1;

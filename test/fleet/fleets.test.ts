@@ -277,7 +277,7 @@ testInFolder(
     await fleet.write('llm.yaml', [fleetOf('llm', { replicas: 2, ...scratch, deletionPolicy: 'Retain' })]);
     expect((await fleet.apply()).code).toBe(0);
     const run = fleet.run();
-    expect((await fleetkeeper(['retire', 'llm-1', ...fleet.flags])).code).toBe(0);
+    expect((await fleetkeeper(['retire', 'llm-1', '-n', fleet.namespace, ...fleet.flags])).code).toBe(0);
     await fleet.until('ServiceFleet/llm', 'Reconciling', 'True', 'ReplicasProtected');
     await fleet.remove('llm.yaml');
     await eventually('others were left', async () => !(await fleet.records()).has('ContainerService/llm-0'));
