@@ -310,8 +310,13 @@ const fi12Pace = ofSteps((view) => {
     lost: () => minutes.clear(),
     forgotten: (key) => minutes.delete(key),
     step({ fleet, before, after, specs }) {
+      // In a cluster, a write that got no answer may have been made, and is made again.
+      const durable = rosterOf(view.disk, fleet) ?? before;
       const begun = after.filter(
-        ({ slot, phase }) => phase === 'draining' && entryOf(before, slot)?.phase === 'wanted',
+        ({ slot, phase }) =>
+          phase === 'draining' &&
+          entryOf(before, slot)?.phase === 'wanted' &&
+          entryOf(durable, slot)?.phase !== 'draining',
       );
       const atMs = begun[0]?.since;
       if (atMs === undefined || view.jumpsClock) return;
