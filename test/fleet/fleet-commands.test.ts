@@ -235,6 +235,8 @@ test('logs NAME --all prints the logs of all replicas, and of nothing else', asy
   const wrong = await order(fleet, 'logs', 'web', '--all');
   expect([wrong.code, wrong.stderr]).toEqual([
     1,
-    expect.stringContaining('there are no replicas of a ServiceFleet web in the namespace default'),
+    expect.stringContaining(
+      `there are no replicas of a ServiceFleet web in the namespace ${fleet.namespace}`,
+    ),
   ]);
 });

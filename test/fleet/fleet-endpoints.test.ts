@@ -62,13 +62,13 @@ test('endpoints prints a table, JSON, or targets for Prometheus', async () => {
     { slot: 0, url: first, ready: true, revision: 'r1' },
     { slot: 1, url: second, ready: true, revision: 'r1' },
   ];
-  expect(JSON.parse(await ask('-o', 'json'))).toEqual({ namespace: 'default', name: 'llm', endpoints });
+  expect(JSON.parse(await ask('-o', 'json'))).toEqual({ namespace: fleet.namespace, name: 'llm', endpoints });
   const [target] = JSON.parse(await ask('-o', 'prometheus'));
   expect(target).toEqual({
     targets: [new URL(first).host],
     labels: {
       __scheme__: 'https',
-      __meta_fleetkeeper_namespace: 'default',
+      __meta_fleetkeeper_namespace: fleet.namespace,
       __meta_fleetkeeper_fleet: 'llm',
       __meta_fleetkeeper_slot: '0',
       __meta_fleetkeeper_ready: 'true',

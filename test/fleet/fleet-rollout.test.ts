@@ -69,7 +69,7 @@ test('status ends with 1 when the revision is rolled back; retry tries it again'
   expect([code, JSON.parse(stdout)]).toMatchObject([
     1,
     {
-      object: 'ServiceFleet/default/llm',
+      object: `ServiceFleet/${fleet.namespace}/llm`,
       result: 'Failed',
       message: expect.stringMatching(/^r2 failed, and was rolled back: /),
     },
