@@ -146,6 +146,15 @@ function isAvailable(view: View, step: Step, entry: RosterEntry, isSent: boolean
   return !isUnderWay(view, fleet, entry, isSent);
 }
 
+/** It was still Ready when a step was planned that is durable only now. */
+function wasReadyJustNow(view: View, fleet: ObjectKey, { slot }: RosterEntry): boolean {
+  const { status } = view.inMemory(replicaKey(fleet, slot)) ?? {};
+  const ready = status?.conditions.find(({ type }) => type === 'Ready');
+  // Times of conditions are whole seconds.
+  const sinceMs = ready ? view.wallMs - Date.parse(ready.lastTransitionTime) : Number.POSITIVE_INFINITY;
+  return ready?.status !== 'True' && sinceMs >= 0 && sinceMs <= plannedMs + 1000;
+}
+
 /** It is to have another revision, or may be interrupted for the one that it has. */
 function isInterrupted(
   view: View,
@@ -187,7 +196,8 @@ const fi2Floor = ofSteps((view) => {
       const taken = interrupted.filter(isUsable);
       const left = after.filter(({ phase, slot }) => {
         const entry = entryOf(before, slot);
-        return phase === 'wanted' && entry && !interrupted.includes(entry) && isUsable(entry);
+        const stays = phase === 'wanted' && entry && !interrupted.includes(entry);
+        return stays && (isUsable(entry) || wasReadyJustNow(view, fleet, entry));
       });
       if (taken.length === 0 || record.deletionRequestedAt !== undefined) return;
       const allowed = limits(view, step);

@@ -79,7 +79,9 @@ const s12HonestStatus: Invariant = (view) => {
     // Until its turn comes, a replica is Ready as it is. That it differs is said by Synced.
     const isHeld =
       isFleets || (record.derived !== undefined && condition(record, 'Synced')?.status !== 'True');
-    const isOwn = ({ image }: Json) => isHeld || !view.showsFields || image === spec.image;
+    // Without an image of its own, it has what it took of its template.
+    const isTaken = spec.image === undefined && spec.templateRef !== undefined;
+    const isOwn = ({ image }: Json) => isHeld || isTaken || !view.showsFields || image === spec.image;
     const isTrue = reads.some((read) => states.includes(read.state) && isOwn(read));
     if (!isTrue) {
       const seen = reads.map(({ state, image }) => `${state} with ${image}`).join(', ') || 'nothing';
